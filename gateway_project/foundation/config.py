@@ -1,0 +1,128 @@
+"""Settings of the installation, read once from the environment into one frozen value."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Literal
+
+from platformdirs import user_data_path
+from pydantic import AliasChoices, Field, ValidationError, field_validator
+from pydantic_settings import BaseSettings, SettingsConfigDict
+
+PREFIX = "FOREGATE_"
+MIN_PORT, MAX_PORT = 1, 65_535
+
+
+class ConfigurationError(Exception):
+    """A setting is missing or wrong; the message names it and says what to put there."""
+
+
+def default_home() -> Path:
+    """Folder for local data by the platform's convention (XDG on Linux, Library on macOS)."""
+    return user_data_path("foregate", appauthor=False)
+
+
+class Config(BaseSettings):
+    """Everything an operator can set; each field is the variable FOREGATE_<NAME>.
+
+    The one exception is `database_url`, which is read from DATABASE_URL.
+    """
+
+    model_config = SettingsConfigDict(env_prefix=PREFIX, frozen=True, extra="ignore")
+
+    home: Path = Field(
+        default_factory=default_home,
+        description="Folder of everything local: embedded database, keys, logs, caches.",
+    )
+    database_url: str | None = Field(
+        default=None,
+        validation_alias=AliasChoices("DATABASE_URL", "database_url"),
+        description="External PostgreSQL 15+ with pgvector; unset: Foregate runs its own.",
+    )
+    postgres_user: str = Field(
+        default="nobody",
+        description="System user the embedded database runs as when Foregate is run by root.",
+    )
+    postgres_linger_s: float = Field(
+        default=30.0,
+        ge=0,
+        description="Seconds the embedded database stays up after its last user has gone.",
+    )
+    secret_key: str | None = Field(
+        default=None,
+        min_length=32,
+        description="Key of console sessions; unset: one is made and kept in the home folder.",
+    )
+    debug: bool = Field(default=False, description="Show tracebacks in the console's pages.")
+    allowed_hosts: str = Field(
+        default="localhost,127.0.0.1,[::1]",
+        description="Host names the console answers to, separated by commas.",
+    )
+    console_host: str = Field(default="127.0.0.1", description="Address the console listens on.")
+    console_port: int = Field(
+        default=8420, ge=MIN_PORT, le=MAX_PORT, description="Port the console listens on."
+    )
+    log_level: Literal["debug", "info", "warning", "error"] = Field(
+        default="info", description="Least severe level that is logged."
+    )
+    log_file_bytes: int = Field(
+        default=10_000_000, ge=10_000, description="Size at which the log file is rotated."
+    )
+    embedding_model: str = Field(
+        default="sentence-transformers/all-MiniLM-L6-v2",
+        description="Model that embeds tools and queries; a name of the recipe table.",
+    )
+    embedding_engine: Literal["onnx", "sentence-transformers"] = Field(
+        default="onnx", description="Engine that runs the embedding model."
+    )
+    embedding_threads: int = Field(
+        default=2, ge=1, le=64, description="Processor threads used to embed."
+    )
+    connect_timeout_s: float = Field(
+        default=30.0, gt=0, description="Seconds an upstream server may take to start and answer."
+    )
+    call_timeout_s: float = Field(
+        default=30.0, gt=0, description="Seconds a tool call may take before it is cancelled."
+    )
+    approve_new: Literal["auto", "manual"] = Field(
+        default="auto",
+        description="Whether tools seen for the first time are usable at once (auto).",
+    )
+    token_budget: int = Field(
+        default=10_000, ge=100, description="Tokens that one search answer may cost at most."
+    )
+
+    @field_validator("home")
+    @classmethod
+    def _absolute(cls, value: Path) -> Path:
+        return value.expanduser().absolute()
+
+    @field_validator("database_url")
+    @classmethod
+    def _postgres_only(cls, value: str | None) -> str | None:
+        if not value:
+            return None
+        if not value.startswith(("postgres://", "postgresql://")):
+            raise ValueError("must look like postgresql://user:password@host:5432/name")
+        return value
+
+
+def load() -> Config:
+    """Read the environment.
+
+    Raises:
+        ConfigurationError: If a variable has a value that cannot be used; one line that names it.
+    """
+    try:
+        return Config()
+    except ValidationError as error:
+        raise ConfigurationError("; ".join(_explain(item) for item in error.errors())) from None
+
+
+def _explain(item: object) -> str:
+    """Say in words which variable is wrong, without repeating a value that may be secret."""
+    assert isinstance(item, dict)  # noqa: S101 - pydantic's documented shape
+    field = str(item["loc"][0])
+    name = field if field.isupper() else PREFIX + field.upper()
+    message = str(item["msg"]).removeprefix("Value error, ")
+    return f"{name}: {message[:1].lower()}{message[1:]}; set it right or unset it"

@@ -1,0 +1,82 @@
+"""Sealing of secrets at rest, with keys that rotate, and their redaction from text."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+from cryptography.fernet import Fernet, InvalidToken, MultiFernet
+
+from gateway_project.foundation import private_file
+
+REDACTED = "[redacted]"
+MIN_REDACTED_LENGTH = 4  # shorter values would blank out ordinary words
+
+
+class SealBroken(Exception):
+    """A sealed value that no key of this installation opens."""
+
+
+class Sealer:
+    """Seals JSON values with authenticated encryption.
+
+    A sealed value is a Fernet token: AES-128-CBC with HMAC-SHA-256. The file holds one key a
+    line, the newest first; older lines still open what they sealed.
+
+    References:
+        Fernet specification, https://github.com/fernet/spec
+    """
+
+    def __init__(self, keys: Iterable[bytes]) -> None:
+        self._fernet = MultiFernet([Fernet(key) for key in keys])
+
+    def seal(self, value: Any) -> str:
+        """Return a token that only this installation opens."""
+        return self._fernet.encrypt(json.dumps(value).encode()).decode()
+
+    def open(self, token: str) -> Any:
+        """Return the sealed value.
+
+        Raises:
+            SealBroken: If no key opens the token; the message says where keys are kept.
+        """
+        try:
+            return json.loads(self._fernet.decrypt(token.encode()))
+        except InvalidToken:
+            raise SealBroken(
+                "a sealed value cannot be opened: restore keys/sealing.keys of this "
+                "installation from its backup, or enter the secret again"
+            ) from None
+
+    def rotate(self, token: str) -> str:
+        """Seal again under the newest key what any key opens.
+
+        Raises:
+            SealBroken: If no key opens the token.
+        """
+        return self.seal(self.open(token))
+
+
+def load_or_create(home: Path) -> Sealer:
+    """Return the installation's sealer; its key file is made on first use with mode 0600.
+
+    Raises:
+        ConfigurationError: If the home folder cannot be used.
+    """
+    path = home / "keys" / "sealing.keys"
+    return Sealer(private_file.load_or_create(path, Fernet.generate_key).split())
+
+
+def redact(text: str, secrets: Iterable[str]) -> str:
+    """Replace each secret in a text, longest first.
+
+    Example:
+        >>> redact("token=abcdef!", ["abcdef"])
+        'token=[redacted]!'
+    """
+    for secret in sorted(set(secrets), key=len, reverse=True):
+        if len(secret) >= MIN_REDACTED_LENGTH:
+            text = text.replace(secret, REDACTED)
+    return text

@@ -1,0 +1,103 @@
+"""Django settings of every Foregate process, derived from the environment's `Config`."""
+
+import os
+import sys
+from pathlib import Path
+
+from django.core.management.color import color_style
+
+from gateway_project.foundation import config as configuration
+from gateway_project.foundation import secret_key
+from gateway_project.foundation.postgres import address
+
+BASE_DIR = Path(__file__).resolve().parent.parent.parent
+
+try:
+    FOREGATE = configuration.load()
+    SECRET_KEY = secret_key.load_or_create(FOREGATE)
+except configuration.ConfigurationError as error:
+    sys.stderr.write(color_style().ERROR(f"foregate: {error}") + "\n")
+    sys.exit(78)  # EX_CONFIG of sysexits.h
+
+DEBUG = FOREGATE.debug
+ALLOWED_HOSTS = [host.strip() for host in FOREGATE.allowed_hosts.split(",") if host.strip()]
+
+INSTALLED_APPS = [
+    "django.contrib.admin.apps.SimpleAdminConfig",  # pages are found by urls.py, not by gateways
+    "django.contrib.auth",
+    "django.contrib.contenttypes",
+    "django.contrib.sessions",
+    "django.contrib.messages",
+    "django.contrib.staticfiles",
+    "django.contrib.postgres",
+    "gateway_project",
+    "tools",
+    "execution",
+]
+
+MIDDLEWARE = [
+    "django.middleware.security.SecurityMiddleware",
+    "whitenoise.middleware.WhiteNoiseMiddleware",
+    "gateway_project.access.request_id.RequestIdMiddleware",
+    "django.contrib.sessions.middleware.SessionMiddleware",
+    "django.middleware.common.CommonMiddleware",
+    "django.middleware.csrf.CsrfViewMiddleware",
+    "django.contrib.auth.middleware.AuthenticationMiddleware",
+    "django.contrib.messages.middleware.MessageMiddleware",
+    "django.middleware.clickjacking.XFrameOptionsMiddleware",
+]
+
+ROOT_URLCONF = "gateway_project.urls"
+ASGI_APPLICATION = "gateway_project.asgi.application"
+
+TEMPLATES = [
+    {
+        "BACKEND": "django.template.backends.django.DjangoTemplates",
+        "DIRS": [BASE_DIR / "templates"],
+        "APP_DIRS": True,
+        "OPTIONS": {
+            "context_processors": [
+                "django.template.context_processors.request",
+                "django.contrib.auth.context_processors.auth",
+                "django.contrib.messages.context_processors.messages",
+            ],
+        },
+    },
+]
+
+DATABASES = {"default": address.django_database(FOREGATE)}
+DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
+
+AUTHENTICATION_BACKENDS = [
+    "django.contrib.auth.backends.ModelBackend",
+    "gateway_project.access.one_time_password.OneTimePasswordBackend",
+]
+AUTH_PASSWORD_VALIDATORS = [
+    {"NAME": f"django.contrib.auth.password_validation.{name}"}
+    for name in (
+        "UserAttributeSimilarityValidator",
+        "MinimumLengthValidator",
+        "CommonPasswordValidator",
+        "NumericPasswordValidator",
+    )
+]
+
+LANGUAGE_CODE = "en-us"
+TIME_ZONE = "UTC"
+USE_I18N = False
+USE_TZ = True
+
+STATIC_URL = "static/"
+WHITENOISE_USE_FINDERS = True
+WHITENOISE_AUTOREFRESH = False
+
+SESSION_COOKIE_HTTPONLY = True
+SESSION_COOKIE_SAMESITE = "Lax"
+CSRF_COOKIE_SAMESITE = "Lax"
+X_FRAME_OPTIONS = "DENY"
+SECURE_CONTENT_TYPE_NOSNIFF = True
+SECURE_REFERRER_POLICY = "same-origin"
+
+LOGGING_CONFIG = None  # telemetry.configure() sets up logging, once per process
+
+os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
