@@ -1,0 +1,1 @@
+"""Servers and their tools: catalogue, upstream connections, embeddings, search."""

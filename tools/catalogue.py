@@ -1,0 +1,167 @@
+"""The catalogue as one immutable value: what a process knows of servers and tools."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import Any
+
+from gateway_project.foundation.caller import Caller
+from tools import ids
+from tools.danger import Danger
+
+MAX_SUGGESTIONS = 3
+SUGGESTION_CUTOFF = 0.5
+
+
+@dataclass(frozen=True, kw_only=True)
+class CatalogueServer:
+    """An enabled or disabled server as the catalogue knows it.
+
+    Attributes:
+        name: First half of its tools' ids.
+        team: Primary key of the team it belongs to; None is shared.
+        enabled: Whether its tools may be found and called.
+        trusted: Whether a person trusts its annotations.
+        description: What it says of itself.
+        last_error: What went wrong last, empty if nothing did.
+    """
+
+    name: str
+    team: int | None
+    enabled: bool
+    trusted: bool
+    description: str
+    last_error: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class CatalogueTool:
+    """A tool with its pinned definition and its danger class.
+
+    Attributes:
+        pk: Primary key.
+        tool: Canonical id, server:tool.
+        server: Its server's name.
+        name: Its name at the server.
+        title: Display name, may be empty.
+        description: As pinned.
+        input_schema: JSON Schema of the arguments, as pinned.
+        output_schema: JSON Schema of the structured result, if declared.
+        annotations: Hints of the server, as pinned.
+        definition_hash: SHA-256 of the pinned definition; empty while none is approved.
+        token_count: Tokens of name, description and input schema.
+        category: Name of its category, empty if none.
+        danger: Worst that a call may do.
+        danger_reasons: What led to the class, the deciding reason first.
+        vetoed: Whether a curated dangerous operation matches.
+        state: active, pending, quarantined or removed.
+        enabled: Whether an admin lets it be used.
+        team: Team of its server; None is shared.
+    """
+
+    pk: int
+    tool: str
+    server: str
+    name: str
+    title: str
+    description: str
+    input_schema: Mapping[str, Any]
+    output_schema: Mapping[str, Any] | None
+    annotations: Mapping[str, Any]
+    definition_hash: str
+    token_count: int
+    category: str
+    danger: Danger
+    danger_reasons: tuple[str, ...]
+    vetoed: bool
+    state: str
+    enabled: bool
+    team: int | None
+
+    @property
+    def usable(self) -> bool:
+        """Whether it may be listed and called, as far as the tool itself is concerned."""
+        return self.enabled and self.state == "active"
+
+
+class UnknownTool(LookupError):
+    """No such tool is visible to the caller.
+
+    Attributes:
+        tool: What was asked for.
+        suggestions: Ids that look like it, best first.
+    """
+
+    def __init__(self, tool: str, suggestions: tuple[str, ...]) -> None:
+        self.tool = tool
+        self.suggestions = suggestions
+        hint = f"; did you mean {' or '.join(suggestions)}?" if suggestions else ""
+        super().__init__(f"no tool {tool!r}{hint} search_tools finds tools by what they do")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Catalogue:
+    """All servers and tools at one moment.
+
+    Attributes:
+        servers: By name.
+        tools: By canonical id.
+    """
+
+    servers: Mapping[str, CatalogueServer] = field(default_factory=dict)
+    tools: Mapping[str, CatalogueTool] = field(default_factory=dict)
+
+    def visible(self, caller: Caller) -> list[CatalogueTool]:
+        """Return what the caller may use, by id."""
+        return [
+            tool
+            for _, tool in sorted(self.tools.items())
+            if tool.usable and self._serves(tool, caller)
+        ]
+
+    def find(self, tool_id: str, caller: Caller) -> CatalogueTool:
+        """Return a tool the caller may know of, usable or not.
+
+        The exposed form server__tool and a tool's bare name, where only one server has it, are
+        understood too.
+
+        Raises:
+            UnknownTool: With ids that look alike.
+        """
+        for candidate in (tool_id, self._by_exposed.get(tool_id, ""), self._by_bare(tool_id)):
+            tool = self.tools.get(candidate)
+            if tool is not None and caller.sees(tool.team):
+                return tool
+        raise UnknownTool(tool_id, self.similar(tool_id, caller))
+
+    def similar(self, tool_id: str, caller: Caller) -> tuple[str, ...]:
+        """Return usable ids that look like a text, best first."""
+        known = [tool.tool for tool in self.visible(caller)]
+        close = difflib.get_close_matches(
+            tool_id, known, n=MAX_SUGGESTIONS, cutoff=SUGGESTION_CUTOFF
+        )
+        bare = tool_id.rpartition(ids.SEPARATOR)[2].rpartition(ids.EXPOSED_SEPARATOR)[2]
+        same = [name for name in known if ids.split(name)[1] == bare]
+        names = {ids.split(name)[1]: name for name in known}
+        near = difflib.get_close_matches(bare, names, n=MAX_SUGGESTIONS, cutoff=0.6)
+        ordered: Iterable[str] = [*same, *(names[name] for name in near), *close]
+        return tuple(dict.fromkeys(ordered))[:MAX_SUGGESTIONS]
+
+    @property
+    def _by_exposed(self) -> Mapping[str, str]:
+        cached: Mapping[str, str] | None = self.__dict__.get("_exposed")
+        if cached is None:
+            cached = MappingProxyType(ids.by_exposed_name(self.tools))
+            self.__dict__["_exposed"] = cached
+        return cached
+
+    def _by_bare(self, name: str) -> str:
+        found = [tool.tool for tool in self.tools.values() if tool.name == name and tool.usable]
+        return found[0] if len(found) == 1 else ""
+
+    def _serves(self, tool: CatalogueTool, caller: Caller) -> bool:
+        server = self.servers.get(tool.server)
+        return server is not None and server.enabled and caller.sees(tool.team)

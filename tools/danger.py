@@ -1,0 +1,226 @@
+"""What a call of a tool may do, judged from its annotations and from words in its name."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any
+
+
+class Danger(StrEnum):
+    """Worst that a call may do, from harmless to curated as dangerous."""
+
+    READ = "read"
+    WRITE = "write"
+    DESTRUCTIVE = "destructive"
+    DANGEROUS = "dangerous"
+
+
+SEVERITY = {danger: rank for rank, danger in enumerate(Danger)}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Operation:
+    """A curated pattern: a word, or several that follow each other.
+
+    Attributes:
+        pattern: Such as `delete` or `send email`; `^run` counts as a first word only, for
+            verbs that are as often nouns.
+        danger: Class of a tool that matches.
+        reason: Why, in plain words.
+    """
+
+    pattern: str
+    danger: Danger
+    reason: str = ""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Verdict:
+    """A danger class and what led to it.
+
+    Attributes:
+        danger: The class.
+        reasons: Plain words, the deciding one first.
+        vetoed: Whether a curated operation matches, which rules out speculation.
+    """
+
+    danger: Danger
+    reasons: tuple[str, ...]
+    vetoed: bool
+
+
+_CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
+_BREAK = re.compile(r"[^a-z0-9]+")
+_MIN_STEM = 3
+_MIN_COMPOUND = 6
+LEADING = "^"
+
+
+def words(text: str) -> tuple[str, ...]:
+    """Split a name into lower-case words: NFKC, then camelCase, snake_case, kebab-case.
+
+    Example:
+        >>> words("repo.deleteFile_v2")
+        ('repo', 'delete', 'file', 'v2')
+        >>> words("HTTPServer-restart")
+        ('http', 'server', 'restart')
+    """
+    normal = unicodedata.normalize("NFKC", text)
+    spaced = _CAMEL.sub(" ", normal)
+    return tuple(word for word in _BREAK.split(spaced.lower()) if word)
+
+
+def inflections(word: str) -> frozenset[str]:
+    """Return a verb or noun with its regular English inflections.
+
+    Example:
+        >>> sorted(inflections("delete"))
+        ['delete', 'deleted', 'deletes', 'deleting', 'deletion']
+        >>> "dropped" in inflections("drop") and "applies" in inflections("apply")
+        True
+    """
+    forms = {word, f"{word}s", f"{word}ed", f"{word}ing", f"{word}ment"}
+    if len(word) < _MIN_STEM:
+        return frozenset({word})
+    if word.endswith("e"):
+        stem = word[:-1]
+        forms = {word, f"{word}s", f"{word}d", f"{stem}ing"}
+        if word.endswith("te"):
+            forms.add(f"{stem}ion")
+    elif word.endswith("y") and word[-2] not in "aeiou":
+        stem = word[:-1]
+        forms = {word, f"{stem}ies", f"{stem}ied", f"{word}ing"}
+    elif word.endswith(("s", "sh", "ch", "x", "z")):
+        forms |= {f"{word}es"}
+    if _doubles(word):
+        forms |= {f"{word}{word[-1]}ed", f"{word}{word[-1]}ing"}
+    return frozenset(forms)
+
+
+def _doubles(word: str) -> bool:
+    """Whether the last consonant doubles before a suffix, as in drop, dropping."""
+    return (
+        len(word) <= 6  # noqa: PLR2004 - longer verbs are rarely stressed on the last syllable
+        and word[-1] not in "aeiouwxy"
+        and word[-2] in "aeiou"
+        and word[-3] not in "aeiou"
+    )
+
+
+class Matcher:
+    """Finds the curated operations that a name or title matches; built once, then O(words).
+
+    A pattern's words must stand in order and side by side. A single word of six letters or more
+    also matches at the start of a compound written without a break (`deletefile`), and a phrase
+    matches its own words written as one (`sendemail`).
+
+    Example:
+        >>> send = Operation(pattern="send email", danger=Danger.DANGEROUS)
+        >>> run = Operation(pattern="^run", danger=Danger.WRITE)
+        >>> matcher = Matcher([send, run])
+        >>> [found.pattern for found in matcher.matching("mail_sendEmails")]
+        ['send email']
+        >>> [found.pattern for found in matcher.matching("runQuery", "List runs")]
+        ['^run']
+        >>> matcher.matching("send_fast_email")
+        ()
+    """
+
+    def __init__(self, operations: Iterable[Operation]) -> None:
+        self._by_first: dict[str, list[tuple[int, Operation, list[frozenset[str]]]]] = {}
+        self._compounds: dict[str, list[tuple[int, Operation]]] = {}
+        for rank, operation in enumerate(operations):
+            self._add(rank, operation)
+
+    def _add(self, rank: int, operation: Operation) -> None:
+        plain = words(operation.pattern)
+        if not plain:
+            return
+        first, *rest = [inflections(word) for word in plain]
+        for form in first:
+            self._by_first.setdefault(form, []).append((rank, operation, rest))
+        if operation.pattern.lstrip().startswith(LEADING):
+            return
+        starts = {"".join(plain)} if rest else first
+        for start in starts:
+            if len(start) >= _MIN_COMPOUND:
+                self._compounds.setdefault(start, []).append((rank, operation))
+
+    def matching(self, name: str, title: str = "") -> tuple[Operation, ...]:
+        """Return the operations that match, in the order they were given."""
+        found: dict[int, Operation] = {}
+        for text in (name, title):
+            present = words(text)
+            for place in range(len(present)):
+                found.update(self._at(present, place))
+        return tuple(operation for _, operation in sorted(found.items(), key=lambda pair: pair[0]))
+
+    def _at(self, present: tuple[str, ...], place: int) -> Iterable[tuple[int, Operation]]:
+        word = present[place]
+        for rank, operation, rest in self._by_first.get(word, ()):
+            leading = operation.pattern.lstrip().startswith(LEADING)
+            following = present[place + 1 : place + 1 + len(rest)]
+            if (not leading or place == 0) and len(following) == len(rest):
+                if all(next_ in forms for next_, forms in zip(following, rest, strict=True)):
+                    yield rank, operation
+        for length in range(_MIN_COMPOUND, len(word) + 1):
+            yield from self._compounds.get(word[:length], ())
+
+
+def classify(
+    *,
+    name: str,
+    title: str = "",
+    annotations: Mapping[str, Any],
+    trusted: bool,
+    matcher: Matcher,
+    override: Danger | None = None,
+) -> Verdict:
+    """Judge a tool.
+
+    The annotations of a trusted server are believed; those of any other may only raise the
+    class. Nothing said counts as `write`. A curated match raises the class to its own. An
+    admin's override decides the class but not the veto.
+
+    Example:
+        >>> classify(name="get_log", annotations={"readOnlyHint": True}, trusted=True,
+        ...          matcher=Matcher([])).danger.value
+        'read'
+        >>> classify(name="get_log", annotations={"readOnlyHint": True}, trusted=False,
+        ...          matcher=Matcher([])).danger.value
+        'write'
+    """
+    danger, reason = _annotated(annotations, trusted=trusted)
+    reasons = [reason]
+    vetoed = False
+    for operation in matcher.matching(name, title):
+        vetoed = True
+        note = f"its name says {operation.pattern.lstrip(LEADING)!r}"
+        note += f": {operation.reason}" if operation.reason else ""
+        if SEVERITY[operation.danger] > SEVERITY[danger]:
+            danger = operation.danger
+            reasons.insert(0, note)
+        else:
+            reasons.append(note)
+    if override is not None:
+        danger = override
+        reasons.insert(0, f"an admin set it to {override.value}")
+    return Verdict(danger=danger, reasons=tuple(reasons), vetoed=vetoed)
+
+
+def _annotated(annotations: Mapping[str, Any], *, trusted: bool) -> tuple[Danger, str]:
+    read_only = annotations.get("readOnlyHint") is True
+    destructive = annotations.get("destructiveHint") is True
+    if read_only and trusted:
+        return Danger.READ, "its trusted server calls it read-only"
+    if destructive and not read_only:
+        return Danger.DESTRUCTIVE, "its server calls it destructive"
+    if read_only:
+        return Danger.WRITE, "its server calls it read-only but is not trusted"
+    if trusted and annotations.get("readOnlyHint") is False:
+        return Danger.WRITE, "its trusted server says that it writes"
+    return Danger.WRITE, "nothing trusted says that it only reads"
