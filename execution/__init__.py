@@ -1,0 +1,1 @@
+"""Runs: the one way upstream, its permission, deadline and outcome."""

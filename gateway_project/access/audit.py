@@ -1,0 +1,38 @@
+"""The audit trail: one entry for each change, written in the change's own transaction."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from django.contrib.auth import get_user_model
+from django.utils import timezone
+
+from gateway_project.foundation import telemetry
+from gateway_project.foundation.caller import Caller
+from gateway_project.models import AuditEntry
+
+
+def record(
+    caller: Caller, action: str, subject: str, *, detail: Mapping[str, Any] | None = None
+) -> None:
+    """Write down who did what.
+
+    Args:
+        caller: Who asked.
+        action: Verb in the past, such as `server.registered`.
+        subject: What was changed, by its canonical name.
+        detail: What changed; names of fields, never secrets.
+    """
+    user = get_user_model().objects.filter(username=caller.user).first()
+    AuditEntry.objects.create(
+        at=timezone.now(),
+        user=user,
+        actor=caller.user,
+        kind=caller.kind,
+        team_id=caller.team,
+        action=action,
+        subject=subject,
+        request_id=telemetry.current_request_id(),
+        detail=dict(detail or {}),
+    )

@@ -1,0 +1,59 @@
+"""From a user's name to the caller that is passed down."""
+
+from __future__ import annotations
+
+from django.contrib.auth import get_user_model
+
+from gateway_project.access import one_time_password
+from gateway_project.foundation.caller import SCOPE_ALL, Caller, Kind
+from tools.models import Membership
+
+LOCAL_ADMIN = "admin"
+
+
+class UnknownUser(LookupError):
+    """No active user of that name."""
+
+
+def for_user(name: str, *, kind: Kind) -> Caller:
+    """Return the caller of a user; one who is in a single team acts for it.
+
+    Raises:
+        UnknownUser: If there is no active user of that name.
+    """
+    user = get_user_model().objects.filter(username=name, is_active=True).first()
+    if user is None:
+        raise UnknownUser(
+            f"no active user {name!r}; `manage.py createsuperuser --username {name}` makes one"
+        )
+    teams = list(Membership.objects.filter(user=user).values_list("team_id", flat=True)[:2])
+    scopes = frozenset({SCOPE_ALL}) if user.is_superuser else frozenset({"search", "call"})
+    return Caller(
+        user=name, team=teams[0] if len(teams) == 1 else None, scopes=scopes, kind=kind
+    )
+
+
+def ensure_local_admin() -> None:
+    """Make the local admin where there is none; it has no password until one is issued."""
+    users = get_user_model().objects
+    if users.filter(username=LOCAL_ADMIN).exists():
+        return
+    user, created = users.get_or_create(
+        username=LOCAL_ADMIN, defaults={"is_staff": True, "is_superuser": True}
+    )
+    if created:
+        user.set_unusable_password()
+        user.save(update_fields=["password"])
+
+
+def sign_in_line() -> str:
+    """Say how the local admin signs in; without a lasting password, issue a one-time one."""
+    admin = get_user_model().objects.get(username=LOCAL_ADMIN)
+    if admin.has_usable_password():
+        return f"Sign in as {LOCAL_ADMIN} with the password you set."
+    password = one_time_password.issue(admin)
+    return (
+        f"Sign in as {LOCAL_ADMIN} with the one-time password {password} (valid once, for "
+        f"{one_time_password.LIFETIME.seconds // 3600} hours; "
+        f"`manage.py changepassword {LOCAL_ADMIN}` sets a lasting one)"
+    )

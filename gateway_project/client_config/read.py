@@ -1,0 +1,190 @@
+"""Lists of MCP servers as clients write them: JSON with an `mcpServers` object."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+MAX_FILE_BYTES = 5_000_000
+_OWN_KEYS = ("command", "args", "env", "cwd", "type", "disabled")
+_REMOTE_KEYS = ("url", "serverUrl", "httpUrl")
+
+
+class UnreadableConfig(Exception):
+    """A configuration that cannot be used as a whole; one line that says why and what to do."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Entry:
+    """One usable server of a configuration.
+
+    Attributes:
+        name: Its key.
+        command: Executable; may hold ${VAR}.
+        args: Arguments; may hold ${VAR}.
+        env: Environment; may hold ${VAR}.
+        cwd: Working folder, empty if not given.
+        enabled: False where the client has it switched off.
+        extra: Keys that mean nothing to us.
+    """
+
+    name: str
+    command: str
+    args: tuple[str, ...] = ()
+    env: Mapping[str, str] = field(default_factory=dict)
+    cwd: str = ""
+    enabled: bool = True
+    extra: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Parsed:
+    """What a configuration holds: usable entries, and one line for each that is not."""
+
+    entries: tuple[Entry, ...]
+    problems: tuple[str, ...]
+
+
+def read(path: Path, *, project: Path | None = None) -> Parsed:
+    """Read a file.
+
+    Args:
+        path: The client's file.
+        project: Folder whose own servers count too, where the file keeps servers by project.
+
+    Raises:
+        UnreadableConfig: If it is missing, too large or not such a file.
+    """
+    try:
+        size = path.stat().st_size
+        if size > MAX_FILE_BYTES:
+            raise UnreadableConfig(f"{path} has {size:,} bytes; a configuration is far smaller")
+        text = path.read_text(encoding="utf-8-sig")
+    except FileNotFoundError:
+        raise UnreadableConfig(f"{path} does not exist; name an existing file") from None
+    except UnicodeDecodeError:
+        raise UnreadableConfig(f"{path} is not UTF-8 text; save it as UTF-8") from None
+    except OSError as error:
+        raise UnreadableConfig(f"cannot read {path}: {error.strerror}") from None
+    return parse(text, source=str(path), project=project)
+
+
+def parse(text: str, *, source: str, project: Path | None = None) -> Parsed:
+    """Parse the text of a configuration.
+
+    A broken entry does not spoil the others: it becomes a problem that names it. A name that
+    stands twice is a problem, since one of the two would be lost without a word.
+
+    Raises:
+        UnreadableConfig: If the text is no JSON object with servers in it.
+
+    Example:
+        >>> found = parse('{"mcpServers": {"time": {"command": "uvx"}}}', source="x.json")
+        >>> found.entries[0].name
+        'time'
+    """
+    repeated: list[str] = []
+    try:
+        document = json.loads(text, object_pairs_hook=_Pairs(repeated))
+    except json.JSONDecodeError as error:
+        raise UnreadableConfig(
+            f"{source}: line {error.lineno}, column {error.colno}: {error.msg}; mend the JSON"
+        ) from None
+    except RecursionError:
+        raise UnreadableConfig(f"{source}: nested too deeply to be a configuration") from None
+    servers = _servers(document, source, project)
+    entries: list[Entry] = []
+    problems = [
+        f"{source}: {name!r} stands twice; rename one of the two" for name in repeated
+    ]
+    for name, value in servers.items():
+        if name in repeated:
+            continue
+        try:
+            entries.append(_entry(name, value))
+        except ValueError as error:
+            problems.append(f"{source}: server {name!r}: {error}")
+    return Parsed(entries=tuple(entries), problems=tuple(problems))
+
+
+class _Pairs:
+    """Builds objects, noting the keys that an object of servers holds more than once."""
+
+    def __init__(self, repeated: list[str]) -> None:
+        self._repeated = repeated
+
+    def __call__(self, pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+        built: dict[str, Any] = {}
+        for key, value in pairs:
+            if key in built and isinstance(value, dict) and value.keys() & {"command", "url"}:
+                self._repeated.append(key)
+            built[key] = value
+        return built
+
+
+def _servers(document: Any, source: str, project: Path | None) -> dict[str, Any]:
+    expected = 'expected {"mcpServers": {"name": {"command": …}}}'
+    if not isinstance(document, dict):
+        raise UnreadableConfig(f"{source}: {expected}")
+    found: dict[str, Any] = {}
+    groups = [document.get("mcpServers")]
+    projects = document.get("projects")
+    if project is not None and isinstance(projects, dict):
+        own = projects.get(str(project))
+        groups.append(own.get("mcpServers") if isinstance(own, dict) else None)
+    for group in groups:
+        if isinstance(group, dict):
+            found |= group
+        elif group is not None:
+            raise UnreadableConfig(f"{source}: mcpServers must be an object; {expected}")
+    if not found and "mcpServers" not in document:
+        raise UnreadableConfig(f"{source}: no mcpServers in it; {expected}")
+    return found
+
+
+def _entry(name: str, value: Any) -> Entry:
+    if not isinstance(value, dict):
+        raise ValueError('must be an object such as {"command": "uvx", "args": []}')  # noqa: TRY004
+    if ":" in name or not name.strip() or not name.isprintable():
+        raise ValueError("a name holds no colon or control character; rename it")
+    if any(key in value for key in _REMOTE_KEYS):
+        raise ValueError("is reached over HTTP, which this version cannot do; left out")
+    command = value.get("command")
+    if not isinstance(command, str) or not command.strip():
+        raise ValueError("has no command; give the executable that starts it")
+    return Entry(
+        name=name,
+        command=command,
+        args=_texts(value.get("args", []), "args"),
+        env=_environment(value.get("env", {})),
+        cwd=_text(value.get("cwd", ""), "cwd"),
+        enabled=value.get("disabled") is not True,
+        extra={key: item for key, item in value.items() if key not in _OWN_KEYS},
+    )
+
+
+def _text(value: Any, field_name: str) -> str:
+    if value is None:
+        return ""
+    if not isinstance(value, str):
+        raise ValueError(f"{field_name} must be a text")  # noqa: TRY004 - one kind for the caller
+    return value
+
+
+def _texts(value: Any, field_name: str) -> tuple[str, ...]:
+    plain = (str, int, float)
+    if not isinstance(value, list) or not all(isinstance(item, plain) for item in value):
+        raise ValueError(f"{field_name} must be a list of texts")
+    return tuple(str(item) for item in value)
+
+
+def _environment(value: Any) -> dict[str, str]:
+    if value is None:
+        return {}
+    plain = (str, int, float)
+    if not isinstance(value, dict) or not all(isinstance(v, plain) for v in value.values()):
+        raise ValueError("env must be an object of texts")
+    return {key: str(item) for key, item in value.items()}

@@ -1,0 +1,172 @@
+"""Drive a real gateway process with a real MCP client, and show what happens."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from mcp import Client, StdioServerParameters
+from mcp.client.stdio import stdio_client
+from rich.console import Console
+from rich.table import Table
+
+from tools import token_count
+
+CONTEXT_WINDOW = 200_000
+"""Tokens of the context window that shares are given of."""
+MAX_SHOWN = 300
+
+
+@dataclass(frozen=True, kw_only=True)
+class Step:
+    """One intent of the demonstration and the call it leads to.
+
+    Attributes:
+        intent: What a person wants, in words.
+        tool: The tool that answers it, which search is expected to find.
+        arguments: Its arguments.
+    """
+
+    intent: str
+    tool: str
+    arguments: Mapping[str, Any] = field(default_factory=dict)
+
+
+def steps(*, repository: Path, files: Path) -> tuple[Step, ...]:
+    """Return the intents that are tried on the demonstration's servers."""
+    return (
+        Step(
+            intent="what time is it in Tokyo right now?",
+            tool="time:get_current_time",
+            arguments={"timezone": "Asia/Tokyo"},
+        ),
+        Step(
+            intent="show the last commits of the repository",
+            tool="git:git_log",
+            arguments={"repo_path": str(repository), "max_count": 3},
+        ),
+        Step(
+            intent="read the contents of a text file",
+            tool="filesystem:read_text_file",
+            arguments={"path": str(files / "notes.txt")},
+        ),
+        Step(
+            intent="remember that Ada works on the gateway",
+            tool="memory:create_entities",
+            arguments={
+                "entities": [
+                    {
+                        "name": "Ada",
+                        "entityType": "person",
+                        "observations": ["works on the gateway"],
+                    }
+                ]
+            },
+        ),
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class Shown:
+    """What the demonstration saw.
+
+    Attributes:
+        listed: Names of the tools the gateway lists.
+        first_list_s: Seconds from the start of the process to the first list.
+        meta_tokens: Tokens of the listed tools' definitions.
+        found: Intents whose tool was among the five found.
+        called: Calls that succeeded.
+        intents: Number of intents tried.
+        search_tokens: Tokens of the mean search answer.
+    """
+
+    listed: tuple[str, ...]
+    first_list_s: float
+    meta_tokens: int
+    found: int
+    called: int
+    intents: int
+    search_tokens: int
+
+
+async def show(console: Console, base: Path, intents: tuple[Step, ...]) -> Shown:
+    """Start `manage.py run_gateway`, connect to it, search and call.
+
+    Args:
+        console: Where to print.
+        base: Folder of manage.py.
+        intents: What to try.
+    """
+    parameters = StdioServerParameters(
+        command=sys.executable, args=[str(base / "manage.py"), "run_gateway"], env=_environment()
+    )
+    started = time.perf_counter()
+    with Path(os.devnull).open("w") as quiet:  # the gateway's log is in its file
+        async with Client(stdio_client(parameters, errlog=quiet), mode="auto") as client:
+            listing = await client.list_tools()
+            first_list_s = time.perf_counter() - started
+            console.print(
+                f"\n[bold]A client connects[/bold] (protocol {client.protocol_version}) and sees "
+                f"{len(listing.tools)} tools after {first_list_s:.1f} s: "
+                f"{', '.join(tool.name for tool in listing.tools)}"
+            )
+            outcomes = [await _try(console, client, step) for step in intents]
+    meta_tokens = sum(
+        token_count.count_definition(tool.name, tool.description or "", tool.input_schema)
+        for tool in listing.tools
+    )
+    return Shown(
+        listed=tuple(tool.name for tool in listing.tools),
+        first_list_s=first_list_s,
+        meta_tokens=meta_tokens,
+        found=sum(found for found, _, _ in outcomes),
+        called=sum(called for _, called, _ in outcomes),
+        intents=len(outcomes),
+        search_tokens=sum(tokens for _, _, tokens in outcomes) // max(1, len(outcomes)),
+    )
+
+
+def _environment() -> dict[str, str]:
+    """Hand the gateway our settings: the SDK passes on only a few variables by itself."""
+    return {
+        name: value
+        for name, value in os.environ.items()
+        if name.startswith(("FOREGATE_", "XDG_")) or name in ("DATABASE_URL", "TMPDIR", "LANG")
+    }
+
+
+async def _try(console: Console, client: Client, step: Step) -> tuple[bool, bool, int]:
+    """Search for an intent, call the tool found; say whether both worked, and the tokens."""
+    console.print(f'\n[bold cyan]"{step.intent}"[/bold cyan]')
+    answer = await client.call_tool("search_tools", {"query": step.intent, "limit": 5})
+    content = answer.structured_content or {}
+    hits = content.get("tools", [])
+    table = Table("tool", "score", "why", box=None, pad_edge=False, padding=(0, 2, 0, 0))
+    for hit in hits:
+        table.add_row(hit["tool"], f"{hit['score']:.2f}", "; ".join(hit["reasons"]))
+    console.print(table)
+    for warning in content.get("warnings", []):
+        console.print(f"[yellow]{warning}[/yellow]")
+    found = any(hit["tool"] == step.tool for hit in hits)
+    if not found:
+        console.print(f"[red]{step.tool} was not found[/red]")
+    result = await client.call_tool(
+        "call_tool", {"tool": step.tool, "arguments": dict(step.arguments)}
+    )
+    mark = "[red]error[/red]" if result.is_error else "[green]result[/green]"
+    console.print(f"call {step.tool} {json.dumps(step.arguments, ensure_ascii=False)}")
+    console.print(mark, _short(result), highlight=False, markup=True)
+    return found, not result.is_error, int(content.get("tokens", 0))
+
+
+def _short(result: Any) -> str:
+    texts = [block.text for block in result.content if getattr(block, "text", None)]
+    text = " ".join(" ".join(texts).split())
+    text = text if len(text) <= MAX_SHOWN else f"{text[:MAX_SHOWN]}…"
+    return text.replace("[", "\\[")

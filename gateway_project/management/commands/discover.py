@@ -1,0 +1,104 @@
+"""List the tools of every server and make them searchable."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from argparse import ArgumentParser
+from typing import Any
+
+from django.conf import settings
+from django.core.management.base import BaseCommand, CommandError
+from rich.console import Console
+
+from gateway_project.foundation import telemetry
+from gateway_project.foundation.postgres import migrate
+from gateway_project.management.embedding import embed_with_progress
+from gateway_project.use_cases.refresh_catalogue import Refreshed, refresh_catalogue
+from tools.discover import Discovered
+
+
+class Command(BaseCommand):
+    """`manage.py discover [SERVER …]`."""
+
+    help = "Ask servers for their tools, store what they list, embed what changed."
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        parser.add_argument("servers", nargs="*", metavar="SERVER", help="only these servers")
+        parser.add_argument("--no-embed", action="store_true", help="leave embedding for later")
+        parser.add_argument("--json", action="store_true", help="report as JSON")
+
+    def handle(self, *_: Any, **options: Any) -> None:
+        telemetry.configure(settings.FOREGATE, process="discover")
+        migrate.migrate_once(settings.FOREGATE)
+        console = Console(stderr=options["json"])
+        refreshed = asyncio.run(
+            refresh_catalogue(
+                settings.FOREGATE,
+                names=options["servers"] or None,
+                on_done=lambda outcome: console.print(line(outcome), highlight=False),
+            )
+        )
+        embedded = None if options["no_embed"] else embed_with_progress(console)
+        if options["json"]:
+            self.stdout.write(json.dumps(report(refreshed, embedded), indent=2))
+        if refreshed.unknown:
+            raise CommandError(
+                f"not registered or not enabled: {', '.join(refreshed.unknown)}; "
+                "`manage.py status` lists the servers"
+            )
+        if refreshed.servers and all(outcome.error for outcome in refreshed.servers):
+            raise CommandError("no server answered; `manage.py doctor` looks for the cause")
+        if not refreshed.servers:
+            console.print("No servers yet: `manage.py import_servers --from FILE` adds some.")
+
+
+def line(outcome: Discovered) -> str:
+    """Return one line on a server, marked up for rich."""
+    if outcome.error:
+        return f"[red]failed[/red]  {outcome.server}: {_plain(outcome.error)}"
+    recorded = outcome.recorded
+    assert recorded is not None  # noqa: S101 - set wherever there is no error
+    parts = [
+        f"{len(names)} {label}"
+        for label, names in (
+            ("new", recorded.added),
+            ("changed and quarantined", recorded.changed),
+            ("restored", recorded.restored),
+            ("gone", recorded.removed),
+        )
+        if names
+    ]
+    detail = f" ({', '.join(parts)})" if parts else ""
+    text = f"[green]ok[/green]      {outcome.server}: {outcome.tools} tools{detail}"
+    text += f" in {outcome.duration_s:.1f} s"
+    for warning in outcome.warnings:
+        text += f"\n        [yellow]{_plain(warning)}[/yellow]"
+    return text
+
+
+def _plain(text: str) -> str:
+    return text.replace("[", "\\[")
+
+
+def report(refreshed: Refreshed, embedded: int | None) -> dict[str, Any]:
+    """Return the outcome as JSON values."""
+    return {
+        "servers": [
+            {
+                "server": outcome.server,
+                "ok": not outcome.error,
+                "error": outcome.error,
+                "tools": outcome.tools,
+                "added": list(outcome.recorded.added) if outcome.recorded else [],
+                "changed": list(outcome.recorded.changed) if outcome.recorded else [],
+                "restored": list(outcome.recorded.restored) if outcome.recorded else [],
+                "removed": list(outcome.recorded.removed) if outcome.recorded else [],
+                "warnings": list(outcome.warnings),
+                "duration_s": round(outcome.duration_s, 3),
+            }
+            for outcome in refreshed.servers
+        ],
+        "unknown": list(refreshed.unknown),
+        "embedded": embedded,
+    }

@@ -1,0 +1,73 @@
+"""Tables of access: API tokens, one-time passwords, the audit trail."""
+
+from __future__ import annotations
+
+from django.conf import settings
+from django.db import models
+from django.db.models import Q
+
+from tools.models import Team
+
+
+class ApiToken(models.Model):
+    """A bearer token; only its digest is kept."""
+
+    user = models.ForeignKey(
+        settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="api_tokens"
+    )
+    team = models.ForeignKey(Team, null=True, blank=True, on_delete=models.CASCADE)
+    name = models.CharField(max_length=100)
+    prefix = models.CharField(max_length=12, editable=False, help_text="Shown to tell tokens apart.")
+    digest = models.CharField(max_length=64, unique=True, editable=False)
+    scopes = models.JSONField(default=list, help_text="What the token may do, such as metrics.")
+    created_at = models.DateTimeField(auto_now_add=True)
+    expires_at = models.DateTimeField(null=True, blank=True)
+    revoked_at = models.DateTimeField(null=True, blank=True)
+
+    class Meta:
+        constraints = (
+            models.CheckConstraint(
+                condition=Q(digest__regex="^[0-9a-f]{64}$"), name="token_is_hashed"
+            ),
+        )
+
+    def __str__(self) -> str:
+        return f"{self.name} ({self.prefix}…)"
+
+
+class OneTimePassword(models.Model):
+    """A password that signs its user in once."""
+
+    user = models.ForeignKey(
+        settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="one_time_passwords"
+    )
+    digest = models.CharField(max_length=64, unique=True, editable=False)
+    created_at = models.DateTimeField(auto_now_add=True)
+    expires_at = models.DateTimeField()
+    used_at = models.DateTimeField(null=True, blank=True)
+
+    def __str__(self) -> str:
+        return f"for {self.user}, until {self.expires_at:%Y-%m-%d %H:%M}"
+
+
+class AuditEntry(models.Model):
+    """Who changed what, when, by which way in. Never edited."""
+
+    at = models.DateTimeField(db_index=True)
+    user = models.ForeignKey(
+        settings.AUTH_USER_MODEL, null=True, on_delete=models.SET_NULL, related_name="+"
+    )
+    actor = models.CharField(max_length=150, help_text="User name as it was.")
+    kind = models.CharField(max_length=10, help_text="Way in: stdio, http, command, console.")
+    team = models.ForeignKey(Team, null=True, on_delete=models.SET_NULL, related_name="+")
+    action = models.CharField(max_length=60, help_text="Verb in the past: server.registered.")
+    subject = models.TextField(help_text="What was changed, by its canonical name.")
+    request_id = models.CharField(max_length=32, blank=True, default="")
+    detail = models.JSONField(default=dict, help_text="What changed; never a secret.")
+
+    class Meta:
+        verbose_name_plural = "audit entries"
+        indexes = (models.Index(fields=["action", "-at"], name="audit_by_action"),)
+
+    def __str__(self) -> str:
+        return f"{self.at:%Y-%m-%d %H:%M:%S} {self.actor} {self.action} {self.subject}"

@@ -1,0 +1,23 @@
+"""Approve tools whose definition is new or changed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from django.db import transaction
+from django.utils import timezone
+
+from gateway_project.access import audit
+from gateway_project.foundation.caller import Caller
+from tools.models import Tool
+from tools.store import catalogue
+
+
+def approve_tools(caller: Caller, tools: Iterable[Tool], *, user: Any) -> tuple[str, ...]:
+    """Pin the newest listed definition of each tool; return the ids that were approved."""
+    with transaction.atomic():
+        approved = catalogue.approve(tools, user=user, at=timezone.now())
+        for tool_id in approved:
+            audit.record(caller, "tool.approved", tool_id)
+    return approved

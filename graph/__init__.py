@@ -1,0 +1,1 @@
+"""Relations between tools, and what follows from them."""

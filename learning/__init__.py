@@ -1,0 +1,1 @@
+"""What runs teach: memory, thresholds, calibration."""
