@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar, Generic, Protocol, TypeVar
 
@@ -16,10 +16,13 @@ from gateway_project.foundation.caller import Caller
 from tools.catalogue import Catalogue, CatalogueTool
 
 SCOPE = "call"
-GRACE_S = 5.0
-"""Added to the pool's own limits, which name the culprit, before the deadline here cuts in."""
 
-Progress = Callable[[float, float | None, str | None], Awaitable[None]]
+
+class Progress(Protocol):
+    """Told what a server reports while it works on a call."""
+
+    async def __call__(self, progress: float, total: float | None, message: str | None) -> None:
+        """Take one report; `progress` grows, `total` is where it ends if that is known."""
 
 
 class UpstreamResult(Protocol):
@@ -37,11 +40,11 @@ R = TypeVar("R", bound=UpstreamResult)
 class Upstream(Protocol[R_co]):
     """The pool of upstream servers, as far as a call needs it."""
 
-    async def call_tool(  # noqa: PLR0913 - the pool's signature
+    async def call_tool(
         self,
         server: str,
         tool: str,
-        arguments: dict[str, Any],
+        arguments: Mapping[str, Any],
         *,
         timeout_s: float | None = None,
         progress: Progress | None = None,
@@ -57,7 +60,8 @@ class Request:
     Attributes:
         tool: Canonical id, exposed name, or a bare name that only one server has.
         arguments: As the tool's schema wants them.
-        timeout_s: Seconds the call may take; None: the server's own limit.
+        timeout_s: Seconds the call may take, the start of its server included; None: the limits
+            configured for the server, which the pool keeps.
         progress: Told what the server reports while it works; None: not asked for.
         meta: Request metadata for the server, such as a trace context.
     """
@@ -173,7 +177,6 @@ async def call(
     caller: Caller,
     catalogue: Catalogue,
     upstream: Upstream[R],
-    deadline_s: float,
 ) -> Outcome[R]:
     """Call an upstream tool on behalf of a caller.
 
@@ -182,8 +185,6 @@ async def call(
         caller: Who asks.
         catalogue: What is known of servers and tools.
         upstream: The pool of servers.
-        deadline_s: Seconds after which the call is cut off, come what may, the start of its
-            server included.
 
     Raises:
         UnknownTool: If no such tool is visible to the caller.
@@ -195,7 +196,7 @@ async def call(
     tool = catalogue.find(request.tool, caller)
     _require_usable(tool, catalogue)
     _require_fitting(tool, request.arguments)
-    return await _dispatch(request, tool, upstream=upstream, deadline_s=deadline_s)
+    return await _dispatch(request, tool, upstream=upstream)
 
 
 def _require_usable(tool: CatalogueTool, catalogue: Catalogue) -> None:
@@ -217,14 +218,11 @@ def _require_fitting(tool: CatalogueTool, arguments: Mapping[str, Any]) -> None:
         raise InvalidArguments(tool.tool, problems)
 
 
-async def _dispatch(
-    request: Request, tool: CatalogueTool, *, upstream: Upstream[R], deadline_s: float
-) -> Outcome[R]:
-    limit_s = deadline_s if request.timeout_s is None else min(request.timeout_s, deadline_s)
+async def _dispatch(request: Request, tool: CatalogueTool, *, upstream: Upstream[R]) -> Outcome[R]:
     started = time.monotonic()
     outcome = "cancelled"
     try:
-        async with asyncio.timeout(limit_s) as deadline:
+        async with asyncio.timeout(request.timeout_s) as deadline:
             result = await upstream.call_tool(
                 tool.server,
                 tool.name,
@@ -241,10 +239,10 @@ async def _dispatch(
             duration_s=time.monotonic() - started,
         )
     except TimeoutError:
-        if not deadline.expired():
+        if request.timeout_s is None or not deadline.expired():
             raise
         outcome = DeadlineExceeded.code
-        raise DeadlineExceeded(tool.tool, limit_s) from None
+        raise DeadlineExceeded(tool.tool, request.timeout_s) from None
     except Exception as error:
         outcome = str(getattr(error, "code", "failed"))
         raise

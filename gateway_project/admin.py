@@ -12,7 +12,7 @@ from django.utils import timezone
 
 from gateway_project.access import audit, callers, tokens
 from gateway_project.foundation.caller import Caller
-from gateway_project.models import ApiToken, AuditEntry, OneTimePassword
+from gateway_project.models import ApiToken, AuditEntry, MetricTotal, OneTimePassword
 from gateway_project.use_cases.approve_tools import approve_tools as approve
 from tools.admin import DangerousOperationAdmin, ReadOnlyAdmin, ServerAdmin, ToolAdmin
 from tools.models import DangerousOperation, Server, Tool
@@ -34,7 +34,7 @@ def approve_tools(_: Any, request: HttpRequest, queryset: QuerySet[Tool]) -> Non
 class Audited(admin.ModelAdmin[Any]):
     """Writes an audit entry for each change made in the admin."""
 
-    def save_model(self, request: HttpRequest, obj: Any, form: Any, change: bool) -> None:  # noqa: FBT001
+    def save_model(self, request: HttpRequest, obj: Any, form: Any, change: bool) -> None:
         """Save, and write down who changed which fields."""
         super().save_model(request, obj, form, change)
         verb = "changed" if change else "registered"
@@ -98,7 +98,7 @@ class ApiTokenAdmin(admin.ModelAdmin[ApiToken]):
         request: HttpRequest,
         obj: ApiToken,
         form: ModelForm[ApiToken],  # noqa: ARG002
-        change: bool,  # noqa: ARG002, FBT001
+        change: bool,  # noqa: ARG002
     ) -> None:
         """Make the token and show it this one time."""
         row, token = tokens.create(
@@ -133,3 +133,11 @@ class AuditEntryAdmin(ReadOnlyAdmin):
     list_filter = ("action", "kind")
     search_fields = ("actor", "subject", "request_id")
     date_hierarchy = "at"
+
+
+@admin.register(MetricTotal)
+class MetricTotalAdmin(ReadOnlyAdmin):
+    """What all processes counted together."""
+
+    list_display = ("name", "labels", "value")
+    search_fields = ("name",)

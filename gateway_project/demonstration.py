@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import os
 import sys
@@ -95,7 +96,7 @@ class Shown:
     search_tokens: int
 
 
-async def show(console: Console, base: Path, intents: tuple[Step, ...]) -> Shown:
+def show(console: Console, base: Path, intents: tuple[Step, ...]) -> Shown:
     """Start `manage.py run_gateway`, connect to it, search and call.
 
     Args:
@@ -106,17 +107,21 @@ async def show(console: Console, base: Path, intents: tuple[Step, ...]) -> Shown
     parameters = StdioServerParameters(
         command=sys.executable, args=[str(base / "manage.py"), "run_gateway"], env=_environment()
     )
-    started = time.perf_counter()
     with Path(os.devnull).open("w") as quiet:  # the gateway's log is in its file
-        async with Client(stdio_client(parameters, errlog=quiet), mode="auto") as client:
-            listing = await client.list_tools()
-            first_list_s = time.perf_counter() - started
-            console.print(
-                f"\n[bold]A client connects[/bold] (protocol {client.protocol_version}) and sees "
-                f"{len(listing.tools)} tools after {first_list_s:.1f} s: "
-                f"{', '.join(tool.name for tool in listing.tools)}"
-            )
-            outcomes = [await _try(console, client, step) for step in intents]
+        return asyncio.run(_drive(console, stdio_client(parameters, errlog=quiet), intents))
+
+
+async def _drive(console: Console, transport: Any, intents: tuple[Step, ...]) -> Shown:
+    started = time.perf_counter()
+    async with Client(transport, mode="auto") as client:
+        listing = await client.list_tools()
+        first_list_s = time.perf_counter() - started
+        console.print(
+            f"\n[bold]A client connects[/bold] (protocol {client.protocol_version}) and sees "
+            f"{len(listing.tools)} tools after {first_list_s:.1f} s: "
+            f"{', '.join(tool.name for tool in listing.tools)}"
+        )
+        outcomes = [await _try(console, client, step) for step in intents]
     meta_tokens = sum(
         token_count.count_definition(tool.name, tool.description or "", tool.input_schema)
         for tool in listing.tools

@@ -19,7 +19,8 @@ from gateway_project.foundation.config import Config
 from gateway_project.foundation.postgres import migrate
 from gateway_project.foundation.sealing import SealBroken
 from tools import discover
-from tools.embed.load import EmbeddingUnavailable, load_embedder
+from tools.embed.embedder import EmbeddingUnavailable
+from tools.embed.load import embedder_for
 from tools.models import Server, Tool
 from tools.store import servers
 from tools.upstream.pool import UpstreamPool
@@ -106,7 +107,7 @@ def _database() -> Finding:
 
 def _model(config: Config) -> Finding:
     try:
-        embedder = load_embedder(config)
+        embedder = embedder_for(config)
         embedder.embed(["probe"], kind="query")
     except EmbeddingUnavailable as error:
         return Finding(check="embedding model", verdict="failure", detail=str(error))
@@ -139,9 +140,8 @@ def _servers(config: Config) -> Iterator[Finding]:
         if isinstance(outcome, int):
             yield Finding(check=f"server {name}", verdict="ok", detail=f"{outcome} tools")
         else:
-            yield Finding(check=f"server {name}", verdict="failure", detail=outcome)
-
-
+            detail = outcome.removeprefix(f"server {name!r}: ")
+            yield Finding(check=f"server {name}", verdict="failure", detail=detail)
 
 
 async def _probe(specs: tuple[ServerSpec, ...]) -> dict[str, int | str]:

@@ -17,7 +17,9 @@ class ApiToken(models.Model):
     )
     team = models.ForeignKey(Team, null=True, blank=True, on_delete=models.CASCADE)
     name = models.CharField(max_length=100)
-    prefix = models.CharField(max_length=12, editable=False, help_text="Shown to tell tokens apart.")
+    prefix = models.CharField(
+        max_length=12, editable=False, help_text="Shown to tell tokens apart."
+    )
     digest = models.CharField(max_length=64, unique=True, editable=False)
     scopes = models.JSONField(default=list, help_text="What the token may do, such as metrics.")
     created_at = models.DateTimeField(auto_now_add=True)
@@ -71,3 +73,19 @@ class AuditEntry(models.Model):
 
     def __str__(self) -> str:
         return f"{self.at:%Y-%m-%d %H:%M:%S} {self.actor} {self.action} {self.subject}"
+
+
+class MetricTotal(models.Model):
+    """A sample of a counter or histogram, summed over all processes that ever ran."""
+
+    name = models.CharField(max_length=100, help_text="Sample, such as foregate_calls_total.")
+    labels = models.JSONField(default=dict)
+    value = models.FloatField(default=0)
+
+    class Meta:
+        constraints = (
+            models.UniqueConstraint(fields=["name", "labels"], name="metric_sample_once"),
+        )
+
+    def __str__(self) -> str:
+        return f"{self.name} {self.labels}"

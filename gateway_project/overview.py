@@ -32,7 +32,9 @@ def load() -> dict[str, Any]:
 
 def _database() -> dict[str, Any]:
     with connection.cursor() as cursor:
-        cursor.execute("SELECT current_setting('server_version'), pg_database_size(current_database())")
+        cursor.execute(
+            "SELECT current_setting('server_version'), pg_database_size(current_database())"
+        )
         version, size = cursor.fetchone()
     return {
         "kind": "external" if settings.FOREGATE.database_url else "embedded",

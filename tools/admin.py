@@ -15,6 +15,7 @@ from tools.forms import ServerForm
 from tools.models import (
     Category,
     Membership,
+    Server,
     Team,
     Tool,
     ToolDefinition,
@@ -151,7 +152,8 @@ class ServerAdmin(_SuperuserWrites):
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Server]:
         """Count the tools in the same query."""
-        return super().get_queryset(request).annotate(tools_total=Count("tools"))
+        servers: QuerySet[Server] = super().get_queryset(request)
+        return servers.annotate(tools_total=Count("tools"))
 
     @admin.display(description="tools", ordering="tools_total")
     def tool_count(self, server: Any) -> int:

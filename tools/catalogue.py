@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import difflib
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from types import MappingProxyType
+from functools import cached_property
 from typing import Any
 
 from gateway_project.foundation.caller import Caller
@@ -131,11 +132,13 @@ class Catalogue:
         Raises:
             UnknownTool: With ids that look alike.
         """
-        for candidate in (tool_id, self._by_exposed.get(tool_id, ""), self._by_bare(tool_id)):
-            tool = self.tools.get(candidate)
-            if tool is not None and caller.sees(tool.team):
-                return tool
-        raise UnknownTool(tool_id, self.similar(tool_id, caller))
+        canonical = tool_id
+        if canonical not in self.tools:
+            canonical = self._by_exposed.get(tool_id) or self._by_bare.get(tool_id, "")
+        tool = self.tools.get(canonical)
+        if tool is None or not caller.sees(tool.team):
+            raise UnknownTool(tool_id, self.similar(tool_id, caller))
+        return tool
 
     def similar(self, tool_id: str, caller: Caller) -> tuple[str, ...]:
         """Return usable ids that look like a text, best first."""
@@ -150,17 +153,19 @@ class Catalogue:
         ordered: Iterable[str] = [*same, *(names[name] for name in near), *close]
         return tuple(dict.fromkeys(ordered))[:MAX_SUGGESTIONS]
 
-    @property
+    @cached_property
     def _by_exposed(self) -> Mapping[str, str]:
-        cached: Mapping[str, str] | None = self.__dict__.get("_exposed")
-        if cached is None:
-            cached = MappingProxyType(ids.by_exposed_name(self.tools))
-            self.__dict__["_exposed"] = cached
-        return cached
+        return ids.by_exposed_name(self.tools)
 
-    def _by_bare(self, name: str) -> str:
-        found = [tool.tool for tool in self.tools.values() if tool.name == name and tool.usable]
-        return found[0] if len(found) == 1 else ""
+    @cached_property
+    def _by_bare(self) -> Mapping[str, str]:
+        """Canonical ids by bare name, names of several tools left out."""
+        counts = Counter(tool.name for tool in self.tools.values() if tool.usable)
+        return {
+            tool.name: tool.tool
+            for tool in self.tools.values()
+            if tool.usable and counts[tool.name] == 1
+        }
 
     def _serves(self, tool: CatalogueTool, caller: Caller) -> bool:
         server = self.servers.get(tool.server)

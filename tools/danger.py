@@ -104,7 +104,7 @@ def inflections(word: str) -> frozenset[str]:
 def _doubles(word: str) -> bool:
     """Whether the last consonant doubles before a suffix, as in drop, dropping."""
     return (
-        len(word) <= 6  # noqa: PLR2004 - longer verbs are rarely stressed on the last syllable
+        len(word) <= 6
         and word[-1] not in "aeiouwxy"
         and word[-2] in "aeiou"
         and word[-3] not in "aeiou"
@@ -164,9 +164,11 @@ class Matcher:
         for rank, operation, rest in self._by_first.get(word, ()):
             leading = operation.pattern.lstrip().startswith(LEADING)
             following = present[place + 1 : place + 1 + len(rest)]
-            if (not leading or place == 0) and len(following) == len(rest):
-                if all(next_ in forms for next_, forms in zip(following, rest, strict=True)):
-                    yield rank, operation
+            placed = (place == 0 or not leading) and len(following) == len(rest)
+            if placed and all(
+                next_ in forms for next_, forms in zip(following, rest, strict=True)
+            ):
+                yield rank, operation
         for length in range(_MIN_COMPOUND, len(word) + 1):
             yield from self._compounds.get(word[:length], ())
 

@@ -27,15 +27,15 @@ _DESTRUCTIVE = {
     IRREVERSIBLE: "overwrite revoke ban reset revert rollback disable clear",
 }
 _WRITE = (
-    "add append apply approve assign attach ^archive ^book cancel ^change checkout ^clone close ^comment "
-    "^commit configure connect ^copy create decline deny detach dismiss download edit enable "
-    "enqueue ^fill ^fork ^generate grant import insert install invite ^join ^label ^leave ^lock "
-    "^make manage ^mark merge mkdir modify move ^mute ^open ^patch ^pause ^pin ^post ^push "
-    "^put rebase register rename reopen reply replace reprioritize ^request rerun reschedule "
-    "^reserve resolve restart restore resume ^review ^run ^save ^schedule ^send ^set ^share "
-    "^stage ^star ^start ^stop ^store submit subscribe subscription ^sync ^tag ^touch trigger "
-    "unassign unlink unlock unmute unpin unresolve unstar unsubscribe update upgrade upload upsert "
-    "write"
+    "add append apply approve assign attach ^archive ^book cancel ^change checkout ^clone "
+    "close ^comment ^commit configure connect ^copy create decline deny detach dismiss "
+    "download edit enable enqueue ^fill ^fork ^generate grant import insert install invite "
+    "^join ^label ^leave ^lock ^make manage ^mark merge mkdir modify move ^mute ^open ^patch "
+    "^pause ^pin ^post ^push ^put rebase register rename reopen reply replace reprioritize "
+    "^request rerun reschedule ^reserve resolve restart restore resume ^review ^run ^save "
+    "^schedule ^send ^set ^share ^stage ^star ^start ^stop ^store submit subscribe "
+    "subscription ^sync ^tag ^touch trigger unassign unlink unlock unmute unpin unresolve "
+    "unstar unsubscribe update upgrade upload upsert write"
 )
 
 

@@ -103,10 +103,10 @@ _SURROGATE = re.compile(r"[\ud800-\udfff\x00]")
 
 
 def storable(value: Any) -> Any:
-    """Replace what PostgreSQL cannot hold (NUL, lone surrogates) by U+FFFD, at any depth.
+    r"""Replace what PostgreSQL cannot hold (NUL, lone surrogates) by U+FFFD, at any depth.
 
     Example:
-        >>> storable({"a": ["x\\x00y"]})
+        >>> storable({"a": ["x\x00y"]})
         {'a': ['x\ufffdy']}
     """
     if isinstance(value, str):

@@ -17,6 +17,7 @@ from tools.definition import Definition
 from tools.store import catalogue, servers
 from tools.store.catalogue import Recorded
 from tools.upstream.errors import UpstreamError
+from tools.upstream.listing import ToolListing
 
 log = structlog.get_logger(__name__)
 
@@ -24,11 +25,12 @@ log = structlog.get_logger(__name__)
 class Lister(Protocol):
     """What discovery needs of the upstream pool."""
 
-    async def list_tools(self, server: str) -> Sequence[Any]:
-        """Return the tools of a server as the SDK's values."""
+    async def list_tools(self, server: str) -> ToolListing:
+        """Return what a server lists.
 
-    def status(self) -> Any:
-        """Return the status of each server by name."""
+        Raises:
+            UpstreamError: If there is no listing.
+        """
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -99,7 +101,7 @@ async def probe(pool: Lister, names: Iterable[str]) -> dict[str, int | str]:
 
     async def one(name: str) -> None:
         try:
-            found[name] = len(await pool.list_tools(name))
+            found[name] = len((await pool.list_tools(name)).tools)
         except UpstreamError as error:
             found[name] = str(error)
 
@@ -114,16 +116,24 @@ async def _discover_one(
 ) -> Discovered:
     started = time.perf_counter()
     try:
-        listed = await pool.list_tools(name)
+        listing = await pool.list_tools(name)
     except UpstreamError as error:
         await in_database(servers.record_error, name, at=now(), error=str(error))
         log.warning("discover.failed", server=name, error=str(error))
-        return Discovered(
-            server=name, error=str(error), duration_s=time.perf_counter() - started
-        )
-    definitions, warnings = _definitions(listed)
+        return Discovered(server=name, error=str(error), duration_s=time.perf_counter() - started)
+    definitions, left_out = _definitions(listing.tools)
+    warnings = (*listing.problems, *left_out)
     recorded = await in_database(
-        catalogue.record_listing, name, definitions, at=now(), approve_new=approve_new
+        catalogue.record_listing,
+        name,
+        definitions,
+        at=now(),
+        approve_new=approve_new,
+        complete=listing.complete,
+        description=listing.instructions,
+    )
+    await in_database(
+        servers.record_connected, name, at=now(), protocol_version=listing.protocol_version
     )
     for warning in warnings:
         log.warning("discover.tool_left_out", server=name, reason=warning)
@@ -154,7 +164,7 @@ def _problem(item: Definition, kept: Mapping[str, Definition]) -> str:
     if not item.name:
         return "a tool without a name is left out"
     if item.name in kept:
-        return f"tool {item.name!r} is listed twice; the first one counts"
+        return f"tool {item.name!r} has the name of another once stored; the first one counts"
     try:
         canonical.digest([item.input_schema, item.output_schema, item.annotations])
     except canonical.NotCanonical as error:
@@ -165,9 +175,7 @@ def _problem(item: Definition, kept: Mapping[str, Definition]) -> str:
 def to_definition(tool: Any) -> Definition:
     """Translate a tool of the SDK (`mcp_types.Tool`)."""
     annotations = tool.annotations
-    hints = (
-        {} if annotations is None else annotations.model_dump(by_alias=True, exclude_none=True)
-    )
+    hints = {} if annotations is None else annotations.model_dump(by_alias=True, exclude_none=True)
     return Definition(
         name=tool.name,
         title=tool.title or hints.get("title") or "",

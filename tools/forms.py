@@ -48,7 +48,7 @@ class ServerForm(forms.ModelForm[Server]):
             raise ValidationError('Give a JSON object of texts, such as {"TOKEN": "…"}.')
         return value
 
-    def save(self, commit: bool = True) -> Server:  # noqa: FBT001, FBT002 - Django's signature
+    def save(self, commit: bool = True) -> Server:
         """Seal the environment if one was given."""
         environment = self.cleaned_data["environment"]
         if environment is not None:

@@ -81,17 +81,22 @@ class Server(models.Model):
         related_name="servers",
         help_text="Team that sees the server; empty: shared by all.",
     )
-    transport = models.CharField(
-        max_length=10, choices=Transport.choices, default=Transport.STDIO
-    )
+    transport = models.CharField(max_length=10, choices=Transport.choices, default=Transport.STDIO)
     command = models.TextField(help_text="Executable to start; ${VAR} is read at start.")
     args = models.JSONField(default=list, blank=True, help_text="List of arguments.")
     env_sealed = models.TextField(blank=True, default="", editable=False)
-    cwd = models.TextField(blank=True, default="", help_text="Working folder; empty: the gateway's.")
-    extra = models.JSONField(
-        default=dict, blank=True, editable=False, help_text="Keys of the imported entry kept as is."
+    cwd = models.TextField(
+        blank=True, default="", help_text="Working folder; empty: the gateway's."
     )
-    source = models.TextField(blank=True, default="", help_text="Where the entry was imported from.")
+    extra = models.JSONField(
+        default=dict,
+        blank=True,
+        editable=False,
+        help_text="Keys of the imported entry kept as is.",
+    )
+    source = models.TextField(
+        blank=True, default="", help_text="Where the entry was imported from."
+    )
     description = models.TextField(blank=True, default="")
     enabled = models.BooleanField(default=True)
     trusted = models.BooleanField(
@@ -270,19 +275,34 @@ class ToolEmbedding(models.Model):
         return f"{self.tool_id} by {self.model}"
 
 
+class ToolText(models.Model):
+    """What the inverted index holds of a tool: present once its postings are written."""
+
+    tool = models.OneToOneField(
+        Tool, on_delete=models.CASCADE, primary_key=True, related_name="text"
+    )
+    content_hash = models.CharField(
+        max_length=32, help_text="MD5 of text_hash, server name and the index's version."
+    )
+    length = models.FloatField(help_text="Sum of the frequencies of the tool's lexemes.")
+
+    def __str__(self) -> str:
+        return f"text of {self.tool_id}"
+
+
 class ToolPosting(models.Model):
     """One lexeme of a tool's text: a row of the inverted index of lexical search."""
 
     tool = models.ForeignKey(Tool, on_delete=models.CASCADE, related_name="postings")
     lexeme = models.TextField()
     frequency = models.FloatField(help_text="Occurrences, each weighted by its field.")
-    document_length = models.FloatField(help_text="Sum of frequencies of the tool's text.")
+    in_name = models.BooleanField(help_text="Whether the tool's name or title holds it.")
 
     class Meta:
         constraints = (
             models.UniqueConstraint(
                 fields=["lexeme", "tool"],
-                include=["frequency", "document_length"],
+                include=["frequency", "in_name"],
                 name="posting_once",
             ),
         )

@@ -28,9 +28,7 @@ def for_user(name: str, *, kind: Kind) -> Caller:
         )
     teams = list(Membership.objects.filter(user=user).values_list("team_id", flat=True)[:2])
     scopes = frozenset({SCOPE_ALL}) if user.is_superuser else frozenset({"search", "call"})
-    return Caller(
-        user=name, team=teams[0] if len(teams) == 1 else None, scopes=scopes, kind=kind
-    )
+    return Caller(user=name, team=teams[0] if len(teams) == 1 else None, scopes=scopes, kind=kind)
 
 
 def ensure_local_admin() -> None:

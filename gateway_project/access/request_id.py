@@ -20,6 +20,7 @@ class RequestIdMiddleware:
         self._get_response = get_response
 
     def __call__(self, request: HttpRequest) -> HttpResponse:
+        """Handle a request under its id."""
         given = request.headers.get(HEADER, "")
         with telemetry.request(given if _USABLE.fullmatch(given) else None) as request_id:
             response = self._get_response(request)

@@ -97,9 +97,7 @@ def parse(text: str, *, source: str, project: Path | None = None) -> Parsed:
         raise UnreadableConfig(f"{source}: nested too deeply to be a configuration") from None
     servers = _servers(document, source, project)
     entries: list[Entry] = []
-    problems = [
-        f"{source}: {name!r} stands twice; rename one of the two" for name in repeated
-    ]
+    problems = [f"{source}: {name!r} stands twice; rename one of the two" for name in repeated]
     for name, value in servers.items():
         if name in repeated:
             continue

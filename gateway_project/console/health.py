@@ -6,6 +6,7 @@ from django.db import Error, connection
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.views.decorators.http import require_safe
 
+from gateway_project import metrics as metrics_of_all
 from gateway_project.access import tokens
 from gateway_project.foundation import telemetry
 from tools.models import Server, Tool
@@ -48,7 +49,7 @@ def metrics(request: HttpRequest) -> HttpResponse:
     if not caller.may(METRICS_SCOPE):
         return HttpResponse("the token lacks the scope metrics\n", status=403)
     _count()
-    return HttpResponse(telemetry.metrics_text(), content_type=CONTENT_TYPE)
+    return HttpResponse(metrics_of_all.exposition(), content_type=CONTENT_TYPE)
 
 
 def _count() -> None:
@@ -56,7 +57,5 @@ def _count() -> None:
     telemetry.servers_by_state.labels("enabled").set(Server.objects.filter(enabled=True).count())
     telemetry.servers_by_state.labels("disabled").set(Server.objects.filter(enabled=False).count())
     telemetry.tools_listed.set(
-        Tool.objects.filter(
-            enabled=True, state=Tool.State.ACTIVE, server__enabled=True
-        ).count()
+        Tool.objects.filter(enabled=True, state=Tool.State.ACTIVE, server__enabled=True).count()
     )

@@ -80,20 +80,20 @@ def resolve(document: Any, pointer: str) -> Any:
     return value
 
 
-def _step(value: Any, token: str, pointer: str) -> Any:
+def _step(value: Any, key: str, pointer: str) -> Any:
     if isinstance(value, Mapping):
-        if token in value:
-            return value[token]
+        if key in value:
+            return value[key]
     elif (
         isinstance(value, Sequence)
         and not isinstance(value, str)
-        and token.isascii()
-        and token.isdigit()
-        and (token == "0" or not token.startswith("0"))
-        and int(token) < len(value)
+        and key.isascii()
+        and key.isdigit()
+        and (key == "0" or not key.startswith("0"))
+        and int(key) < len(value)
     ):
-        return value[int(token)]
-    raise PointerError(f"nothing at {token!r} of pointer {pointer!r}")
+        return value[int(key)]
+    raise PointerError(f"nothing at {key!r} of pointer {pointer!r}")
 
 
 def _normal(value: Any, depth: int) -> Any:

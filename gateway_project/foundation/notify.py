@@ -77,9 +77,9 @@ class Listener:
         parameters = await in_database(_connection_parameters)
         async with await psycopg.AsyncConnection.connect(**parameters, autocommit=True) as conn:
             for channel in self._channels:
-                await conn.execute(psycopg.sql.SQL("LISTEN {}").format(
-                    psycopg.sql.Identifier(channel)
-                ))
+                await conn.execute(
+                    psycopg.sql.SQL("LISTEN {}").format(psycopg.sql.Identifier(channel))
+                )
             await self._on_resync()
             while True:
                 await self._drain(conn)

@@ -14,7 +14,7 @@ from contextlib import contextmanager
 from typing import Any
 
 import structlog
-from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
+from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
 
 from gateway_project.foundation.config import Config, ConfigurationError
 
@@ -44,11 +44,6 @@ servers_by_state = Gauge(
 tools_listed = Gauge("foregate_tools", "Tools that can be found and called.", registry=registry)
 
 
-def metrics_text() -> bytes:
-    """Return the process's metrics in Prometheus' text format."""
-    return generate_latest(registry)
-
-
 def new_request_id() -> str:
     """Return a fresh random id of 16 hex digits."""
     return secrets.token_hex(REQUEST_ID_BYTES)
@@ -70,7 +65,7 @@ def request(request_id: str | None = None) -> Iterator[str]:
         _request_id.reset(token)
 
 
-def configure(config: Config, *, process: str) -> None:
+def configure(config: Config, *, process: str, quiet: bool = False) -> None:
     """Set up logging of this process: lines to stderr, JSON to a rotated private file.
 
     Standard library loggers go the same way. Nothing is ever written to stdout.
@@ -78,6 +73,7 @@ def configure(config: Config, *, process: str) -> None:
     Args:
         config: Level and home folder.
         process: What this process is, such as `gateway`; stands in every line.
+        quiet: Whether stderr gets errors only, for commands that report in their own words.
 
     Raises:
         ConfigurationError: If the log folder cannot be written; stderr logging is set up first.
@@ -100,6 +96,8 @@ def configure(config: Config, *, process: str) -> None:
     stderr = logging.StreamHandler(sys.stderr)
     colors = sys.stderr.isatty() and "NO_COLOR" not in os.environ
     stderr.setFormatter(_formatter(shared, structlog.dev.ConsoleRenderer(colors=colors)))
+    if quiet:
+        stderr.setLevel(logging.ERROR)
     root.addHandler(stderr)
     root.addHandler(_file_handler(config, _formatter(shared, structlog.processors.JSONRenderer())))
 
@@ -162,14 +160,14 @@ class _PrivateRotatingHandler(logging.handlers.RotatingFileHandler):
     """
 
     def _open(self) -> Any:
-        return open(  # noqa: SIM115 - the handler closes it
+        return open(
             os.open(self.baseFilename, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600),
             self.mode,
             encoding=self.encoding,
             errors=self.errors,
         )
 
-    def shouldRollover(self, record: logging.LogRecord) -> bool:  # type: ignore[override]  # noqa: N802
+    def shouldRollover(self, record: logging.LogRecord) -> bool:  # noqa: N802
         """Follow a file that another process rotated before judging its size."""
         self._follow()
         return bool(super().shouldRollover(record))

@@ -1,33 +1,31 @@
-"""Embedding with a progress bar, for the commands that end in it."""
+"""Embedding what changed, for the commands that end in it."""
 
 from __future__ import annotations
 
 from django.conf import settings
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+from rich.markup import escape
 
-from tools.embed.load import load_embedder
-from tools.embed.missing import embed_missing
+from gateway_project.management.progress import progress
+from tools.embed.embedder import EmbeddingUnavailable
+from tools.embed.load import embedder_for
+from tools.embed.recipes import UnknownModel
+from tools.embed_catalogue import embed_missing
 
 
-def embed_with_progress(console: Console) -> int:
-    """Embed what changed, showing how far it is; return how many tools were embedded.
+def embed_changed(console: Console) -> int | None:
+    """Embed what changed by the configured model, and say so in one line.
 
-    Raises:
-        EmbeddingUnavailable: If the model cannot be loaded; one line that says what to do.
+    Returns:
+        How many tools were embedded; None if the model cannot be loaded: search then goes by
+        words alone.
     """
-    columns = (
-        TextColumn("{task.description}"),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TimeElapsedColumn(),
-    )
-    with Progress(*columns, console=console, disable=not console.is_terminal) as progress:
-        task = progress.add_task("Embedding", total=None)
-
-        def advance(done: int, total: int) -> None:
-            progress.update(task, completed=done, total=total)
-
-        count = embed_missing(load_embedder(settings.FOREGATE), on_progress=advance)
-    console.print(f"Embedded {count} tools with {settings.FOREGATE.embedding_model}")
-    return count
+    try:
+        embedder = embedder_for(settings.FOREGATE)
+        with progress() as report:
+            done = embed_missing(embedder, lambda n, total: report("Embedding", n, total))
+    except (EmbeddingUnavailable, UnknownModel) as error:
+        console.print(f"[yellow]not embedded, search goes by words:[/yellow] {escape(str(error))}")
+        return None
+    console.print(f"Embedded {done.embedded} tools with {done.model}")
+    return done.embedded

@@ -10,8 +10,7 @@ from gateway_project.foundation.config import Config
 from gateway_project.foundation.database import in_database
 from tools import discover as discovery
 from tools.discover import Discovered
-from tools.store import servers
-from tools.store.search import index_texts
+from tools.store import postings, servers
 from tools.upstream.pool import UpstreamPool
 
 
@@ -59,7 +58,7 @@ async def refresh_catalogue(
             approve_new=config.approve_new == "auto",
             on_done=on_done,
         )
-    await in_database(index_texts)
+    await in_database(lambda: postings.index_text(postings.stale()))
     known = {spec.name for spec in specs}
     return Refreshed(
         servers=found, unknown=tuple(name for name in names or () if name not in known)

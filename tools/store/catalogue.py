@@ -43,6 +43,7 @@ def record_listing(
     *,
     at: datetime,
     approve_new: bool,
+    complete: bool = True,
     description: str = "",
 ) -> Recorded:
     """Store what a server lists now; pin what is new, quarantine what changed.
@@ -52,6 +53,7 @@ def record_listing(
         listed: Its tools; of two with one name the first counts.
         at: Time of the listing.
         approve_new: Whether tools seen for the first time may be used at once.
+        complete: Whether this is all the server has; else what is missing is not taken as gone.
         description: What the server says of itself.
 
     Raises:
@@ -71,7 +73,7 @@ def record_listing(
         rows = _store_definitions(tools, by_name, launch=servers.launch_hash(server), at=at)
         present = [tools[name] for name in by_name]
         _settle(present, rows, at=at, auto=approve_new)
-        gone = _mark_removed(known, by_name)
+        gone = _mark_removed(known, by_name) if complete else ()
         server.discovered_at = at
         server.description = definition.storable(description) or server.description
         server.save(update_fields=["discovered_at", "description"])
@@ -170,9 +172,7 @@ def _settle(
     Tool.objects.bulk_update(tools, ["state", "last_seen_at", "definition"])
 
 
-def _mark_removed(
-    known: Mapping[str, Tool], listed: Mapping[str, Definition]
-) -> tuple[str, ...]:
+def _mark_removed(known: Mapping[str, Tool], listed: Mapping[str, Definition]) -> tuple[str, ...]:
     gone = [
         tool
         for name, tool in known.items()

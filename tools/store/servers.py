@@ -16,6 +16,7 @@ from tools.models import Server
 from tools.upstream.spec import ServerSpec
 
 MAX_ERROR_LENGTH = 2_000
+MAX_VERSION_LENGTH = 20
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -153,7 +154,7 @@ def launch_hash(server: Server) -> str:
 def record_connected(name: str, *, at: datetime, protocol_version: str) -> None:
     """Note that a server answered; its last error is kept with its own time."""
     Server.objects.filter(name=name).update(
-        last_connected_at=at, protocol_version=protocol_version[:20]
+        last_connected_at=at, protocol_version=protocol_version[:MAX_VERSION_LENGTH]
     )
 
 

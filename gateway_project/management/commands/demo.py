@@ -20,7 +20,7 @@ from gateway_project.demo_servers import DemoIncomplete
 from gateway_project.foundation import sealing, telemetry
 from gateway_project.foundation.postgres import migrate
 from gateway_project.management.commands.discover import line
-from gateway_project.management.embedding import embed_with_progress
+from gateway_project.management.embedding import embed_changed
 from gateway_project.use_cases.refresh_catalogue import refresh_catalogue
 from gateway_project.use_cases.register_servers import register_servers
 from tools.models import Server
@@ -39,14 +39,12 @@ class Command(BaseCommand):
 
     def handle(self, *_: Any, **options: Any) -> None:
         config = settings.FOREGATE
-        console = Console(stderr=options["json"], highlight=False)
+        console = Console(stderr=options["json"], highlight=False, soft_wrap=True)
         # Bound first: a port in use should be said before the work, not after it.
         listener = _listen() if options["serve"] else None
-        telemetry.configure(
-            config.model_copy(update={"log_level": "warning"}), process="demo"
-        )
+        telemetry.configure(config, process="demo", quiet=True)
         console.print("[bold]Foregate[/bold] prepares its database")
-        migrate.migrate_once(config)
+        migrate.migrate_once()
         callers.ensure_local_admin()
         report = self._demonstrate(console)
         if options["json"]:
@@ -67,15 +65,15 @@ class Command(BaseCommand):
         asyncio.run(
             refresh_catalogue(config, on_done=lambda outcome: console.print(line(outcome)))
         )
-        embed_with_progress(console)
+        embed_changed(console)
         # Imported here: the SDK takes most of a second, and only now is it needed.
-        from gateway_project import demonstration  # noqa: PLC0415
+        from gateway_project import demonstration
 
         steps = demonstration.steps(
             repository=demo_servers.repository(settings.BASE_DIR, config.home),
             files=config.home / "demo" / "files",
         )
-        shown = asyncio.run(demonstration.show(console, settings.BASE_DIR, steps))
+        shown = demonstration.show(console, settings.BASE_DIR, steps)
         tools = [tool for tool in catalogue.load().tools.values() if tool.usable]
         return _savings(console, shown, sum(tool.token_count for tool in tools), len(tools))
 
@@ -105,7 +103,7 @@ def _register(console: Console) -> None:
 
 
 def _savings(console: Console, shown: Any, all_tokens: int, tools: int) -> dict[str, Any]:
-    from gateway_project.demonstration import CONTEXT_WINDOW  # noqa: PLC0415
+    from gateway_project.demonstration import CONTEXT_WINDOW
 
     used = shown.meta_tokens + shown.search_tokens
     console.print(

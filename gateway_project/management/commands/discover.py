@@ -13,7 +13,7 @@ from rich.console import Console
 
 from gateway_project.foundation import telemetry
 from gateway_project.foundation.postgres import migrate
-from gateway_project.management.embedding import embed_with_progress
+from gateway_project.management.embedding import embed_changed
 from gateway_project.use_cases.refresh_catalogue import Refreshed, refresh_catalogue
 from tools.discover import Discovered
 
@@ -29,17 +29,17 @@ class Command(BaseCommand):
         parser.add_argument("--json", action="store_true", help="report as JSON")
 
     def handle(self, *_: Any, **options: Any) -> None:
-        telemetry.configure(settings.FOREGATE, process="discover")
-        migrate.migrate_once(settings.FOREGATE)
-        console = Console(stderr=options["json"])
+        telemetry.configure(settings.FOREGATE, process="discover", quiet=True)
+        migrate.migrate_once()
+        console = Console(stderr=options["json"], highlight=False, soft_wrap=True)
         refreshed = asyncio.run(
             refresh_catalogue(
                 settings.FOREGATE,
                 names=options["servers"] or None,
-                on_done=lambda outcome: console.print(line(outcome), highlight=False),
+                on_done=lambda outcome: console.print(line(outcome)),
             )
         )
-        embedded = None if options["no_embed"] else embed_with_progress(console)
+        embedded = None if options["no_embed"] else embed_changed(console)
         if options["json"]:
             self.stdout.write(json.dumps(report(refreshed, embedded), indent=2))
         if refreshed.unknown:
@@ -56,7 +56,7 @@ class Command(BaseCommand):
 def line(outcome: Discovered) -> str:
     """Return one line on a server, marked up for rich."""
     if outcome.error:
-        return f"[red]failed[/red]  {outcome.server}: {_plain(outcome.error)}"
+        return f"[red]failed[/red]  {_plain(outcome.error)}"
     recorded = outcome.recorded
     assert recorded is not None  # noqa: S101 - set wherever there is no error
     parts = [

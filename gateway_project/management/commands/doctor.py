@@ -33,9 +33,8 @@ class Command(BaseCommand):
         parser.add_argument("--json", action="store_true", help="report as JSON")
 
     def handle(self, *_: Any, **options: Any) -> None:
-        quiet = settings.FOREGATE.model_copy(update={"log_level": "error"})
-        telemetry.configure(quiet, process="doctor")
-        console = Console(highlight=False)
+        telemetry.configure(settings.FOREGATE, process="doctor", quiet=True)
+        console = Console(highlight=False, soft_wrap=True)
         findings = []
         for finding in examine(settings.FOREGATE):
             findings.append(finding)

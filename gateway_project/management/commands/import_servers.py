@@ -94,7 +94,7 @@ class Command(BaseCommand):
                 {"name": item.name, "change": "update" if item.name in known else "add"}
                 for item in registrations
             ]
-        migrate.migrate_once(settings.FOREGATE)
+        migrate.migrate_once()
         callers.ensure_local_admin()
         caller = callers.for_user(callers.LOCAL_ADMIN, kind="command")
         sealer = sealing.load_or_create(settings.FOREGATE.home)

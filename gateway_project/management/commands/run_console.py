@@ -33,7 +33,7 @@ class Command(BaseCommand):
             listener = serve.open_socket(config)
         except PortUnavailable as error:
             raise CommandError(str(error)) from None
-        migrate.migrate_once(config)
+        migrate.migrate_once()
         callers.ensure_local_admin()
         self.stdout.write(f"Console: {serve.address(config)}")
         if not options["no_password"]:

@@ -31,9 +31,12 @@ class Command(BaseCommand):
         if options["json"]:
             self.stdout.write(json.dumps(state, indent=2))
             return
-        console = Console(highlight=False)
+        console = Console(highlight=False, soft_wrap=True)
         if state["servers"]:
             console.print(_table(state["servers"], verbose=options["verbose"]))
+            for server in state["servers"]:
+                if server["last_error"]:
+                    console.print(f"[red]last error[/red] {escape(server['last_error'])}")
         else:
             console.print("No servers yet: `manage.py import_servers --from FILE` adds some.")
         database, embedding = state["database"], state["embedding"]
@@ -46,17 +49,17 @@ class Command(BaseCommand):
 
 
 def _table(servers: list[dict[str, Any]], *, verbose: bool) -> Table:
-    headings = ["server", "tools", "state", "last error"]
+    headings = ["server", "tools", "state"]
     if verbose:
         headings += ["trusted", "discovered", "last connected"]
     table = Table(*headings, box=None, pad_edge=False, padding=(0, 2, 0, 0))
     for server in servers:
-        row = [server["name"], str(server["tools"]), _state(server), server["last_error"]]
+        row = [server["name"], str(server["tools"]), _state(server)]
         if verbose:
             row += [
                 "yes" if server["trusted"] else "no",
-                server["discovered_at"] or "never",
-                server["last_connected_at"] or "never",
+                _minute(server["discovered_at"]),
+                _minute(server["last_connected_at"]),
             ]
         table.add_row(*(escape(cell) for cell in row))
     return table
@@ -70,3 +73,7 @@ def _state(server: dict[str, Any]) -> str:
         parts = ["failing" if server["last_error"] else "never discovered"]
     parts += [f"{server[key]} {key}" for key in ("quarantined", "pending") if server[key]]
     return ", ".join(parts)
+
+
+def _minute(at: str | None) -> str:
+    return at[:16].replace("T", " ") if at else "never"

@@ -1,0 +1,60 @@
+# `make help` lists the targets. Each sets up what it needs, is safe to repeat, and leaves
+# everything it makes in .venv and in the data folder (FOREGATE_HOME).
+.DEFAULT_GOAL := help
+.PHONY: help setup run demo test test-models test-full check bench lock clean
+MAKEFLAGS += --no-print-directory
+unexport PYTHONPATH PYTHONHOME
+
+SETUP := sh requirements/setup.sh
+VPY := .venv/bin/python
+MANAGE := $(VPY) manage.py
+PYTEST := $(VPY) -m pytest
+# Two workers suit two cores; every worker has its own test database.
+WORKERS ?= 2
+COVERAGE ?= 90
+ARGS ?=
+
+help: ## List the targets
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 } END { \
+		print "\n  PYTHON=/path/to/python3 chooses the Python that .venv is made from;"; \
+		print "  ARGS=\"...\" is passed on to run, demo, bench and the tests." }' $(MAKEFILE_LIST)
+
+setup: ## Install what run and demo need (the other targets see to themselves)
+	@$(SETUP) demo node-demo
+
+run: setup ## Set up, show the gateway at work on real MCP servers, then serve the console
+	@$(MANAGE) demo --serve $(ARGS)
+
+demo: setup ## The same, without staying to serve
+	@$(MANAGE) demo $(ARGS)
+
+test: ## Run the tests (Python only)
+	@$(SETUP) dev
+	@$(PYTEST) -n $(WORKERS) -m "not full and not models" --cov --cov-report=term:skip-covered \
+		--cov-fail-under=$(COVERAGE) $(ARGS)
+
+test-models: ## Test the sentence-transformers engine (fetches torch)
+	@$(SETUP) dev sentence-transformers
+	@$(PYTEST) -m models $(ARGS)
+
+test-full: ## Test with Node clients, a real browser and broken processes
+	@$(SETUP) dev node-demo node-test
+	@sh requirements/chromium.sh
+	@$(PYTEST) -m full $(ARGS)
+
+check: ## Lint, types, imports, migrations, templates, deployment settings, locks
+	@$(SETUP) dev
+	@sh requirements/check.sh
+
+bench: ## Measure speed, memory and retrieval quality
+	@$(SETUP) demo node-demo
+	@$(VPY) -m benchmarks $(ARGS)
+
+lock: ## Compile the locks anew from pyproject.toml and requirements/node (needs the network)
+	@$(SETUP) demo
+	@$(VPY) requirements/lock.py
+
+clean: ## Remove .venv and every cache; data in FOREGATE_HOME stays
+	rm -rf .venv .coverage .coverage.* htmlcov .mypy_cache .ruff_cache .pytest_cache .hypothesis \
+		.import_linter_cache
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +

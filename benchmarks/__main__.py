@@ -1,0 +1,55 @@
+"""Run the benchmarks: `python -m benchmarks [NAME …] [--write]`.
+
+Each benchmark prints a table of medians taken in this one run. `--write` puts the tables into
+docs/benchmarks.md, between their markers.
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import os
+import platform
+import re
+import tempfile
+from datetime import UTC, datetime
+from pathlib import Path
+
+NAMES = ("tokens", "cold_start", "memory", "discovery", "search_speed")
+DOCUMENT = Path(__file__).resolve().parent.parent / "docs" / "benchmarks.md"
+
+
+def main() -> None:
+    """Run what was asked for on a scratch home, so that nobody's data is touched."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("names", nargs="*", metavar="NAME", help=", ".join(NAMES))
+    parser.add_argument("--write", action="store_true", help="write docs/benchmarks.md")
+    arguments = parser.parse_args()
+    unknown = set(arguments.names) - set(NAMES)
+    if unknown:
+        parser.error(f"no benchmark {', '.join(sorted(unknown))}; there are {', '.join(NAMES)}")
+    with tempfile.TemporaryDirectory(prefix="foregate-bench-") as home:
+        os.environ["FOREGATE_HOME"] = home
+        os.environ.setdefault("DJANGO_SETTINGS_MODULE", "gateway_project.settings.base")
+        Path(home).chmod(0o755)
+        for name in arguments.names or NAMES:
+            table = importlib.import_module(f"benchmarks.{name}").run()
+            print(f"\n{table}\n", flush=True)
+            if arguments.write:
+                _write(name, table)
+
+
+def _write(name: str, table: str) -> None:
+    """Replace a benchmark's table in the document."""
+    text = DOCUMENT.read_text()
+    machine = f"{os.cpu_count()} cores, Python {platform.python_version()}, {platform.system()}"
+    stamp = f"Measured {datetime.now(UTC):%Y-%m-%d} on {machine}."
+    block = f"<!-- {name} -->\n{table}\n\n{stamp}\n<!-- /{name} -->"
+    pattern = re.compile(rf"<!-- {name} -->.*?<!-- /{name} -->", re.DOTALL)
+    if not pattern.search(text):
+        raise SystemExit(f"docs/benchmarks.md has no place for {name}")
+    DOCUMENT.write_text(pattern.sub(lambda _: block, text))
+
+
+if __name__ == "__main__":
+    main()

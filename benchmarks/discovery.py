@@ -1,0 +1,56 @@
+"""Discovery and embedding of 200 tools on real stdio servers."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+import time
+
+from benchmarks import catalogues
+from benchmarks.gateway_process import BASE
+from benchmarks.tables import markdown
+
+SERVERS = 4
+TOOLS_EACH = 50
+
+
+def run() -> str:
+    """Discover all servers in parallel, then again unchanged."""
+    catalogues.setup()
+    _register()
+    from django.conf import settings
+
+    from gateway_project.use_cases.refresh_catalogue import refresh_catalogue
+    from tools.embed.load import embedder_for
+    from tools.embed_catalogue import embed_missing
+
+    rows = []
+    for label in ("first time", "again, nothing changed"):
+        started = time.perf_counter()
+        refreshed = asyncio.run(refresh_catalogue(settings.FOREGATE))
+        discovered_s = time.perf_counter() - started
+        assert sum(outcome.tools for outcome in refreshed.servers) == SERVERS * TOOLS_EACH
+        started = time.perf_counter()
+        embedded = embed_missing(embedder_for(settings.FOREGATE)).embedded
+        embedded_s = time.perf_counter() - started
+        rows.append((label, f"{discovered_s:.2f}", embedded, f"{embedded_s:.2f}"))
+    headings = [f"{SERVERS} servers of {TOOLS_EACH} tools", "discovery s", "embedded", "seconds"]
+    return markdown(headings, rows)
+
+
+def _register() -> None:
+    from django.conf import settings
+
+    from gateway_project.foundation import sealing
+    from tools.store import servers
+
+    registrations = [
+        servers.Registration(
+            name=f"many{number}",
+            command=sys.executable,
+            args=("-m", "benchmarks.many_tools_server", str(number * TOOLS_EACH), str(TOOLS_EACH)),
+            cwd=str(BASE),
+        )
+        for number in range(SERVERS)
+    ]
+    servers.register(registrations, sealer=sealing.load_or_create(settings.FOREGATE.home))

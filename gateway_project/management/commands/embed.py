@@ -1,0 +1,77 @@
+"""Bring search up to date: index the words of changed tools and embed what is new."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError, CommandParser
+
+
+class Command(BaseCommand):
+    help = (
+        "Embed the tools that have no vector yet. With --model, prepare another model while the "
+        "present one goes on serving. Safe to interrupt and to run again."
+    )
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument("--model", help="model to embed with; default: the configured one")
+        parser.add_argument("--json", action="store_true", help="print what was done as JSON")
+
+    def handle(self, *_args: Any, **options: Any) -> None:
+        from django.conf import settings
+
+        from gateway_project.management.progress import progress
+        from tools.embed.embedder import EmbeddingUnavailable
+        from tools.embed.load import embedder_for
+        from tools.embed.recipes import UnknownModel
+        from tools.embed_catalogue import embed_missing
+
+        try:
+            embedder = embedder_for(settings.FOREGATE, model=options["model"], download=True)
+            with progress() as report:
+                done = embed_missing(
+                    embedder,
+                    lambda count, total: report(f"embedding ({embedder.model})", count, total),
+                )
+        except (EmbeddingUnavailable, UnknownModel) as error:
+            raise CommandError(str(error)) from None
+        except KeyboardInterrupt:
+            raise CommandError(
+                "interrupted: what is done is kept, run it again to go on"
+            ) from None
+        self._report(done, configured=settings.FOREGATE.embedding_model, as_json=options["json"])
+
+    def _report(self, done: Any, *, configured: str, as_json: bool) -> None:
+        from tools.store import embeddings
+
+        coverage = embeddings.coverage(done.model)
+        others = [name for name in embeddings.models() if name != done.model]
+        is_configured = done.model in {configured, done.model.partition("/")[2]} or (
+            done.model.partition("/")[2] == configured
+        )
+        if as_json:
+            self.stdout.write(
+                json.dumps(
+                    {
+                        "model": done.model,
+                        "configured": is_configured,
+                        "embedded": done.embedded,
+                        "indexed": done.indexed,
+                        "dropped": done.dropped,
+                        "covered": coverage.embedded,
+                        "tools": coverage.total,
+                        "other_models": others,
+                    }
+                )
+            )
+            return
+        self.stdout.write(
+            f"{done.model}: {done.embedded} embedded now, {coverage.embedded} of "
+            f"{coverage.total} tools in all; words of {done.indexed} indexed"
+        )
+        if not is_configured:
+            self.stdout.write(
+                f"To search with it, set FOREGATE_EMBEDDING_MODEL={done.model} and restart the "
+                f"gateway; until then {configured} goes on serving."
+            )

@@ -1,0 +1,89 @@
+"""Measure search on a data set with known answers, on tables of its own."""
+
+from __future__ import annotations
+
+import json
+import sys
+from argparse import ArgumentTypeError
+from pathlib import Path
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError, CommandParser
+
+
+def _positive(text: str) -> int:
+    if not text.isdecimal() or int(text) < 1:
+        raise ArgumentTypeError(f"must be a whole number from 1, not {text!r}")
+    return int(text)
+
+
+class Command(BaseCommand):
+    help = (
+        "Run the real search over a data set and report how much of what is needed it finds: "
+        "both kinds of evidence, and each alone. The installation's own data stays untouched."
+    )
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument("dataset", type=Path, help="folder: tools.jsonl and queries.jsonl")
+        parser.add_argument("--history", type=Path, help="past runs, in the shape of queries")
+        parser.add_argument("--queries", type=Path, help="queries; default: the folder's")
+        parser.add_argument("--limit", type=_positive, help="take so many queries only")
+        parser.add_argument("--json", action="store_true", help="print the report as JSON")
+
+    def handle(self, *_args: Any, **options: Any) -> None:
+        from django.conf import settings
+        from django.db import ProgrammingError
+
+        from gateway_project.evaluation import dataset, kept_vectors, run
+        from gateway_project.management.progress import progress
+        from tools.embed.embedder import EmbeddingUnavailable
+        from tools.embed.load import embedder_for
+        from tools.embed.recipes import UnknownModel
+
+        config = settings.FOREGATE
+        try:
+            data = dataset.load(
+                options["dataset"],
+                queries=options["queries"],
+                history=options["history"],
+                limit=options["limit"],
+            )
+            embedder = embedder_for(config)
+            with kept_vectors.open_kept(config.home / "cache") as store, progress() as on_progress:
+                kept = kept_vectors.KeptEmbedder(embedder, store)
+                report = run.evaluate(data, embedder=embedder, kept=kept, on_progress=on_progress)
+        except (dataset.DatasetError, EmbeddingUnavailable, UnknownModel) as error:
+            raise CommandError(str(error)) from None
+        except ProgrammingError as error:
+            raise CommandError(f"run `manage.py migrate` first ({error})") from None
+        if options["json"]:
+            self.stdout.write(json.dumps(run.to_json(report), indent=2))
+        else:
+            _print_table(data.name, report)
+
+
+def _print_table(name: str, report: Any) -> None:
+    from rich.console import Console
+    from rich.table import Table
+
+    from gateway_project.evaluation.run import FIGURES
+
+    table = Table(title=f"{name}: {report.n} queries, {report.tools} tools, figures in %")
+    table.add_column("")
+    for figure in FIGURES:
+        table.add_column(figure, justify="right")
+    for mode, figures in report.retrieval.items():
+        table.add_row(mode, *(f"{100 * figures[figure]:.1f}" for figure in FIGURES))
+    console = Console(file=sys.stdout)
+    console.print(table)
+    difference = report.fused_minus_best
+    if difference is not None:
+        console.print(
+            f"fused minus {report.best}, nDCG@10: {100 * difference.mean:+.2f} points "
+            f"(95 % interval {100 * difference.low:+.2f} to {100 * difference.high:+.2f})"
+        )
+    console.print(
+        f"one search: p50 {report.latency_ms['p50']:.1f} ms, p95 {report.latency_ms['p95']:.1f} "
+        f"ms; without embedding p50 {report.search_ms['p50']:.1f} ms, "
+        f"p95 {report.search_ms['p95']:.1f} ms"
+    )

@@ -1,0 +1,85 @@
+"""Metrics of the whole installation: each process adds its counts, the console shows the sums.
+
+A gateway over stdio has no port that a monitor could scrape, and it ends with its client. So
+processes write what they counted since the last time to the database, and totals outlive them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+
+from django.db import connection
+from prometheus_client import CollectorRegistry, generate_latest
+from prometheus_client.metrics_core import Metric
+
+from gateway_project.foundation import canonical, telemetry
+from gateway_project.models import MetricTotal
+
+ADDED_UP = ("counter", "histogram")
+UNWANTED = "_created"
+
+Key = tuple[str, str]
+"""Name of a sample, and its labels as canonical JSON."""
+
+_ADD = """
+INSERT INTO gateway_project_metrictotal AS total (name, labels, value)
+SELECT * FROM unnest(%s::text[], %s::jsonb[], %s::float8[])
+ON CONFLICT (name, labels) DO UPDATE SET value = total.value + excluded.value
+"""
+
+
+def counted() -> dict[Key, float]:
+    """Return what this process has counted since it started."""
+    return {
+        (sample.name, canonical.dumps(sample.labels)): sample.value
+        for metric in telemetry.registry.collect()
+        if metric.type in ADDED_UP
+        for sample in metric.samples
+        if not sample.name.endswith(UNWANTED)
+    }
+
+
+def add(before: Mapping[Key, float], now: Mapping[Key, float]) -> None:
+    """Add to the totals what was counted between two moments.
+
+    Args:
+        before: An earlier `counted()` of this process, empty at first.
+        now: A later one.
+    """
+    grown = {key: value - before.get(key, 0.0) for key, value in now.items()}
+    # In one order everywhere, so that two processes cannot block each other.
+    rows = sorted((name, labels, value) for (name, labels), value in grown.items() if value)
+    if not rows:
+        return
+    names, labels, values = zip(*rows, strict=True)
+    with connection.cursor() as cursor:
+        cursor.execute(_ADD, [list(names), list(labels), list(values)])
+
+
+def exposition() -> bytes:
+    """Return totals and gauges in Prometheus' text format."""
+    registry = CollectorRegistry()
+    registry.register(_Totals())
+    return generate_latest(registry)
+
+
+class _Totals:
+    """Collects the totals in the database, and the gauges of this process."""
+
+    def collect(self) -> Iterator[Metric]:
+        """Yield one family a metric, with the samples of all processes."""
+        totals = list(MetricTotal.objects.order_by("name", "pk"))
+        for family in telemetry.registry.collect():
+            if family.type not in ADDED_UP:
+                yield family
+                continue
+            summed = Metric(family.name, family.documentation, family.type)
+            for row in _of(family.name, totals):
+                summed.add_sample(row.name, row.labels, row.value)
+            yield summed
+
+
+def _of(family: str, totals: Iterable[MetricTotal]) -> Iterator[MetricTotal]:
+    suffixes = ("_total", "_bucket", "_sum", "_count")
+    names = {f"{family}{suffix}" for suffix in suffixes}
+    return (row for row in totals if row.name in names)

@@ -1,0 +1,28 @@
+"""Settings of the tests: the ordinary ones on a data folder of their own.
+
+FOREGATE_HOME and DATABASE_URL are taken from the environment where they are set, so that a test
+may start processes on a folder of its own and the suite may be run on another PostgreSQL.
+"""
+
+import hashlib
+import os
+import tempfile
+from pathlib import Path
+
+from django.core.exceptions import ImproperlyConfigured
+
+
+def _home() -> Path:
+    """Return this user's and this checkout's folder for tests; kept, so that runs start warm."""
+    checkout = hashlib.sha256(os.fsencode(Path(__file__).resolve().parent)).hexdigest()[:12]
+    home = Path(tempfile.gettempdir(), f"foregate-test-{os.geteuid()}-{checkout}")
+    if home.exists() and home.stat().st_uid != os.geteuid():
+        raise ImproperlyConfigured(f"{home} belongs to another user: set FOREGATE_HOME")
+    return home
+
+
+os.environ.setdefault("FOREGATE_HOME", str(_home()))
+
+from gateway_project.settings.base import *  # noqa: E402 - base reads the variable set above
+
+PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]  # fast, and only here

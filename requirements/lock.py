@@ -1,0 +1,147 @@
+"""Compile every lock in this folder, or check without a network that they are up to date.
+
+    python requirements/lock.py            compile (needs the package indexes)
+    python requirements/lock.py --check    compare the recorded digest of the inputs
+
+The locks hold versions and hashes alone: no index, no address, no path of the machine that
+compiled them. `make lock` and `make check` call this.
+"""
+
+import hashlib
+import json
+import subprocess
+import sys
+import tempfile
+import tomllib
+from collections.abc import Mapping
+from pathlib import Path
+
+import install
+
+FOLDER = Path(__file__).resolve().parent
+PROJECT = FOLDER.parent
+NODE_SETS = ("demo", "test")
+OLDEST_PYTHON = "3.11"
+MARK = "# inputs: sha256:"
+
+# Each later set is constrained by `dev`, so that every set holds the same version of a package.
+PYTHON_SETS: Mapping[str, tuple[str, ...]] = {
+    "dev": ("pyproject.toml", "--extra", "demo", "--group", "dev"),
+    "demo": ("pyproject.toml", "--extra", "demo"),
+    "runtime": ("pyproject.toml",),
+    # torch is left out: install.py lets pip choose its build (docs/adr/0002-locks-and-setup.md)
+    "sentence-transformers": (
+        *("pyproject.toml", "--extra", "sentence-transformers"),
+        *("--no-emit-package", "torch"),
+    ),
+    "uv": ("requirements/uv.in",),
+}
+
+
+def digest() -> str:
+    """Digest of everything the locks are compiled from."""
+    project = tomllib.loads((PROJECT / "pyproject.toml").read_text("utf-8"))
+    inputs = {
+        "python": project["project"]["requires-python"],
+        "dependencies": project["project"]["dependencies"],
+        "extras": project["project"]["optional-dependencies"],
+        "groups": project["dependency-groups"],
+        "uv": project.get("tool", {}).get("uv", {}),
+        "installer": (FOLDER / "uv.in").read_text("utf-8").split(),
+        "node": [json.loads(_node_file(name, "package.json").read_text()) for name in NODE_SETS],
+        "compiler": [OLDEST_PYTHON, *PYTHON_SETS.items()],
+    }
+    return hashlib.sha256(json.dumps(inputs, sort_keys=True).encode()).hexdigest()
+
+
+def stale() -> list[str]:
+    """Say, a line per lock, which ones were compiled from other inputs than today's."""
+    expected = MARK + digest()
+    found = []
+    for name in (*PYTHON_SETS, "torch"):
+        lock = _python_lock(name)
+        if not lock.exists() or lock.read_text("utf-8").partition("\n")[0] != expected:
+            found.append(f"{lock.relative_to(PROJECT)} is not up to date: run `make lock`")
+    for name in NODE_SETS:
+        wanted = json.loads(_node_file(name, "package.json").read_text("utf-8"))["dependencies"]
+        lock = _node_file(name, "package-lock.json")
+        locked = json.loads(lock.read_text("utf-8"))["packages"][""] if lock.exists() else {}
+        if locked.get("dependencies") != wanted:
+            found.append(f"{lock.relative_to(PROJECT)} is not up to date: run `make lock`")
+    return found
+
+
+def compile_python(name: str) -> None:
+    """Compile one Python lock, for every platform and every supported Python."""
+    options = list(PYTHON_SETS[name])
+    if name not in {"dev", "uv"}:
+        options += ["--constraints", str(_python_lock("dev"))]
+    command = [str(PROJECT / ".venv/bin/uv"), "pip", "compile", "--quiet", *options]
+    command += ["--universal", "--python-version", OLDEST_PYTHON, "--generate-hashes"]
+    command += ["--no-header", "--no-annotate", "--no-emit-index-url", "--no-emit-find-links"]
+    compiled = _output(command)
+    _python_lock(name).write_text(f"{MARK}{digest()}\n{compiled}", "utf-8")
+
+
+def write_torch() -> None:
+    """Write the one requirement whose build pip is to choose."""
+    project = tomllib.loads((PROJECT / "pyproject.toml").read_text("utf-8"))["project"]
+    extra = project["optional-dependencies"]["sentence-transformers"]
+    pinned = [line for line in extra if line.startswith("torch==")]
+    _python_lock("torch").write_text("\n".join((MARK + digest(), *pinned, "")), "utf-8")
+
+
+def compile_node(name: str) -> None:
+    """Compile one npm lock with integrity hashes and without the addresses they came from."""
+    package = _node_file(name, "package.json")
+    options = ("--package-lock-only", "--ignore-scripts", "--no-audit", "--no-fund")
+    exact = ("--omit-lockfile-registry-resolved=true", "--lockfile-version=3")
+    with tempfile.TemporaryDirectory() as scratch:
+        copy = Path(scratch, "package.json")
+        copy.write_bytes(package.read_bytes())
+        _output([*install.npm(), "install", "--prefix", scratch, *options, *exact])
+        _node_file(name, "package-lock.json").write_bytes(
+            copy.with_name("package-lock.json").read_bytes()
+        )
+
+
+def main(arguments: list[str]) -> int:
+    """Run as a command."""
+    if arguments == ["--check"]:
+        problems = stale()
+        print("\n".join(problems) or "locks are up to date")
+        return 1 if problems else 0
+    for name in PYTHON_SETS:
+        print(f"compiling requirements/{name}.txt", flush=True)
+        compile_python(name)
+    write_torch()
+    for name in NODE_SETS:
+        print(f"compiling requirements/node/{name}/package-lock.json", flush=True)
+        compile_node(name)
+    return 0
+
+
+def _python_lock(name: str) -> Path:
+    return FOLDER / f"{name}.txt"
+
+
+def _node_file(name: str, file: str) -> Path:
+    return FOLDER / "node" / name / file
+
+
+def _output(command: list[str]) -> str:
+    return subprocess.run(
+        command,
+        cwd=PROJECT,
+        env=install.environment(),
+        text=True,
+        stdout=subprocess.PIPE,
+        check=True,
+    ).stdout
+
+
+if __name__ == "__main__":
+    try:
+        sys.exit(main(sys.argv[1:]))
+    except subprocess.CalledProcessError as error:
+        sys.exit(f"failed: {' '.join(map(str, error.cmd))}")

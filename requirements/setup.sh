@@ -1,0 +1,28 @@
+#!/bin/sh
+# Bring .venv to what a make target needs, with the first suitable Python: setup.sh SET...
+# PYTHON names another one; it is used when .venv is made.
+here=$(dirname "$0")
+
+"$here/../.venv/bin/python" "$here/install.py" --ready "$@" 2>/dev/null && exit 0
+
+fail() {
+    echo "foregate: $1" >&2
+    exit 1
+}
+
+found= unfit=
+for python in ${PYTHON:-python3 python3.14 python3.13 python3.12 python3.11}; do
+    version=$("$python" -c 'import sys; print("%d.%d.%d" % sys.version_info[:3])' 2>/dev/null) ||
+        continue
+    found="$found $version"
+    "$python" -c 'import sys; sys.exit(sys.version_info < (3, 11))' || continue
+    if "$python" -c 'import venv, ensurepip' 2>/dev/null; then
+        exec "$python" "$here/install.py" "$@"
+    fi
+    unfit="$python"
+done
+
+[ -n "$unfit" ] && fail "$unfit lacks venv or ensurepip: install them (Debian, Ubuntu: \
+apt-get install python3-venv), or name another Python: make PYTHON=/path/to/python3"
+fail "Python 3.11 or newer is needed (found:${found:- none}): install it, or say where it is: \
+make PYTHON=/path/to/python3"

@@ -1,0 +1,226 @@
+"""Whatever a user gets wrong: one clear line, nothing stored is lost, the others work on."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import socket
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pytest
+
+BASE = Path(__file__).resolve().parent.parent.parent
+PYTHON = sys.executable
+TIMEOUT_S = 90
+
+
+@dataclass
+class Installation:
+    """A home with one healthy server, whose tools are known."""
+
+    home: Path
+    scratch: Path
+    env: dict[str, str] = field(default_factory=dict)
+    stack: ExitStack = field(default_factory=ExitStack)
+
+    def manage(self, *arguments: str, **env: str) -> subprocess.CompletedProcess[str]:
+        """Run a command on this home."""
+        return subprocess.run(
+            [PYTHON, str(BASE / "manage.py"), *arguments],
+            env={**clean_environment(), "FOREGATE_HOME": str(self.home), **self.env, **env},
+            capture_output=True,
+            text=True,
+            timeout=TIMEOUT_S,
+            check=False,
+            stdin=subprocess.DEVNULL,
+        )
+
+    def write(self, servers: object) -> str:
+        """Write a client's configuration and return its path."""
+        path = self.scratch / "config.json"
+        text = servers if isinstance(servers, str) else json.dumps({"mcpServers": servers})
+        path.write_text(text)
+        return str(path)
+
+    def discover_with(
+        self, name: str, entry: dict[str, object], **env: str
+    ) -> subprocess.CompletedProcess[str]:
+        """Add a server and discover all."""
+        self.manage("import_servers", "--from", self.write({name: entry}))
+        done = self.manage("discover", "--no-embed", name, "healthy", **env)
+        assert re.search(r"ok +healthy: \d+ tools", done.stdout), "the healthy server works on"
+        return done
+
+    def known_tools(self) -> dict[str, int]:
+        """Return the number of usable tools by server."""
+        report = json.loads(self.manage("status", "--json").stdout)
+        return {server["name"]: server["tools"] for server in report["servers"]}
+
+
+def clean_environment() -> dict[str, str]:
+    """Return our environment without any setting of Foregate."""
+    return {
+        name: value
+        for name, value in os.environ.items()
+        if not name.startswith(("FOREGATE_", "DJANGO_")) and name != "DATABASE_URL"
+    }
+
+
+HEALTHY_TOOLS = 2
+HEALTHY = {"command": PYTHON, "args": ["-m", "mcp_server_time"]}
+
+
+@pytest.fixture(scope="module")
+def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("home")
+    folder.chmod(0o755)
+    setup = Installation(home=folder, scratch=tmp_path_factory.mktemp("scratch"))
+    setup.manage("import_servers", "--from", setup.write({"healthy": HEALTHY}))
+    done = setup.manage("discover", "--no-embed")
+    assert done.returncode == 0, done.stderr
+    return folder
+
+
+@pytest.fixture
+def installation(home: Path, tmp_path: Path) -> Iterator[Installation]:
+    with Installation(home=home, scratch=tmp_path).stack as stack:
+        yield Installation(home=home, scratch=tmp_path, stack=stack)
+
+
+def broken_configuration(use: Installation) -> subprocess.CompletedProcess[str]:
+    return use.manage("import_servers", "--from", use.write('{"mcpServers": {"a": }'))
+
+
+def missing_configuration(use: Installation) -> subprocess.CompletedProcess[str]:
+    return use.manage("import_servers", "--from", str(use.scratch / "absent.json"))
+
+
+def unset_variable(use: Installation) -> subprocess.CompletedProcess[str]:
+    return use.discover_with("unset", {"command": "${ABSENT_COMMAND}"})
+
+
+def command_that_does_not_exist(use: Installation) -> subprocess.CompletedProcess[str]:
+    return use.discover_with("absent", {"command": "no-such-command-anywhere"})
+
+
+def server_that_exits_at_once(use: Installation) -> subprocess.CompletedProcess[str]:
+    code = "import sys; sys.exit('no licence found')"
+    return use.discover_with("exits", {"command": PYTHON, "args": ["-c", code]})
+
+
+def server_that_hangs(use: Installation) -> subprocess.CompletedProcess[str]:
+    entry = {"command": PYTHON, "args": ["-c", "import time; time.sleep(600)"]}
+    return use.discover_with("hangs", entry, FOREGATE_CONNECT_TIMEOUT_S="3")
+
+
+def server_that_sends_rubbish(use: Installation) -> subprocess.CompletedProcess[str]:
+    code = (
+        "import sys, time\n"
+        "for line in sys.stdin:\n"
+        "    print('\\x00 not json', flush=True)\n"
+    )
+    entry = {"command": PYTHON, "args": ["-c", code]}
+    return use.discover_with("rubbish", entry, FOREGATE_CONNECT_TIMEOUT_S="3")
+
+
+def duplicate_names(use: Installation) -> subprocess.CompletedProcess[str]:
+    text = '{"mcpServers": {"twin": {"command": "a"}, "twin": {"command": "b"}}}'
+    return use.manage("import_servers", "--from", use.write(text))
+
+
+def wrong_database_url(use: Installation) -> subprocess.CompletedProcess[str]:
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    url = f"postgresql://someone:hidden-password@127.0.0.1:{port}/nowhere"
+    return use.manage("status", DATABASE_URL=url)
+
+
+def malformed_database_url(use: Installation) -> subprocess.CompletedProcess[str]:
+    return use.manage("status", DATABASE_URL="mysql://someone:hidden-password@localhost/x")
+
+
+def unmigrated_database(use: Installation) -> subprocess.CompletedProcess[str]:
+    fresh = use.scratch / "fresh"
+    for folder in (*use.scratch.parents, use.scratch):
+        if folder.stat().st_uid == os.geteuid() and folder.name.startswith("pytest-"):
+            folder.chmod(folder.stat().st_mode | 0o055)
+    return use.manage("status", FOREGATE_HOME=str(fresh), FOREGATE_POSTGRES_LINGER_S="0")
+
+
+def port_in_use(use: Installation) -> subprocess.CompletedProcess[str]:
+    taken = use.stack.enter_context(socket.create_server(("127.0.0.1", 0)))
+    return use.manage("run_console", FOREGATE_CONSOLE_PORT=str(taken.getsockname()[1]))
+
+
+def read_only_home(use: Installation) -> subprocess.CompletedProcess[str]:
+    folder = mounted(use, "size=1m,mode=755,ro") if os.geteuid() == 0 else use.scratch / "sealed"
+    folder.mkdir(exist_ok=True)
+    if os.geteuid() != 0:
+        folder.chmod(0o500)
+    return use.manage("discover", FOREGATE_HOME=str(folder))
+
+
+def full_home(use: Installation) -> subprocess.CompletedProcess[str]:
+    folder = mounted(use, "size=8m,mode=755")
+    return use.manage("discover", FOREGATE_HOME=str(folder))
+
+
+def mounted(use: Installation, options: str) -> Path:
+    """Mount a small tmpfs for the length of a test."""
+    # Not below pytest's private folder: the database's own user must be able to reach it.
+    folder = Path(tempfile.mkdtemp(prefix="foregate-mounted-"))
+    use.stack.callback(folder.rmdir)
+    folder.chmod(0o755)
+    command = ["mount", "-t", "tmpfs", "-o", options, "tmpfs", str(folder)]
+    if os.geteuid() != 0 or subprocess.run(command, capture_output=True, check=False).returncode:
+        pytest.skip("a tmpfs can only be mounted by root where mounting is allowed")
+    use.stack.callback(subprocess.run, ["umount", "-l", str(folder)], check=True)
+    return folder
+
+
+Act = Callable[[Installation], "subprocess.CompletedProcess[str]"]
+CASES: dict[Act, str] = {
+    broken_configuration: r"config\.json: line 1, column \d+: .*; mend the JSON",
+    missing_configuration: r"absent\.json does not exist; name an existing file",
+    unset_variable: r"'unset': .*ABSENT_COMMAND.*set",
+    command_that_does_not_exist: r"'absent': .*no-such-command-anywhere.*",
+    server_that_exits_at_once: r"'exits': .*no licence found",
+    server_that_hangs: r"'hangs': .*3 s",
+    server_that_sends_rubbish: r"'rubbish': ",
+    duplicate_names: r"'twin' stands twice; rename one of the two",
+    wrong_database_url: r"127\.0\.0\.1.*DATABASE_URL",
+    malformed_database_url: r"DATABASE_URL: must look like postgresql://",
+    unmigrated_database: r"the database is not migrated; run `manage\.py migrate`",
+    port_in_use: r"cannot listen on 127\.0\.0\.1:\d+: .*; stop what listens there or set FOREGATE",
+    read_only_home: r"FOREGATE_HOME",
+    full_home: r"(?i)room|space",
+}
+
+
+@pytest.mark.parametrize(("act", "line"), CASES.items(), ids=[act.__name__ for act in CASES])
+def test_a_mistake_is_answered_in_one_clear_line_and_harms_nothing_else(
+    act: Act, line: str, installation: Installation
+) -> None:
+    done = act(installation)
+
+    output = unwrapped(done.stdout + done.stderr)
+    assert len(re.findall(line, output)) >= 1, output
+    assert "Traceback" not in output
+    assert "hidden-password" not in output
+    assert sum(bool(re.search(line, text)) for text in output.splitlines()) == 1, output
+    assert installation.known_tools()["healthy"] == HEALTHY_TOOLS
+
+
+def unwrapped(text: str) -> str:
+    """Drop log lines: the promise is about what the command itself says."""
+    return "\n".join(
+        part for part in text.splitlines() if not re.match(r"\d{4}-\d\d-\d\dT", part)
+    )
