@@ -21,6 +21,7 @@ from tools.models import (
     ToolDefinition,
     ToolEmbedding,
     ToolPosting,
+    ToolText,
 )
 
 
@@ -119,6 +120,7 @@ class ServerAdmin(_SuperuserWrites):
     search_fields = ("name", "command", "description")
     autocomplete_fields = ("team",)
     readonly_fields = (
+        "source",
         "extra",
         "protocol_version",
         "discovered_at",
@@ -234,6 +236,15 @@ class ToolEmbeddingAdmin(ReadOnlyAdmin):
     search_fields = ("tool__name", "tool__server__name")
     fields = ("tool", "model", "content_hash", "dimensions", "created_at")
     readonly_fields = fields
+
+
+@admin.register(ToolText)
+class ToolTextAdmin(ReadOnlyAdmin):
+    """Which tools' words are indexed."""
+
+    list_display = ("tool", "length", "content_hash")
+    list_select_related = ("tool__server",)
+    search_fields = ("tool__name", "tool__server__name")
 
 
 @admin.register(ToolPosting)

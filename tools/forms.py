@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from typing import Any
+from typing import Any, ClassVar
 
 from django import forms
 from django.conf import settings
@@ -27,6 +27,12 @@ class ServerForm(forms.ModelForm[Server]):
     class Meta:
         model = Server
         fields = "__all__"  # noqa: DJ007 - the admin page names its fields itself
+        widgets: ClassVar = {
+            "command": forms.TextInput(attrs={"size": 80}),
+            "cwd": forms.TextInput(attrs={"size": 80}),
+            "args": forms.Textarea(attrs={"rows": 3}),
+            "description": forms.Textarea(attrs={"rows": 3}),
+        }
 
     def clean_args(self) -> list[str]:
         """Check that the arguments are a list of texts."""

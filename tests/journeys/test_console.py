@@ -1,0 +1,173 @@
+"""The console in a real browser: sign in once, look around, change something, sign out."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import socket
+import subprocess
+import sys
+import urllib.request
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+pytestmark = pytest.mark.full
+
+BASE = Path(__file__).resolve().parent.parent.parent
+BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
+FLAGS = [
+    "--no-sandbox",
+    "--disable-dev-shm-usage",
+    "--disable-gpu",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+    "--no-first-run",
+]
+
+
+@dataclass(frozen=True)
+class RunningConsole:
+    """A console process and the password it printed."""
+
+    address: str
+    password: str
+    env: dict[str, str]
+
+    def manage(self, *arguments: str) -> str:
+        done = subprocess.run(
+            [sys.executable, "manage.py", *arguments],
+            cwd=BASE,
+            env=self.env,
+            capture_output=True,
+            text=True,
+            check=True,
+        )
+        return done.stdout
+
+
+@pytest.fixture(scope="module")
+def console(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningConsole]:
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = free.getsockname()[1]
+    home = tmp_path_factory.mktemp("home")
+    kept = {k: v for k, v in os.environ.items() if not k.startswith(("FOREGATE_", "DJANGO_"))}
+    env = {**kept, "FOREGATE_HOME": str(home), "FOREGATE_CONSOLE_PORT": str(port)}
+    process = subprocess.Popen(
+        [sys.executable, "manage.py", "run_console"],
+        cwd=BASE,
+        env=env,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        text=True,
+    )
+    assert process.stdout is not None
+    said = process.stdout.readline() + process.stdout.readline()
+    password = re.search(r"one-time password (\S+)", said)
+    assert password, said
+    running = RunningConsole(
+        address=f"http://127.0.0.1:{port}/", password=password.group(1), env=env
+    )
+    config = home / "servers.json"
+    entry = {
+        "command": sys.executable,
+        "args": ["-m", "mcp_server_time"],
+        "env": {"SECRET_TOKEN": "never-shown"},
+    }
+    config.write_text(json.dumps({"mcpServers": {"time": entry}}))
+    running.manage("import_servers", "--from", str(config))
+    running.manage("discover", "--no-embed")
+    yield running
+    process.terminate()
+    process.wait(timeout=15)
+    process.stdout.close()
+
+
+@pytest.fixture
+def page(console: RunningConsole) -> Iterator[object]:
+    playwright = pytest.importorskip("playwright.sync_api")
+    found = next((path for name in BROWSERS if (path := shutil.which(name))), None)
+    if found is None:
+        pytest.skip("no Chromium found; install chromium to run the browser tests")
+    with playwright.sync_playwright() as engine:
+        browser = engine.chromium.launch(executable_path=found, args=FLAGS)
+        page = browser.new_page(base_url=console.address)
+        page.set_default_timeout(15_000)
+        yield page
+        browser.close()
+
+
+def test_an_admin_signs_in_once_looks_around_and_leaves_a_trail(
+    console: RunningConsole, page: object, tmp_path: Path
+) -> None:
+    requested: list[str] = []
+    problems: list[str] = []
+    page.on("request", lambda request: requested.append(request.url))
+    page.on("pageerror", lambda error: problems.append(str(error)))
+    page.on("console", lambda m: problems.append(m.text) if m.type == "error" else None)
+
+    page.goto("/")
+    sign_in(page, console.password)
+    page.get_by_role("link", name="Servers", exact=True).first.click()
+    page.get_by_role("link", name="time", exact=True).click()
+    assert "never-shown" not in page.content()
+    page.get_by_label("Trusted").check()
+    page.screenshot(path=str(tmp_path / "server.png"), full_page=True)
+    page.get_by_role("button", name="Save", exact=True).click()
+    page.get_by_text("was changed successfully").wait_for()
+    page.goto("/admin/tools/tool/")
+    page.get_by_text("get_current_time").first.wait_for()
+    page.goto("/admin/gateway_project/auditentry/")
+    page.get_by_text("server.changed").first.wait_for()
+
+    assert problems == []
+    assert all(url.startswith(console.address) for url in requested), requested
+
+
+def test_the_one_time_password_opens_no_second_session(
+    console: RunningConsole, page: object
+) -> None:
+    page.goto("/admin/")
+    sign_in(page, console.password)
+    page.get_by_text("Please enter the correct username and password").wait_for()
+
+
+def test_a_token_made_in_the_console_reads_the_metrics(
+    console: RunningConsole, page: object
+) -> None:
+    console.manage("shell", "-v0", "-c", MAKE_PASSWORD)
+    page.goto("/admin/")
+    sign_in(page, "a-lasting-password-1")
+    page.goto("/admin/gateway_project/apitoken/add/")
+    page.get_by_label("Name").fill("monitor")
+    page.get_by_role("button", name="Save", exact=True).click()
+    page.get_by_text("Copy the token now").wait_for()
+    token = re.search(r"fgt_[\w-]+", page.content())
+    assert token is not None
+    page.goto("/admin/gateway_project/apitoken/")
+    assert token.group() not in page.content()
+
+    request = urllib.request.Request(
+        f"{console.address}metrics", headers={"Authorization": f"Bearer {token.group()}"}
+    )
+    with urllib.request.urlopen(request, timeout=10) as answer:
+        assert b"foregate_tools" in answer.read()
+
+
+MAKE_PASSWORD = """
+from django.contrib.auth import get_user_model
+admin = get_user_model().objects.get(username="admin")
+admin.set_password("a-lasting-password-1")
+admin.save()
+"""
+
+
+def sign_in(page: object, password: str) -> None:
+    page.get_by_label("Username").fill("admin")
+    page.get_by_label("Password").fill(password)
+    page.get_by_role("button", name="Log in").click()
