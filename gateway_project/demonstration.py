@@ -167,7 +167,7 @@ async def _try(console: Console, client: Client, step: Step) -> tuple[bool, bool
     mark = "[red]error[/red]" if result.is_error else "[green]result[/green]"
     console.print(f"call {step.tool} {json.dumps(step.arguments, ensure_ascii=False)}")
     console.print(mark, _short(result), highlight=False, markup=True)
-    return found, not result.is_error, int(content.get("tokens", 0))
+    return found, not result.is_error, int(content.get("tokens", {}).get("used", 0))
 
 
 def _short(result: Any) -> str:

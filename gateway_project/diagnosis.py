@@ -21,8 +21,7 @@ from gateway_project.foundation.sealing import SealBroken
 from tools import discover
 from tools.embed.embedder import EmbeddingUnavailable
 from tools.embed.load import embedder_for
-from tools.models import Server, Tool
-from tools.store import servers
+from tools.store import overview, servers
 from tools.upstream.pool import UpstreamPool
 from tools.upstream.spec import ServerSpec
 
@@ -116,11 +115,12 @@ def _model(config: Config) -> Finding:
 
 
 def _catalogue() -> Iterator[Finding]:
-    waiting = Tool.objects.filter(state__in=[Tool.State.QUARANTINED, Tool.State.PENDING]).count()
+    known = overview.servers()
+    waiting = sum(server.quarantined + server.pending for server in known)
     if waiting:
         detail = f"{waiting} tools wait for approval; look at them in the console"
         yield Finding(check="approval", verdict="warning", detail=detail)
-    if not Server.objects.exists():
+    if not known:
         detail = "none is registered; `manage.py import_servers --from FILE` adds some"
         yield Finding(check="servers", verdict="warning", detail=detail)
 

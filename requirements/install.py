@@ -6,12 +6,14 @@ nothing is installed: the exit status says whether anything would be. Needs Pyth
 standard library. docs/adr/0002-locks-and-setup.md has the reasons.
 """
 
+import errno
 import fcntl
 import hashlib
 import os
 import shutil
 import subprocess
 import sys
+import time
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -23,6 +25,7 @@ STAMPS = VENV / ".foregate"
 UNFINISHED = STAMPS / "unfinished"
 SPARE_CACHE = VENV / ".cache"
 LOCK = VENV / ".foregate.lock"  # not .lock: that one is uv's own
+ORPHAN_S = 30  # what pip may go on for after its parent was killed
 
 # What must be there before a set, and the larger sets that hold all of it.
 NEEDS: Mapping[str, tuple[str, ...]] = {
@@ -144,18 +147,29 @@ def _make_venv() -> None:
     """Make the virtual environment from nothing, keeping only the lock this process holds."""
     _say("making .venv")
     for item in VENV.iterdir():
-        if item == LOCK:
-            continue
-        if item.is_dir() and not item.is_symlink():
-            shutil.rmtree(item)
-        else:
-            item.unlink()
+        if item != LOCK:
+            _remove(item)
     _run([sys.executable, "-m", "venv", str(VENV)])
     version = _python_version()
     if version is None:
         raise SetupError(f"{sys.executable} made an environment that does not run")
     STAMPS.mkdir()
     _write(STAMPS / "venv", _digest("venv", version=version))
+
+
+def _remove(item: Path) -> None:
+    """Remove a file or folder, though an orphan of a killed set-up may still be writing to it."""
+    if item.is_symlink() or not item.is_dir():
+        item.unlink()
+        return
+    deadline_s = time.monotonic() + ORPHAN_S
+    while item.exists():
+        try:
+            shutil.rmtree(item)
+        except OSError as error:
+            if error.errno != errno.ENOTEMPTY or time.monotonic() > deadline_s:
+                raise
+            time.sleep(0.5)
 
 
 def _venv_version() -> str | None:

@@ -6,7 +6,6 @@ from django.contrib.auth import get_user_model
 
 from gateway_project.access import one_time_password
 from gateway_project.foundation.caller import SCOPE_ALL, Caller, Kind
-from tools.models import Membership
 
 LOCAL_ADMIN = "admin"
 
@@ -26,9 +25,8 @@ def for_user(name: str, *, kind: Kind) -> Caller:
         raise UnknownUser(
             f"no active user {name!r}; `manage.py createsuperuser --username {name}` makes one"
         )
-    teams = list(Membership.objects.filter(user=user).values_list("team_id", flat=True)[:2])
     scopes = frozenset({SCOPE_ALL}) if user.is_superuser else frozenset({"search", "call"})
-    return Caller(user=name, team=teams[0] if len(teams) == 1 else None, scopes=scopes, kind=kind)
+    return Caller(user=name, team=overview.only_team_of(name), scopes=scopes, kind=kind)
 
 
 def ensure_local_admin() -> None:

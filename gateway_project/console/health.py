@@ -9,7 +9,7 @@ from django.views.decorators.http import require_safe
 from gateway_project import metrics as metrics_of_all
 from gateway_project.access import tokens
 from gateway_project.foundation import telemetry
-from tools.models import Server, Tool
+from tools.store import overview
 
 BEARER = "Bearer "
 METRICS_SCOPE = "metrics"
@@ -54,8 +54,7 @@ def metrics(request: HttpRequest) -> HttpResponse:
 
 def _count() -> None:
     """Bring the gauges up to date; they describe the installation, not this process."""
-    telemetry.servers_by_state.labels("enabled").set(Server.objects.filter(enabled=True).count())
-    telemetry.servers_by_state.labels("disabled").set(Server.objects.filter(enabled=False).count())
-    telemetry.tools_listed.set(
-        Tool.objects.filter(enabled=True, state=Tool.State.ACTIVE, server__enabled=True).count()
-    )
+    enabled = [server.enabled for server in overview.servers()]
+    telemetry.servers_by_state.labels("enabled").set(enabled.count(True))
+    telemetry.servers_by_state.labels("disabled").set(enabled.count(False))
+    telemetry.tools_listed.set(overview.usable_tools())

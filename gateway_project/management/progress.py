@@ -20,11 +20,11 @@ def progress() -> Iterator[Report]:
         yield lambda _stage, _done, _total: None
         return
     from rich.console import Console  # noqa: PLC0415 - only a terminal needs it
-    from rich.progress import MofNCompleteColumn, Progress  # noqa: PLC0415
+    from rich.progress import MofNCompleteColumn, Progress, TaskID  # noqa: PLC0415
 
     columns = (*Progress.get_default_columns(), MofNCompleteColumn())
     with Progress(*columns, console=Console(stderr=True)) as bars:
-        tasks: dict[str, int] = {}
+        tasks: dict[str, TaskID] = {}
 
         def report(stage: str, done: int, total: int) -> None:
             if stage not in tasks:

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from django.db import transaction
 from django.utils import timezone
 
 from gateway_project.access import audit
 from gateway_project.foundation.caller import Caller
-from tools.models import Tool
 from tools.store import catalogue
+
+if TYPE_CHECKING:
+    from tools.models import Tool
 
 
 def approve_tools(caller: Caller, tools: Iterable[Tool], *, user: Any) -> tuple[str, ...]:

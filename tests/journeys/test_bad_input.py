@@ -61,7 +61,7 @@ class Installation:
     def known_tools(self) -> dict[str, int]:
         """Return the number of usable tools by server."""
         report = json.loads(self.manage("status", "--json").stdout)
-        return {server["name"]: server["tools"] for server in report["servers"]}
+        return {server["name"]: server["usable"] for server in report["servers"]}
 
 
 def clean_environment() -> dict[str, str]:

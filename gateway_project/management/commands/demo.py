@@ -23,8 +23,7 @@ from gateway_project.management.commands.discover import line
 from gateway_project.management.embedding import embed_changed
 from gateway_project.use_cases.refresh_catalogue import refresh_catalogue
 from gateway_project.use_cases.register_servers import register_servers
-from tools.models import Server
-from tools.store import catalogue
+from tools.store import catalogue, overview
 
 
 class Command(BaseCommand):
@@ -92,7 +91,7 @@ def _register(console: Console) -> None:
         wanted = demo_servers.registrations(settings.BASE_DIR, config.home)
     except DemoIncomplete as error:
         raise CommandError(str(error)) from None
-    own = set(Server.objects.exclude(source=demo_servers.SOURCE).values_list("name", flat=True))
+    own = overview.names(but_from=[demo_servers.SOURCE])
     for name in sorted(own & {item.name for item in wanted}):
         console.print(f"[yellow]keeping your own server {name!r}[/yellow]")
     register_servers(

@@ -21,12 +21,16 @@ class Command(BaseCommand):
     def handle(self, *_args: Any, **options: Any) -> None:
         from django.conf import settings
 
+        from gateway_project.foundation import telemetry
+        from gateway_project.foundation.postgres import migrate
         from gateway_project.management.progress import progress
         from tools.embed.embedder import EmbeddingUnavailable
         from tools.embed.load import embedder_for
         from tools.embed.recipes import UnknownModel
         from tools.embed_catalogue import embed_missing
 
+        telemetry.configure(settings.FOREGATE, process="embed", quiet=True)
+        migrate.migrate_once()
         try:
             embedder = embedder_for(settings.FOREGATE, model=options["model"], download=True)
             with progress() as report:

@@ -32,15 +32,18 @@ class Command(BaseCommand):
 
     def handle(self, *_args: Any, **options: Any) -> None:
         from django.conf import settings
-        from django.db import ProgrammingError
 
         from gateway_project.evaluation import dataset, kept_vectors, run
+        from gateway_project.foundation import telemetry
+        from gateway_project.foundation.postgres import migrate
         from gateway_project.management.progress import progress
         from tools.embed.embedder import EmbeddingUnavailable
         from tools.embed.load import embedder_for
         from tools.embed.recipes import UnknownModel
 
         config = settings.FOREGATE
+        telemetry.configure(config, process="evaluate", quiet=True)
+        migrate.migrate_once()
         try:
             data = dataset.load(
                 options["dataset"],
@@ -54,8 +57,6 @@ class Command(BaseCommand):
                 report = run.evaluate(data, embedder=embedder, kept=kept, on_progress=on_progress)
         except (dataset.DatasetError, EmbeddingUnavailable, UnknownModel) as error:
             raise CommandError(str(error)) from None
-        except ProgrammingError as error:
-            raise CommandError(f"run `manage.py migrate` first ({error})") from None
         if options["json"]:
             self.stdout.write(json.dumps(run.to_json(report), indent=2))
         else:

@@ -18,7 +18,7 @@ from gateway_project.client_config.read import Entry, Parsed, UnreadableConfig
 from gateway_project.foundation import sealing
 from gateway_project.foundation.postgres import migrate
 from gateway_project.use_cases.register_servers import NotRegistrable, register_servers
-from tools.models import Server
+from tools.store import overview
 from tools.store.servers import Registration
 from tools.upstream.errors import UnsetVariable
 from tools.upstream.spec import ServerSpec, resolve
@@ -89,7 +89,7 @@ class Command(BaseCommand):
 
     def _apply(self, registrations: list[Registration], *, dry_run: bool) -> list[dict[str, Any]]:
         if dry_run:
-            known = set(Server.objects.values_list("name", flat=True))
+            known = overview.names()
             return [
                 {"name": item.name, "change": "update" if item.name in known else "add"}
                 for item in registrations

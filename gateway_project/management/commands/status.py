@@ -54,7 +54,7 @@ def _table(servers: list[dict[str, Any]], *, verbose: bool) -> Table:
         headings += ["trusted", "discovered", "last connected"]
     table = Table(*headings, box=None, pad_edge=False, padding=(0, 2, 0, 0))
     for server in servers:
-        row = [server["name"], str(server["tools"]), _state(server)]
+        row = [server["name"], str(server["usable"]), _state(server)]
         if verbose:
             row += [
                 "yes" if server["trusted"] else "no",
