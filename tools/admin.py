@@ -120,6 +120,7 @@ class ServerAdmin(_SuperuserWrites):
     search_fields = ("name", "command", "description")
     autocomplete_fields = ("team",)
     readonly_fields = (
+        "instructions",
         "source",
         "extra",
         "protocol_version",
@@ -138,6 +139,7 @@ class ServerAdmin(_SuperuserWrites):
             "Status",
             {
                 "fields": (
+                    "instructions",
                     "protocol_version",
                     "discovered_at",
                     "last_connected_at",
@@ -178,6 +180,7 @@ class ToolAdmin(admin.ModelAdmin[Tool]):
         "name",
         "state",
         "definition",
+        "listed",
         "title",
         "description",
         "input_schema",

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import difflib
-from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -15,6 +14,8 @@ from tools.danger import Danger
 
 MAX_SUGGESTIONS = 3
 SUGGESTION_CUTOFF = 0.5
+MAX_COMPARED = 200
+"""Characters of an unknown id that are compared; comparing costs their square."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -99,8 +100,12 @@ class UnknownTool(LookupError):
     def __init__(self, tool: str, suggestions: tuple[str, ...]) -> None:
         self.tool = tool
         self.suggestions = suggestions
-        hint = f"; did you mean {' or '.join(suggestions)}?" if suggestions else ""
-        super().__init__(f"no tool {tool!r}{hint} search_tools finds tools by what they do")
+        hint = (
+            f"did you mean {' or '.join(suggestions)}?"
+            if suggestions
+            else "there is none like it."
+        )
+        super().__init__(f"no tool {tool!r}; {hint} search_tools finds tools by what they do")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -134,7 +139,7 @@ class Catalogue:
         """
         canonical = tool_id
         if canonical not in self.tools:
-            canonical = self._by_exposed.get(tool_id) or self._by_bare.get(tool_id, "")
+            canonical = self._by_exposed.get(tool_id) or self._only(tool_id, caller)
         tool = self.tools.get(canonical)
         if tool is None or not caller.sees(tool.team):
             raise UnknownTool(tool_id, self.similar(tool_id, caller))
@@ -142,6 +147,7 @@ class Catalogue:
 
     def similar(self, tool_id: str, caller: Caller) -> tuple[str, ...]:
         """Return usable ids that look like a text, best first."""
+        tool_id = tool_id[:MAX_COMPARED]
         known = [tool.tool for tool in self.visible(caller)]
         close = difflib.get_close_matches(
             tool_id, known, n=MAX_SUGGESTIONS, cutoff=SUGGESTION_CUTOFF
@@ -158,14 +164,20 @@ class Catalogue:
         return ids.by_exposed_name(self.tools)
 
     @cached_property
-    def _by_bare(self) -> Mapping[str, str]:
-        """Canonical ids by bare name, names of several tools left out."""
-        counts = Counter(tool.name for tool in self.tools.values() if tool.usable)
-        return {
-            tool.name: tool.tool
-            for tool in self.tools.values()
-            if tool.usable and counts[tool.name] == 1
-        }
+    def _by_bare(self) -> Mapping[str, list[CatalogueTool]]:
+        by_name: dict[str, list[CatalogueTool]] = {}
+        for tool in self.tools.values():
+            by_name.setdefault(tool.name, []).append(tool)
+        return by_name
+
+    def _only(self, name: str, caller: Caller) -> str:
+        """Return the id of the one tool of a bare name that the caller can use, else nothing."""
+        found = [
+            tool.tool
+            for tool in self._by_bare.get(name, ())
+            if tool.usable and self._serves(tool, caller)
+        ]
+        return found[0] if len(found) == 1 else ""
 
     def _serves(self, tool: CatalogueTool, caller: Caller) -> bool:
         server = self.servers.get(tool.server)

@@ -55,13 +55,27 @@ class Verdict:
 
 _CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 _BREAK = re.compile(r"[^a-z0-9]+")
+HIDDEN = ("Mn", "Cf")
+"""Unicode categories that a reader does not see as letters: combining marks, format controls."""
 _MIN_STEM = 3
-_MIN_COMPOUND = 6
+_OBJECTS = (
+    "account accounts all app apps branch bucket channel collection comment comments container "
+    "containers content data database db dir directory dirs document documents edge edges email "
+    "emails entity entities event events file files folder folders group groups image images "
+    "index item items key keys line lines mail message messages node nodes object objects order "
+    "orders page pages post posts process project record records repo repository row rows "
+    "service site table tables task tasks ticket tickets user users volume"
+)
+OBJECTS = frozenset(_OBJECTS.split())
+"""Nouns that names of tools write together with a verb, as in deletefile."""
 LEADING = "^"
 
 
 def words(text: str) -> tuple[str, ...]:
-    """Split a name into lower-case words: NFKC, then camelCase, snake_case, kebab-case.
+    """Split a name into lower-case words: camelCase, snake_case, kebab-case.
+
+    Compatibility forms, accents and invisible characters are folded away first, so that they
+    cannot hide a word.
 
     Example:
         >>> words("repo.deleteFile_v2")
@@ -69,7 +83,11 @@ def words(text: str) -> tuple[str, ...]:
         >>> words("HTTPServer-restart")
         ('http', 'server', 'restart')
     """
-    normal = unicodedata.normalize("NFKC", text)
+    normal = "".join(
+        char
+        for char in unicodedata.normalize("NFKD", text)
+        if unicodedata.category(char) not in HIDDEN
+    )
     spaced = _CAMEL.sub(" ", normal)
     return tuple(word for word in _BREAK.split(spaced.lower()) if word)
 
@@ -83,7 +101,7 @@ def inflections(word: str) -> frozenset[str]:
         >>> "dropped" in inflections("drop") and "applies" in inflections("apply")
         True
     """
-    forms = {word, f"{word}s", f"{word}ed", f"{word}ing", f"{word}ment"}
+    forms = {word, f"{word}s", f"{word}ed", f"{word}ing"}
     if len(word) < _MIN_STEM:
         return frozenset({word})
     if word.endswith("e"):
@@ -114,9 +132,10 @@ def _doubles(word: str) -> bool:
 class Matcher:
     """Finds the curated operations that a name or title matches; built once, then O(words).
 
-    A pattern's words must stand in order and side by side. A single word of six letters or more
-    also matches at the start of a compound written without a break (`deletefile`), and a phrase
-    matches its own words written as one (`sendemail`).
+    A pattern's words must stand in order and side by side. A word also matches where it is
+    written together with a common object (`deletefile`), and a phrase where its words are
+    written as one (`sendemail`). A leading pattern matches its plain form only, as a first word:
+    `run_query` is an order, `runs_list` is not.
 
     Example:
         >>> send = Operation(pattern="send email", danger=Danger.DANGEROUS)
@@ -131,8 +150,7 @@ class Matcher:
     """
 
     def __init__(self, operations: Iterable[Operation]) -> None:
-        self._by_first: dict[str, list[tuple[int, Operation, list[frozenset[str]]]]] = {}
-        self._compounds: dict[str, list[tuple[int, Operation]]] = {}
+        self._by_first: dict[str, list[_Entry]] = {}
         for rank, operation in enumerate(operations):
             self._add(rank, operation)
 
@@ -140,46 +158,63 @@ class Matcher:
         plain = words(operation.pattern)
         if not plain:
             return
-        first, *rest = [inflections(word) for word in plain]
+        leading = operation.pattern.lstrip().startswith(LEADING)
+        first, *rest = [frozenset({w}) if leading else inflections(w) for w in plain]
+        entry = _Entry(rank=rank, operation=operation, leading=leading, rest=tuple(rest))
         for form in first:
-            self._by_first.setdefault(form, []).append((rank, operation, rest))
-        if operation.pattern.lstrip().startswith(LEADING):
-            return
-        starts = {"".join(plain)} if rest else first
-        for start in starts:
-            if len(start) >= _MIN_COMPOUND:
-                self._compounds.setdefault(start, []).append((rank, operation))
+            self._by_first.setdefault(form, []).append(entry)
+        if rest:
+            joined = _Entry(rank=rank, operation=operation, leading=leading, rest=())
+            for form in rest[-1]:
+                self._by_first.setdefault("".join(plain[:-1]) + form, []).append(joined)
 
-    def matching(self, name: str, title: str = "") -> tuple[Operation, ...]:
-        """Return the operations that match, in the order they were given."""
+    def matching(self, name: str, title: str = "", server: str = "") -> tuple[Operation, ...]:
+        """Return the operations that match, in the order they were given.
+
+        A server's own name at the start of its tools' names is passed over, so that git_commit
+        of the server git is an order to commit.
+        """
         found: dict[int, Operation] = {}
+        own = words(server)
         for text in (name, title):
             present = words(text)
+            if own and len(present) > len(own) and present[: len(own)] == own:
+                present = present[len(own) :]
             for place in range(len(present)):
                 found.update(self._at(present, place))
         return tuple(operation for _, operation in sorted(found.items(), key=lambda pair: pair[0]))
 
     def _at(self, present: tuple[str, ...], place: int) -> Iterable[tuple[int, Operation]]:
-        word = present[place]
-        for rank, operation, rest in self._by_first.get(word, ()):
-            leading = operation.pattern.lstrip().startswith(LEADING)
-            following = present[place + 1 : place + 1 + len(rest)]
-            placed = (place == 0 or not leading) and len(following) == len(rest)
-            if placed and all(
-                next_ in forms for next_, forms in zip(following, rest, strict=True)
-            ):
-                yield rank, operation
-        for length in range(_MIN_COMPOUND, len(word) + 1):
-            yield from self._compounds.get(word[:length], ())
+        word, following = present[place], present[place + 1 :]
+        for entry in (*self._by_first.get(word, ()), *self._in_compound(word)):
+            if (place == 0 or not entry.leading) and entry.goes_on(following):
+                yield entry.rank, entry.operation
+
+    def _in_compound(self, word: str) -> Iterable[_Entry]:
+        for cut in range(_MIN_STEM, len(word) - 1):
+            if word[cut:] in OBJECTS:
+                yield from (e for e in self._by_first.get(word[:cut], ()) if not e.rest)
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Entry:
+    rank: int
+    operation: Operation
+    leading: bool
+    rest: tuple[frozenset[str], ...]
+
+    def goes_on(self, following: tuple[str, ...]) -> bool:
+        """Whether the rest of the pattern is what follows."""
+        return len(following) >= len(self.rest) and all(
+            word in forms for word, forms in zip(following, self.rest, strict=False)
+        )
 
 
 def classify(
+    matched: Iterable[Operation],
     *,
-    name: str,
-    title: str = "",
     annotations: Mapping[str, Any],
     trusted: bool,
-    matcher: Matcher,
     override: Danger | None = None,
 ) -> Verdict:
     """Judge a tool.
@@ -188,18 +223,22 @@ def classify(
     class. Nothing said counts as `write`. A curated match raises the class to its own. An
     admin's override decides the class but not the veto.
 
+    Args:
+        matched: Curated operations that its name or title matches.
+        annotations: Hints of its server.
+        trusted: Whether a person trusts the server.
+        override: An admin's verdict.
+
     Example:
-        >>> classify(name="get_log", annotations={"readOnlyHint": True}, trusted=True,
-        ...          matcher=Matcher([])).danger.value
+        >>> classify([], annotations={"readOnlyHint": True}, trusted=True).danger.value
         'read'
-        >>> classify(name="get_log", annotations={"readOnlyHint": True}, trusted=False,
-        ...          matcher=Matcher([])).danger.value
+        >>> classify([], annotations={"readOnlyHint": True}, trusted=False).danger.value
         'write'
     """
     danger, reason = _annotated(annotations, trusted=trusted)
     reasons = [reason]
     vetoed = False
-    for operation in matcher.matching(name, title):
+    for operation in matched:
         vetoed = True
         note = f"its name says {operation.pattern.lstrip(LEADING)!r}"
         note += f": {operation.reason}" if operation.reason else ""

@@ -12,20 +12,23 @@ CHANGES = "changes something"
 
 _DANGEROUS = {
     IRREVERSIBLE: (
-        "delete drop destroy remove erase wipe purge truncate shred uninstall terminate kill"
+        "delete drop destroy remove erase wipe purge truncate shred uninstall terminate kill "
+        "trash rm rmdir"
     ),
-    OUTWARD: "deploy publish ^release broadcast",
+    OUTWARD: "deploy publish ^release broadcast ^email ^sms ^message",
     MONEY: "payment pay charge bill refund withdraw purchase buy ^order transfer payout",
     RUNS_CODE: "execute exec eval ^shell ^sudo",
 }
 _DANGEROUS_PHRASES = {
     IRREVERSIBLE: ("format disk", "format drive"),
     OUTWARD: ("send email", "send message", "send mail", "send sms", "force push"),
+    MONEY: ("place order",),
     RUNS_CODE: ("run command", "run shell", "run code", "run script"),
 }
 _DESTRUCTIVE = {
-    IRREVERSIBLE: "overwrite revoke ban reset revert rollback disable clear",
+    IRREVERSIBLE: "overwrite revoke ban reset revert rollback disable clear shutdown reboot",
 }
+_DESTRUCTIVE_PHRASES = {IRREVERSIBLE: ("roll back", "shut down")}
 _WRITE = (
     "add append apply approve assign attach ^archive ^book cancel ^change checkout ^clone "
     "close ^comment ^commit configure connect ^copy create decline deny detach dismiss "
@@ -46,22 +49,16 @@ def operations() -> tuple[Operation, ...]:
     modelcontextprotocol/servers, and the usual words of e-mail, payment and deployment APIs. A
     leading `^` marks verbs that are as often nouns.
     """
-    found = [
-        Operation(pattern=word, danger=Danger.DANGEROUS, reason=reason)
-        for reason, text in _DANGEROUS.items()
-        for word in text.split()
-    ]
-    found += [
-        Operation(pattern=phrase, danger=Danger.DANGEROUS, reason=reason)
-        for reason, phrases in _DANGEROUS_PHRASES.items()
-        for phrase in phrases
-    ]
-    found += [
-        Operation(pattern=word, danger=Danger.DESTRUCTIVE, reason=reason)
-        for reason, text in _DESTRUCTIVE.items()
-        for word in text.split()
-    ]
-    found += [
-        Operation(pattern=word, danger=Danger.WRITE, reason=CHANGES) for word in _WRITE.split()
-    ]
-    return tuple(found)
+    graded = (
+        (Danger.DANGEROUS, {reason: tuple(text.split()) for reason, text in _DANGEROUS.items()}),
+        (Danger.DANGEROUS, _DANGEROUS_PHRASES),
+        (Danger.DESTRUCTIVE, {reason: tuple(t.split()) for reason, t in _DESTRUCTIVE.items()}),
+        (Danger.DESTRUCTIVE, _DESTRUCTIVE_PHRASES),
+        (Danger.WRITE, {CHANGES: tuple(_WRITE.split())}),
+    )
+    return tuple(
+        Operation(pattern=pattern, danger=danger, reason=reason)
+        for danger, by_reason in graded
+        for reason, patterns in by_reason.items()
+        for pattern in patterns
+    )

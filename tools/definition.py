@@ -68,7 +68,11 @@ def differences(old: Definition, new: Definition) -> tuple[str, ...]:
         ('title',)
     """
     fields = ("name", "title", "description", "input_schema", "output_schema", "annotations")
-    return tuple(name for name in fields if getattr(old, name) != getattr(new, name))
+    return tuple(
+        name
+        for name in fields
+        if canonical.dumps(getattr(old, name)) != canonical.dumps(getattr(new, name))
+    )
 
 
 def next_state(*, state: str | None, known_hash: str | None, new_hash: str, auto: bool) -> str:

@@ -10,14 +10,19 @@ from datetime import UTC, datetime
 from typing import Any, Protocol
 
 import structlog
+from django.core.exceptions import ObjectDoesNotExist
+from django.db import DataError
 
 from gateway_project.foundation import canonical
 from gateway_project.foundation.database import in_database
-from tools.definition import Definition
+from tools.definition import Definition, storable
 from tools.store import catalogue, servers
 from tools.store.catalogue import Recorded
 from tools.upstream.errors import UpstreamError
 from tools.upstream.listing import ToolListing
+
+MAX_NAME_LENGTH = 500
+"""Far beyond any real name, and short enough for PostgreSQL's index in any script."""
 
 log = structlog.get_logger(__name__)
 
@@ -123,15 +128,20 @@ async def _discover_one(
         return Discovered(server=name, error=str(error), duration_s=time.perf_counter() - started)
     definitions, left_out = _definitions(listing.tools)
     warnings = (*listing.problems, *left_out)
-    recorded = await in_database(
-        catalogue.record_listing,
-        name,
-        definitions,
-        at=now(),
-        approve_new=approve_new,
-        complete=listing.complete,
-        description=listing.instructions,
-    )
+    try:
+        recorded = await in_database(
+            catalogue.record_listing,
+            name,
+            definitions,
+            at=now(),
+            approve_new=approve_new,
+            complete=listing.complete,
+            instructions=listing.instructions,
+        )
+    except (ObjectDoesNotExist, DataError) as error:
+        # Of this server alone; that the database is away concerns all and is raised.
+        reason = f"server {name!r}: what it lists cannot be stored: {_first_line(error)}"
+        return Discovered(server=name, error=reason, duration_s=time.perf_counter() - started)
     await in_database(
         servers.record_connected, name, at=now(), protocol_version=listing.protocol_version
     )
@@ -152,18 +162,21 @@ def _definitions(listed: Sequence[Any]) -> tuple[tuple[Definition, ...], tuple[s
     warnings: list[str] = []
     for tool in listed:
         item = to_definition(tool)
-        if problem := _problem(item, kept):
+        name = storable(item.name)
+        if problem := _problem(item, name, kept):
             warnings.append(problem)
         else:
-            kept[item.name] = item
+            kept[name] = item
     return tuple(kept.values()), tuple(warnings)
 
 
-def _problem(item: Definition, kept: Mapping[str, Definition]) -> str:
-    """Say why a tool cannot be stored; empty if it can."""
-    if not item.name:
+def _problem(item: Definition, name: str, kept: Mapping[str, Definition]) -> str:
+    """Say why a tool cannot be stored under a name; empty if it can."""
+    if not name:
         return "a tool without a name is left out"
-    if item.name in kept:
+    if len(name) > MAX_NAME_LENGTH:
+        return f"tool {name[:40]!r}… is left out: its name has {len(name):,} characters"
+    if name in kept:
         return f"tool {item.name!r} has the name of another once stored; the first one counts"
     try:
         canonical.digest([item.input_schema, item.output_schema, item.annotations])
@@ -184,3 +197,7 @@ def to_definition(tool: Any) -> Definition:
         output_schema=tool.output_schema,
         annotations=hints,
     )
+
+
+def _first_line(error: Exception) -> str:
+    return str(error).strip().partition("\n")[0]

@@ -97,7 +97,12 @@ class Server(models.Model):
     source = models.TextField(
         blank=True, default="", help_text="Where the entry was imported from."
     )
-    description = models.TextField(blank=True, default="")
+    description = models.TextField(
+        blank=True, default="", help_text="What people should know of it."
+    )
+    instructions = models.TextField(
+        blank=True, default="", editable=False, help_text="What the server says of itself."
+    )
     enabled = models.BooleanField(default=True)
     trusted = models.BooleanField(
         default=False, help_text="Whether its annotations are believed; only a person sets this."
@@ -180,6 +185,14 @@ class Tool(models.Model):
         related_name="+",
         help_text="What callers see: the definition a person or the first discovery approved.",
     )
+    listed = models.ForeignKey(
+        "ToolDefinition",
+        null=True,
+        editable=False,
+        on_delete=models.RESTRICT,
+        related_name="+",
+        help_text="What its server lists now; approving pins it.",
+    )
     danger_override = models.CharField(
         max_length=12,
         choices=Danger.choices,
@@ -201,6 +214,10 @@ class Tool(models.Model):
             models.CheckConstraint(
                 condition=~Q(state="active") | Q(definition__isnull=False),
                 name="tool_active_is_defined",
+            ),
+            models.CheckConstraint(
+                condition=Q(danger_override__in=["", "read", "write", "destructive", "dangerous"]),
+                name="tool_danger_known",
             ),
         )
         indexes = (
@@ -338,6 +355,10 @@ class DangerousOperation(models.Model):
             models.UniqueConstraint(Upper("pattern"), name="dangerous_pattern_once"),
             models.CheckConstraint(
                 condition=~Q(pattern__regex=r"^\s*$"), name="dangerous_pattern_not_blank"
+            ),
+            models.CheckConstraint(
+                condition=Q(danger__in=["write", "destructive", "dangerous"]),
+                name="dangerous_class_known",
             ),
         )
 

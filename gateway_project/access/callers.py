@@ -6,6 +6,7 @@ from django.contrib.auth import get_user_model
 
 from gateway_project.access import one_time_password
 from gateway_project.foundation.caller import SCOPE_ALL, Caller, Kind
+from tools.store import overview
 
 LOCAL_ADMIN = "admin"
 
@@ -50,6 +51,6 @@ def sign_in_line() -> str:
     password = one_time_password.issue(admin)
     return (
         f"Sign in as {LOCAL_ADMIN} with the one-time password {password} (valid once, for "
-        f"{one_time_password.LIFETIME.seconds // 3600} hours; "
+        f"{one_time_password.LIFETIME.total_seconds() / 3600:g} hours; "
         f"`manage.py changepassword {LOCAL_ADMIN}` sets a lasting one)"
     )

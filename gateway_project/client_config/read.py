@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from gateway_project.foundation import canonical
+
 MAX_FILE_BYTES = 5_000_000
+MAX_NAME_LENGTH = 100
+_PLAIN = (str, int, float)
 _OWN_KEYS = ("command", "args", "env", "cwd", "type", "disabled")
 _REMOTE_KEYS = ("url", "serverUrl", "httpUrl")
 
@@ -86,19 +91,21 @@ def parse(text: str, *, source: str, project: Path | None = None) -> Parsed:
         >>> found.entries[0].name
         'time'
     """
-    repeated: list[str] = []
     try:
-        document = json.loads(text, object_pairs_hook=_Pairs(repeated))
+        document = json.loads(text, object_pairs_hook=_Object.of)
     except json.JSONDecodeError as error:
         raise UnreadableConfig(
             f"{source}: line {error.lineno}, column {error.colno}: {error.msg}; mend the JSON"
         ) from None
+    except ValueError as error:  # a number of thousands of digits
+        raise UnreadableConfig(f"{source}: {error}; mend the JSON") from None
     except RecursionError:
         raise UnreadableConfig(f"{source}: nested too deeply to be a configuration") from None
-    servers = _servers(document, source, project)
+    groups = _groups(document, source, project)
+    repeated = dict.fromkeys(name for group in groups for name in group.repeated)
     entries: list[Entry] = []
     problems = [f"{source}: {name!r} stands twice; rename one of the two" for name in repeated]
-    for name, value in servers.items():
+    for name, value in {name: group[name] for group in groups for name in group}.items():
         if name in repeated:
             continue
         try:
@@ -108,46 +115,47 @@ def parse(text: str, *, source: str, project: Path | None = None) -> Parsed:
     return Parsed(entries=tuple(entries), problems=tuple(problems))
 
 
-class _Pairs:
-    """Builds objects, noting the keys that an object of servers holds more than once."""
+class _Object(dict[str, Any]):
+    """A JSON object that remembers which of its keys stood more than once."""
 
-    def __init__(self, repeated: list[str]) -> None:
-        self._repeated = repeated
+    repeated: tuple[str, ...] = ()
 
-    def __call__(self, pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-        built: dict[str, Any] = {}
-        for key, value in pairs:
-            if key in built and isinstance(value, dict) and value.keys() & {"command", "url"}:
-                self._repeated.append(key)
-            built[key] = value
+    @classmethod
+    def of(cls, pairs: list[tuple[str, Any]]) -> _Object:
+        """Build it from its pairs; of two with one key the last counts, as in JSON's libraries."""
+        built = cls(pairs)
+        if len(built) < len(pairs):
+            counts = Counter(key for key, _ in pairs)
+            built.repeated = tuple(key for key, count in counts.items() if count > 1)
         return built
 
 
-def _servers(document: Any, source: str, project: Path | None) -> dict[str, Any]:
+def _groups(document: Any, source: str, project: Path | None) -> list[_Object]:
+    """Return the objects of servers that count, the more specific last."""
     expected = 'expected {"mcpServers": {"name": {"command": …}}}'
     if not isinstance(document, dict):
         raise UnreadableConfig(f"{source}: {expected}")
-    found: dict[str, Any] = {}
-    groups = [document.get("mcpServers")]
+    found = [document.get("mcpServers")]
     projects = document.get("projects")
     if project is not None and isinstance(projects, dict):
         own = projects.get(str(project))
-        groups.append(own.get("mcpServers") if isinstance(own, dict) else None)
-    for group in groups:
-        if isinstance(group, dict):
-            found |= group
-        elif group is not None:
-            raise UnreadableConfig(f"{source}: mcpServers must be an object; {expected}")
-    if not found and "mcpServers" not in document:
+        found.append(own.get("mcpServers") if isinstance(own, dict) else None)
+    if any(group is not None and not isinstance(group, dict) for group in found):
+        raise UnreadableConfig(f"{source}: mcpServers must be an object; {expected}")
+    groups = [group for group in found if isinstance(group, _Object)]
+    if not any(groups) and "mcpServers" not in document:
         raise UnreadableConfig(f"{source}: no mcpServers in it; {expected}")
-    return found
+    return groups
 
 
 def _entry(name: str, value: Any) -> Entry:
     if not isinstance(value, dict):
         raise ValueError('must be an object such as {"command": "uvx", "args": []}')  # noqa: TRY004
-    if ":" in name or not name.strip() or not name.isprintable():
-        raise ValueError("a name holds no colon or control character; rename it")
+    if ":" in name or name != name.strip() or not name.isprintable():
+        raise ValueError("a name holds no colon, outer space or control character; rename it")
+    if not 0 < len(name) <= MAX_NAME_LENGTH:
+        raise ValueError(f"a name has 1 to {MAX_NAME_LENGTH} characters; rename it")
+    _require_storable(value)
     if any(key in value for key in _REMOTE_KEYS):
         raise ValueError("is reached over HTTP, which this version cannot do; left out")
     command = value.get("command")
@@ -173,16 +181,33 @@ def _text(value: Any, field_name: str) -> str:
 
 
 def _texts(value: Any, field_name: str) -> tuple[str, ...]:
-    plain = (str, int, float)
-    if not isinstance(value, list) or not all(isinstance(item, plain) for item in value):
+    if value is None:
+        return ()
+    if not isinstance(value, list) or not all(isinstance(item, _PLAIN) for item in value):
         raise ValueError(f"{field_name} must be a list of texts")
-    return tuple(str(item) for item in value)
+    return tuple(_plain(item) for item in value)
 
 
 def _environment(value: Any) -> dict[str, str]:
     if value is None:
         return {}
-    plain = (str, int, float)
-    if not isinstance(value, dict) or not all(isinstance(v, plain) for v in value.values()):
+    if not isinstance(value, dict) or not all(isinstance(v, _PLAIN) for v in value.values()):
         raise ValueError("env must be an object of texts")
-    return {key: str(item) for key, item in value.items()}
+    if any("=" in key or not key for key in value):
+        raise ValueError("a name in env holds no equals sign and is not empty; rename it")
+    return {key: _plain(item) for key, item in value.items()}
+
+
+def _plain(value: Any) -> str:
+    """Return a text as it is, a number or boolean as JSON writes it."""
+    return value if isinstance(value, str) else json.dumps(value)
+
+
+def _require_storable(value: dict[str, Any]) -> None:
+    """Refuse what no process could be given and no database holds: NUL, lone surrogates, NaN."""
+    try:
+        text = canonical.dumps(value)
+    except canonical.NotCanonical as error:
+        raise ValueError(f"holds something that cannot be stored: {error}") from None
+    if "\\u0000" in text or "\\ud" in text:
+        raise ValueError("holds a NUL or half of a character; write it anew")

@@ -5,10 +5,13 @@ from __future__ import annotations
 import hashlib
 import json
 import math
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 MAX_DEPTH = 200
+MAX_INDEX_DIGITS = 18
+_BAD_ESCAPE = re.compile(r"~(?![01])")
 
 
 class NotCanonical(ValueError):
@@ -22,8 +25,8 @@ class PointerError(LookupError):
 def dumps(value: Any) -> str:
     """Write JSON in one canonical way: sorted keys, no spaces, shortest numbers.
 
-    Follows RFC 8785 but for the order of keys outside the basic multilingual plane, which is by
-    code point. A float that is whole is written as an integer, so 1.0 and 1 hash alike.
+    In the spirit of RFC 8785, with Python's own shortest form of floats and keys in order of
+    code points. A float that is whole is written as an integer, so 1.0 and 1 hash alike.
 
     Raises:
         NotCanonical: For NaN, infinities, values JSON has no form for, or nesting beyond
@@ -34,7 +37,10 @@ def dumps(value: Any) -> str:
         '{"a":"é","b":[1,null]}'
     """
     normal = _normal(value, MAX_DEPTH)
-    text = json.dumps(normal, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+    try:
+        text = json.dumps(normal, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+    except ValueError as error:  # an integer of more digits than Python writes
+        raise NotCanonical(str(error)) from None
     return text.encode("utf-8", "backslashreplace").decode("utf-8")
 
 
@@ -49,8 +55,8 @@ def digest(value: Any) -> str:
 
 
 def text_digest(text: str) -> str:
-    """SHA-256 of a text, in hex; lone surrogates are escaped, not refused."""
-    return hashlib.sha256(text.encode("utf-8", "backslashreplace")).hexdigest()
+    """SHA-256 of a text, in hex; lone surrogates are taken as they are, not refused."""
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
 
 
 def resolve(document: Any, pointer: str) -> Any:
@@ -74,6 +80,8 @@ def resolve(document: Any, pointer: str) -> Any:
         return document
     if not pointer.startswith("/"):
         raise PointerError(f"a pointer starts with '/': {pointer!r}")
+    if _BAD_ESCAPE.search(pointer):
+        raise PointerError(f"'~' is followed by 0 or 1 in a pointer: {pointer!r}")
     value = document
     for raw in pointer[1:].split("/"):
         value = _step(value, raw.replace("~1", "/").replace("~0", "~"), pointer)
@@ -89,6 +97,7 @@ def _step(value: Any, key: str, pointer: str) -> Any:
         and not isinstance(value, str)
         and key.isascii()
         and key.isdigit()
+        and len(key) <= MAX_INDEX_DIGITS
         and (key == "0" or not key.startswith("0"))
         and int(key) < len(value)
     ):

@@ -28,7 +28,9 @@ class Config(BaseSettings):
     The one exception is `database_url`, which is read from DATABASE_URL.
     """
 
-    model_config = SettingsConfigDict(env_prefix=PREFIX, frozen=True, extra="ignore")
+    model_config = SettingsConfigDict(
+        env_prefix=PREFIX, frozen=True, extra="ignore", env_ignore_empty=True
+    )
 
     home: Path = Field(
         default_factory=default_home,
@@ -92,10 +94,18 @@ class Config(BaseSettings):
         default=10_000, ge=100, description="Tokens that one search answer may cost at most."
     )
 
+    @field_validator("log_level", mode="before")
+    @classmethod
+    def _any_case(cls, value: object) -> object:
+        return value.lower() if isinstance(value, str) else value
+
     @field_validator("home")
     @classmethod
     def _absolute(cls, value: Path) -> Path:
-        return value.expanduser().absolute()
+        try:
+            return value.expanduser().absolute()
+        except RuntimeError:
+            raise ValueError("starts with ~ but there is no such user or home") from None
 
     @field_validator("database_url")
     @classmethod

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import contextvars
+import threading
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from functools import partial
 from typing import ParamSpec, TypeVar
 
@@ -16,6 +18,8 @@ R = TypeVar("R")
 
 MAX_THREADS = 4
 """Each holds one connection; more would queue on two cores and crowd a small PostgreSQL."""
+
+CLOSE_TIMEOUT_S = 5.0
 
 _threads = ThreadPoolExecutor(max_workers=MAX_THREADS, thread_name_prefix="database")
 
@@ -39,11 +43,16 @@ def _with_live_connection(function: Callable[P, R], /, *args: P.args, **kwargs: 
 async def close_connections() -> None:
     """Close the connections of all database threads; they reopen on next use."""
     loop = asyncio.get_running_loop()
-    barrier_size = MAX_THREADS
-    async with asyncio.TaskGroup() as group:
-        for _ in range(barrier_size):
-            group.create_task(_close_one(loop))
+    # Each thread waits for the others, so that none takes two turns while another takes none.
+    barrier = threading.Barrier(MAX_THREADS)
+    turns = [
+        asyncio.ensure_future(loop.run_in_executor(_threads, _close_one, barrier))
+        for _ in range(MAX_THREADS)
+    ]
+    await asyncio.wait(turns)
 
 
-async def _close_one(loop: asyncio.AbstractEventLoop) -> None:
-    await loop.run_in_executor(_threads, connections.close_all)
+def _close_one(barrier: threading.Barrier) -> None:
+    connections.close_all()
+    with suppress(threading.BrokenBarrierError):
+        barrier.wait(CLOSE_TIMEOUT_S)

@@ -10,12 +10,14 @@ from typing import Any
 
 import psycopg
 import structlog
+from django.db import Error as DatabaseError
 from django.db import connection
+from psycopg import sql
 
 from gateway_project.foundation.database import in_database
 
 CATALOGUE = "foregate_catalogue"
-"""Channel of the triggers on servers, tools, definitions and dangerous operations."""
+"""Channel of the triggers on servers, tools, categories and dangerous operations."""
 
 FIRST_RETRY_S = 0.2
 LONGEST_RETRY_S = 5.0
@@ -60,27 +62,26 @@ class Listener:
         self._channels = channels
         self._on_event = on_event
         self._on_resync = on_resync
+        self._retry_s = FIRST_RETRY_S
 
     async def run(self) -> None:
         """Listen until cancelled, reconnecting with backoff and jitter."""
-        retry_s = FIRST_RETRY_S
         while True:
             try:
                 await self._listen_once()
-                retry_s = FIRST_RETRY_S
-            except (psycopg.Error, OSError) as error:
-                log.warning("notify.disconnected", error=str(error).strip(), retry_s=retry_s)
-            await asyncio.sleep(retry_s * random.uniform(0.5, 1.0))  # noqa: S311 - jitter
-            retry_s = min(retry_s * 2, LONGEST_RETRY_S)
+            except (psycopg.Error, DatabaseError, OSError) as error:
+                log.warning("notify.disconnected", error=_first_line(error), retry_s=self._retry_s)
+            await asyncio.sleep(self._retry_s * random.uniform(0.5, 1.0))  # noqa: S311 - jitter
+            self._retry_s = min(self._retry_s * 2, LONGEST_RETRY_S)
 
     async def _listen_once(self) -> None:
+        """Listen until the connection breaks."""
         parameters = await in_database(_connection_parameters)
         async with await psycopg.AsyncConnection.connect(**parameters, autocommit=True) as conn:
             for channel in self._channels:
-                await conn.execute(
-                    psycopg.sql.SQL("LISTEN {}").format(psycopg.sql.Identifier(channel))
-                )
+                await conn.execute(sql.SQL("LISTEN {}").format(sql.Identifier(channel)))
             await self._on_resync()
+            self._retry_s = FIRST_RETRY_S
             while True:
                 await self._drain(conn)
 
@@ -101,3 +102,7 @@ def _connection_parameters() -> Mapping[str, Any]:
     for key in ("cursor_factory", "context", "prepare_threshold"):
         parameters.pop(key, None)
     return parameters
+
+
+def _first_line(error: Exception) -> str:
+    return str(error).strip().partition("\n")[0]

@@ -9,6 +9,8 @@ from pathlib import Path
 
 from gateway_project.foundation.config import ConfigurationError
 
+FOR_OTHERS = 0o077
+
 
 def load_or_create(path: Path, make: Callable[[], bytes]) -> bytes:
     """Read a private file, or create it with what `make` returns; the first process wins.
@@ -17,7 +19,7 @@ def load_or_create(path: Path, make: Callable[[], bytes]) -> bytes:
         ConfigurationError: If the folder cannot be used; the message says what to do.
     """
     try:
-        return path.read_bytes()
+        return _filled(path)
     except FileNotFoundError:
         pass
     except OSError as error:
@@ -25,9 +27,20 @@ def load_or_create(path: Path, make: Callable[[], bytes]) -> bytes:
     try:
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         _write_once(path, make())
-        return path.read_bytes()
+        return _filled(path)
     except OSError as error:
         raise _unusable(path, error) from None
+
+
+def _filled(path: Path) -> bytes:
+    content = path.read_bytes()
+    if path.stat().st_mode & FOR_OTHERS:
+        raise ConfigurationError(f"{path} can be read by others; run `chmod 600 {path}`")
+    if not content.strip():
+        raise ConfigurationError(
+            f"{path} is empty; restore it from a backup, or remove it to have a new one made"
+        )
+    return content
 
 
 def _write_once(path: Path, content: bytes) -> None:

@@ -10,6 +10,7 @@ from typing import Any
 from cryptography.fernet import Fernet, InvalidToken, MultiFernet
 
 from gateway_project.foundation import private_file
+from gateway_project.foundation.config import ConfigurationError
 
 REDACTED = "[redacted]"
 MIN_REDACTED_LENGTH = 4  # shorter values would blank out ordinary words
@@ -66,7 +67,13 @@ def load_or_create(home: Path) -> Sealer:
         ConfigurationError: If the home folder cannot be used.
     """
     path = home / "keys" / "sealing.keys"
-    return Sealer(private_file.load_or_create(path, Fernet.generate_key).split())
+    keys = private_file.load_or_create(path, Fernet.generate_key).split()
+    try:
+        return Sealer(keys)
+    except ValueError:
+        raise ConfigurationError(
+            f"{path} holds something that is no key; restore it from a backup"
+        ) from None
 
 
 def redact(text: str, secrets: Iterable[str]) -> str:

@@ -187,8 +187,12 @@ class _PrivateRotatingHandler(logging.handlers.RotatingFileHandler):
             on_disk = None
         if self.stream is None or os.fstat(self.stream.fileno()).st_ino == on_disk:
             return False
+        try:
+            fresh = self._open()
+        except OSError:  # the folder is gone: go on with the file we hold until it is back
+            return False
         self.stream.close()
-        self.stream = self._open()
+        self.stream = fresh
         return True
 
     def handleError(self, record: logging.LogRecord) -> None:  # noqa: N802 - stdlib's name

@@ -17,9 +17,9 @@ if TYPE_CHECKING:
 
 
 def approve_tools(caller: Caller, tools: Iterable[Tool], *, user: Any) -> tuple[str, ...]:
-    """Pin the newest listed definition of each tool; return the ids that were approved."""
+    """Pin what their servers list now; return the ids of the tools it changed anything for."""
     with transaction.atomic():
         approved = catalogue.approve(tools, user=user, at=timezone.now())
-        for tool_id in approved:
-            audit.record(caller, "tool.approved", tool_id)
-    return approved
+        for tool_id, definition_hash in approved.items():
+            audit.record(caller, "tool.approved", tool_id, detail={"definition": definition_hash})
+    return tuple(approved)

@@ -9,7 +9,8 @@ CHANNEL = "foregate_catalogue"
 
 WATCHED = {
     "tools_server": "name, team_id, transport, command, args, env_sealed, cwd, enabled, trusted, "
-    "price_per_call, connect_timeout_s, call_timeout_s, description",
+    "price_per_call, connect_timeout_s, call_timeout_s, description, "
+    "instructions",
     "tools_tool": "name, state, enabled, category_id, definition_id, danger_override",
     "tools_category": "name",
     "tools_dangerousoperation": "pattern, danger, enabled",

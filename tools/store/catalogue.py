@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -16,6 +16,9 @@ from tools.danger import Danger, Matcher, classify
 from tools.definition import Definition
 from tools.models import Server, Tool, ToolDefinition
 from tools.store import danger, servers
+
+_Standing = tuple[str, int | None]
+"""State of a tool, and the definition its server lists."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -44,7 +47,7 @@ def record_listing(
     at: datetime,
     approve_new: bool,
     complete: bool = True,
-    description: str = "",
+    instructions: str = "",
 ) -> Recorded:
     """Store what a server lists now; pin what is new, quarantine what changed.
 
@@ -54,7 +57,7 @@ def record_listing(
         at: Time of the listing.
         approve_new: Whether tools seen for the first time may be used at once.
         complete: Whether this is all the server has; else what is missing is not taken as gone.
-        description: What the server says of itself.
+        instructions: What the server says of itself.
 
     Raises:
         Server.DoesNotExist: If it is not registered any more.
@@ -68,29 +71,40 @@ def record_listing(
             tool.name: tool
             for tool in Tool.objects.filter(server=server).select_related("definition")
         }
-        before = {name: tool.state for name, tool in known.items()}
-        tools = known | _create_tools(server, by_name.keys() - known.keys(), at=at)
+        before = {name: (tool.state, tool.listed_id) for name, tool in known.items()}
+        created = _create_tools(server, by_name.keys() - known.keys(), at=at)
+        tools = known | created
         rows = _store_definitions(tools, by_name, launch=servers.launch_hash(server), at=at)
         present = [tools[name] for name in by_name]
-        _settle(present, rows, at=at, auto=approve_new)
+        fresh = {tool.pk for tool in created.values()}
+        _settle(present, rows, fresh, at=at, auto=approve_new)
         gone = _mark_removed(known, by_name) if complete else ()
-        server.discovered_at = at
-        server.description = definition.storable(description) or server.description
-        server.save(update_fields=["discovered_at", "description"])
-    return _recorded(before, {tool.name: tool.state for tool in present}, gone)
+        _note_listing(server, instructions, at=at)
+    after = {tool.name: (tool.state, tool.listed_id) for tool in present}
+    return _recorded(before, after, gone)
+
+
+def _note_listing(server: Server, instructions: str, *, at: datetime) -> None:
+    fields = ["discovered_at"]
+    server.discovered_at = at
+    text = definition.storable(instructions)
+    if text != server.instructions:
+        server.instructions = text
+        fields.append("instructions")
+    server.save(update_fields=fields)
 
 
 def _recorded(
-    before: Mapping[str, str], after: Mapping[str, str], gone: tuple[str, ...]
+    before: Mapping[str, _Standing], after: Mapping[str, _Standing], gone: tuple[str, ...]
 ) -> Recorded:
     differ = [name for name in after if name in before and before[name] != after[name]]
-    changed = tuple(name for name in differ if after[name] == Tool.State.QUARANTINED)
+    changed = tuple(name for name in differ if after[name][0] == Tool.State.QUARANTINED)
     return Recorded(
         added=tuple(name for name in after if name not in before),
         changed=changed,
         restored=tuple(name for name in differ if name not in changed),
         removed=gone,
-        unchanged=sum(before.get(name) == state for name, state in after.items()),
+        unchanged=sum(before.get(name) == standing for name, standing in after.items()),
     )
 
 
@@ -152,24 +166,34 @@ def _definition_row(
 
 
 def _settle(
-    tools: Sequence[Tool], rows: Mapping[int, ToolDefinition], *, at: datetime, auto: bool
+    tools: Sequence[Tool],
+    rows: Mapping[int, ToolDefinition],
+    fresh: Collection[int],
+    *,
+    at: datetime,
+    auto: bool,
 ) -> None:
     """Bring each listed tool to the state its definition earns; pin what is new."""
-    pinned = []
+    pinned, moved = [], []
     for tool in tools:
         row = rows[tool.pk]
+        stood = (tool.state, tool.listed_id)
+        tool.listed = row
         tool.state = definition.next_state(
-            state=None if tool.definition is None and tool.first_seen_at == at else tool.state,
+            state=None if tool.pk in fresh else tool.state,
             known_hash=tool.definition.hash if tool.definition else None,
             new_hash=row.hash,
             auto=auto,
         )
-        tool.last_seen_at = at
         if tool.state == Tool.State.ACTIVE and tool.definition is None:
             tool.definition, row.approved_at = row, at
             pinned.append(row)
+        if stood != (tool.state, tool.listed_id):
+            moved.append(tool)
     ToolDefinition.objects.bulk_update(pinned, ["approved_at"])
-    Tool.objects.bulk_update(tools, ["state", "last_seen_at", "definition"])
+    Tool.objects.bulk_update(moved, ["state", "definition", "listed"])
+    # Apart from the rest: being seen again is nothing that other processes need to hear of.
+    Tool.objects.filter(pk__in=[tool.pk for tool in tools]).update(last_seen_at=at)
 
 
 def _mark_removed(known: Mapping[str, Tool], listed: Mapping[str, Definition]) -> tuple[str, ...]:
@@ -182,24 +206,34 @@ def _mark_removed(known: Mapping[str, Tool], listed: Mapping[str, Definition]) -
     return tuple(tool.name for tool in gone)
 
 
-def approve(tools: Iterable[Tool], *, user: Any, at: datetime) -> tuple[str, ...]:
-    """Pin the newest listed definition of each tool; return the ids of those that changed."""
-    approved: list[str] = []
+def approve(tools: Iterable[Tool], *, user: Any, at: datetime) -> dict[str, str]:
+    """Pin what their servers list now; return what was pinned: definition hash by tool id.
+
+    A tool that is gone, or active as it is listed, is left as it is.
+    """
+    approved: dict[str, str] = {}
     with transaction.atomic():
-        for tool in tools:
-            newest = tool.definitions.order_by("-listed_at", "-pk").first()
-            if newest is None or tool.state == Tool.State.REMOVED:
+        chosen = list(tools)
+        # The lock that a listing takes too, so that neither undoes the other.
+        servers_held = Server.objects.select_for_update().filter(
+            pk__in={tool.server_id for tool in chosen}
+        )
+        list(servers_held.order_by("pk"))
+        rows = Tool.objects.filter(pk__in=[tool.pk for tool in chosen], listed__isnull=False)
+        for tool in rows.select_related("server", "listed").order_by("server__name", "name"):
+            stands = tool.state == Tool.State.ACTIVE and tool.definition_id == tool.listed_id
+            if tool.state == Tool.State.REMOVED or stands or tool.listed is None:
                 continue
-            newest.approved_at, newest.approved_by = at, user
-            newest.save(update_fields=["approved_at", "approved_by"])
-            tool.definition, tool.state = newest, Tool.State.ACTIVE
+            tool.listed.approved_at, tool.listed.approved_by = at, user
+            tool.listed.save(update_fields=["approved_at", "approved_by"])
+            tool.definition, tool.state = tool.listed, Tool.State.ACTIVE
             tool.save(update_fields=["definition", "state"])
-            approved.append(ids.join(tool.server.name, tool.name))
-    return tuple(approved)
+            approved[ids.join(tool.server.name, tool.name)] = tool.listed.hash
+    return approved
 
 
 def load() -> Catalogue:
-    """Return the whole catalogue as one value; two queries."""
+    """Return the whole catalogue as one value; three queries."""
     matcher = Matcher(danger.load_operations())
     tools = Tool.objects.select_related("server", "definition", "category").filter(
         ~Q(state=Tool.State.REMOVED)
@@ -219,19 +253,18 @@ def _server(server: Server) -> CatalogueServer:
         team=server.team_id,
         enabled=server.enabled,
         trusted=server.trusted,
-        description=server.description,
+        description=server.description or server.instructions,
         last_error=server.last_error,
     )
 
 
 def _tool(tool: Tool, matcher: Matcher) -> CatalogueTool:
     pinned = tool.definition
+    title = pinned.title if pinned else ""
     verdict = classify(
-        name=tool.name,
-        title=pinned.title if pinned else "",
+        matcher.matching(tool.name, title, tool.server.name),
         annotations=pinned.annotations if pinned else {},
         trusted=tool.server.trusted,
-        matcher=matcher,
         override=Danger(tool.danger_override) if tool.danger_override else None,
     )
     return CatalogueTool(
@@ -239,7 +272,7 @@ def _tool(tool: Tool, matcher: Matcher) -> CatalogueTool:
         tool=ids.join(tool.server.name, tool.name),
         server=tool.server.name,
         name=tool.name,
-        title=pinned.title if pinned else "",
+        title=title,
         description=pinned.description if pinned else "",
         input_schema=pinned.input_schema if pinned else {},
         output_schema=pinned.output_schema if pinned else None,

@@ -8,14 +8,16 @@ from datetime import datetime
 from decimal import Decimal
 from typing import Any
 
+from django.core.exceptions import ValidationError
 from django.db import transaction
 
-from gateway_project.foundation.sealing import Sealer
+from gateway_project.foundation.sealing import SealBroken, Sealer
 from tools import definition
 from tools.models import Server
 from tools.upstream.spec import ServerSpec
 
 MAX_ERROR_LENGTH = 2_000
+LAUNCH_FIELDS = frozenset({"command", "args", "cwd", "transport"})
 MAX_VERSION_LENGTH = 20
 
 
@@ -60,14 +62,18 @@ class Registered:
 def register(registrations: Iterable[Registration], *, sealer: Sealer) -> tuple[Registered, ...]:
     """Add servers or bring them up to date, all or none.
 
-    A server that is known keeps its team, its switch and what it was trusted for, unless the
-    registration says otherwise.
+    A server that is known keeps its team and its switch; it keeps its trust as long as its
+    command, arguments and folder stay, unless the registration says otherwise.
+
+    Raises:
+        ValidationError: If an entry breaks a rule of the catalogue.
     """
     with transaction.atomic():
         return tuple(_register(registration, sealer) for registration in registrations)
 
 
 def _register(registration: Registration, sealer: Sealer) -> Registered:
+    _require_storable(registration)
     server = Server.objects.select_for_update().filter(name=registration.name).first()
     created = server is None
     server = server or Server(name=registration.name, enabled=registration.enabled)
@@ -80,10 +86,15 @@ def _register(registration: Registration, sealer: Sealer) -> Registered:
         "source": registration.source,
         "price_per_call": registration.price_per_call,
     }
-    if registration.trusted is not None:
-        wanted["trusted"] = registration.trusted
     changed = [name for name, value in wanted.items() if getattr(server, name) != value]
-    if dict(registration.env) != open_env(server, sealer):
+    if registration.trusted is not None and registration.trusted != server.trusted:
+        wanted["trusted"] = registration.trusted
+        changed.append("trusted")
+    elif server.trusted and LAUNCH_FIELDS & set(changed) and registration.trusted is None:
+        # Trust was given to another program; it does not pass on with the name.
+        wanted["trusted"] = False
+        changed.append("trusted")
+    if dict(registration.env) != _known_env(server, sealer):
         changed.append("env")
         server.env_sealed = sealer.seal(dict(registration.env))
     for name, value in wanted.items():
@@ -92,6 +103,26 @@ def _register(registration: Registration, sealer: Sealer) -> Registered:
         server.full_clean(exclude=["team"])
         server.save()
     return Registered(name=server.name, created=created, changed=() if created else tuple(changed))
+
+
+def _require_storable(registration: Registration) -> None:
+    texts = [
+        registration.command,
+        registration.cwd,
+        *registration.args,
+        *registration.env,
+        *registration.env.values(),
+    ]
+    if any(definition.storable(text) != text for text in texts):
+        raise ValidationError("A text holds a NUL or half of a character; write it anew.")
+
+
+def _known_env(server: Server, sealer: Sealer) -> dict[str, str] | None:
+    """Return the environment stored so far; None if no key opens it any more."""
+    try:
+        return open_env(server, sealer)
+    except SealBroken:
+        return None
 
 
 def open_env(server: Server, sealer: Sealer) -> dict[str, str]:

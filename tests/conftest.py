@@ -1,0 +1,74 @@
+"""Fixtures of every test: the database, a private data folder, keys, a caller."""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from asgiref.sync import SyncToAsync
+from cryptography.fernet import Fernet
+from django.db import connections
+from hypothesis import settings as hypothesis_settings
+
+from gateway_project.foundation import database
+from gateway_project.foundation.caller import SCOPE_ALL, Caller
+from gateway_project.foundation.sealing import Sealer
+from tests.fakes import FixedClock
+
+# Two busy cores make a single example slow now and then; that says nothing about the code.
+hypothesis_settings.register_profile("foregate", deadline=None, max_examples=60)
+hypothesis_settings.load_profile("foregate")
+
+_DATABASE_FIXTURES = {"db", "transactional_db", "django_db_reset_sequences"}
+
+
+@pytest.fixture(scope="session")
+def django_db_setup(django_db_setup: None) -> Iterator[None]:
+    """Let go of every thread's connection before the test database is dropped."""
+    yield
+    asyncio.run(database.close_connections())
+    _close_async_orm_connections()
+
+
+@pytest.fixture(autouse=True)
+def _no_stray_connections(request: pytest.FixtureRequest) -> Iterator[None]:
+    """Close what the ORM opened on asgiref's thread on behalf of an async test."""
+    yield
+    if inspect.iscoroutinefunction(request.function) and _DATABASE_FIXTURES & set(
+        request.fixturenames
+    ):
+        _close_async_orm_connections()
+
+
+def _close_async_orm_connections() -> None:
+    SyncToAsync.single_thread_executor.submit(connections.close_all).result(timeout=10)
+
+
+@pytest.fixture
+def home(tmp_path: Path, settings, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Give the test a data folder of its own, for this process and those it starts."""
+    folder = tmp_path / "home"
+    monkeypatch.setenv("FOREGATE_HOME", str(folder))
+    settings.FOREGATE = settings.FOREGATE.model_copy(update={"home": folder})
+    return folder
+
+
+@pytest.fixture
+def sealer() -> Sealer:
+    """Seal with a key made for this test."""
+    return Sealer([Fernet.generate_key()])
+
+
+@pytest.fixture
+def caller() -> Caller:
+    """Ask as the local admin, who may do everything and belongs to no team."""
+    return Caller(user="admin", team=None, scopes=frozenset({SCOPE_ALL}), kind="stdio")
+
+
+@pytest.fixture
+def clock() -> FixedClock:
+    """Tell a time that moves only when the test says so."""
+    return FixedClock()

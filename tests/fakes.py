@@ -1,0 +1,128 @@
+"""Stand-ins with the interface of the real thing and none of its effects."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import mcp_types
+import numpy as np
+from numpy.typing import NDArray
+
+from tools.upstream.errors import UnknownServer
+from tools.upstream.listing import ToolListing
+from tools.upstream.result import UpstreamResult
+from tools.upstream.status import ServerStatus
+
+
+@dataclass(kw_only=True)
+class FixedClock:
+    """A clock that stands still until it is moved."""
+
+    at: datetime = datetime(2026, 11, 21, 12, 0, tzinfo=UTC)
+
+    def __call__(self) -> datetime:
+        """Tell the time."""
+        return self.at
+
+    def move(self, **by: float) -> datetime:
+        """Move on by a `timedelta` given as its keywords, and tell the new time."""
+        self.at += timedelta(**by)
+        return self.at
+
+
+@dataclass(kw_only=True)
+class FakeEmbedder:
+    """Embeds by hashing words, so that texts with words in common are near each other.
+
+    Deterministic across processes. It notes every text it was asked for, so that a test can
+    tell what was computed from what was kept.
+    """
+
+    model: str = "fake/words"
+    dimensions: int = 16
+    embedded: list[str] = field(default_factory=list)
+
+    def embed(self, texts: Sequence[str], *, kind: str) -> NDArray[np.float32]:
+        """Return one row of norm 1 for each text."""
+        self.embedded.extend(texts)
+        rows = np.zeros((len(texts), self.dimensions), dtype=np.float32)
+        for row, text in zip(rows, texts, strict=True):
+            for word in text.lower().replace("_", " ").split() or [""]:
+                row += self._word(word)
+        return rows / np.linalg.norm(rows, axis=1, keepdims=True)
+
+    def _word(self, word: str) -> NDArray[np.float32]:
+        seed = int.from_bytes(hashlib.sha256(word.encode("utf-8", "replace")).digest()[:8])
+        drawn = np.random.default_rng(seed).standard_normal(self.dimensions)
+        return (drawn / np.linalg.norm(drawn)).astype(np.float32)
+
+
+def upstream_tool(name: str, **values: Any) -> mcp_types.Tool:
+    """Build a tool as the SDK hands it over; annotations as a plain mapping."""
+    hints = values.pop("annotations", None)
+    values.setdefault("input_schema", {"type": "object", "properties": {}})
+    return mcp_types.Tool(
+        name=name,
+        annotations=None if hints is None else mcp_types.ToolAnnotations.model_validate(hints),
+        **values,
+    )
+
+
+def text_result(text: str) -> UpstreamResult:
+    """Build the result of a call that says one text, as if it came over the wire."""
+    return UpstreamResult.from_wire({"content": [{"type": "text", "text": text}]})
+
+
+@dataclass(kw_only=True)
+class FakeUpstream:
+    """Servers in memory with the interface of the upstream pool.
+
+    Attributes:
+        tools: What each server lists, by its name; a `ToolListing` is handed on as it is.
+        errors: What a server raises instead of an answer, by its name.
+        results: What a call returns, by server and tool; else a text that names the tool.
+        calls: What was called, in order.
+        listed: Servers that were asked for their tools, in order.
+    """
+
+    tools: dict[str, Sequence[mcp_types.Tool]] = field(default_factory=dict)
+    errors: dict[str, Exception] = field(default_factory=dict)
+    results: dict[tuple[str, str], UpstreamResult] = field(default_factory=dict)
+    calls: list[tuple[str, str, Mapping[str, Any]]] = field(default_factory=list)
+    listed: list[str] = field(default_factory=list)
+
+    async def list_tools(self, server: str) -> ToolListing:
+        """List what the server was given, or raise what it was told to."""
+        self.listed.append(server)
+        self._answer(server)
+        tools = self.tools[server]
+        return tools if isinstance(tools, ToolListing) else ToolListing(tools=tuple(tools))
+
+    async def call_tool(
+        self, server: str, tool: str, arguments: Mapping[str, Any], **_: Any
+    ) -> UpstreamResult:
+        """Note the call and answer it."""
+        self.calls.append((server, tool, dict(arguments)))
+        self._answer(server)
+        return self.results.get((server, tool)) or text_result(f"{server}:{tool}")
+
+    def status(self) -> dict[str, ServerStatus]:
+        """Say of each server whether it answers."""
+        return {
+            name: ServerStatus(
+                name=name,
+                state="failed" if name in self.errors else "ready",
+                last_error=str(self.errors.get(name, "")),
+            )
+            for name in sorted(self.tools.keys() | self.errors.keys())
+        }
+
+    def _answer(self, server: str) -> None:
+        if server in self.errors:
+            raise self.errors[server]
+        if server not in self.tools:
+            raise UnknownServer(server)

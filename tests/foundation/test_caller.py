@@ -1,0 +1,41 @@
+import dataclasses
+
+import pytest
+
+from gateway_project.foundation.caller import SCOPE_ALL, Caller
+
+
+def someone(*scopes, team=None):
+    return Caller(user="ann", team=team, scopes=frozenset(scopes), kind="http")
+
+
+@pytest.mark.parametrize(
+    ("scopes", "asked", "may"),
+    [
+        ((), "search", False),
+        (("search",), "search", True),
+        (("search",), "call", False),
+        ((SCOPE_ALL,), "anything", True),
+        (("search",), SCOPE_ALL, False),
+        (("searching",), "search", False),
+    ],
+)
+def test_a_scope_is_held_by_name_or_by_the_star(scopes, asked, may):
+    assert someone(*scopes).may(asked) is may
+
+
+@pytest.mark.parametrize(
+    ("own", "row", "sees"),
+    [(None, None, True), (1, None, True), (1, 1, True), (1, 2, False), (None, 1, False)],
+)
+def test_a_caller_sees_shared_rows_and_those_of_its_own_team(own, row, sees):
+    assert someone(team=own).sees(row) is sees
+
+
+def test_holding_every_scope_does_not_open_other_teams():
+    assert not someone(SCOPE_ALL, team=1).sees(2)
+
+
+def test_a_caller_cannot_be_changed_on_its_way_down():
+    with pytest.raises(dataclasses.FrozenInstanceError):
+        someone().user = "eve"

@@ -1,0 +1,118 @@
+import os
+import pathlib
+
+import pytest
+
+from gateway_project.foundation import config
+from gateway_project.foundation.config import ConfigurationError
+
+
+@pytest.fixture(autouse=True)
+def bare_environment(monkeypatch):
+    for name in os.environ:
+        if name.upper().startswith(config.PREFIX) or name.upper() == "DATABASE_URL":
+            monkeypatch.delenv(name)
+
+
+def load_with(monkeypatch, **variables):
+    for name, value in variables.items():
+        monkeypatch.setenv(name, value)
+    return config.load()
+
+
+def test_every_setting_has_a_default_and_a_description():
+    loaded = config.load()
+    assert loaded.home == config.default_home()
+    assert loaded.database_url is None
+    assert loaded.approve_new == "auto"
+    assert all(field.description for field in config.Config.model_fields.values())
+
+
+def test_local_data_lies_in_the_users_data_folder(monkeypatch, tmp_path):
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path))
+    monkeypatch.setattr("sys.platform", "linux")
+    assert config.load().home.name == "foregate"
+    assert config.load().home.is_absolute()
+
+
+@pytest.mark.parametrize(
+    ("variable", "value", "field", "read"),
+    [
+        ("FOREGATE_HOME", "/srv/foregate", "home", pathlib.Path("/srv/foregate")),
+        ("FOREGATE_CONSOLE_PORT", "9000", "console_port", 9000),
+        ("FOREGATE_DEBUG", "yes", "debug", True),
+        ("FOREGATE_CALL_TIMEOUT_S", "2.5", "call_timeout_s", 2.5),
+        ("FOREGATE_APPROVE_NEW", "manual", "approve_new", "manual"),
+        ("FOREGATE_SECRET_KEY", "k" * 32, "secret_key", "k" * 32),
+        ("DATABASE_URL", "postgresql://u:p@h:1/n", "database_url", "postgresql://u:p@h:1/n"),
+        ("DATABASE_URL", "postgres://h/n", "database_url", "postgres://h/n"),
+        ("DATABASE_URL", "", "database_url", None),
+    ],
+)
+def test_a_variable_sets_the_field_of_its_name(monkeypatch, variable, value, field, read):
+    assert getattr(load_with(monkeypatch, **{variable: value}), field) == read
+
+
+def test_a_home_is_made_absolute_and_its_tilde_expanded(monkeypatch, tmp_path):
+    monkeypatch.setenv("HOME", str(tmp_path))
+    assert load_with(monkeypatch, FOREGATE_HOME="~/data").home == tmp_path / "data"
+    monkeypatch.chdir(tmp_path)
+    assert load_with(monkeypatch, FOREGATE_HOME="here").home == tmp_path / "here"
+
+
+def test_an_empty_home_counts_as_unset_not_as_the_current_folder(monkeypatch):
+    assert load_with(monkeypatch, FOREGATE_HOME="").home == config.default_home()
+
+
+@pytest.mark.parametrize(
+    ("variable", "value"),
+    [
+        ("FOREGATE_CONSOLE_PORT", "0"),
+        ("FOREGATE_CONSOLE_PORT", "65536"),
+        ("FOREGATE_CONSOLE_PORT", "http"),
+        ("FOREGATE_CALL_TIMEOUT_S", "0"),
+        ("FOREGATE_CALL_TIMEOUT_S", "nan"),
+        ("FOREGATE_CONNECT_TIMEOUT_S", "-1"),
+        ("FOREGATE_TOKEN_BUDGET", "99"),
+        ("FOREGATE_EMBEDDING_THREADS", "0"),
+        ("FOREGATE_EMBEDDING_ENGINE", "torch"),
+        ("FOREGATE_LOG_LEVEL", "loud"),
+        ("FOREGATE_APPROVE_NEW", "sometimes"),
+        ("FOREGATE_HOME", "~nobody-of-this-name/data"),
+        ("DATABASE_URL", "mysql://u:p@h/n"),
+    ],
+)
+def test_a_value_that_cannot_be_used_is_one_line_that_names_its_variable(
+    monkeypatch, variable, value
+):
+    with pytest.raises(ConfigurationError) as caught:
+        load_with(monkeypatch, **{variable: value})
+    message = str(caught.value)
+    assert message.startswith(f"{variable}: ")
+    assert message.endswith("set it right or unset it")
+    assert "\n" not in message
+
+
+@pytest.mark.parametrize(
+    ("variable", "value"),
+    [("FOREGATE_SECRET_KEY", "hunter2"), ("DATABASE_URL", "mysql://root:hunter2@h/n")],
+)
+def test_a_wrong_secret_is_not_repeated(monkeypatch, variable, value):
+    with pytest.raises(ConfigurationError) as caught:
+        load_with(monkeypatch, **{variable: value})
+    assert "hunter2" not in str(caught.value)
+    assert caught.value.__suppress_context__
+
+
+def test_all_wrong_variables_are_named_at_once(monkeypatch):
+    with pytest.raises(ConfigurationError, match=r"FOREGATE_DEBUG: .*; FOREGATE_CONSOLE_PORT: "):
+        load_with(monkeypatch, FOREGATE_DEBUG="perhaps", FOREGATE_CONSOLE_PORT="0")
+
+
+def test_variables_of_other_versions_are_left_alone(monkeypatch):
+    assert load_with(monkeypatch, FOREGATE_FLUX_CAPACITOR="on").console_port == 8420
+
+
+def test_a_loaded_configuration_cannot_be_changed():
+    with pytest.raises(ValueError, match="frozen"):
+        config.load().debug = True

@@ -1,0 +1,102 @@
+import asyncio
+import threading
+
+import pytest
+from django.db import OperationalError, connection
+
+from gateway_project.foundation import database, telemetry
+from gateway_project.foundation.database import in_database
+
+# The threads look after their connections before every call, whatever it does.
+pytestmark = pytest.mark.django_db
+
+
+def backend_pid():
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT pg_backend_pid()")
+        return cursor.fetchone()[0]
+
+
+async def test_the_result_and_the_arguments_pass_through():
+    assert await in_database(divmod, 17, 5) == (3, 2)
+    assert await in_database(sorted, "bca", reverse=True) == ["c", "b", "a"]
+
+
+async def test_an_error_of_the_function_is_raised_to_the_caller():
+    with pytest.raises(KeyError, match="lost"):
+        await in_database({}.__getitem__, "lost")
+
+
+async def test_the_function_runs_on_a_database_thread_not_on_the_loops():
+    name = await in_database(lambda: threading.current_thread().name)
+    assert name.startswith("database")
+
+
+async def test_what_is_bound_to_the_request_is_known_on_the_thread():
+    with telemetry.request("abc"):
+        assert await in_database(telemetry.current_request_id) == "abc"
+    assert await in_database(telemetry.current_request_id) == ""
+
+
+async def test_several_queries_run_side_by_side():
+    together = threading.Barrier(database.MAX_THREADS, timeout=10)
+    async with asyncio.timeout(10), asyncio.TaskGroup() as group:
+        for _ in range(database.MAX_THREADS):
+            group.create_task(in_database(together.wait))
+
+
+async def everywhere(function):
+    """Run a function once on each of the database threads."""
+    together = threading.Barrier(database.MAX_THREADS, timeout=10)
+
+    def at_once():
+        together.wait()
+        return function()
+
+    async with asyncio.TaskGroup() as group:
+        tasks = [group.create_task(in_database(at_once)) for _ in range(database.MAX_THREADS)]
+    return [task.result() for task in tasks]
+
+
+@pytest.mark.django_db(transaction=True)
+async def test_a_thread_keeps_its_connection_between_calls():
+    first = await everywhere(backend_pid)
+    assert len(set(first)) == database.MAX_THREADS
+    assert set(await everywhere(backend_pid)) == set(first)
+
+
+def kill(pid):
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT pg_terminate_backend(%s, 5000)", [pid])
+
+
+def kill_from_elsewhere(pids):
+    try:
+        for pid in pids:
+            kill(pid)
+    finally:
+        connection.close()
+
+
+@pytest.mark.django_db(transaction=True)
+async def test_a_dead_connection_is_replaced_before_the_next_call():
+    before = await everywhere(backend_pid)
+    await asyncio.to_thread(kill_from_elsewhere, before)
+    after = await everywhere(backend_pid)
+    assert not set(before) & set(after)
+
+
+@pytest.mark.django_db(transaction=True)
+async def test_a_connection_that_dies_during_a_call_fails_that_call_alone():
+    with pytest.raises(OperationalError):
+        await in_database(lambda: kill(backend_pid()))
+    assert await in_database(backend_pid)
+
+
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.parametrize("_", range(5))
+async def test_closing_closes_the_connection_of_every_thread(_):
+    before = await everywhere(backend_pid)
+    await database.close_connections()
+    after = await everywhere(backend_pid)
+    assert not set(before) & set(after)

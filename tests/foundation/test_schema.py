@@ -1,0 +1,204 @@
+import threading
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from gateway_project.foundation import schema
+from gateway_project.foundation.schema import SchemaUnusable
+from tests.foundation.test_schema_normalise import JSON, SCHEMAS
+
+
+def nested(levels):
+    value: dict = {"type": "string"}
+    for _ in range(levels):
+        value = {"properties": {"a": value}}
+    return value
+
+
+def doubling(levels):
+    """References that double the work at every level."""
+    twice = {
+        f"d{i}": {"allOf": [{"$ref": f"#/$defs/d{i + 1}"}, {"$ref": f"#/$defs/d{i + 1}"}]}
+        for i in range(levels)
+    }
+    return {"$defs": twice | {f"d{levels}": {}}, "$ref": "#/$defs/d0"}
+
+
+@pytest.mark.parametrize(
+    ("published", "reason"),
+    [
+        (
+            {"$ref": "https://example.com/a.json"},
+            "which is not in it; references are never fetched",
+        ),
+        ({"$ref": "file:///etc/passwd"}, "which is not in it"),
+        (
+            {"properties": {"a": {"$ref": "#/$defs/absent"}}},
+            "'#/$defs/absent', which is not in it",
+        ),
+        ({"properties": {"a": {"$ref": "#absent"}}}, "which is not in it"),
+        ({"properties": {"default": {"$ref": "#absent"}}}, "which is not in it"),
+        ({"properties": {"a": {"$dynamicRef": "other"}}}, "which is not in it"),
+        ({"$id": "http://a/b", "not": {"$id": "http://["}}, "names itself wrongly"),
+        (nested(schema.MAX_DEPTH + 1), "nested deeper"),
+        ({"properties": {f"f{i}": {} for i in range(schema.MAX_SUBSCHEMAS)}}, "more than 5,000"),
+        ({"description": "x" * schema.MAX_BYTES}, "bytes, more than"),
+    ],
+)
+def test_a_schema_out_of_bounds_or_referring_outside_is_refused(published, reason):
+    with pytest.raises(SchemaUnusable, match=reason.replace("$", "[$]")):
+        schema.check(published)
+    with pytest.raises(SchemaUnusable):
+        schema.validate(published, {})
+
+
+@pytest.mark.parametrize(
+    "published",
+    [
+        {},
+        nested(20),
+        {"$defs": {"p": {}}, "properties": {"a": {"$ref": "#/$defs/p"}}},
+        {"$defs": {"p": {"$anchor": "here"}}, "properties": {"a": {"$ref": "#here"}}},
+        {"$id": "https://example.com/a", "properties": {"a": {"$ref": "#/properties/b"}, "b": {}}},
+        {
+            "$defs": {
+                "p": {"$id": "https://example.com/p", "$defs": {"q": {}}, "$ref": "#/$defs/q"}
+            },
+            "properties": {"a": {"$ref": "https://example.com/p"}},
+        },
+        {"properties": {"a": {"default": {"$ref": "https://example.com/not-followed"}}}},
+        {"properties": {"$ref": {"type": "string"}}},
+        {"properties": {"a": {"$ref": "https://json-schema.org/draft/2020-12/schema"}}},
+    ],
+)
+def test_a_schema_that_keeps_to_itself_is_accepted(published):
+    schema.check(published)
+
+
+@pytest.mark.parametrize(
+    ("published", "arguments"),
+    [
+        ({"$ref": "#"}, {}),
+        ({"properties": {"a": {"$ref": "#/properties/a"}}}, {"a": 1}),
+        (doubling(30), {}),
+    ],
+)
+def test_references_without_end_cost_a_bounded_time(published, arguments):
+    with pytest.raises(SchemaUnusable):
+        schema.validate(published, arguments)
+
+
+def test_a_reference_behind_a_literal_is_not_followed_outside():
+    published = {
+        "properties": {"a": {"$ref": "#/default"}},
+        "default": {"$ref": "https://example.com/a.json"},
+    }
+    schema.check(published)
+    with pytest.raises(SchemaUnusable, match="refers to what is not in it"):
+        schema.validate(published, {"a": 1})
+
+
+def test_a_schema_that_refers_to_itself_describes_trees():
+    tree = {"properties": {"left": {"$ref": "#"}, "value": {"type": "int"}}}
+    assert schema.validate(tree, {"left": {"left": {"value": 1}}}) == ()
+    (problem,) = schema.validate(tree, {"left": {"left": {"value": "x"}}})
+    assert problem.path == "/left/left/value"
+
+
+@pytest.mark.parametrize("pattern", ["^(a+)+$", "(a|a)*b", "^(([a-z])+.)+[A-Z]([a-z])+$"])
+def test_a_pattern_made_to_explode_does_not(pattern):
+    published = {"properties": {"a": {"type": "string", "pattern": pattern}}}
+    (problem,) = schema.validate(published, {"a": "a" * 50_000 + "!"})
+    assert problem.path == "/a"
+
+
+@pytest.mark.parametrize("pattern", ["(?=a)b", r"(a)\1", "(", "a" * 2_000])
+def test_a_pattern_that_cannot_be_judged_here_is_left_to_the_server(pattern):
+    published = {
+        "properties": {"a": {"pattern": pattern}},
+        "patternProperties": {pattern: {"type": "int"}},
+        "additionalProperties": False,
+    }
+    assert schema.validate(published, {"a": "x", "other": "x"}) == ()
+
+
+def test_text_that_utf_8_cannot_hold_is_left_to_the_server():
+    published = {"properties": {"a": {"pattern": "^x$"}}}
+    assert schema.validate(published, {"a": "\ud800"}) == ()
+
+
+def test_names_are_judged_by_pattern():
+    published = {
+        "patternProperties": {"^x-": {"type": "int"}},
+        "additionalProperties": {"type": "string"},
+    }
+    assert schema.validate(published, {"x-a": 1, "b": "text"}) == ()
+    assert [p.path for p in schema.validate(published, {"x-a": "text", "b": 1})] == ["/x-a", "/b"]
+
+
+def test_keywords_for_objects_leave_other_values_alone():
+    published = {
+        "properties": {
+            "a": {
+                "required": ["b"],
+                "additionalProperties": False,
+                "patternProperties": {".": False},
+            },
+            "b": {"pattern": "^x$", "unevaluatedProperties": False},
+        }
+    }
+    assert schema.validate(published, {"a": 5, "b": 7}) == ()
+
+
+def test_another_dialect_named_inside_does_not_escape_the_guards():
+    published = {
+        "properties": {"a": {"$ref": "#/x-shared/0"}},
+        "x-shared": [{"$schema": "http://json-schema.org/draft-07/schema#", "pattern": "^(a+)+$"}],
+    }
+    assert len(schema.validate(published, {"a": "a" * 50_000 + "!"})) == 1
+
+
+def test_no_more_problems_are_reported_than_a_caller_mends_at_once():
+    published = {"properties": {f"f{i}": {"type": "int"} for i in range(50)}}
+    found = schema.validate(published, {f"f{i}": "x" for i in range(50)})
+    assert len(found) == schema.MAX_PROBLEMS
+
+
+def test_the_compiled_schema_is_kept_by_the_hash_of_the_definition():
+    first = {"properties": {"a": {"type": "int"}}}
+    assert schema.validate(first, {"a": "x"}, cache_key="kept") != ()
+    assert schema.validate({}, {"a": "x"}, cache_key="kept") != (), "the key names the definition"
+    assert schema.validate({}, {"a": "x"}) == ()
+
+
+def test_what_is_kept_is_bounded(monkeypatch):
+    monkeypatch.setattr(schema, "MAX_CACHED", 2)
+    schema._compiled.clear()
+    for key in "abca":
+        schema.validate({}, {}, cache_key=key)
+    assert list(schema._compiled) == ["c", "a"]
+
+
+def test_several_threads_may_validate_at_once():
+    published = {"properties": {"a": {"type": "int"}}}
+    found = []
+
+    def work():
+        found.extend(len(schema.validate(published, {"a": "x"}, cache_key="t")) for _ in range(50))
+
+    threads = [threading.Thread(target=work) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert found == [1] * 200
+
+
+@given(SCHEMAS, st.dictionaries(st.sampled_from(["a", "type", ""]), JSON) | JSON)
+def test_whatever_is_published_and_given_there_are_problems_or_a_refusal(published, arguments):
+    try:
+        problems = schema.validate(published if isinstance(published, dict) else {}, arguments)
+    except SchemaUnusable:
+        return
+    assert all(problem.message for problem in problems)

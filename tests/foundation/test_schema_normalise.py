@@ -1,0 +1,217 @@
+import jsonschema
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from gateway_project.foundation.schema_normalise import MAX_DEPTH, MAX_NOTES, normalise
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=5),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner),
+    max_leaves=12,
+)
+KEYWORDS = st.sampled_from(
+    [
+        *("type", "properties", "required", "items", "additionalItems", "additionalProperties"),
+        *("anyOf", "allOf", "enum", "const", "minimum", "exclusiveMinimum", "multipleOf"),
+        *("maxLength", "minItems", "pattern", "format", "$ref", "$defs", "dependencies"),
+        *("dependentRequired", "uniqueItems", "nullable", "not", "$schema", "default", "$id"),
+    ]
+)
+SCHEMAS = st.recursive(
+    JSON | st.sampled_from(["string", "dict", "date", "int | None"]),
+    lambda inner: st.dictionaries(KEYWORDS | st.text(max_size=3), inner, max_size=5),
+    max_leaves=15,
+)
+
+
+def fields(**properties):
+    return {"type": "object", "properties": properties}
+
+
+@pytest.mark.parametrize(
+    ("published", "expected"),
+    [
+        ({}, {"type": "object"}),
+        (True, {"type": "object"}),
+        ({"type": ["object", "null"]}, {"type": "object"}),
+        ({"type": "dict"}, {"type": "object"}),
+        (fields(a={"type": "float"}), fields(a={"type": "number"})),
+        (fields(a="str"), fields(a={"type": "string"})),
+        (fields(a={"type": "date"}), fields(a={"type": "string", "format": "date"})),
+        (
+            fields(a={"type": "date", "format": "x"}),
+            fields(a={"type": "string", "format": "x"}),
+        ),
+        (fields(a={"type": ["int", "str"]}), fields(a={"type": ["integer", "string"]})),
+        (fields(a={"type": ["int", "any"]}), fields(a={})),
+        (fields(a={"type": []}), fields(a={})),
+        (fields(a={"type": {"type": "int"}}), fields(a={"type": "integer"})),
+        (
+            fields(a={"type": {"type": "int", "title": "A"}}),
+            fields(a={"type": "integer", "title": "A"}),
+        ),
+        ({"a": {"type": "string"}}, fields(a={"type": "string"})),
+        (
+            {"properties": [{"name": "a", "type": "int"}]},
+            fields(a={"type": "integer"}),
+        ),
+        (
+            fields(a={"type": "int", "required": True}, b={"required": False}),
+            {**fields(a={"type": "integer"}, b={}), "required": ["a"]},
+        ),
+        (
+            {"required": ["b"], "properties": {"a": {"required": True}}},
+            {"type": "object", "required": ["b", "a"], "properties": {"a": {}}},
+        ),
+        (
+            {"properties": {"a": {"required": True}}, "required": ["b", "a", 3]},
+            {"type": "object", "properties": {"a": {}}, "required": ["a", "b"]},
+        ),
+        ({"required": "a"}, {"type": "object", "required": ["a"]}),
+        ({"required": []}, {"type": "object"}),
+        ({"required": None}, {"type": "object"}),
+        (
+            fields(a={"type": "integer", "nullable": True}),
+            fields(a={"type": ["integer", "null"], "nullable": True}),
+        ),
+        (
+            fields(a={"type": ["string"], "nullable": True, "enum": ["x"]}),
+            fields(a={"type": ["string", "null"], "nullable": True, "enum": ["x", None]}),
+        ),
+        (fields(a={"nullable": True}), fields(a={"nullable": True})),
+        (fields(a={"enum": ("x", "y")}), fields(a={"enum": ["x", "y"]})),
+        (fields(a={"enum": {"x": 1}}), fields(a={"enum": ["x"]})),
+        (fields(a={"minimum": "3"}), fields(a={"minimum": 3.0})),
+        (
+            fields(a={"minimum": 3, "exclusiveMinimum": True}),
+            fields(a={"exclusiveMinimum": 3}),
+        ),
+        (fields(a={"maximum": 3, "exclusiveMaximum": False}), fields(a={"maximum": 3})),
+        (fields(a={"exclusiveMaximum": True}), fields(a={})),
+        (
+            fields(a={"maxLength": "7", "minLength": 2.0}),
+            fields(a={"maxLength": 7, "minLength": 2}),
+        ),
+        (
+            fields(a={"items": ["int"], "additionalItems": False}),
+            fields(a={"prefixItems": [{"type": "integer"}], "items": False}),
+        ),
+        (fields(a={"items": {}, "additionalItems": False}), fields(a={"items": {}})),
+        (
+            {"dependencies": {"a": ["b", 1], "c": {"required": ["d"]}}},
+            {
+                "type": "object",
+                "dependentRequired": {"a": ["b"]},
+                "dependentSchemas": {"c": {"required": ["d"]}},
+            },
+        ),
+        ({"dependencies": {}}, {"type": "object"}),
+        ({"$schema": "http://json-schema.org/draft-07/schema#"}, {"type": "object"}),
+        (
+            {"anyOf": [{"properties": {"a": "int"}}], "uniqueItems": True, "x-own": {"y": 1}},
+            {
+                "type": "object",
+                "anyOf": [{"properties": {"a": {"type": "integer"}}}],
+                "uniqueItems": True,
+                "x-own": {"y": 1},
+            },
+        ),
+        (
+            {
+                "definitions": {"p": {"type": "dict"}},
+                "properties": {"a": {"$ref": "#/definitions/p"}},
+            },
+            {
+                "type": "object",
+                "definitions": {"p": {"type": "object"}},
+                "properties": {"a": {"$ref": "#/definitions/p"}},
+            },
+        ),
+        (fields(a=True, b=False), fields(a=True, b=False)),
+        ({"properties": {1: "int", "a": {}}}, fields(a={})),
+    ],
+)
+def test_schemas_of_the_wild_become_what_they_mean(published, expected):
+    assert normalise(published).schema == expected
+
+
+@pytest.mark.parametrize(
+    ("published", "note"),
+    [
+        (None, "the schema is not an object; any arguments are accepted"),
+        ([], "the schema is not an object; any arguments are accepted"),
+        ({"type": "array"}, "the root is not an object; arguments always are"),
+        ({"a": {"type": "string"}}, "the root names its fields without `properties`"),
+        (fields(a=7), "a part that is no schema accepts anything"),
+        (fields(a={"type": "zonk"}), "'zonk' is no type; anything is accepted there"),
+        (fields(a={"type": {"type": "int"}}), "a `type` holds a whole schema"),
+        ({"properties": 7}, "`properties` is not an object"),
+        ({"required": 7}, "`required` is not a list of names"),
+        ({"allOf": {}}, "`allOf` is not a list of schemas"),
+        ({"anyOf": []}, "`anyOf` is not a list of schemas"),
+        ({"$defs": []}, "`$defs` is not an object"),
+        ({"dependencies": 7}, "`dependentSchemas` is not an object"),
+        ({"dependentRequired": 7}, "`dependentRequired` is not an object"),
+        (fields(a={"enum": 7}), "`enum` is not a list of values"),
+        (fields(a={"minimum": "low"}), "`minimum` is not a number that fits"),
+        (fields(a={"maximum": float("inf")}), "`maximum` is not a number that fits"),
+        (fields(a={"minimum": True}), "`minimum` is not a number that fits"),
+        (fields(a={"multipleOf": 0}), "`multipleOf` is not a number that fits"),
+        (fields(a={"minLength": -1}), "`minLength` is not a count"),
+        (fields(a={"minLength": 1.5}), "`minLength` is not a count"),
+        (fields(a={"pattern": 7}), "`pattern` is not text"),
+        (fields(a={"uniqueItems": "yes"}), "`uniqueItems` is neither true nor false"),
+    ],
+)
+def test_what_had_to_be_guessed_or_let_go_is_noted(published, note):
+    assert normalise(published).notes == (note,)
+
+
+def test_a_sound_schema_is_left_as_it_is_without_a_note():
+    sound = {
+        **fields(query={"type": "string", "minLength": 1, "default": "x"}),
+        "required": ["query"],
+        "additionalProperties": False,
+    }
+    found = normalise(sound)
+    assert found.schema == sound
+    assert found.notes == ()
+    assert found.schema is not sound
+
+
+def test_parts_beyond_the_depth_that_is_read_accept_anything():
+    deep: dict = {"type": "int"}
+    for _ in range(MAX_DEPTH + 5):
+        deep = {"type": "object", "properties": {"a": deep}}
+    found = normalise(deep)
+    assert found.notes == (f"parts nested deeper than {MAX_DEPTH} levels accept anything",)
+
+
+def test_a_document_that_is_broken_throughout_does_not_earn_a_book_of_notes():
+    broken = fields(**{f"f{i}": {"type": f"zonk{i}"} for i in range(100)})
+    assert len(normalise(broken).notes) == MAX_NOTES
+
+
+@given(SCHEMAS)
+def test_any_value_becomes_a_schema_of_an_object_that_stays_as_it_is(published):
+    once = normalise(published).schema
+    assert once["type"] == "object"
+    assert normalise(once).schema == once
+
+
+@given(SCHEMAS)
+def test_what_comes_out_satisfies_the_meta_schema(published):
+    schema = normalise(published).schema
+    errors = jsonschema.Draft202012Validator(
+        jsonschema.Draft202012Validator.META_SCHEMA
+    ).iter_errors(schema)
+    accepted = {"$ref", "$dynamicRef", "$id", "$anchor", "$dynamicAnchor", "pattern"}
+    unforeseen = [
+        error.message
+        for error in errors
+        # Texts are carried over as they are; whether they can be followed is judged elsewhere.
+        if not accepted & {str(step) for step in error.absolute_path}
+        and error.validator not in ("format", "pattern")
+    ]
+    assert unforeseen == []

@@ -1,0 +1,108 @@
+import pytest
+from cryptography.fernet import Fernet
+from hypothesis import given
+from hypothesis import strategies as st
+
+from gateway_project.foundation import sealing
+from gateway_project.foundation.config import ConfigurationError
+from gateway_project.foundation.sealing import REDACTED, SealBroken, Sealer
+
+OLD, NEW, FOREIGN = (Fernet.generate_key() for _ in range(3))
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.text(max_size=10),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner),
+    max_leaves=8,
+)
+
+
+@given(JSON)
+def test_what_is_sealed_opens_to_the_same_value(value):
+    sealer = Sealer([OLD])
+    assert sealer.open(sealer.seal(value)) == value
+
+
+def test_a_sealed_value_does_not_show_what_it_holds():
+    assert "hunter2" not in Sealer([OLD]).seal({"PASSWORD": "hunter2"})
+
+
+def test_the_same_value_is_sealed_differently_each_time():
+    sealer = Sealer([OLD])
+    assert sealer.seal("x") != sealer.seal("x")
+
+
+@pytest.mark.parametrize(
+    "token",
+    ["", "rubbish", "gAAAAA==", "é", pytest.param(Sealer([FOREIGN]).seal("x"), id="foreign")],
+)
+def test_what_no_key_opens_is_an_error_that_says_where_keys_are_kept(token):
+    with pytest.raises(SealBroken, match=r"keys/sealing\.keys"):
+        Sealer([OLD]).open(token)
+
+
+def test_a_tampered_value_does_not_open():
+    sealer = Sealer([OLD])
+    token = sealer.seal("x")
+    turned = token[:-6] + ("A" if token[-6] != "A" else "B") + token[-5:]
+    with pytest.raises(SealBroken):
+        sealer.open(turned)
+
+
+def test_after_a_rotation_old_values_open_and_new_ones_need_the_new_key():
+    before, both = Sealer([OLD]), Sealer([NEW, OLD])
+    token = before.seal("x")
+    assert both.open(token) == "x"
+    rotated = both.rotate(token)
+    assert Sealer([NEW]).open(rotated) == "x"
+    with pytest.raises(SealBroken):
+        before.open(rotated)
+
+
+def test_what_cannot_be_opened_cannot_be_rotated():
+    with pytest.raises(SealBroken):
+        Sealer([NEW]).rotate(Sealer([FOREIGN]).seal("x"))
+
+
+def test_the_installations_keys_are_made_once_and_kept_private(tmp_path):
+    token = sealing.load_or_create(tmp_path).seal("x")
+    assert sealing.load_or_create(tmp_path).open(token) == "x"
+    assert (tmp_path / "keys" / "sealing.keys").stat().st_mode & 0o777 == 0o600
+
+
+def test_a_key_file_of_several_lines_opens_what_any_of_them_sealed(tmp_path):
+    (tmp_path / "keys").mkdir()
+    path = tmp_path / "keys" / "sealing.keys"
+    path.write_bytes(NEW + b"\n" + OLD + b"\n")
+    path.chmod(0o600)
+    sealer = sealing.load_or_create(tmp_path)
+    assert sealer.open(Sealer([OLD]).seal("x")) == "x"
+    assert Sealer([NEW]).open(sealer.seal("y")) == "y"
+
+
+@pytest.mark.parametrize("content", [b"", b"not a key\n"])
+def test_a_broken_key_file_is_one_line_that_names_it(tmp_path, content):
+    (tmp_path / "keys").mkdir()
+    (tmp_path / "keys" / "sealing.keys").write_bytes(content)
+    with pytest.raises(ConfigurationError, match=r"sealing\.keys"):
+        sealing.load_or_create(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("text", "secrets", "redacted"),
+    [
+        ("token=abcdef!", ["abcdef"], f"token={REDACTED}!"),
+        ("abcdef and abcdef", ["abcdef"], f"{REDACTED} and {REDACTED}"),
+        ("abcdefgh", ["abcdef", "abcdefgh"], REDACTED),
+        ("abcdefgh", ["abcdefgh", "abcdef"], REDACTED),
+        ("yes no 123", ["no", "123", ""], "yes no 123"),
+        ("a.c*", ["a.c*"], REDACTED),
+        ("nothing here", [], "nothing here"),
+    ],
+)
+def test_secrets_are_taken_out_of_a_text_longest_first(text, secrets, redacted):
+    assert sealing.redact(text, secrets) == redacted
+
+
+@given(st.text(max_size=20), st.lists(st.text("abcxyz", min_size=4, max_size=8), max_size=3))
+def test_no_secret_of_some_length_survives(text, secrets):
+    shown = sealing.redact("".join([text, *secrets, text]), secrets)
+    assert not any(secret in shown for secret in secrets)

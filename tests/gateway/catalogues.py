@@ -1,0 +1,123 @@
+"""Catalogues in memory, and an upstream pool that answers as a test says."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import mcp_types
+
+from tools import ids
+from tools.catalogue import Catalogue, CatalogueServer, CatalogueTool
+from tools.danger import Danger
+from tools.upstream.result import UpstreamResult
+
+
+def server(name: str, **values: Any) -> CatalogueServer:
+    """Build a shared, enabled, untrusted server."""
+    defaults: dict[str, Any] = {
+        "team": None,
+        "enabled": True,
+        "trusted": False,
+        "description": "",
+        "last_error": "",
+    }
+    return CatalogueServer(name=name, **(defaults | values))
+
+
+def tool(tool_id: str, **values: Any) -> CatalogueTool:
+    """Build a shared, usable tool that takes any arguments."""
+    server_name, name = ids.split(tool_id)
+    defaults: dict[str, Any] = {
+        "pk": sum(tool_id.encode()),
+        "title": "",
+        "description": "",
+        "input_schema": {"type": "object"},
+        "output_schema": None,
+        "annotations": {},
+        "definition_hash": "",
+        "token_count": 10,
+        "category": "",
+        "danger": Danger.WRITE,
+        "danger_reasons": ("nothing trusted says that it only reads",),
+        "vetoed": False,
+        "state": "active",
+        "enabled": True,
+        "team": None,
+    }
+    return CatalogueTool(tool=tool_id, server=server_name, name=name, **(defaults | values))
+
+
+def catalogue(*tools: CatalogueTool, servers: tuple[CatalogueServer, ...] = ()) -> Catalogue:
+    """Build a catalogue; servers not given are shared and enabled."""
+    known = {item.server: server(item.server, team=item.team) for item in tools}
+    known |= {item.name: item for item in servers}
+    return Catalogue(servers=known, tools={item.tool: item for item in tools})
+
+
+@dataclass(kw_only=True)
+class Called:
+    """One call as the pool saw it."""
+
+    server: str
+    tool: str
+    arguments: Mapping[str, Any]
+    timeout_s: float | None
+    meta: Mapping[str, Any] | None
+
+
+def text_result(text: str) -> UpstreamResult:
+    """Build a result that says one text."""
+    return UpstreamResult.from_wire({"content": [{"type": "text", "text": text}]})
+
+
+async def echo(called: Called, _progress: Any) -> mcp_types.CallToolResult:
+    """Answer with the name of the tool."""
+    return text_result(called.tool)
+
+
+@dataclass(kw_only=True)
+class FakeUpstream:
+    """Answers calls by a function, and remembers them.
+
+    Attributes:
+        answer: Gets the call and the callback for progress.
+        calls: All calls, oldest first.
+        called: Set at the first call.
+        cancelled: Set when a call was cancelled while it was waiting for its answer.
+    """
+
+    answer: Callable[[Called, Any], Awaitable[mcp_types.CallToolResult]] = echo
+    calls: list[Called] = field(default_factory=list)
+    called: asyncio.Event = field(default_factory=asyncio.Event)
+    cancelled: asyncio.Event = field(default_factory=asyncio.Event)
+
+    async def call_tool(
+        self,
+        server: str,
+        tool: str,
+        arguments: Mapping[str, Any],
+        *,
+        timeout_s: float | None = None,
+        progress: Any = None,
+        meta: Mapping[str, Any] | None = None,
+    ) -> mcp_types.CallToolResult:
+        """Answer as told."""
+        called = Called(
+            server=server, tool=tool, arguments=arguments, timeout_s=timeout_s, meta=meta
+        )
+        self.calls.append(called)
+        self.called.set()
+        try:
+            return await self.answer(called, progress)
+        except asyncio.CancelledError:
+            self.cancelled.set()
+            raise
+
+
+async def never(_called: Called, _progress: Any) -> mcp_types.CallToolResult:
+    """Do not answer."""
+    await asyncio.Event().wait()
+    raise AssertionError

@@ -1,0 +1,115 @@
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from typing import Any
+
+import pytest
+from mcp import Client
+
+from gateway_project.flow import Effects
+from gateway_project.foundation.caller import SCOPE_ALL, Caller
+from gateway_project.mcp import handlers
+from gateway_project.mcp import server as mcp_server
+from gateway_project.mcp.readiness import Gateway, Readiness
+from gateway_project.mcp.runtime import Prepared, Runtime
+from tests.gateway.catalogues import FakeUpstream, catalogue, tool
+from tools.catalogue import Catalogue
+from tools.search import Hit, SearchAnswer, SearchRequest
+
+ERAS = ("auto", "legacy")
+ADMIN = Caller(user="admin", team=None, scopes=frozenset({SCOPE_ALL}), kind="stdio")
+
+LOG_FIELDS = {
+    "type": "object",
+    "properties": {"repo_path": {"type": "string"}, "max_count": {"type": "int", "default": 10}},
+    "required": ["repo_path"],
+}
+
+
+def hit(tool_id: str, score: float = 0.5) -> Hit:
+    return Hit(
+        tool_pk=1, tool=tool_id, score=score, reasons=("matches",), dense=None, lexical=None
+    )
+
+
+@dataclass(kw_only=True)
+class World:
+    """What stands behind a gateway in a test; change it as the test goes."""
+
+    catalogue: Catalogue
+    upstream: FakeUpstream = field(default_factory=FakeUpstream)
+    caller: Caller = ADMIN
+    hits: tuple[Hit, ...] = ()
+    warnings: tuple[str, ...] = ()
+    searched: list[SearchRequest] = field(default_factory=list)
+    search_error: Exception | None = None
+    trouble: dict[str, str] = field(default_factory=dict)
+    token_budget: int = 10_000
+
+    async def search(self, request: SearchRequest) -> SearchAnswer:
+        self.searched.append(request)
+        if self.search_error is not None:
+            raise self.search_error
+        return SearchAnswer(hits=self.hits[: request.limit], warnings=self.warnings)
+
+    @property
+    def effects(self) -> Effects[Any]:
+        return Effects(
+            catalogue=lambda: self.catalogue,
+            search=self.search,
+            upstream=self.upstream,
+            trouble=lambda server: self.trouble.get(server, ""),
+            count_tokens=lambda text: len(text) // 4,
+            token_budget=self.token_budget,
+        )
+
+    async def wire(self, readiness: Readiness) -> None:
+        readiness.serve(Gateway(effects=self.effects, caller=self.caller))
+        await asyncio.Event().wait()
+
+
+@pytest.fixture
+def world() -> World:
+    return World(
+        catalogue=catalogue(
+            tool(
+                "git:git_log",
+                description="Shows the commit logs.",
+                input_schema=LOG_FIELDS,
+                token_count=100,
+            ),
+            tool("git:git_status", description="Shows the working tree.", token_count=50),
+            tool("time:get_current_time", description="Tells the time.", token_count=20),
+        ),
+        hits=(hit("git:git_log", 0.9), hit("git:git_status", 0.4)),
+    )
+
+
+@asynccontextmanager
+async def connected(prepare: Callable[[], Prepared], *, mode: str = "auto", **options: Any) -> Any:
+    """Connect an in-memory client to a gateway; yields the client and its runtime."""
+    runtime = Runtime(prepare)
+    server = mcp_server.build(runtime)
+    async with asyncio.TaskGroup() as group:
+        background = group.create_task(runtime.run())
+        try:
+            async with Client(server, mode=mode, **options) as client:
+                yield client, runtime
+        finally:
+            background.cancel()
+
+
+@pytest.fixture
+def connect(world: World) -> Any:
+    """Connect a client to a gateway on the test's world: `async with connect("legacy") as c`."""
+
+    @asynccontextmanager
+    async def open_client(mode: str = "auto", **options: Any) -> Any:
+        prepared = Prepared(handle=handlers.handle, wire=world.wire)
+        async with connected(lambda: prepared, mode=mode, **options) as (client, _):
+            yield client
+
+    return open_client

@@ -1,0 +1,53 @@
+import pytest
+
+from gateway_project.models import AuditEntry
+from gateway_project.use_cases.approve_tools import approve_tools
+from tests.factories import SEEN_AT, ServerFactory, ToolFactory, UserFactory
+from tools.definition import Definition
+from tools.models import Tool
+from tools.store import catalogue
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def changed():
+    """Return a tool whose server changed it since it was pinned."""
+    server = ServerFactory(name="s")
+    for description in ("old", "new"):
+        listed = [Definition(name="read", description=description)]
+        catalogue.record_listing("s", listed, at=SEEN_AT, approve_new=True)
+    return Tool.objects.get(server=server)
+
+
+def test_approving_pins_what_is_listed_and_is_written_down(caller, changed):
+    ann = UserFactory(username="ann")
+    assert approve_tools(caller, [changed], user=ann) == ("s:read",)
+    tool = Tool.objects.get()
+    assert (tool.state, tool.definition.description) == ("active", "new")
+    assert tool.definition.approved_by == ann
+    assert tool.definition.approved_at > SEEN_AT
+    entry = AuditEntry.objects.get()
+    assert (entry.action, entry.subject, entry.actor) == ("tool.approved", "s:read", "admin")
+
+
+def test_the_entry_says_which_definition_was_approved(caller, changed):
+    approve_tools(caller, [changed], user=None)
+    assert Tool.objects.get().definition.hash in str(AuditEntry.objects.get().detail)
+
+
+def test_what_cannot_be_approved_is_not_written_down(caller):
+    bare = ToolFactory(pinned=False)
+    gone = ToolFactory(state="removed")
+    assert approve_tools(caller, [bare, gone], user=None) == ()
+    assert not AuditEntry.objects.exists()
+
+
+def test_approval_and_entry_stand_or_fall_together(caller, changed, monkeypatch):
+    def broken(*_, **__):
+        raise ConnectionError
+
+    monkeypatch.setattr("gateway_project.use_cases.approve_tools.audit.record", broken)
+    with pytest.raises(ConnectionError):
+        approve_tools(caller, [changed], user=None)
+    assert Tool.objects.get().state == "quarantined"

@@ -1,0 +1,53 @@
+from datetime import timedelta
+
+import pytest
+from django.db import transaction
+from django.utils import timezone
+
+from gateway_project.access import audit
+from gateway_project.foundation import telemetry
+from gateway_project.foundation.caller import Caller
+from gateway_project.models import AuditEntry
+from tests.factories import TeamFactory, UserFactory
+
+pytestmark = pytest.mark.django_db
+
+
+def caller_for(user, team=None):
+    return Caller(user=user, team=team, scopes=frozenset(), kind="console")
+
+
+def test_who_did_what_when_and_by_which_way_in_is_written_down():
+    ann, team = UserFactory(username="ann"), TeamFactory()
+    with telemetry.request("abc"):
+        audit.record(
+            caller_for("ann", team.pk), "server.changed", "git", detail={"changed": ["args"]}
+        )
+    entry = AuditEntry.objects.get()
+    assert (entry.user, entry.actor, entry.kind, entry.team) == (ann, "ann", "console", team)
+    assert (entry.action, entry.subject) == ("server.changed", "git")
+    assert (entry.request_id, entry.detail) == ("abc", {"changed": ["args"]})
+    assert timezone.now() - entry.at < timedelta(minutes=1)
+    assert str(entry).endswith("ann server.changed git")
+
+
+def test_one_whose_user_is_not_stored_is_written_down_by_name():
+    audit.record(caller_for("ghost"), "x.done", "y")
+    entry = AuditEntry.objects.get()
+    assert (entry.user, entry.actor, entry.request_id, entry.detail) == (None, "ghost", "", {})
+
+
+def test_an_entry_outlives_the_user_and_the_team():
+    ann, team = UserFactory(username="ann"), TeamFactory()
+    audit.record(caller_for("ann", team.pk), "x.done", "y")
+    ann.delete()
+    team.delete()
+    entry = AuditEntry.objects.get()
+    assert (entry.user, entry.team, entry.actor) == (None, None, "ann")
+
+
+def test_what_was_rolled_back_is_not_written_down():
+    with transaction.atomic():
+        audit.record(caller_for("ann"), "x.done", "y")
+        transaction.set_rollback(True)
+    assert not AuditEntry.objects.exists()

@@ -1,0 +1,75 @@
+import pytest
+from django.contrib.auth import authenticate, get_user_model
+
+from gateway_project.access import callers
+from gateway_project.access.callers import UnknownUser
+from gateway_project.foundation.caller import SCOPE_ALL
+from tests.factories import MembershipFactory, UserFactory
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.mark.parametrize(
+    ("superuser", "scopes"), [(True, {SCOPE_ALL}), (False, {"search", "call"})]
+)
+def test_a_superuser_may_do_everything_and_others_search_and_call(superuser, scopes):
+    UserFactory(username="ann", superuser=superuser)
+    caller = callers.for_user("ann", kind="stdio")
+    assert (caller.user, caller.kind, caller.scopes) == ("ann", "stdio", scopes)
+
+
+@pytest.mark.parametrize("teams", [0, 1, 2])
+def test_one_who_is_in_a_single_team_acts_for_it(teams):
+    user = UserFactory(username="ann")
+    memberships = MembershipFactory.create_batch(teams, user=user)
+    MembershipFactory()
+    expected = memberships[0].team.pk if teams == 1 else None
+    assert callers.for_user("ann", kind="console").team == expected
+
+
+@pytest.mark.parametrize("name", ["nobody", "", "gone"])
+def test_without_an_active_user_of_the_name_it_says_how_to_make_one(name):
+    UserFactory(username="gone", is_active=False)
+    with pytest.raises(UnknownUser, match="createsuperuser") as caught:
+        callers.for_user(name, kind="stdio")
+    assert repr(name) in str(caught.value)
+
+
+def test_the_local_admin_is_made_once_and_cannot_sign_in_with_any_password():
+    callers.ensure_local_admin()
+    callers.ensure_local_admin()
+    admin = get_user_model().objects.get()
+    assert (admin.username, admin.is_staff, admin.is_superuser) == ("admin", True, True)
+    assert not admin.has_usable_password()
+    assert authenticate(username="admin", password="") is None
+
+
+def test_an_existing_local_admin_is_left_as_it_is():
+    UserFactory(username="admin", is_active=False)
+    callers.ensure_local_admin()
+    admin = get_user_model().objects.get()
+    assert (admin.is_active, admin.is_superuser) == (False, False)
+    assert admin.check_password("not a secret")
+
+
+def test_of_two_processes_that_make_the_local_admin_one_does(monkeypatch):
+    made = UserFactory(username="admin", superuser=True)
+    users = get_user_model()._default_manager
+    monkeypatch.setattr(type(users), "filter", lambda *_, **__: users.none())
+    callers.ensure_local_admin()
+    monkeypatch.undo()
+    assert get_user_model().objects.get() == made
+    assert made.check_password("not a secret")
+
+
+def test_one_without_a_lasting_password_is_told_a_one_time_one():
+    callers.ensure_local_admin()
+    line = callers.sign_in_line()
+    (password,) = (word for word in line.split() if authenticate(username="admin", password=word))
+    assert "12 hours" in line
+    assert authenticate(username="admin", password=password) is None
+
+
+def test_one_with_a_lasting_password_is_not_told_another():
+    UserFactory(username="admin", superuser=True)
+    assert callers.sign_in_line() == "Sign in as admin with the password you set."

@@ -1,0 +1,42 @@
+from gateway_project import catalogue_search
+from tests.gateway.catalogues import tool
+
+TOOLS = [
+    tool("git:git_log", description="Shows the commit logs"),
+    tool("git:git_status", description="Shows the working tree status"),
+    tool("files:listFiles", description="Lists the files of a folder"),
+    tool("time:convert_time", description="Convert time between timezones"),
+]
+
+
+def ranked(query, limit=5):
+    found = catalogue_search.rank(query, TOOLS, limit=limit)
+    return [(item.tool, reasons) for item, _, reasons in found]
+
+
+def test_tools_that_share_words_with_the_query_are_found_best_first():
+    assert ranked("show the commit log")[0] == (
+        "git:git_log",
+        ("matches 'show', 'the', 'commit', 'log'",),
+    )
+
+
+def test_inflections_and_compound_names_are_seen_through():
+    assert ranked("listing a file")[0][0] == "files:listFiles"
+    assert ranked("converting times")[0][0] == "time:convert_time"
+
+
+def test_what_shares_no_word_is_left_out():
+    assert ranked("make coffee") == []
+    assert ranked("!!!") == []
+    assert catalogue_search.rank("log", [], limit=5) == []
+
+
+def test_scores_are_shares_of_what_was_possible_and_ties_go_by_id():
+    found = catalogue_search.rank("git", TOOLS, limit=5)
+    assert [item.tool for item, _, _ in found] == ["git:git_log", "git:git_status"]
+    assert all(0 < score <= 1 for _, score, _ in found)
+
+
+def test_no_more_than_the_limit_are_returned():
+    assert len(ranked("shows the", limit=1)) == 1

@@ -1,0 +1,180 @@
+import json
+import sqlite3
+
+import pytest
+from django.core.management import CommandError, call_command
+from django.db import connection
+
+from gateway_project.evaluation import kept_vectors, run, scratch
+from gateway_project.evaluation.dataset import Dataset, DatasetQuery, DatasetTool
+from tests.factories import ToolFactory
+from tests.fakes import FakeEmbedder
+from tools.embed import load
+from tools.models import Tool
+
+WORDS = ("alpha", "beta", "gamma", "delta")
+TOOLS = tuple(
+    DatasetTool(
+        id=f"id/{word}",
+        server="s",
+        name=word,
+        title="",
+        description=f"about {word}",
+        input_schema={},
+        category="c",
+    )
+    for word in WORDS
+)
+
+
+def query(text, *gold):
+    slots = tuple(frozenset({f"id/{word}"}) for word in gold)
+    return DatasetQuery(id=text, text=text, slots=slots, group=text)
+
+
+def data(*queries):
+    return Dataset(name="small", tools=TOOLS, queries=queries, history=())
+
+
+def evaluate(dataset, **values):
+    embedder = FakeEmbedder()
+    return run.evaluate(dataset, embedder=embedder, kept=embedder, **values)
+
+
+@pytest.mark.django_db(transaction=True)
+def test_what_is_found_is_judged_for_each_kind_of_evidence():
+    ToolFactory(name="mine")
+    told = []
+    report = evaluate(
+        data(query("alpha about", "alpha"), query("beta. and then gamma", "beta", "gamma")),
+        on_progress=lambda stage, done, total: told.append((stage, done, total)),
+    )
+    assert (report.n, report.tools) == (2, 4)
+    assert report.retrieval["fused"]["recall@10"] == 1
+    assert report.retrieval["lexical"]["complete@10"] == 1
+    assert set(report.retrieval) == {"fused", "dense", "lexical"}
+    assert report.best in {"dense", "lexical"}
+    assert ("searching (fused)", 2, 2) in told
+    assert [tool.name for tool in Tool.objects.all()] == ["mine"]
+
+
+@pytest.mark.django_db(transaction=True)
+def test_queries_without_gold_are_asked_and_not_judged():
+    report = run.to_json(evaluate(data(query("alpha"))))
+    assert report["n"] == 1
+    assert set(report["retrieval"].values()) == {None}
+    assert report["slices"]["fused_minus_best"] is None
+    assert report["latency_ms"]["p50"] > 0
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_failed_evaluation_leaves_nothing_behind():
+    class Fault(Exception):
+        pass
+
+    def fail(*_):
+        raise Fault
+
+    with pytest.raises(Fault):
+        evaluate(data(query("alpha", "alpha")), on_progress=fail)
+    assert schemas() == []
+    assert not Tool.objects.exists()
+
+
+@pytest.mark.django_db(transaction=True)
+def test_what_a_killed_evaluation_left_is_dropped_and_one_that_runs_is_not():
+    with connection.cursor() as cursor:
+        cursor.execute(f"CREATE SCHEMA {scratch.PREFIX}dead")
+    with scratch.scratch_schema() as name:
+        assert schemas() == [name]
+        other = connection.copy()
+        try:
+            with other.cursor() as cursor:
+                cursor.execute("SELECT pg_try_advisory_lock(hashtext(%s))", [name])
+                assert cursor.fetchone() == (False,)
+        finally:
+            other.close()
+    assert schemas() == []
+
+
+def schemas():
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT nspname FROM pg_namespace WHERE starts_with(nspname, %s)", [scratch.PREFIX]
+        )
+        return [row[0] for row in cursor.fetchall()]
+
+
+def test_vectors_are_kept_between_evaluations(tmp_path):
+    for expected in (["a", "b"], []):
+        inner = FakeEmbedder()
+        with kept_vectors.open_kept(tmp_path) as store:
+            kept = kept_vectors.KeptEmbedder(inner, store)
+            assert kept.embed(["a", "b", "a"], kind="query").shape == (3, inner.dimensions)
+            assert kept.embed([], kind="query").shape == (0, inner.dimensions)
+        assert inner.embedded == expected
+
+
+def test_a_damaged_store_of_vectors_is_begun_anew(tmp_path):
+    (tmp_path / "evaluation-vectors.sqlite3").write_bytes(b"rubbish" * 1_000)
+    with kept_vectors.open_kept(tmp_path) as store:
+        assert kept_vectors.KeptEmbedder(FakeEmbedder(), store).embed(["a"], kind="query").size
+
+
+def test_a_folder_that_cannot_be_written_keeps_vectors_in_memory(tmp_path):
+    (tmp_path / "file").touch()
+    with kept_vectors.open_kept(tmp_path / "file" / "cache") as store:
+        assert isinstance(store, sqlite3.Connection)
+
+
+@pytest.mark.django_db(transaction=True)
+def test_the_command_reports_in_the_documented_shape(tmp_path, home, capsys):
+    tool = {"id": "1", "server": "clock", "name": "get_time", "description": "Current time."}
+    asked = {"id": "q", "text": "what time is it", "gold_tools": ["1"]}
+    (tmp_path / "tools.jsonl").write_text(json.dumps(tool))
+    (tmp_path / "queries.jsonl").write_text(json.dumps(asked))
+    call_command("evaluate", str(tmp_path), "--json")
+    report = json.loads(capsys.readouterr().out)
+    assert list(report) == [
+        "n",
+        "retrieval",
+        "workflow",
+        "binding",
+        "calibration",
+        "latency_ms",
+        "slices",
+    ]
+    assert report["retrieval"] == dict.fromkeys(run.FIGURES, 1.0)
+    assert set(report["calibration"]) == {"ece", "brier", "auroc", "coverage_at_95"}
+    call_command("evaluate", str(tmp_path))
+    assert "fused minus" in capsys.readouterr().out
+
+
+@pytest.mark.django_db
+def test_the_command_says_what_is_wrong_in_one_line(tmp_path, home):
+    with pytest.raises(CommandError, match="is no folder"):
+        call_command("evaluate", str(tmp_path / "absent"))
+    with pytest.raises(CommandError, match="whole number from 1"):
+        call_command("evaluate", str(tmp_path), "--limit", "0")
+
+
+@pytest.mark.django_db(transaction=True)
+def test_the_embed_command_prepares_a_model_and_says_how_to_use_it(home, capsys, monkeypatch):
+    ToolFactory()
+    monkeypatch.setattr(load, "embedder_for", lambda *_, **__: FakeEmbedder(model="a/other"))
+    call_command("embed", "--model", "a/other")
+    assert "set FOREGATE_EMBEDDING_MODEL=a/other" in capsys.readouterr().out
+    call_command("embed", "--json")
+    report = json.loads(capsys.readouterr().out)
+    assert (report["model"], report["embedded"], report["covered"], report["tools"]) == (
+        "a/other",
+        0,
+        1,
+        1,
+    )
+
+
+@pytest.mark.django_db
+def test_the_embed_command_refuses_an_unknown_model_in_one_line(home):
+    with pytest.raises(CommandError, match="no recipe for the model 'no/such'"):
+        call_command("embed", "--model", "no/such")

@@ -1,0 +1,165 @@
+import asyncio
+from dataclasses import replace
+
+import django.db
+import pytest
+
+from execution.call import Request
+from gateway_project import flow
+from gateway_project.flow import FindRequest, SearchNotPermitted
+from gateway_project.foundation.caller import Caller
+from tests.gateway.catalogues import catalogue, server, tool
+from tests.gateway.conftest import hit
+from tools.catalogue import UnknownTool
+from tools.query_text import QueryError
+
+
+def find(world, **values):
+    request = FindRequest(**({"query": "show the log", "limit": 5} | values))
+    return flow.find_tools(world.effects, world.caller, request)
+
+
+async def test_what_the_search_finds_is_shown_best_first(world):
+    found = await find(world)
+    assert [(card.tool, card.score) for card in found.tools] == [
+        ("git:git_log", 0.9),
+        ("git:git_status", 0.4),
+    ]
+    assert found.tools[0].arguments == "repo_path: string, max_count?: integer = 10"
+    assert found.run_order == ()
+
+
+async def test_the_search_is_scoped_to_the_caller_and_the_filters(world):
+    world.caller = replace(world.caller, team=7)
+    await find(world, server="git", category="", limit=3)
+    (request,) = world.searched
+    assert (request.query, request.limit) == ("show the log", 3)
+    assert (request.scope.team, request.scope.server, request.scope.category) == (7, "git", "")
+
+
+async def test_the_saving_against_listing_every_usable_tool_is_told(world):
+    world.catalogue = catalogue(
+        *world.catalogue.tools.values(),
+        tool("git:off", enabled=False),
+        tool("red:x", team=9),
+        tool("down:x"),
+        servers=(server("down", enabled=False),),
+    )
+    assert (await find(world)).tokens_listing_all == 170
+
+
+async def test_the_answer_is_cut_where_its_tokens_would_exceed_the_budget(world):
+    first = await find(world)
+    one = await find(world, token_budget=first.tokens_used - 1)
+    assert [card.tool for card in one.tools] == ["git:git_log"]
+    assert (one.left_out, one.tokens_budget) == (1, first.tokens_used - 1)
+    assert one.tokens_used < first.tokens_used
+
+
+async def test_the_best_match_is_shown_whatever_it_costs(world):
+    assert len((await find(world, token_budget=1)).tools) == 1
+
+
+async def test_nobody_may_ask_for_more_than_the_installation_allows(world):
+    world.token_budget = 30
+    assert (await find(world, token_budget=10_000)).tokens_budget == 30
+
+
+async def test_a_tool_of_a_server_in_trouble_carries_a_warning(world):
+    world.trouble = {"git": "it exited with code 1"}
+    (card, _) = (await find(world)).tools
+    assert card.warnings == ("its server is in trouble: it exited with code 1",)
+
+
+async def test_a_hit_that_is_not_in_memory_yet_is_left_out(world):
+    world.hits = (hit("new:tool"), hit("git:git_log"))
+    assert [card.tool for card in (await find(world)).tools] == ["git:git_log"]
+
+
+@pytest.mark.parametrize(
+    "error", [django.db.OperationalError("cannot reach PostgreSQL"), TimeoutError()]
+)
+async def test_without_the_database_tools_are_matched_by_words_with_a_warning(world, error):
+    world.search_error = error
+    found = await find(world)
+    assert found.tools[0].tool == "git:git_log"
+    (warning,) = found.warnings
+    assert warning.startswith("the database is out of reach, so tools were matched by words only")
+
+
+async def test_a_search_that_hangs_falls_back_too(world, monkeypatch):
+    monkeypatch.setattr(flow, "SEARCH_TIMEOUT_S", 0.01)
+
+    async def hang(_request):
+        await asyncio.Event().wait()
+
+    effects = replace(world.effects, search=hang)
+    found = await flow.find_tools(effects, world.caller, FindRequest(query="time", limit=5))
+    assert [card.tool for card in found.tools] == ["time:get_current_time"]
+    assert "no answer within 0.01 s" in found.warnings[0]
+
+
+async def test_the_fallback_keeps_to_the_filters(world):
+    world.search_error = django.db.OperationalError("gone")
+    found = await find(world, query="time log", server="git")
+    assert [card.tool for card in found.tools] == ["git:git_log"]
+    assert (await find(world, query="time log", category="none")).tools == ()
+
+
+async def test_a_filter_that_names_nothing_says_what_there_is(world):
+    world.hits = ()
+    assert (await find(world, server="gti")).warnings == (
+        "there is no server 'gti'; there are git, time",
+    )
+    assert (await find(world, category="travel")).warnings == (
+        "there is no category 'travel'; there is none yet",
+    )
+
+
+async def test_an_empty_catalogue_says_how_to_fill_it(world):
+    world.catalogue, world.hits = catalogue(), ()
+    assert (await find(world, server="git")).warnings == (flow.NO_TOOLS,)
+
+
+async def test_a_long_list_of_servers_is_cut(world):
+    world.catalogue = catalogue(*(tool(f"s{i:02}:t") for i in range(25)))
+    (warning,) = (await find(world, server="x")).warnings
+    assert warning.endswith("s19 and 5 more")
+
+
+async def test_a_query_that_says_nothing_is_refused(world):
+    world.search_error = QueryError("the query is empty")
+    with pytest.raises(QueryError):
+        await find(world)
+
+
+async def test_a_caller_without_the_scope_may_neither_search_nor_describe(world):
+    world.caller = Caller(user="ann", team=None, scopes=frozenset(), kind="stdio")
+    with pytest.raises(SearchNotPermitted, match="'ann' may not look for tools"):
+        await find(world)
+    with pytest.raises(SearchNotPermitted):
+        await flow.describe_tool(world.effects, world.caller, "git:git_log")
+
+
+async def test_a_description_has_the_server_its_trouble_and_what_may_do_instead(world):
+    world.catalogue = catalogue(
+        *world.catalogue.tools.values(), tool("hg:git_log"), tool("off:git_log", enabled=False)
+    )
+    world.trouble = {"git": "it hangs"}
+    described = await flow.describe_tool(world.effects, world.caller, "git__git_log")
+    assert described.tool.tool == "git:git_log"
+    assert described.server.name == "git"
+    assert described.trouble == "it hangs"
+    assert described.alternatives == ("hg:git_log",)
+
+
+async def test_an_unknown_tool_is_answered_with_the_likely_one(world):
+    with pytest.raises(UnknownTool) as error:
+        await flow.describe_tool(world.effects, world.caller, "git:gitlog")
+    assert error.value.suggestions[0] == "git:git_log"
+
+
+async def test_a_call_goes_the_one_way_upstream(world):
+    request = Request(tool="git:git_status", arguments={})
+    outcome = await flow.call_tool(world.effects, world.caller, request)
+    assert outcome.result.content[0].text == "git_status"

@@ -1,0 +1,100 @@
+from datetime import timedelta
+
+import pytest
+from django.db import OperationalError, connection
+from django.utils import timezone
+
+from gateway_project.access import tokens
+from tests.factories import ServerFactory, ToolFactory, UserFactory
+
+
+def bearer(token, scheme="Bearer"):
+    return {"authorization": f"{scheme} {token}"}
+
+
+def make_token(*scopes, **values):
+    return tokens.create(UserFactory(), name="x", scopes=scopes, **values)[1]
+
+
+def test_the_process_is_alive_whatever_the_database_does(client):
+    response = client.get("/health")
+    assert response.status_code == 200
+    assert response.json() == {"status": "ok"}
+
+
+@pytest.mark.django_db
+def test_it_is_ready_when_the_database_answers(client):
+    response = client.get("/health/ready")
+    assert response.status_code == 200
+    assert response.json() == {"status": "ok", "database": "ok"}
+
+
+def test_it_is_not_ready_while_the_database_cannot_be_reached(client, monkeypatch):
+    def unreachable():
+        raise OperationalError("cannot connect: start it\nDETAIL: password=hunter2")
+
+    monkeypatch.setattr(connection, "cursor", unreachable)
+    response = client.get("/health/ready")
+    assert response.status_code == 503
+    assert response.json() == {"status": "unavailable", "database": "cannot connect: start it"}
+
+
+@pytest.mark.parametrize("path", ["/health", "/health/ready", "/metrics"])
+def test_health_and_metrics_are_only_read(client, path):
+    assert client.post(path).status_code == 405
+
+
+@pytest.mark.django_db
+def test_metrics_are_for_a_token_of_their_scope(client):
+    response = client.get("/metrics", headers=bearer(make_token("metrics")))
+    assert response.status_code == 200
+    assert response["Content-Type"].startswith("text/plain; version=0.0.4")
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize("scopes", [(), ("call",), ("metrics2",)])
+def test_a_token_without_the_scope_is_forbidden(client, scopes):
+    response = client.get("/metrics", headers=bearer(make_token(*scopes)))
+    assert response.status_code == 403
+    assert b"foregate_" not in response.content
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize("header", [None, "", "Bearer", "Bearer ", "Bearer wrong", "Basic YTpi"])
+def test_without_a_valid_token_there_are_no_metrics(client, header):
+    response = client.get("/metrics", headers={} if header is None else {"authorization": header})
+    assert response.status_code == 401
+    assert response["WWW-Authenticate"] == "Bearer"
+    assert b"foregate_" not in response.content
+
+
+@pytest.mark.django_db
+def test_an_expired_token_gives_no_metrics(client):
+    token = make_token("metrics", expires_at=timezone.now() - timedelta(seconds=1))
+    assert client.get("/metrics", headers=bearer(token)).status_code == 401
+
+
+@pytest.mark.django_db
+def test_a_signed_in_session_is_no_token(client):
+    client.force_login(UserFactory(superuser=True))
+    assert client.get("/metrics").status_code == 401
+
+
+@pytest.mark.django_db
+def test_the_scheme_of_the_header_is_taken_in_any_case(client):
+    token = make_token("metrics")
+    assert client.get("/metrics", headers=bearer(token, "bearer")).status_code == 200
+
+
+@pytest.mark.django_db
+def test_metrics_count_servers_and_the_tools_that_can_be_used(client):
+    on = ServerFactory()
+    off = ServerFactory(enabled=False)
+    ToolFactory.create_batch(2, server=on)
+    ToolFactory(server=on, enabled=False)
+    ToolFactory(server=on, state="quarantined")
+    ToolFactory(server=off)
+    text = client.get("/metrics", headers=bearer(make_token("metrics"))).content.decode()
+    assert 'foregate_servers{state="enabled"} 1.0' in text
+    assert 'foregate_servers{state="disabled"} 1.0' in text
+    assert "foregate_tools 2.0" in text

@@ -1,0 +1,61 @@
+import tomllib
+from pathlib import Path
+
+import jsonschema
+import pytest
+
+from gateway_project.foundation import schema
+from gateway_project.mcp import handlers, meta_tools
+from gateway_project.mcp.server import VERSION
+from tests.gateway.conftest import ERAS
+from tools import token_count
+
+BASE = Path(__file__).resolve().parent.parent.parent
+MAX_TOKENS = 450
+MAX_TEXT_BYTES = 2_048
+
+
+@pytest.mark.filterwarnings("ignore:open_binary is deprecated:DeprecationWarning")
+def test_the_tools_cost_few_tokens():
+    cost = sum(
+        token_count.count_definition(tool.name, tool.description, tool.input_schema)
+        for tool in meta_tools.TOOLS
+    )
+    assert cost <= MAX_TOKENS
+
+
+def test_clients_that_cut_texts_lose_nothing():
+    texts = [meta_tools.INSTRUCTIONS, *(tool.description for tool in meta_tools.TOOLS)]
+    assert all(len(text.encode()) <= MAX_TEXT_BYTES for text in texts)
+
+
+@pytest.mark.parametrize("tool", meta_tools.TOOLS, ids=meta_tools.NAMES)
+def test_schemas_are_sound_and_closed(tool):
+    validator = jsonschema.Draft202012Validator
+    validator.check_schema(tool.input_schema)
+    assert schema.normalise(tool.input_schema).notes == ()
+    assert tool.input_schema["additionalProperties"] is False
+    if tool.output_schema is not None:
+        validator.check_schema(tool.output_schema)
+    assert (tool.output_schema is None) == (tool.name == "call_tool")
+
+
+@pytest.mark.parametrize("era", ERAS)
+@pytest.mark.parametrize(
+    ("name", "arguments"),
+    [("search_tools", {"query": "log", "detail": "full"}), ("describe_tool", {"tool": "git_log"})],
+)
+async def test_answers_keep_to_their_output_schemas(connect, era, name, arguments):
+    async with connect(era) as client:
+        result = await client.call_tool(name, arguments)
+    published = meta_tools.BY_NAME[name].output_schema
+    jsonschema.validate(result.structured_content, published)
+
+
+def test_every_tool_that_is_listed_is_served():
+    assert set(handlers._SERVED) == set(meta_tools.NAMES)
+
+
+def test_the_version_is_the_distribution_s():
+    project = tomllib.loads((BASE / "pyproject.toml").read_text())["project"]
+    assert project["version"] == VERSION

@@ -1,0 +1,34 @@
+import pytest
+
+from gateway_project.mcp import results
+
+
+def test_nothing_can_be_carried_where_no_call_is_handled():
+    with pytest.raises(RuntimeError, match="no call"):
+        results.carry({})
+
+
+@pytest.mark.parametrize(
+    ("raw", "envelope", "modern", "sent"),
+    [
+        ({"content": 5}, {}, False, {"content": 5}),
+        ({"content": []}, {}, True, {"content": [], "resultType": "complete"}),
+        (
+            {"resultType": "input_required"},
+            {"resultType": "complete"},
+            True,
+            {"resultType": "input_required"},
+        ),
+        ({"resultType": "complete"}, {}, False, {}),
+        ({"_meta": {"a": 1}}, {"_meta": {"b": 2}}, False, {"_meta": {"a": 1, "b": 2}}),
+        ({"_meta": "text"}, {"_meta": {"b": 2}}, False, {"_meta": {"b": 2}}),
+        ({"_meta": "text"}, {}, False, {"_meta": "text"}),
+        ({"structuredContent": {"a": None}}, {}, False, {"structuredContent": {"a": None}}),
+        ({"structuredContent": None}, {}, False, {"structuredContent": None}),
+        ({"structuredContent": "x"}, {}, False, {"structuredContent": {"result": "x"}}),
+    ],
+)
+def test_only_what_belongs_to_the_hop_is_touched(raw, envelope, modern, sent):
+    before = dict(raw)
+    assert results.merged(raw, envelope, modern=modern) == sent
+    assert raw == before

@@ -1,0 +1,102 @@
+import asyncio
+import threading
+
+import pytest
+
+from gateway_project.mcp.readiness import NotReady
+from gateway_project.mcp.runtime import Prepared, Runtime
+
+
+async def handle(_readiness, _ctx, _params):
+    raise AssertionError
+
+
+async def wait(_readiness):
+    await asyncio.Event().wait()
+
+
+async def test_what_takes_time_is_loaded_beside_the_loop():
+    go = threading.Event()
+
+    def prepare():
+        go.wait(5)
+        return Prepared(handle=handle, wire=wait)
+
+    runtime = Runtime(prepare)
+    async with asyncio.TaskGroup() as group:
+        running = group.create_task(runtime.run())
+        waiting = group.create_task(runtime.handler())
+        await asyncio.sleep(0)
+        assert not waiting.done(), "the loop runs on while it loads"
+        go.set()
+        assert await waiting is handle
+        running.cancel()
+
+
+async def test_trouble_of_the_set_up_is_told_to_calls():
+    def prepare():
+        raise NotReady("configuration", "FOREGATE_HOME is wrong")
+
+    runtime = Runtime(prepare)
+    await runtime.run()
+    with pytest.raises(NotReady, match="FOREGATE_HOME"):
+        await runtime.handler()
+
+
+@pytest.mark.parametrize("place", ["prepare", "wire"])
+async def test_a_defect_of_the_set_up_is_logged_and_told(place, caplog):
+    def prepare():
+        if place == "prepare":
+            raise ZeroDivisionError("a defect")
+        return Prepared(handle=handle, wire=fail)
+
+    async def fail(_readiness):
+        raise ZeroDivisionError("a defect")
+
+    runtime = Runtime(prepare)
+    await runtime.run()
+    assert "a defect" in caplog.text
+    assert runtime.readiness.trouble.code == "internal_error"
+    assert "a defect" not in str(runtime.readiness.trouble)
+
+
+async def test_a_stop_while_loading_leaves_no_one_waiting():
+    go = threading.Event()
+    loaded = threading.Event()
+
+    def prepare():
+        go.wait(5)
+        loaded.set()
+        return Prepared(handle=handle, wire=wait)
+
+    runtime = Runtime(prepare)
+    running = asyncio.create_task(runtime.run())
+    call = asyncio.create_task(runtime.handler())
+    await asyncio.sleep(0)
+    running.cancel()
+    with pytest.raises(NotReady, match="shutting down"):
+        await call
+    go.set()
+    assert await asyncio.to_thread(loaded.wait, 5)
+
+
+def test_a_thread_that_outlives_the_loop_harms_nobody():
+    go = threading.Event()
+    threads = []
+
+    def prepare():
+        threads.append(threading.current_thread())
+        go.wait(5)
+        return Prepared(handle=handle, wire=wait)
+
+    async def start_and_stop():
+        running = asyncio.create_task(Runtime(prepare).run())
+        while not threads:  # noqa: ASYNC110 - the thread tells no event of this loop
+            await asyncio.sleep(0)
+        running.cancel()
+
+    asyncio.run(start_and_stop())
+    go.set()
+    threads[0].join(5)
+    assert not threads[0].is_alive()
+    assert threads[0].daemon

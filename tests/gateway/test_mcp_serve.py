@@ -1,0 +1,149 @@
+import asyncio
+import json
+import os
+import signal
+import threading
+
+import pytest
+
+from gateway_project.mcp import serve
+from gateway_project.mcp.runtime import Prepared
+from gateway_project.mcp.wire import Wire
+
+LIST = {"jsonrpc": "2.0", "id": 2, "method": "tools/list"}
+HELLO = {
+    "jsonrpc": "2.0",
+    "id": 1,
+    "method": "initialize",
+    "params": {
+        "protocolVersion": "2025-11-25",
+        "capabilities": {},
+        "clientInfo": {"name": "test", "version": "1"},
+    },
+}
+
+
+class Ends:
+    """The two pipes between a client and the gateway, and the client's side of them."""
+
+    def __init__(self):
+        read_fd, self.to_gateway = os.pipe()
+        self.from_gateway, write_fd = os.pipe()
+        self.wire = Wire(read_fd=read_fd, write_fd=write_fd)
+        self.closed = set()
+
+    def send(self, *messages):
+        os.write(self.to_gateway, "".join(json.dumps(m) + "\n" for m in messages).encode())
+
+    def answers(self):
+        os.close(self.wire.write_fd)
+        self.closed.add(self.wire.write_fd)
+        with open(self.from_gateway, closefd=False) as file:
+            return [json.loads(line) for line in file]
+
+    def close(self, *descriptors):
+        for descriptor in descriptors:
+            if descriptor not in self.closed:
+                self.closed.add(descriptor)
+                os.close(descriptor)
+
+
+@pytest.fixture
+def ends(monkeypatch):
+    monkeypatch.setattr(serve, "_leave_in_time", lambda: None)
+    made = Ends()
+    yield made
+    made.close(made.to_gateway, made.from_gateway, made.wire.read_fd, made.wire.write_fd)
+
+
+def prepared(wired, unwired):
+    async def handle(_readiness, _ctx, _params):
+        raise AssertionError
+
+    async def wire(_readiness):
+        wired.set()
+        try:
+            await asyncio.Event().wait()
+        finally:
+            unwired.set()
+
+    return Prepared(handle=handle, wire=wire)
+
+
+def run(ends, client=None):
+    """Serve until something ends it; returns whether the wiring was taken down."""
+    wired, unwired = threading.Event(), threading.Event()
+    if client is not None:
+        threading.Thread(target=client, args=(wired,)).start()
+    serve.serve(ends.wire, prepare=lambda: prepared(wired, unwired))
+    return unwired.is_set()
+
+
+def test_a_client_that_sends_and_closes_gets_its_answers(ends):
+    ends.send(HELLO, {"jsonrpc": "2.0", "method": "notifications/initialized"}, LIST)
+    ends.close(ends.to_gateway)
+    run(ends)
+    hello, listed = ends.answers()
+    assert hello["result"]["serverInfo"]["name"] == "foregate"
+    assert len(listed["result"]["tools"]) == 3
+
+
+def test_the_end_of_the_input_ends_the_wiring_too(ends):
+    def client(wired):
+        wired.wait(10)
+        ends.close(ends.to_gateway)
+
+    assert run(ends, client)
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_a_signal_stops_cleanly(ends, number):
+    before = signal.getsignal(number)
+
+    def client(wired):
+        wired.wait(10)
+        os.kill(os.getpid(), number)
+
+    try:
+        assert run(ends, client)
+    finally:
+        signal.signal(number, before)
+
+
+def test_a_client_that_listens_no_more_ends_the_gateway(ends):
+    def client(wired):
+        wired.wait(10)
+        ends.close(ends.from_gateway)
+        ends.send(HELLO)
+
+    assert run(ends, client)
+
+
+def test_a_defect_of_the_server_is_not_hidden(ends, monkeypatch):
+    def build(*_args, **_values):
+        raise ZeroDivisionError
+
+    monkeypatch.setattr(serve.mcp_server, "build", build)
+    with pytest.raises(ZeroDivisionError):
+        run(ends)
+
+
+def test_a_defect_beside_a_client_that_is_gone_is_not_hidden(ends, monkeypatch):
+    async def fail(_runtime):
+        raise BaseExceptionGroup("two", [BrokenPipeError(), ZeroDivisionError()])
+
+    monkeypatch.setattr(serve.Runtime, "run", fail)
+    with pytest.raises(BaseExceptionGroup) as error:
+        run(ends)
+    assert error.group_contains(ZeroDivisionError)
+    assert not error.group_contains(BrokenPipeError)
+
+
+def test_the_watchdog_is_a_daemon(monkeypatch):
+    started = []
+    monkeypatch.setattr(threading.Timer, "start", lambda timer: started.append(timer))
+    serve._leave_in_time()
+    (watchdog,) = started
+    assert watchdog.daemon
+    assert watchdog.interval == serve.STOP_S
+    assert watchdog.function is os._exit

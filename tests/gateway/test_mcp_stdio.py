@@ -1,0 +1,195 @@
+import asyncio
+import os
+import threading
+
+import pytest
+
+from gateway_project.mcp import stdio
+from gateway_project.mcp.stdio import LineReader, LineWriter
+from gateway_project.mcp.wire import Wire
+
+
+class Pipe:
+    """Both ends of a pipe, closed with the test."""
+
+    def __init__(self):
+        self.read_fd, self.write_fd = os.pipe()
+
+    def write(self, data):
+        os.write(self.write_fd, data)
+
+    def close(self, descriptor):
+        os.close(descriptor)
+        if descriptor == self.write_fd:
+            self.write_fd = -1
+        else:
+            self.read_fd = -1
+
+
+@pytest.fixture
+def pipe():
+    made = Pipe()
+    yield made
+    for descriptor in (made.read_fd, made.write_fd):
+        if descriptor >= 0:
+            os.close(descriptor)
+
+
+async def nothing():
+    return None
+
+
+def reader(pipe, **values):
+    lines = LineReader(pipe.read_fd, **({"before_end": nothing} | values))
+    lines.start(asyncio.get_running_loop())
+    return lines
+
+
+async def read_all(lines):
+    async with asyncio.timeout(10):
+        return [line async for line in lines]
+
+
+async def test_lines_arrive_whole_however_they_are_cut(pipe):
+    lines = reader(pipe)
+    for part in (b'{"a"', b':1}\n{"b":2}\n{', b'"c":3}\n'):
+        pipe.write(part)
+    pipe.close(pipe.write_fd)
+    assert await read_all(lines) == ['{"a":1}', '{"b":2}', '{"c":3}']
+
+
+async def test_a_last_line_without_its_end_counts(pipe):
+    lines = reader(pipe)
+    pipe.write(b"a\n\n  \nb")
+    pipe.close(pipe.write_fd)
+    assert await read_all(lines) == ["a", "b"]
+
+
+async def test_the_end_is_seen_however_often_it_is_asked_for(pipe):
+    lines = reader(pipe)
+    pipe.close(pipe.write_fd)
+    assert await read_all(lines) == []
+    assert await read_all(lines) == []
+
+
+async def test_bytes_that_are_no_text_are_replaced(pipe):
+    lines = reader(pipe)
+    pipe.write(b"\xff\xfe\n")
+    pipe.close(pipe.write_fd)
+    assert await read_all(lines) == ["\ufffd\ufffd"]
+
+
+async def test_a_message_that_is_too_long_is_dropped_and_the_next_is_read(pipe, caplog):
+    lines = reader(pipe, max_line_bytes=10)
+    pipe.write(b"x" * 30)
+    pipe.write(b"y" * 30 + b"\nshort\n" + b"z" * 30)
+    pipe.close(pipe.write_fd)
+    assert await read_all(lines) == ["short"]
+    assert "longer than 10 bytes" in caplog.text
+
+
+async def test_a_line_that_is_waited_for_wakes_the_reader(pipe):
+    lines = reader(pipe)
+    waiting = asyncio.create_task(anext(lines))
+    await asyncio.sleep(0)
+    pipe.write(b"now\n")
+    async with asyncio.timeout(10):
+        assert await waiting == "now"
+    waiting = asyncio.create_task(anext(lines))
+    await asyncio.sleep(0)
+    waiting.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await waiting
+
+
+async def test_a_client_that_sends_faster_than_it_is_served_waits(pipe, monkeypatch):
+    monkeypatch.setattr(stdio, "MAX_WAITING_LINES", 3)
+    lines = reader(pipe)
+    pipe.write(b"".join(b"%d\n" % number for number in range(50)))
+    pipe.close(pipe.write_fd)
+    assert await read_all(lines) == [str(number) for number in range(50)]
+
+
+def test_a_reader_outlives_its_loop_in_silence(pipe):
+    async def start():
+        reader(pipe)
+
+    asyncio.run(start())
+    (thread,) = [thread for thread in threading.enumerate() if thread.name == "stdin"]
+    pipe.write(b"too late\n")
+    thread.join(10)
+    assert not thread.is_alive()
+
+
+async def test_a_descriptor_that_cannot_be_read_is_at_its_end(pipe):
+    lines = LineReader(pipe.write_fd, before_end=nothing)
+    lines.start(asyncio.get_running_loop())
+    assert await read_all(lines) == []
+
+
+@pytest.mark.parametrize("size", [10, 1_000_000])
+async def test_messages_of_any_size_are_written_whole(pipe, size):
+    writer = LineWriter(pipe.write_fd)
+    received = bytearray()
+
+    def take():
+        while len(received) < size:
+            received.extend(os.read(pipe.read_fd, 65_536))
+
+    taker = threading.Thread(target=take)
+    taker.start()
+    await writer.write("x" * size)
+    await writer.flush()
+    await writer.idle()
+    await asyncio.to_thread(taker.join, 10)
+    assert bytes(received) == b"x" * size
+
+
+async def test_a_client_that_does_not_read_holds_up_nothing_else(pipe):
+    writer = LineWriter(pipe.write_fd)
+    writing = asyncio.create_task(writer.write("x" * 1_000_000))
+    await asyncio.sleep(0)
+    assert not writing.done()
+    pipe.close(pipe.read_fd)
+    with pytest.raises(BrokenPipeError):
+        await writing
+    await writer.idle()
+
+
+async def test_writing_to_a_client_that_is_gone_is_an_error(pipe):
+    pipe.close(pipe.read_fd)
+    with pytest.raises(BrokenPipeError):
+        await LineWriter(pipe.write_fd).write("x")
+
+
+async def test_the_end_of_the_input_waits_for_answers_under_way(pipe):
+    out = Pipe()
+    busy = asyncio.Event()
+    wire = Wire(read_fd=pipe.read_fd, write_fd=out.write_fd)
+    async with stdio.streams(wire, idle=busy.wait) as (received, sent):
+        pipe.close(pipe.write_fd)
+        end = asyncio.create_task(anext(aiter(received), None))
+        for _ in range(100):
+            await asyncio.sleep(0)
+        assert not end.done()
+        busy.set()
+        async with asyncio.timeout(10):
+            assert await end is None
+        await sent.aclose()
+        await received.aclose()
+    out.close(out.read_fd)
+    out.close(out.write_fd)
+
+
+async def test_the_end_of_the_input_does_not_wait_forever(pipe, monkeypatch):
+    monkeypatch.setattr(stdio, "DRAIN_S", 0.01)
+    out = Pipe()
+    wire = Wire(read_fd=pipe.read_fd, write_fd=out.write_fd)
+    async with stdio.streams(wire, idle=asyncio.Event().wait) as (received, sent):
+        pipe.close(pipe.write_fd)
+        async with asyncio.timeout(10):
+            assert [item async for item in received] == []
+        await sent.aclose()
+        await received.aclose()
+    out.close(out.read_fd)
+    out.close(out.write_fd)

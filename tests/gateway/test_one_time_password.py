@@ -1,0 +1,112 @@
+from datetime import timedelta
+
+import pytest
+from django.contrib.auth import authenticate
+from django.urls import reverse
+from django.utils import timezone
+
+from gateway_project.access import one_time_password
+from gateway_project.access.one_time_password import OneTimePasswordBackend
+from gateway_project.models import OneTimePassword
+from tests.factories import UserFactory
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def ann():
+    return UserFactory(username="ann", superuser=True)
+
+
+def sign_in(client, username, password):
+    return client.post(
+        reverse("admin:login"), {"username": username, "password": password}, follow=True
+    )
+
+
+def signed_in(response):
+    return response.wsgi_request.user.is_authenticated
+
+
+def test_it_signs_in_to_the_console_once_and_no_second_time(client, ann):
+    password = one_time_password.issue(ann)
+    assert signed_in(sign_in(client, "ann", password))
+    client.logout()
+    assert not signed_in(sign_in(client, "ann", password))
+
+
+def test_the_one_who_signed_in_stays_signed_in(client, ann):
+    sign_in(client, "ann", one_time_password.issue(ann))
+    assert client.get(reverse("admin:index")).status_code == 200
+
+
+def test_one_who_is_switched_off_is_signed_out(client, ann):
+    sign_in(client, "ann", one_time_password.issue(ann))
+    ann.is_active = False
+    ann.save()
+    assert client.get(reverse("admin:index")).status_code == 302
+
+
+def test_an_expired_one_does_not_sign_in(ann):
+    password = one_time_password.issue(ann)
+    OneTimePassword.objects.update(expires_at=timezone.now() - timedelta(seconds=1))
+    assert authenticate(username="ann", password=password) is None
+
+
+def test_it_is_valid_for_its_lifetime(ann):
+    one_time_password.issue(ann)
+    row = OneTimePassword.objects.get()
+    lifetime = row.expires_at - row.created_at
+    assert abs(lifetime - one_time_password.LIFETIME) < timedelta(minutes=1)
+
+
+def test_a_new_one_replaces_the_unused_one_and_keeps_the_record_of_used_ones(ann):
+    used = one_time_password.issue(ann)
+    assert authenticate(username="ann", password=used) == ann
+    first, second = one_time_password.issue(ann), one_time_password.issue(ann)
+    assert authenticate(username="ann", password=first) is None
+    assert authenticate(username="ann", password=second) == ann
+    assert OneTimePassword.objects.filter(used_at__isnull=False).count() == 2
+
+
+def test_that_of_another_stays_valid(ann):
+    bob = UserFactory(username="bob")
+    password = one_time_password.issue(bob)
+    one_time_password.issue(ann)
+    assert authenticate(username="bob", password=password) == bob
+
+
+@pytest.mark.parametrize("username", ["bob", "Ann", "", None])
+def test_it_signs_in_nobody_else_and_is_not_used_up_by_trying(ann, username):
+    UserFactory(username="bob")
+    password = one_time_password.issue(ann)
+    backend = OneTimePasswordBackend()
+    assert backend.authenticate(None, username=username, password=password) is None
+    assert backend.authenticate(None, username="ann", password=password) == ann
+
+
+@pytest.mark.parametrize("password", ["", None, "wrong"])
+def test_a_wrong_or_missing_password_does_not_sign_in(ann, password):
+    one_time_password.issue(ann)
+    backend = OneTimePasswordBackend()
+    assert backend.authenticate(None, username="ann", password=password) is None
+
+
+def test_one_who_is_switched_off_is_not_signed_in(ann):
+    password = one_time_password.issue(ann)
+    ann.is_active = False
+    ann.save()
+    assert authenticate(username="ann", password=password) is None
+    assert OneTimePasswordBackend().get_user(ann.pk) is None
+    assert OneTimePasswordBackend().get_user(0) is None
+
+
+def test_only_its_digest_is_kept(ann):
+    password = one_time_password.issue(ann)
+    assert password not in str(OneTimePassword.objects.values().get())
+    assert len(password) >= 20
+
+
+def test_an_ordinary_password_still_signs_in(client, ann):
+    one_time_password.issue(ann)
+    assert signed_in(sign_in(client, "ann", "not a secret"))

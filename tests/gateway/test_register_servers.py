@@ -1,0 +1,64 @@
+import pytest
+
+from gateway_project.foundation.caller import Caller
+from gateway_project.models import AuditEntry
+from gateway_project.use_cases.register_servers import (
+    NotPermitted,
+    NotRegistrable,
+    register_servers,
+)
+from tools.models import Server
+from tools.store.servers import Registration
+
+pytestmark = pytest.mark.django_db
+
+GIT = Registration(name="git", command="mcp-server-git", env={"TOKEN": "hunter2"})
+TIME = Registration(name="time", command="mcp-server-time")
+
+
+def entries():
+    return list(AuditEntry.objects.order_by("pk").values_list("action", "subject", "detail"))
+
+
+def test_new_servers_are_registered_and_written_down(caller, sealer):
+    outcome = register_servers(caller, [GIT, TIME], sealer=sealer)
+    assert [(item.name, item.created) for item in outcome] == [("git", True), ("time", True)]
+    assert entries() == [
+        ("server.registered", "git", {"changed": []}),
+        ("server.registered", "time", {"changed": []}),
+    ]
+
+
+def test_only_a_change_is_written_down_with_the_fields_that_changed(caller, sealer):
+    register_servers(caller, [GIT, TIME], sealer=sealer)
+    AuditEntry.objects.all().delete()
+    changed = Registration(name="git", command="hg", env={"TOKEN": "other secret"})
+    register_servers(caller, [changed, TIME], sealer=sealer)
+    assert entries() == [("server.changed", "git", {"changed": ["command", "env"]})]
+    assert "secret" not in str(entries())
+
+
+@pytest.mark.parametrize("scopes", [set(), {"search", "call"}, {"metrics"}])
+def test_one_who_is_no_superuser_may_not(sealer, scopes):
+    someone = Caller(user="ann", team=None, scopes=frozenset(scopes), kind="http")
+    with pytest.raises(NotPermitted, match="only a superuser"):
+        register_servers(someone, [GIT], sealer=sealer)
+    assert not Server.objects.exists()
+
+
+@pytest.mark.parametrize(
+    "broken",
+    [
+        Registration(name="a:b", command="x"),
+        Registration(name="long" * 30, command="x"),
+        Registration(name="bare", command=""),
+    ],
+    ids=lambda broken: broken.name[:8],
+)
+def test_one_that_breaks_a_rule_is_named_and_nothing_is_stored(caller, sealer, broken):
+    with pytest.raises(NotRegistrable) as caught:
+        register_servers(caller, [GIT, broken], sealer=sealer)
+    assert "\n" not in str(caught.value)
+    assert not Server.objects.exists()
+    assert entries() == []
+    assert broken.name in str(caught.value)

@@ -1,0 +1,97 @@
+from datetime import timedelta
+
+import pytest
+from django.core.exceptions import ValidationError
+from django.db import IntegrityError, transaction
+from django.utils import timezone
+
+from gateway_project.access import tokens
+from gateway_project.models import ApiToken
+from tests.factories import TeamFactory, UserFactory
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def user():
+    return UserFactory(username="ann")
+
+
+def make(user, **values):
+    return tokens.create(user, **({"name": "monitor", "scopes": ["metrics"]} | values))
+
+
+def test_a_token_stands_for_its_user_with_its_scopes(user):
+    _, token = make(user)
+    caller = tokens.authenticate(token)
+    assert (caller.user, caller.team, caller.kind) == ("ann", None, "http")
+    assert caller.scopes == {"metrics"}
+
+
+def test_a_token_of_a_team_acts_for_it(user):
+    row, token = make(user)
+    row.team = TeamFactory()
+    row.save()
+    assert tokens.authenticate(token).team == row.team.pk
+
+
+def test_only_its_digest_is_kept(user):
+    row, token = make(user)
+    values = ApiToken.objects.values().get()
+    assert token not in str(values)
+    assert values["digest"] == tokens.digest(token)
+    assert token.startswith(row.prefix)
+    assert len(row.prefix) < len(token) / 4
+
+
+def test_no_two_tokens_are_alike(user):
+    assert make(user)[1] != make(user)[1]
+
+
+@pytest.mark.parametrize("token", ["", "fgt_", "fgt_" + "A" * 43, "é", "x" * 10_000])
+def test_an_unknown_token_stands_for_nobody(user, token):
+    make(user)
+    assert tokens.authenticate(token) is None
+
+
+def test_a_digest_is_no_token(user):
+    row, _ = make(user)
+    assert tokens.authenticate(row.digest) is None
+
+
+@pytest.mark.parametrize(("hours", "valid"), [(1, True), (-1, False)])
+def test_a_token_is_valid_until_it_expires(user, hours, valid):
+    _, token = make(user, expires_at=timezone.now() + timedelta(hours=hours))
+    assert (tokens.authenticate(token) is not None) is valid
+
+
+def test_a_revoked_token_stands_for_nobody(user):
+    row, token = make(user)
+    row.revoked_at = timezone.now()
+    row.save()
+    assert tokens.authenticate(token) is None
+
+
+def test_the_token_of_a_user_who_was_switched_off_stands_for_nobody(user):
+    _, token = make(user)
+    user.is_active = False
+    user.save()
+    assert tokens.authenticate(token) is None
+
+
+def store(row):
+    """Store a row as the console does."""
+    row.full_clean()
+    row.save()
+
+
+@pytest.mark.parametrize("scopes", ["*", "metrics", [["metrics"]], {"*": 1}, 7])
+def test_scopes_that_are_no_list_of_texts_are_refused(user, scopes):
+    row = ApiToken(user=user, name="x", digest="0" * 64, scopes=scopes)
+    with pytest.raises((ValidationError, IntegrityError)), transaction.atomic():
+        store(row)
+
+
+def test_the_database_itself_refuses_a_token_in_clear(user):
+    with pytest.raises(IntegrityError), transaction.atomic():
+        ApiToken.objects.create(user=user, name="x", digest="fgt_in-clear")

@@ -1,0 +1,255 @@
+import asyncio
+from contextlib import asynccontextmanager
+
+import django.db
+import pytest
+from django.conf import settings as django_settings
+from django.contrib.auth import get_user_model
+from prometheus_client import CollectorRegistry
+
+from gateway_project import wiring
+from gateway_project.foundation import telemetry
+from gateway_project.foundation.config import ConfigurationError
+from gateway_project.foundation.database import in_database
+from gateway_project.foundation.sealing import SealBroken
+from gateway_project.mcp.readiness import NotReady, Readiness
+from tests.factories import ServerFactory, ToolFactory, UserFactory
+from tests.fakes import FakeEmbedder
+from tools.embed.cache import CachedEmbedder
+from tools.embed.embedder import EmbeddingUnavailable
+from tools.embed.recipes import UnknownModel
+from tools.models import Server, Tool
+from tools.search import SearchRequest
+from tools.store import postings
+from tools.upstream.errors import SpawnFailed, UnsetVariable, UpstreamError
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+PATIENCE_S = 15
+
+
+@pytest.fixture(autouse=True)
+def embedder(monkeypatch, home):
+    fake = FakeEmbedder()
+    monkeypatch.setattr(wiring.embedding, "embedder_for", lambda _config: CachedEmbedder(fake))
+    monkeypatch.setattr(wiring.token_count, "count", len)
+    return fake
+
+
+@asynccontextmanager
+async def running(*, user="admin", config=None):
+    readiness = Readiness()
+    async with asyncio.TaskGroup() as group:
+        task = group.create_task(
+            wiring.run(readiness, config=config or django_settings.FOREGATE, user=user)
+        )
+        try:
+            async with asyncio.timeout(PATIENCE_S):
+                yield readiness
+        finally:
+            task.cancel()
+
+
+async def served(readiness):
+    async with asyncio.timeout(PATIENCE_S):
+        while True:
+            try:
+                return await readiness.gateway()
+            except NotReady:
+                await asyncio.sleep(0)
+
+
+async def until(condition):
+    """Wait for what another task or process brings about."""
+    async with asyncio.timeout(PATIENCE_S):
+        while not await condition():  # noqa: ASYNC110 - the database sets no event
+            await asyncio.sleep(0.02)
+
+
+def rows():
+    UserFactory(username="admin", superuser=True)
+    tool = ToolFactory(server=ServerFactory(name="git", command="no-such-command"), name="git_log")
+    postings.index_text([tool.pk])
+    return tool
+
+
+async def test_calls_are_served_with_what_the_database_holds():
+    await in_database(rows)
+    async with running() as readiness:
+        gateway = await served(readiness)
+        assert list(gateway.effects.catalogue().tools) == ["git:git_log"]
+        assert gateway.caller.user == "admin"
+        assert gateway.effects.token_budget == django_settings.FOREGATE.token_budget
+        assert gateway.effects.count_tokens("four") == 4
+        answer = await gateway.effects.search(SearchRequest(query="git log"))
+        assert [hit.tool for hit in answer.hits] == ["git:git_log"]
+
+
+async def test_a_change_in_the_database_is_taken_over():
+    tool = await in_database(rows)
+    async with running() as readiness:
+        gateway = await served(readiness)
+        await in_database(ToolFactory, server=tool.server, name="git_status")
+
+        async def both():
+            return "git:git_status" in gateway.effects.catalogue().tools
+
+        await until(both)
+
+
+async def test_a_server_that_is_switched_off_is_let_go():
+    tool = await in_database(rows)
+    async with running() as readiness:
+        gateway = await served(readiness)
+        await in_database(Server.objects.filter(pk=tool.server_id).update, enabled=False)
+
+        async def gone():
+            return not gateway.effects.catalogue().servers["git"].enabled
+
+        await until(gone)
+        with pytest.raises(UpstreamError, match="not registered or not enabled"):
+            await gateway.effects.upstream.call_tool("git", "git_log", {})
+
+
+async def test_an_unknown_user_is_refused_until_there_is_one():
+    async with running(user="ann") as readiness:
+        with pytest.raises(NotReady, match="no active user 'ann'") as error:
+            await readiness.gateway()
+        assert error.value.code == "unknown_user"
+        await in_database(UserFactory, username="ann")
+        assert (await served(readiness)).caller.user == "ann"
+
+
+async def test_a_user_who_is_removed_is_refused():
+    await in_database(rows)
+    async with running() as readiness:
+        await served(readiness)
+        await in_database(_deactivate)
+
+        async def refused():
+            return readiness.trouble is not None
+
+        await until(refused)
+        assert readiness.trouble.code == "unknown_user"
+
+
+def _deactivate():
+    get_user_model().objects.update(is_active=False)
+    Tool.objects.update(enabled=True)
+
+
+@pytest.mark.parametrize(
+    ("error", "code", "words"),
+    [
+        (
+            django.db.ProgrammingError('relation "x" does not exist'),
+            "database_unmigrated",
+            "migrate",
+        ),
+        (
+            django.db.OperationalError("cannot reach it\nmore"),
+            "database_unavailable",
+            "cannot reach it",
+        ),
+        (SealBroken("restore keys/sealing.keys"), "sealed", "sealing.keys"),
+        (ConfigurationError("cannot use /home/x: full"), "configuration", "cannot use"),
+    ],
+)
+async def test_what_is_missing_is_told_and_tried_again(monkeypatch, error, code, words):
+    await in_database(rows)
+    real = wiring.catalogue_store.load
+    broken = [True]
+
+    def load():
+        if broken[0]:
+            raise error
+        return real()
+
+    monkeypatch.setattr(wiring.catalogue_store, "load", load)
+    async with running() as readiness:
+        with pytest.raises(NotReady, match=words) as refused:
+            await readiness.gateway()
+        assert refused.value.code == code
+        assert "\n" not in str(refused.value)
+        broken[0] = False
+        assert await served(readiness)
+
+
+async def test_calls_go_on_while_the_database_is_away(monkeypatch):
+    tool = await in_database(rows)
+    async with running() as readiness:
+        gateway = await served(readiness)
+        tried = asyncio.Event()
+        loop = asyncio.get_running_loop()
+
+        def load():
+            loop.call_soon_threadsafe(tried.set)
+            raise django.db.OperationalError("gone")
+
+        monkeypatch.setattr(wiring.catalogue_store, "load", load)
+        await in_database(Tool.objects.filter(pk=tool.pk).update, enabled=False)
+        await tried.wait()
+        assert readiness.trouble is None
+        assert gateway.effects.catalogue().tools["git:git_log"].enabled
+
+
+async def test_trouble_of_a_server_is_recorded_and_told():
+    await in_database(rows)
+    async with running() as readiness:
+        gateway = await served(readiness)
+        assert gateway.effects.trouble("git") == ""
+        with pytest.raises((SpawnFailed, UnsetVariable)):
+            await gateway.effects.upstream.call_tool("git", "git_log", {})
+        assert "no-such-command" in gateway.effects.trouble("git")
+        assert gateway.effects.trouble("absent") == ""
+
+        async def recorded():
+            return bool(await in_database(lambda: Server.objects.get(name="git").last_error))
+
+        await until(recorded)
+
+
+async def test_the_model_is_loaded_once_a_client_has_listed_the_tools(embedder):
+    await in_database(rows)
+    async with running() as readiness:
+        await served(readiness)
+        assert embedder.embedded == []
+        readiness.listed.set()
+
+        async def warm():
+            return bool(embedder.embedded)
+
+        await until(warm)
+
+
+async def test_a_model_that_cannot_be_loaded_costs_the_gateway_nothing(monkeypatch, embedder):
+    def fail(*_args, **_values):
+        raise EmbeddingUnavailable("the model is not there; run `manage.py embed`")
+
+    await in_database(rows)
+    monkeypatch.setattr(embedder, "embed", fail)
+    async with running() as readiness:
+        gateway = await served(readiness)
+        readiness.listed.set()
+        answer = await gateway.effects.search(SearchRequest(query="git log"))
+        assert answer.warnings[0].startswith("found by words alone")
+
+
+async def test_a_model_nobody_knows_is_a_wrong_configuration(monkeypatch):
+    def fail(_config):
+        raise UnknownModel("no recipe for 'x'")
+
+    monkeypatch.setattr(wiring.embedding, "embedder_for", fail)
+    with pytest.raises(NotReady, match="no recipe") as error:
+        await wiring.run(Readiness(), config=django_settings.FOREGATE, user="admin")
+    assert error.value.code == "configuration"
+
+
+async def test_what_can_be_called_is_measured():
+    await in_database(rows)
+    async with running() as readiness:
+        await served(readiness)
+        assert telemetry.registry.get_sample_value("foregate_tools") == 1
+        states = {"state": "idle"}
+        assert telemetry.registry.get_sample_value("foregate_servers", states) == 1
+    assert isinstance(telemetry.registry, CollectorRegistry)

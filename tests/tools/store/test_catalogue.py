@@ -1,0 +1,437 @@
+import itertools
+import threading
+from datetime import UTC, datetime, timedelta
+
+import pytest
+from django.db import IntegrityError, connection, transaction
+from django.db.models import RestrictedError
+from django.test.utils import CaptureQueriesContext
+from hypothesis import given
+from hypothesis import settings as hypothesis_settings
+from hypothesis import strategies as st
+from hypothesis.extra.django import TestCase
+
+from tests.factories import (
+    CategoryFactory,
+    DangerousOperationFactory,
+    ServerFactory,
+    TeamFactory,
+    ToolFactory,
+    UserFactory,
+)
+from tools.danger import Danger
+from tools.definition import Definition
+from tools.models import Server, Tool, ToolDefinition
+from tools.store import catalogue, servers
+from tools.store.catalogue import Recorded
+
+pytestmark = pytest.mark.django_db
+
+START = datetime(2026, 11, 21, 12, tzinfo=UTC)
+READ = Definition(name="read", description="Reads.", input_schema={"type": "object"})
+READ_MORE = Definition(name="read", description="Reads more.", input_schema={"type": "object"})
+READ_MOST = Definition(name="read", description="Reads most.", input_schema={"type": "object"})
+WRITE = Definition(name="write", description="Writes.", input_schema={"type": "object"})
+
+
+@pytest.fixture
+def record():
+    """Record listings of server `s`, each a minute after the last."""
+    ServerFactory(name="s")
+    minutes = itertools.count()
+
+    def _record(*listed, approve_new=True, **options):
+        at = START + timedelta(minutes=next(minutes))
+        return catalogue.record_listing("s", listed, at=at, approve_new=approve_new, **options)
+
+    return _record
+
+
+def states():
+    return dict(Tool.objects.values_list("name", "state"))
+
+
+def pinned(name="read"):
+    return Tool.objects.get(name=name).definition.description
+
+
+def rows():
+    return (
+        list(Tool.objects.order_by("pk").values("pk", "name", "state", "definition_id")),
+        list(ToolDefinition.objects.order_by("pk").values()),
+    )
+
+
+def test_a_first_listing_pins_what_the_server_says(record):
+    assert record(READ, WRITE) == Recorded(added=("read", "write"))
+    assert states() == {"read": "active", "write": "active"}
+    row = Tool.objects.get(name="read").definition
+    assert row.hash == READ.hash
+    assert (row.description, row.input_schema) == ("Reads.", {"type": "object"})
+    assert (row.output_schema, row.annotations, row.title) == (None, {}, "")
+    assert row.approved_at == row.listed_at == START
+    assert row.approved_by is None
+    assert row.token_count > 5
+    assert len(row.text_hash) == 64
+    assert row.launch_hash == servers.launch_hash(Server.objects.get())
+
+
+def test_where_new_tools_are_approved_by_hand_they_wait_unpinned(record):
+    assert record(READ, approve_new=False) == Recorded(added=("read",))
+    assert states() == {"read": "pending"}
+    assert Tool.objects.get().definition is None
+    assert ToolDefinition.objects.get().approved_at is None
+
+
+def test_what_waits_for_approval_still_waits_when_the_rule_is_relaxed(record):
+    record(READ, approve_new=False)
+    record(READ, approve_new=True)
+    assert states() == {"read": "pending"}
+
+
+def test_recording_the_same_listing_again_changes_nothing_but_the_time(record):
+    record(READ, WRITE)
+    before = rows()
+    assert record(READ, WRITE) == Recorded(unchanged=2)
+    assert rows() == before
+    assert Tool.objects.get(name="read").last_seen_at == START + timedelta(minutes=1)
+    assert Tool.objects.get(name="read").first_seen_at == START
+    assert Server.objects.get().discovered_at == START + timedelta(minutes=1)
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [
+        Definition(name="read", title="T", description="Reads.", input_schema=READ.input_schema),
+        READ_MORE,
+        Definition(name="read", description="Reads.", input_schema={"type": "object", "x": 1}),
+        Definition(
+            name="read", description="Reads.", input_schema=READ.input_schema, output_schema={}
+        ),
+        Definition(
+            name="read",
+            description="Reads.",
+            input_schema=READ.input_schema,
+            annotations={"readOnlyHint": True},
+        ),
+    ],
+    ids=["title", "description", "input_schema", "output_schema", "annotations"],
+)
+def test_any_change_of_a_definition_quarantines_and_keeps_what_was_pinned(record, changed):
+    record(READ, WRITE)
+    assert record(changed, WRITE) == Recorded(changed=("read",), unchanged=1)
+    assert states() == {"read": "quarantined", "write": "active"}
+    assert Tool.objects.get(name="read").definition.hash == READ.hash
+    assert ToolDefinition.objects.filter(hash=changed.hash, approved_at=None).exists()
+
+
+def test_another_order_of_keys_is_no_change(record):
+    record(Definition(name="a", input_schema={"x": 1, "y": {"p": 1, "q": 2.0}}))
+    again = Definition(name="a", input_schema={"y": {"q": 2, "p": 1}, "x": 1})
+    assert record(again) == Recorded(unchanged=1)
+
+
+def test_a_tool_is_active_again_once_its_pinned_definition_is_back(record):
+    record(READ)
+    record(READ_MORE)
+    assert record(READ) == Recorded(restored=("read",))
+    assert states() == {"read": "active"}
+    assert ToolDefinition.objects.count() == 2
+
+
+def test_a_tool_that_is_not_listed_any_more_is_removed_and_comes_back_as_pinned(record):
+    record(READ, WRITE)
+    assert record(WRITE) == Recorded(removed=("read",), unchanged=1)
+    assert states() == {"read": "removed", "write": "active"}
+    assert record(WRITE) == Recorded(unchanged=1)
+    assert record(READ, WRITE) == Recorded(restored=("read",), unchanged=1)
+    assert states() == {"read": "active", "write": "active"}
+
+
+def test_a_removed_tool_that_comes_back_changed_is_quarantined(record):
+    record(READ)
+    record()
+    assert record(READ_MORE) == Recorded(changed=("read",))
+
+
+def test_an_incomplete_listing_removes_nothing(record):
+    record(READ, WRITE)
+    assert record(WRITE, complete=False) == Recorded(unchanged=1)
+    assert states() == {"read": "active", "write": "active"}
+
+
+def test_a_second_change_while_in_quarantine_is_reported_as_a_change(record):
+    record(READ)
+    record(READ_MORE)
+    assert record(READ_MOST).changed == ("read",)
+
+
+def test_of_two_tools_with_one_name_the_first_counts(record):
+    assert record(READ, READ_MORE) == Recorded(added=("read",))
+    assert pinned() == "Reads."
+
+
+def test_what_the_database_cannot_hold_is_replaced_and_stays_the_same_tool(record):
+    odd = Definition(
+        name="re\x00ad", description="\ud800", input_schema={"k\x00": "v\x00"}, title="\x00"
+    )
+    assert record(odd) == Recorded(added=("re\ufffdad",))
+    assert record(odd) == Recorded(unchanged=1)
+    assert Tool.objects.get().definition.input_schema == {"k\ufffd": "v\ufffd"}
+
+
+def test_two_servers_may_have_tools_of_one_name(record):
+    ServerFactory(name="t")
+    record(READ)
+    catalogue.record_listing("t", [READ_MORE], at=START, approve_new=True)
+    assert Tool.objects.filter(name="read").count() == 2
+    record()
+    assert Tool.objects.get(server__name="t").state == "active"
+
+
+def test_what_the_server_says_of_itself_now_is_stored(record):
+    record(instructions="Files\x00.")
+    assert Server.objects.get().instructions == "Files\ufffd."
+    record()
+    assert Server.objects.get().instructions == ""
+
+
+def test_what_a_person_wrote_about_a_server_is_not_overwritten_by_the_server(record):
+    Server.objects.update(description="Our files; ask Ann.")
+    record(instructions="BUY NOW")
+    assert Server.objects.get().description == "Our files; ask Ann."
+
+
+def test_a_listing_of_a_server_that_is_gone_is_an_error():
+    with pytest.raises(Server.DoesNotExist):
+        catalogue.record_listing("gone", [READ], at=START, approve_new=True)
+
+
+def test_a_listing_costs_the_same_queries_for_many_tools_as_for_few(record):
+    def queries(listed):
+        with CaptureQueriesContext(
+            connection,
+        ) as captured:
+            record(*listed)
+        return len(captured)
+
+    many = [Definition(name=f"t{n}") for n in range(60)]
+    record(*many[:2])
+    few = queries(many[:2])
+    record(*many)
+    assert queries(many) == few
+
+
+def test_an_unchanged_listing_writes_nothing_that_wakes_other_processes(record):
+    record(READ, WRITE)
+    with CaptureQueriesContext(connection) as captured:
+        record(READ, WRITE)
+    updates = [q["sql"].partition(" WHERE ")[0] for q in captured if q["sql"].startswith("UPDATE")]
+    assert not [sql for sql in updates if '"tools_tool"' in sql and '"state"' in sql]
+    assert not [sql for sql in updates if '"tools_server"' in sql and '"description"' in sql]
+
+
+def approve(*names, user=None):
+    tools = Tool.objects.filter(name__in=names).select_related("server")
+    return catalogue.approve(tools, user=user, at=START + timedelta(days=1))
+
+
+def test_approving_pins_the_newest_definition_and_names_who_did(record):
+    record(READ)
+    record(READ_MORE)
+    ann = UserFactory()
+    assert approve("read", user=ann) == {"s:read": Tool.objects.get(name="read").definition.hash}
+    assert states() == {"read": "active"}
+    assert pinned() == "Reads more."
+    row = Tool.objects.get().definition
+    assert (row.approved_by, row.approved_at) == (ann, START + timedelta(days=1))
+    assert record(READ_MORE) == Recorded(unchanged=1)
+
+
+def test_approving_makes_a_waiting_tool_usable(record):
+    record(READ, approve_new=False)
+    assert approve("read") == {"s:read": Tool.objects.get(name="read").definition.hash}
+    assert states() == {"read": "active"}
+
+
+@pytest.mark.parametrize(
+    "listings",
+    [
+        [READ, READ_MORE, READ_MOST, READ_MORE],
+        [READ, READ_MORE, READ_MOST, READ_MORE, READ_MORE],
+    ],
+)
+def test_approving_pins_what_the_server_lists_now_also_after_going_back_and_forth(
+    record, listings
+):
+    for listed in listings:
+        record(listed)
+    approve("read")
+    assert pinned() == listings[-1].description
+
+
+def test_approving_a_tool_that_went_back_to_what_is_pinned_changes_nothing(record):
+    record(READ)
+    record(READ_MORE)
+    record(READ)
+    assert approve("read") == {}
+    assert pinned() == "Reads."
+
+
+def test_an_approval_that_changes_nothing_is_not_reported(record):
+    record(READ)
+    assert approve("read", user=UserFactory()) == {}
+    assert Tool.objects.get().definition.approved_by is None
+
+
+def test_what_is_not_listed_any_more_cannot_be_approved(record):
+    record(READ)
+    record(READ_MORE)
+    record()
+    assert approve("read") == {}
+    assert states() == {"read": "removed"}
+    assert pinned() == "Reads."
+
+
+def test_a_tool_without_any_definition_cannot_be_approved():
+    ToolFactory(name="bare", pinned=False)
+    assert approve("bare") == {}
+
+
+@pytest.mark.django_db(transaction=True)
+def test_an_approval_is_not_lost_to_a_listing_recorded_at_the_same_time(record, monkeypatch):
+    record(READ)
+    record(READ_MORE)
+    settle, approved = catalogue._settle, threading.Event()
+
+    def approve_elsewhere():
+        try:
+            approve("read")
+        finally:
+            connection.close()
+            approved.set()
+
+    def settle_late(*args, **kwargs):
+        thread.start()
+        approved.wait(timeout=1)  # an approval that waits for the listing is right too
+        return settle(*args, **kwargs)
+
+    thread = threading.Thread(target=approve_elsewhere)
+    monkeypatch.setattr(catalogue, "_settle", settle_late)
+    record(READ_MORE)
+    thread.join(timeout=10)
+    assert pinned() == "Reads more."
+    assert states() == {"read": "active"}
+
+
+def test_the_catalogue_is_loaded_as_one_value(record):
+    ServerFactory(name="empty", team=TeamFactory(name="blue"), enabled=False)
+    category = CategoryFactory(name="files")
+    record(READ, WRITE)
+    Tool.objects.filter(name="read").update(category=category)
+    loaded = catalogue.load()
+    assert sorted(loaded.servers) == ["empty", "s"]
+    assert not loaded.servers["empty"].enabled
+    assert loaded.servers["empty"].team == Server.objects.get(name="empty").team_id
+    assert list(loaded.tools) == ["s:read", "s:write"]
+    read = loaded.tools["s:read"]
+    assert (read.server, read.name, read.tool) == ("s", "read", "s:read")
+    assert (read.description, read.input_schema) == ("Reads.", {"type": "object"})
+    assert (read.category, read.definition_hash, read.state) == ("files", READ.hash, "active")
+    assert (read.danger, read.vetoed) == (Danger.WRITE, False)
+    assert loaded.tools["s:write"].vetoed
+
+
+def test_callers_see_the_pinned_definition_not_the_newest(record):
+    record(READ)
+    record(READ_MORE)
+    read = catalogue.load().tools["s:read"]
+    assert (read.description, read.state, read.usable) == ("Reads.", "quarantined", False)
+
+
+def test_removed_tools_are_not_loaded_and_unapproved_ones_show_nothing(record):
+    record(READ, WRITE, approve_new=False)
+    record(WRITE, approve_new=False)
+    loaded = catalogue.load()
+    assert list(loaded.tools) == ["s:write"]
+    write = loaded.tools["s:write"]
+    assert (write.description, write.input_schema, write.definition_hash) == ("", {}, "")
+    assert (write.state, write.token_count, write.category) == ("pending", 0, "")
+
+
+def test_the_danger_class_follows_trust_curation_and_override():
+    hints = {"readOnlyHint": True}
+    ToolFactory(server__name="t", server__trusted=True, name="look", annotations=hints)
+    ToolFactory(server__name="u", name="look", annotations=hints)
+    ToolFactory(server__name="v", server__trusted=True, name="zap", annotations=hints)
+    ToolFactory(server__name="w", name="zap", danger_override="read")
+    DangerousOperationFactory(pattern="zap", danger="destructive")
+    loaded = catalogue.load().tools
+    assert {tool_id: (t.danger.value, t.vetoed) for tool_id, t in loaded.items()} == {
+        "t:look": ("read", False),
+        "u:look": ("write", False),
+        "v:zap": ("destructive", True),
+        "w:zap": ("read", True),
+    }
+
+
+def test_the_title_is_judged_too():
+    ToolFactory(server__name="s", name="frobnicate", title="Delete everything")
+    assert catalogue.load().tools["s:frobnicate"].vetoed
+
+
+def test_loading_costs_the_same_queries_however_many_tools(django_assert_max_num_queries):
+    for server in ServerFactory.create_batch(3):
+        ToolFactory.create_batch(3, server=server, category=CategoryFactory())
+    with django_assert_max_num_queries(3):
+        assert len(catalogue.load().tools) == 9
+
+
+@pytest.mark.parametrize(
+    "values",
+    [{"name": ""}, {"state": "lost"}, {"state": "active"}, {"danger_override": "explosive"}],
+    ids=str,
+)
+def test_the_database_itself_refuses_a_tool_that_makes_no_sense(values):
+    tool = ToolFactory(pinned=False)
+    with pytest.raises(IntegrityError), transaction.atomic():
+        Tool.objects.filter(pk=tool.pk).update(**values)
+
+
+def test_a_pinned_definition_cannot_be_deleted_but_goes_with_its_server():
+    tool = ToolFactory()
+    with pytest.raises(RestrictedError):
+        tool.definition.delete()
+    tool.server.delete()
+    assert not ToolDefinition.objects.exists()
+
+
+VERSIONS = st.dictionaries(st.sampled_from("abc"), st.sampled_from("123"), max_size=3)
+
+
+class TestAnyHistory(TestCase):
+    """Properties that hold whatever a server lists over time; each example rolled back."""
+
+    @hypothesis_settings(max_examples=25)
+    @given(st.lists(VERSIONS, min_size=1, max_size=5))
+    def test_exactly_the_listed_tools_as_first_pinned_are_active(self, history):
+        ServerFactory(name="s")
+        first = {}
+        for minute, versions in enumerate(history):
+            listed = [Definition(name=n, description=v) for n, v in versions.items()]
+            for name, version in versions.items():
+                first.setdefault(name, version)
+            for _ in range(2):  # recording is idempotent
+                catalogue.record_listing(
+                    "s", listed, at=START + timedelta(minutes=minute), approve_new=True
+                )
+            expected = {
+                name: "removed"
+                if name not in versions
+                else "active"
+                if versions[name] == first[name]
+                else "quarantined"
+                for name in first
+            }
+            assert states() == expected
+        assert {n: pinned(n) for n in first} == first

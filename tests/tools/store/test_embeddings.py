@@ -1,0 +1,108 @@
+import numpy as np
+import pytest
+from django.db import connection
+
+from tests.factories import ToolFactory
+from tests.fakes import FakeEmbedder
+from tools import embedding_text
+from tools.models import Tool, ToolEmbedding
+from tools.store import embeddings
+
+pytestmark = pytest.mark.django_db
+
+MODEL = "fake/words"
+
+
+def embed_all(model=MODEL):
+    todo = embeddings.missing(model)
+    texts = [embedding_text.compose(item.definition) for item in todo]
+    return embeddings.write(model, todo, FakeEmbedder().embed(texts, kind="document"))
+
+
+def test_every_defined_tool_that_is_listed_wants_a_vector():
+    wanted = ToolFactory()
+    ToolFactory(pinned=False)
+    ToolFactory(state=Tool.State.REMOVED)
+    assert [item.tool_pk for item in embeddings.missing(MODEL)] == [wanted.pk]
+
+
+def test_what_was_written_is_not_missing_any_more():
+    ToolFactory.create_batch(3)
+    assert embed_all() == 3
+    assert embeddings.missing(MODEL) == []
+    assert embeddings.coverage(MODEL) == embeddings.Coverage(embedded=3, total=3)
+
+
+def test_another_model_has_its_own_vectors():
+    ToolFactory()
+    embed_all()
+    assert embeddings.coverage("other/model") == embeddings.Coverage(embedded=0, total=1)
+    embed_all("other/model")
+    assert embeddings.models() == (MODEL, "other/model")
+
+
+def test_a_changed_text_is_missing_and_its_old_vector_serves_until_it_is_written():
+    tool = ToolFactory()
+    embed_all()
+    tool.definition.text_hash = "new"
+    tool.definition.save()
+    assert [item.content_hash for item in embeddings.missing(MODEL)] == ["new"]
+    assert embeddings.drop_stale(MODEL) == 0
+    assert embed_all() == 1
+    assert list(ToolEmbedding.objects.values_list("content_hash", flat=True)) == ["new"]
+
+
+def test_vectors_of_removed_tools_are_dropped():
+    tool = ToolFactory()
+    embed_all()
+    Tool.objects.filter(pk=tool.pk).update(state=Tool.State.REMOVED)
+    assert embeddings.drop_stale(MODEL) == 1
+
+
+def test_writing_the_same_twice_changes_nothing():
+    ToolFactory()
+    todo = embeddings.missing(MODEL)
+    vectors = np.ones((1, 2), dtype=np.float32)
+    assert embeddings.write(MODEL, todo, vectors) == 1
+    assert embeddings.write(MODEL, todo, vectors) == 0
+
+
+def test_a_tool_that_was_deleted_meanwhile_is_left_out():
+    gone, kept = ToolFactory.create_batch(2)
+    todo = embeddings.missing(MODEL)
+    gone_pk = gone.pk
+    Tool.objects.filter(pk=gone_pk).update(definition=None, state=Tool.State.PENDING)
+    gone.delete()
+    assert embeddings.write(MODEL, todo, np.ones((2, 2), dtype=np.float32)) == 1
+    assert ToolEmbedding.objects.get().tool_id == kept.pk
+
+
+def test_an_index_is_made_for_each_model_and_dropped_with_it():
+    ToolFactory()
+    embed_all()
+    assert not embeddings.has_index(MODEL)
+    assert embeddings.create_index(MODEL, 16)
+    assert embeddings.create_index(MODEL, 16)
+    assert embeddings.has_index(MODEL)
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT indexdef FROM pg_indexes WHERE indexname = %s", [embeddings.index_name(MODEL)]
+        )
+        definition = cursor.fetchone()[0]
+    assert "hnsw" in definition
+    assert "m='16'" in definition
+    assert "ef_construction='64'" in definition
+    assert embeddings.drop_models([MODEL]) == 1
+    assert not embeddings.has_index(MODEL)
+
+
+def test_vectors_too_long_for_an_index_go_without():
+    assert not embeddings.create_index(MODEL, embeddings.MAX_INDEXED_DIMENSIONS + 1)
+
+
+@pytest.mark.parametrize(
+    ("new", "present", "bulk"),
+    [(499, 0, False), (500, 0, True), (500, 2_500, True), (500, 2_501, False)],
+)
+def test_only_a_large_load_is_worth_rebuilding_the_index(new, present, bulk):
+    assert embeddings.is_bulk(new=new, present=present) is bulk

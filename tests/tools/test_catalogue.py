@@ -1,0 +1,168 @@
+import re
+
+import pytest
+
+from gateway_project.foundation.caller import Caller
+from tools import ids
+from tools.catalogue import MAX_SUGGESTIONS, Catalogue, CatalogueServer, CatalogueTool, UnknownTool
+from tools.danger import Danger
+
+EVERYBODY = Caller(user="a", team=None, scopes=frozenset(), kind="stdio")
+BLUE = Caller(user="b", team=1, scopes=frozenset(), kind="stdio")
+RED = Caller(user="c", team=2, scopes=frozenset(), kind="stdio")
+
+
+def server(name, *, team=None, enabled=True):
+    return CatalogueServer(
+        name=name, team=team, enabled=enabled, trusted=False, description="", last_error=""
+    )
+
+
+def tool(tool_id, *, team=None, state="active", enabled=True):
+    server_name, name = ids.split(tool_id)
+    return CatalogueTool(
+        pk=hash(tool_id),
+        tool=tool_id,
+        server=server_name,
+        name=name,
+        title="",
+        description="",
+        input_schema={},
+        output_schema=None,
+        annotations={},
+        definition_hash="",
+        token_count=0,
+        category="",
+        danger=Danger.WRITE,
+        danger_reasons=(),
+        vetoed=False,
+        state=state,
+        enabled=enabled,
+        team=team,
+    )
+
+
+def catalogue(*tools, servers=()):
+    known = {item.name: item for item in servers}
+    for item in tools:
+        known.setdefault(item.server, server(item.server, team=item.team))
+    return Catalogue(servers=known, tools={item.tool: item for item in tools})
+
+
+def names(tools):
+    return [item.tool for item in tools]
+
+
+def test_a_caller_may_use_shared_tools_and_those_of_its_team_by_id():
+    found = catalogue(tool("z:a"), tool("blue:x", team=1), tool("red:y", team=2), tool("a:z"))
+    assert names(found.visible(EVERYBODY)) == ["a:z", "z:a"]
+    assert names(found.visible(BLUE)) == ["a:z", "blue:x", "z:a"]
+    assert names(found.visible(RED)) == ["a:z", "red:y", "z:a"]
+
+
+@pytest.mark.parametrize("state", ["pending", "quarantined", "removed"])
+def test_only_active_tools_may_be_used(state):
+    assert not tool("a:b", state=state).usable
+    assert catalogue(tool("a:b", state=state)).visible(EVERYBODY) == []
+
+
+def test_what_an_admin_switched_off_may_not_be_used():
+    assert tool("a:b").usable
+    assert not tool("a:b", enabled=False).usable
+    off = catalogue(tool("off:b"), tool("on:b"), servers=[server("off", enabled=False)])
+    assert names(off.visible(EVERYBODY)) == ["on:b"]
+
+
+def test_a_tool_whose_server_is_unknown_may_not_be_used():
+    assert Catalogue(tools={"a:b": tool("a:b")}).visible(EVERYBODY) == []
+
+
+def test_an_empty_catalogue_holds_nothing():
+    assert Catalogue().visible(EVERYBODY) == []
+    with pytest.raises(UnknownTool):
+        Catalogue().find("a:b", EVERYBODY)
+
+
+@pytest.mark.parametrize("asked", ["git:git_log", "git__git_log", "git_log"])
+def test_a_tool_is_found_by_its_id_its_exposed_name_or_its_bare_name(asked):
+    found = catalogue(tool("git:git_log"), tool("files:read"))
+    assert found.find(asked, EVERYBODY).tool == "git:git_log"
+    assert found.find(asked, EVERYBODY).tool == "git:git_log"
+
+
+def test_a_hashed_exposed_name_leads_to_its_tool():
+    found = catalogue(tool("my.files:read file"))
+    name = ids.exposed_name("my.files", "read file")
+    assert found.find(name, EVERYBODY).tool == "my.files:read file"
+
+
+def test_the_id_comes_before_a_bare_name_that_looks_like_it():
+    found = catalogue(tool("a:b"), tool("c:a:b"))
+    assert found.find("a:b", EVERYBODY).tool == "a:b"
+
+
+@pytest.mark.parametrize("state", ["pending", "quarantined"])
+def test_a_tool_that_may_not_be_used_is_still_known_by_its_id(state):
+    found = catalogue(tool("a:b", state=state))
+    assert found.find("a:b", EVERYBODY).state == state
+
+
+def test_a_bare_name_that_two_servers_have_is_unknown_and_both_are_suggested():
+    found = catalogue(tool("a:read"), tool("b:read"))
+    with pytest.raises(UnknownTool) as caught:
+        found.find("read", EVERYBODY)
+    assert set(caught.value.suggestions) == {"a:read", "b:read"}
+
+
+def test_tools_of_other_teams_are_not_found_and_not_suggested():
+    found = catalogue(tool("red:secret_plan", team=2), tool("blue:x", team=1))
+    for asked in ("red:secret_plan", "red__secret_plan", "secret_plan"):
+        with pytest.raises(UnknownTool) as caught:
+            found.find(asked, BLUE)
+        assert caught.value.suggestions == ()
+    assert found.find("secret_plan", RED).tool == "red:secret_plan"
+
+
+def test_what_other_teams_have_does_not_make_a_bare_name_ambiguous():
+    found = catalogue(tool("blue:read", team=1), tool("red:read", team=2))
+    assert found.find("read", BLUE).tool == "blue:read"
+
+
+def test_a_switched_off_server_does_not_make_a_bare_name_ambiguous():
+    found = catalogue(tool("on:read"), tool("off:read"), servers=[server("off", enabled=False)])
+    assert found.find("read", EVERYBODY).tool == "on:read"
+
+
+@pytest.mark.parametrize(
+    ("asked", "first"),
+    [
+        ("git:git_lgo", "git:git_log"),
+        ("gti:git_log", "git:git_log"),
+        ("git_logs", "git:git_log"),
+        ("git__git_lo", "git:git_log"),
+        ("files:read_file", "fs:read_file"),
+    ],
+)
+def test_a_name_slightly_wrong_is_answered_with_what_may_be_meant(asked, first):
+    found = catalogue(tool("git:git_log"), tool("git:git_diff"), tool("fs:read_file"))
+    with pytest.raises(UnknownTool) as caught:
+        found.find(asked, EVERYBODY)
+    assert caught.value.tool == asked
+    assert caught.value.suggestions[0] == first
+    assert f"did you mean {first}" in str(caught.value)
+
+
+def test_few_suggestions_are_made_each_once_and_all_usable():
+    tools = [tool(f"s{n}:read_file") for n in range(9)]
+    found = catalogue(*tools, tool("x:read_file", state="quarantined"))
+    suggested = found.similar("read_file", EVERYBODY)
+    assert len(suggested) == len(set(suggested)) == MAX_SUGGESTIONS
+    assert "x:read_file" not in suggested
+
+
+@pytest.mark.parametrize("suggestions", [(), ("a:b",), ("a:b", "c:d")])
+def test_the_error_is_one_readable_line(suggestions):
+    message = str(UnknownTool("x", suggestions))
+    assert "'x'" in message
+    assert all(suggestion in message for suggestion in suggestions)
+    assert not re.search(r"' search_tools", message), "two sentences run into each other"

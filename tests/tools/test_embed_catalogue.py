@@ -1,0 +1,85 @@
+import pytest
+
+from tests.factories import ToolFactory
+from tests.fakes import FakeEmbedder
+from tools.embed.embedder import EmbeddingUnavailable
+from tools.embed_catalogue import CHUNK, embed_missing
+from tools.models import ToolEmbedding
+from tools.store import embeddings, postings
+
+pytestmark = pytest.mark.django_db
+
+
+class BrokenEmbedder(FakeEmbedder):
+    """Fails at the text it is told to."""
+
+    def embed(self, texts, *, kind):
+        if len(self.embedded) >= CHUNK:
+            raise EmbeddingUnavailable("pulled out")
+        return super().embed(texts, kind=kind)
+
+
+def test_everything_is_embedded_indexed_and_reported():
+    ToolFactory.create_batch(3)
+    told = []
+    done = embed_missing(FakeEmbedder(), lambda count, total: told.append((count, total)))
+    assert (done.embedded, done.indexed, done.dropped) == (3, 3, 0)
+    assert told == [(0, 3), (3, 3)]
+    assert embeddings.has_index(done.model)
+    assert postings.stale() == []
+
+
+def test_an_unchanged_catalogue_costs_nothing():
+    ToolFactory.create_batch(3)
+    embed_missing(FakeEmbedder())
+    again = FakeEmbedder()
+    done = embed_missing(again)
+    assert (done.embedded, done.indexed) == (0, 0)
+    assert again.embedded == []
+
+
+def test_only_what_changed_is_embedded():
+    tools = ToolFactory.create_batch(3)
+    embed_missing(FakeEmbedder())
+    tools[1].definition.text_hash = "new"
+    tools[1].definition.save()
+    again = FakeEmbedder()
+    embed_missing(again)
+    assert len(again.embedded) == 1
+
+
+def test_what_was_done_before_an_interruption_is_kept():
+    ToolFactory.create_batch(CHUNK + 2)
+    with pytest.raises(EmbeddingUnavailable):
+        embed_missing(BrokenEmbedder())
+    assert ToolEmbedding.objects.count() == CHUNK
+    again = FakeEmbedder()
+    embed_missing(again)
+    assert len(again.embedded) == 2
+
+
+def test_words_are_indexed_though_the_model_is_missing():
+    ToolFactory()
+
+    class Missing(FakeEmbedder):
+        def embed(self, texts, *, kind):
+            raise EmbeddingUnavailable("not there")
+
+    with pytest.raises(EmbeddingUnavailable):
+        embed_missing(Missing())
+    assert postings.stale() == []
+
+
+def test_another_model_is_prepared_while_the_first_one_stays():
+    ToolFactory()
+    embed_missing(FakeEmbedder(model="first"))
+    embed_missing(FakeEmbedder(model="second", dimensions=8))
+    assert embeddings.models() == ("first", "second")
+    assert embeddings.has_index("first")
+    assert embeddings.has_index("second")
+
+
+def test_an_empty_catalogue_needs_no_index():
+    done = embed_missing(FakeEmbedder())
+    assert done.embedded == 0
+    assert not embeddings.has_index(done.model)

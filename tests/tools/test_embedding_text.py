@@ -1,0 +1,115 @@
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tools import embedding_text
+from tools.definition import Definition
+from tools.embedding_text import compose, fields, pairs, split_name, text_hash
+
+SCHEMA = {
+    "type": "object",
+    "properties": {"timeZone": {"type": "string", "description": "IANA name."}},
+}
+
+
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        ("getCurrentTime", "get Current Time"),
+        ("get_current_time", "get current time"),
+        ("get-current-time", "get current time"),
+        ("HTTPServer", "HTTP Server"),
+        ("v2.listAll", "v 2 list All"),
+        ("文件_read", "文件 read"),
+        ("___", ""),
+    ],
+)
+def test_names_are_split_into_words(name, words):
+    assert split_name(name) == words
+
+
+def test_a_tool_is_told_by_name_title_description_and_parameters():
+    text = compose(
+        Definition(name="getTime", title="Clock", description="Now.", input_schema=SCHEMA)
+    )
+    assert text == "get Time (Clock): Now. time zone: IANA name."
+
+
+def test_a_title_that_only_repeats_the_name_is_left_out():
+    assert compose(Definition(name="get_time", title="Get Time")) == "get time:"
+
+
+def test_a_name_without_any_word_stands_as_it_is():
+    assert compose(Definition(name="___", description="Odd.")) == "___: Odd."
+
+
+def test_control_and_invisible_characters_are_removed():
+    text = compose(Definition(name="a", description="x\u200by\x00z\u202e\n\n\tw"))
+    assert text == "a: xyz w"
+
+
+@given(st.text(), st.text(), st.dictionaries(st.text(), st.text()))
+def test_no_text_of_a_server_makes_it_long_unprintable_or_fail(name, description, parameters):
+    definition = Definition(
+        name=name,
+        description=description * 50,
+        input_schema={"properties": {key: {"description": v} for key, v in parameters.items()}},
+    )
+    text = compose(definition)
+    assert len(text) <= embedding_text.MAX_CHARS
+    assert "\x00" not in text
+    assert "\n" not in text
+    text.encode("utf-8")
+    fields(definition, server=name)
+
+
+@pytest.mark.parametrize(
+    "schema",
+    [{}, {"properties": None}, {"properties": []}, {"properties": {"a": True}}, {"type": 7}],
+)
+def test_a_schema_of_any_shape_is_borne(schema):
+    assert compose(Definition(name="x", input_schema=schema)).startswith("x:")
+
+
+def test_a_parameter_without_text_is_told_by_its_name():
+    schema = {"properties": {"maxCount": {"type": "integer", "description": 7}}}
+    assert compose(Definition(name="x", input_schema=schema)) == "x: max count: ."
+
+
+def test_the_hash_follows_the_text():
+    assert text_hash("a") == text_hash("a") != text_hash("b")
+
+
+def test_names_are_marked_and_weigh_most():
+    parts = fields(
+        Definition(name="getTime", title="Clock", description="Now.", input_schema=SCHEMA),
+        server="world",
+    )
+    assert [(part.text, part.is_name) for part in parts] == [
+        ("get Time", True),
+        ("Clock", True),
+        ("Now.", False),
+        ("time Zone", False),
+        ("IANA name.", False),
+        ("world", False),
+    ]
+    assert parts[0].weight == max(part.weight for part in parts)
+
+
+def test_a_title_that_repeats_the_name_counts_once():
+    parts = fields(Definition(name="get_time", title="Get Time"), server="world")
+    assert [part.text for part in parts] == ["get time", "world"]
+
+
+@pytest.mark.parametrize(
+    ("text", "cut"),
+    [
+        ("必应搜索", "必应 应搜 搜索"),
+        ("用", "用"),
+        ("read 文件 now", "read 文件 now"),
+        ("größe", "größe"),
+        ("plain", "plain"),
+    ],
+)
+def test_scripts_without_spaces_are_cut_into_pairs(text, cut):
+    assert pairs(text) == cut

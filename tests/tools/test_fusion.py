@@ -1,0 +1,60 @@
+import math
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tools.fusion import DEFAULT, Evidence, Weights, fuse, log_odds, squash
+
+cosines = st.none() | st.floats(min_value=-1, max_value=1)
+bm25s = st.none() | st.floats(min_value=0, max_value=1_000)
+
+
+def evidence(tool="s:t", dense=None, lexical=None):
+    return Evidence(tool_pk=1, tool=tool, dense=dense, lexical=lexical)
+
+
+@given(cosines, bm25s)
+def test_a_score_lies_between_0_and_1(dense, lexical):
+    assert 0 <= squash(log_odds(dense=dense, lexical=lexical, weights=DEFAULT)) <= 1
+
+
+@given(st.floats(allow_nan=False))
+def test_squashing_never_overflows_and_is_symmetric(odds):
+    assert math.isclose(squash(odds) + squash(-odds), 1)
+
+
+@pytest.mark.parametrize(("dense", "lexical"), [(0.5, None), (None, 9.0), (0.1, 0.1)])
+def test_evidence_of_either_kind_raises_the_score(dense, lexical):
+    none = log_odds(dense=None, lexical=None, weights=DEFAULT)
+    assert log_odds(dense=dense, lexical=lexical, weights=DEFAULT) > none
+
+
+@given(st.lists(st.tuples(cosines, bm25s)))
+def test_the_order_is_the_same_however_candidates_come(pairs):
+    items = [evidence(f"s:{i}", *pair) for i, pair in enumerate(pairs)]
+    assert fuse(items) == fuse(reversed(items))
+
+
+def test_ties_go_by_the_tools_id():
+    ranked = fuse([evidence("b:b", 0.5, 1.0), evidence("a:z", 0.5, 1.0)])
+    assert [item.evidence.tool for item in ranked] == ["a:z", "b:b"]
+
+
+def test_of_two_scores_that_round_to_1_the_better_comes_first():
+    ranked = fuse([evidence("a:a", 1.0, 900.0), evidence("b:b", 1.0, 901.0)])
+    assert [item.evidence.tool for item in ranked] == ["b:b", "a:a"]
+
+
+def test_weights_decide_which_kind_of_evidence_rules():
+    close, worded = evidence("a:close", 0.9, 0.0), evidence("b:worded", 0.1, 30.0)
+    by_meaning = fuse([close, worded], weights=Weights(dense=1, lexical=0, bias=0))
+    by_words = fuse([close, worded], weights=Weights(dense=0, lexical=1, bias=0))
+    assert by_meaning[0].evidence == close
+    assert by_words[0].evidence == worded
+
+
+def test_rare_words_overrule_meaning_and_common_ones_do_not():
+    close = evidence("a:close", 0.7, 0.0)
+    assert fuse([close, evidence("b:rare", 0.4, 25.0)])[0].evidence.tool == "b:rare"
+    assert fuse([close, evidence("b:common", 0.4, 5.0)])[0].evidence.tool == "a:close"

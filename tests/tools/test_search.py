@@ -1,0 +1,160 @@
+import pytest
+
+from tests.factories import ServerFactory, TeamFactory, ToolFactory
+from tests.fakes import FakeEmbedder
+from tools.embed.embedder import EmbeddingUnavailable
+from tools.embed_catalogue import embed_missing
+from tools.fusion import Weights
+from tools.query_text import QueryError
+from tools.search import SearchRequest, reasons, search
+from tools.store import postings
+from tools.store.search import Candidate, Scope
+
+
+class MissingEmbedder(FakeEmbedder):
+    """A model that is not there."""
+
+    def embed(self, texts, *, kind):
+        raise EmbeddingUnavailable("the model is not there: install it")
+
+
+@pytest.fixture
+def embedder(db):
+    clock, files = ServerFactory(name="clock"), ServerFactory(name="files")
+    ToolFactory(server=clock, name="convert_time", description="Convert between time zones.")
+    ToolFactory(server=clock, name="get_date", description="Today's date.")
+    ToolFactory(server=files, name="read_file", description="Read the text of a file.")
+    embedder = FakeEmbedder()
+    embed_missing(embedder)
+    return embedder
+
+
+def ask(query, embedder, **values):
+    return search(SearchRequest(query=query, **values), embedder=embedder)
+
+
+def test_the_tool_that_fits_comes_first_with_score_and_reasons(embedder):
+    answer = ask("convert between zones", embedder)
+    best = answer.hits[0]
+    assert best.tool == "clock:convert_time"
+    assert best.reasons[0] == "matches 'convert' in its name"
+    assert best.reasons[1] == "matches 'zones' in its description"
+    assert answer.warnings == ()
+    scores = [hit.score for hit in answer.hits]
+    assert scores == sorted(scores, reverse=True)
+    assert all(0 <= score <= 1 for score in scores)
+
+
+def test_a_tool_is_found_by_its_very_name(embedder):
+    assert ask("read_file", embedder).hits[0].tool == "files:read_file"
+    assert ask("readFile", embedder).hits[0].tool == "files:read_file"
+
+
+def test_the_same_question_has_the_same_answer(embedder):
+    assert ask("some words", embedder) == ask("some words", embedder)
+
+
+def test_hits_are_limited(embedder):
+    assert len(ask("file", embedder, limit=1).hits) == 1
+
+
+@pytest.mark.parametrize("limit", [0, -1, 101])
+def test_a_limit_out_of_range_is_refused(limit):
+    with pytest.raises(ValueError, match="limit must be between 1 and 100"):
+        ask("x", FakeEmbedder(), limit=limit)
+
+
+@pytest.mark.parametrize("query", ["", " \n", "\x00"])
+def test_an_empty_query_is_refused(query):
+    with pytest.raises(QueryError, match="empty"):
+        ask(query, FakeEmbedder())
+
+
+def test_without_a_model_words_alone_find_with_a_warning(embedder):
+    answer = ask("convert zones", MissingEmbedder())
+    assert answer.hits[0].tool == "clock:convert_time"
+    assert answer.hits[0].dense is None
+    assert answer.warnings == ("found by words alone: the model is not there: install it",)
+
+
+def test_without_vectors_words_alone_find_with_a_warning(db):
+    ToolFactory(name="convert_time")
+    postings.index_text(postings.stale())
+    answer = ask("convert", FakeEmbedder())
+    assert answer.hits[0].lexical > 0
+    assert "run `manage.py embed`" in answer.warnings[0]
+
+
+def test_an_empty_catalogue_answers_with_nothing(db):
+    assert ask("anything", FakeEmbedder()).hits == ()
+
+
+def test_a_huge_query_is_answered_with_a_warning(embedder):
+    answer = ask("convert time zones " * 6_000, embedder)
+    assert answer.hits
+    assert answer.warnings == ("the query was cut: only its beginning was read",)
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        "'; DROP TABLE tools_tool; --",
+        "%s %(x)s {0} {",
+        "\\x",
+        "a" * 3_000,
+        "\U0001f600",
+        "用 必应",
+    ],
+)
+def test_any_query_is_answered(embedder, query):
+    ask(query, embedder)
+
+
+def test_each_kind_of_evidence_can_be_asked_alone(embedder):
+    dense = ask("convert zones", embedder, mode="dense")
+    assert {hit.lexical for hit in dense.hits} == {0.0}
+    lexical = ask("convert zones", embedder, mode="lexical")
+    assert {hit.dense for hit in lexical.hits} == {None}
+    assert [hit.tool for hit in lexical.hits] == ["clock:convert_time"]
+
+
+def test_the_lexical_mode_needs_no_model(embedder):
+    assert ask("convert zones", MissingEmbedder(), mode="lexical").warnings == ()
+
+
+def test_filters_are_kept(embedder):
+    answer = ask("convert zones", embedder, scope=Scope(server="files"))
+    assert [hit.tool for hit in answer.hits] == ["files:read_file"]
+
+
+def test_another_teams_tools_are_never_found(embedder):
+    ToolFactory(name="secret_time", server=ServerFactory(team=TeamFactory()))
+    embed_missing(embedder)
+    found = ask("secret time", embedder, limit=100)
+    assert not [hit for hit in found.hits if "secret" in hit.tool]
+
+
+def test_weights_are_an_argument(embedder):
+    answer = search(
+        SearchRequest(query="convert zones"),
+        embedder=embedder,
+        weights=Weights(dense=0.0, lexical=0.0, bias=0.0),
+    )
+    assert {hit.score for hit in answer.hits} == {0.5}
+    assert [hit.tool for hit in answer.hits] == sorted(hit.tool for hit in answer.hits)
+
+
+def candidate(**values):
+    told = {"similarity": None, "bm25": 0.0, "in_name": frozenset(), "elsewhere": frozenset()}
+    return Candidate(tool_pk=1, server="s", name="t", **told | values)
+
+
+def test_many_words_are_counted_not_listed():
+    lexemes = {stem: stem for stem in "abcdef"}
+    told = reasons(candidate(in_name=frozenset("abcdef")), lexemes)
+    assert told == ("matches 'a', 'b', 'c', 'd' and 2 more in its name",)
+
+
+def test_closeness_is_told_from_where_it_means_something():
+    assert reasons(candidate(similarity=0.71), {}) == ("close in meaning (0.71)",)
+    assert reasons(candidate(similarity=0.1), {}) == ("the closest there is, though not close",)
