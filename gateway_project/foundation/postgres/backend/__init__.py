@@ -1,0 +1,1 @@
+"""Django's PostgreSQL backend, with the embedded database running on demand."""

@@ -1,0 +1,129 @@
+"""What went wrong with the database, in one line that says what to do."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from django.db import OperationalError
+
+MIN_SERVER = 15
+MIN_PGVECTOR = (0, 8)
+
+PATTERNS = tuple(
+    (re.compile(pattern, re.IGNORECASE), advice)
+    for pattern, advice in (
+        (
+            r"(password authentication failed|no password supplied|password .*missing)",
+            "{place} refuses the user {user!r} ({0}): put the right user and password into "
+            "DATABASE_URL",
+        ),
+        (
+            r'database "[^"]*" does not exist',
+            "there is no database {name!r} at {place}: create it (`createdb {name}`) or correct "
+            "DATABASE_URL",
+        ),
+        (
+            r'role "[^"]*" does not exist',
+            "there is no user {user!r} at {place}: create it or correct DATABASE_URL",
+        ),
+        (
+            r"no pg_hba\.conf entry|peer authentication failed|ident authentication failed",
+            "{place} does not let the user {user!r} in from here: allow it in the server's "
+            "pg_hba.conf or correct DATABASE_URL",
+        ),
+        (
+            r"(failed to resolve host|could not translate host name|name or service not known)",
+            "cannot find the host of {place}: correct DATABASE_URL",
+        ),
+        (
+            r"(connection refused|no such file or directory|network is unreachable|"
+            r"no route to host|timeout expired)",
+            "cannot reach PostgreSQL at {place} ({0}): start it, or correct host and port in "
+            "DATABASE_URL",
+        ),
+        (
+            r"too many clients already|remaining connection slots|too many connections",
+            "{place} has no connection to spare: raise its max_connections or end some clients",
+        ),
+        (
+            r"(invalid connection option|invalid [a-z_]+ value|certificate|ssl[^\n]*)",
+            "cannot connect to {place} as DATABASE_URL asks ({0}): correct its options",
+        ),
+        (
+            r"the database system is (starting up|shutting down|in recovery mode)",
+            "{place} is {0}: try again in a moment",
+        ),
+    )
+)
+
+
+class DatabaseUnavailable(OperationalError):
+    """The database cannot be used; the message is one line that says what to do."""
+
+
+def explain(error: Exception, parameters: Mapping[str, Any]) -> str:
+    """Say why a connection failed and what to do about it.
+
+    Args:
+        error: What the driver raised.
+        parameters: What it was given; of these the password is never repeated.
+    """
+    message = str(error)
+    values = {
+        "place": _place(parameters),
+        "name": parameters.get("dbname"),
+        "user": parameters.get("user"),
+    }
+    for pattern, advice in PATTERNS:
+        if match := pattern.search(message):
+            return advice.format(*match.groups(), **values)
+    return f"cannot use the database at {values['place']}: {_first_line(message)}"
+
+
+def unsuitable(server_version: int, installed: str | None, available: str | None) -> str | None:
+    """Say why a server cannot hold Foregate's data, or None if it can.
+
+    Args:
+        server_version: As PostgreSQL counts: 180004 for 18.4.
+        installed: Version of pgvector in the database, if it is there.
+        available: Version of pgvector that could be created there, if one could.
+    """
+    major = server_version // 10_000
+    needed = ".".join(map(str, MIN_PGVECTOR))
+    if major < MIN_SERVER:
+        return (
+            f"the database server is PostgreSQL {major} and Foregate needs {MIN_SERVER} or newer: "
+            "upgrade it, or unset DATABASE_URL to use the embedded one"
+        )
+    if installed is None and available is None:
+        return (
+            f"the database server lacks pgvector: install pgvector {needed} or newer on it, or "
+            "unset DATABASE_URL to use the embedded one"
+        )
+    if _version(installed or available or "") >= MIN_PGVECTOR:
+        return None
+    if installed and available and _version(available) >= MIN_PGVECTOR:
+        return (
+            f"pgvector {installed} in the database is too old: run `ALTER EXTENSION vector "
+            f"UPDATE` in it (version {available} is at hand)"
+        )
+    return (
+        f"pgvector {installed or available} of the database server is too old: install "
+        f"{needed} or newer on it, then run `ALTER EXTENSION vector UPDATE`"
+    )
+
+
+def _version(text: str) -> tuple[int, ...]:
+    return tuple(int(part) for part in re.findall(r"\d+", text)[:2])
+
+
+def _place(parameters: Mapping[str, Any]) -> str:
+    host, port = parameters.get("host") or "the default socket", parameters.get("port")
+    return f"{host}:{port}" if port else str(host)
+
+
+def _first_line(message: str) -> str:
+    lines = [line.strip() for line in message.splitlines() if line.strip()]
+    return lines[0] if lines else "no reason was given"

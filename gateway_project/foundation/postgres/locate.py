@@ -1,0 +1,108 @@
+"""Find the embedded database of a home folder: where it lives and as whom it runs."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import pwd
+
+from gateway_project.foundation.postgres.cluster import (
+    PORT,
+    SYSTEM_FOLDER,
+    Account,
+    Cluster,
+    ServerError,
+    reachable,
+)
+
+SHORT_FOLDER = "/tmp"  # noqa: S108 - the folder made in it is private and its owner is checked
+"""Holds the socket when the home folder's path is too long for one.
+
+Neither TMPDIR nor XDG_RUNTIME_DIR: processes of different sessions must come to the same name.
+"""
+
+MAX_SOCKET_PATH = 103
+"""Bytes of a socket's path on macOS; Linux has 107."""
+
+
+def locate(home: str, *, postgres_user: str, linger_s: float, log_bytes: int) -> Cluster:
+    """Find the embedded database of a home folder, whether it exists yet or not.
+
+    An ordinary user's data lies in the home folder. PostgreSQL refuses to run as root; for root
+    it runs as the home folder's owner, or as `postgres_user` if root owns that too, and the data
+    lies in `SYSTEM_FOLDER` where that user could not reach the home folder. Data that exists is
+    used where it is.
+
+    Raises:
+        ServerError: If an account is missing.
+    """
+    home = os.path.realpath(home)
+    base = os.path.join(home, "postgres")
+    keeper = server = _account(_responsible_uid(home))
+    if server.uid == 0:
+        server = _account_named(postgres_user)
+        base = _base_for_root(home, server)
+    folder = os.path.join(base, "run")
+    if len(os.fsencode(f"{folder}/.s.PGSQL.{PORT}")) > MAX_SOCKET_PATH or "," in folder:
+        folder = os.path.join(SHORT_FOLDER, f"foregate-{server.uid}-{_digest(base)}")
+    return Cluster(
+        home=home,
+        base=base,
+        socket_folder=folder,
+        server=server,
+        keeper=keeper,
+        linger_s=linger_s,
+        log_bytes=log_bytes,
+    )
+
+
+def _responsible_uid(home: str) -> int:
+    """Who runs the server: this process's user; for root, the home folder's owner."""
+    uid = os.geteuid()
+    if uid != 0:
+        return uid
+    try:
+        owner = os.stat(home).st_uid
+        pwd.getpwuid(owner)
+    except (OSError, KeyError):
+        return 0
+    return owner
+
+
+def _base_for_root(home: str, server: Account) -> str:
+    inside = os.path.join(home, "postgres")
+    outside = os.path.join(SYSTEM_FOLDER, _digest(home))
+    for base in (inside, outside):
+        if os.path.isdir(os.path.join(base, "data")):
+            return base
+    return inside if reachable(home, server) else outside
+
+
+def _account(uid: int) -> Account:
+    try:
+        entry = pwd.getpwuid(uid)
+    except KeyError:
+        raise ServerError(
+            f"user id {uid} has no entry in the system's list of users, which PostgreSQL needs: "
+            "add one (useradd), or set DATABASE_URL to use a PostgreSQL of your own"
+        ) from None
+    return Account(uid=uid, gid=entry.pw_gid, name=entry.pw_name)
+
+
+def _account_named(name: str) -> Account:
+    try:
+        uid = pwd.getpwnam(name).pw_uid
+    except KeyError:
+        raise ServerError(
+            f"FOREGATE_POSTGRES_USER: there is no user {name!r} on this system; name one that "
+            "exists and is not root, for the embedded database to run as"
+        ) from None
+    if uid == 0:
+        raise ServerError(
+            "FOREGATE_POSTGRES_USER: PostgreSQL does not run as root; name another user"
+        )
+    return _account(uid)
+
+
+def _digest(path: str) -> str:
+    return hashlib.sha256(os.fsencode(path)).hexdigest()[:16]

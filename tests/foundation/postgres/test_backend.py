@@ -1,0 +1,177 @@
+import os
+import socket
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import psycopg
+import pytest
+from django.db import InterfaceError, OperationalError, connection, transaction
+
+from gateway_project.foundation.postgres import failures, supervise
+from gateway_project.foundation.postgres.address import EMBEDDED
+from gateway_project.foundation.postgres.backend import base
+from gateway_project.foundation.postgres.backend.base import DatabaseWrapper
+from gateway_project.foundation.postgres.cluster import ServerError
+from gateway_project.foundation.postgres.failures import DatabaseUnavailable
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+Open = Callable[..., DatabaseWrapper]
+
+
+@pytest.fixture
+def opened() -> Iterator[Open]:
+    """Make connections of their own to the tests' server, with other settings."""
+    made: list[DatabaseWrapper] = []
+
+    def make(*, external: bool = True, **changes: Any) -> DatabaseWrapper:
+        settings = {**connection.settings_dict, **changes}
+        if external:
+            settings.pop(EMBEDDED, None)
+        wrapper = DatabaseWrapper(settings, alias=connection.alias)
+        made.append(wrapper)
+        return wrapper
+
+    yield make
+    for wrapper in made:
+        wrapper.close()
+
+
+def backend_pid(wrapper: Any) -> int:
+    with wrapper.cursor() as cursor:
+        cursor.execute("SELECT pg_backend_pid()")
+        return int(cursor.fetchone()[0])
+
+
+def terminate(pid: int, killer: DatabaseWrapper) -> None:
+    with killer.cursor() as cursor:
+        cursor.execute("SELECT pg_terminate_backend(%s, 10000)", [pid])
+        assert cursor.fetchone() == (True,)
+
+
+def test_a_connection_the_server_closed_is_replaced_between_transactions(opened: Open) -> None:
+    one, other = opened(), opened()
+    first = backend_pid(one)
+    assert backend_pid(one) == first
+    terminate(first, other)
+    assert backend_pid(one) != first
+
+
+def test_a_transaction_whose_connection_was_closed_fails(opened: Open) -> None:
+    other = opened()
+
+    @transaction.atomic
+    def interrupted() -> None:
+        terminate(backend_pid(connection), other)
+        backend_pid(connection)
+
+    with pytest.raises((OperationalError, InterfaceError)):
+        interrupted()
+    assert backend_pid(connection)
+
+
+def test_a_connection_that_is_known_to_be_closed_is_replaced(opened: Open) -> None:
+    one = opened()
+    first = backend_pid(one)
+    one.connection.close()
+    assert backend_pid(one) != first
+
+
+def test_a_notice_does_not_cost_the_connection(opened: Open) -> None:
+    one, other = opened(), opened()
+    with one.cursor() as cursor:
+        cursor.execute("LISTEN heard")
+    first = backend_pid(one)
+    with other.cursor() as cursor:
+        cursor.execute("NOTIFY heard")
+    assert backend_pid(one) == first
+
+
+def test_an_external_server_is_checked_once(opened: Open, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[int] = []
+    monkeypatch.setattr(base, "_found_suitable", set())
+    monkeypatch.setattr(failures, "unsuitable", lambda version, *_: asked.append(version) or None)
+    for wrapper in (opened(), opened()):
+        backend_pid(wrapper)
+    assert len(asked) == 1
+
+
+def test_an_external_server_that_lacks_something_is_refused(
+    opened: Open, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(base, "_found_suitable", set())
+    monkeypatch.setattr(failures, "unsuitable", lambda *_: "pgvector is missing")
+    with pytest.raises(DatabaseUnavailable, match="pgvector is missing"):
+        opened().ensure_connection()
+
+
+def closed_port() -> str:
+    with socket.socket() as listener:
+        listener.bind(("127.0.0.1", 0))
+        return str(listener.getsockname()[1])
+
+
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        ({"NAME": "none"}, r"there is no database 'none' at .*createdb none"),
+        ({"USER": "stranger"}, r"does not let the user 'stranger' in"),
+        ({"HOST": "127.0.0.1", "PORT": closed_port()}, r"cannot reach PostgreSQL at 127\.0\.0\.1"),
+        ({"HOST": "/none"}, r"cannot reach PostgreSQL at /none"),
+        ({"HOST": "host.invalid"}, r"cannot find the host of host\.invalid"),
+        ({"OPTIONS": {"nonsense": "1"}}, r"\(invalid connection option\)"),
+    ],
+)
+def test_a_wrong_address_is_one_line_without_the_password(
+    opened: Open, changes: dict[str, Any], said: str
+) -> None:
+    with pytest.raises(DatabaseUnavailable, match=said) as caught:
+        opened(PASSWORD="hunter2", **changes).ensure_connection()
+    assert "\n" not in str(caught.value)
+    assert "hunter2" not in str(caught.value)
+
+
+def test_is_counted_among_the_users_of_the_embedded_server() -> None:
+    cluster = connection.settings_dict.get(EMBEDDED)
+    if cluster is None:
+        pytest.skip("the tests run on an external server")
+    backend_pid(connection)
+    assert cluster.users_lock in supervise._held
+
+
+def test_an_embedded_server_that_cannot_run_is_unavailable(
+    opened: Open, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*_: object, **__: object) -> None:
+        raise ServerError("the disk is full: free some room")
+
+    monkeypatch.setattr(supervise, "register", fail)
+    with pytest.raises(DatabaseUnavailable, match=r"^the disk is full: free some room$"):
+        opened(external=False, EMBEDDED=object()).ensure_connection()
+
+
+def test_an_embedded_server_that_keeps_failing_is_given_up(
+    opened: Open, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    calls: list[str] = []
+
+    def connect(**_: object) -> None:
+        calls.append("connect")
+        raise psycopg.OperationalError("Connection refused")
+
+    for name in ("register", "ensure_running", "attend"):
+        monkeypatch.setattr(supervise, name, lambda cluster, name=name: calls.append(name))
+    monkeypatch.setattr(psycopg, "connect", connect)
+    wrapper = opened(external=False, EMBEDDED=object())
+    monkeypatch.setattr(wrapper.Database, "connect", connect)
+    with pytest.raises(DatabaseUnavailable, match="cannot reach PostgreSQL"):
+        wrapper.ensure_connection()
+    assert calls == ["register", *["connect", "ensure_running"] * base.ATTEMPTS]
+
+
+def test_a_user_who_is_another_is_not_let_in(opened: Open) -> None:
+    if os.geteuid() != 0 or EMBEDDED not in connection.settings_dict:
+        pytest.skip("needs root and the embedded server")
+    wrapper = opened(OPTIONS={"requirepeer": "root"})
+    with pytest.raises(DatabaseUnavailable, match="peer"):
+        wrapper.ensure_connection()

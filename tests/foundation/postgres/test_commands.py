@@ -1,0 +1,103 @@
+import io
+import json
+from pathlib import Path
+
+import pytest
+from django.core.management import CommandError, call_command
+
+from gateway_project.foundation.postgres import backup, restore
+from gateway_project.foundation.postgres.client import ClientError
+from gateway_project.foundation.postgres.restore import Restored
+
+
+def run(*words: str) -> str:
+    output = io.StringIO()
+    call_command(*words, stdout=output)
+    return output.getvalue()
+
+
+@pytest.fixture
+def restored(monkeypatch: pytest.MonkeyPatch) -> list[Path]:
+    """Let restores succeed without doing anything, and note them."""
+    done: list[Path] = []
+
+    def fake(path: Path) -> Restored:
+        done.append(path)
+        return Restored(path=path, size_bytes=7, migrated=("tools.0002_more",))
+
+    monkeypatch.setattr(restore, "restore", fake)
+    monkeypatch.setattr(restore, "holds_data", lambda: True)
+    return done
+
+
+@pytest.mark.django_db
+def test_backup_says_what_it_wrote(tmp_path: Path) -> None:
+    file = tmp_path / "one.backup"
+    assert f"bytes to {file}" in run("backup", str(file))
+    assert json.loads(run("backup", str(file), "--json")) == {
+        "path": str(file),
+        "size_bytes": file.stat().st_size,
+    }
+
+
+def test_backup_that_fails_is_one_line(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    def fail(path: Path) -> None:
+        raise ClientError("cannot write it")
+
+    monkeypatch.setattr(backup, "backup", fail)
+    with pytest.raises(CommandError, match=r"^cannot write it$"):
+        run("backup", str(tmp_path / "x"))
+
+
+def test_restore_says_what_it_did(restored: list[Path]) -> None:
+    said = run("restore", "/x", "--yes")
+    assert "Restored /x" in said
+    assert "tools.0002_more" in said
+    assert json.loads(run("restore", "/x", "--yes", "--json")) == {
+        "path": "/x",
+        "size_bytes": 7,
+        "migrated": ["tools.0002_more"],
+    }
+    assert restored == [Path("/x"), Path("/x")]
+
+
+def test_restore_needs_a_yes_where_nobody_can_be_asked(
+    restored: list[Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("sys.stdin", io.StringIO())
+    with pytest.raises(CommandError, match="add --yes"):
+        run("restore", "/x")
+    assert restored == []
+
+
+@pytest.mark.parametrize(("answer", "done"), [("y", 1), ("Yes ", 1), ("", 0), ("no", 0)])
+def test_restore_asks_before_it_replaces_data(
+    restored: list[Path], monkeypatch: pytest.MonkeyPatch, answer: str, done: int
+) -> None:
+    monkeypatch.setattr("sys.stdin.isatty", lambda: True, raising=False)
+    monkeypatch.setattr("builtins.input", lambda prompt: answer)
+    if done:
+        run("restore", "/x")
+    else:
+        with pytest.raises(CommandError, match="nothing was changed"):
+            run("restore", "/x")
+    assert len(restored) == done
+
+
+def test_restore_into_an_empty_database_asks_nothing(
+    restored: list[Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(restore, "holds_data", lambda: False)
+    run("restore", "/x")
+    assert restored == [Path("/x")]
+
+
+def test_restore_that_fails_is_one_line(
+    restored: list[Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(path: Path) -> None:
+        raise ClientError("it is damaged")
+
+    monkeypatch.setattr(restore, "restore", fail)
+    with pytest.raises(CommandError, match=r"^it is damaged$"):
+        run("restore", "/x", "--yes")

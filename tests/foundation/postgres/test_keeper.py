@@ -1,0 +1,234 @@
+"""The keeper's decisions, with a server that does as told; the real one is in the journeys."""
+
+import os
+import signal
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from gateway_project.foundation.postgres import folders, keeper, locks, postmaster
+from gateway_project.foundation.postgres.cluster import Cluster, ServerError
+
+
+class FakeServer:
+    """Calls `at_each_look` whenever its keeper looks whether it lives."""
+
+    def __init__(self, at_each_look: Callable[[], bool], *, ours: bool = True) -> None:
+        self._look = at_each_look
+        self._ours = ours
+        self.stops: list[bool] = []
+
+    def is_alive(self) -> bool:
+        return self._look()
+
+    def is_ours(self) -> bool:
+        return self._ours
+
+    def stop(self, *, immediately: bool = False) -> None:
+        self.stops.append(immediately)
+
+
+class Stage:
+    """A keeper's surroundings: the servers it will get, its signals, what it reported."""
+
+    def __init__(self, cluster: Cluster) -> None:
+        self.cluster = cluster
+        self.reader, self.writer = os.pipe()
+        self.reports: list[str] = []
+        self.starts: list[FakeServer | Exception] = []
+        self.delays: list[float] = []
+
+    def ensure(self, cluster: Cluster, programs: str) -> FakeServer:
+        found = self.starts.pop(0)
+        if isinstance(found, Exception):
+            raise found
+        return found
+
+    def signal(self, number: int) -> bool:
+        os.write(self.writer, bytes([number]))
+        return True
+
+    def run(self, *starts: FakeServer | Exception) -> list[str]:
+        self.starts = list(starts)
+        keeper.keep(self.cluster, "/programs", report=self.reports.append, wake=self.reader)
+        return self.reports
+
+
+@pytest.fixture
+def stage(cluster: Cluster, monkeypatch: pytest.MonkeyPatch) -> Iterator[Stage]:
+    quick = cluster._replace(linger_s=0.05, server=cluster.keeper)
+    folders.prepare(quick)
+    stage = Stage(quick)
+    monkeypatch.setattr(postmaster, "ensure", stage.ensure)
+    monkeypatch.setattr(keeper.time, "sleep", stage.delays.append)
+    yield stage
+    os.close(stage.reader)
+    os.close(stage.writer)
+
+
+def test_stops_the_server_once_nobody_has_used_it_for_a_while(stage: Stage) -> None:
+    server = FakeServer(lambda: True)
+    assert stage.run(server) == [keeper.READY]
+    assert server.stops == [False]
+
+
+def test_who_comes_while_the_server_stops_waits_until_the_keeper_is_gone(stage: Stage) -> None:
+    stage.run(FakeServer(lambda: True))
+    assert locks.acquire(stage.cluster.users_lock, shared=True) is None
+    assert locks.is_free(stage.cluster.keeper_lock)
+
+
+def test_keeps_the_server_while_a_user_lives(stage: Stage) -> None:
+    users = [locks.acquire(stage.cluster.users_lock, shared=True)]
+    looks = 0
+
+    def look() -> bool:
+        nonlocal looks
+        looks += 1
+        if looks == 4:
+            os.close(users.pop() or 0)
+        return True
+
+    server = FakeServer(look)
+    stage.run(server)
+    assert users == []
+    assert looks >= 4
+    assert server.stops == [False]
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_ends_the_server_when_told_to_end(stage: Stage, number: int) -> None:
+    stage.cluster = stage.cluster._replace(linger_s=60.0)
+    server = FakeServer(lambda: stage.signal(number))
+    stage.signal(signal.SIGCHLD)
+    stage.run(server)
+    assert server.stops == [False]
+
+
+def test_starts_a_dead_server_again_at_once(stage: Stage) -> None:
+    stage.cluster = stage.cluster._replace(linger_s=60.0)
+    stage.signal(signal.SIGCHLD)
+    second = FakeServer(lambda: stage.signal(signal.SIGTERM))
+
+    def die() -> bool:
+        stage.signal(signal.SIGCHLD)
+        return False
+
+    stage.run(FakeServer(die), second)
+    assert stage.delays == [0.0]
+    assert stage.starts == []
+
+
+def test_tries_again_to_start_a_dead_server_and_then_gives_up(
+    stage: Stage, capsys: pytest.CaptureFixture[str]
+) -> None:
+    failures = [ServerError("the disk is full") for _ in keeper.RESTART_DELAYS_S]
+    stage.run(FakeServer(lambda: False), *failures)
+    assert stage.delays == list(keeper.RESTART_DELAYS_S)
+    assert capsys.readouterr().err.count("the disk is full") == len(failures)
+    assert locks.is_free(stage.cluster.keeper_lock)
+
+
+def test_ends_a_server_whose_folder_was_removed_at_once(stage: Stage) -> None:
+    stage.cluster = stage.cluster._replace(linger_s=60.0)
+
+    def remove() -> bool:
+        Path(stage.cluster.keeper_lock).unlink()
+        return stage.signal(signal.SIGCHLD)
+
+    stage.signal(signal.SIGCHLD)
+    server = FakeServer(remove)
+    stage.run(server)
+    assert server.stops == [True]
+
+
+def test_a_second_keeper_leaves_the_first_alone(stage: Stage) -> None:
+    first = locks.acquire(stage.cluster.keeper_lock)
+    assert stage.run() == [keeper.BUSY]
+    os.close(first or 0)
+
+
+@pytest.mark.parametrize(
+    ("error", "said"),
+    [
+        (ServerError("the disk is full"), "failed the disk is full"),
+        (OSError(28, "No space left on device", "/f"), "failed cannot use /f: No space left"),
+        (OSError(28, "No space left on device"), "failed cannot use /"),
+    ],
+)
+def test_reports_in_one_line_why_there_is_no_server(
+    stage: Stage, error: Exception, said: str
+) -> None:
+    (line,) = stage.run(error)
+    assert line.startswith(said)
+    assert "\n" not in line
+    assert locks.is_free(stage.cluster.keeper_lock)
+
+
+def test_looks_more_often_after_a_server_that_is_not_its_child(stage: Stage) -> None:
+    patient = stage.cluster._replace(linger_s=60.0)
+    ours, adopted = FakeServer(lambda: True), FakeServer(lambda: True, ours=False)
+    assert keeper._tick_s(patient, ours) == keeper.LONGEST_TICK_S
+    assert keeper._tick_s(patient, adopted) == keeper.ADOPTED_TICK_S
+    assert keeper._tick_s(patient._replace(linger_s=0.0), ours) == 0.05
+
+
+def test_signals_reach_the_pipe() -> None:
+    numbers = (signal.SIGCHLD, signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
+    before = {number: signal.getsignal(number) for number in numbers}
+    reader = keeper._signals()
+    try:
+        os.kill(os.getpid(), signal.SIGHUP)
+        os.kill(os.getpid(), signal.SIGTERM)
+        assert keeper._wait(reader, 10.0)
+        assert not keeper._wait(reader, 0.0)
+    finally:
+        os.close(signal.set_wakeup_fd(-1))
+        os.close(reader)
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+def test_gives_up_being_root_for_a_users_home(
+    stage: Stage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    done: list[tuple[object, ...]] = []
+    for name in ("initgroups", "setgid", "setuid"):
+        monkeypatch.setattr(keeper.os, name, lambda *given, name=name: done.append((name, *given)))
+    monkeypatch.setattr(keeper.os, "geteuid", lambda: 0)
+    keeper._become(stage.cluster._replace(keeper=stage.cluster.keeper._replace(uid=0)))
+    assert done == []
+    alice = stage.cluster.keeper._replace(uid=1001, gid=1002, name="alice")
+    keeper._become(stage.cluster._replace(keeper=alice))
+    assert done == [("initgroups", "alice", 1002), ("setgid", 1002), ("setuid", 1001)]
+
+
+@pytest.mark.parametrize(("line", "logged"), [(keeper.READY, True), (keeper.BUSY, False)])
+def test_reports_one_line_and_lets_go_of_who_waits_for_it(
+    capsys: pytest.CaptureFixture[str], line: str, *, logged: bool
+) -> None:
+    reader, writer = os.pipe()
+    keeper._reporter(writer)(line)
+    assert os.read(reader, 100) == f"{line}\n".encode()
+    assert os.read(reader, 100) == b""
+    assert (line in capsys.readouterr().err) is logged
+    os.close(reader)
+    os.close(writer)
+
+
+def test_reports_to_who_is_gone_without_harm() -> None:
+    reader, writer = os.pipe()
+    os.close(reader)
+    keeper._reporter(writer)(keeper.READY)
+    os.close(writer)
+
+
+@pytest.mark.parametrize("exists", [True, False])
+def test_shows_its_name_where_the_system_lets_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, *, exists: bool
+) -> None:
+    shown = tmp_path / "comm" if exists else tmp_path / "none" / "comm"
+    monkeypatch.setattr(keeper, "SHOWN_NAME", str(shown))
+    keeper._entitle()
+    assert shown.exists() is exists

@@ -1,0 +1,146 @@
+import os
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from gateway_project.foundation.postgres import locks
+from tests.foundation.postgres.processes import ROOT
+
+
+@contextmanager
+def other_process(call: str, path: Path) -> Iterator[subprocess.Popen[str]]:
+    """A process that makes a call of `locks` and holds what it got until the block ends."""
+    script = f"import os, sys; from {locks.__name__} import *; {call}; print(flush=True); input()"
+    process = subprocess.Popen(
+        [sys.executable, "-c", script, str(path)],
+        cwd=ROOT,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    with process:
+        assert process.stdout is not None
+        process.stdout.readline()
+        yield process
+        process.kill()
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> str:
+    return str(tmp_path / "lock")
+
+
+def test_one_holder_excludes_all_others_until_it_lets_go(path: str) -> None:
+    held = locks.acquire(path)
+    assert held is not None
+    assert locks.acquire(path) is None
+    assert locks.acquire(path, shared=True) is None
+    assert not locks.is_free(path)
+    os.close(held)
+    assert locks.is_free(path)
+
+
+def test_several_share_and_exclude_who_wants_it_alone(path: str) -> None:
+    held = [locks.acquire(path, shared=True) for _ in range(2)]
+    assert None not in held
+    assert locks.is_free(path)
+    assert locks.acquire(path) is None
+    for descriptor in held:
+        os.close(descriptor or 0)
+
+
+def test_a_killed_holder_lets_go(tmp_path: Path) -> None:
+    path = tmp_path / "lock"
+    with other_process("acquire(sys.argv[1])", path) as process:
+        assert not locks.is_free(str(path))
+        process.kill()
+        process.wait()
+        assert locks.is_free(str(path))
+
+
+def test_waits_for_its_turn(path: str) -> None:
+    held = locks.acquire(path)
+    assert held is not None
+    threading.Timer(0.05, os.close, [held]).start()
+    turn = locks.acquire(path, wait_s=10)
+    assert turn is not None
+    os.close(turn)
+
+
+def test_a_lock_that_was_never_taken_is_free_and_not_made_by_looking(path: str) -> None:
+    assert locks.is_free(path)
+    assert not locks.record_is_held(path)
+    assert not os.path.exists(path)
+
+
+def test_notices_that_its_file_was_removed_or_replaced(path: str) -> None:
+    held = locks.acquire(path)
+    assert held is not None
+    assert locks.is_current(held, path)
+    os.unlink(path)
+    assert not locks.is_current(held, path)
+    successor = locks.acquire(path)
+    assert successor is not None
+    assert not locks.is_current(held, path)
+    os.close(held)
+    os.close(successor)
+
+
+def test_takes_the_lock_of_the_file_that_is_there_and_not_of_one_just_removed(
+    path: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    real, calls = locks.is_current, []
+
+    def is_current(descriptor: int, name: str) -> bool:
+        calls.append(name)
+        if len(calls) == 1:
+            os.unlink(name)
+        return real(descriptor, name)
+
+    monkeypatch.setattr(locks, "is_current", is_current)
+    held = locks.acquire(path)
+    assert held is not None
+    assert real(held, path)
+    assert len(calls) == 2
+    os.close(held)
+
+
+def test_follows_no_link(tmp_path: Path) -> None:
+    (tmp_path / "link").symlink_to(tmp_path / "target")
+    with pytest.raises(OSError, match="symbolic links"):
+        locks.acquire(str(tmp_path / "link"))
+
+
+def test_lock_files_are_private(path: str) -> None:
+    os.close(locks.acquire(path) or 0)
+    assert os.stat(path).st_mode & 0o777 == 0o600
+
+
+def test_a_record_is_held_by_one_process_and_not_by_its_children(tmp_path: Path) -> None:
+    path = tmp_path / "lock"
+    hold = "fd = open_record(sys.argv[1]); hold_record(fd)"
+    with other_process(hold, path):
+        assert locks.record_is_held(str(path))
+    assert not locks.record_is_held(str(path))
+    with other_process(f"{hold}; os.fork() and os._exit(0)", path):
+        assert not locks.record_is_held(str(path))
+
+
+def test_files_made_by_root_belong_to_whom_it_names(path: str) -> None:
+    if os.geteuid() != 0:
+        pytest.skip("only root gives files away")
+    os.close(locks.acquire(path, uid=65_534) or 0)
+    assert os.stat(path).st_uid == 65_534
+
+
+def test_a_log_is_appended_to(path: str) -> None:
+    for line in (b"one\n", b"two\n"):
+        descriptor = locks.open_log(path, os.getuid())
+        os.write(descriptor, line)
+        os.close(descriptor)
+    assert Path(path).read_bytes() == b"one\ntwo\n"

@@ -1,0 +1,43 @@
+from pathlib import Path
+
+import pytest
+
+from gateway_project.foundation.postgres import pidfile
+from gateway_project.foundation.postgres.cluster import Cluster
+
+LINES = "4711\n/data\n1700000000\n5432\n/run\n\n  123 456\nSTATUS  \n"
+
+
+@pytest.fixture
+def file(cluster: Cluster) -> Path:
+    path = Path(pidfile.path(cluster))
+    path.parent.mkdir(parents=True)
+    return path
+
+
+def test_without_the_file_nothing_is_known(cluster: Cluster) -> None:
+    assert pidfile.pid(cluster) is None
+    assert not pidfile.says_unready(cluster)
+
+
+@pytest.mark.parametrize(("text", "pid"), [(LINES, 4711), ("", None), ("rubbish\n", None)])
+def test_reads_the_process_number(
+    cluster: Cluster, file: Path, text: str, pid: int | None
+) -> None:
+    file.write_text(text)
+    assert pidfile.pid(cluster) == pid
+
+
+@pytest.mark.parametrize(
+    ("status", "unready"), [("starting", True), ("stopping", True), ("ready", False)]
+)
+def test_tells_when_a_connection_would_be_turned_away(
+    cluster: Cluster, file: Path, status: str, *, unready: bool
+) -> None:
+    file.write_text(LINES.replace("STATUS", status))
+    assert pidfile.says_unready(cluster) is unready
+
+
+def test_a_file_that_is_just_being_written_says_nothing(cluster: Cluster, file: Path) -> None:
+    file.write_text("4711\n/data\n")
+    assert not pidfile.says_unready(cluster)

@@ -1,0 +1,174 @@
+"""What a process that uses the database goes through, with real keepers and servers."""
+
+import os
+import sys
+import threading
+import time
+from pathlib import Path
+
+import pytest
+
+from gateway_project.foundation.postgres import folders, locks, supervise, wire
+from gateway_project.foundation.postgres.cluster import Cluster, ServerError
+from gateway_project.foundation.postgres.wire import Answer, State
+from tests.foundation.postgres import processes
+
+
+def test_starts_what_is_not_running_and_leaves_what_is(cluster: Cluster) -> None:
+    supervise.ensure_running(cluster)
+    assert wire.probe(cluster.socket_file).state is State.READY
+    first = processes.postmaster_of(cluster).pid
+    supervise.ensure_running(cluster)
+    assert processes.postmaster_of(cluster).pid == first
+
+
+def test_leaves_no_child_behind_and_no_descriptor_in_the_keeper(warm: Cluster) -> None:
+    supervise.ensure_running(warm)
+    keeper = processes.keeper_of(warm)
+    assert keeper.ppid() != os.getpid()
+    assert keeper.pid not in {child.pid for child in processes.psutil.Process().children()}
+    assert keeper.cwd() == "/"
+    assert {file.path for file in keeper.open_files()} <= {warm.log_file, warm.keeper_lock}
+    assert not {"HOME", "FOREGATE_HOME"} & keeper.environ().keys()
+
+
+def test_a_server_that_lost_its_keeper_gets_another(warm: Cluster) -> None:
+    supervise.ensure_running(warm)
+    server, keeper = processes.postmaster_of(warm), processes.keeper_of(warm)
+    keeper.kill()
+    processes.until(lambda: not processes.keepers_of(warm))
+    supervise.attend(warm)
+    processes.until(lambda: processes.keepers_of(warm))
+    assert processes.postmaster_of(warm) == server
+
+
+def test_threads_that_ask_at_once_get_one_server(warm: Cluster) -> None:
+    failures: list[ServerError] = []
+
+    def ask() -> None:
+        try:
+            supervise.ensure_running(warm)
+        except ServerError as error:
+            failures.append(error)
+
+    threads = [threading.Thread(target=ask) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert failures == []
+    assert len(processes.postmasters_of(warm)) == 1
+
+
+def test_a_removed_home_ends_its_server_and_can_be_made_anew(warm: Cluster) -> None:
+    supervise.ensure_running(warm)
+    old = processes.of(warm)
+    for path in (warm.keeper_lock, warm.users_lock):
+        os.unlink(path)
+    processes.until(lambda: not any(process.is_running() for process in old if _lives(process)))
+    supervise.ensure_running(warm)
+    assert not set(old) & set(processes.of(warm))
+
+
+def _lives(process: processes.psutil.Process) -> bool:
+    try:
+        return process.status() != processes.psutil.STATUS_ZOMBIE
+    except processes.psutil.NoSuchProcess:
+        return False
+
+
+def test_a_server_that_cannot_start_is_explained_by_its_keeper(cluster: Cluster) -> None:
+    folders.prepare(cluster)
+    Path(cluster.data).mkdir()
+    Path(cluster.data, "PG_VERSION").write_text("16\n")
+    for _ in range(2):
+        with pytest.raises(ServerError, match="written by PostgreSQL 16"):
+            supervise.ensure_running(cluster)
+    processes.until(lambda: not processes.keepers_of(cluster))
+
+
+def test_a_server_that_does_not_come_up_in_time_is_named(cluster: Cluster) -> None:
+    folders.prepare(cluster)
+    held = locks.acquire(cluster.keeper_lock)
+    with pytest.raises(ServerError, match=r"did not come up in 0 s .*postgres\.log"):
+        supervise.ensure_running(cluster, timeout_s=0.05)
+    os.close(held or 0)
+
+
+def test_a_server_that_is_starting_is_not_disturbed(
+    cluster: Cluster, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*_: object, **__: object) -> Answer:
+        raise AssertionError("asked")
+
+    monkeypatch.setattr(wire, "probe", fail)
+    monkeypatch.setattr(supervise.pidfile, "says_unready", lambda cluster: True)
+    assert supervise._probe(cluster).state is State.STARTING
+
+
+def test_a_server_that_refuses_is_named(cluster: Cluster, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(wire, "probe", lambda path: Answer(State.REFUSING, "not you"))
+    with pytest.raises(ServerError, match="refuses connections: not you"):
+        supervise.ensure_running(cluster)
+
+
+def test_a_server_that_stops_and_does_not_end_is_named(cluster: Cluster) -> None:
+    folders.prepare(cluster)
+    held = locks.acquire(cluster.users_lock)
+    with pytest.raises(ServerError, match="is stopping and does not end"):
+        supervise.register(cluster, timeout_s=0.05)
+    os.close(held or 0)
+
+
+def test_a_user_is_counted_until_it_is_forgotten(cluster: Cluster) -> None:
+    supervise.register(cluster)
+    assert locks.acquire(cluster.users_lock) is None
+    supervise.forget(cluster)
+    supervise.forget(cluster)
+    assert locks.acquire(cluster.users_lock) is not None
+
+
+@pytest.mark.parametrize("path", ["users_lock", "log_file"])
+def test_a_file_that_cannot_be_opened_is_named(cluster: Cluster, path: str) -> None:
+    folders.prepare(cluster)
+    Path(getattr(cluster, path)).mkdir()
+    with pytest.raises(ServerError, match=f"cannot use {getattr(cluster, path)}: Is a dir"):
+        supervise.ensure_running(cluster)
+
+
+def test_a_python_that_cannot_be_run_is_named(
+    cluster: Cluster, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sys, "executable", "/none/python")
+    with pytest.raises(ServerError, match="cannot run /none/python: No such file"):
+        supervise.ensure_running(cluster)
+
+
+def test_a_keeper_that_ends_without_a_word_is_not_started_for_ever(
+    cluster: Cluster, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    script = tmp_path / "python"
+    script.write_text(f"#!/bin/sh\necho started >> {tmp_path}/starts\nexit 1\n")
+    script.chmod(0o755)
+    monkeypatch.setattr(sys, "executable", str(script))
+    with pytest.raises(ServerError, match=r"ends without a word; see .*postgres\.log"):
+        supervise.ensure_running(cluster)
+    assert (tmp_path / "starts").read_text().count("started") == supervise.MAX_SILENT
+
+
+@pytest.mark.parametrize(("written", "read"), [(b"ready\n", "ready"), (b"rea", "rea"), (b"", "")])
+def test_reads_what_the_keeper_reports_even_if_it_dies_meanwhile(
+    written: bytes, read: str
+) -> None:
+    reader, writer = os.pipe()
+    os.write(writer, written)
+    os.close(writer)
+    assert supervise._line(reader, time.monotonic() + 10) == read
+    os.close(reader)
+
+
+def test_waits_for_a_report_no_longer_than_it_may() -> None:
+    reader, writer = os.pipe()
+    assert supervise._line(reader, time.monotonic()) == ""
+    os.close(reader)
+    os.close(writer)

@@ -1,0 +1,438 @@
+"""The embedded database outlives whatever is killed, and says plainly why it cannot start."""
+
+import contextlib
+import os
+import shutil
+import signal
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import psutil
+import pytest
+
+from gateway_project.foundation.postgres import folders, pidfile
+from gateway_project.foundation.postgres.cluster import SYSTEM_FOLDER, Account, Cluster
+from gateway_project.foundation.postgres.locate import SHORT_FOLDER
+from tests.foundation.postgres import processes
+from tests.foundation.postgres.conftest import (  # noqa: F401 - fixtures
+    cluster,
+    home,
+    nobody,
+    template,
+    user,
+    warm,
+)
+from tests.foundation.postgres.homes import located, temporary_home
+from tests.foundation.postgres.processes import User
+
+StartUser = Callable[..., User]
+
+ONE_ROW = {"rows": [[1]]}
+RECOVERY_S = 5.0
+"""How long a user may have to wait after a kill."""
+
+
+class Stage:
+    """A running database with two users, who stay while servers and keepers are killed."""
+
+    def __init__(self, place: Cluster, users: tuple[User, User]) -> None:
+        self.cluster = place
+        self.users = users
+
+    def server(self) -> psutil.Process:
+        return processes.postmaster_of(self.cluster)
+
+    def keeper(self) -> psutil.Process:
+        return processes.keeper_of(self.cluster)
+
+    def recovers(self) -> bool:
+        """Whether both users work again within the time; a query amid the kill may fail."""
+        for one in self.users:
+            processes.until(
+                lambda one=one: one.ask(within_s=RECOVERY_S) == ONE_ROW, within_s=RECOVERY_S
+            )
+        return True
+
+
+@pytest.fixture(scope="module")
+def stage(template: Cluster) -> Iterator[Stage]:  # noqa: F811
+    with temporary_home() as home:  # noqa: F811
+        found = located(home)
+        folders.prepare(found)
+        processes.copy_data(template, found)
+        users = User(home, linger_s=60.0), User(home, linger_s=60.0)
+        for one in users:
+            one.ready().ask()
+        yield Stage(found, users)
+        for one in users:
+            one.kill()
+
+
+@pytest.fixture
+def kept(stage: Stage) -> Iterator[str]:
+    """An empty table of numbers."""
+    assert stage.recovers()
+    one = stage.users[0]
+    one.ask("CREATE TABLE kept (number int)")
+    yield "kept"
+    assert stage.recovers()
+    one.ask("DROP TABLE kept")
+
+
+def test_a_killed_server_is_back_with_every_committed_row(stage: Stage, kept: str) -> None:
+    writer, reader = stage.users
+    for number in range(20):
+        assert "error" not in writer.ask(f"INSERT INTO {kept} VALUES ({number})")
+    first = stage.server()
+    first.kill()
+    assert stage.recovers()
+    assert reader.ask(f"SELECT count(*) FROM {kept}") == {"rows": [[20]]}
+    assert "error" not in writer.ask(f"INSERT INTO {kept} VALUES (20)")
+    assert stage.server() != first
+
+
+def test_a_server_killed_again_and_again_loses_nothing_it_confirmed(
+    stage: Stage, kept: str
+) -> None:
+    writer, reader = stage.users
+    confirmed = []
+    for number in range(30):
+        if number % 10 == 5:
+            writer.send(f"INSERT INTO {kept} VALUES ({number})")
+            stage.server().kill()
+            answer = writer.receive(within_s=RECOVERY_S)
+            assert stage.recovers()
+        else:
+            answer = writer.ask(f"INSERT INTO {kept} VALUES ({number})")
+        if "error" not in answer:
+            confirmed.append([number])
+    assert len(confirmed) >= 27
+    found = reader.ask(f"SELECT number FROM {kept} ORDER BY number")["rows"]
+    assert [row for row in confirmed if row not in found] == []
+
+
+def test_a_server_killed_amid_a_long_query_is_back(stage: Stage) -> None:
+    assert stage.recovers()
+    busy = stage.users[0]
+    busy.send("SELECT count(*) FROM generate_series(1, 1000000000000000)")
+    processes.until(
+        lambda: any("SELECT" in processes.title_of(p) for p in processes.of(stage.cluster))
+    )
+    stage.server().kill()
+    assert "error" in busy.receive(within_s=RECOVERY_S)
+    assert stage.recovers()
+
+
+def test_a_killed_keeper_costs_nothing_and_is_replaced_by_the_next_connection(
+    stage: Stage,
+    user: StartUser,  # noqa: F811
+) -> None:
+    assert stage.recovers()
+    server = stage.server()
+    stage.keeper().kill()
+    assert stage.users[0].ask() == ONE_ROW
+    newcomer = user(Path(stage.cluster.home), linger_s=60.0).ready()
+    assert newcomer.ask() == ONE_ROW
+    processes.until(lambda: processes.keepers_of(stage.cluster))
+    assert stage.server() == server
+    server.kill()
+    assert stage.recovers()
+    assert stage.server() != server
+
+
+def test_keeper_and_server_killed_at_once_are_both_replaced(stage: Stage) -> None:
+    assert stage.recovers()
+    keeper, server = stage.keeper(), stage.server()
+    keeper.kill()
+    server.kill()
+    assert stage.recovers()
+    assert stage.keeper() != keeper
+    assert stage.server() != server
+
+
+def test_a_stopped_keeper_stops_its_server_cleanly(stage: Stage) -> None:
+    assert stage.recovers()
+    keeper = stage.keeper()
+    keeper.send_signal(signal.SIGTERM)
+    processes.until(lambda: keeper not in processes.of(stage.cluster))
+    assert "database system is shut down" in Path(stage.cluster.log_file).read_text()
+    assert stage.recovers()
+
+
+def test_nobody_else_gets_in(stage: Stage, nobody: Account) -> None:  # noqa: F811
+    assert stage.recovers()
+    stranger = Account(uid=nobody.uid - 1, gid=nobody.gid, name="stranger")
+    said = subprocess.run(
+        [processes.interpreter(stranger), "-c", f"open({stage.cluster.socket_file!r})"],
+        user=stranger.uid,
+        group=stranger.gid,
+        extra_groups=[],
+        capture_output=True,
+        text=True,
+    )
+    assert "Permission denied" in said.stderr
+    assert os.stat(stage.cluster.data).st_mode & 0o077 == 0
+
+
+def test_a_killed_user_takes_nobody_with_it_and_the_last_ends_the_server(
+    warm: Cluster,  # noqa: F811
+    user: StartUser,  # noqa: F811
+) -> None:
+    one, other = user(linger_s=0.5), user(linger_s=0.5)
+    assert one.ready().ask() == ONE_ROW
+    assert other.ready().ask() == ONE_ROW
+    server = processes.postmaster_of(warm)
+    one.kill()
+    assert other.ask() == ONE_ROW
+    assert processes.postmaster_of(warm) == server
+    other.kill()
+    processes.until(lambda: not processes.of(warm), within_s=10.0)
+    assert pidfile.pid(warm) is None
+
+
+FIRST_START = """
+import sys
+from gateway_project.foundation.postgres import supervise, wire
+from gateway_project.foundation.postgres.cluster import Cluster
+cluster = Cluster.from_json(sys.argv[1])
+sys.stdin.readline()
+supervise.ensure_running(cluster)
+with wire.Session(cluster.socket_file, database="foregate") as session:
+    print(session.execute("SELECT 1"), flush=True)
+sys.stdin.read()
+"""
+
+
+def test_users_that_start_together_for_the_first_time_share_one_server(
+    cluster: Cluster,  # noqa: F811
+) -> None:
+    with contextlib.ExitStack() as stack:
+        users = [
+            stack.enter_context(
+                subprocess.Popen(
+                    [sys.executable, "-c", FIRST_START, cluster.to_json()],
+                    cwd=processes.ROOT,
+                    stdin=subprocess.PIPE,
+                    stdout=subprocess.PIPE,
+                    text=True,
+                )
+            )
+            for _ in range(8)
+        ]
+        for one in users:
+            assert one.stdin is not None
+            one.stdin.write("go\n")
+            one.stdin.flush()
+        answers = [one.stdout.readline() for one in users if one.stdout]
+        assert answers == ["SELECT 1\n"] * 8
+        assert len(processes.postmasters_of(cluster)) == 1
+        assert len(processes.keepers_of(cluster)) == 1
+
+
+def test_an_ordinary_users_server_is_its_own(
+    home: Path,  # noqa: F811
+    nobody: Account,  # noqa: F811
+    user: StartUser,  # noqa: F811
+) -> None:
+    home.mkdir()
+    os.chown(home, nobody.uid, nobody.gid)
+    one = user(account=nobody).ready()
+    assert one.ask("SELECT current_user")["rows"] == [["foregate"]]
+    running = processes.of(located(home))
+    assert {process.username() for process in running} == {nobody.name}
+    made = {path.lstat().st_uid for path in home.rglob("*")}
+    assert made == {nobody.uid}
+    assert (home / "postgres").stat().st_mode & 0o077 == 0
+
+
+def test_root_joins_an_ordinary_users_server_and_leaves_it_that_users(
+    home: Path,  # noqa: F811
+    nobody: Account,  # noqa: F811
+    user: StartUser,  # noqa: F811
+) -> None:
+    home.mkdir()
+    os.chown(home, nobody.uid, nobody.gid)
+    root = user().ready()
+    assert root.ask() == ONE_ROW
+    assert {process.username() for process in processes.of(located(home))} == {nobody.name}
+    assert user(account=nobody).ready().ask() == ONE_ROW
+    assert {path.lstat().st_uid for path in home.rglob("*")} == {nobody.uid}
+
+
+def test_roots_server_serves_a_home_and_programs_that_others_cannot_reach(
+    home: Path,  # noqa: F811
+    nobody: Account,  # noqa: F811
+    user: StartUser,  # noqa: F811
+) -> None:
+    home.parent.chmod(0o700)
+    found = located(home)
+    assert os.path.dirname(found.base) == SYSTEM_FOLDER
+    assert user().ready().ask() == ONE_ROW
+    assert home.parent.stat().st_mode & 0o777 == 0o700
+    assert processes.postmaster_of(found).username() == nobody.name
+
+
+def test_a_home_with_a_long_path_works(
+    home: Path,  # noqa: F811
+    user: StartUser,  # noqa: F811
+) -> None:
+    deep = home / ("d" * 60) / ("e" * 60)
+    cluster = located(deep)  # noqa: F811
+    try:
+        assert user(deep).ready().ask() == ONE_ROW
+        assert cluster.socket_folder.startswith(SHORT_FOLDER)
+        assert os.stat(cluster.socket_folder).st_mode & 0o077 == 0
+    finally:
+        processes.end_all(cluster)
+        shutil.rmtree(cluster.socket_folder, ignore_errors=True)
+
+
+def a_file(home: Path) -> None:  # noqa: F811
+    home.write_text("")
+
+
+def a_file_in_it(home: Path) -> None:  # noqa: F811
+    home.mkdir()
+    (home / "postgres").write_text("")
+
+
+def of_another_version(home: Path) -> None:  # noqa: F811
+    found = located(home)
+    Path(found.data).mkdir(parents=True)
+    Path(found.data, "PG_VERSION").write_text("16\n")
+
+
+def open_to_others(home: Path) -> None:  # noqa: F811
+    (home / "postgres").mkdir(parents=True)
+    (home / "postgres").chmod(0o777)
+
+
+@pytest.mark.parametrize(
+    ("spoil", "variables", "said"),
+    [
+        (a_file, {}, "a file stands where a folder is needed; move it away"),
+        (a_file_in_it, {}, "a file stands where a folder is needed; move it away"),
+        (of_another_version, {}, "was written by PostgreSQL 16"),
+        (open_to_others, {}, "others may write to"),
+        (None, {"DATABASE_URL": "postgres://me:hunter2@h:x/db"}, "DATABASE_URL has a port"),
+        (
+            None,
+            {"DATABASE_URL": "postgres://me:hunter2@127.0.0.1:1/db"},
+            "cannot reach PostgreSQL at 127.0.0.1:1",
+        ),
+    ],
+)
+def test_what_is_wrong_is_one_line_that_says_what_to_do(
+    home: Path,  # noqa: F811
+    user: StartUser,  # noqa: F811
+    spoil: Callable[[Path], None] | None,
+    variables: dict[str, str],
+    said: str,
+) -> None:
+    if spoil:
+        spoil(home)
+    error = failure(user(**variables))
+    assert said in error
+    assert "hunter2" not in error
+
+
+def failure(started: User) -> str:
+    """The one line that a user process fails with, at its start or at its first query."""
+    answer = started.receive()
+    if "started" in answer:
+        answer = started.ask()
+    error = str(answer["error"])
+    assert "\n" not in error
+    return error
+
+
+def test_a_system_user_that_does_not_exist_is_named(
+    nobody: Account,  # noqa: F811
+    user: StartUser,  # noqa: F811
+) -> None:
+    error = failure(user(FOREGATE_POSTGRES_USER="nobody-such"))
+    assert "there is no user 'nobody-such'" in error
+
+
+def test_a_home_that_may_not_be_written_to_is_named(
+    home: Path,  # noqa: F811
+    nobody: Account,  # noqa: F811
+    user: StartUser,  # noqa: F811
+) -> None:
+    home.mkdir(mode=0o500)
+    os.chown(home, nobody.uid, nobody.gid)
+    error = failure(user(account=nobody))
+    assert "Permission denied; make the folder writable" in error
+
+
+def test_a_home_of_somebody_else_is_named(
+    home: Path,  # noqa: F811
+    nobody: Account,  # noqa: F811
+    user: StartUser,  # noqa: F811
+) -> None:
+    home.mkdir(mode=0o700)
+    assert "Permission denied" in failure(user(account=nobody))
+
+
+@pytest.fixture
+def small_disk(home: Path) -> Iterator[Callable[[str], Path]]:  # noqa: F811
+    """Mount a memory disk in place of the home folder, of a given size and with options."""
+    if os.geteuid() != 0:
+        pytest.skip("only root may mount a disk")
+    home.mkdir()
+
+    def mount(options: str) -> Path:
+        done = subprocess.run(
+            ["/bin/mount", "-t", "tmpfs", "-o", options, "tmpfs", str(home)], capture_output=True
+        )
+        if done.returncode:
+            pytest.skip(f"no disk can be mounted here: {done.stderr.decode().strip()}")
+        home.chmod(0o755) if "ro" not in options.split(",") else None
+        return home
+
+    yield mount
+    processes.end_all(located(home))
+    subprocess.run(["/bin/umount", "-l", str(home)], check=False, capture_output=True)
+
+
+def test_a_read_only_home_is_named(
+    small_disk: Callable[[str], Path],
+    user: StartUser,  # noqa: F811
+) -> None:
+    small_disk("ro,size=1m,mode=755")
+    assert "Read-only file system; make the folder writable" in failure(user())
+
+
+def test_a_disk_too_small_for_the_database_is_named_and_left_empty(
+    small_disk: Callable[[str], Path],
+    user: StartUser,  # noqa: F811
+) -> None:
+    disk = small_disk("size=30m,mode=755")
+    assert "no room for the database" in failure(user())
+    assert not (disk / "postgres" / "data").exists()
+
+
+def test_a_disk_that_fills_up_costs_nothing_that_was_stored(
+    small_disk: Callable[[str], Path],
+    user: StartUser,  # noqa: F811
+) -> None:
+    disk = small_disk("size=160m,mode=755")
+    one = user(linger_s=60.0).ready()
+    one.ask("CREATE TABLE kept (content text)")
+    assert "error" not in one.ask("INSERT INTO kept VALUES ('first')")
+    ballast = disk / "ballast"
+    with ballast.open("wb") as file:
+        try:
+            while file.write(b"x" * 65_536):
+                file.flush()
+        except OSError:
+            os.truncate(ballast, ballast.stat().st_size)
+    error = one.ask(
+        "INSERT INTO kept SELECT repeat(md5(i::text), 99) FROM generate_series(1, 99999) i"
+    )
+    assert "error" in error
+    ballast.unlink()
+    assert one.ask("SELECT * FROM kept", within_s=RECOVERY_S) == {"rows": [["first"]]}
+    assert "error" not in one.ask("INSERT INTO kept VALUES ('second')")
