@@ -1,0 +1,84 @@
+"""Real server processes, and ways to wait for what becomes of them."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tools.upstream import process, reap
+from tools.upstream.breaker import RetryPolicy
+from tools.upstream.spec import ServerSpec
+from tools.upstream.status import ServerStatus, State
+
+SERVERS = Path(__file__).parent.parent.parent / "servers"
+DEADLINE_S = 30.0
+SOON = RetryPolicy(base_s=0.001, cap_s=0.001)
+
+
+def legacy(name: str = "legacy", *, options: tuple[str, ...] = (), **values: Any) -> ServerSpec:
+    """Build the entry of the hand-written server."""
+    args = ("-I", "-S", str(SERVERS / "legacy.py"), *options)
+    return ServerSpec(name=name, command=sys.executable, args=args, **values)
+
+
+def script(file: str, name: str | None = None, **values: Any) -> ServerSpec:
+    """Build the entry of any other file in tests/servers."""
+    args = (str(SERVERS / file),)
+    return ServerSpec(name=name or Path(file).stem, command=sys.executable, args=args, **values)
+
+
+class Seen:
+    """Notes states of servers as they are reported, so that a test can wait for one."""
+
+    def __init__(self) -> None:
+        self.statuses: list[ServerStatus] = []
+        self._news = asyncio.Event()
+
+    def __call__(self, status: ServerStatus) -> None:
+        self.statuses.append(status)
+        self._news.set()
+
+    def states(self, name: str) -> list[State]:
+        return [status.state for status in self.statuses if status.name == name]
+
+    async def until(self, name: str, state: State) -> ServerStatus:
+        """Wait until the server's latest state is this one."""
+        async with asyncio.timeout(DEADLINE_S):
+            while True:
+                of_it = [status for status in self.statuses if status.name == name]
+                if of_it and of_it[-1].state == state:
+                    return of_it[-1]
+                self._news.clear()
+                await self._news.wait()
+
+
+async def eventually(condition: Callable[[], bool], *, within_s: float = DEADLINE_S) -> None:
+    """Wait for something that nothing tells of, such as the end of a foreign process."""
+    async with asyncio.timeout(within_s):
+        while not condition():  # noqa: ASYNC110 - it tells nobody
+            await asyncio.sleep(0.01)
+
+
+def gone(pid: int) -> bool:
+    """Say whether a process has ended."""
+    started = reap.start_time(pid)
+    return started is None or not reap.is_alive((pid, started))
+
+
+@pytest.fixture(autouse=True)
+def _impatient(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Shorten the graces of shutdown; what they are for shows with short ones too."""
+    monkeypatch.setattr(process, "STDIN_GRACE_S", 0.5)
+    steps = [(number, min(grace_s, 0.3)) for number, grace_s in process._STEPS]
+    monkeypatch.setattr(process, "_STEPS", steps)
+
+
+@pytest.fixture
+def seen() -> Seen:
+    """Note the states a pool reports."""
+    return Seen()

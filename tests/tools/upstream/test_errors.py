@@ -1,0 +1,57 @@
+"""Every failure has a stable code and one line that says what to do."""
+
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+
+from tools.upstream import errors
+from tools.upstream.errors import UpstreamError
+
+ROOT = Path(__file__).resolve().parent.parent.parent.parent
+AT = datetime(2026, 11, 21, 12, 0, tzinfo=UTC)
+EXAMPLES: list[UpstreamError] = [
+    errors.UpstreamError("broke down; see the log", server="s"),
+    errors.UnknownServer("s"),
+    errors.UnsetVariable(variable="KEY", field="env.KEY", server="s"),
+    errors.SpawnFailed("command 'x' was not found", server="s"),
+    errors.ServerExited(server="s", how="exited with code 1 while starting", last_stderr="bye"),
+    errors.ServerStopped("s"),
+    errors.ConnectTimedOut(server="s", timeout_s=1.0, last_stderr="loading"),
+    errors.CallTimedOut(server="s", what="the call of 't'", timeout_s=0.5),
+    errors.CircuitOpen(server="s", last_error="it broke", retry_at=AT),
+    errors.ProtocolViolation("speaks in tongues", server="s"),
+    errors.MessageTooLarge(server="s", what="the result", limit_bytes=1_000_000),
+    errors.UpstreamRefused(server="s", rpc_code=-1, rpc_message="no", data=[1]),
+]
+
+
+def kinds(root: type[UpstreamError]) -> set[type[UpstreamError]]:
+    return {root}.union(*(kinds(sub) for sub in root.__subclasses__()))
+
+
+def test_every_error_is_exemplified_here():
+    assert {type(error) for error in EXAMPLES} == kinds(UpstreamError)
+
+
+@pytest.mark.parametrize("error", EXAMPLES, ids=lambda error: error.code)
+def test_a_message_is_one_line_that_names_the_server(error):
+    assert "\n" not in str(error)
+    assert str(error).startswith("server 's': ")
+    assert error.server == "s"
+
+
+def test_codes_are_unique_and_documented():
+    codes = [kind.code for kind in kinds(UpstreamError)]
+    assert len(codes) == len(set(codes))
+    documentation = (ROOT / "docs" / "upstreams.md").read_text()
+    assert [code for code in codes if f"`{code}`" not in documentation] == []
+
+
+def test_an_error_without_a_server_is_just_its_message():
+    assert str(UpstreamError("plain")) == "plain"
+
+
+def test_a_silent_exit_advises_to_run_the_command_by_hand():
+    assert "by hand" in str(errors.ServerExited(server="s", how="exited"))
+    assert "by hand" in str(errors.ConnectTimedOut(server="s", timeout_s=1.0))

@@ -1,0 +1,200 @@
+"""Which era a server speaks, found out without harming it or waiting long."""
+
+import asyncio
+import json
+from typing import Any
+
+import pytest
+from mcp.shared.exceptions import MCPError
+from mcp_types import METHOD_NOT_FOUND, UNSUPPORTED_PROTOCOL_VERSION, DiscoverResult
+from mcp_types.version import LATEST_MODERN_VERSION
+
+from tests.tools.upstream.conftest import SOON, eventually, legacy
+from tools.upstream import negotiate as module
+from tools.upstream.errors import ConnectTimedOut, ProtocolViolation, UpstreamRefused
+from tools.upstream.negotiate import negotiate
+from tools.upstream.pool import UpstreamPool
+
+MODERN = DiscoverResult(
+    supported_versions=[LATEST_MODERN_VERSION],
+    capabilities={},
+    result_type="complete",
+    ttl_ms=0,
+    cache_scope="private",
+).model_dump(by_alias=True, mode="json")
+UNKNOWN = MCPError(METHOD_NOT_FOUND, "unknown method")
+SILENT = asyncio.Event()
+
+
+def not_this_version(*supported: Any) -> MCPError:
+    data = {"supported": list(supported), "requested": "x"}
+    return MCPError(UNSUPPORTED_PROTOCOL_VERSION, "other version", data=data)
+
+
+class Session:
+    """Answers as told; `SILENT` is no answer at all."""
+
+    def __init__(self, *, discover: list[Any], initialize: Any = None) -> None:
+        self.discover = discover
+        self.initialize_answer = initialize
+        self.asked: list[str] = []
+        self.adopted: Any = None
+
+    async def send_discover(self, version: str) -> Any:
+        self.asked.append("discover")
+        return await self._answer(self.discover.pop(0))
+
+    async def initialize(self) -> None:
+        self.asked.append("initialize")
+        await self._answer(self.initialize_answer)
+
+    def adopt(self, result: Any) -> None:
+        self.adopted = result
+
+    async def _answer(self, answer: Any) -> Any:
+        if isinstance(answer, asyncio.Event):
+            await answer.wait()
+            return MODERN
+        await asyncio.sleep(0)
+        if isinstance(answer, Exception):
+            raise answer
+        return answer
+
+
+async def settle(session: Session, era: Any = None) -> str:
+    async with asyncio.timeout(10):
+        return await negotiate(session, era=era, patience_s=0.01)
+
+
+async def test_a_modern_server_is_not_asked_for_a_handshake():
+    session = Session(discover=[MODERN])
+    assert await settle(session) == "modern"
+    assert session.asked == ["discover"]
+    assert session.adopted.supported_versions == [LATEST_MODERN_VERSION]
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        UNKNOWN,
+        not_this_version("2025-06-18"),
+        MCPError(UNSUPPORTED_PROTOCOL_VERSION, "x", data="nonsense"),
+        MCPError(UNSUPPORTED_PROTOCOL_VERSION, "x", data={"supported": "nonsense"}),
+        {"nonsense": 1},
+        {**MODERN, "supportedVersions": ["2025-06-18"]},
+    ],
+)
+async def test_whatever_is_no_modern_answer_leads_to_the_handshake(answer):
+    session = Session(discover=[answer])
+    assert await settle(session) == "legacy"
+    assert session.asked == ["discover", "initialize"]
+
+
+async def test_a_server_that_does_not_answer_the_probe_is_asked_for_the_handshake_soon():
+    session = Session(discover=[SILENT])
+    assert await settle(session) == "legacy"
+
+
+async def test_of_a_slow_modern_server_the_late_answer_to_the_probe_counts():
+    late = asyncio.Event()
+    session = Session(discover=[late], initialize=SILENT)
+    task = asyncio.ensure_future(settle(session))
+    await eventually(lambda: session.asked == ["discover", "initialize"])
+    late.set()
+    assert await task == "modern"
+
+
+async def test_a_refused_handshake_leaves_the_late_answer_to_the_probe_time():
+    late = asyncio.Event()
+    session = Session(discover=[late], initialize=not_this_version(LATEST_MODERN_VERSION))
+    task = asyncio.ensure_future(settle(session))
+    await eventually(lambda: session.asked == ["discover", "initialize"])
+    await asyncio.sleep(0)
+    late.set()
+    assert await task == "modern"
+
+
+async def test_a_server_that_turns_out_modern_is_probed_again():
+    session = Session(
+        discover=[UNKNOWN, MODERN], initialize=not_this_version(LATEST_MODERN_VERSION)
+    )
+    assert await settle(session) == "modern"
+    assert session.asked == ["discover", "initialize", "discover"]
+
+
+async def test_a_server_that_names_another_modern_version_is_asked_for_it(monkeypatch):
+    versions = ("2026-07-28", "2027-01-01")
+    monkeypatch.setattr(module, "MODERN_PROTOCOL_VERSIONS", versions)
+    session = Session(discover=[not_this_version("2027-01-01"), MODERN])
+    assert await settle(session) == "modern"
+    session = Session(discover=[not_this_version(*versions), not_this_version(*versions)])
+    assert await settle(session) == "legacy"
+
+
+async def test_a_refusal_of_both_is_raised():
+    session = Session(discover=[UNKNOWN], initialize=MCPError(-1, "go away"))
+    with pytest.raises(MCPError, match="go away"):
+        await settle(session)
+
+
+async def test_a_server_known_as_legacy_is_not_probed():
+    session = Session(discover=[])
+    assert await settle(session, "legacy") == "legacy"
+    assert session.asked == ["initialize"]
+
+
+async def test_a_server_known_as_modern_gets_all_the_time_it_wants():
+    late = asyncio.Event()
+    session = Session(discover=[late])
+    task = asyncio.ensure_future(settle(session, "modern"))
+    await asyncio.sleep(0.05)
+    assert session.asked == ["discover"]
+    late.set()
+    assert await task == "modern"
+
+
+async def asked(pool: UpstreamPool) -> list[str]:
+    return json.loads((await pool.call_tool("legacy", "methods", {})).content[0].text)
+
+
+HANDSHAKE = ["initialize", "notifications/initialized", "tools/call"]
+
+
+@pytest.mark.parametrize(
+    ("reaction", "first"),
+    [
+        ("reject", ["server/discover", *HANDSHAKE]),
+        ("ignore", ["server/discover", *HANDSHAKE]),
+        ("die", HANDSHAKE),
+    ],
+)
+async def test_a_legacy_server_is_probed_once_and_then_never_again(reaction, first, monkeypatch):
+    monkeypatch.setattr(module.negotiate, "__kwdefaults__", {"patience_s": 0.2})
+    async with UpstreamPool([legacy(options=(f"unknown={reaction}",))]) as pool:
+        assert await asked(pool) == first
+        assert pool.status()["legacy"].restarts == 0
+        await pool.restart("legacy")
+        assert await asked(pool) == HANDSHAKE
+
+
+async def test_a_server_wedged_by_the_probe_works_at_the_next_try():
+    spec = legacy(options=("unknown=wedge",), connect_timeout_s=0.5)
+    async with UpstreamPool([spec], policy=SOON) as pool:
+        with pytest.raises(ConnectTimedOut):
+            await asked(pool)
+        assert await asked(pool) == HANDSHAKE
+
+
+@pytest.mark.parametrize(
+    ("option", "error", "words"),
+    [
+        ("initialize=refuse", UpstreamRefused, "no licence"),
+        ("initialize=malformed", ProtocolViolation, "check that its command starts an MCP server"),
+        ("version=1999-01-01", ProtocolViolation, "Unsupported protocol version"),
+    ],
+)
+async def test_a_server_that_cannot_be_agreed_with_says_why(option, error, words):
+    async with UpstreamPool([legacy(options=(option,))], policy=SOON) as pool:
+        with pytest.raises(error, match=words):
+            await pool.list_tools("legacy")
+        assert pool.status()["legacy"].state == "backoff"

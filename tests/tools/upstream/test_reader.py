@@ -1,0 +1,172 @@
+"""From raw bytes to messages, with everything unusable accounted for."""
+
+import json
+from typing import Any
+
+import pytest
+from mcp.shared.message import SessionMessage
+from mcp_types import JSONRPCError, JSONRPCNotification, JSONRPCRequest, JSONRPCResponse
+
+from tools.upstream.errors import MessageTooLarge, ProtocolViolation, UpstreamError
+from tools.upstream.limits import Limits
+from tools.upstream.origin import Origin
+from tools.upstream.outstanding import Outstanding
+from tools.upstream.reader import MessageReader
+
+
+class Collected:
+    """An inbox that only collects."""
+
+    def __init__(self) -> None:
+        self.messages: list[Any] = []
+
+    def put(self, item: SessionMessage) -> None:
+        self.messages.append(item.message)
+
+
+class Wire:
+    def __init__(self, *calls: int, **limits: float) -> None:
+        self.inbox = Collected()
+        self.waiting = Outstanding()
+        for call in calls:
+            self.waiting.sent(call, "tools/call")
+        self.condemned: list[UpstreamError] = []
+        self.reader = MessageReader(
+            Origin(server="s", limits=Limits(**limits), monotonic=lambda: 0.0),
+            inbox=self.inbox,
+            outstanding=self.waiting,
+            condemn=self.condemned.append,
+        )
+
+    def failures(self) -> dict[Any, type]:
+        return {
+            message.id: type(message.error.data)
+            for message in self.inbox.messages
+            if isinstance(message, JSONRPCError)
+        }
+
+
+def response(request_id: int, text: str = "") -> bytes:
+    return json.dumps({"jsonrpc": "2.0", "id": request_id, "result": {"t": text}}).encode() + b"\n"
+
+
+def test_messages_pass():
+    wire = Wire(1)
+    wire.reader.feed(b'\n \r\n{"jsonrpc":"2.0","id":9,"method":"ping"}\n' + response(1))
+    wire.reader.feed(b'{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}')
+    wire.reader.close()
+    kinds = [JSONRPCRequest, JSONRPCResponse, JSONRPCNotification]
+    assert [type(message) for message in wire.inbox.messages] == kinds
+    assert wire.reader.dropped == 0
+
+
+def test_notifications_nobody_listens_to_do_not_pass():
+    wire = Wire()
+    wire.reader.feed(b'{"jsonrpc":"2.0","method":"notifications/message","params":{}}\n')
+    assert wire.inbox.messages == []
+
+
+@pytest.mark.parametrize(
+    ("line", "failed"),
+    [
+        (b'{"jsonrpc":"2.0","id":2,"result":{"x":"\xff"}}', 2),
+        (b'{"jsonrpc":"2.0","id":2,"result":[]}', 2),
+        (b'{"jsonrpc":"2.0","id":3,"result":[]}', None),
+        (b'{"jsonrpc":"2.0","result":{', None),
+        (b"plain text", None),
+        (b'{"json": "log"}', None),
+        (b'{"jsonrpc":"2.0","id":1,"method":7}', None),
+    ],
+)
+def test_with_several_calls_in_flight_a_bad_line_fails_only_the_one_it_names(line, failed):
+    wire = Wire(1, 2)
+    wire.reader.feed(line + b"\n")
+    assert wire.failures() == ({failed: ProtocolViolation} if failed else {})
+    assert wire.reader.dropped == 1
+
+
+@pytest.mark.parametrize(
+    ("line", "fails"),
+    [
+        (b'{"jsonrpc":"2.0","result":{', True),
+        (b'{"jsonrpc":"2.0","id":null,"result":{}}', True),
+        (b'{"jsonrpc":"2.0","id":8,"result":[]}', False),
+        (b"plain text \xff", False),
+        (b'{"level": "info"}', False),
+        (b'{"jsonrpc":"2.0","method":"x","params":"\xff"}', False),
+    ],
+)
+def test_the_only_call_in_flight_fails_with_an_answer_that_names_none(line, fails):
+    wire = Wire(1)
+    wire.reader.feed(line + b"\n")
+    assert wire.failures() == ({1: ProtocolViolation} if fails else {})
+    wire.reader.feed(response(1))
+    assert wire.inbox.messages[-1].id == 1
+
+
+def test_an_error_without_an_id_goes_to_the_only_call_in_flight():
+    wire = Wire(5)
+    wire.reader.feed(b'{"jsonrpc":"2.0","id":null,"error":{"code":-32700,"message":"?"}}\n')
+    (message,) = wire.inbox.messages
+    assert (message.id, message.error.code) == (5, -32700)
+
+
+def test_a_line_beyond_the_cap_fails_its_call_before_it_has_ended():
+    wire = Wire(1, 2, max_line_bytes=100)
+    wire.reader.feed(b'{"jsonrpc":"2.0","id":2,"result":{"x":"' + b"x" * 100)
+    assert wire.failures() == {2: MessageTooLarge}
+    wire.reader.feed(b'"}}\n' + response(1))
+    assert [message.id for message in wire.inbox.messages] == [2, 1]
+    assert wire.reader.dropped == 1
+
+
+def test_a_line_beyond_the_cap_with_its_id_last_fails_its_call_at_its_end():
+    wire = Wire(1, 2, max_line_bytes=100)
+    wire.reader.feed(b'{"result":{"x":"' + b"x" * 200)
+    assert wire.failures() == {}
+    wire.reader.feed(b'"},"jsonrpc":"2.0","id":2}\n')
+    assert wire.failures() == {2: MessageTooLarge}
+
+
+def test_a_line_beyond_the_cap_that_names_no_call_fails_the_one_waiting_when_it_came():
+    wire = Wire(1, max_line_bytes=100)
+    wire.reader.feed(b"x" * 200)
+    assert wire.failures() == {1: MessageTooLarge}
+    wire.waiting.sent(2, "tools/call")
+    wire.reader.feed(b"xx\n")
+    assert wire.failures() == {1: MessageTooLarge}
+
+
+def test_a_notification_beyond_the_cap_fails_no_call():
+    wire = Wire(1, max_line_bytes=100)
+    wire.reader.feed(
+        b'{"jsonrpc":"2.0","method":"notifications/message","x":"' + b"x" * 200 + b"\n"
+    )
+    assert wire.failures() == {}
+
+
+def test_a_result_beyond_its_cap_fails_the_call_but_a_listing_of_that_size_passes():
+    wire = Wire(1, max_result_bytes=100)
+    wire.waiting.sent(2, "tools/list")
+    wire.reader.feed(response(1, "x" * 100) + response(2, "x" * 100))
+    assert wire.failures() == {1: MessageTooLarge}
+    assert isinstance(wire.inbox.messages[1], JSONRPCResponse)
+
+
+def test_a_flood_is_dropped_and_counted_but_responses_pass():
+    wire = Wire(1, messages_burst=10)
+    wire.reader.feed(
+        b'{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}\n' * 10_000 + response(1)
+    )
+    assert len(wire.inbox.messages) == 11
+    assert wire.reader.dropped == 9_990
+
+
+def test_a_server_that_sends_nothing_but_rubbish_is_condemned():
+    wire = Wire(max_rubbish_bytes=1_000)
+    wire.reader.feed(b"x" * 600 + b"\n")
+    wire.reader.feed(response(1))
+    wire.reader.feed(b"x" * 600 + b"\n")
+    assert wire.condemned == []
+    wire.reader.feed(b"x" * 600 + b"\n")
+    assert "stdout must carry nothing but MCP" in str(wire.condemned[0])

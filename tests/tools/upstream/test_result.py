@@ -1,0 +1,59 @@
+"""A result stays what the server sent."""
+
+from typing import Any
+
+import pytest
+from mcp_types import TextContent
+
+from tools.upstream.result import UpstreamResult
+
+CONFORMING = {
+    "content": [{"type": "text", "text": "x", "custom": {"a": None}}],
+    "structuredContent": {"n": None, "list": [1, None]},
+    "_meta": {"k": "v"},
+    "resultType": "complete",
+    "unknown": [1],
+}
+
+
+@pytest.mark.parametrize(
+    "raw",
+    [
+        CONFORMING,
+        {},
+        {"content": None},
+        {"content": "text"},
+        {"content": [{"type": "hologram"}, {"type": "text", "text": "x"}, 7], "isError": True},
+        {"content": [], "isError": "yes", "_meta": 3},
+    ],
+)
+@pytest.mark.parametrize("mode", ["json", "python"])
+def test_whatever_came_is_dumped_as_it_came(raw, mode):
+    result = UpstreamResult.from_wire(raw)
+    assert result.raw is raw
+    assert result.model_dump(mode=mode, by_alias=True, exclude_none=True) == raw
+    assert (
+        UpstreamResult.model_validate_json(result.model_dump_json()) if result.conforms else True
+    )
+
+
+def test_a_conforming_result_can_be_read_through_its_fields():
+    result = UpstreamResult.from_wire(CONFORMING)
+    assert result.conforms
+    assert isinstance(result.content[0], TextContent)
+    assert result.structured_content == CONFORMING["structuredContent"]
+    assert result.meta == {"k": "v"}
+
+
+def test_of_a_result_that_does_not_conform_the_fields_hold_what_can_be_read():
+    raw: dict[str, Any] = {
+        "content": [{"type": "hologram"}, {"type": "text", "text": "x"}],
+        "structuredContent": 5,
+        "isError": True,
+        "_meta": {"k": "v"},
+    }
+    result = UpstreamResult.from_wire(raw)
+    assert not result.conforms
+    assert [block.type for block in result.content] == ["text"]
+    assert (result.structured_content, result.is_error) == (5, True)
+    assert result.meta == {"k": "v"}

@@ -1,0 +1,130 @@
+"""Nothing of the servers outlives the gateway, however it ended."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import suppress
+from typing import Any
+
+import pytest
+import structlog
+
+from tests.tools.upstream.conftest import SERVERS, eventually, gone
+from tools.upstream import watch
+from tools.upstream.errors import SpawnFailed
+from tools.upstream.pool import UpstreamPool
+from tools.upstream.spec import ServerSpec
+from tools.upstream.watch import Watcher
+
+GATEWAY = """
+import asyncio, json, sys
+from tools.upstream import process
+from tools.upstream.pool import UpstreamPool
+from tools.upstream.spec import ServerSpec
+
+process.STDIN_GRACE_S = 0.1
+process._STEPS = [(number, 0.1) for number, _ in process._STEPS]
+
+async def main():
+    args = ("-I", "-S", sys.argv[1])
+    async with UpstreamPool([ServerSpec(name="s", command=sys.executable, args=args)]) as pool:
+        result = await pool.call_tool("s", "stubborn_family", {})
+        pids = [*json.loads(result.content[0].text), pool._watcher.pid]
+        print(json.dumps(pids), flush=True)
+        if sys.argv[2] == "wait":
+            await asyncio.sleep(600)
+
+asyncio.run(main())
+"""
+
+
+@pytest.fixture
+def gateway() -> Iterator[Any]:
+    started: list[subprocess.Popen[str]] = []
+
+    def run(how: str) -> tuple[subprocess.Popen[str], list[int]]:
+        process = subprocess.Popen(
+            [sys.executable, "-c", GATEWAY, str(SERVERS / "legacy.py"), how],
+            stdout=subprocess.PIPE,
+            stdin=subprocess.PIPE,
+            text=True,
+            cwd=SERVERS.parent.parent,
+            process_group=0,
+        )
+        started.append(process)
+        return process, json.loads(process.stdout.readline())
+
+    yield run
+    for process in started:
+        with suppress(ProcessLookupError):
+            process.kill()
+        process.communicate()
+
+
+async def test_all_are_gone_within_ten_seconds_of_the_gateways_death(gateway):
+    process, pids = gateway("wait")
+    for number in (signal.SIGINT, signal.SIGHUP, signal.SIGTERM):
+        os.kill(pids[-1], number)
+    assert not any(map(gone, pids))
+    os.killpg(process.pid, signal.SIGKILL)
+    # Its output ends with it, so nothing it leaves behind holds a stream of it.
+    assert process.stdout.read() == ""
+    await eventually(lambda: all(map(gone, pids)), within_s=10.0)
+
+
+async def test_a_gateway_that_returns_leaves_nothing(gateway):
+    process, pids = gateway("return")
+    assert process.wait(timeout=30) == 0
+    assert all(map(gone, pids))
+
+
+async def test_the_watcher_ends_with_its_gateway_even_if_it_had_nothing_to_do():
+    watcher = Watcher()
+    watcher.ensure()
+    pid = watcher.pid
+    await watcher.aclose()
+    assert gone(pid)
+    await watcher.aclose()
+
+
+@pytest.fixture
+def server() -> Iterator[subprocess.Popen[bytes]]:
+    command = [sys.executable, "-I", "-S", "-c", "input()"]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, start_new_session=True) as process:
+        yield process
+
+
+async def test_a_watcher_that_was_killed_is_replaced_and_told_of_all_servers(server):
+    watcher = Watcher()
+    watcher.ensure()
+    watcher.add(server.pid)
+    first = watcher.pid
+    os.kill(first, signal.SIGKILL)
+    await eventually(lambda: watcher.pid is None)
+    with structlog.testing.capture_logs() as entries:
+        watcher.add(1_000_000_000)
+        watcher.remove(1_000_000_000)
+        watcher.ensure()
+    assert {entry["log_level"] for entry in entries} == {"warning"}
+    assert watcher.pid not in (None, first)
+    await watcher.aclose()
+    assert server.wait(timeout=10) == -signal.SIGTERM
+
+
+async def test_a_watcher_that_does_not_end_in_time_is_killed(monkeypatch):
+    monkeypatch.setattr(watch, "END_S", 0.0)
+    watcher = Watcher()
+    watcher.ensure()
+    pid = watcher.pid
+    await watcher.aclose()
+    assert gone(pid)
+
+
+async def test_without_a_watcher_no_server_is_started(monkeypatch):
+    monkeypatch.setattr(sys, "executable", "/no/such/python")
+    async with UpstreamPool([ServerSpec(name="s", command="/bin/cat")]) as pool:
+        with pytest.raises(SpawnFailed, match="watcher of server processes cannot be started"):
+            await pool.list_tools("s")

@@ -1,0 +1,156 @@
+"""What can go wrong with an upstream server: a stable code and one line that says what to do."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Any, ClassVar
+
+
+class UpstreamError(Exception):
+    """Root of every failure of an upstream server.
+
+    Attributes:
+        code: Stable word for programs; listed in docs/upstreams.md.
+        server: Name of the server, empty where none is involved.
+    """
+
+    code: ClassVar[str] = "upstream_error"
+
+    def __init__(self, message: str, *, server: str = "") -> None:
+        super().__init__(f"server {server!r}: {message}" if server else message)
+        self.server = server
+
+
+class UnknownServer(UpstreamError):
+    """No server of that name is known to the pool."""
+
+    code = "unknown_server"
+
+    def __init__(self, server: str) -> None:
+        super().__init__(
+            "is not registered or not enabled; see `manage.py status` for the servers there are",
+            server=server,
+        )
+
+
+class UnsetVariable(UpstreamError):
+    """A server's entry refers to an environment variable that is not set."""
+
+    code = "unset_variable"
+
+    def __init__(self, *, variable: str, field: str, server: str = "") -> None:
+        super().__init__(
+            f"{field} refers to ${{{variable}}}, which is not set; set {variable} in the "
+            f"gateway's environment, or write ${{{variable}:-default}}",
+            server=server,
+        )
+        self.variable = variable
+        self.field = field
+
+
+class SpawnFailed(UpstreamError):
+    """The server's process could not be started as configured."""
+
+    code = "spawn_failed"
+
+
+class ServerExited(UpstreamError):
+    """The server's process ended, or closed its pipes, while it was needed."""
+
+    code = "server_exited"
+
+    def __init__(
+        self, *, server: str, how: str, last_stderr: str = "", exit_code: int | None = None
+    ) -> None:
+        said = (
+            f"its last words: {last_stderr}"
+            if last_stderr
+            else "it said nothing on stderr; run its command by hand to see why"
+        )
+        super().__init__(f"{how}; {said}", server=server)
+        self.exit_code = exit_code
+        self.last_stderr = last_stderr
+
+
+class ServerStopped(UpstreamError):
+    """The gateway itself stopped the server: restarted, replaced, removed, or shutting down."""
+
+    code = "server_stopped"
+
+    def __init__(self, server: str) -> None:
+        super().__init__("was stopped by the gateway; call again", server=server)
+
+
+class ConnectTimedOut(UpstreamError):
+    """The server did not finish the handshake in time."""
+
+    code = "connect_timed_out"
+
+    def __init__(self, *, server: str, timeout_s: float, last_stderr: str = "") -> None:
+        said = f" (its last words: {last_stderr})" if last_stderr else ""
+        super().__init__(
+            f"did not answer within {timeout_s:g} s of its start{said}; run its command by hand, "
+            "or raise its connect timeout",
+            server=server,
+        )
+        self.timeout_s = timeout_s
+
+
+class CallTimedOut(UpstreamError):
+    """A request was not answered in time and has been cancelled upstream."""
+
+    code = "call_timed_out"
+
+    def __init__(self, *, server: str, what: str, timeout_s: float) -> None:
+        super().__init__(
+            f"{what} was not answered within {timeout_s:g} s and was cancelled; "
+            "raise the server's call timeout if it needs longer",
+            server=server,
+        )
+        self.timeout_s = timeout_s
+
+
+class CircuitOpen(UpstreamError):
+    """The server failed too often in a row; it is left alone for a while."""
+
+    code = "circuit_open"
+
+    def __init__(self, *, server: str, last_error: str, retry_at: datetime) -> None:
+        super().__init__(
+            f"is left alone after repeated failures until {retry_at:%H:%M:%S %Z}, "
+            f"or until it is restarted; last error: {last_error}",
+            server=server,
+        )
+        self.last_error = last_error
+        self.retry_at = retry_at
+
+
+class ProtocolViolation(UpstreamError):
+    """The server sent something that is not MCP."""
+
+    code = "protocol_violation"
+
+
+class MessageTooLarge(UpstreamError):
+    """A message is larger than the gateway accepts."""
+
+    code = "message_too_large"
+
+    def __init__(self, *, server: str, what: str, limit_bytes: int) -> None:
+        super().__init__(
+            f"{what} is larger than {limit_bytes:,} bytes; ask it for less, or raise the limit",
+            server=server,
+        )
+        self.limit_bytes = limit_bytes
+
+
+class UpstreamRefused(UpstreamError):
+    """The server answered with a JSON-RPC error, kept here as it came."""
+
+    code = "upstream_refused"
+
+    def __init__(self, *, server: str, rpc_code: int, rpc_message: str, data: Any = None) -> None:
+        super().__init__(f"answered with error {rpc_code}: {rpc_message}", server=server)
+        self.rpc_code = rpc_code
+        self.rpc_message = rpc_message
+        self.data = data

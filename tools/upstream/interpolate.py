@@ -1,0 +1,55 @@
+"""Environment variables in the text of a server's entry."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+
+from tools.upstream.errors import UnsetVariable
+
+# `env:` is how VS Code spells it; other `${…}` forms are not ours and stay as they are.
+_REFERENCE = re.compile(r"\$\{(?:env:)?(?P<name>[A-Za-z_]\w*)(?::-(?P<default>[^}]*))?\}")
+
+
+def interpolate(
+    text: str, environ: Mapping[str, str], *, field: str = "the text", server: str = ""
+) -> str:
+    """Replace `${VAR}` and `${VAR:-default}`; every other dollar sign stays.
+
+    As in the shell, a default also stands in for a variable that is set but empty. What a
+    variable holds is not interpolated again.
+
+    Args:
+        text: Text as written in the server's entry.
+        environ: Variables to read from.
+        field: Where the text stands, for the error.
+        server: Whose entry it is, for the error.
+
+    Raises:
+        UnsetVariable: If a variable without a default is not set.
+
+    Example:
+        >>> interpolate("${HOME}/x?p=${PORT:-80}&c=$5", {"HOME": "/root"})
+        '/root/x?p=80&c=$5'
+    """
+
+    def replace(match: re.Match[str]) -> str:
+        name, default = match["name"], match["default"]
+        value = environ.get(name)
+        if default is not None:
+            return value or default
+        if value is None:
+            raise UnsetVariable(variable=name, field=field, server=server)
+        return value
+
+    return _REFERENCE.sub(replace, text)
+
+
+def variables(text: str) -> frozenset[str]:
+    """Return the names of the variables a text refers to.
+
+    Example:
+        >>> sorted(variables("${A} ${B:-x} $C"))
+        ['A', 'B']
+    """
+    return frozenset(match["name"] for match in _REFERENCE.finditer(text))
