@@ -1,0 +1,1 @@
+"""Measuring search (and later suggestion) on data sets with known answers."""

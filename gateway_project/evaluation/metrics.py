@@ -1,0 +1,116 @@
+"""Figures of a ranking against its gold, in [0, 1]; binary relevance.
+
+Gold is a list of slots: each is something needed, with every tool that does it. The first ranked
+tool that fills a slot earns it; others that could fill the same slot earn nothing more.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Hashable, Sequence
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass
+from typing import TypeVar
+
+import numpy as np
+
+Id = TypeVar("Id", bound=Hashable)
+
+RESAMPLES = 10_000
+CONFIDENCE = 0.95
+
+
+@dataclass(frozen=True, kw_only=True)
+class Interval:
+    """A mean difference with its bootstrap interval."""
+
+    mean: float
+    low: float
+    high: float
+
+
+def gains(ranked: Sequence[Id], slots: Sequence[AbstractSet[Id]]) -> list[bool]:
+    """Tell for each rank whether it fills a slot that none before it filled.
+
+    A tool that fits several open slots takes the first of them.
+
+    Example:
+        >>> gains(["b", "a", "c"], [{"a", "b"}, {"c"}])
+        [True, False, True]
+    """
+    left = list(slots)
+    filled = []
+    for item in ranked:
+        slot = next((index for index, options in enumerate(left) if item in options), None)
+        filled.append(slot is not None)
+        if slot is not None:
+            del left[slot]
+    return filled
+
+
+def recall(gained: Sequence[bool], *, needed: int, k: int) -> float:
+    """Share of the slots that the first k fill.
+
+    Example:
+        >>> recall([True, False, True], needed=4, k=2)
+        0.25
+    """
+    return sum(gained[:k]) / needed
+
+
+def complete(gained: Sequence[bool], *, needed: int, k: int) -> float:
+    """1 where the first k fill every slot, else 0."""
+    return float(sum(gained[:k]) == needed)
+
+
+def ndcg(gained: Sequence[bool], *, needed: int, k: int) -> float:
+    """Normalised discounted cumulative gain of the first k.
+
+    Example:
+        >>> round(ndcg([False, True], needed=1, k=10), 4)
+        0.6309
+
+    References:
+        Järvelin & Kekäläinen, Cumulated gain-based evaluation of IR techniques, TOIS 20 (2002).
+    """
+    discounts = [1 / math.log2(rank + 2) for rank in range(k)]
+    earned = sum(d for d, gain in zip(discounts, gained, strict=False) if gain)
+    return earned / sum(discounts[: min(needed, k)])
+
+
+def average_precision(gained: Sequence[bool], *, needed: int, k: int) -> float:
+    """Mean of the precision at each filled slot among the first k, over what k could hold.
+
+    Example:
+        >>> average_precision([True, False, True], needed=2, k=10)
+        0.8333333333333333
+    """
+    found = 0
+    total = 0.0
+    for rank, gain in enumerate(gained[:k], start=1):
+        if gain:
+            found += 1
+            total += found / rank
+    return total / min(needed, k)
+
+
+def paired_bootstrap(differences: Sequence[float], *, seed: int = 0) -> Interval:
+    """Mean of paired differences with a percentile bootstrap interval of 95 %.
+
+    Args:
+        differences: One per query; not empty.
+        seed: Of the resampling, so that a report repeats to the digit.
+
+    References:
+        Efron & Tibshirani, An Introduction to the Bootstrap (1993), chapter 13.
+    """
+    values = np.asarray(differences, dtype=np.float64)
+    if values.size == 0:
+        raise ValueError("no differences to resample")
+    random = np.random.default_rng(seed)
+    means = np.array(
+        [values[random.integers(0, values.size, values.size)].mean() for _ in range(RESAMPLES)]
+    )
+    tail = (1 - CONFIDENCE) / 2
+    low, high = np.quantile(means, [tail, 1 - tail])
+    return Interval(mean=float(values.mean()), low=float(low), high=float(high))

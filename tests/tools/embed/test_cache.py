@@ -1,0 +1,53 @@
+import numpy as np
+
+from tests.fakes import FakeEmbedder
+from tools.embed.cache import CachedEmbedder
+
+
+def test_the_same_query_is_embedded_once():
+    inner = FakeEmbedder()
+    cached = CachedEmbedder(inner)
+    first = cached.embed(["a", "b"], kind="query")
+    assert np.array_equal(cached.embed(["b", "a"], kind="query"), first[::-1])
+    assert inner.embedded == ["a", "b"]
+    assert (cached.statistics.hits, cached.statistics.misses, cached.statistics.size) == (2, 2, 2)
+
+
+def test_documents_pass_through():
+    inner = FakeEmbedder()
+    cached = CachedEmbedder(inner)
+    cached.embed(["a"], kind="document")
+    cached.embed(["a"], kind="document")
+    assert inner.embedded == ["a", "a"]
+    assert cached.statistics.size == 0
+
+
+def test_the_oldest_query_is_forgotten_first():
+    inner = FakeEmbedder()
+    cached = CachedEmbedder(inner, size=2)
+    for text in ("a", "b", "a", "c", "a", "b"):
+        cached.embed([text], kind="query")
+    assert inner.embedded == ["a", "b", "c", "b"]
+    assert cached.statistics.size == 2
+
+
+def test_a_text_asked_twice_at_once_is_embedded_once():
+    inner = FakeEmbedder()
+    rows = CachedEmbedder(inner).embed(["a", "a"], kind="query")
+    assert inner.embedded == ["a"]
+    assert np.array_equal(rows[0], rows[1])
+
+
+def test_a_result_is_the_callers_own():
+    cached = CachedEmbedder(FakeEmbedder())
+    cached.embed(["a"], kind="query")[:] = 0
+    assert np.linalg.norm(cached.embed(["a"], kind="query")) > 0.9
+
+
+def test_it_tells_of_its_model():
+    inner = FakeEmbedder()
+    assert (CachedEmbedder(inner).model, CachedEmbedder(inner).dimensions) == (
+        inner.model,
+        inner.dimensions,
+    )
+    assert CachedEmbedder(inner).embed([], kind="query").shape == (0, inner.dimensions)

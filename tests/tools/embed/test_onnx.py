@@ -1,0 +1,125 @@
+import shutil
+
+import numpy as np
+import pytest
+
+from tools.embed import locate
+from tools.embed.bert_graph import UnfitWeights, build
+from tools.embed.embedder import EmbeddingUnavailable
+from tools.embed.locate import ModelFiles
+from tools.embed.onnx import OnnxEmbedder
+from tools.embed.recipes import BGE_LARGE, MINILM, Recipe, recipe_for
+from tools.embed.torch import TorchEmbedder
+
+RECIPE = recipe_for(MINILM)
+
+
+@pytest.fixture(scope="module")
+def embedder(tmp_path_factory):
+    home = tmp_path_factory.mktemp("home")
+    files = locate.model_files(RECIPE, home=home, download=False)
+    return OnnxEmbedder(RECIPE, files, threads=1)
+
+
+def test_vectors_have_norm_1_and_the_order_of_the_texts(embedder):
+    texts = ["a cat", "a very long sentence about the weather in the north of Norway", "a cat"]
+    vectors = embedder.embed(texts, kind="document")
+    assert vectors.shape == (3, 384)
+    assert vectors.dtype == np.float32
+    assert np.linalg.norm(vectors, axis=1) == pytest.approx([1, 1, 1], abs=1e-5)
+    assert vectors[0] == pytest.approx(vectors[2], abs=1e-5)
+
+
+def test_texts_alike_in_meaning_are_near(embedder):
+    query, near, far = embedder.embed(
+        ["what time is it", "current time of day", "delete a repository"], kind="query"
+    )
+    assert query @ near > 0.5 > query @ far
+
+
+def test_known_numbers_come_out(embedder):
+    vector = embedder.embed(["what time is it in Tokyo right now please"], kind="query")[0]
+    assert vector[:4] == pytest.approx([0.008099, -0.044595, 0.021714, -0.003044], abs=1e-5)
+
+
+def test_a_text_beyond_the_models_length_is_cut_not_refused(embedder):
+    assert embedder.embed(["word " * 5_000], kind="query").shape == (1, 384)
+
+
+@pytest.mark.parametrize("text", ["", "\x00", "必应搜索", "\U0001f600"])
+def test_any_text_is_embedded(embedder, text):
+    assert np.isfinite(embedder.embed([text], kind="query")).all()
+
+
+def test_no_texts_give_no_vectors(embedder):
+    assert embedder.embed([], kind="query").shape == (0, 384)
+    assert (embedder.model, embedder.dimensions) == (MINILM, 384)
+
+
+def test_the_graph_is_kept_in_the_home_and_small(tmp_path):
+    files = locate.model_files(RECIPE, home=tmp_path, download=False)
+    (kept,) = (tmp_path / "cache" / "embed").iterdir()
+    assert kept.stat().st_size < 100_000
+    assert locate.model_files(RECIPE, home=tmp_path, download=False) == files
+
+
+def test_a_model_put_into_the_home_by_hand_is_taken(tmp_path):
+    recipe = recipe_for(BGE_LARGE)
+    folder = tmp_path / "models" / BGE_LARGE
+    (folder / "onnx").mkdir(parents=True)
+    for name in ("onnx/model.onnx", "tokenizer.json"):
+        (folder / name).touch()
+    files = locate.model_files(recipe, home=tmp_path, download=False)
+    assert files == ModelFiles(
+        graph=folder / "onnx" / "model.onnx", tokenizer=folder / "tokenizer.json"
+    )
+
+
+def test_a_damaged_model_is_one_line(tmp_path):
+    for name in ("model.onnx", "tokenizer.json"):
+        (tmp_path / name).write_text("rubbish")
+    files = ModelFiles(graph=tmp_path / "model.onnx", tokenizer=tmp_path / "tokenizer.json")
+    with pytest.raises(EmbeddingUnavailable, match="cannot be loaded") as raised:
+        OnnxEmbedder(RECIPE, files, threads=1)
+    assert "\n" not in str(raised.value)
+
+
+def test_a_package_that_is_not_installed_is_no_packaged_model():
+    recipe = Recipe(
+        repo="a/b",
+        dimensions=3,
+        pooling="mean",
+        max_tokens=8,
+        distribution="no-such-package",
+        weights="x/model.safetensors",
+    )
+    assert locate.packaged_folder(recipe) is None
+
+
+def test_weights_of_another_architecture_are_refused(tmp_path):
+    folder = locate.packaged_folder(RECIPE)
+    (tmp_path / "config.json").write_text('{"model_type": "gpt2"}')
+    with pytest.raises(UnfitWeights, match="no BERT encoder"):
+        build(weights=folder / "model.safetensors", config=tmp_path / "config.json")
+
+
+def test_weights_that_lack_a_tensor_are_refused(tmp_path):
+    folder = locate.packaged_folder(RECIPE)
+    shutil.copy(folder / "config.json", tmp_path)
+    header = b'{"x":{"dtype":"F16","shape":[1],"data_offsets":[0,2]}}'
+    weights = tmp_path / "model.safetensors"
+    weights.write_bytes(len(header).to_bytes(8, "little") + header + b"\0\0")
+    with pytest.raises(UnfitWeights, match="no tensor"):
+        build(weights=weights, config=tmp_path / "config.json")
+
+
+@pytest.mark.models
+def test_both_engines_agree_on_the_packaged_model(embedder):
+    other = TorchEmbedder(
+        MINILM, RECIPE, folder=locate.packaged_folder(RECIPE), threads=2, download=False
+    )
+    texts = ["what time is it", "Get Time: current time. time zone: IANA name.", "x " * 400, "猫"]
+    for kind in ("query", "document"):
+        cosines = (embedder.embed(texts, kind=kind) * other.embed(texts, kind=kind)).sum(axis=1)
+        assert cosines.min() >= 0.9999
+    assert other.dimensions == embedder.dimensions

@@ -1,0 +1,87 @@
+"""Vectors of recent queries, so that the same words are not embedded twice."""
+
+from __future__ import annotations
+
+import threading
+from collections import OrderedDict
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from tools.embed.embedder import Embedder, Kind, Vectors
+
+DEFAULT_SIZE = 2_048  # some 3 MB of vectors with 384 dimensions
+
+
+@dataclass(frozen=True, kw_only=True)
+class CacheStatistics:
+    """How often the cache helped since the process started."""
+
+    hits: int
+    misses: int
+    size: int
+
+
+class CachedEmbedder:
+    """An embedder that remembers the vectors of its latest queries; documents pass through.
+
+    Safe to call from several threads. Two that ask for the same new query at once may both embed
+    it: that costs less than making one wait for the other.
+    """
+
+    def __init__(self, embedder: Embedder, *, size: int = DEFAULT_SIZE) -> None:
+        self._embedder = embedder
+        self._size = size
+        self._lock = threading.Lock()
+        self._vectors: OrderedDict[tuple[str, str], Vectors] = OrderedDict()
+        self._hits = 0
+        self._misses = 0
+
+    @property
+    def model(self) -> str:
+        """Name of the model."""
+        return self._embedder.model
+
+    @property
+    def dimensions(self) -> int:
+        """Length of a vector."""
+        return self._embedder.dimensions
+
+    @property
+    def statistics(self) -> CacheStatistics:
+        """Hits and misses so far."""
+        with self._lock:
+            return CacheStatistics(hits=self._hits, misses=self._misses, size=len(self._vectors))
+
+    def embed(self, texts: Sequence[str], *, kind: Kind) -> Vectors:
+        """Embed texts; see `Embedder.embed`. The result is the caller's own copy."""
+        if kind == "document" or not texts:
+            return self._embedder.embed(texts, kind=kind)
+        known = self._recall(texts)
+        missing = [text for text in dict.fromkeys(texts) if text not in known]
+        if missing:
+            fresh = dict(zip(missing, self._embedder.embed(missing, kind=kind), strict=True))
+            self._remember(fresh)
+            known |= fresh
+        return np.stack([known[text] for text in texts])
+
+    def _recall(self, texts: Sequence[str]) -> dict[str, Vectors]:
+        known = {}
+        with self._lock:
+            for text in dict.fromkeys(texts):
+                vector = self._vectors.get((self.model, text))
+                if vector is None:
+                    self._misses += 1
+                    continue
+                self._hits += 1
+                self._vectors.move_to_end((self.model, text))
+                known[text] = vector
+        return known
+
+    def _remember(self, fresh: dict[str, Vectors]) -> None:
+        with self._lock:
+            for text, vector in fresh.items():
+                self._vectors[self.model, text] = vector
+            while len(self._vectors) > self._size:
+                self._vectors.popitem(last=False)

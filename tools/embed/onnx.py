@@ -1,0 +1,99 @@
+"""Engine onnx: runs an exported encoder with onnxruntime in fp32."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+import onnxruntime
+from numpy.typing import NDArray
+from tokenizers import Tokenizer
+
+from tools.embed.embedder import EmbeddingUnavailable, Kind, Vectors
+from tools.embed.graph_version import WEIGHTS
+from tools.embed.locate import ModelFiles
+from tools.embed.pooling import batches, pool
+from tools.embed.recipes import Recipe
+
+PROVIDERS = ["CPUExecutionProvider"]
+
+Ids = NDArray[np.int64]
+
+
+class OnnxEmbedder:
+    """An encoder in onnxruntime; safe to call from several threads."""
+
+    def __init__(self, recipe: Recipe, files: ModelFiles, *, threads: int) -> None:
+        self._recipe = recipe
+        try:
+            self._tokenizer = _load_tokenizer(files.tokenizer, recipe.max_tokens)
+            self._session = _open_session(files, threads=threads)
+        except Exception as error:  # both libraries raise it bare
+            raise EmbeddingUnavailable(
+                f"the model {recipe.repo} cannot be loaded: {_first_line(error)}"
+            ) from error
+        self._inputs = {item.name for item in self._session.get_inputs()}
+
+    @property
+    def model(self) -> str:
+        """Name of the model."""
+        return self._recipe.repo
+
+    @property
+    def dimensions(self) -> int:
+        """Length of a vector."""
+        return self._recipe.dimensions
+
+    def embed(self, texts: Sequence[str], *, kind: Kind) -> Vectors:
+        """Embed texts; see `Embedder.embed`."""
+        prefix = self._recipe.query_prefix if kind == "query" else ""
+        tokens = [
+            encoding.ids for encoding in self._tokenizer.encode_batch([prefix + t for t in texts])
+        ]
+        vectors = np.empty((len(texts), self.dimensions), dtype=np.float32)
+        for group in batches([len(ids) for ids in tokens]):
+            vectors[group] = self._run([tokens[index] for index in group])
+        return vectors
+
+    def _run(self, tokens: list[list[int]]) -> Vectors:
+        longest = max(map(len, tokens))
+        ids: Ids = np.zeros((len(tokens), longest), dtype=np.int64)
+        mask: Ids = np.zeros_like(ids)
+        for row, sequence in enumerate(tokens):
+            ids[row, : len(sequence)] = sequence
+            mask[row, : len(sequence)] = 1
+        feed = {
+            "input_ids": ids,
+            "attention_mask": mask,
+            "token_type_ids": np.zeros_like(ids),
+        }
+        wanted = {name: value for name, value in feed.items() if name in self._inputs}
+        states = self._session.run(None, wanted)[0]
+        return pool(states, mask, self._recipe.pooling)
+
+
+def _load_tokenizer(path: Path, max_tokens: int) -> Tokenizer:
+    tokenizer = Tokenizer.from_file(str(path))
+    tokenizer.no_padding()
+    tokenizer.enable_truncation(max_tokens)
+    return tokenizer
+
+
+def _open_session(files: ModelFiles, *, threads: int) -> onnxruntime.InferenceSession:
+    options = onnxruntime.SessionOptions()
+    options.intra_op_num_threads = threads
+    options.inter_op_num_threads = 1
+    options.log_severity_level = 3  # errors only: warnings of the optimiser help nobody
+    # Without it idle threads spin, and a gateway is idle nearly always.
+    options.add_session_config_entry("session.intra_op.allow_spinning", "0")
+    if isinstance(files.graph, Path):
+        return onnxruntime.InferenceSession(str(files.graph), options, providers=PROVIDERS)
+    assert files.weights is not None  # noqa: S101 - a graph in memory comes with its weights
+    weights = np.memmap(files.weights, dtype=np.uint8, mode="r")
+    options.add_external_initializers_from_files_in_memory([WEIGHTS], [weights], [weights.nbytes])
+    return onnxruntime.InferenceSession(files.graph, options, providers=PROVIDERS)
+
+
+def _first_line(error: Exception) -> str:
+    return str(error).strip().partition("\n")[0] or type(error).__name__

@@ -1,0 +1,84 @@
+"""Fill an empty catalogue with many defined tools at once, as an evaluation does."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from django.db import transaction
+
+from tools import embedding_text
+from tools.definition import Definition
+from tools.models import Category, Server, Tool, ToolDefinition
+
+BATCH_ROWS = 500
+MAX_CATEGORY_CHARS = 100
+
+
+@dataclass(frozen=True, kw_only=True)
+class DefinedTool:
+    """A tool to load.
+
+    Attributes:
+        server: Name of its server, usable as such.
+        definition: What it is; names are unique within a server.
+        category: May be empty.
+    """
+
+    server: str
+    definition: Definition
+    category: str = ""
+
+
+def load(tools: Sequence[DefinedTool], *, at: datetime) -> None:
+    """Store tools as active ones of shared servers, which cannot be started.
+
+    Args:
+        tools: The tools; their servers and categories are not there yet.
+        at: When they count as listed.
+    """
+    with transaction.atomic():
+        servers = _servers({tool.server for tool in tools})
+        categories = _categories({tool.category[:MAX_CATEGORY_CHARS] for tool in tools} - {""})
+        rows = Tool.objects.bulk_create(
+            Tool(
+                server=servers[tool.server],
+                name=tool.definition.name,
+                state=Tool.State.PENDING,
+                category=categories.get(tool.category[:MAX_CATEGORY_CHARS]),
+                first_seen_at=at,
+                last_seen_at=at,
+            )
+            for tool in tools
+        )
+        definitions = ToolDefinition.objects.bulk_create(
+            _definition(row, tool.definition, at) for row, tool in zip(rows, tools, strict=True)
+        )
+        for row, definition in zip(rows, definitions, strict=True):
+            row.definition, row.state = definition, Tool.State.ACTIVE
+        Tool.objects.bulk_update(rows, ["definition", "state"], batch_size=BATCH_ROWS)
+
+
+def _servers(names: set[str]) -> dict[str, Server]:
+    rows = Server.objects.bulk_create(Server(name=name, command="none") for name in sorted(names))
+    return {row.name: row for row in rows}
+
+
+def _categories(names: set[str]) -> dict[str, Category]:
+    rows = Category.objects.bulk_create(Category(name=name) for name in sorted(names))
+    return {row.name: row for row in rows}
+
+
+def _definition(row: Tool, stated: Definition, at: datetime) -> ToolDefinition:
+    return ToolDefinition(
+        tool=row,
+        hash=stated.hash,
+        launch_hash="",
+        text_hash=embedding_text.text_hash(embedding_text.compose(stated)),
+        title=stated.title,
+        description=stated.description,
+        input_schema=dict(stated.input_schema),
+        token_count=0,
+        listed_at=at,
+    )

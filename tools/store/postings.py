@@ -1,0 +1,130 @@
+"""The inverted index of lexical search: kept up to date for what changed, set by set."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from django.db import connection, transaction
+
+from tools import embedding_text
+from tools.definition import Definition
+from tools.models import Tool
+
+INDEX_VERSION = 1  # part of every content hash: raise it when fields or weights change
+BATCH_ROWS = 500
+
+CONFIGURATION = "english"
+"""Postgres' text search configuration: stems English, takes other words as they are."""
+
+_STALE = """
+SELECT t.id
+FROM tools_tool t
+JOIN tools_tooldefinition d ON d.id = t.definition_id
+JOIN tools_server s ON s.id = t.server_id
+LEFT JOIN tools_tooltext x ON x.tool_id = t.id
+WHERE t.state <> 'removed'
+  AND x.content_hash IS DISTINCT FROM md5(%(version)s || ':' || d.text_hash || ':' || s.name)
+ORDER BY t.id
+"""
+
+_INDEX = """
+WITH part AS (
+    SELECT * FROM unnest(%(tools)s::bigint[], %(texts)s::text[], %(weights)s::float8[],
+                         %(names)s::boolean[]) AS part (tool_id, text, weight, is_name)
+), desired AS MATERIALIZED (
+    SELECT part.tool_id, word.lexeme,
+           sum(part.weight * cardinality(word.positions)) AS frequency,
+           bool_or(part.is_name) AS in_name
+    FROM part, unnest(to_tsvector(%(configuration)s::regconfig, part.text)) AS word
+    GROUP BY part.tool_id, word.lexeme
+), dropped AS (
+    DELETE FROM tools_toolposting p
+    WHERE p.tool_id = ANY(%(all_tools)s)
+      AND NOT EXISTS (
+          SELECT FROM desired d WHERE d.tool_id = p.tool_id AND d.lexeme = p.lexeme)
+), written AS (
+    INSERT INTO tools_toolposting AS p (tool_id, lexeme, frequency, in_name)
+    SELECT tool_id, lexeme, frequency, in_name FROM desired ORDER BY lexeme, tool_id
+    ON CONFLICT (lexeme, tool_id) DO UPDATE
+    SET frequency = excluded.frequency, in_name = excluded.in_name
+    WHERE (p.frequency, p.in_name) IS DISTINCT FROM (excluded.frequency, excluded.in_name)
+)
+INSERT INTO tools_tooltext AS x (tool_id, content_hash, length)
+SELECT t.id, md5(%(version)s || ':' || d.text_hash || ':' || s.name),
+       coalesce((SELECT sum(frequency) FROM desired w WHERE w.tool_id = t.id), 0)
+FROM tools_tool t
+JOIN tools_tooldefinition d ON d.id = t.definition_id
+JOIN tools_server s ON s.id = t.server_id
+WHERE t.id = ANY(%(all_tools)s)
+ON CONFLICT (tool_id) DO UPDATE
+SET content_hash = excluded.content_hash, length = excluded.length
+"""
+
+
+def stale() -> list[int]:
+    """List the tools whose words are not indexed as they stand now, by primary key."""
+    with connection.cursor() as cursor:
+        cursor.execute(_STALE, {"version": _version()})
+        return [row[0] for row in cursor.fetchall()]
+
+
+def index_text(tool_pks: Iterable[int]) -> int:
+    """Bring the postings of tools up to date; only rows that differ are written.
+
+    Tools that are gone, or have no pinned definition, are left out.
+
+    Returns:
+        Number of tools indexed.
+    """
+    pks = sorted(set(tool_pks))
+    done = 0
+    for start in range(0, len(pks), BATCH_ROWS):
+        done += _index_batch(pks[start : start + BATCH_ROWS])
+    if done >= BATCH_ROWS:
+        with connection.cursor() as cursor:
+            cursor.execute("ANALYZE tools_toolposting, tools_tooltext")
+    return done
+
+
+def _index_batch(pks: list[int]) -> int:
+    with transaction.atomic(), connection.cursor() as cursor:
+        # Locked in one order, so that two processes that index the same tools take turns.
+        tools = list(
+            Tool.objects.select_for_update(of=("self",), no_key=True)
+            .filter(pk__in=pks, definition__isnull=False)
+            .select_related("definition", "server")
+            .order_by("pk")
+        )
+        if tools:
+            cursor.execute(_INDEX, _parameters(tools))
+        return len(tools)
+
+
+def _parameters(tools: list[Tool]) -> dict[str, Any]:
+    parts = [(tool.pk, field) for tool in tools for field in _fields(tool)]
+    return {
+        "tools": [pk for pk, _ in parts],
+        "texts": [field.text for _, field in parts],
+        "weights": [field.weight for _, field in parts],
+        "names": [field.is_name for _, field in parts],
+        "all_tools": [tool.pk for tool in tools],
+        "configuration": CONFIGURATION,
+        "version": _version(),
+    }
+
+
+def _fields(tool: Tool) -> tuple[embedding_text.Field, ...]:
+    pinned = tool.definition
+    assert pinned is not None  # noqa: S101 - filtered in the query
+    definition = Definition(
+        name=tool.name,
+        title=pinned.title,
+        description=pinned.description,
+        input_schema=pinned.input_schema,
+    )
+    return embedding_text.fields(definition, server=tool.server.name)
+
+
+def _version() -> str:
+    return str(INDEX_VERSION)
