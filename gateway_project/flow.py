@@ -1,0 +1,288 @@
+"""One straight function for each way in: find tools, describe a tool, call a tool."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Awaitable, Callable, Iterable
+from dataclasses import dataclass
+from typing import Generic, TypeVar
+
+import django.db
+import structlog
+
+from execution import call
+from execution.call import Outcome, Upstream, UpstreamResult
+from gateway_project import catalogue_search, tool_card
+from gateway_project.foundation.caller import Caller
+from gateway_project.tool_card import Card, Detail
+from tools import budget
+from tools.catalogue import Catalogue, CatalogueServer, CatalogueTool
+from tools.search import Hit, SearchAnswer, SearchRequest
+from tools.store.search import Scope
+
+SCOPE_SEARCH = "search"
+SEARCH_TIMEOUT_S = 10.0
+"""Covers the first search of a process, which loads the embedding model."""
+MAX_LISTED = 20
+NO_TOOLS = (
+    "no tool is known yet: `manage.py import_servers` registers servers, "
+    "`manage.py discover` asks them for their tools"
+)
+
+R = TypeVar("R", bound=UpstreamResult)
+
+log = structlog.get_logger(__name__)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Effects(Generic[R]):
+    """All that the functions here reach for.
+
+    Attributes:
+        catalogue: What is known of servers and tools right now.
+        search: The search in the database.
+        upstream: The pool of upstream servers.
+        trouble: Why a server cannot be relied on right now, by its name; empty if it can.
+        count_tokens: Tokens of a text.
+        token_budget: Tokens that one search answer may cost unless less is asked for.
+    """
+
+    catalogue: Callable[[], Catalogue]
+    search: Callable[[SearchRequest], Awaitable[SearchAnswer]]
+    upstream: Upstream[R]
+    trouble: Callable[[str], str]
+    count_tokens: Callable[[str], int]
+    token_budget: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class FindRequest:
+    """What is looked for.
+
+    Attributes:
+        query: In words.
+        limit: Matches wanted at most.
+        server: Only tools of this server.
+        category: Only tools of this category.
+        token_budget: Tokens the answer's tools may cost; None: the installation's budget.
+        detail: How much is told of each tool.
+    """
+
+    query: str
+    limit: int
+    server: str | None = None
+    category: str | None = None
+    token_budget: int | None = None
+    detail: Detail = "summary"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Found:
+    """Tools that were found, within the token budget.
+
+    Attributes:
+        tools: Best first.
+        run_order: Ids in an order in which they can run; empty where any order will do.
+        tokens_used: What the tools of this answer cost.
+        tokens_budget: What they might have cost.
+        left_out: Matches that did not fit the budget.
+        tokens_listing_all: What listing every tool would cost.
+        warnings: What to know of how they were found.
+    """
+
+    tools: tuple[Card, ...]
+    run_order: tuple[str, ...]
+    tokens_used: int
+    tokens_budget: int
+    left_out: int
+    tokens_listing_all: int
+    warnings: tuple[str, ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Description:
+    """A tool, its server and what may do instead.
+
+    Attributes:
+        tool: From the catalogue.
+        server: Its server.
+        trouble: Why the server cannot be relied on right now; empty if it can.
+        alternatives: Ids of tools that may do instead.
+    """
+
+    tool: CatalogueTool
+    server: CatalogueServer
+    trouble: str
+    alternatives: tuple[str, ...]
+
+
+class SearchNotPermitted(Exception):
+    """The caller may not search."""
+
+    code = "not_permitted"
+
+    def __init__(self, caller: Caller) -> None:
+        super().__init__(
+            f"{caller.user!r} may not look for tools; an admin can grant the scope "
+            f"{SCOPE_SEARCH!r}"
+        )
+
+
+async def find_tools(effects: Effects[R], caller: Caller, request: FindRequest) -> Found:
+    """Find the tools that fit a query, best first, cut at the token budget.
+
+    Without the database the catalogue in memory is searched by words, and a warning says so.
+
+    Raises:
+        SearchNotPermitted: If the caller lacks the scope.
+        QueryError: If the query says nothing.
+    """
+    _require_search(caller)
+    catalogue = effects.catalogue()
+    answer = await _search(effects, catalogue, caller, request)
+    cards = _cards(effects, catalogue, answer, request.detail)
+    limit = min(request.token_budget or effects.token_budget, effects.token_budget)
+    fitting = budget.cut(
+        cards,
+        cost=lambda card: effects.count_tokens(_sent(card)),
+        budget_tokens=limit,
+        at_least=1,
+    )
+    return Found(
+        tools=fitting.kept,
+        run_order=(),
+        tokens_used=fitting.tokens,
+        tokens_budget=limit,
+        left_out=len(fitting.left_out),
+        tokens_listing_all=_tokens_listing_all(catalogue, caller),
+        warnings=(*_cautions(catalogue, caller, request), *answer.warnings),
+    )
+
+
+async def describe_tool(effects: Effects[R], caller: Caller, tool_id: str) -> Description:
+    """Return the whole definition of a tool that the caller may know of, usable or not.
+
+    Raises:
+        SearchNotPermitted: If the caller lacks the scope.
+        UnknownTool: With ids that look alike.
+    """
+    _require_search(caller)
+    catalogue = effects.catalogue()
+    tool = catalogue.find(tool_id, caller)
+    return Description(
+        tool=tool,
+        server=catalogue.servers[tool.server],
+        trouble=effects.trouble(tool.server),
+        alternatives=tuple(
+            other.tool
+            for other in catalogue.visible(caller)
+            if other.name == tool.name and other.server != tool.server
+        ),
+    )
+
+
+async def call_tool(effects: Effects[R], caller: Caller, request: call.Request) -> Outcome[R]:
+    """Call an upstream tool; see `execution.call.call` for what it raises."""
+    return await call.call(
+        request, caller=caller, catalogue=effects.catalogue(), upstream=effects.upstream
+    )
+
+
+def _cautions(catalogue: Catalogue, caller: Caller, request: FindRequest) -> tuple[str, ...]:
+    """Say why an answer is empty that would otherwise mislead."""
+    if not catalogue.tools:
+        return (NO_TOOLS,)
+    warnings = []
+    servers = [s.name for s in catalogue.servers.values() if s.enabled and caller.sees(s.team)]
+    if request.server is not None and request.server not in servers:
+        warnings.append(f"there is no server {request.server!r}; {_listed(servers)}")
+    categories = {tool.category for tool in catalogue.tools.values() if tool.category}
+    if request.category is not None and request.category not in categories:
+        warnings.append(f"there is no category {request.category!r}; {_listed(categories)}")
+    return tuple(warnings)
+
+
+def _listed(names: Iterable[str]) -> str:
+    known = sorted(names)
+    more = f" and {len(known) - MAX_LISTED} more" if len(known) > MAX_LISTED else ""
+    return f"there are {', '.join(known[:MAX_LISTED])}{more}" if known else "there is none yet"
+
+
+def _require_search(caller: Caller) -> None:
+    if not caller.may(SCOPE_SEARCH):
+        raise SearchNotPermitted(caller)
+
+
+async def _search(
+    effects: Effects[R], catalogue: Catalogue, caller: Caller, request: FindRequest
+) -> SearchAnswer:
+    scope = Scope(team=caller.team, server=request.server, category=request.category)
+    wanted = SearchRequest(query=request.query, limit=request.limit, scope=scope)
+    try:
+        async with asyncio.timeout(SEARCH_TIMEOUT_S):
+            answer = await effects.search(wanted)
+    except (django.db.Error, TimeoutError) as error:
+        reason = str(error).strip() or f"no answer within {SEARCH_TIMEOUT_S:g} s"
+        log.warning("search.in_memory", reason=reason)
+        return _search_in_memory(catalogue, caller, request, reason=reason)
+    return answer
+
+
+def _search_in_memory(
+    catalogue: Catalogue, caller: Caller, request: FindRequest, *, reason: str
+) -> SearchAnswer:
+    eligible = [
+        tool
+        for tool in catalogue.visible(caller)
+        if request.server in (None, tool.server) and request.category in (None, tool.category)
+    ]
+    ranked = catalogue_search.rank(request.query, eligible, limit=request.limit)
+    return SearchAnswer(
+        hits=tuple(
+            Hit(
+                tool_pk=tool.pk,
+                tool=tool.tool,
+                score=score,
+                reasons=reasons,
+                dense=None,
+                lexical=None,
+            )
+            for tool, score, reasons in ranked
+        ),
+        warnings=(f"the database is out of reach, so tools were matched by words only: {reason}",),
+    )
+
+
+def _cards(
+    effects: Effects[R], catalogue: Catalogue, answer: SearchAnswer, detail: Detail
+) -> list[Card]:
+    """Show the hits; one that is not in memory yet was added a moment ago and is left out."""
+    cards = []
+    for hit in answer.hits:
+        tool = catalogue.tools.get(hit.tool)
+        if tool is None:
+            continue
+        trouble = effects.trouble(tool.server)
+        cards.append(
+            tool_card.make(
+                tool,
+                detail=detail,
+                score=hit.score,
+                reasons=hit.reasons,
+                warnings=(f"its server is in trouble: {trouble}",) if trouble else (),
+            )
+        )
+    return cards
+
+
+def _sent(card: Card) -> str:
+    return json.dumps(card.as_json(), ensure_ascii=False, separators=(",", ":"))
+
+
+def _tokens_listing_all(catalogue: Catalogue, caller: Caller) -> int:
+    return sum(
+        tool.token_count
+        for tool in catalogue.tools.values()
+        if tool.usable and caller.sees(tool.team) and catalogue.servers[tool.server].enabled
+    )

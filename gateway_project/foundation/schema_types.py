@@ -1,0 +1,98 @@
+"""Names of types as servers write them, read as the types of JSON Schema."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Final
+
+TYPES: Final = frozenset({"object", "array", "string", "number", "integer", "boolean", "null"})
+
+_SPELLINGS: Final = {
+    "object": ("dict", "dictionary", "map", "mapping", "hash", "json", "jsonobject", "struct"),
+    "array": ("list", "tuple", "set", "sequence", "arr", "vector", "frozenset", "iterable"),
+    "string": ("str", "text", "char", "varchar", "path", "file", "filepath", "bytes", "base64"),
+    "number": ("float", "double", "decimal", "num", "real", "float32", "float64"),
+    "integer": ("int", "long", "short", "int32", "int64", "uint", "uint32", "uint64", "bigint"),
+    "boolean": ("bool",),
+    "null": ("none", "nil", "nonetype", "void", "undefined"),
+}
+_NAMES: Final[Mapping[str, str]] = {
+    **{name: name for name in TYPES},
+    **{name: target for target, names in _SPELLINGS.items() for name in names},
+}
+_PLAIN_FORMATS: Final = ("date", "time", "duration", "email", "hostname", "ipv4", "ipv6", "uuid")
+_FORMATS: Final[Mapping[str, str]] = {
+    **{name: name for name in (*_PLAIN_FORMATS, "date-time", "uri", "uri-reference")},
+    "datetime": "date-time",
+    "timestamp": "date-time",
+    "url": "uri",
+}
+_ANYTHING: Final = frozenset({"any", "mixed", "unknown", "enum", "*", ""})
+_HEAD: Final = re.compile(r"[a-z][a-z0-9_-]*")
+
+
+@dataclass(frozen=True, kw_only=True)
+class TypeName:
+    """What a name says.
+
+    Attributes:
+        types: Types of JSON Schema, in the order named; empty where anything goes.
+        format: Format it implies, empty if none.
+        understood: False where the name means nothing to us, so that anything goes.
+    """
+
+    types: tuple[str, ...] = ()
+    format: str = ""
+    understood: bool = True
+
+
+def read(name: object) -> TypeName:
+    """Read one name of a type: JSON's, a language's, a format, or a union of them.
+
+    Example:
+        >>> read("Dict[str, Any]").types, read("Optional[int]").types, read("url").format
+        (('object',), ('integer', 'null'), 'uri')
+        >>> read("zonk")
+        TypeName(types=(), format='', understood=False)
+    """
+    if name is None:
+        return TypeName(types=("null",))
+    if not isinstance(name, str):
+        return TypeName(understood=False)
+    if name in TYPES:
+        return TypeName(types=(name,))
+    text = name.strip().lower().removeprefix("typing.")
+    parts = _parts(text)
+    return _single(text) if parts is None else _union([_single(part) for part in parts])
+
+
+def _parts(text: str) -> list[str] | None:
+    """Split Optional[x], Union[x, y] and x | y; None if the text is no union."""
+    if text.startswith("optional["):
+        return [text.removeprefix("optional[").removesuffix("]"), "null"]
+    if text.startswith("union["):
+        return re.split(r",(?![^\[]*\])", text.removeprefix("union[").removesuffix("]"))
+    return text.split("|") if "|" in text else None
+
+
+def _single(text: str) -> TypeName:
+    text = text.strip()
+    if text in _ANYTHING:
+        return TypeName()
+    head = _HEAD.match(text)
+    word = head.group() if head else ""
+    if word in _FORMATS:
+        return TypeName(types=("string",), format=_FORMATS[word])
+    if word in _NAMES:
+        return TypeName(types=(_NAMES[word],))
+    return TypeName(understood=False)
+
+
+def _union(parts: list[TypeName]) -> TypeName:
+    if not all(part.types for part in parts):
+        return TypeName(understood=all(part.understood for part in parts))
+    types = dict.fromkeys(name for part in parts for name in part.types)
+    formats = {part.format for part in parts if part.types == ("string",)}
+    return TypeName(types=tuple(types), format=formats.pop() if len(formats) == 1 else "")

@@ -1,0 +1,65 @@
+"""Arguments of the gateway's own tools: judged by their published schemas, then typed."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from gateway_project.flow import FindRequest
+from gateway_project.foundation import schema
+from gateway_project.mcp import meta_tools
+
+
+class InvalidRequest(Exception):
+    """Arguments of one of the gateway's own tools do not fit.
+
+    Attributes:
+        problems: What is wrong, field by field.
+    """
+
+    code = "invalid_arguments"
+
+    def __init__(self, name: str, problems: tuple[schema.Problem, ...]) -> None:
+        listed = "; ".join(problem.message for problem in problems)
+        super().__init__(f"the arguments of {name} do not fit: {listed}")
+        self.problems = problems
+
+
+class UnknownMetaTool(InvalidRequest):
+    """The gateway itself has no tool of that name.
+
+    Attributes:
+        hint: What to do instead.
+    """
+
+    code = "unknown_tool"
+
+    def __init__(self, name: str, hint: str) -> None:
+        Exception.__init__(self, f"this gateway has no tool {name!r}: {hint}")
+        self.problems = ()
+
+
+def check(name: str, arguments: Mapping[str, Any] | None) -> dict[str, Any]:
+    """Return arguments that fit the schema of one of the gateway's tools.
+
+    Raises:
+        InvalidRequest: Naming each field, what was given and what is expected.
+    """
+    given = dict(arguments or {})
+    published = meta_tools.BY_NAME[name].input_schema
+    problems = schema.validate(published, given, cache_key=f"meta:{name}")
+    if problems:
+        raise InvalidRequest(name, problems)
+    return given
+
+
+def find_request(given: Mapping[str, Any]) -> FindRequest:
+    """Read the arguments of search_tools."""
+    return FindRequest(
+        query=given["query"],
+        limit=int(given.get("limit", meta_tools.DEFAULT_LIMIT)),
+        server=given.get("server"),
+        category=given.get("category"),
+        token_budget=given.get("token_budget"),
+        detail=given.get("detail", meta_tools.DEFAULT_DETAIL),
+    )

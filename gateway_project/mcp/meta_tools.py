@@ -1,0 +1,185 @@
+"""The tools a client sees: few, always the same, whatever servers stand behind them."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from mcp_types import Tool, ToolAnnotations
+
+SEARCH: Final = "search_tools"
+DESCRIBE: Final = "describe_tool"
+CALL: Final = "call_tool"
+
+MAX_LIMIT: Final = 50
+MAX_QUERY_LENGTH: Final = 2_000
+DEFAULT_LIMIT: Final = 5
+DEFAULT_DETAIL: Final = "summary"
+
+INSTRUCTIONS: Final = """\
+Foregate stands before many MCP servers and finds the few tools a task needs.
+
+1. search_tools with what you want to do, in plain words, one step at a time. It returns the best \
+tools with their arguments.
+2. call_tool with the id found (server:tool) and its arguments. The result is the server's own.
+describe_tool gives the whole definition where the summary does not suffice.
+
+Tools of the servers are not listed here and are called through call_tool only. A failed call \
+says what is wrong and what is expected; a misspelt id is answered with the likely one."""
+
+_STRINGS: Final = {"type": "array", "items": {"type": "string"}}
+_TEXT: Final = {"type": "string"}
+_OBJECT: Final = {"type": "object"}
+
+_SEARCH_INPUT: Final[dict[str, Any]] = {
+    "type": "object",
+    "properties": {
+        "query": {
+            "type": "string",
+            "description": "What to do, in words",
+            "minLength": 1,
+            "maxLength": MAX_QUERY_LENGTH,
+        },
+        "limit": {"type": "integer", "minimum": 1, "maximum": MAX_LIMIT, "default": DEFAULT_LIMIT},
+        "server": {"type": "string", "description": "Only this server"},
+        "category": {"type": "string"},
+        "token_budget": {
+            "type": "integer",
+            "minimum": 1,
+            "description": "Tokens the tools may cost",
+        },
+        "detail": {
+            "enum": ["name", "summary", "full"],
+            "default": DEFAULT_DETAIL,
+            "description": "summary has arguments in short, full the JSON Schema",
+        },
+    },
+    "required": ["query"],
+    "additionalProperties": False,
+}
+_FOUND: Final[dict[str, Any]] = {
+    "type": "object",
+    "properties": {
+        "tool": {"type": "string", "description": "Id for call_tool"},
+        "name": {"type": "string", "description": "Exposed name"},
+        "score": {"type": "number", "minimum": 0, "maximum": 1},
+        "role": {"enum": ["match", "required", "related"]},
+        "reasons": _STRINGS,
+        "warnings": _STRINGS,
+        "description": _TEXT,
+        "arguments": {"type": "string", "description": "Signature; ? marks what may be left out"},
+        "schema": _OBJECT,
+    },
+    "required": ["tool", "name", "score", "role", "reasons", "warnings"],
+}
+_SEARCH_OUTPUT: Final[dict[str, Any]] = {
+    "type": "object",
+    "properties": {
+        "tools": {"type": "array", "items": _FOUND},
+        "run_order": {
+            **_STRINGS,
+            "description": "Ids in an order in which they can run; empty where any order will do",
+        },
+        "tokens": {
+            "type": "object",
+            "properties": {
+                "used": {"type": "integer", "description": "Of the tools in this answer"},
+                "budget": {"type": "integer"},
+                "left_out": {"type": "integer", "description": "Matches beyond the budget"},
+                "listing_all": {"type": "integer", "description": "Of listing every tool"},
+            },
+            "required": ["used", "budget", "left_out", "listing_all"],
+        },
+        "warnings": _STRINGS,
+    },
+    "required": ["tools", "run_order", "tokens", "warnings"],
+}
+_DESCRIBE_OUTPUT: Final[dict[str, Any]] = {
+    "type": "object",
+    "properties": {
+        "tool": _TEXT,
+        "name": _TEXT,
+        "title": _TEXT,
+        "description": _TEXT,
+        "input_schema": _OBJECT,
+        "output_schema": {"type": ["object", "null"]},
+        "annotations": {**_OBJECT, "description": "As its server says; believed where trusted"},
+        "server": {
+            "type": "object",
+            "properties": {
+                "name": _TEXT,
+                "description": _TEXT,
+                "trusted": {"type": "boolean"},
+                "enabled": {"type": "boolean"},
+                "trouble": {"type": "string", "description": "Empty where it answers"},
+            },
+        },
+        "category": _TEXT,
+        "state": {"type": "string", "description": "active, or why it cannot be called"},
+        "danger": {
+            "type": "object",
+            "properties": {"level": _TEXT, "reasons": _STRINGS},
+            "required": ["level", "reasons"],
+        },
+        "relations": {"type": "array", "items": _OBJECT},
+        "alternatives": {**_STRINGS, "description": "Ids of tools that may do instead"},
+        "tokens": {"type": "integer"},
+    },
+    "required": ["tool", "name", "description", "input_schema", "danger", "state"],
+}
+
+
+def _tool(name: str, description: str, **fields: Any) -> Tool:
+    return Tool(name=name, description=description, _meta={"anthropic/alwaysLoad": True}, **fields)
+
+
+_READS: Final = ToolAnnotations(
+    read_only_hint=True, destructive_hint=False, idempotent_hint=True, open_world_hint=False
+)
+
+TOOLS: Final = (
+    _tool(
+        SEARCH,
+        "Find tools of all connected servers by what they do. Search before saying that "
+        "something cannot be done.",
+        input_schema=_SEARCH_INPUT,
+        output_schema=_SEARCH_OUTPUT,
+        annotations=_READS,
+    ),
+    _tool(
+        DESCRIBE,
+        "Give the whole definition of a tool: schemas, danger, alternatives.",
+        input_schema={
+            "type": "object",
+            "properties": {"tool": {"type": "string", "description": "server:tool"}},
+            "required": ["tool"],
+            "additionalProperties": False,
+        },
+        output_schema=_DESCRIBE_OUTPUT,
+        annotations=_READS,
+    ),
+    _tool(
+        CALL,
+        "Call a tool that search_tools found; returns its server's result unaltered.",
+        input_schema={
+            "type": "object",
+            "properties": {
+                "tool": {"type": "string", "description": "server:tool"},
+                "arguments": {
+                    "type": "object",
+                    "description": "As the tool's schema says",
+                },
+            },
+            "required": ["tool"],
+            "additionalProperties": False,
+        },
+        # The worst that any tool behind it may do.
+        annotations=ToolAnnotations(
+            read_only_hint=False,
+            destructive_hint=True,
+            idempotent_hint=False,
+            open_world_hint=True,
+        ),
+    ),
+)
+NAMES: Final = tuple(tool.name for tool in TOOLS)
+BY_NAME: Final = {tool.name: tool for tool in TOOLS}

@@ -1,0 +1,120 @@
+"""What stands behind the protocol, set up beside it: the handshake waits for none of this."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import threading
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from typing import Any, Protocol, TypeVar
+
+from mcp.server import ServerRequestContext
+from mcp_types import CallToolRequestParams, CallToolResult
+
+from gateway_project.mcp.readiness import NotReady, Readiness
+
+T = TypeVar("T")
+
+log = logging.getLogger(__name__)
+
+
+class Handler(Protocol):
+    """Serves a call of one of the gateway's own tools."""
+
+    async def __call__(
+        self,
+        readiness: Readiness,
+        ctx: ServerRequestContext[Any],
+        params: CallToolRequestParams,
+    ) -> CallToolResult:
+        """Return the result; errors are told in it."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Prepared:
+    """What takes time to load.
+
+    Attributes:
+        handle: Serves calls.
+        wire: Builds the effects and keeps them current until cancelled; tells `Readiness`.
+    """
+
+    handle: Handler
+    wire: Callable[[Readiness], Awaitable[None]]
+
+
+class Runtime:
+    """Loads and runs what calls are served with, in the background.
+
+    Args:
+        prepare: Loads it, in a thread of its own.
+    """
+
+    def __init__(self, prepare: Callable[[], Prepared]) -> None:
+        self.readiness = Readiness()
+        self._prepare = prepare
+        self._prepared: Prepared | None = None
+        self._settled = asyncio.Event()
+
+    async def run(self) -> None:
+        """Set up and run until cancelled; what goes wrong is told to calls, and ends nothing."""
+        try:
+            prepared = await _in_daemon_thread(self._prepare)
+            self._prepared = prepared
+            self._settled.set()
+            await prepared.wire(self.readiness)
+        except NotReady as trouble:
+            log.error("%s", trouble)  # noqa: TRY400 - one line; the cause is the user's to mend
+            self.readiness.refuse(trouble)
+        except Exception:
+            log.exception("the gateway's set-up ended")
+            self.readiness.refuse(
+                NotReady("internal_error", "the gateway could not set itself up; its log says why")
+            )
+        finally:
+            self._settled.set()
+
+    async def handler(self) -> Handler:
+        """Return what serves calls, once it is loaded.
+
+        Raises:
+            NotReady: If it cannot be loaded.
+        """
+        await self._settled.wait()
+        if self._prepared is None:
+            raise self.readiness.trouble or NotReady("stopping", "the gateway is shutting down")
+        return self._prepared.handle
+
+
+async def _in_daemon_thread(function: Callable[[], T]) -> T:
+    """Run a function in a thread that the end of the process does not wait for."""
+    loop = asyncio.get_running_loop()
+    done: asyncio.Future[T] = loop.create_future()
+
+    def settle(outcome: Callable[[], None]) -> None:
+        if not done.done():
+            outcome()
+
+    def run() -> None:
+        try:
+            value = function()
+        except Exception as error:  # noqa: BLE001 - handed to whoever waits
+            outcome = _raising(done, error)
+        else:
+            outcome = _returning(done, value)
+        try:
+            loop.call_soon_threadsafe(settle, outcome)
+        except RuntimeError:  # the loop is closed: nobody waits any more
+            log.debug("set-up finished after the end")
+
+    threading.Thread(target=run, name="set-up", daemon=True).start()
+    return await done
+
+
+def _raising(future: asyncio.Future[T], error: Exception) -> Callable[[], None]:
+    return lambda: future.set_exception(error)
+
+
+def _returning(future: asyncio.Future[T], value: T) -> Callable[[], None]:
+    return lambda: future.set_result(value)

@@ -1,0 +1,190 @@
+"""MCP over the claimed wire: lines in, lines out, both cancellable.
+
+The SDK's own streams read in a thread that only the next line can end, so that a signal would
+not stop the server; and they buffer a line of any length.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+import select
+import threading
+from collections import deque
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from contextlib import asynccontextmanager, suppress
+from typing import Any, cast
+
+import anyio
+from mcp.server.stdio import stdio_server
+
+from gateway_project.mcp.wire import Wire
+
+CHUNK_BYTES = 256 * 1024
+MAX_LINE_BYTES = 64 * 1024 * 1024
+"""Longest message taken from a client; arguments may carry documents as base64."""
+DRAIN_S = 2.0
+TURNS = 20
+"""More than a message takes through the SDK's streams."""
+MAX_WAITING_LINES = 256
+"""Lines read ahead of the server; a client that sends faster waits."""
+
+log = logging.getLogger(__name__)
+
+
+@asynccontextmanager
+async def streams(
+    wire: Wire, *, idle: Callable[[], Awaitable[None]]
+) -> AsyncIterator[tuple[Any, Any]]:
+    """Serve messages over a wire; yields the read and the write stream of the SDK's server.
+
+    Args:
+        wire: Where messages come from and go to.
+        idle: Returns when no request is being handled. The end of the input is passed on only
+            then, or after `DRAIN_S`: a client that sends and closes still gets its answers.
+    """
+    writer = LineWriter(wire.write_fd)
+
+    async def drain() -> None:
+        with suppress(TimeoutError):
+            async with asyncio.timeout(DRAIN_S):
+                for wait in (idle, writer.idle):
+                    await _let_others_run()
+                    await wait()
+
+    reader = LineReader(wire.read_fd, before_end=drain)
+    reader.start(asyncio.get_running_loop())
+    stdin, stdout = cast("anyio.AsyncFile[str]", reader), cast("anyio.AsyncFile[str]", writer)
+    async with stdio_server(stdin, stdout) as pair:
+        yield pair
+
+
+async def _let_others_run() -> None:
+    """Give a message the turns of the loop that it takes from one end to the other."""
+    for _ in range(TURNS):
+        await asyncio.sleep(0)
+
+
+class LineReader:
+    """Lines of a descriptor, read by a daemon thread that nothing waits for at the end."""
+
+    def __init__(
+        self,
+        descriptor: int,
+        *,
+        before_end: Callable[[], Awaitable[None]],
+        max_line_bytes: int = MAX_LINE_BYTES,
+    ) -> None:
+        self._descriptor = descriptor
+        self._before_end = before_end
+        self._max_line_bytes = max_line_bytes
+        self._waiting: deque[str | None] = deque()
+        self._arrived = asyncio.Event()
+        self._room = threading.Semaphore(MAX_WAITING_LINES)
+
+    def start(self, loop: asyncio.AbstractEventLoop) -> None:
+        """Begin to read."""
+        threading.Thread(target=self._read, args=(loop,), name="stdin", daemon=True).start()
+
+    def __aiter__(self) -> LineReader:
+        return self
+
+    async def __anext__(self) -> str:
+        while not self._waiting:
+            self._arrived.clear()
+            await self._arrived.wait()
+        line = self._waiting[0]
+        if line is None:  # stays, so that the end is seen however often it is asked for
+            await self._before_end()
+            raise StopAsyncIteration
+        self._waiting.popleft()
+        self._room.release()
+        return line
+
+    def _read(self, loop: asyncio.AbstractEventLoop) -> None:
+        try:
+            for line in self._lines():
+                self._room.acquire()
+                loop.call_soon_threadsafe(self._deliver, line)
+            loop.call_soon_threadsafe(self._deliver, None)
+        except RuntimeError:  # the loop is closed: the server is gone
+            log.debug("stdin is read no more")
+
+    def _deliver(self, line: str | None) -> None:
+        self._waiting.append(line)
+        self._arrived.set()
+
+    def _lines(self) -> Iterator[str]:
+        """Split what is read into lines; one that is too long is dropped and said so."""
+        pending = bytearray()
+        dropping = False
+        while chunk := self._chunk():
+            *ends, rest = chunk.split(b"\n")
+            for piece in ends:
+                pending += piece
+                if not dropping and self._fits(pending) and pending.strip():
+                    yield pending.decode("utf-8", "replace")
+                pending, dropping = bytearray(), False
+            pending += rest
+            if not dropping and not self._fits(pending):
+                dropping = True
+            if dropping:
+                pending.clear()
+        if not dropping and pending.strip():
+            yield pending.decode("utf-8", "replace")
+
+    def _fits(self, line: bytearray) -> bool:
+        if len(line) <= self._max_line_bytes:
+            return True
+        log.warning("dropped a message longer than %d bytes", self._max_line_bytes)
+        return False
+
+    def _chunk(self) -> bytes:
+        try:
+            return os.read(self._descriptor, CHUNK_BYTES)
+        except OSError:
+            return b""
+
+
+class LineWriter:
+    """A descriptor written to without holding up the loop.
+
+    A small message goes out at once where the kernel takes it without waiting; otherwise a thread
+    writes and waits.
+    """
+
+    def __init__(self, descriptor: int) -> None:
+        self._descriptor = descriptor
+        self._poll = select.poll()
+        self._poll.register(descriptor, select.POLLOUT)
+        self._idle = asyncio.Event()
+        self._idle.set()
+
+    async def write(self, text: str) -> None:
+        """Write a text whole.
+
+        Raises:
+            BrokenPipeError: If the client listens no more.
+        """
+        data = text.encode("utf-8", "replace")
+        if len(data) <= select.PIPE_BUF and self._poll.poll(0):
+            os.write(self._descriptor, data)
+            return
+        self._idle.clear()
+        try:
+            await asyncio.to_thread(self._write_all, data)
+        finally:
+            self._idle.set()
+
+    async def idle(self) -> None:
+        """Return when nothing is being written."""
+        await self._idle.wait()
+
+    async def flush(self) -> None:
+        """Do nothing: nothing is buffered."""
+
+    def _write_all(self, data: bytes) -> None:
+        view = memoryview(data)
+        while view:
+            view = view[os.write(self._descriptor, view) :]

@@ -1,0 +1,167 @@
+import asyncio
+
+import pytest
+
+from execution import call
+from execution.call import (
+    CallError,
+    DeadlineExceeded,
+    DefinitionUnusable,
+    InvalidArguments,
+    NotPermitted,
+    Request,
+    ToolUnavailable,
+)
+from gateway_project.foundation import telemetry
+from gateway_project.foundation.caller import SCOPE_ALL, Caller
+from tests.gateway.catalogues import FakeUpstream, catalogue, never, server, text_result, tool
+from tools.catalogue import UnknownTool
+from tools.upstream.errors import ServerStopped
+from tools.upstream.result import UpstreamResult
+
+ADMIN = Caller(user="admin", team=None, scopes=frozenset({SCOPE_ALL}), kind="stdio")
+FIELDS = {"type": "object", "properties": {"path": {"type": "string"}}, "required": ["path"]}
+
+
+async def make_call(known, upstream, *, caller=ADMIN, tool_id="git:log", **values):
+    request = Request(tool=tool_id, arguments=values.pop("arguments", {}), **values)
+    return await call.call(request, caller=caller, catalogue=known, upstream=upstream)
+
+
+def counted(server_name, outcome):
+    return telemetry.calls.labels(server_name, outcome)._value.get()
+
+
+async def test_a_call_reaches_its_server_as_it_was_made_and_brings_back_its_result():
+    upstream = FakeUpstream()
+    known = catalogue(tool("git:log", definition_hash="abc", input_schema=FIELDS))
+    before = counted("git", "ok")
+    outcome = await make_call(
+        known, upstream, arguments={"path": "/x"}, timeout_s=5, meta={"traceparent": "00-1"}
+    )
+    (seen,) = upstream.calls
+    assert (seen.server, seen.tool, seen.arguments) == ("git", "log", {"path": "/x"})
+    assert (seen.timeout_s, seen.meta) == (5, {"traceparent": "00-1"})
+    assert (outcome.tool, outcome.definition_hash) == ("git:log", "abc")
+    assert outcome.result == text_result("log")
+    assert outcome.duration_s >= 0
+    assert counted("git", "ok") == before + 1
+
+
+@pytest.mark.parametrize("name", ["git:log", "git__log", "log"])
+async def test_a_tool_is_found_by_each_of_its_names(name):
+    upstream = FakeUpstream()
+    outcome = await make_call(catalogue(tool("git:log")), upstream, tool_id=name)
+    assert outcome.tool == "git:log"
+
+
+async def test_progress_of_the_server_reaches_the_caller():
+    reports = []
+
+    async def answer(_called, progress):
+        await progress(1.0, 2.0, "half")
+        return text_result("done")
+
+    async def report(progress, total, message):
+        reports.append((progress, total, message))
+
+    await make_call(catalogue(tool("git:log")), FakeUpstream(answer=answer), progress=report)
+    assert reports == [(1.0, 2.0, "half")]
+
+
+async def test_an_error_that_the_tool_reports_is_a_result_like_any_other():
+    async def answer(_called, _progress):
+        return UpstreamResult.from_wire({"content": [], "isError": True})
+
+    before = counted("git", "tool_error")
+    outcome = await make_call(catalogue(tool("git:log")), FakeUpstream(answer=answer))
+    assert outcome.result.is_error
+    assert counted("git", "tool_error") == before + 1
+
+
+async def test_a_caller_without_the_scope_is_refused():
+    viewer = Caller(user="ann", team=None, scopes=frozenset({"search"}), kind="stdio")
+    with pytest.raises(NotPermitted, match="'ann' may not call tools"):
+        await make_call(catalogue(tool("git:log")), FakeUpstream(), caller=viewer)
+
+
+async def test_a_tool_of_another_team_is_as_unknown_as_one_that_is_not_there():
+    known = catalogue(tool("git:log", team=1), tool("git:show"))
+    with pytest.raises(UnknownTool) as refused:
+        await make_call(known, FakeUpstream())
+    assert "git:log" not in refused.value.suggestions
+
+
+@pytest.mark.parametrize(
+    ("values", "servers", "reason", "words"),
+    [
+        ({"state": "pending"}, (), "pending", "waits for an admin to approve it"),
+        ({"state": "quarantined"}, (), "quarantined", "changed since it was approved"),
+        ({"state": "removed"}, (), "removed", "no longer offered"),
+        ({"enabled": False}, (), "disabled", "is switched off"),
+        ({}, (server("git", enabled=False),), "server_disabled", "server that is switched off"),
+    ],
+)
+async def test_a_tool_that_may_not_be_called_now_says_why(values, servers, reason, words):
+    upstream = FakeUpstream()
+    with pytest.raises(ToolUnavailable, match=words) as refused:
+        await make_call(catalogue(tool("git:log", **values), servers=servers), upstream)
+    assert refused.value.reason == reason
+    assert upstream.calls == []
+
+
+async def test_arguments_that_do_not_fit_never_leave_the_gateway():
+    upstream = FakeUpstream()
+    with pytest.raises(InvalidArguments, match="path is missing; expected string") as refused:
+        await make_call(catalogue(tool("git:log", input_schema=FIELDS)), upstream)
+    assert [problem.path for problem in refused.value.problems] == ["/path"]
+    assert upstream.calls == []
+
+
+async def test_a_definition_that_refers_outside_itself_is_not_called():
+    published = {"$ref": "https://example.com/schema.json"}
+    with pytest.raises(DefinitionUnusable, match="git:log cannot be called safely"):
+        await make_call(catalogue(tool("git:log", input_schema=published)), FakeUpstream())
+
+
+async def test_a_call_beyond_its_deadline_is_cancelled_upstream():
+    upstream = FakeUpstream(answer=never)
+    before = counted("git", "deadline_exceeded")
+    with pytest.raises(DeadlineExceeded, match=r"git:log was not answered within 0.01 s"):
+        await make_call(catalogue(tool("git:log")), upstream, timeout_s=0.01)
+    assert upstream.cancelled.is_set()
+    assert counted("git", "deadline_exceeded") == before + 1
+
+
+async def test_a_timeout_that_is_not_ours_stays_what_it_is():
+    async def answer(_called, _progress):
+        raise TimeoutError("the disk")
+
+    with pytest.raises(TimeoutError, match="the disk"):
+        await make_call(catalogue(tool("git:log")), FakeUpstream(answer=answer), timeout_s=60)
+
+
+async def test_cancelling_a_call_cancels_it_upstream():
+    upstream = FakeUpstream(answer=never)
+    before = counted("git", "cancelled")
+    async with asyncio.TaskGroup() as group:
+        task = group.create_task(make_call(catalogue(tool("git:log")), upstream))
+        await upstream.called.wait()
+        task.cancel()
+    assert upstream.cancelled.is_set()
+    assert counted("git", "cancelled") == before + 1
+
+
+async def test_a_failure_of_the_server_is_counted_by_its_code():
+    async def answer(_called, _progress):
+        raise ServerStopped("git")
+
+    before = counted("git", "server_stopped")
+    with pytest.raises(ServerStopped):
+        await make_call(catalogue(tool("git:log")), FakeUpstream(answer=answer))
+    assert counted("git", "server_stopped") == before + 1
+
+
+def test_every_error_has_a_code_of_its_own():
+    codes = [kind.code for kind in CallError.__subclasses__()]
+    assert len(codes) == len(set(codes))

