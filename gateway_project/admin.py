@@ -5,22 +5,34 @@ from __future__ import annotations
 from typing import Any
 
 from django.contrib import admin, messages
+from django.contrib.auth.admin import GroupAdmin, UserAdmin
+from django.contrib.auth.models import Group, User
+from django.db import transaction
 from django.db.models import QuerySet
 from django.forms import ModelForm
-from django.http import HttpRequest
+from django.http import HttpRequest, HttpResponse
 from django.utils import timezone
 
-from gateway_project.access import audit, callers, tokens
-from gateway_project.foundation.caller import Caller
+from gateway_project.access import audit, tokens
+from gateway_project.console.audited import Audited, caller_of
+from gateway_project.console.token_form import TokenForm, for_asker
+from gateway_project.foundation.caller import SCOPE_ALL
 from gateway_project.models import ApiToken, AuditEntry, MetricTotal, OneTimePassword
 from gateway_project.use_cases.approve_tools import approve_tools as approve
-from tools.admin import DangerousOperationAdmin, ReadOnlyAdmin, ServerAdmin, ToolAdmin
-from tools.models import DangerousOperation, Server, Tool
+from tools.admin import (
+    CategoryAdmin,
+    DangerousOperationAdmin,
+    MembershipAdmin,
+    ReadOnlyAdmin,
+    ServerAdmin,
+    SuperuserWrites,
+    TeamAdmin,
+    ToolAdmin,
+)
+from tools.models import Category, DangerousOperation, Membership, Server, Team, Tool
 
 
-def caller_of(request: HttpRequest) -> Caller:
-    """Return the caller that a console request stands for."""
-    return callers.for_user(request.user.get_username(), kind="console")
+PASSWORD_CHANGED = {"changed": ["password"]}
 
 
 @admin.action(description="Approve the newest definition", permissions=["change"])
@@ -29,33 +41,6 @@ def approve_tools(_: Any, request: HttpRequest, queryset: QuerySet[Tool]) -> Non
     tools = list(queryset.select_related("server"))
     approved = approve(caller_of(request), tools, user=request.user)
     messages.success(request, f"{len(approved)} of {len(tools)} tools approved.")
-
-
-class Audited(admin.ModelAdmin[Any]):
-    """Writes an audit entry for each change made in the admin."""
-
-    def save_model(self, request: HttpRequest, obj: Any, form: Any, change: bool) -> None:
-        """Save, and write down who changed which fields."""
-        super().save_model(request, obj, form, change)
-        verb = "changed" if change else "registered"
-        fields = {"changed": sorted(form.changed_data)}
-        audit.record(caller_of(request), f"{self._subject()}.{verb}", str(obj), detail=fields)
-
-    def delete_model(self, request: HttpRequest, obj: Any) -> None:
-        """Delete, and write down who did."""
-        subject = str(obj)
-        super().delete_model(request, obj)
-        audit.record(caller_of(request), f"{self._subject()}.deleted", subject)
-
-    def delete_queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> None:
-        """Delete several, and write down each."""
-        subjects = [str(obj) for obj in queryset]
-        super().delete_queryset(request, queryset)
-        for subject in subjects:
-            audit.record(caller_of(request), f"{self._subject()}.deleted", subject)
-
-    def _subject(self) -> str:
-        return str(self.model._meta.model_name)
 
 
 @admin.register(Server)
@@ -75,23 +60,80 @@ class AuditedDangerousOperationAdmin(Audited, DangerousOperationAdmin):
     """Dangerous operations, each change written down."""
 
 
+@admin.register(Team)
+class AuditedTeamAdmin(Audited, TeamAdmin):
+    """Teams with their members, each change written down."""
+
+
+@admin.register(Membership)
+class AuditedMembershipAdmin(Audited, MembershipAdmin):
+    """Memberships, each change written down."""
+
+
+@admin.register(Category)
+class AuditedCategoryAdmin(Audited, CategoryAdmin):
+    """Categories, each change written down."""
+
+
+admin.site.unregister([User, Group])
+
+
+@admin.register(User)
+class AuditedUserAdmin(SuperuserWrites, Audited, UserAdmin):
+    """Users, each change written down; one who may change them could become any of them."""
+
+    def log_change(self, request: HttpRequest, obj: Any, message: Any) -> Any:
+        """Write down a new password too, which is set on a page of its own."""
+        match = request.resolver_match
+        if match and match.url_name == "auth_user_password_change":
+            audit.record(caller_of(request), "user.changed", str(obj), detail=PASSWORD_CHANGED)
+        return super().log_change(request, obj, message)
+
+    def user_change_password(
+        self, request: HttpRequest, *args: Any, **kwargs: Any
+    ) -> HttpResponse:
+        """Set a password and write it down, or neither."""
+        with transaction.atomic():
+            return super().user_change_password(request, *args, **kwargs)
+
+
+@admin.register(Group)
+class AuditedGroupAdmin(SuperuserWrites, Audited, GroupAdmin):
+    """Groups with their permissions, each change written down."""
+
+
 @admin.register(ApiToken)
-class ApiTokenAdmin(admin.ModelAdmin[ApiToken]):
+class ApiTokenAdmin(Audited):
     """API tokens; a new one is shown once, when it is made."""
 
-    list_display = ("name", "user", "prefix", "scopes", "created_at", "expires_at", "revoked_at")
-    list_filter = ("user",)
-    list_select_related = ("user",)
-    fields = ("name", "user", "scopes", "expires_at")
+    audited_as = "token"
+    form = TokenForm
+    list_display = (
+        "name", "user", "team", "prefix", "scopes", "created_at", "expires_at", "revoked_at"
+    )  # fmt: skip
+    list_filter = ("user", "team")
+    list_select_related = ("user", "team")
+    fields = ("name", "user", "team", "scopes", "expires_at")
     actions = ("revoke",)
+
+    def has_add_permission(self, request: HttpRequest) -> bool:
+        """Nobody makes a token who has nothing to give it."""
+        return super().has_add_permission(request) and bool(tokens.grantable(caller_of(request)))
 
     def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
         """A token is made and revoked, never edited."""
         return obj is None and super().has_change_permission(request)
 
+    def get_form(
+        self, request: HttpRequest, obj: Any = None, change: bool = False, **kwargs: Any
+    ) -> Any:
+        """Offer what the one who asks may give."""
+        return for_asker(super().get_form(request, obj, change, **kwargs), caller_of(request))
+
     def get_changeform_initial_data(self, request: HttpRequest) -> dict[str, Any]:
-        """Offer the scopes there are, for the user who asks."""
-        return {"scopes": list(tokens.SCOPES), "user": request.user.pk}
+        """Tick what one may give, short of everything, for the user who asks."""
+        scopes = [s for s in tokens.grantable(caller_of(request)) if s != SCOPE_ALL]
+        return {"scopes": scopes, "user": request.user.pk}
 
     def save_model(
         self,
@@ -102,19 +144,26 @@ class ApiTokenAdmin(admin.ModelAdmin[ApiToken]):
     ) -> None:
         """Make the token and show it this one time."""
         row, token = tokens.create(
-            obj.user, name=obj.name, scopes=obj.scopes, expires_at=obj.expires_at
+            obj.user, name=obj.name, scopes=obj.scopes, expires_at=obj.expires_at, team=obj.team
         )
-        obj.pk = row.pk
-        audit.record(caller_of(request), "token.created", str(row))
+        obj.pk, obj.prefix = row.pk, row.prefix
+        detail = {
+            "user": obj.user.get_username(),
+            "scopes": obj.scopes,
+            "team": obj.team.name if obj.team else None,
+        }
+        audit.record(caller_of(request), "token.created", str(row), detail=detail)
         messages.warning(request, f"Copy the token now, it is not shown again: {token}")
 
     @admin.action(description="Revoke", permissions=["delete"])
     def revoke(self, request: HttpRequest, queryset: QuerySet[ApiToken]) -> None:
         """Make tokens useless at once; their rows stay for the record."""
-        for row in queryset.filter(revoked_at__isnull=True):
-            row.revoked_at = timezone.now()
-            row.save(update_fields=["revoked_at"])
-            audit.record(caller_of(request), "token.revoked", str(row))
+        caller = caller_of(request)
+        with transaction.atomic():
+            for row in queryset.filter(revoked_at__isnull=True).select_for_update(of=["self"]):
+                row.revoked_at = timezone.now()
+                row.save(update_fields=["revoked_at"])
+                audit.record(caller, "token.revoked", str(row))
 
 
 @admin.register(OneTimePassword)

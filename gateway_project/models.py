@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from django.conf import settings
 from django.db import models
-from django.db.models import Q
+from django.db.models import F, Func, Q, Value
 
 from tools.models import Team
+
+LIST_OF_TEXTS = 'strict $ ? (@.type() == "array" && !exists(@[*] ? (@.type() != "string")))'
+"""SQL/JSON path that a JSON value matches if it is a list of nothing but texts."""
 
 
 class ApiToken(models.Model):
@@ -15,7 +18,13 @@ class ApiToken(models.Model):
     user = models.ForeignKey(
         settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="api_tokens"
     )
-    team = models.ForeignKey(Team, null=True, blank=True, on_delete=models.CASCADE)
+    team = models.ForeignKey(
+        Team,
+        null=True,
+        blank=True,
+        on_delete=models.CASCADE,
+        help_text="Team the token acts for; empty: it sees what all share.",
+    )
     name = models.CharField(max_length=100)
     prefix = models.CharField(
         max_length=12, editable=False, help_text="Shown to tell tokens apart."
@@ -30,6 +39,18 @@ class ApiToken(models.Model):
         constraints = (
             models.CheckConstraint(
                 condition=Q(digest__regex="^[0-9a-f]{64}$"), name="token_is_hashed"
+            ),
+            models.CheckConstraint(
+                condition=Q(
+                    Func(
+                        F("scopes"),
+                        Value(LIST_OF_TEXTS),
+                        function="jsonb_path_exists",
+                        output_field=models.BooleanField(),
+                    )
+                ),
+                name="token_scopes_are_texts",
+                violation_error_message="The scopes of a token are a list of texts.",
             ),
         )
 

@@ -17,6 +17,7 @@ from gateway_project.foundation import notify, sealing, telemetry
 from gateway_project.foundation.caller import Caller
 from gateway_project.foundation.config import Config, ConfigurationError
 from gateway_project.foundation.database import in_database
+from gateway_project.foundation.postgres import migrate
 from gateway_project.mcp.readiness import Gateway, NotReady, Readiness
 from tools import discover, embed_catalogue, search, token_count
 from tools.catalogue import Catalogue
@@ -122,12 +123,7 @@ async def _load(load: Callable[[], Snapshot]) -> Snapshot:
     try:
         return await in_database(load)
     except django.db.ProgrammingError as error:
-        log.debug("wiring.unmigrated", error=str(error))
-        raise NotReady(
-            "database_unmigrated",
-            "the database lacks tables of this version; run `manage.py migrate`, and the gateway "
-            "goes on by itself",
-        ) from None
+        raise await _unfit(error) from None
     except django.db.Error as error:
         raise NotReady("database_unavailable", _first_line(error)) from None
     except callers.UnknownUser as error:
@@ -136,6 +132,24 @@ async def _load(load: Callable[[], Snapshot]) -> Snapshot:
         raise NotReady("sealed", str(error)) from None
     except ConfigurationError as error:
         raise NotReady("configuration", str(error)) from None
+
+
+async def _unfit(error: django.db.ProgrammingError) -> NotReady:
+    """Say why tables or columns are missing: most likely nobody has migrated the database."""
+    try:
+        pending = await in_database(migrate.pending_migrations)
+    except django.db.Error as worse:
+        return NotReady("database_unavailable", _first_line(worse))
+    if pending:
+        return NotReady(
+            "database_unmigrated",
+            f"the database lacks {len(pending)} migrations of this version; "
+            "run `manage.py migrate`, and the gateway goes on by itself",
+        )
+    return NotReady(
+        "database_unavailable",
+        f"the database does not fit this version although it is migrated: {_first_line(error)}",
+    )
 
 
 async def _first(load: Callable[[], Snapshot], readiness: Readiness) -> Snapshot:

@@ -1,16 +1,22 @@
 """Admin pages of the catalogue.
 
-Those whose changes are audited are registered by the composition root, which owns the audit.
+Those that people change are registered by the composition root, which owns the audit.
 """
 
 from __future__ import annotations
 
+import json
+import unicodedata
 from typing import Any
 
-from django.contrib import admin
+from django.contrib import admin, messages
+from django.contrib.admin.views.main import ChangeList
 from django.db.models import Count, QuerySet
 from django.http import HttpRequest
+from django.utils.html import format_html, format_html_join
 
+from tools.danger import Danger, Matcher, Verdict, classify
+from tools.definition import Definition, differences
 from tools.forms import ServerForm
 from tools.models import (
     Category,
@@ -23,9 +29,25 @@ from tools.models import (
     ToolPosting,
     ToolText,
 )
+from tools.store import danger
+
+TRUST_WITHDRAWN = (
+    "The server is not trusted any more: trust was given to what it started before. "
+    "Tick trusted again if you trust what it starts now."
+)
+HOW_TO_APPROVE = (
+    "The tool cannot be called as its server lists it now. If that is right, approve it in the "
+    "list of tools: select it and choose the action."
+)
+AWAITING = (Tool.State.PENDING, Tool.State.QUARANTINED)
+SAID = ("title", "description", "input_schema", "output_schema", "annotations")
+HIDDEN = ("Cc", "Cf", "Co", "Cn", "Zl", "Zp")
+"""Unicode categories that a reader does not see, or sees as something else."""
+LAYOUT = "\n\t"
+ROW = "<tr><th>{}</th><td><pre>{}</pre></td><td><pre>{}</pre></td></tr>"
 
 
-class _SuperuserWrites(admin.ModelAdmin[Any]):
+class SuperuserWrites(admin.ModelAdmin[Any]):
     """Everybody with permission may look; only a superuser may change."""
 
     def has_add_permission(self, request: HttpRequest) -> bool:
@@ -53,8 +75,10 @@ class ReadOnlyAdmin(admin.ModelAdmin[Any]):
         return False
 
     def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:  # noqa: ARG002
-        """Nobody deletes by hand."""
-        return False
+        """Nobody deletes by hand; a superuser may delete what the rows belong to."""
+        page, own = request.resolver_match, f"{self.opts.app_label}_{self.opts.model_name}_"
+        elsewhere = page is not None and not (page.url_name or "").startswith(own)
+        return elsewhere and bool(request.user.is_superuser)
 
 
 class MembershipInline(admin.TabularInline[Membership, Team]):
@@ -65,7 +89,6 @@ class MembershipInline(admin.TabularInline[Membership, Team]):
     autocomplete_fields = ("user",)
 
 
-@admin.register(Team)
 class TeamAdmin(admin.ModelAdmin[Team]):
     """Teams with their members."""
 
@@ -83,7 +106,6 @@ class TeamAdmin(admin.ModelAdmin[Team]):
         return int(team.member_count)
 
 
-@admin.register(Membership)
 class MembershipAdmin(admin.ModelAdmin[Membership]):
     """Who is in which team."""
 
@@ -93,7 +115,6 @@ class MembershipAdmin(admin.ModelAdmin[Membership]):
     autocomplete_fields = ("user", "team")
 
 
-@admin.register(Category)
 class CategoryAdmin(admin.ModelAdmin[Category]):
     """Categories that tools are filed under."""
 
@@ -101,7 +122,7 @@ class CategoryAdmin(admin.ModelAdmin[Category]):
     search_fields = ("name",)
 
 
-class ServerAdmin(_SuperuserWrites):
+class ServerAdmin(SuperuserWrites):
     """Upstream servers."""
 
     form = ServerForm
@@ -164,34 +185,92 @@ class ServerAdmin(_SuperuserWrites):
         """Number of tools known."""
         return int(server.tools_total)
 
+    def save_model(self, request: HttpRequest, obj: Any, form: Any, change: bool) -> None:
+        """Save, and say so if that withdrew the server's trust."""
+        super().save_model(request, obj, form, change)
+        if form.trust_withdrawn:
+            self.message_user(request, TRUST_WITHDRAWN, messages.WARNING)
+
+
+class _Judged(ChangeList):
+    """A list of tools that reads the dangerous operations once."""
+
+    def get_results(self, request: HttpRequest) -> None:
+        """Give each tool what judges it."""
+        super().get_results(request)
+        matcher = Matcher(danger.load_operations())
+        for tool in self.result_list:
+            tool.matcher = matcher
+
 
 class ToolAdmin(admin.ModelAdmin[Tool]):
     """Tools; what they are comes from their servers, who may use them from here."""
 
-    list_display = ("name", "server", "state", "enabled", "category", "danger_override")
+    list_display = (
+        "name", "server", "state", "enabled", "category", "danger", "danger_override"
+    )  # fmt: skip
     list_display_links = ("name",)
     list_editable = ("enabled",)
     list_filter = ("state", "enabled", "server", "category", "danger_override")
-    list_select_related = ("server", "category")
+    list_select_related = ("server", "category", "definition")
     search_fields = ("name", "server__name", "definition__description")
     autocomplete_fields = ("category",)
     readonly_fields = (
         "server",
         "name",
         "state",
+        "danger",
+        "changes",
         "definition",
         "listed",
         "title",
         "description",
         "input_schema",
+        "output_schema",
         "annotations",
         "first_seen_at",
         "last_seen_at",
     )
 
+    def get_fieldsets(self, request: HttpRequest, obj: Any = None) -> Any:  # noqa: ARG002
+        """Show what awaits approval above all else."""
+        use = (None, {"fields": ("server", "name", "state", "enabled", "category")})
+        awaits = obj is not None and obj.state in AWAITING and obj.listed is not None
+        approval = ("Awaiting approval", {"fields": ("changes",), "description": HOW_TO_APPROVE})
+        return (
+            use,
+            *((approval,) if awaits else ()),
+            ("Danger", {"fields": ("danger", "danger_override")}),
+            ("As approved", {"fields": SAID}),
+            ("Record", {"fields": ("definition", "listed", "first_seen_at", "last_seen_at")}),
+        )
+
+    def get_changelist(self, request: HttpRequest, **kwargs: Any) -> type[ChangeList]:  # noqa: ARG002
+        """List tools with their danger."""
+        return _Judged
+
     def has_add_permission(self, request: HttpRequest) -> bool:  # noqa: ARG002
         """Tools come from discovery."""
         return False
+
+    @admin.display(description="danger")
+    def danger(self, tool: Any) -> str:
+        """Class of the tool, on its own page with what led to it."""
+        listed = getattr(tool, "matcher", None)
+        verdict = _verdict(tool, listed or Matcher(danger.load_operations()))
+        return str(verdict.danger if listed else f"{verdict.danger}: {', '.join(verdict.reasons)}")
+
+    @admin.display(description="changes")
+    def changes(self, tool: Tool) -> str:
+        """What approving changes: each field as approved beside what the server says now."""
+        new = _said(tool, tool.listed)
+        old = _said(tool, tool.definition) if tool.definition else Definition(name=tool.name)
+        rows = [(name, _shown(old, name), _shown(new, name)) for name in differences(old, new)]
+        return format_html(
+            "<table><thead><tr><th>Field</th><th>Approved</th><th>Now</th></tr></thead>"
+            "<tbody>{}</tbody></table>",
+            format_html_join("", ROW, rows),
+        )
 
     @admin.display
     def title(self, tool: Tool) -> str:
@@ -209,9 +288,42 @@ class ToolAdmin(admin.ModelAdmin[Tool]):
         return tool.definition.input_schema if tool.definition else None
 
     @admin.display
+    def output_schema(self, tool: Tool) -> Any:
+        """Schema of the result as pinned."""
+        return tool.definition.output_schema if tool.definition else None
+
+    @admin.display
     def annotations(self, tool: Tool) -> Any:
         """Hints as pinned."""
         return tool.definition.annotations if tool.definition else None
+
+
+def _verdict(tool: Tool, matcher: Matcher) -> Verdict:
+    pinned = tool.definition
+    return classify(
+        name=tool.name,
+        title=pinned.title if pinned else "",
+        annotations=pinned.annotations if pinned else {},
+        trusted=tool.server.trusted,
+        matcher=matcher,
+        override=Danger(tool.danger_override) if tool.danger_override else None,
+    )
+
+
+def _said(tool: Tool, row: Any) -> Definition:
+    return Definition(name=tool.name, **{field: getattr(row, field) for field in SAID})
+
+
+def _shown(said: Definition, field: str) -> str:
+    """Return a field as text, with what a reader would not see written out."""
+    value = getattr(said, field)
+    text = value if isinstance(value, str) else json.dumps(value, indent=2, ensure_ascii=False)
+    return "".join(
+        f"\\u{ord(char):04x}"
+        if unicodedata.category(char) in HIDDEN and char not in LAYOUT
+        else char
+        for char in text
+    )
 
 
 @admin.register(ToolDefinition)
@@ -260,7 +372,7 @@ class ToolPostingAdmin(ReadOnlyAdmin):
     show_full_result_count = False
 
 
-class DangerousOperationAdmin(_SuperuserWrites):
+class DangerousOperationAdmin(SuperuserWrites):
     """Words that mark what a tool may do."""
 
     list_display = ("pattern", "danger", "enabled", "source", "reason")

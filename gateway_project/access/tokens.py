@@ -6,18 +6,22 @@ import hashlib
 import secrets
 from collections.abc import Sequence
 from datetime import datetime
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from django.db.models import Q
 from django.utils import timezone
 
-from gateway_project.foundation.caller import Caller
+from gateway_project.foundation.caller import SCOPE_ALL, Caller
 from gateway_project.models import ApiToken
+
+if TYPE_CHECKING:
+    from tools.models import Team
 
 MARK = "fgt_"
 TOKEN_BYTES = 32
 PREFIX_LENGTH = 8
 SCOPES = ("metrics",)
+"""What a token can be made for, beside everything."""
 
 
 def digest(token: str) -> str:
@@ -25,10 +29,27 @@ def digest(token: str) -> str:
     return hashlib.sha256(token.encode()).hexdigest()
 
 
+def grantable(caller: Caller) -> tuple[str, ...]:
+    """Return the scopes that a caller may give to a token: none that they do not hold."""
+    return tuple(scope for scope in (*SCOPES, SCOPE_ALL) if caller.may(scope))
+
+
 def create(
-    user: Any, *, name: str, scopes: Sequence[str], expires_at: datetime | None = None
+    user: Any,
+    *,
+    name: str,
+    scopes: Sequence[str],
+    expires_at: datetime | None = None,
+    team: Team | None = None,
 ) -> tuple[ApiToken, str]:
     """Make a token.
+
+    Args:
+        user: Whom it stands for.
+        name: What tells it apart for people.
+        scopes: What it may do; whoever asks for it must hold them, see `grantable`.
+        expires_at: When it stops working; None is never.
+        team: Team it acts for; None sees what all share.
 
     Returns:
         The stored row, and the token in clear, which cannot be had again.
@@ -36,6 +57,7 @@ def create(
     token = MARK + secrets.token_urlsafe(TOKEN_BYTES)
     row = ApiToken.objects.create(
         user=user,
+        team=team,
         name=name,
         prefix=token[:PREFIX_LENGTH],
         digest=digest(token),
@@ -62,6 +84,15 @@ def authenticate(token: str) -> Caller | None:
     return Caller(
         user=row.user.get_username(),
         team=row.team_id,
-        scopes=frozenset(row.scopes),
+        scopes=_scopes(row),
         kind="http",
     )
+
+
+def _scopes(row: ApiToken) -> frozenset[str]:
+    """Return the scopes that count: known ones, and everything only while its user may do that."""
+    stored: Any = row.scopes
+    if not isinstance(stored, list):
+        return frozenset()
+    known = (*SCOPES, SCOPE_ALL) if row.user.is_superuser else SCOPES
+    return frozenset(scope for scope in known if scope in stored)

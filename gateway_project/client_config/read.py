@@ -10,16 +10,22 @@ from pathlib import Path
 from typing import Any
 
 from gateway_project.foundation import canonical
+from tools import definition
 
 MAX_FILE_BYTES = 5_000_000
 MAX_NAME_LENGTH = 100
 _PLAIN = (str, int, float)
+_EXPECTED = 'expected {"mcpServers": {"name": {"command": …}}}'
 _OWN_KEYS = ("command", "args", "env", "cwd", "type", "disabled")
 _REMOTE_KEYS = ("url", "serverUrl", "httpUrl")
 
 
 class UnreadableConfig(Exception):
     """A configuration that cannot be used as a whole; one line that says why and what to do."""
+
+
+class MissingConfig(UnreadableConfig):
+    """A configuration that is not there."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -33,6 +39,7 @@ class Entry:
         env: Environment; may hold ${VAR}.
         cwd: Working folder, empty if not given.
         enabled: False where the client has it switched off.
+        local: True where the file keeps it for the one project that was asked for.
         extra: Keys that mean nothing to us.
     """
 
@@ -42,6 +49,7 @@ class Entry:
     env: Mapping[str, str] = field(default_factory=dict)
     cwd: str = ""
     enabled: bool = True
+    local: bool = False
     extra: Mapping[str, Any] = field(default_factory=dict)
 
 
@@ -61,15 +69,16 @@ def read(path: Path, *, project: Path | None = None) -> Parsed:
         project: Folder whose own servers count too, where the file keeps servers by project.
 
     Raises:
-        UnreadableConfig: If it is missing, too large or not such a file.
+        MissingConfig: If there is no such file.
+        UnreadableConfig: If it is too large or not such a file.
     """
     try:
         size = path.stat().st_size
         if size > MAX_FILE_BYTES:
             raise UnreadableConfig(f"{path} has {size:,} bytes; a configuration is far smaller")
         text = path.read_text(encoding="utf-8-sig")
-    except FileNotFoundError:
-        raise UnreadableConfig(f"{path} does not exist; name an existing file") from None
+    except (FileNotFoundError, NotADirectoryError):
+        raise MissingConfig(f"{path} does not exist; name an existing file") from None
     except UnicodeDecodeError:
         raise UnreadableConfig(f"{path} is not UTF-8 text; save it as UTF-8") from None
     except OSError as error:
@@ -81,7 +90,13 @@ def parse(text: str, *, source: str, project: Path | None = None) -> Parsed:
     """Parse the text of a configuration.
 
     A broken entry does not spoil the others: it becomes a problem that names it. A name that
-    stands twice is a problem, since one of the two would be lost without a word.
+    stands twice is a problem, since one of the two would be lost without a word. A project's
+    own servers come before those of the same name for all projects.
+
+    Args:
+        text: The file's text.
+        source: What problems call the file.
+        project: Folder whose own servers count too.
 
     Raises:
         UnreadableConfig: If the text is no JSON object with servers in it.
@@ -91,8 +106,23 @@ def parse(text: str, *, source: str, project: Path | None = None) -> Parsed:
         >>> found.entries[0].name
         'time'
     """
+    shared, own = _groups(_document(text, source), source, project)
+    repeated = (*own.repeated, *(name for name in shared.repeated if name not in own))
+    entries: list[Entry] = []
+    problems = [f"{source}: {name!r} stands twice; rename one of the two" for name in repeated]
+    for name, value in {**shared, **own}.items():
+        if name in repeated:
+            continue
+        try:
+            entries.append(_entry(name, value, local=name in own))
+        except ValueError as error:
+            problems.append(f"{source}: server {name!r}: {error}")
+    return Parsed(entries=tuple(entries), problems=tuple(problems))
+
+
+def _document(text: str, source: str) -> Any:
     try:
-        document = json.loads(text, object_pairs_hook=_Object.of)
+        return json.loads(text, object_pairs_hook=_Object.of)
     except json.JSONDecodeError as error:
         raise UnreadableConfig(
             f"{source}: line {error.lineno}, column {error.colno}: {error.msg}; mend the JSON"
@@ -101,18 +131,6 @@ def parse(text: str, *, source: str, project: Path | None = None) -> Parsed:
         raise UnreadableConfig(f"{source}: {error}; mend the JSON") from None
     except RecursionError:
         raise UnreadableConfig(f"{source}: nested too deeply to be a configuration") from None
-    groups = _groups(document, source, project)
-    repeated = dict.fromkeys(name for group in groups for name in group.repeated)
-    entries: list[Entry] = []
-    problems = [f"{source}: {name!r} stands twice; rename one of the two" for name in repeated]
-    for name, value in {name: group[name] for group in groups for name in group}.items():
-        if name in repeated:
-            continue
-        try:
-            entries.append(_entry(name, value))
-        except ValueError as error:
-            problems.append(f"{source}: server {name!r}: {error}")
-    return Parsed(entries=tuple(entries), problems=tuple(problems))
 
 
 class _Object(dict[str, Any]):
@@ -130,25 +148,29 @@ class _Object(dict[str, Any]):
         return built
 
 
-def _groups(document: Any, source: str, project: Path | None) -> list[_Object]:
-    """Return the objects of servers that count, the more specific last."""
-    expected = 'expected {"mcpServers": {"name": {"command": …}}}'
+def _groups(document: Any, source: str, project: Path | None) -> tuple[_Object, _Object]:
+    """Return the servers for all projects and the project's own, empty where there are none."""
     if not isinstance(document, dict):
-        raise UnreadableConfig(f"{source}: {expected}")
-    found = [document.get("mcpServers")]
+        raise UnreadableConfig(f"{source}: {_EXPECTED}")
     projects = document.get("projects")
-    if project is not None and isinstance(projects, dict):
-        own = projects.get(str(project))
-        found.append(own.get("mcpServers") if isinstance(own, dict) else None)
-    if any(group is not None and not isinstance(group, dict) for group in found):
-        raise UnreadableConfig(f"{source}: mcpServers must be an object; {expected}")
-    groups = [group for group in found if isinstance(group, _Object)]
-    if not any(groups) and "mcpServers" not in document:
-        raise UnreadableConfig(f"{source}: no mcpServers in it; {expected}")
-    return groups
+    own = projects.get(str(project)) if isinstance(projects, dict) else None
+    if not isinstance(own, dict):
+        own = {}
+    if "mcpServers" not in document and "mcpServers" not in own:
+        raise UnreadableConfig(f"{source}: no mcpServers in it; {_EXPECTED}")
+    return _servers(document, source), _servers(own, source)
 
 
-def _entry(name: str, value: Any) -> Entry:
+def _servers(holder: dict[str, Any], source: str) -> _Object:
+    servers = holder.get("mcpServers")
+    if servers is None:
+        return _Object()
+    if not isinstance(servers, _Object):
+        raise UnreadableConfig(f"{source}: mcpServers must be an object; {_EXPECTED}")
+    return servers
+
+
+def _entry(name: str, value: Any, *, local: bool) -> Entry:
     if not isinstance(value, dict):
         raise ValueError('must be an object such as {"command": "uvx", "args": []}')  # noqa: TRY004
     if ":" in name or name != name.strip() or not name.isprintable():
@@ -168,6 +190,7 @@ def _entry(name: str, value: Any) -> Entry:
         env=_environment(value.get("env", {})),
         cwd=_text(value.get("cwd", ""), "cwd"),
         enabled=value.get("disabled") is not True,
+        local=local,
         extra={key: item for key, item in value.items() if key not in _OWN_KEYS},
     )
 
@@ -206,8 +229,8 @@ def _plain(value: Any) -> str:
 def _require_storable(value: dict[str, Any]) -> None:
     """Refuse what no process could be given and no database holds: NUL, lone surrogates, NaN."""
     try:
-        text = canonical.dumps(value)
+        canonical.dumps(value)
     except canonical.NotCanonical as error:
         raise ValueError(f"holds something that cannot be stored: {error}") from None
-    if "\\u0000" in text or "\\ud" in text:
+    if definition.storable(value) != value:
         raise ValueError("holds a NUL or half of a character; write it anew")

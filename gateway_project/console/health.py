@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import structlog
 from django.db import Error, connection
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.views.decorators.http import require_safe
@@ -9,11 +10,14 @@ from django.views.decorators.http import require_safe
 from gateway_project import metrics as metrics_of_all
 from gateway_project.access import tokens
 from gateway_project.foundation import telemetry
+from gateway_project.foundation.caller import Caller
 from tools.store import overview
 
-BEARER = "Bearer "
+BEARER = "bearer"
 METRICS_SCOPE = "metrics"
 CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
+
+log = structlog.get_logger(__name__)
 
 
 @require_safe
@@ -24,24 +28,20 @@ def live(_: HttpRequest) -> JsonResponse:
 
 @require_safe
 def ready(_: HttpRequest) -> JsonResponse:
-    """Answer 200 if the database does too, else 503 with a line that says what is wrong."""
+    """Answer 200 if the database does too, else 503; what is wrong with it stands in the log."""
     try:
         with connection.cursor() as cursor:
             cursor.execute("SELECT 1")
     except Error as error:
-        return JsonResponse({"status": "unavailable", "database": _first_line(error)}, status=503)
+        log.warning("database unavailable", error=str(error).strip())
+        return JsonResponse({"status": "unavailable", "database": "unavailable"}, status=503)
     return JsonResponse({"status": "ok", "database": "ok"})
-
-
-def _first_line(error: Exception) -> str:
-    return str(error).strip().partition("\n")[0]
 
 
 @require_safe
 def metrics(request: HttpRequest) -> HttpResponse:
     """Serve Prometheus metrics to a bearer token of scope `metrics`."""
-    header = request.headers.get("Authorization", "")
-    caller = tokens.authenticate(header.removeprefix(BEARER)) if BEARER in header else None
+    caller = _bearer(request)
     if caller is None:
         response = HttpResponse("a bearer token is needed; make one in the console\n", status=401)
         response["WWW-Authenticate"] = "Bearer"
@@ -50,6 +50,16 @@ def metrics(request: HttpRequest) -> HttpResponse:
         return HttpResponse("the token lacks the scope metrics\n", status=403)
     _count()
     return HttpResponse(metrics_of_all.exposition(), content_type=CONTENT_TYPE)
+
+
+def _bearer(request: HttpRequest) -> Caller | None:
+    """Return the caller whose token the request carries.
+
+    References:
+        RFC 9110, section 11.1: the name of the scheme is taken in any case.
+    """
+    scheme, _, token = request.headers.get("Authorization", "").partition(" ")
+    return tokens.authenticate(token.strip()) if scheme.lower() == BEARER else None
 
 
 def _count() -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from django.core.exceptions import ValidationError
+from django.core.exceptions import NON_FIELD_ERRORS, ValidationError
 from django.db import transaction
 
 from gateway_project.access import audit
@@ -19,7 +19,7 @@ class NotPermitted(Exception):
 
 
 class NotRegistrable(Exception):
-    """A server's entry breaks a rule of the catalogue; one line that says which."""
+    """A server's entry breaks a rule of the catalogue; one line that says whose and which."""
 
 
 def register_servers(
@@ -32,14 +32,30 @@ def register_servers(
         NotRegistrable: If an entry breaks a rule; nothing is stored then.
     """
     if not caller.may(SCOPE_ALL):
-        raise NotPermitted("only a superuser may register servers: they are commands to run")
+        raise NotPermitted(
+            f"{caller.user!r} is no superuser; only a superuser may register servers, since "
+            "they are commands to run"
+        )
     with transaction.atomic():
-        try:
-            outcome = servers.register(registrations, sealer=sealer)
-        except ValidationError as error:
-            raise NotRegistrable("; ".join(error.messages)) from None
-        for item in outcome:
-            if item.created or item.changed:
-                action = "server.registered" if item.created else "server.changed"
-                audit.record(caller, action, item.name, detail={"changed": list(item.changed)})
+        return tuple(_register(caller, item, sealer) for item in registrations)
+
+
+def _register(caller: Caller, registration: Registration, sealer: Sealer) -> Registered:
+    try:
+        (outcome,) = servers.register([registration], sealer=sealer)
+    except ValidationError as error:
+        raise NotRegistrable(f"server {registration.name!r}: {_reason(error)}") from None
+    if outcome.created or outcome.changed:
+        action = "server.registered" if outcome.created else "server.changed"
+        audit.record(caller, action, outcome.name, detail={"changed": list(outcome.changed)})
     return outcome
+
+
+def _reason(error: ValidationError) -> str:
+    if not hasattr(error, "error_dict"):
+        return " ".join(error.messages)
+    return " ".join(
+        message if field == NON_FIELD_ERRORS else f"{field}: {message}"
+        for field, messages in error.message_dict.items()
+        for message in messages
+    )

@@ -174,6 +174,7 @@ BY_PROJECT = json.dumps(
             "/there": {"mcpServers": {"other": {"command": "o"}}},
             "/none": {},
             "/odd": [],
+            "/odder": {"mcpServers": None},
         },
     }
 )
@@ -187,12 +188,43 @@ BY_PROJECT = json.dumps(
         ("/there", {"user": "u", "both": "from user", "other": "o"}),
         ("/none", {"user": "u", "both": "from user"}),
         ("/odd", {"user": "u", "both": "from user"}),
+        ("/odder", {"user": "u", "both": "from user"}),
         ("/elsewhere", {"user": "u", "both": "from user"}),
     ],
 )
 def test_a_projects_own_servers_come_before_the_users(project, commands):
     found = parse(BY_PROJECT, source="x", project=None if project is None else Path(project))
     assert {entry.name: entry.command for entry in found.entries} == commands
+    local = {name for name, command in commands.items() if command in {"l", "local", "o"}}
+    assert {entry.name for entry in found.entries if entry.local} == local
+
+
+def test_a_name_that_stands_twice_for_all_projects_does_not_matter_to_one_with_its_own():
+    text = (
+        '{"mcpServers": {"a": {"command": "x"}, "a": {"command": "y"}}, '
+        '"projects": {"/here": {"mcpServers": {"a": {"command": "z"}}}}}'
+    )
+    found = parse(text, source="x.json", project=Path("/here"))
+    assert [(entry.command, entry.local) for entry in found.entries] == [("z", True)]
+    assert found.problems == ()
+    assert len(parse(text, source="x.json").problems) == 1
+
+
+@pytest.mark.parametrize("servers_of_project", [[], "x"])
+def test_a_project_whose_servers_are_no_object_is_an_error(servers_of_project):
+    text = json.dumps({"projects": {"/here": {"mcpServers": servers_of_project}}})
+    with pytest.raises(UnreadableConfig, match="must be an object"):
+        parse(text, source="x", project=Path("/here"))
+
+
+def test_a_project_with_an_empty_list_of_servers_is_a_list_all_the_same():
+    text = json.dumps({"projects": {"/here": {"mcpServers": {}}}})
+    assert parse(text, source="x", project=Path("/here")).entries == ()
+
+
+@pytest.mark.parametrize("text", [r"C:\udo", r"\u0000", r"\ud800"])
+def test_a_backslash_is_only_a_backslash(text):
+    assert parsed(git={"command": "git", "args": [text]}).entries[0].args == (text,)
 
 
 def test_a_name_repeated_in_another_project_is_none_of_our_business():
@@ -236,3 +268,10 @@ def test_a_file_that_cannot_be_read_is_one_line_that_names_it(tmp_path, content,
         read.read(path)
     assert str(path) in str(caught.value)
     assert "\n" not in str(caught.value)
+    assert isinstance(caught.value, read.MissingConfig) == (content is None)
+
+
+def test_a_file_below_a_file_does_not_exist(tmp_path):
+    (tmp_path / "x").touch()
+    with pytest.raises(read.MissingConfig, match="does not exist"):
+        read.read(tmp_path / "x" / "y.json")

@@ -61,4 +61,20 @@ def test_one_that_breaks_a_rule_is_named_and_nothing_is_stored(caller, sealer, b
     assert "\n" not in str(caught.value)
     assert not Server.objects.exists()
     assert entries() == []
-    assert broken.name in str(caught.value)
+    assert str(caught.value).startswith(f"server {broken.name!r}: ")
+
+
+@pytest.mark.parametrize(
+    ("broken", "said"),
+    [
+        (Registration(name="x", command=""), "command: This field cannot be blank."),
+        (Registration(name="a:b", command="x"), "server 'a:b': A server's name holds no colon"),
+        (Registration(name="x", command="\x00"), "server 'x': A text holds a NUL"),
+    ],
+    ids=["field", "row", "whole"],
+)
+def test_a_broken_rule_is_said_with_its_field_if_it_is_of_one(caller, sealer, broken, said):
+    with pytest.raises(NotRegistrable) as caught:
+        register_servers(caller, [broken], sealer=sealer)
+    assert said in str(caught.value)
+    assert "__all__" not in str(caught.value)

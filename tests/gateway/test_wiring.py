@@ -1,5 +1,7 @@
 import asyncio
+import sys
 from contextlib import asynccontextmanager
+from pathlib import Path
 
 import django.db
 import pytest
@@ -25,7 +27,8 @@ from tools.upstream.errors import SpawnFailed, UnsetVariable, UpstreamError
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
-PATIENCE_S = 15
+BASE = Path(__file__).resolve().parent.parent.parent
+PATIENCE_S = 30
 
 
 @pytest.fixture(autouse=True)
@@ -133,6 +136,10 @@ async def test_a_user_who_is_removed_is_refused():
         assert readiness.trouble.code == "unknown_user"
 
 
+def _unreachable():
+    raise django.db.OperationalError("gone")
+
+
 def _deactivate():
     get_user_model().objects.update(is_active=False)
     Tool.objects.update(enabled=True)
@@ -143,8 +150,8 @@ def _deactivate():
     [
         (
             django.db.ProgrammingError('relation "x" does not exist'),
-            "database_unmigrated",
-            "migrate",
+            "database_unavailable",
+            'does not fit this version although it is migrated: relation "x"',
         ),
         (
             django.db.OperationalError("cannot reach it\nmore"),
@@ -173,6 +180,25 @@ async def test_what_is_missing_is_told_and_tried_again(monkeypatch, error, code,
         assert "\n" not in str(refused.value)
         broken[0] = False
         assert await served(readiness)
+
+
+@pytest.mark.parametrize(
+    ("pending", "code", "words"),
+    [
+        (lambda: ["tools.0001_initial"], "database_unmigrated", "run `manage.py migrate`"),
+        (_unreachable, "database_unavailable", "gone"),
+    ],
+)
+async def test_missing_tables_are_told_from_a_missing_database(monkeypatch, pending, code, words):
+    def load():
+        raise django.db.ProgrammingError("no such table")
+
+    monkeypatch.setattr(wiring.catalogue_store, "load", load)
+    monkeypatch.setattr(wiring.migrate, "pending_migrations", pending)
+    async with running() as readiness:
+        with pytest.raises(NotReady, match=words) as refused:
+            await readiness.gateway()
+        assert refused.value.code == code
 
 
 async def test_calls_go_on_while_the_database_is_away(monkeypatch):
@@ -207,6 +233,23 @@ async def test_trouble_of_a_server_is_recorded_and_told():
             return bool(await in_database(lambda: Server.objects.get(name="git").last_error))
 
         await until(recorded)
+
+
+async def test_a_server_whose_tools_change_is_listed_again():
+    await in_database(UserFactory, username="admin", superuser=True)
+    script = str(BASE / "tests" / "servers" / "modern.py")
+    await in_database(ServerFactory, name="modern", command=sys.executable, args=[script])
+    await in_database(ToolFactory, server=await in_database(Server.objects.get), name="grow")
+    async with running() as readiness:
+        gateway = await served(readiness)
+        await gateway.effects.upstream.call_tool("modern", "grow", {})
+
+        async def grown():
+            return "modern:grown" in gateway.effects.catalogue().tools
+
+        await until(grown)
+        connected = await in_database(lambda: Server.objects.get().last_connected_at)
+        assert connected is not None
 
 
 async def test_the_model_is_loaded_once_a_client_has_listed_the_tools(embedder):

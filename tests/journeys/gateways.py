@@ -83,12 +83,12 @@ class Installation:
         async with Client(parameters, mode=mode) as client:
             yield client
 
-    def start(self, *arguments: str) -> RawGateway:
+    def start(self, *arguments: str, **env: str) -> RawGateway:
         """Start a gateway whose every byte is seen."""
         return RawGateway(
             subprocess.Popen(
                 self.command(*arguments),
-                env=self.env,
+                env=self.env | env,
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.PIPE,

@@ -47,6 +47,15 @@ class Stage:
     def keeper(self) -> psutil.Process:
         return processes.keeper_of(self.cluster)
 
+    def kill(self, *victims: psutil.Process) -> None:
+        """Kill processes and wait until they are gone, and with a server all that belong to it."""
+        going = set(victims)
+        if self.server() in going:
+            going |= set(processes.of(self.cluster)) - set(processes.keepers_of(self.cluster))
+        for victim in victims:
+            victim.kill()
+        processes.until(lambda: not going & set(processes.of(self.cluster)), within_s=RECOVERY_S)
+
     def recovers(self) -> bool:
         """Whether both users work again within the time; a query amid the kill may fail."""
         for one in self.users:
@@ -56,12 +65,17 @@ class Stage:
         return True
 
 
+def stock(place: Cluster, template: Cluster) -> None:  # noqa: F811
+    """Give a cluster the data of one that was started before."""
+    folders.prepare(place)
+    processes.copy_data(template, place)
+
+
 @pytest.fixture(scope="module")
 def stage(template: Cluster) -> Iterator[Stage]:  # noqa: F811
     with temporary_home() as home:  # noqa: F811
         found = located(home)
-        folders.prepare(found)
-        processes.copy_data(template, found)
+        stock(found, template)
         users = User(home, linger_s=60.0), User(home, linger_s=60.0)
         for one in users:
             one.ready().ask()
@@ -86,7 +100,7 @@ def test_a_killed_server_is_back_with_every_committed_row(stage: Stage, kept: st
     for number in range(20):
         assert "error" not in writer.ask(f"INSERT INTO {kept} VALUES ({number})")
     first = stage.server()
-    first.kill()
+    stage.kill(first)
     assert stage.recovers()
     assert reader.ask(f"SELECT count(*) FROM {kept}") == {"rows": [[20]]}
     assert "error" not in writer.ask(f"INSERT INTO {kept} VALUES (20)")
@@ -101,7 +115,7 @@ def test_a_server_killed_again_and_again_loses_nothing_it_confirmed(
     for number in range(30):
         if number % 10 == 5:
             writer.send(f"INSERT INTO {kept} VALUES ({number})")
-            stage.server().kill()
+            stage.kill(stage.server())
             answer = writer.receive(within_s=RECOVERY_S)
             assert stage.recovers()
         else:
@@ -120,7 +134,7 @@ def test_a_server_killed_amid_a_long_query_is_back(stage: Stage) -> None:
     processes.until(
         lambda: any("SELECT" in processes.title_of(p) for p in processes.of(stage.cluster))
     )
-    stage.server().kill()
+    stage.kill(stage.server())
     assert "error" in busy.receive(within_s=RECOVERY_S)
     assert stage.recovers()
 
@@ -131,13 +145,13 @@ def test_a_killed_keeper_costs_nothing_and_is_replaced_by_the_next_connection(
 ) -> None:
     assert stage.recovers()
     server = stage.server()
-    stage.keeper().kill()
+    stage.kill(stage.keeper())
     assert stage.users[0].ask() == ONE_ROW
     newcomer = user(Path(stage.cluster.home), linger_s=60.0).ready()
     assert newcomer.ask() == ONE_ROW
     processes.until(lambda: processes.keepers_of(stage.cluster))
     assert stage.server() == server
-    server.kill()
+    stage.kill(server)
     assert stage.recovers()
     assert stage.server() != server
 
@@ -145,8 +159,7 @@ def test_a_killed_keeper_costs_nothing_and_is_replaced_by_the_next_connection(
 def test_keeper_and_server_killed_at_once_are_both_replaced(stage: Stage) -> None:
     assert stage.recovers()
     keeper, server = stage.keeper(), stage.server()
-    keeper.kill()
-    server.kill()
+    stage.kill(keeper, server)
     assert stage.recovers()
     assert stage.keeper() != keeper
     assert stage.server() != server
@@ -251,9 +264,11 @@ def test_root_joins_an_ordinary_users_server_and_leaves_it_that_users(
     home: Path,  # noqa: F811
     nobody: Account,  # noqa: F811
     user: StartUser,  # noqa: F811
+    template: Cluster,  # noqa: F811
 ) -> None:
     home.mkdir()
     os.chown(home, nobody.uid, nobody.gid)
+    stock(located(home), template)
     root = user().ready()
     assert root.ask() == ONE_ROW
     assert {process.username() for process in processes.of(located(home))} == {nobody.name}
@@ -265,10 +280,12 @@ def test_roots_server_serves_a_home_and_programs_that_others_cannot_reach(
     home: Path,  # noqa: F811
     nobody: Account,  # noqa: F811
     user: StartUser,  # noqa: F811
+    template: Cluster,  # noqa: F811
 ) -> None:
     home.parent.chmod(0o700)
     found = located(home)
     assert os.path.dirname(found.base) == SYSTEM_FOLDER
+    stock(found, template)
     assert user().ready().ask() == ONE_ROW
     assert home.parent.stat().st_mode & 0o777 == 0o700
     assert processes.postmaster_of(found).username() == nobody.name
@@ -277,9 +294,11 @@ def test_roots_server_serves_a_home_and_programs_that_others_cannot_reach(
 def test_a_home_with_a_long_path_works(
     home: Path,  # noqa: F811
     user: StartUser,  # noqa: F811
+    template: Cluster,  # noqa: F811
 ) -> None:
     deep = home / ("d" * 60) / ("e" * 60)
     cluster = located(deep)  # noqa: F811
+    stock(cluster, template)
     try:
         assert user(deep).ready().ask() == ONE_ROW
         assert cluster.socket_folder.startswith(SHORT_FOLDER)

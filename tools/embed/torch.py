@@ -68,14 +68,14 @@ class TorchEmbedder:
     @property
     def dimensions(self) -> int:
         """Length of a vector."""
-        return int(self._model.get_sentence_embedding_dimension() or 0)
+        return int(self._model.get_embedding_dimension() or 0)
 
     def embed(self, texts: Sequence[str], *, kind: Kind) -> Vectors:
         """Embed texts; see `Embedder.embed`."""
         if not texts:
             return np.empty((0, self.dimensions), dtype=np.float32)
         prompts = self._model.prompts or {}
-        own = prompts.get("query" if kind == "query" else "document", "")
+        own = prompts.get("query" if kind == "query" else "document") or ""
         prefix = own if self._prefix is None else self._prefix if kind == "query" else ""
         vectors = self._model.encode(
             [prefix + text for text in texts],

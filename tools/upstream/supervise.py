@@ -37,7 +37,9 @@ from tools.upstream.status import ServerStatus, State
 from tools.upstream.surroundings import Surroundings
 from tools.upstream.transport import UpstreamTransport
 
-CHANGES_SETTLE_S = 0.1  # a burst of changes of the list of tools is reported once
+# A burst of changes of the list of tools is reported once, and the next not soon after: each
+# report makes the gateway list, compare and embed.
+CHANGES_SETTLE_S, CHANGES_APART_S = 0.1, 5.0
 
 log = structlog.get_logger(__name__)
 
@@ -104,6 +106,7 @@ class Supervisor:
         self._wanted = asyncio.Event()
         self._attempt: asyncio.Future[Connection | UpstreamError] | None = None
         self._change: asyncio.TimerHandle | None = None
+        self._next_change_at = 0.0
 
     async def run(self, *, after: asyncio.Task[None] | None = None) -> None:
         """Serve until cancelled.
@@ -352,12 +355,12 @@ class Supervisor:
 
     def _tools_changed(self) -> None:
         if self._change is None:
-            self._change = asyncio.get_running_loop().call_later(
-                CHANGES_SETTLE_S, self._report_change
-            )
+            wait_s = max(CHANGES_SETTLE_S, self._next_change_at - self._monotonic())
+            self._change = asyncio.get_running_loop().call_later(wait_s, self._report_change)
 
     def _report_change(self) -> None:
         self._change = None
+        self._next_change_at = self._monotonic() + CHANGES_APART_S
         self._shared.on_tools_changed(self.spec.name)
 
     def _monotonic(self) -> float:

@@ -5,23 +5,27 @@ from __future__ import annotations
 import json
 import os
 import sys
+import tempfile
 from argparse import ArgumentParser
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError
+from django.db import transaction
 
 from gateway_project.access import callers
-from gateway_project.client_config import locate, read
-from gateway_project.client_config.read import Entry, Parsed, UnreadableConfig
+from gateway_project.client_config import locate
+from gateway_project.client_config.gather import gather
+from gateway_project.client_config.read import Entry, UnreadableConfig
+from gateway_project.client_config.unset import unset_variables
 from gateway_project.foundation import sealing
 from gateway_project.foundation.postgres import migrate
-from gateway_project.use_cases.register_servers import NotRegistrable, register_servers
-from tools.store import overview
-from tools.store.servers import Registration
-from tools.upstream.errors import UnsetVariable
-from tools.upstream.spec import ServerSpec, resolve
+from gateway_project.foundation.sealing import Sealer
+from gateway_project.management.trust import ALL, NONE, Choice, choose
+from gateway_project.use_cases.register_servers import register_servers
+from tools.store.servers import Registered, Registration
 
 
 class Command(BaseCommand):
@@ -41,108 +45,80 @@ class Command(BaseCommand):
             "--trust",
             action="append",
             metavar="NAME",
-            help="believe this server's annotations; repeatable; 'all' or 'none'",
+            help="believe this server's annotations; repeatable; 'all', or 'none' to withdraw it",
         )
         parser.add_argument("--dry-run", action="store_true", help="show what would change")
         parser.add_argument("--json", action="store_true", help="report as JSON")
 
     def handle(self, *_: Any, **options: Any) -> None:
+        origin, dry_run = options["origin"], options["dry_run"]
         try:
-            parsed = _read_all(options["origin"])
-        except (UnreadableConfig, ValueError) as error:
+            parsed = gather(origin)
+        except UnreadableConfig as error:
             raise CommandError(str(error)) from None
-        trusted = self._trusted(options, parsed.entries)
-        registrations = [_registration(e, options["origin"], trusted) for e in parsed.entries]
-        warnings = [line for entry in parsed.entries for line in _unset(entry)]
+        choice = self._choice(options, [entry.name for entry in parsed.entries])
+        registrations = [_registration(entry, origin, choice) for entry in parsed.entries]
         report = {
-            "dry_run": options["dry_run"],
-            "servers": self._apply(registrations, dry_run=options["dry_run"]),
+            "dry_run": dry_run,
+            "servers": [
+                {
+                    "name": item.name,
+                    "change": _change(item, dry_run=dry_run),
+                    "fields": list(item.changed),
+                }
+                for item in _register(registrations, dry_run=dry_run)
+            ],
             "problems": list(parsed.problems),
-            "warnings": warnings,
+            "warnings": _warnings(parsed.entries, choice),
         }
         self._print(report, as_json=options["json"])
         if parsed.problems and not parsed.entries:
             raise CommandError("nothing could be imported")
 
-    def _trusted(self, options: dict[str, Any], entries: tuple[Entry, ...]) -> set[str]:
-        names = {entry.name for entry in entries}
-        given = options["trust"]
-        if given is None:
-            return self._ask(names) if not options["dry_run"] and sys.stdin.isatty() else set()
-        if "all" in given:
-            return names
-        unknown = set(given) - names - {"none"}
-        if unknown:
-            raise CommandError(
-                f"--trust {', '.join(sorted(unknown))}: no such server in the file; "
-                f"it has {', '.join(sorted(names)) or 'none'}"
-            )
-        return set(given) & names
+    def _choice(self, options: dict[str, Any], names: Sequence[str]) -> Choice:
+        if options["trust"] is not None:
+            choice = choose(options["trust"], names)
+            if choice.unknown:
+                raise CommandError(
+                    f"--trust {', '.join(choice.unknown)}: no such server in the file; "
+                    f"it has {', '.join(sorted(names)) or 'none'}"
+                )
+            return choice
+        asking = names and not options["dry_run"] and sys.stdin.isatty()
+        return choose([self._ask(names)], names) if asking else Choice()
 
-    def _ask(self, names: set[str]) -> set[str]:
-        self.stdout.write(
+    def _ask(self, names: Sequence[str]) -> str:
+        """Ask on stderr, since stdout is for the report."""
+        self.stderr.write(
             "A trusted server's own word that a tool only reads is believed.\n"
-            f"Servers: {', '.join(sorted(names))}"
+            f"Servers: {', '.join(sorted(names))}\n"
+            f"Which do you trust (names, {ALL}, {NONE}, or Enter to leave it as it is)?",
+            str,
+            " ",
         )
-        answer = input("Which do you trust (names, all, or Enter for none)? ").split()
-        return names if "all" in answer else {name.strip(",") for name in answer} & names
-
-    def _apply(self, registrations: list[Registration], *, dry_run: bool) -> list[dict[str, Any]]:
-        if dry_run:
-            known = overview.names()
-            return [
-                {"name": item.name, "change": "update" if item.name in known else "add"}
-                for item in registrations
-            ]
-        migrate.migrate_once()
-        callers.ensure_local_admin()
-        caller = callers.for_user(callers.LOCAL_ADMIN, kind="command")
-        sealer = sealing.load_or_create(settings.FOREGATE.home)
+        self.stderr.flush()
         try:
-            outcome = register_servers(caller, registrations, sealer=sealer)
-        except NotRegistrable as error:
-            raise CommandError(str(error)) from None
-        return [
-            {
-                "name": item.name,
-                "change": "added" if item.created else "updated" if item.changed else "unchanged",
-                "fields": list(item.changed),
-            }
-            for item in outcome
-        ]
+            return input()
+        except EOFError:
+            return ""
 
     def _print(self, report: dict[str, Any], *, as_json: bool) -> None:
         if as_json:
             self.stdout.write(json.dumps(report, indent=2))
             return
         for server in report["servers"]:
-            fields = f" ({', '.join(server['fields'])})" if server.get("fields") else ""
+            fields = f" ({', '.join(server['fields'])})" if server["fields"] else ""
             self.stdout.write(f"{server['change']:>10}  {server['name']}{fields}")
         for line in [*report["problems"], *report["warnings"]]:
-            self.stderr.write(self.style.WARNING(line))
+            self.stderr.write(line, self.style.WARNING)
+        if not report["servers"] and not report["problems"]:
+            self.stdout.write("No servers in it; nothing to import.")
         if report["servers"] and not report["dry_run"]:
             self.stdout.write("Next: manage.py discover")
 
 
-def _read_all(origin: str) -> Parsed:
-    """Read a file, or all files that a client is known to keep its servers in."""
-    if origin not in locate.CLIENTS:
-        return read.read(Path(origin).expanduser(), project=Path.cwd())
-    paths = [path for path in locate.candidates(origin) if path.exists()]
-    if not paths:
-        looked = " or ".join(str(path) for path in locate.candidates(origin))
-        raise UnreadableConfig(f"no configuration of {origin} at {looked}")
-    entries: dict[str, Entry] = {}
-    problems: list[str] = []
-    for path in paths:
-        parsed = read.read(path, project=Path.cwd())
-        problems += parsed.problems
-        for entry in parsed.entries:
-            entries.setdefault(entry.name, entry)
-    return Parsed(entries=tuple(entries.values()), problems=tuple(problems))
-
-
-def _registration(entry: Entry, origin: str, trusted: set[str]) -> Registration:
+def _registration(entry: Entry, origin: str, choice: Choice) -> Registration:
+    known = origin in locate.CLIENTS
     return Registration(
         name=entry.name,
         command=entry.command,
@@ -150,19 +126,51 @@ def _registration(entry: Entry, origin: str, trusted: set[str]) -> Registration:
         env=entry.env,
         cwd=entry.cwd,
         extra=entry.extra,
-        source=origin,
-        trusted=True if entry.name in trusted else None,
+        source=origin if known else str(Path(origin).expanduser().absolute()),
+        trusted=choice.of(entry.name),
         enabled=entry.enabled,
     )
 
 
-def _unset(entry: Entry) -> list[str]:
-    """Say which variables an entry lacks; it is imported all the same."""
-    spec = ServerSpec(
-        name=entry.name, command=entry.command, args=entry.args, env=entry.env, cwd=entry.cwd
-    )
-    try:
-        resolve(spec, os.environ)
-    except UnsetVariable as error:
-        return [str(error)]
-    return []
+def _register(registrations: Sequence[Registration], *, dry_run: bool) -> tuple[Registered, ...]:
+    """Register all or none; a dry run does the same and takes it back."""
+    if not dry_run:
+        migrate.migrate_once()
+    sealer = _passing_sealer() if dry_run else sealing.load_or_create(settings.FOREGATE.home)
+    with transaction.atomic():
+        callers.ensure_local_admin()
+        caller = callers.for_user(callers.LOCAL_ADMIN, kind="command")
+        outcome = register_servers(caller, registrations, sealer=sealer)
+        transaction.set_rollback(dry_run)
+    return outcome
+
+
+def _passing_sealer() -> Sealer:
+    """Return the installation's sealer; before it has one, one whose key is not kept."""
+    home = settings.FOREGATE.home
+    if (home / "keys" / "sealing.keys").exists():
+        return sealing.load_or_create(home)
+    with tempfile.TemporaryDirectory() as folder:
+        return sealing.load_or_create(Path(folder))
+
+
+def _change(item: Registered, *, dry_run: bool) -> str:
+    if item.created:
+        return "add" if dry_run else "added"
+    if item.changed:
+        return "update" if dry_run else "updated"
+    return "unchanged"
+
+
+def _warnings(entries: Sequence[Entry], choice: Choice) -> list[str]:
+    """Say what a person should know of servers that are imported all the same."""
+    found = [(entry.name, unset_variables(entry, os.environ)) for entry in entries]
+    lines = [
+        f"server {name!r} refers to variables that are not set: {', '.join(unset)}; set them in "
+        f"the gateway's environment, or write ${{{unset[0]}:-default}}"
+        for name, unset in found
+        if unset
+    ]
+    if choice.unknown:
+        lines.append(f"not trusted, since no such server is in it: {', '.join(choice.unknown)}")
+    return lines

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from gateway_project.foundation.postgres import locks
+from tests.foundation.postgres import processes
 from tests.foundation.postgres.processes import ROOT
 
 
@@ -128,7 +129,7 @@ def test_a_record_is_held_by_one_process_and_not_by_its_children(tmp_path: Path)
         assert locks.record_is_held(str(path))
     assert not locks.record_is_held(str(path))
     with other_process(f"{hold}; os.fork() and os._exit(0)", path):
-        assert not locks.record_is_held(str(path))
+        processes.until(lambda: not locks.record_is_held(str(path)))
 
 
 def test_files_made_by_root_belong_to_whom_it_names(path: str) -> None:

@@ -6,6 +6,7 @@ import json
 import pytest
 
 from tests.tools.upstream.conftest import SOON, Seen, eventually, gone, legacy, script
+from tools.upstream import supervise
 from tools.upstream.errors import (
     CallTimedOut,
     MessageTooLarge,
@@ -227,7 +228,18 @@ async def test_what_is_dropped_is_counted():
         await pool.call_tool("legacy", "flood", {"count": 10_000})
         assert 8_000 < pool.status()["legacy"].messages_dropped < 10_000
         await eventually(lambda: bool(changed))
-    assert len(changed) < 10
+
+
+async def test_a_server_that_announces_changes_all_the_time_is_heard_now_and_then(monkeypatch):
+    monkeypatch.setattr(supervise, "CHANGES_APART_S", 0.3)
+    changed_at = []
+    loop = asyncio.get_running_loop()
+    async with UpstreamPool(
+        [legacy()], on_tools_changed=lambda _: changed_at.append(loop.time())
+    ) as pool:
+        while len(changed_at) < 2:
+            await pool.call_tool("legacy", "flood", {"count": 3})
+    assert changed_at[1] - changed_at[0] >= 0.29
 
 
 @pytest.mark.parametrize("id_last", [False, True])
