@@ -31,7 +31,6 @@ from tools.admin import (
 )
 from tools.models import Category, DangerousOperation, Membership, Server, Team, Tool
 
-
 PASSWORD_CHANGED = {"changed": ["password"]}
 
 
@@ -79,7 +78,7 @@ admin.site.unregister([User, Group])
 
 
 @admin.register(User)
-class AuditedUserAdmin(SuperuserWrites, Audited, UserAdmin):
+class AuditedUserAdmin(SuperuserWrites, Audited, UserAdmin[User]):
     """Users, each change written down; one who may change them could become any of them."""
 
     def log_change(self, request: HttpRequest, obj: Any, message: Any) -> Any:

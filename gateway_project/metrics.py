@@ -11,12 +11,17 @@ from collections.abc import Iterable, Iterator, Mapping
 from django.db import connection
 from prometheus_client import CollectorRegistry, generate_latest
 from prometheus_client.metrics_core import Metric
+from prometheus_client.samples import Sample
 
 from gateway_project.foundation import canonical, telemetry
 from gateway_project.models import MetricTotal
 
 ADDED_UP = ("counter", "histogram")
 UNWANTED = "_created"
+COUNTS = ("_total", "_count")
+"""Endings of the samples that say whether anything was counted under their labels."""
+BUCKET = "le"
+"""Label of a bucket of a histogram: its upper bound."""
 
 Key = tuple[str, str]
 """Name of a sample, and its labels as canonical JSON."""
@@ -29,14 +34,28 @@ ON CONFLICT (name, labels) DO UPDATE SET value = total.value + excluded.value
 
 
 def counted() -> dict[Key, float]:
-    """Return what this process has counted since it started."""
+    """Return what this process has counted since it started.
+
+    A histogram that saw anything is whole, empty buckets included: without them a monitor would
+    take the first bucket to begin at zero.
+    """
     return {
         (sample.name, canonical.dumps(sample.labels)): sample.value
         for metric in telemetry.registry.collect()
         if metric.type in ADDED_UP
-        for sample in metric.samples
-        if not sample.name.endswith(UNWANTED)
+        for sample in _used(metric)
     }
+
+
+def _used(metric: Metric) -> Iterator[Sample]:
+    used = [_series(s.labels) for s in metric.samples if s.name.endswith(COUNTS) and s.value]
+    for sample in metric.samples:
+        if not sample.name.endswith(UNWANTED) and _series(sample.labels) in used:
+            yield sample
+
+
+def _series(labels: Mapping[str, str]) -> dict[str, str]:
+    return {name: value for name, value in labels.items() if name != BUCKET}
 
 
 def add(before: Mapping[Key, float], now: Mapping[Key, float]) -> None:
@@ -46,9 +65,13 @@ def add(before: Mapping[Key, float], now: Mapping[Key, float]) -> None:
         before: An earlier `counted()` of this process, empty at first.
         now: A later one.
     """
-    grown = {key: value - before.get(key, 0.0) for key, value in now.items()}
+    grown = {
+        key: value - before.get(key, 0.0)
+        for key, value in now.items()
+        if value != before.get(key)  # what is new is written even if it is an empty bucket
+    }
     # In one order everywhere, so that two processes cannot block each other.
-    rows = sorted((name, labels, value) for (name, labels), value in grown.items() if value)
+    rows = sorted((name, labels, value) for (name, labels), value in grown.items())
     if not rows:
         return
     names, labels, values = zip(*rows, strict=True)
@@ -68,7 +91,7 @@ class _Totals:
 
     def collect(self) -> Iterator[Metric]:
         """Yield one family a metric, with the samples of all processes."""
-        totals = list(MetricTotal.objects.order_by("name", "pk"))
+        totals = sorted(MetricTotal.objects.all(), key=_place)
         for family in telemetry.registry.collect():
             if family.type not in ADDED_UP:
                 yield family
@@ -77,6 +100,12 @@ class _Totals:
             for row in _of(family.name, totals):
                 summed.add_sample(row.name, row.labels, row.value)
             yield summed
+
+
+def _place(row: MetricTotal) -> tuple[str, str, float]:
+    """Sort buckets by their bounds, as the text format asks for."""
+    bound = float(row.labels.get(BUCKET, 0.0))
+    return row.name, canonical.dumps(_series(row.labels)), bound
 
 
 def _of(family: str, totals: Iterable[MetricTotal]) -> Iterator[MetricTotal]:

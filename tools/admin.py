@@ -29,7 +29,7 @@ from tools.models import (
     ToolPosting,
     ToolText,
 )
-from tools.store import danger
+from tools.store.danger import load_operations
 
 TRUST_WITHDRAWN = (
     "The server is not trusted any more: trust was given to what it started before. "
@@ -198,7 +198,7 @@ class _Judged(ChangeList):
     def get_results(self, request: HttpRequest) -> None:
         """Give each tool what judges it."""
         super().get_results(request)
-        matcher = Matcher(danger.load_operations())
+        matcher = Matcher(load_operations())
         for tool in self.result_list:
             tool.matcher = matcher
 
@@ -257,7 +257,7 @@ class ToolAdmin(admin.ModelAdmin[Tool]):
     def danger(self, tool: Any) -> str:
         """Class of the tool, on its own page with what led to it."""
         listed = getattr(tool, "matcher", None)
-        verdict = _verdict(tool, listed or Matcher(danger.load_operations()))
+        verdict = _verdict(tool, listed or Matcher(load_operations()))
         return str(verdict.danger if listed else f"{verdict.danger}: {', '.join(verdict.reasons)}")
 
     @admin.display(description="changes")
@@ -301,11 +301,9 @@ class ToolAdmin(admin.ModelAdmin[Tool]):
 def _verdict(tool: Tool, matcher: Matcher) -> Verdict:
     pinned = tool.definition
     return classify(
-        name=tool.name,
-        title=pinned.title if pinned else "",
+        matcher.matching(tool.name, pinned.title if pinned else "", tool.server.name),
         annotations=pinned.annotations if pinned else {},
         trusted=tool.server.trusted,
-        matcher=matcher,
         override=Danger(tool.danger_override) if tool.danger_override else None,
     )
 

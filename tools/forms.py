@@ -27,7 +27,7 @@ def _read(text: str) -> Any:
     try:
         return json.loads(text)
     except json.JSONDecodeError as error:
-        raise ValidationError(f"This is not valid JSON: {error.msg}.") from None
+        raise ValidationError(f"This is not JSON: {error.msg}.") from None
     except (ValueError, RecursionError):
         raise ValidationError(NOT_READ) from None
 
@@ -40,7 +40,7 @@ def _require_storable(texts: Iterable[str]) -> None:
 class WriteOnlyTextarea(forms.Textarea):
     """A text box that shows nothing: neither what is stored nor what was just entered."""
 
-    def format_value(self, value: Any) -> None:  # noqa: ARG002
+    def format_value(self, value: Any) -> None:
         """Show nothing."""
 
 

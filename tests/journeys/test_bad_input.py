@@ -16,6 +16,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.foundation.postgres.homes import temporary_home
+
 BASE = Path(__file__).resolve().parent.parent.parent
 PYTHON = sys.executable
 TIMEOUT_S = 90
@@ -78,14 +80,12 @@ HEALTHY = {"command": PYTHON, "args": ["-m", "mcp_server_time"]}
 
 
 @pytest.fixture(scope="module")
-def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("home")
-    folder.chmod(0o755)
-    setup = Installation(home=folder, scratch=tmp_path_factory.mktemp("scratch"))
+def home(module_home: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    setup = Installation(home=module_home, scratch=tmp_path_factory.mktemp("scratch"))
     setup.manage("import_servers", "--from", setup.write({"healthy": HEALTHY}))
     done = setup.manage("discover", "--no-embed")
     assert done.returncode == 0, done.stderr
-    return folder
+    return module_home
 
 
 @pytest.fixture
@@ -148,10 +148,7 @@ def malformed_database_url(use: Installation) -> subprocess.CompletedProcess[str
 
 
 def unmigrated_database(use: Installation) -> subprocess.CompletedProcess[str]:
-    fresh = use.scratch / "fresh"
-    for folder in (*use.scratch.parents, use.scratch):
-        if folder.stat().st_uid == os.geteuid() and folder.name.startswith("pytest-"):
-            folder.chmod(folder.stat().st_mode | 0o055)
+    fresh = use.stack.enter_context(temporary_home())
     return use.manage("status", FOREGATE_HOME=str(fresh), FOREGATE_POSTGRES_LINGER_S="0")
 
 

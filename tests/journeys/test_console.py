@@ -52,12 +52,11 @@ class RunningConsole:
 
 
 @pytest.fixture(scope="module")
-def console(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningConsole]:
+def console(module_home: Path) -> Iterator[RunningConsole]:
     with socket.create_server(("127.0.0.1", 0)) as free:
         port = free.getsockname()[1]
-    home = tmp_path_factory.mktemp("home")
     kept = {k: v for k, v in os.environ.items() if not k.startswith(("FOREGATE_", "DJANGO_"))}
-    env = {**kept, "FOREGATE_HOME": str(home), "FOREGATE_CONSOLE_PORT": str(port)}
+    env = {**kept, "FOREGATE_HOME": str(module_home), "FOREGATE_CONSOLE_PORT": str(port)}
     process = subprocess.Popen(
         [sys.executable, "manage.py", "run_console"],
         cwd=BASE,
@@ -73,7 +72,7 @@ def console(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningConsole
     running = RunningConsole(
         address=f"http://127.0.0.1:{port}/", password=password.group(1), env=env
     )
-    config = home / "servers.json"
+    config = module_home / "servers.json"
     entry = {
         "command": sys.executable,
         "args": ["-m", "mcp_server_time"],

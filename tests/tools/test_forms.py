@@ -1,3 +1,5 @@
+import html
+
 import pytest
 
 from gateway_project.foundation import sealing
@@ -75,7 +77,16 @@ def test_saving_may_wait_for_the_caller(home):
         ("args", '"-v"', "JSON list of texts"),
         ("args", "[1]", "JSON list of texts"),
         ("args", "{}", "JSON list of texts"),
-        ("args", "-v", "valid JSON"),
+        ("args", "-v", "not JSON"),
+        ("args", "9" * 5_000, "not JSON"),
+        ("args", "[" * 100_000, "not JSON"),
+        ("args", "0", "JSON list of texts"),
+        ("args", r'["a\u0000b"]', "NUL"),
+        ("args", r'["\ud800"]', "half of a character"),
+        ("environment", r'{"A": "a\u0000b"}', "NUL"),
+        ("environment", r'{"\ud800": "a"}', "half of a character"),
+        ("environment", '{"A=B": "1"}', "holds no '='"),
+        ("environment", '{"": "1"}', "not empty"),
         ("name", "a:b", "no colon"),
         ("command", "", "required"),
         ("price_per_call", "-1", "server_price_not_negative"),
@@ -87,10 +98,24 @@ def test_a_mistake_is_said_beside_its_field_or_on_top(home, field, value, said):
     form = submit(**{field: value})
     assert not form.is_valid()
     errors = form.errors.get(field) or form.errors["__all__"]
-    assert said in str(errors)
+    assert said in html.unescape(str(errors))
+    assert form.as_p()
 
 
-@pytest.mark.parametrize("blank", ["", "[]", "null"])
+@pytest.mark.parametrize("nested", ["[" * 400 + "]" * 400, '{"A":' * 400 + "1" + "}" * 400])
+@pytest.mark.parametrize("field", ["args", "environment"])
+def test_what_is_nested_as_deep_as_can_be_read_is_refused_too(home, field, nested):
+    form = submit(**{field: nested})
+    assert not form.is_valid()
+    assert form.as_p()
+
+
+def test_what_was_entered_for_arguments_is_shown_again_as_it_was(home):
+    assert "-v --all" in submit(args="-v --all").as_p()
+    assert "\"-é\"" in html.unescape(ServerForm(instance=ServerFactory(args=["-é"])).as_p())
+
+
+@pytest.mark.parametrize("blank", ["", "[]", "null", " "])
 def test_no_arguments_are_an_empty_list(home, blank):
     assert save(args=blank).args == []
 
@@ -106,3 +131,50 @@ def test_a_stored_environment_is_never_shown(home):
     shown = ServerForm(instance=server).as_p()
     assert "hunter2" not in shown
     assert server.env_sealed not in shown
+
+
+OTHERS = {"command": "other", "args": '["-w"]', "cwd": "/tmp"}  # noqa: S108 - only a text
+
+
+def trusted_server(**values):
+    return ServerFactory(**{"name": "git", "command": "mcp-server-git", "args": ["-v"]} | values)
+
+
+@pytest.mark.parametrize("field", OTHERS)
+def test_trust_does_not_pass_on_to_another_program(home, field):
+    server = trusted_server(trusted=True)
+    form = submit(server, trusted="on", **{field: OTHERS[field]})
+    assert form.is_valid()
+    assert form.trust_withdrawn
+    assert sorted(form.changed_data) == sorted([field, "trusted"])
+    form.save()
+    server.refresh_from_db()
+    assert not server.trusted
+
+
+def test_trust_given_together_with_another_program_is_given_to_that(home):
+    server = trusted_server(trusted=False)
+    assert save(server, trusted="on", command="other").trusted
+    server.refresh_from_db()
+    assert server.trusted
+
+
+@pytest.mark.parametrize(
+    "values", [{"description": "x"}, {"environment": '{"A": "1"}'}, {"name": "hg"}], ids=str
+)
+def test_trust_stays_while_the_program_does(home, values):
+    form = submit(trusted_server(trusted=True), trusted="on", **values)
+    assert form.is_valid()
+    assert not form.trust_withdrawn
+    assert form.save().trusted
+
+
+def test_taking_trust_away_by_hand_is_no_withdrawal(home):
+    form = submit(trusted_server(trusted=True), command="other")
+    assert form.is_valid()
+    assert not form.trust_withdrawn
+    assert not form.save().trusted
+
+
+def test_a_new_server_may_be_trusted_at_once(home):
+    assert save(trusted="on").trusted

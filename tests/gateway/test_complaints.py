@@ -1,0 +1,104 @@
+import subprocess
+import sys
+
+import psycopg
+import pytest
+from django.db import DataError, IntegrityError, OperationalError, ProgrammingError, connection
+
+from gateway_project.access.callers import UnknownUser
+from gateway_project.foundation.config import ConfigurationError
+from gateway_project.foundation.postgres.failures import DatabaseUnavailable
+from gateway_project.foundation.sealing import SealBroken
+from gateway_project.management import complaints
+from gateway_project.use_cases.register_servers import NotPermitted, NotRegistrable
+
+NOT_MIGRATED = "the database is not migrated; run `manage.py migrate`"
+
+
+def caused(error, cause):
+    error.__cause__ = cause
+    return error
+
+
+@pytest.mark.parametrize(
+    "kind",
+    [
+        ConfigurationError,
+        SealBroken,
+        DatabaseUnavailable,
+        OperationalError,
+        psycopg.OperationalError,
+        UnknownUser,
+        NotPermitted,
+        NotRegistrable,
+    ],
+)
+def test_what_a_user_can_mend_is_its_first_line(kind):
+    assert complaints.explain(kind("do this\nDETAIL: and more")) == "do this"
+
+
+def test_an_unavailable_database_is_said_in_its_own_words_whatever_the_cause():
+    error = caused(DatabaseUnavailable("start it"), psycopg.errors.UndefinedTable("no table"))
+    assert complaints.explain(error) == "start it"
+
+
+@pytest.mark.parametrize("kind", [psycopg.errors.UndefinedTable, psycopg.errors.UndefinedColumn])
+def test_what_is_missing_in_the_database_means_that_it_is_not_migrated(kind):
+    assert complaints.explain(caused(ProgrammingError("no x"), kind("no x"))) == NOT_MIGRATED
+    assert complaints.explain(kind("no x")) == NOT_MIGRATED
+
+
+@pytest.mark.django_db
+def test_a_table_that_is_really_missing_is_recognised():
+    with pytest.raises(ProgrammingError) as caught, connection.cursor() as cursor:
+        cursor.execute("SELECT * FROM absent")
+    assert complaints.explain(caught.value) == NOT_MIGRATED
+
+
+@pytest.mark.parametrize(
+    "kind", [psycopg.errors.InsufficientPrivilege, psycopg.errors.ReadOnlySqlTransaction]
+)
+def test_a_right_that_is_lacking_is_said_in_the_databases_words(kind):
+    line = complaints.explain(caused(ProgrammingError("no"), kind("permission denied\nHINT: x")))
+    assert line is not None
+    assert line.startswith("the database refuses: permission denied; ")
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        ValueError("x"),
+        LookupError("x"),
+        SystemExit(1),
+        ProgrammingError("x"),
+        caused(ProgrammingError("x"), psycopg.errors.SyntaxError("x")),
+        caused(IntegrityError("x"), psycopg.errors.UniqueViolation("x")),
+        caused(DataError("x"), psycopg.DataError("x")),
+        caused(RuntimeError("x"), psycopg.errors.UndefinedTable("x")),
+        psycopg.errors.SyntaxError("x"),
+    ],
+    ids=lambda error: f"{type(error).__name__} of {type(error.__cause__).__name__}",
+)
+def test_a_defect_of_ours_is_not_explained_away(error):
+    assert complaints.explain(error) is None
+
+
+def test_an_interruption_is_no_defect():
+    assert complaints.explain(KeyboardInterrupt()) == "interrupted; what was done so far is kept"
+
+
+def test_an_error_before_django_has_its_models_is_explained_too(monkeypatch):
+    monkeypatch.setattr("django.apps.apps.models_ready", False)
+    assert complaints.explain(ConfigurationError("set it")) == "set it"
+    assert complaints.explain(ValueError("x")) is None
+
+
+def test_explaining_needs_no_django_that_is_set_up():
+    code = (
+        "from gateway_project.management import complaints; "
+        "print(complaints.explain(KeyboardInterrupt()), complaints.explain(ValueError()))"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=True
+    )
+    assert done.stdout == "interrupted; what was done so far is kept None\n"

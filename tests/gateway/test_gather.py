@@ -1,0 +1,119 @@
+import json
+
+import pytest
+
+from gateway_project.client_config.gather import gather
+from gateway_project.client_config.read import MissingConfig, UnreadableConfig
+
+
+@pytest.fixture(autouse=True)
+def project(tmp_path, monkeypatch):
+    """Work in a project folder of a user without any client."""
+    folder = tmp_path / "project"
+    folder.mkdir()
+    monkeypatch.chdir(folder)
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.delenv("CLAUDE_CONFIG_DIR", raising=False)
+    return folder
+
+
+def listed(**commands):
+    return {"mcpServers": {name: {"command": command} for name, command in commands.items()}}
+
+
+@pytest.fixture
+def keep(tmp_path, project):
+    """Keep the files of Claude Code: the project's, and the user's with local servers in it."""
+
+    def _keep(*, shared=None, user=None, local=None):
+        if shared is not None:
+            (project / ".mcp.json").write_text(json.dumps(shared))
+        if user is not None or local is not None:
+            content = (user or {}) | ({"projects": {str(project): local}} if local else {})
+            (tmp_path / ".claude.json").write_text(json.dumps(content))
+
+    return _keep
+
+
+def commands(found):
+    return {entry.name: entry.command for entry in found.entries}
+
+
+@pytest.mark.parametrize(
+    ("kept", "expected"),
+    [
+        ({"local": "l", "shared": "s", "user": "u"}, "l"),
+        ({"local": "l", "user": "u"}, "l"),
+        ({"local": "l", "shared": "s"}, "l"),
+        ({"shared": "s", "user": "u"}, "s"),
+        ({"user": "u"}, "u"),
+    ],
+    ids=lambda value: "-".join(value),
+)
+def test_local_comes_before_project_before_user(keep, kept, expected):
+    keep(**{scope: listed(git=command) for scope, command in kept.items()})
+    found = gather("claude-code")
+    assert commands(found) == {"git": expected}
+    assert found.problems == ()
+
+
+def test_servers_of_all_scopes_are_found(keep):
+    keep(shared=listed(a="1"), user=listed(b="2"), local=listed(c="3"))
+    assert commands(gather("claude-code")) == {"a": "1", "b": "2", "c": "3"}
+
+
+def test_a_user_whose_project_has_an_empty_list_has_no_problem(keep):
+    keep(shared=listed(git="s"), user={"numStartups": 3}, local=listed())
+    found = gather("claude-code")
+    assert commands(found) == {"git": "s"}
+    assert found.problems == ()
+
+
+@pytest.mark.parametrize("broken", [".mcp.json", "../.claude.json"])
+def test_of_several_files_a_broken_one_is_a_problem_and_spoils_no_other(keep, project, broken):
+    keep(shared=listed(git="s"), user=listed(git="u"))
+    (project / broken).write_text("{broken")
+    found = gather("claude-code")
+    assert len(found.entries) == 1
+    (problem,) = found.problems
+    assert broken.removeprefix("../") in problem
+
+
+def test_problems_of_entries_are_those_of_all_files(keep):
+    keep(shared=listed(a=1, git="s"), user=listed(b=2))
+    assert len(gather("claude-code").problems) == 2
+
+
+def test_if_no_file_can_be_used_each_is_said_in_one_line(keep, project):
+    keep(shared={}, user={})
+    (project / ".mcp.json").write_text("{broken")
+    with pytest.raises(UnreadableConfig) as caught:
+        gather("claude-code")
+    assert ".mcp.json: line 1" in str(caught.value)
+    assert ".claude.json: no mcpServers" in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+def test_if_there_is_no_file_it_is_said_where_they_were_looked_for(tmp_path, project):
+    with pytest.raises(UnreadableConfig) as caught:
+        gather("claude-code")
+    assert str(caught.value) == (
+        f"no configuration of claude-code at {project}/.mcp.json or {tmp_path}/.claude.json"
+    )
+
+
+def test_a_file_is_read_by_its_path_from_home_or_here(tmp_path, project):
+    (tmp_path / "x.json").write_text(json.dumps(listed(git="home")))
+    (project / "x.json").write_text(json.dumps(listed(git="here")))
+    assert commands(gather("~/x.json")) == {"git": "home"}
+    assert commands(gather("x.json")) == {"git": "here"}
+
+
+def test_a_missing_file_is_one_line_that_names_the_clients_too():
+    with pytest.raises(MissingConfig, match=r"claude_code does not exist.*or claude-code"):
+        gather("claude_code")
+
+
+def test_the_home_of_nobody_is_one_line_that_says_what_to_do():
+    with pytest.raises(UnreadableConfig, match="no such user here; give the full path"):
+        gather("~nobody-of-that-name/x.json")

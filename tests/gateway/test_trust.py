@@ -1,0 +1,47 @@
+import pytest
+
+from gateway_project.management.trust import choose
+
+NAMES = ("git", "time", "my server", "a,b")
+
+
+@pytest.mark.parametrize(
+    ("said", "trusted"),
+    [
+        ([], set()),
+        ([""], set()),
+        ([" , "], set()),
+        (["git"], {"git"}),
+        (["git", "time"], {"git", "time"}),
+        (["git,time"], {"git", "time"}),
+        (["git, time"], {"git", "time"}),
+        (["git time"], {"git", "time"}),
+        (["my server"], {"my server"}),
+        (["git, my server"], {"git", "my server"}),
+        ([" a,b "], {"a,b"}),
+        (["all"], set(NAMES)),
+        (["git", "all"], set(NAMES)),
+    ],
+)
+def test_names_are_separated_by_commas_or_spaces(said, trusted):
+    choice = choose(said, NAMES)
+    assert choice.trusted == trusted
+    assert choice.withdrawn == frozenset()
+    assert choice.unknown == ()
+
+
+@pytest.mark.parametrize(("said", "trusted"), [("none", set()), ("none, git", {"git"})])
+def test_none_withdraws_trust_from_all_that_are_not_named(said, trusted):
+    choice = choose([said], NAMES)
+    assert choice.trusted == trusted
+    assert choice.withdrawn == set(NAMES) - trusted
+
+
+def test_a_server_is_trusted_not_trusted_or_left_as_it_is():
+    assert choose(["git"], NAMES).of("git") is True
+    assert choose(["git"], NAMES).of("time") is None
+    assert choose(["git none"], NAMES).of("time") is False
+
+
+def test_words_that_name_no_server_are_returned_each_once():
+    assert choose(["gti, git", "tmie gti"], NAMES).unknown == ("gti", "tmie")
