@@ -5,18 +5,16 @@ Those that people change are registered by the composition root, which owns the 
 
 from __future__ import annotations
 
-import json
-import unicodedata
 from typing import Any
 
 from django.contrib import admin, messages
 from django.contrib.admin.views.main import ChangeList
-from django.db.models import Count, QuerySet
+from django.db.models import Count, Model, QuerySet
 from django.http import HttpRequest
-from django.utils.html import format_html, format_html_join
 
+from tools import comparison
 from tools.danger import Danger, Matcher, Verdict, classify
-from tools.definition import Definition, differences
+from tools.definition import Definition
 from tools.forms import ServerForm
 from tools.models import (
     Category,
@@ -41,10 +39,6 @@ HOW_TO_APPROVE = (
 )
 AWAITING = (Tool.State.PENDING, Tool.State.QUARANTINED)
 SAID = ("title", "description", "input_schema", "output_schema", "annotations")
-HIDDEN = ("Cc", "Cf", "Co", "Cn", "Zl", "Zp")
-"""Unicode categories that a reader does not see, or sees as something else."""
-LAYOUT = "\n\t"
-ROW = "<tr><th>{}</th><td><pre>{}</pre></td><td><pre>{}</pre></td></tr>"
 
 
 class SuperuserWrites(admin.ModelAdmin[Any]):
@@ -79,6 +73,27 @@ class ReadOnlyAdmin(admin.ModelAdmin[Any]):
         page, own = request.resolver_match, f"{self.opts.app_label}_{self.opts.model_name}_"
         elsewhere = page is not None and not (page.url_name or "").startswith(own)
         return elsewhere and bool(request.user.is_superuser)
+
+
+class _CountsWhatGoesAlong(admin.ModelAdmin[Any]):
+    """Asks before deleting with figures: a server may take a hundred thousand rows along.
+
+    Attributes:
+        goes_along: What is deleted too and worth a figure, with the look-up of its owner.
+    """
+
+    goes_along: tuple[tuple[type[Model], str], ...] = ()
+
+    def get_deleted_objects(self, objs: Any, request: HttpRequest) -> Any:
+        """Name what was chosen and count what hangs on it."""
+        if not request.user.is_superuser:
+            return super().get_deleted_objects(objs, request)
+        chosen = list(objs)
+        counts = {str(self.opts.verbose_name_plural): len(chosen)}
+        for model, owner in self.goes_along:
+            rows = model._default_manager.filter(**{f"{owner}__in": chosen})
+            counts[str(model._meta.verbose_name_plural)] = rows.count()
+        return [str(row) for row in chosen], counts, set(), []
 
 
 class MembershipInline(admin.TabularInline[Membership, Team]):
@@ -122,9 +137,10 @@ class CategoryAdmin(admin.ModelAdmin[Category]):
     search_fields = ("name",)
 
 
-class ServerAdmin(SuperuserWrites):
+class ServerAdmin(SuperuserWrites, _CountsWhatGoesAlong):
     """Upstream servers."""
 
+    goes_along = ((Tool, "server"), (ToolDefinition, "tool__server"))
     form = ServerForm
     list_display = (
         "name",
@@ -203,9 +219,10 @@ class _Judged(ChangeList):
             tool.matcher = matcher
 
 
-class ToolAdmin(admin.ModelAdmin[Tool]):
+class ToolAdmin(_CountsWhatGoesAlong):
     """Tools; what they are comes from their servers, who may use them from here."""
 
+    goes_along = ((ToolDefinition, "tool"),)
     list_display = (
         "name", "server", "state", "enabled", "category", "danger", "danger_override"
     )  # fmt: skip
@@ -265,12 +282,7 @@ class ToolAdmin(admin.ModelAdmin[Tool]):
         """What approving changes: each field as approved beside what the server says now."""
         new = _said(tool, tool.listed)
         old = _said(tool, tool.definition) if tool.definition else Definition(name=tool.name)
-        rows = [(name, _shown(old, name), _shown(new, name)) for name in differences(old, new)]
-        return format_html(
-            "<table><thead><tr><th>Field</th><th>Approved</th><th>Now</th></tr></thead>"
-            "<tbody>{}</tbody></table>",
-            format_html_join("", ROW, rows),
-        )
+        return comparison.as_table(old, new)
 
     @admin.display
     def title(self, tool: Tool) -> str:
@@ -310,18 +322,6 @@ def _verdict(tool: Tool, matcher: Matcher) -> Verdict:
 
 def _said(tool: Tool, row: Any) -> Definition:
     return Definition(name=tool.name, **{field: getattr(row, field) for field in SAID})
-
-
-def _shown(said: Definition, field: str) -> str:
-    """Return a field as text, with what a reader would not see written out."""
-    value = getattr(said, field)
-    text = value if isinstance(value, str) else json.dumps(value, indent=2, ensure_ascii=False)
-    return "".join(
-        f"\\u{ord(char):04x}"
-        if unicodedata.category(char) in HIDDEN and char not in LAYOUT
-        else char
-        for char in text
-    )
 
 
 @admin.register(ToolDefinition)

@@ -51,7 +51,7 @@ class TextListField(forms.Field):
 
     def to_python(self, value: Any) -> list[str]:
         """Read the list; nothing and null are an empty one."""
-        given = _read(value) if isinstance(value, str) and value.strip() else value or None
+        given = _read(value) if value and value.strip() else None
         if given is None:
             return []
         if not isinstance(given, list) or not all(isinstance(item, str) for item in given):

@@ -18,6 +18,7 @@ BASE_DIR = Path(__file__).resolve().parent.parent.parent
 try:
     FOREGATE = configuration.load()
     SECRET_KEY = secret_key.load_or_create(FOREGATE)
+    DATABASES = {"default": address.django_database(FOREGATE)}
 except configuration.ConfigurationError as error:
     sys.stderr.write(color_style().ERROR(f"foregate: {error}") + "\n")
     sys.exit(78)  # EX_CONFIG of sysexits.h
@@ -68,7 +69,6 @@ TEMPLATES = [
     },
 ]
 
-DATABASES = {"default": address.django_database(FOREGATE)}
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 
 AUTHENTICATION_BACKENDS = [

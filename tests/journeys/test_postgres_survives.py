@@ -276,7 +276,7 @@ def test_root_joins_an_ordinary_users_server_and_leaves_it_that_users(
     assert {path.lstat().st_uid for path in home.rglob("*")} == {nobody.uid}
 
 
-def test_roots_server_serves_a_home_and_programs_that_others_cannot_reach(
+def test_roots_server_serves_a_home_that_others_cannot_reach(
     home: Path,  # noqa: F811
     nobody: Account,  # noqa: F811
     user: StartUser,  # noqa: F811

@@ -1,7 +1,17 @@
+import re
+
 import pytest
 from django.urls import reverse
 
-from tests.factories import MembershipFactory, ServerFactory, TeamFactory, ToolFactory, UserFactory
+from tests.factories import (
+    MembershipFactory,
+    ServerFactory,
+    TeamFactory,
+    ToolFactory,
+    UserFactory,
+    store_definition,
+)
+from tools.definition import Definition
 from tools.models import DangerousOperation, Server, Team, Tool
 
 pytestmark = pytest.mark.django_db
@@ -43,6 +53,85 @@ def test_a_tools_page_shows_what_is_pinned(client):
     shown = client.get(page(Tool, "change", tool.pk)).content.decode()
     for text in ("Reads it", "Reads.", "x-mark", "readOnlyHint"):
         assert text in shown
+
+
+def listed_anew(tool, **said):
+    tool.listed = store_definition(tool, Definition(name=tool.name, **said))
+    tool.state = Tool.State.QUARANTINED
+    tool.save()
+    return tool
+
+
+def opened(client, tool):
+    return client.get(page(Tool, "change", tool.pk)).content.decode()
+
+
+def test_a_tool_that_awaits_approval_shows_what_changed_side_by_side(client):
+    schema = {"type": "object", "properties": {}}
+    tool = ToolFactory(name="read", title="Read", description="Reads a file.", input_schema=schema)
+    listed_anew(tool, title="Read", description="Reads and mails a file.", input_schema=schema)
+    text = opened(client, tool)
+    assert "<td><pre>Reads a file.</pre></td><td><pre>Reads and mails a file.</pre></td>" in text
+    assert "<th>description</th>" in text
+    assert "<th>title</th>" not in text
+    assert "<th>input_schema</th>" not in text
+
+
+def test_what_changed_is_escaped_and_nothing_in_it_stays_invisible(client):
+    tool = listed_anew(
+        ToolFactory(name="read"),
+        description="a\u200bb\u202ec\nd <script>alert(1)</script>",
+        annotations={"<img src=x>": "\u2066"},
+    )
+    text = opened(client, tool)
+    assert r"a\u200bb\u202ec" + "\nd &lt;script&gt;" in text
+    assert r"\u2066" in text
+    assert "<script>alert" not in text
+    assert "<img src=x" not in text
+
+
+def test_a_tool_that_was_never_approved_shows_all_its_server_says(client):
+    tool = ToolFactory(name="read", pinned=False)
+    tool.listed = store_definition(
+        tool, Definition(name="read", title="New", description="Reads.")
+    )
+    tool.save()
+    text = opened(client, tool)
+    assert "<th>title</th><td><pre></pre></td><td><pre>New</pre></td>" in text
+    assert "<td><pre>Reads.</pre></td>" in text
+
+
+@pytest.mark.parametrize("state", ["active", "removed"])
+def test_a_tool_that_awaits_nothing_shows_no_changes(client, state):
+    tool = listed_anew(ToolFactory(), description="other")
+    tool.state = state
+    tool.save()
+    assert "Awaiting approval" not in opened(client, tool)
+
+
+def test_tools_are_listed_with_their_danger_and_show_what_led_to_it(client):
+    trusted = ServerFactory(trusted=True)
+    ToolFactory(server=trusted, name="look", annotations={"readOnlyHint": True})
+    tool = ToolFactory(server=trusted, name="look_up", danger_override="destructive")
+    text = client.get(page(Tool, "changelist")).content.decode()
+    cells = re.findall(r'<td class="field-danger">([^<]*)</td>', text)
+    assert sorted(cells) == ["destructive", "read"]
+    assert "destructive: an admin set it to destructive, " in opened(client, tool)
+
+
+def test_deleting_a_server_asks_with_figures_not_with_every_row(client):
+    server = ServerFactory(name="git")
+    ToolFactory.create_batch(3, server=server)
+    context = client.get(page(Server, "delete", server.pk)).context
+    assert context["deleted_objects"] == ["git"]
+    assert dict(context["model_count"]) == {"servers": 1, "tools": 3, "tool definitions": 3}
+
+
+def test_deleting_tools_asks_with_figures_too(client):
+    tools = [ToolFactory().pk, listed_anew(ToolFactory(), description="other").pk]
+    chosen = {"action": "delete_selected", "_selected_action": tools}
+    context = client.post(page(Tool, "changelist"), chosen).context
+    assert dict(context["model_count"]) == {"tools": 2, "tool definitions": 3}
 
 
 def test_a_seeded_operation_stays_marked_as_seeded(client):

@@ -47,7 +47,7 @@ DROP = "\n".join(
 def seed(apps, schema_editor):
     """Insert the seeded operations; an admin's entry of the same pattern is kept."""
     model = apps.get_model("tools", "DangerousOperation")
-    model.objects.bulk_create(
+    model.objects.using(schema_editor.connection.alias).bulk_create(
         [
             model(
                 pattern=operation.pattern,
@@ -63,7 +63,8 @@ def seed(apps, schema_editor):
 
 def unseed(apps, schema_editor):
     """Remove what was seeded."""
-    apps.get_model("tools", "DangerousOperation").objects.filter(source="seeded").delete()
+    model = apps.get_model("tools", "DangerousOperation")
+    model.objects.using(schema_editor.connection.alias).filter(source="seeded").delete()
 
 
 class Migration(migrations.Migration):
