@@ -4,10 +4,15 @@
 import os
 import sys
 
+GATEWAY = "run_gateway"
+
 
 def main() -> None:
     """Run the command named on the command line; an error a user can mend is one line."""
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "gateway_project.settings.base")
+    if sys.argv[1:2] == [GATEWAY]:
+        run_gateway()
+        return
     from django.core.management import execute_from_command_line  # noqa: PLC0415 - after the env
 
     try:
@@ -19,6 +24,19 @@ def main() -> None:
         if line is None or "--traceback" in sys.argv:
             raise
         sys.exit(f"foregate: {line}")
+
+
+def run_gateway() -> None:
+    """Start the gateway without waiting for Django, which it sets up beside the handshake.
+
+    The protocol's stdout is taken first, so that nothing imported later can write to it.
+    """
+    from gateway_project.mcp import wire  # noqa: PLC0415 - before everything else
+
+    wire.claim()
+    from gateway_project.management.commands.run_gateway import Command  # noqa: PLC0415
+
+    Command().run_from_argv(sys.argv)
 
 
 if __name__ == "__main__":

@@ -14,12 +14,57 @@ from tools.definition import Definition
 from tools.store import catalogue, servers
 
 PER_SERVER = 250
-_VERBS = "create get list update search archive convert compare export import send plan".split()
-_NOUNS = (
-    "invoice calendar contact file issue branch message ticket route weather flight hotel "
-    "recipe playlist photo payment customer order shipment report table dashboard sensor"
-).split()
-_PLACES = "workspace team project account region archive device city store mailbox".split()
+_VERBS = [
+    "create",
+    "get",
+    "list",
+    "update",
+    "search",
+    "archive",
+    "convert",
+    "compare",
+    "export",
+    "import",
+    "send",
+    "plan",
+]
+_NOUNS = [
+    "invoice",
+    "calendar",
+    "contact",
+    "file",
+    "issue",
+    "branch",
+    "message",
+    "ticket",
+    "route",
+    "weather",
+    "flight",
+    "hotel",
+    "recipe",
+    "playlist",
+    "photo",
+    "payment",
+    "customer",
+    "order",
+    "shipment",
+    "report",
+    "table",
+    "dashboard",
+    "sensor",
+]
+_PLACES = [
+    "workspace",
+    "team",
+    "project",
+    "account",
+    "region",
+    "archive",
+    "device",
+    "city",
+    "store",
+    "mailbox",
+]
 
 
 def setup() -> None:
@@ -27,7 +72,6 @@ def setup() -> None:
     import django
 
     django.setup()
-    from django.conf import settings
 
     from gateway_project.access import callers
     from gateway_project.foundation.postgres import migrate

@@ -23,7 +23,7 @@ class GatewayProcess:
 
     def __init__(self, env: Mapping[str, str] | None = None) -> None:
         self.started = time.perf_counter()
-        self.process = subprocess.Popen(  # noqa: S603
+        self.process = subprocess.Popen(
             [sys.executable, str(BASE / "manage.py"), "run_gateway"],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,

@@ -6,14 +6,18 @@ processes write what they counted since the last time to the database, and total
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Iterable, Iterator, Mapping
 
+import structlog
+from django.db import Error as DatabaseError
 from django.db import connection
 from prometheus_client import CollectorRegistry, generate_latest
 from prometheus_client.metrics_core import Metric
 from prometheus_client.samples import Sample
 
 from gateway_project.foundation import canonical, telemetry
+from gateway_project.foundation.database import in_database
 from gateway_project.models import MetricTotal
 
 ADDED_UP = ("counter", "histogram")
@@ -22,6 +26,11 @@ COUNTS = ("_total", "_count")
 """Endings of the samples that say whether anything was counted under their labels."""
 BUCKET = "le"
 """Label of a bucket of a histogram: its upper bound."""
+
+EVERY_S = 10.0
+LAST_WRITE_S = 2.0
+
+log = structlog.get_logger(__name__)
 
 Key = tuple[str, str]
 """Name of a sample, and its labels as canonical JSON."""
@@ -77,6 +86,28 @@ def add(before: Mapping[Key, float], now: Mapping[Key, float]) -> None:
     names, labels, values = zip(*rows, strict=True)
     with connection.cursor() as cursor:
         cursor.execute(_ADD, [list(names), list(labels), list(values)])
+
+
+async def keep_totals() -> None:
+    """Add what this process counts to the totals until cancelled, and once more then.
+
+    While the database is away the counts wait in memory.
+    """
+    written: dict[Key, float] = {}
+    stopping = False
+    while not stopping:
+        try:
+            await asyncio.sleep(EVERY_S)
+        except asyncio.CancelledError:
+            stopping = True
+        now = counted()
+        try:
+            async with asyncio.timeout(LAST_WRITE_S if stopping else None):
+                await in_database(add, written, now)
+            written = now
+        except (DatabaseError, TimeoutError) as error:
+            log.warning("metrics.not_written", error=str(error).strip().partition("\n")[0])
+    raise asyncio.CancelledError
 
 
 def exposition() -> bytes:

@@ -11,6 +11,7 @@ from typing import Any
 import django.db
 import structlog
 
+from gateway_project import metrics
 from gateway_project.access import callers
 from gateway_project.flow import Effects
 from gateway_project.foundation import notify, sealing, telemetry
@@ -97,6 +98,7 @@ async def run(readiness: Readiness, *, config: Config, user: str) -> None:
             group.create_task(_record_statuses(current, pool), name="statuses")
             group.create_task(_follow_listings(current, pool, embedder, config), name="listings")
             group.create_task(_warm(readiness, embedder), name="warm")
+            group.create_task(metrics.keep_totals(), name="metrics")
 
 
 def _loader(config: Config, user: str) -> Callable[[], Snapshot]:

@@ -13,7 +13,7 @@ from django.db.models import Count, Model, QuerySet
 from django.http import HttpRequest
 
 from tools import comparison
-from tools.danger import Danger, Matcher, Verdict, classify
+from tools.danger import Matcher
 from tools.definition import Definition
 from tools.forms import ServerForm
 from tools.models import (
@@ -27,7 +27,7 @@ from tools.models import (
     ToolPosting,
     ToolText,
 )
-from tools.store.danger import load_operations
+from tools.store import danger
 
 TRUST_WITHDRAWN = (
     "The server is not trusted any more: trust was given to what it started before. "
@@ -214,7 +214,7 @@ class _Judged(ChangeList):
     def get_results(self, request: HttpRequest) -> None:
         """Give each tool what judges it."""
         super().get_results(request)
-        matcher = Matcher(load_operations())
+        matcher = Matcher(danger.load_operations())
         for tool in self.result_list:
             tool.matcher = matcher
 
@@ -274,7 +274,7 @@ class ToolAdmin(_CountsWhatGoesAlong):
     def danger(self, tool: Any) -> str:
         """Class of the tool, on its own page with what led to it."""
         listed = getattr(tool, "matcher", None)
-        verdict = _verdict(tool, listed or Matcher(load_operations()))
+        verdict = danger.judge(tool, listed or Matcher(danger.load_operations()))
         return str(verdict.danger if listed else f"{verdict.danger}: {', '.join(verdict.reasons)}")
 
     @admin.display(description="changes")
@@ -308,16 +308,6 @@ class ToolAdmin(_CountsWhatGoesAlong):
     def annotations(self, tool: Tool) -> Any:
         """Hints as pinned."""
         return tool.definition.annotations if tool.definition else None
-
-
-def _verdict(tool: Tool, matcher: Matcher) -> Verdict:
-    pinned = tool.definition
-    return classify(
-        matcher.matching(tool.name, pinned.title if pinned else "", tool.server.name),
-        annotations=pinned.annotations if pinned else {},
-        trusted=tool.server.trusted,
-        override=Danger(tool.danger_override) if tool.danger_override else None,
-    )
 
 
 def _said(tool: Tool, row: Any) -> Definition:

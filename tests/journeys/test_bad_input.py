@@ -121,11 +121,7 @@ def server_that_hangs(use: Installation) -> subprocess.CompletedProcess[str]:
 
 
 def server_that_sends_rubbish(use: Installation) -> subprocess.CompletedProcess[str]:
-    code = (
-        "import sys, time\n"
-        "for line in sys.stdin:\n"
-        "    print('\\x00 not json', flush=True)\n"
-    )
+    code = "import sys, time\nfor line in sys.stdin:\n    print('\\x00 not json', flush=True)\n"
     entry = {"command": PYTHON, "args": ["-c", code]}
     return use.discover_with("rubbish", entry, FOREGATE_CONNECT_TIMEOUT_S="3")
 
@@ -218,6 +214,4 @@ def test_a_mistake_is_answered_in_one_clear_line_and_harms_nothing_else(
 
 def unwrapped(text: str) -> str:
     """Drop log lines: the promise is about what the command itself says."""
-    return "\n".join(
-        part for part in text.splitlines() if not re.match(r"\d{4}-\d\d-\d\dT", part)
-    )
+    return "\n".join(part for part in text.splitlines() if not re.match(r"\d{4}-\d\d-\d\dT", part))

@@ -1,6 +1,7 @@
 import re
 
 import pytest
+from django.contrib.auth.models import Permission
 from django.urls import reverse
 
 from tests.factories import (
@@ -125,6 +126,16 @@ def test_deleting_a_server_asks_with_figures_not_with_every_row(client):
     context = client.get(page(Server, "delete", server.pk)).context
     assert context["deleted_objects"] == ["git"]
     assert dict(context["model_count"]) == {"servers": 1, "tools": 3, "tool definitions": 3}
+
+
+def test_staff_who_may_delete_tools_may_not_delete_what_hangs_on_them(client):
+    user = UserFactory(staff=True)
+    user.user_permissions.set(Permission.objects.all())
+    client.force_login(user)
+    tool = ToolFactory()
+    response = client.post(page(Tool, "delete", tool.pk), {"post": "yes"})
+    assert response.status_code == 403
+    assert Tool.objects.exists()
 
 
 def test_deleting_tools_asks_with_figures_too(client):

@@ -12,7 +12,7 @@ from django.db.models import Q
 
 from tools import definition, embedding_text, ids, token_count
 from tools.catalogue import Catalogue, CatalogueServer, CatalogueTool
-from tools.danger import Danger, Matcher, classify
+from tools.danger import Matcher
 from tools.definition import Definition
 from tools.models import Server, Tool, ToolDefinition
 from tools.store import danger, servers
@@ -260,19 +260,13 @@ def _server(server: Server) -> CatalogueServer:
 
 def _tool(tool: Tool, matcher: Matcher) -> CatalogueTool:
     pinned = tool.definition
-    title = pinned.title if pinned else ""
-    verdict = classify(
-        matcher.matching(tool.name, title, tool.server.name),
-        annotations=pinned.annotations if pinned else {},
-        trusted=tool.server.trusted,
-        override=Danger(tool.danger_override) if tool.danger_override else None,
-    )
+    verdict = danger.judge(tool, matcher)
     return CatalogueTool(
         pk=tool.pk,
         tool=ids.join(tool.server.name, tool.name),
         server=tool.server.name,
         name=tool.name,
-        title=title,
+        title=pinned.title if pinned else "",
         description=pinned.description if pinned else "",
         input_schema=pinned.input_schema if pinned else {},
         output_schema=pinned.output_schema if pinned else None,

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from tools.danger import Danger, Operation
-from tools.models import DangerousOperation
+from tools.danger import Danger, Matcher, Operation, Verdict, classify
+from tools.models import DangerousOperation, Tool
 
 
 def load_operations() -> tuple[Operation, ...]:
@@ -12,4 +12,20 @@ def load_operations() -> tuple[Operation, ...]:
     return tuple(
         Operation(pattern=row.pattern, danger=Danger(row.danger), reason=row.reason)
         for row in rows
+    )
+
+
+def judge(tool: Tool, matcher: Matcher) -> Verdict:
+    """Return what a call of a stored tool may do, by its pinned definition.
+
+    Args:
+        tool: With its server and its definition loaded.
+        matcher: Of the operations that are switched on.
+    """
+    pinned = tool.definition
+    return classify(
+        matcher.matching(tool.name, pinned.title if pinned else "", tool.server.name),
+        annotations=pinned.annotations if pinned else {},
+        trusted=tool.server.trusted,
+        override=Danger(tool.danger_override) if tool.danger_override else None,
     )

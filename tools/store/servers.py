@@ -115,6 +115,8 @@ def _require_storable(registration: Registration) -> None:
     ]
     if any(definition.storable(text) != text for text in texts):
         raise ValidationError("A text holds a NUL or half of a character; write it anew.")
+    if any(not name or "=" in name for name in registration.env):
+        raise ValidationError("A name in env holds no equals sign and is not empty.")
 
 
 def _known_env(server: Server, sealer: Sealer) -> dict[str, str] | None:
