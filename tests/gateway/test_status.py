@@ -1,0 +1,95 @@
+import json
+from datetime import timedelta
+from io import StringIO
+
+import pytest
+from django.core.management import CommandError, call_command
+
+from gateway_project.foundation.postgres import migrate
+from tests.factories import SEEN_AT, ServerFactory, ToolFactory
+from tools.models import Server, Tool
+from tools.store import overview
+
+pytestmark = pytest.mark.django_db
+
+LATER = SEEN_AT + timedelta(hours=1)
+
+
+def status(*options):
+    out = StringIO()
+    call_command("status", *options, stdout=out)
+    return out.getvalue()
+
+
+def test_tools_are_counted_by_what_can_be_done_with_them():
+    server = ServerFactory(name="git")
+    ToolFactory.create_batch(2, server=server)
+    ToolFactory(server=server, enabled=False)
+    ToolFactory(server=server, state=Tool.State.QUARANTINED)
+    ToolFactory(server=server, pinned=False)
+    (summary,) = overview.servers()
+    assert (summary.usable, summary.quarantined, summary.pending) == (2, 1, 1)
+    assert overview.usable_tools() == 2
+
+
+@pytest.mark.parametrize(
+    ("times", "stands"),
+    [
+        ({"last_error_at": SEEN_AT}, True),
+        ({"last_error_at": LATER, "discovered_at": SEEN_AT}, True),
+        ({"last_error_at": LATER, "last_connected_at": SEEN_AT}, True),
+        ({"last_error_at": SEEN_AT, "discovered_at": LATER}, False),
+        ({"last_error_at": SEEN_AT, "last_connected_at": LATER}, False),
+        ({}, False),
+    ],
+)
+def test_an_error_stands_until_something_went_well_after_it(times, stands):
+    ServerFactory(name="git", last_error="exited" if "last_error_at" in times else "", **times)
+    assert overview.servers()[0].last_error == ("exited" if stands else "")
+
+
+def test_the_report_says_the_same_as_json():
+    ToolFactory(server=ServerFactory(name="git", discovered_at=SEEN_AT))
+    report = json.loads(status("--json"))
+    assert report["database"]["kind"] == "embedded"
+    assert report["servers"][0]["name"] == "git"
+    assert report["servers"][0]["discovered_at"] == "2026-11-01T00:00:00+00:00"
+    assert report["embedding"]["tools"] == 1
+    assert report["embedding"]["embedded"] == 0
+
+
+def test_the_table_names_each_server_with_its_state_and_error(capsys):
+    ServerFactory(name="fine", discovered_at=SEEN_AT)
+    ServerFactory(name="fresh")
+    ServerFactory(name="quiet", enabled=False)
+    ServerFactory(name="bad", last_error="server 'bad': [exited]", last_error_at=LATER)
+    waiting = ServerFactory(name="waiting", discovered_at=SEEN_AT)
+    ToolFactory(server=waiting, state=Tool.State.QUARANTINED)
+    status("--verbose")
+    printed = capsys.readouterr().out
+    lines = {line.split()[0]: line for line in printed.splitlines() if line}
+    assert " ok " in lines["fine"]
+    assert "2026-11-01 00:00" in lines["fine"]
+    assert "never discovered" in lines["fresh"]
+    assert " off " in lines["quiet"]
+    assert "failing" in lines["bad"]
+    assert "1 quarantined" in lines["waiting"]
+    assert "server 'bad': [exited]" in printed
+
+
+def test_an_empty_installation_says_how_to_add_servers(capsys):
+    status()
+    assert "import_servers" in capsys.readouterr().out
+
+
+def test_an_unmigrated_database_is_one_line(monkeypatch):
+    monkeypatch.setattr(migrate, "pending_migrations", lambda: ["tools.0001_initial"])
+    with pytest.raises(CommandError, match=r"manage\.py migrate"):
+        status()
+
+
+def test_names_leave_out_a_source():
+    ServerFactory(name="mine")
+    Server.objects.create(name="shown", command="x", source="demo")
+    assert overview.names() == {"mine", "shown"}
+    assert overview.names(but_from=["demo"]) == {"mine"}
