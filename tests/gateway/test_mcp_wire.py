@@ -24,7 +24,7 @@ def test_whatever_is_printed_after_the_claim_goes_to_stderr():
     code = CLAIM + (
         "print('by python', flush=True)\n"
         "os.write(1, b'by a library\\n')\n"
-        "subprocess.run(['echo', 'by a child'])\n"
+        "subprocess.run([sys.executable, '-c', 'print(\"by a child\")'])\n"
         "os.write(w.write_fd, b'protocol')\n"
     )
     done = run(code, input="")
