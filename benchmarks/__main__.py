@@ -32,11 +32,36 @@ def main() -> None:
         os.environ["FOREGATE_HOME"] = home
         os.environ.setdefault("DJANGO_SETTINGS_MODULE", "gateway_project.settings.base")
         Path(home).chmod(0o755)
+        _prepare()
         for name in arguments.names or NAMES:
+            _clear()
             table = importlib.import_module(f"benchmarks.{name}").run()
             print(f"\n{table}\n", flush=True)
             if arguments.write:
                 _write(name, table)
+
+
+def _prepare() -> None:
+    """Load Django and bring the scratch home's database up."""
+    import django
+
+    django.setup()
+    from django.conf import settings
+
+    from gateway_project.access import callers
+    from gateway_project.foundation import telemetry
+    from gateway_project.foundation.postgres import migrate
+
+    telemetry.configure(settings.FOREGATE, process="benchmarks", quiet=True)
+    migrate.migrate_once()
+    callers.ensure_local_admin()
+
+
+def _clear() -> None:
+    """Begin with an empty catalogue, whatever an earlier benchmark left."""
+    from tools.models import Server
+
+    Server.objects.all().delete()
 
 
 def _write(name: str, table: str) -> None:

@@ -4,10 +4,15 @@ from __future__ import annotations
 
 import statistics
 import sys
+from datetime import UTC, datetime
 
-from benchmarks import catalogues
+from django.conf import settings
+
 from benchmarks.gateway_process import BASE, GatewayProcess
 from benchmarks.tables import markdown
+from gateway_project.foundation import sealing
+from tools.definition import Definition
+from tools.store import catalogue, servers
 
 RUNS = 10
 HANGING = 10
@@ -15,7 +20,6 @@ HANGING = 10
 
 def run() -> str:
     """Measure with no server, then with servers that never answer."""
-    catalogues.setup()
     rows = [("no server", *_measure())]
     _register_hanging()
     rows.append((f"{HANGING} servers that never answer", *_measure()))
@@ -39,13 +43,6 @@ def _cell(values: list[float]) -> str:
 
 
 def _register_hanging() -> None:
-    from datetime import UTC, datetime
-
-    from django.conf import settings
-
-    from gateway_project.foundation import sealing
-    from tools.definition import Definition
-    from tools.store import catalogue, servers
 
     sealer = sealing.load_or_create(settings.FOREGATE.home)
     for number in range(HANGING):

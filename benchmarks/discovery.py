@@ -6,9 +6,15 @@ import asyncio
 import sys
 import time
 
-from benchmarks import catalogues
+from django.conf import settings
+
 from benchmarks.gateway_process import BASE
 from benchmarks.tables import markdown
+from gateway_project.foundation import sealing
+from gateway_project.use_cases.refresh_catalogue import refresh_catalogue
+from tools.embed.load import embedder_for
+from tools.embed_catalogue import embed_missing
+from tools.store import servers
 
 SERVERS = 4
 TOOLS_EACH = 50
@@ -16,13 +22,7 @@ TOOLS_EACH = 50
 
 def run() -> str:
     """Discover all servers in parallel, then again unchanged."""
-    catalogues.setup()
     _register()
-    from django.conf import settings
-
-    from gateway_project.use_cases.refresh_catalogue import refresh_catalogue
-    from tools.embed.load import embedder_for
-    from tools.embed_catalogue import embed_missing
 
     rows = []
     for label in ("first time", "again, nothing changed"):
@@ -39,10 +39,6 @@ def run() -> str:
 
 
 def _register() -> None:
-    from django.conf import settings
-
-    from gateway_project.foundation import sealing
-    from tools.store import servers
 
     registrations = [
         servers.Registration(

@@ -11,7 +11,7 @@ import mcp_types as types
 from mcp.server.lowlevel import Server
 from mcp.server.stdio import stdio_server
 
-from benchmarks.catalogues import definitions
+from benchmarks.definitions import definitions
 
 
 async def _serve(start: int, count: int) -> None:

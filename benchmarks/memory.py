@@ -11,7 +11,6 @@ TOOLS = 500
 
 def run() -> str:
     """Read the resident memory after the first list and after the first searches."""
-    catalogues.setup()
     catalogues.fill(TOOLS)
     with GatewayProcess() as gateway:
         gateway.initialize()

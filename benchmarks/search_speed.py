@@ -6,8 +6,13 @@ import itertools
 import time
 from collections.abc import Callable
 
+from django.conf import settings
+
 from benchmarks import catalogues
+from benchmarks.definitions import definitions
 from benchmarks.tables import markdown, percentile
+from tools.embed.load import embedder_for
+from tools.search import SearchRequest, search
 
 SIZES = (500, 5_000)
 QUERIES = 300
@@ -16,17 +21,11 @@ WARM_UP = 20
 
 def run() -> str:
     """Search with fresh queries at each size."""
-    catalogues.setup()
-    from django.conf import settings
-
-    from tools.embed.load import embedder_for
-    from tools.search import SearchRequest, search
-
     embedder = embedder_for(settings.FOREGATE)
     rows = []
     for size in SIZES:
         catalogues.fill(size)
-        every = [item.description for item in catalogues.definitions(size)]
+        every = [item.description for item in definitions(size)]
         queries = list(itertools.islice(itertools.cycle(every[:: max(1, size // 97)]), QUERIES))
 
         def embed(query: str) -> None:

@@ -4,18 +4,16 @@ from __future__ import annotations
 
 import json
 
-from benchmarks import catalogues
+from benchmarks.definitions import public_tools
 from benchmarks.gateway_process import GatewayProcess
 from benchmarks.tables import markdown
+from tools import token_count
 
 WINDOW = 200_000
 
 
 def run() -> str:
     """Count what the gateway lists, and what listing everything would cost."""
-    catalogues.setup()
-    from tools import token_count
-
     with GatewayProcess() as gateway:
         gateway.initialize()
         listed = gateway.request("tools/list", {})["tools"]
@@ -29,7 +27,7 @@ def run() -> str:
         ("gateway: everything sent, output schemas too", len(listed), whole, _share(whole)),
     ]
     for name in ("livemcpbench", "sealtools"):
-        tools = catalogues.public_tools(name)
+        tools = public_tools(name)
         if tools is not None:
             tokens = sum(
                 token_count.count_definition(t["name"], t["description"], t["input_schema"])
