@@ -11,6 +11,7 @@ import pytest
 from asgiref.sync import SyncToAsync
 from cryptography.fernet import Fernet
 from django.db import connections
+from hypothesis import HealthCheck
 from hypothesis import settings as hypothesis_settings
 
 from gateway_project.foundation import database
@@ -19,7 +20,9 @@ from gateway_project.foundation.sealing import Sealer
 from tests.fakes import FixedClock
 
 # Two busy cores make a single example slow now and then; that says nothing about the code.
-hypothesis_settings.register_profile("foregate", deadline=None, max_examples=60)
+hypothesis_settings.register_profile(
+    "foregate", deadline=None, max_examples=60, suppress_health_check=[HealthCheck.too_slow]
+)
 hypothesis_settings.load_profile("foregate")
 
 _DATABASE_FIXTURES = {"db", "transactional_db", "django_db_reset_sequences"}
