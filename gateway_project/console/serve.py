@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import socket
+from contextlib import suppress
 
 import uvicorn
 
@@ -53,4 +54,5 @@ def serve(listener: socket.socket) -> None:
             timeout_graceful_shutdown=SHUTDOWN_S,
         )
     )
-    server.run(sockets=[listener])
+    with suppress(KeyboardInterrupt):  # raised again by uvicorn once it has stopped in order
+        server.run(sockets=[listener])

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import socket
+import sys
 from argparse import ArgumentParser
 from typing import Any
 
@@ -25,6 +26,8 @@ from gateway_project.use_cases.refresh_catalogue import refresh_catalogue
 from gateway_project.use_cases.register_servers import register_servers
 from tools.store import catalogue, overview
 
+PIPED_WIDTH = 120
+
 
 class Command(BaseCommand):
     """`manage.py demo [--serve]`."""
@@ -38,7 +41,8 @@ class Command(BaseCommand):
 
     def handle(self, *_: Any, **options: Any) -> None:
         config = settings.FOREGATE
-        console = Console(stderr=options["json"], highlight=False, soft_wrap=True)
+        width = None if sys.stdout.isatty() else PIPED_WIDTH
+        console = Console(stderr=options["json"], highlight=False, soft_wrap=True, width=width)
         # Bound first: a port in use should be said before the work, not after it.
         listener = _listen() if options["serve"] else None
         telemetry.configure(config, process="demo", quiet=True)
