@@ -20,12 +20,13 @@ from gateway_project.foundation.config import Config, ConfigurationError
 from gateway_project.foundation.database import in_database
 from gateway_project.foundation.postgres import migrate
 from gateway_project.mcp.readiness import Gateway, NotReady, Readiness
-from tools import discover, embed_catalogue, search, token_count
+from tools import discover, embed_catalogue, ids, search, token_count
 from tools.catalogue import Catalogue
 from tools.embed import load as embedding
 from tools.embed.cache import CachedEmbedder
 from tools.embed.embedder import EmbeddingUnavailable
 from tools.embed.recipes import UnknownModel
+from tools.pinned_upstream import PinnedUpstream
 from tools.store import catalogue as catalogue_store
 from tools.store import servers as server_store
 from tools.upstream.pool import UpstreamPool
@@ -187,12 +188,21 @@ def _gateway(
     effects: Effects[Any] = Effects(
         catalogue=lambda: current.snapshot.catalogue,
         search=find,
-        upstream=pool,
+        upstream=PinnedUpstream(
+            pool,
+            pinned=lambda server, tool: _pinned_hash(current.snapshot.catalogue, server, tool),
+            on_changed=current.relisted.put_nowait,
+        ),
         trouble=lambda server: _trouble(pool, server),
         count_tokens=token_count.count,
         token_budget=config.token_budget,
     )
     return lambda caller: Gateway(effects=effects, caller=caller)
+
+
+def _pinned_hash(catalogue: Catalogue, server: str, tool: str) -> str:
+    found = catalogue.tools.get(ids.join(server, tool))
+    return found.definition_hash if found else ""
 
 
 def _trouble(pool: UpstreamPool, server: str) -> str:

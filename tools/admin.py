@@ -57,7 +57,17 @@ class SuperuserWrites(admin.ModelAdmin[Any]):
         return bool(request.user.is_superuser)
 
 
-class ReadOnlyAdmin(admin.ModelAdmin[Any]):
+class _DeletedWithItsOwner(admin.ModelAdmin[Any]):
+    """Rows that go with what they belong to, never by themselves."""
+
+    def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:  # noqa: ARG002
+        """Nobody deletes by hand; a superuser may delete what the rows belong to."""
+        page, own = request.resolver_match, f"{self.opts.app_label}_{self.opts.model_name}_"
+        elsewhere = page is not None and not (page.url_name or "").startswith(own)
+        return elsewhere and bool(request.user.is_superuser)
+
+
+class ReadOnlyAdmin(_DeletedWithItsOwner):
     """Rows that the product writes and people only look at."""
 
     def has_add_permission(self, request: HttpRequest) -> bool:  # noqa: ARG002
@@ -67,12 +77,6 @@ class ReadOnlyAdmin(admin.ModelAdmin[Any]):
     def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:  # noqa: ARG002
         """Nobody changes by hand."""
         return False
-
-    def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:  # noqa: ARG002
-        """Nobody deletes by hand; a superuser may delete what the rows belong to."""
-        page, own = request.resolver_match, f"{self.opts.app_label}_{self.opts.model_name}_"
-        elsewhere = page is not None and not (page.url_name or "").startswith(own)
-        return elsewhere and bool(request.user.is_superuser)
 
 
 class _CountsWhatGoesAlong(admin.ModelAdmin[Any]):
@@ -219,10 +223,12 @@ class _Judged(ChangeList):
             tool.matcher = matcher
 
 
-class ToolAdmin(_CountsWhatGoesAlong):
-    """Tools; what they are comes from their servers, who may use them from here."""
+class ToolAdmin(_DeletedWithItsOwner):
+    """Tools; what they are comes from their servers, who may use them from here.
 
-    goes_along = ((ToolDefinition, "tool"),)
+    None is deleted by itself: discovered again it would be new, its quarantine forgotten.
+    """
+
     list_display = (
         "name", "server", "state", "enabled", "category", "danger", "danger_override"
     )  # fmt: skip

@@ -14,6 +14,7 @@ from tools.danger import Danger
 
 MAX_SUGGESTIONS = 3
 SUGGESTION_CUTOFF = 0.5
+NAME_CUTOFF = 0.6
 MAX_COMPARED = 200
 """Characters of an unknown id that are compared; comparing costs their square."""
 
@@ -105,7 +106,8 @@ class UnknownTool(LookupError):
             if suggestions
             else "there is none like it."
         )
-        super().__init__(f"no tool {tool!r}; {hint} search_tools finds tools by what they do")
+        shown = tool if len(tool) <= MAX_COMPARED else f"{tool[:MAX_COMPARED]}…"
+        super().__init__(f"no tool {shown!r}; {hint} search_tools finds tools by what they do")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -147,16 +149,26 @@ class Catalogue:
 
     def similar(self, tool_id: str, caller: Caller) -> tuple[str, ...]:
         """Return usable ids that look like a text, best first."""
-        tool_id = tool_id[:MAX_COMPARED]
-        known = [tool.tool for tool in self.visible(caller)]
+        wanted = tool_id[:MAX_COMPARED].casefold()
+        known = {tool.tool.casefold(): tool.tool for tool in self.visible(caller)}
+        bare = wanted.rpartition(ids.SEPARATOR)[2].rpartition(ids.EXPOSED_SEPARATOR)[2]
+        by_bare: dict[str, list[str]] = {}
+        for folded, name in known.items():
+            by_bare.setdefault(ids.split(folded)[1], []).append(name)
         close = difflib.get_close_matches(
-            tool_id, known, n=MAX_SUGGESTIONS, cutoff=SUGGESTION_CUTOFF
+            wanted.replace(ids.EXPOSED_SEPARATOR, ids.SEPARATOR, 1),
+            known,
+            n=MAX_SUGGESTIONS,
+            cutoff=SUGGESTION_CUTOFF,
         )
-        bare = tool_id.rpartition(ids.SEPARATOR)[2].rpartition(ids.EXPOSED_SEPARATOR)[2]
-        same = [name for name in known if ids.split(name)[1] == bare]
-        names = {ids.split(name)[1]: name for name in known}
-        near = difflib.get_close_matches(bare, names, n=MAX_SUGGESTIONS, cutoff=0.6)
-        ordered: Iterable[str] = [*same, *(names[name] for name in near), *close]
+        near = difflib.get_close_matches(bare, by_bare, n=MAX_SUGGESTIONS, cutoff=NAME_CUTOFF)
+        alike = [name for folded in near for name in by_bare[folded]]
+        ordered: Iterable[str] = [
+            *(known[name] for name in (wanted,) if name in known),
+            *by_bare.get(bare, ()),
+            *(known[name] for name in close),
+            *alike,
+        ]
         return tuple(dict.fromkeys(ordered))[:MAX_SUGGESTIONS]
 
     @cached_property

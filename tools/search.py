@@ -157,9 +157,11 @@ def reasons(candidate: Candidate, lexemes: Mapping[str, str]) -> tuple[str, ...]
         lexemes: Word of the query by lexeme.
     """
     told = []
-    places = ((candidate.in_name, "its name"), (candidate.elsewhere, "its description"))
+    places = ((candidate.in_name, "its name"), (candidate.elsewhere, "its text"))
     for held, place in places:
-        words = [f"'{word}'" for lexeme, word in lexemes.items() if lexeme in held]
+        words = list(
+            dict.fromkeys(f"'{word}'" for lexeme, word in lexemes.items() if lexeme in held)
+        )
         if words:
             more = len(words) - MAX_NAMED_WORDS
             rest = f" and {more} more" if more > 0 else ""

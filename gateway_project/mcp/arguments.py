@@ -9,6 +9,9 @@ from gateway_project.flow import FindRequest
 from gateway_project.foundation import schema
 from gateway_project.mcp import meta_tools
 
+MAX_SHOWN = 200
+"""Characters of an unknown name that an error repeats."""
+
 
 class InvalidRequest(Exception):
     """Arguments of one of the gateway's own tools do not fit.
@@ -35,7 +38,8 @@ class UnknownMetaTool(InvalidRequest):
     code = "unknown_tool"
 
     def __init__(self, name: str, hint: str) -> None:
-        Exception.__init__(self, f"this gateway has no tool {name!r}: {hint}")
+        shown = name if len(name) <= MAX_SHOWN else f"{name[:MAX_SHOWN]}…"
+        Exception.__init__(self, f"this gateway has no tool {shown!r}: {hint}")
         self.problems = ()
 
 
@@ -45,7 +49,8 @@ def check(name: str, arguments: Mapping[str, Any] | None) -> dict[str, Any]:
     Raises:
         InvalidRequest: Naming each field, what was given and what is expected.
     """
-    given = dict(arguments or {})
+    # Some clients send null for what they leave out.
+    given = {key: value for key, value in (arguments or {}).items() if value is not None}
     published = meta_tools.BY_NAME[name].input_schema
     problems = schema.validate(published, given, cache_key=f"meta:{name}")
     if problems:

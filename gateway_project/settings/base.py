@@ -104,3 +104,6 @@ SECURE_REFERRER_POLICY = "same-origin"
 LOGGING_CONFIG = None  # telemetry.configure() sets up logging, once per process
 
 os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
+# Libraries that would report home; nothing leaves the machine.
+os.environ["ORT_DISABLE_TELEMETRY"] = "1"
+os.environ["HF_HUB_DISABLE_TELEMETRY"] = "1"

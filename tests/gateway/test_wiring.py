@@ -17,6 +17,7 @@ from gateway_project.foundation.sealing import SealBroken
 from gateway_project.mcp.readiness import NotReady, Readiness
 from tests.factories import ServerFactory, ToolFactory, UserFactory
 from tests.fakes import FakeEmbedder
+from tools import discover
 from tools.embed.cache import CachedEmbedder
 from tools.embed.embedder import EmbeddingUnavailable
 from tools.embed.recipes import UnknownModel
@@ -24,6 +25,8 @@ from tools.models import Server, Tool
 from tools.search import SearchRequest
 from tools.store import postings
 from tools.upstream.errors import SpawnFailed, UnsetVariable, UpstreamError
+from tools.upstream.pool import UpstreamPool
+from tools.upstream.spec import ServerSpec
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -239,7 +242,9 @@ async def test_a_server_whose_tools_change_is_listed_again():
     await in_database(UserFactory, username="admin", superuser=True)
     script = str(BASE / "tests" / "servers" / "modern.py")
     await in_database(ServerFactory, name="modern", command=sys.executable, args=[script])
-    await in_database(ToolFactory, server=await in_database(Server.objects.get), name="grow")
+    spec = ServerSpec(name="modern", command=sys.executable, args=(script,))
+    async with UpstreamPool([spec]) as pool:
+        await discover.discover(pool, ["modern"], approve_new=True)
     async with running() as readiness:
         gateway = await served(readiness)
         await gateway.effects.upstream.call_tool("modern", "grow", {})

@@ -38,7 +38,7 @@ def test_the_tool_that_fits_comes_first_with_score_and_reasons(embedder):
     best = answer.hits[0]
     assert best.tool == "clock:convert_time"
     assert best.reasons[0] == "matches 'convert' in its name"
-    assert best.reasons[1] == "matches 'zones' in its description"
+    assert best.reasons[1] == "matches 'zones' in its text"
     assert answer.warnings == ()
     scores = [hit.score for hit in answer.hits]
     assert scores == sorted(scores, reverse=True)

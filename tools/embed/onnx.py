@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
-import onnxruntime
 from numpy.typing import NDArray
 from tokenizers import Tokenizer
 
@@ -15,6 +15,10 @@ from tools.embed.graph_version import WEIGHTS
 from tools.embed.locate import ModelFiles
 from tools.embed.pooling import batches, pool
 from tools.embed.recipes import Recipe
+
+# Read by onnxruntime as it is loaded; switching its telemetry off afterwards comes too late.
+os.environ["ORT_DISABLE_TELEMETRY"] = "1"
+import onnxruntime
 
 PROVIDERS = ["CPUExecutionProvider"]
 

@@ -154,3 +154,16 @@ class UpstreamRefused(UpstreamError):
         self.rpc_code = rpc_code
         self.rpc_message = rpc_message
         self.data = data
+
+
+class DefinitionChanged(UpstreamError):
+    """The server defines the tool otherwise than what was approved."""
+
+    code = "definition_changed"
+
+    def __init__(self, *, server: str, tool: str) -> None:
+        super().__init__(
+            f"{tool!r} is not what was approved: its definition changed; an admin must look at "
+            "the difference and approve it in the console",
+            server=server,
+        )

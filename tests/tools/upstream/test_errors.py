@@ -20,6 +20,7 @@ EXAMPLES: list[UpstreamError] = [
     errors.ConnectTimedOut(server="s", timeout_s=1.0, last_stderr="loading"),
     errors.CallTimedOut(server="s", what="the call of 't'", timeout_s=0.5),
     errors.CircuitOpen(server="s", last_error="it broke", retry_at=AT),
+    errors.DefinitionChanged(server="s", tool="t"),
     errors.ProtocolViolation("speaks in tongues", server="s"),
     errors.MessageTooLarge(server="s", what="the result", limit_bytes=1_000_000),
     errors.UpstreamRefused(server="s", rpc_code=-1, rpc_message="no", data=[1]),
