@@ -1,4 +1,8 @@
+import os
 import shutil
+import subprocess
+import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -12,6 +16,7 @@ from tools.embed.recipes import BGE_LARGE, MINILM, Recipe, recipe_for
 from tools.embed.torch import TorchEmbedder
 
 RECIPE = recipe_for(MINILM)
+ROOT = Path(__file__).resolve().parent.parent.parent.parent
 
 
 @pytest.fixture(scope="module")
@@ -123,3 +128,14 @@ def test_both_engines_agree_on_the_packaged_model(embedder):
         cosines = (embedder.embed(texts, kind=kind) * other.embed(texts, kind=kind)).sum(axis=1)
         assert cosines.min() >= 0.9999
     assert other.dimensions == embedder.dimensions
+
+
+def test_the_runtime_keeps_no_telemetry(tmp_path):
+    code = (
+        "from gateway_project.foundation.config import Config\n"
+        "from tools.embed.load import embedder_for\n"
+        "embedder_for(Config()).embed(['x'], kind='query')\n"
+    )
+    env = {"PATH": os.environ["PATH"], "HOME": str(tmp_path), "FOREGATE_HOME": str(tmp_path / "f")}
+    subprocess.run([sys.executable, "-c", code], env=env, cwd=ROOT, check=True, timeout=60)
+    assert [path.name for path in tmp_path.iterdir()] == ["f"]
