@@ -10,6 +10,7 @@ from typing import Any
 from gateway_project.foundation import canonical
 
 _LAUNCH_FIELDS = ("transport", "command", "args", "cwd")
+_REMOTE_FIELDS = ("url",)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -48,16 +49,19 @@ class Definition:
 
 
 def launch_hash(launch: Mapping[str, Any]) -> str:
-    """SHA-256 of how a server is reached: transport, command, arguments, folder.
+    """SHA-256 of how a server is reached: transport, command, arguments, folder, address.
 
-    The environment is left out: it holds secrets, which change without changing the server.
+    Environment and headers are left out: they hold secrets, which change without changing the
+    server.
 
     Example:
         >>> a = launch_hash({"transport": "stdio", "command": "git", "args": [], "cwd": ""})
         >>> a == launch_hash({"command": "git", "transport": "stdio", "args": [], "cwd": ""})
         True
     """
-    return canonical.digest({key: launch.get(key) for key in _LAUNCH_FIELDS})
+    reached = {key: launch.get(key) for key in _LAUNCH_FIELDS}
+    reached |= {key: launch[key] for key in _REMOTE_FIELDS if launch.get(key)}
+    return canonical.digest(reached)
 
 
 def differences(old: Definition, new: Definition) -> tuple[str, ...]:

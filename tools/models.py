@@ -67,6 +67,21 @@ class Server(models.Model):
         """How the server is reached."""
 
         STDIO = "stdio"
+        HTTP = "http"  # streamable HTTP
+        SSE = "sse"  # HTTP with server-sent events, of 2024-11-05
+
+    class Session(models.TextChoices):
+        """Whose calls share one connection."""
+
+        SHARED = "shared"
+        PER_CALLER = "per_caller"  # for servers that keep state between calls
+
+    class Authorization(models.TextChoices):
+        """How a remote server is convinced of who calls."""
+
+        NONE = "none"  # or by a header that is configured
+        OAUTH = "oauth"  # one sign-in, used by all
+        OAUTH_PER_USER = "oauth_per_user"
 
     name = models.CharField(
         max_length=100,
@@ -82,11 +97,43 @@ class Server(models.Model):
         help_text="Team that sees the server; empty: shared by all.",
     )
     transport = models.CharField(max_length=10, choices=Transport.choices, default=Transport.STDIO)
-    command = models.TextField(help_text="Executable to start; ${VAR} is read at start.")
+    command = models.TextField(
+        blank=True, default="", help_text="Executable to start; ${VAR} is read at start."
+    )
     args = models.JSONField(default=list, blank=True, help_text="List of arguments.")
     env_sealed = models.TextField(blank=True, default="", editable=False)
     cwd = models.TextField(
         blank=True, default="", help_text="Working folder; empty: the gateway's."
+    )
+    url = models.TextField(
+        blank=True, default="", help_text="Address of a remote server; ${VAR} is read at connect."
+    )
+    headers_sealed = models.TextField(blank=True, default="", editable=False)
+    private_network = models.BooleanField(
+        default=False,
+        help_text="Whether its own address may lie on this machine or in a private network.",
+    )
+    session = models.CharField(
+        max_length=10,
+        choices=Session.choices,
+        default=Session.SHARED,
+        help_text="per_caller: each caller has a connection, for servers that keep state.",
+    )
+    idle_stop_s = models.FloatField(
+        null=True,
+        blank=True,
+        help_text="Seconds without a call after which it is stopped; 0: never; empty: the "
+        "installation's, for servers that are stateless by protocol.",
+    )
+    authorization = models.CharField(
+        max_length=15, choices=Authorization.choices, default=Authorization.NONE
+    )
+    oauth_client_id = models.TextField(
+        blank=True, default="", help_text="Where the authorization server wants one registered."
+    )
+    oauth_client_secret_sealed = models.TextField(blank=True, default="", editable=False)
+    oauth_scopes = models.TextField(
+        blank=True, default="", help_text="Scopes to ask for; empty: what the server says."
     )
     extra = models.JSONField(
         default=dict,
@@ -106,6 +153,10 @@ class Server(models.Model):
     enabled = models.BooleanField(default=True)
     trusted = models.BooleanField(
         default=False, help_text="Whether its annotations are believed; only a person sets this."
+    )
+    unprefixed = models.BooleanField(
+        default=False,
+        help_text="Whether its tools are exposed by their bare names; for one server at most.",
     )
     price_per_call = models.DecimalField(
         max_digits=12,
@@ -133,9 +184,22 @@ class Server(models.Model):
                 "or outer space.",
             ),
             models.CheckConstraint(
-                condition=Q(transport="stdio") & ~Q(command=""),
+                condition=(Q(transport="stdio", url="") & ~Q(command=""))
+                | (Q(transport__in=["http", "sse"], command="") & ~Q(url="")),
                 name="server_reachable",
-                violation_error_message="A stdio server needs a command.",
+                violation_error_message="A stdio server needs a command and no address, a remote "
+                "one an address and no command.",
+            ),
+            models.UniqueConstraint(
+                fields=["unprefixed"],
+                condition=Q(unprefixed=True),
+                name="server_unprefixed_one",
+                violation_error_message="Another server has the empty prefix already.",
+            ),
+            models.CheckConstraint(
+                condition=Q(session__in=["shared", "per_caller"])
+                & Q(authorization__in=["none", "oauth", "oauth_per_user"]),
+                name="server_choices_known",
             ),
             models.CheckConstraint(
                 condition=Q(price_per_call__isnull=True) | Q(price_per_call__gte=0),
@@ -143,13 +207,60 @@ class Server(models.Model):
             ),
             models.CheckConstraint(
                 condition=(Q(connect_timeout_s__isnull=True) | Q(connect_timeout_s__gt=0))
-                & (Q(call_timeout_s__isnull=True) | Q(call_timeout_s__gt=0)),
+                & (Q(call_timeout_s__isnull=True) | Q(call_timeout_s__gt=0))
+                & (Q(idle_stop_s__isnull=True) | Q(idle_stop_s__gte=0)),
                 name="server_timeouts_positive",
             ),
         )
 
     def __str__(self) -> str:
         return self.name
+
+
+class ServerSignIn(models.Model):
+    """Tokens with which a remote server is called, and the client registration they belong to."""
+
+    server = models.ForeignKey(Server, on_delete=models.CASCADE, related_name="sign_ins")
+    user = models.ForeignKey(
+        settings.AUTH_USER_MODEL,
+        null=True,
+        blank=True,
+        on_delete=models.CASCADE,
+        related_name="+",
+        help_text="Whose tokens these are; empty: used by all.",
+    )
+    issuer = models.TextField(help_text="Authorization server that issued them.")
+    resource = models.TextField(help_text="Address they are meant for.")
+    sealed = models.TextField(editable=False)
+    expires_at = models.DateTimeField(null=True)
+    created_at = models.DateTimeField(auto_now_add=True)
+    updated_at = models.DateTimeField(auto_now=True)
+
+    class Meta:
+        constraints = (
+            models.UniqueConstraint(
+                fields=["server", "user"], nulls_distinct=False, name="sign_in_once"
+            ),
+        )
+
+    def __str__(self) -> str:
+        return f"{self.user or 'all'} at {self.server}"
+
+
+class SignInAttempt(models.Model):
+    """An authorization that was begun in a browser and waits for its end."""
+
+    state_digest = models.CharField(max_length=64, unique=True, help_text="SHA-256 of `state`.")
+    server = models.ForeignKey(Server, on_delete=models.CASCADE, related_name="+")
+    user = models.ForeignKey(
+        settings.AUTH_USER_MODEL, null=True, on_delete=models.CASCADE, related_name="+"
+    )
+    sealed = models.TextField(editable=False)
+    expires_at = models.DateTimeField()
+    created_at = models.DateTimeField(auto_now_add=True)
+
+    def __str__(self) -> str:
+        return f"attempt at {self.server}"
 
 
 class Tool(models.Model):
@@ -175,6 +286,9 @@ class Tool(models.Model):
     name = models.TextField()
     state = models.CharField(max_length=12, choices=State.choices, default=State.ACTIVE)
     enabled = models.BooleanField(default=True)
+    pinned = models.BooleanField(
+        default=False, help_text="Whether clients of exposure `hybrid` always see it."
+    )
     category = models.ForeignKey(
         Category, null=True, blank=True, on_delete=models.SET_NULL, related_name="tools"
     )
@@ -246,6 +360,11 @@ class ToolDefinition(models.Model):
     annotations = models.JSONField(default=dict)
     token_count = models.PositiveIntegerField(
         help_text="Tokens of name, description and input schema as a client would list them."
+    )
+    findings = models.JSONField(
+        default=list,
+        blank=True,
+        help_text="What its texts hold that people would not see or models might obey.",
     )
     listed_at = models.DateTimeField()
     approved_at = models.DateTimeField(null=True)

@@ -86,6 +86,42 @@ class Config(BaseSettings):
     call_timeout_s: float = Field(
         default=30.0, gt=0, description="Seconds a tool call may take before it is cancelled."
     )
+    idle_stop_s: float = Field(
+        default=900.0,
+        ge=0,
+        description="Seconds without a call after which a server that is stateless by protocol "
+        "is stopped; 0: never.",
+    )
+    session_idle_s: float = Field(
+        default=1_800.0,
+        gt=0,
+        description="Seconds without a call after which a caller's own connection to a server "
+        "ends.",
+    )
+    allow_private: str = Field(
+        default="",
+        description="Private networks that remote servers may lie in, separated by commas "
+        "(10.1.0.0/16, ::1); a registered server's own address needs none of this.",
+    )
+    public_url: str | None = Field(
+        default=None,
+        description="Address under which people and authorization servers reach the console; "
+        "unset: its own on this machine.",
+    )
+    exposure: Literal["meta", "hybrid", "full"] = Field(
+        default="meta",
+        description="What clients are shown: the gateway's own tools; pinned tools too; or all.",
+    )
+    result_link_bytes: int = Field(
+        default=1_048_576,
+        ge=0,
+        description="Size from which a result is offered as a link to read it by; 0: never.",
+    )
+    allowed_origins: str = Field(
+        default="",
+        description="Web origins, beside its own, that may call the gateway over HTTP, separated "
+        "by commas.",
+    )
     approve_new: Literal["auto", "manual"] = Field(
         default="auto",
         description="Whether tools seen for the first time are usable at once (auto).",

@@ -17,7 +17,7 @@ from tools.models import Server
 from tools.upstream.spec import ServerSpec
 
 MAX_ERROR_LENGTH = 2_000
-LAUNCH_FIELDS = frozenset({"command", "args", "cwd", "transport"})
+LAUNCH_FIELDS = frozenset({"command", "args", "cwd", "transport", "url"})
 MAX_VERSION_LENGTH = 20
 
 
@@ -137,6 +137,16 @@ def open_env(server: Server, sealer: Sealer) -> dict[str, str]:
     return opened
 
 
+def open_headers(server: Server, sealer: Sealer) -> dict[str, str]:
+    """Return the headers sent to a remote server in clear.
+
+    Raises:
+        SealBroken: If the installation's keys do not open them.
+    """
+    opened: dict[str, str] = sealer.open(server.headers_sealed) if server.headers_sealed else {}
+    return opened
+
+
 def load_specs(
     *,
     sealer: Sealer,
@@ -161,10 +171,17 @@ def load_specs(
     return tuple(
         ServerSpec(
             name=server.name,
+            transport=Server.Transport(server.transport).value,
             command=server.command,
             args=tuple(str(argument) for argument in server.args),
             env=open_env(server, sealer),
             cwd=server.cwd or None,
+            url=server.url,
+            headers=open_headers(server, sealer),
+            private_network=server.private_network,
+            authorization=Server.Authorization(server.authorization).value,
+            session=Server.Session(server.session).value,
+            idle_stop_s=server.idle_stop_s,
             connect_timeout_s=server.connect_timeout_s or connect_timeout_s,
             call_timeout_s=server.call_timeout_s or call_timeout_s,
         )
@@ -180,6 +197,7 @@ def launch_hash(server: Server) -> str:
             "command": server.command,
             "args": server.args,
             "cwd": server.cwd,
+            "url": server.url,
         }
     )
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Literal
 
 from tools.upstream.interpolate import interpolate, variables
 
@@ -17,23 +18,38 @@ _SECRET_NAME = re.compile(r"KEY|TOKEN|SECRET|PASS|PWD|AUTH|CRED|DSN|URL|COOKIE",
 
 @dataclass(frozen=True, kw_only=True)
 class ServerSpec:
-    """A stdio server as configured; `${VAR}` in it is read from the environment at each start.
+    """A server as configured; `${VAR}` in it is read from the environment at each start.
 
     Attributes:
         name: Name in the pool and in tool ids.
-        command: Executable, a path or a name on PATH.
+        transport: How it is reached.
+        command: Of a stdio server: executable, a path or a name on PATH.
         args: Its arguments.
         env: Variables set for it beside the inherited few.
         cwd: Folder it is started in; None is the gateway's.
+        url: Of a remote server: its address.
+        headers: Sent with every request to it.
+        private_network: Whether its own address may be private.
+        authorization: Whether it is called with tokens of a sign-in, and whose.
+        session: Whose calls share one connection.
+        idle_stop_s: Seconds without a call after which it is stopped; 0: never; None: the pool's
+            own, for servers that are stateless by protocol.
         connect_timeout_s: Seconds from its start to the end of the handshake.
         call_timeout_s: Seconds a call may take unless the caller says otherwise.
     """
 
     name: str
-    command: str
+    transport: Literal["stdio", "http", "sse"] = "stdio"
+    command: str = ""
     args: tuple[str, ...] = field(default=(), repr=False)
     env: Mapping[str, str] = field(default_factory=dict, repr=False, hash=False)
     cwd: str | None = None
+    url: str = field(default="", repr=False)
+    headers: Mapping[str, str] = field(default_factory=dict, repr=False, hash=False)
+    private_network: bool = False
+    authorization: Literal["none", "oauth", "oauth_per_user"] = "none"
+    session: Literal["shared", "per_caller"] = "shared"
+    idle_stop_s: float | None = None
     connect_timeout_s: float = 30.0
     call_timeout_s: float = 30.0
 
