@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from decimal import Decimal
-from typing import Any
+from typing import Any, cast
 
 from django.core.exceptions import ValidationError
 from django.db import transaction
@@ -171,7 +171,7 @@ def load_specs(
     return tuple(
         ServerSpec(
             name=server.name,
-            transport=Server.Transport(server.transport).value,
+            transport=cast(Any, server.transport),
             command=server.command,
             args=tuple(str(argument) for argument in server.args),
             env=open_env(server, sealer),
@@ -179,8 +179,8 @@ def load_specs(
             url=server.url,
             headers=open_headers(server, sealer),
             private_network=server.private_network,
-            authorization=Server.Authorization(server.authorization).value,
-            session=Server.Session(server.session).value,
+            authorization=cast(Any, server.authorization),
+            session=cast(Any, server.session),
             idle_stop_s=server.idle_stop_s,
             connect_timeout_s=server.connect_timeout_s or connect_timeout_s,
             call_timeout_s=server.call_timeout_s or call_timeout_s,

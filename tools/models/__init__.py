@@ -1,0 +1,20 @@
+"""Tables of the catalogue. Constraints and indexes live in the database."""
+
+from tools.models.index import ToolEmbedding, ToolPosting, ToolText
+from tools.models.servers import Membership, Server, ServerSignIn, SignInAttempt, Team
+from tools.models.tools import Category, DangerousOperation, Tool, ToolDefinition
+
+__all__ = [
+    "Category",
+    "DangerousOperation",
+    "Membership",
+    "Server",
+    "ServerSignIn",
+    "SignInAttempt",
+    "Team",
+    "Tool",
+    "ToolDefinition",
+    "ToolEmbedding",
+    "ToolPosting",
+    "ToolText",
+]

@@ -1,0 +1,184 @@
+"""Tools and what their servers say of them."""
+
+from __future__ import annotations
+
+from django.conf import settings
+from django.db import models
+from django.db.models import Q
+from django.db.models.functions import Upper
+
+from tools.models.servers import Server
+
+
+class Category(models.Model):
+    """A subject that tools are filed under."""
+
+    name = models.CharField(max_length=100, unique=True)
+    description = models.TextField(blank=True, default="")
+
+    class Meta:
+        verbose_name_plural = "categories"
+
+    def __str__(self) -> str:
+        return self.name
+
+
+class Tool(models.Model):
+    """A tool of a server; what it is stands in its pinned definition."""
+
+    class State(models.TextChoices):
+        """Whether the tool is listed and may be called."""
+
+        ACTIVE = "active"
+        PENDING = "pending"  # never approved: the installation approves new tools by hand
+        QUARANTINED = "quarantined"  # changed since it was approved
+        REMOVED = "removed"  # no longer listed by its server
+
+    class Danger(models.TextChoices):
+        """Worst that a call may do, from harmless to curated as dangerous."""
+
+        READ = "read"
+        WRITE = "write"
+        DESTRUCTIVE = "destructive"
+        DANGEROUS = "dangerous"
+
+    server = models.ForeignKey(Server, on_delete=models.CASCADE, related_name="tools")
+    name = models.TextField()
+    state = models.CharField(max_length=12, choices=State.choices, default=State.ACTIVE)
+    enabled = models.BooleanField(default=True)
+    pinned = models.BooleanField(
+        default=False, help_text="Whether clients of exposure `hybrid` always see it."
+    )
+    category = models.ForeignKey(
+        Category, null=True, blank=True, on_delete=models.SET_NULL, related_name="tools"
+    )
+    definition = models.ForeignKey(
+        "ToolDefinition",
+        null=True,
+        on_delete=models.RESTRICT,
+        related_name="+",
+        help_text="What callers see: the definition a person or the first discovery approved.",
+    )
+    listed = models.ForeignKey(
+        "ToolDefinition",
+        null=True,
+        editable=False,
+        on_delete=models.RESTRICT,
+        related_name="+",
+        help_text="What its server lists now; approving pins it.",
+    )
+    danger_override = models.CharField(
+        max_length=12,
+        choices=Danger.choices,
+        blank=True,
+        default="",
+        help_text="An admin's verdict; empty: derived from annotations and dangerous operations.",
+    )
+    first_seen_at = models.DateTimeField()
+    last_seen_at = models.DateTimeField()
+
+    class Meta:
+        constraints = (
+            models.UniqueConstraint(fields=["server", "name"], name="tool_once_per_server"),
+            models.CheckConstraint(condition=~Q(name=""), name="tool_named"),
+            models.CheckConstraint(
+                condition=Q(state__in=["active", "pending", "quarantined", "removed"]),
+                name="tool_state_known",
+            ),
+            models.CheckConstraint(
+                condition=~Q(state="active") | Q(definition__isnull=False),
+                name="tool_active_is_defined",
+            ),
+            models.CheckConstraint(
+                condition=Q(danger_override__in=["", "read", "write", "destructive", "dangerous"]),
+                name="tool_danger_known",
+            ),
+        )
+        indexes = (
+            models.Index(
+                fields=["server"], condition=Q(state="active", enabled=True), name="tool_listed"
+            ),
+        )
+
+    def __str__(self) -> str:
+        return f"{self.server}:{self.name}"
+
+
+class ToolDefinition(models.Model):
+    """One version of what a server says of a tool; immutable once stored."""
+
+    tool = models.ForeignKey(Tool, on_delete=models.CASCADE, related_name="definitions")
+    hash = models.CharField(max_length=64, help_text="SHA-256 of the canonical definition.")
+    launch_hash = models.CharField(
+        max_length=64, help_text="SHA-256 of the command or address it was listed by."
+    )
+    text_hash = models.CharField(max_length=64, help_text="SHA-256 of the text that is embedded.")
+    title = models.TextField(blank=True, default="")
+    description = models.TextField(blank=True, default="")
+    input_schema = models.JSONField()
+    output_schema = models.JSONField(null=True)
+    annotations = models.JSONField(default=dict)
+    token_count = models.PositiveIntegerField(
+        help_text="Tokens of name, description and input schema as a client would list them."
+    )
+    findings = models.JSONField(
+        default=list,
+        blank=True,
+        help_text="What its texts hold that people would not see or models might obey.",
+    )
+    listed_at = models.DateTimeField()
+    approved_at = models.DateTimeField(null=True)
+    approved_by = models.ForeignKey(
+        settings.AUTH_USER_MODEL,
+        null=True,
+        blank=True,
+        on_delete=models.SET_NULL,
+        related_name="+",
+        help_text="Empty with a date: pinned by the first discovery.",
+    )
+
+    class Meta:
+        constraints = (
+            models.UniqueConstraint(fields=["tool", "hash"], name="definition_once_per_tool"),
+        )
+
+    def __str__(self) -> str:
+        return f"{self.tool_id}@{self.hash[:12]}"
+
+
+class DangerousOperation(models.Model):
+    """A word or phrase in a tool's name or title that marks what it may do."""
+
+    class Source(models.TextChoices):
+        """Who put the entry there."""
+
+        SEEDED = "seeded"
+        CURATED = "curated"
+
+    pattern = models.CharField(
+        max_length=100,
+        help_text="One word or several (send email); matched with its inflections.",
+    )
+    danger = models.CharField(
+        max_length=12,
+        choices=[(d.value, d.label) for d in Tool.Danger if d != Tool.Danger.READ],
+        default=Tool.Danger.DANGEROUS,
+    )
+    reason = models.TextField(blank=True, default="")
+    source = models.CharField(max_length=10, choices=Source.choices, default=Source.CURATED)
+    enabled = models.BooleanField(default=True)
+
+    class Meta:
+        constraints = (
+            models.UniqueConstraint(Upper("pattern"), name="dangerous_pattern_once"),
+            models.CheckConstraint(
+                condition=~Q(pattern__regex=r"^\s*$"), name="dangerous_pattern_not_blank"
+            ),
+            models.CheckConstraint(
+                condition=Q(danger__in=["write", "destructive", "dangerous"]),
+                name="dangerous_class_known",
+            ),
+        )
+
+    def __str__(self) -> str:
+        return f"{self.pattern} ({self.danger})"
