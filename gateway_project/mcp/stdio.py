@@ -14,11 +14,12 @@ import threading
 from collections import deque
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import asynccontextmanager, suppress
-from typing import Any, cast
+from typing import Any, Protocol, cast
 
 import anyio
 from mcp.server.stdio import stdio_server
 
+from gateway_project.mcp.attach.conversation import Prelude, is_repeated, response_id
 from gateway_project.mcp.wire import Wire
 
 CHUNK_BYTES = 256 * 1024
@@ -33,18 +34,53 @@ MAX_WAITING_LINES = 256
 log = logging.getLogger(__name__)
 
 
+class Lines(Protocol):
+    """Lines of a client, as they come."""
+
+    def __aiter__(self) -> AsyncIterator[str]:
+        """Return the iterator itself."""
+
+
+class Writer(Protocol):
+    """Takes lines for a client."""
+
+    async def write(self, text: str) -> None:
+        """Write a text whole."""
+
+    async def idle(self) -> None:
+        """Return when nothing is being written."""
+
+
 @asynccontextmanager
 async def streams(
-    wire: Wire, *, idle: Callable[[], Awaitable[None]]
+    wire: Wire, *, idle: Callable[[], Awaitable[None]], prelude: Prelude | None = None
 ) -> AsyncIterator[tuple[Any, Any]]:
     """Serve messages over a wire; yields the read and the write stream of the SDK's server.
 
     Args:
         wire: Where messages come from and go to.
+        idle: Returns when no request is being handled.
+        prelude: Where the client is, if another gateway has served it so far.
+    """
+    writer = LineWriter(wire.write_fd, resuming=prelude is not None)
+    reader = LineReader(wire.read_fd, prelude=prelude)
+    reader.start(asyncio.get_running_loop())
+    async with joined(reader, writer, idle=idle) as pair:
+        yield pair
+
+
+@asynccontextmanager
+async def joined(
+    lines: Lines, writer: Writer, *, idle: Callable[[], Awaitable[None]]
+) -> AsyncIterator[tuple[Any, Any]]:
+    """Serve messages of a client; yields the read and the write stream of the SDK's server.
+
+    Args:
+        lines: What the client sends.
+        writer: Where it listens.
         idle: Returns when no request is being handled. The end of the input is passed on only
             then, or after `DRAIN_S`: a client that sends and closes still gets its answers.
     """
-    writer = LineWriter(wire.write_fd)
 
     async def drain() -> None:
         with suppress(TimeoutError):
@@ -53,10 +89,13 @@ async def streams(
                     await _let_others_run()
                     await wait()
 
-    reader = LineReader(wire.read_fd, before_end=drain)
-    reader.start(asyncio.get_running_loop())
-    stdin, stdout = cast("anyio.AsyncFile[str]", reader), cast("anyio.AsyncFile[str]", writer)
-    async with stdio_server(stdin, stdout) as pair:
+    async def drained() -> AsyncIterator[str]:
+        async for line in lines:
+            yield line
+        await drain()
+
+    received, sent = cast("anyio.AsyncFile[str]", drained()), cast("anyio.AsyncFile[str]", writer)
+    async with stdio_server(received, sent) as pair:
         yield pair
 
 
@@ -73,11 +112,11 @@ class LineReader:
         self,
         descriptor: int,
         *,
-        before_end: Callable[[], Awaitable[None]],
         max_line_bytes: int = MAX_LINE_BYTES,
+        prelude: Prelude | None = None,
     ) -> None:
         self._descriptor = descriptor
-        self._before_end = before_end
+        self._prelude = prelude or Prelude()
         self._max_line_bytes = max_line_bytes
         self._waiting: deque[str | None] = deque()
         self._arrived = asyncio.Event()
@@ -96,7 +135,6 @@ class LineReader:
             await self._arrived.wait()
         line = self._waiting[0]
         if line is None:  # stays, so that the end is seen however often it is asked for
-            await self._before_end()
             raise StopAsyncIteration
         self._waiting.popleft()
         self._room.release()
@@ -117,7 +155,9 @@ class LineReader:
 
     def _lines(self) -> Iterator[str]:
         """Split what is read into lines; one that is too long is dropped and said so."""
-        pending = bytearray()
+        for line in self._prelude.lines:
+            yield line.decode("utf-8", "replace")
+        pending = bytearray(self._prelude.unsent)
         dropping = False
         while chunk := self._chunk():
             *ends, rest = chunk.split(b"\n")
@@ -154,8 +194,9 @@ class LineWriter:
     writes and waits.
     """
 
-    def __init__(self, descriptor: int) -> None:
+    def __init__(self, descriptor: int, *, resuming: bool = False) -> None:
         self._descriptor = descriptor
+        self._resuming = resuming
         self._poll = select.poll()
         self._poll.register(descriptor, select.POLLOUT)
         self._idle = asyncio.Event()
@@ -168,6 +209,8 @@ class LineWriter:
             BrokenPipeError: If the client listens no more.
         """
         data = text.encode("utf-8", "replace")
+        if self._resuming and is_repeated(response_id(data)):
+            return
         if len(data) <= select.PIPE_BUF and self._poll.poll(0):
             os.write(self._descriptor, data)
             return

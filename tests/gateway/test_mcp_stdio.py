@@ -5,6 +5,7 @@ import threading
 import pytest
 
 from gateway_project.mcp import stdio
+from gateway_project.mcp.attach.conversation import Prelude
 from gateway_project.mcp.stdio import LineReader, LineWriter
 from gateway_project.mcp.wire import Wire
 
@@ -35,12 +36,8 @@ def pipe():
             os.close(descriptor)
 
 
-async def nothing():
-    return None
-
-
 def reader(pipe, **values):
-    lines = LineReader(pipe.read_fd, **({"before_end": nothing} | values))
+    lines = LineReader(pipe.read_fd, **values)
     lines.start(asyncio.get_running_loop())
     return lines
 
@@ -122,7 +119,7 @@ def test_a_reader_outlives_its_loop_in_silence(pipe):
 
 
 async def test_a_descriptor_that_cannot_be_read_is_at_its_end(pipe):
-    lines = LineReader(pipe.write_fd, before_end=nothing)
+    lines = LineReader(pipe.write_fd)
     lines.start(asyncio.get_running_loop())
     assert await read_all(lines) == []
 
@@ -193,3 +190,19 @@ async def test_the_end_of_the_input_does_not_wait_forever(pipe, monkeypatch):
         await received.aclose()
     out.close(out.read_fd)
     out.close(out.write_fd)
+
+
+async def test_the_client_goes_on_where_another_gateway_left_it(pipe):
+    prelude = Prelude(lines=(b'{"id":"foregate/resume/0"}\n',), unsent=b'{"half')
+    lines = reader(pipe, prelude=prelude)
+    pipe.write(b'":1}\n{"b":2}\n')
+    pipe.close(pipe.write_fd)
+    received = [line.strip() for line in await read_all(lines)]
+    assert received == ['{"id":"foregate/resume/0"}', '{"half":1}', '{"b":2}']
+
+
+async def test_answers_to_what_was_repeated_do_not_reach_the_client(pipe):
+    writer = LineWriter(pipe.write_fd, resuming=True)
+    await writer.write('{"jsonrpc":"2.0","id":"foregate/resume/0","result":{}}\n')
+    await writer.write('{"jsonrpc":"2.0","id":1,"result":{}}\n')
+    assert os.read(pipe.read_fd, 1_000) == b'{"jsonrpc":"2.0","id":1,"result":{}}\n'

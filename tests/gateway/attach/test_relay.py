@@ -1,0 +1,154 @@
+import asyncio
+import json
+import os
+import socket
+import threading
+from contextlib import contextmanager
+
+import pytest
+
+from gateway_project.mcp.attach import place
+from gateway_project.mcp.attach.host import Host, Refused
+from gateway_project.mcp.attach.relay import attach, relay
+from gateway_project.mcp.wire import Wire
+
+DEADLINE_S = 10.0
+
+
+class Hosting:
+    """A host in a thread of its own, whose clients get every line back, marked."""
+
+    def __init__(self, home, *, exposure="meta", variables=(), environ=None):
+        self.home, self.users = home, []
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._stop = asyncio.Event()
+        self._up = threading.Event()
+        self.host = Host(
+            home,
+            exposure=exposure,
+            variables=lambda: variables,
+            admit=self._admit,
+            environ=environ or {},
+        )
+        self._thread = threading.Thread(target=lambda: asyncio.run(self._run()))
+
+    async def _admit(self, user):
+        if user == "nobody":
+            raise Refused("no active user 'nobody'")
+        self.users.append(user)
+        return self._echo
+
+    async def _echo(self, lines, writer):
+        async for line in lines:
+            message = json.loads(line)
+            if message.get("method") != "silence":
+                answer = {"jsonrpc": "2.0", "id": message.get("id"), "result": message}
+                await writer.write(json.dumps(answer, separators=(",", ":")) + "\n")
+
+    async def _run(self):
+        self._loop = asyncio.get_running_loop()
+        async with self.host.listening():
+            self._up.set()
+            await self._stop.wait()
+
+    def __enter__(self):
+        self._thread.start()
+        assert self._up.wait(DEADLINE_S)
+        return self
+
+    def __exit__(self, *_):
+        if self._thread.is_alive():
+            self._loop.call_soon_threadsafe(self._stop.set)
+        self._thread.join(DEADLINE_S)
+
+
+@contextmanager
+def client(connection):
+    """A client's two ends of a wire that is relayed; yields (write, read, outcome)."""
+    (to_read, to_write), (from_read, from_write) = os.pipe(), os.pipe()
+    outcome = []
+    wire = Wire(read_fd=to_read, write_fd=from_write)
+    thread = threading.Thread(target=lambda: outcome.append(relay(wire, connection)))
+    thread.start()
+    with os.fdopen(to_write, "wb", 0) as write, os.fdopen(from_read, "rb") as read:
+        yield write, read, outcome
+        if not write.closed:
+            write.close()
+        thread.join(DEADLINE_S)
+    os.close(from_write)
+    os.close(to_read)
+
+
+def request(identifier, method="ping"):
+    return json.dumps({"jsonrpc": "2.0", "id": identifier, "method": method}).encode() + b"\n"
+
+
+def test_lines_go_both_ways_until_the_client_ends(tmp_path):
+    with Hosting(tmp_path) as hosting:
+        connection = attach(tmp_path, user="ann", exposure="meta", environ={})
+        with client(connection) as (write, read, outcome):
+            write.write(request(1) + request(2)[:10])
+            write.write(request(2)[10:])
+            assert [json.loads(read.readline())["id"] for _ in range(2)] == [1, 2]
+        assert outcome == [None]
+        assert hosting.users == ["ann"]
+
+
+def test_when_the_gateway_ends_the_client_can_go_on_elsewhere(tmp_path):
+    hosting = Hosting(tmp_path)
+    with hosting:
+        connection = attach(tmp_path, user="ann", exposure="meta", environ={})
+        with client(connection) as (write, read, outcome):
+            write.write(request(0, "initialize") + request(7, "silence"))
+            assert json.loads(read.readline())["id"] == 0
+            hosting.__exit__()
+            lost = json.loads(read.readline())
+            assert (lost["id"], lost["error"]["code"]) == (7, -32603)
+    [prelude] = outcome
+    assert [json.loads(line)["method"] for line in prelude.lines] == ["initialize"]
+    assert prelude.unsent == b""
+
+
+def test_half_a_line_is_kept_for_the_next_gateway(tmp_path):
+    hosting = Hosting(tmp_path)
+    with hosting:
+        connection = attach(tmp_path, user="ann", exposure="meta", environ={})
+        with client(connection) as (write, read, outcome):
+            write.write(request(1) + request(2)[:10])
+            assert json.loads(read.readline())["id"] == 1
+            hosting.__exit__()
+    [prelude] = outcome
+    assert prelude.unsent == request(2)[:10]
+
+
+@pytest.mark.parametrize(
+    ("user", "exposure", "environ"),
+    [
+        ("nobody", "meta", {}),
+        ("ann", "full", {}),
+        ("ann", "meta", {"TOKEN": "another"}),
+    ],
+)
+def test_a_gateway_that_does_not_suit_is_left_alone(tmp_path, user, exposure, environ):
+    with Hosting(tmp_path, variables=["TOKEN"], environ={"TOKEN": "x"}) as hosting:
+        given = {"TOKEN": "x", **environ}
+        assert attach(tmp_path, user=user, exposure=exposure, environ=given) is None
+        assert hosting.users == []
+
+
+def test_the_socket_of_a_dead_gateway_is_swept_away(tmp_path):
+    path = place.prepare(tmp_path).with_name("1.sock")
+    with socket.socket(socket.AF_UNIX) as dead:
+        dead.bind(str(path))
+    assert attach(tmp_path, user="ann", exposure="meta", environ={}) is None
+    assert not path.exists()
+
+
+def test_without_a_gateway_there_is_nothing_to_attach_to(tmp_path):
+    assert attach(tmp_path, user="ann", exposure="meta", environ={}) is None
+
+
+def test_a_host_takes_its_socket_with_it(tmp_path):
+    with Hosting(tmp_path):
+        assert len(place.candidates(tmp_path)) == 1
+    assert place.candidates(tmp_path) == ()
