@@ -15,7 +15,7 @@ import tempfile
 from datetime import UTC, datetime
 from pathlib import Path
 
-NAMES = ("tokens", "cold_start", "memory", "discovery", "search_speed")
+NAMES = ("tokens", "cold_start", "memory", "discovery", "search_speed", "gateway_cost")
 DOCUMENT = Path(__file__).resolve().parent.parent / "docs" / "benchmarks.md"
 
 

@@ -1,0 +1,68 @@
+"""This gateway before one backend, over HTTP."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+from benchmarks.gateway_cost.processes import Running, free_port, serving
+
+SERVER = "echo"
+
+
+def through_call_tool(call: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the call of `call_tool` that calls a tool of the backend."""
+    arguments = {"tool": f"{SERVER}:{call['name']}", "arguments": call["arguments"]}
+    return {"name": "call_tool", "arguments": arguments}
+
+
+@contextmanager
+def full(target: Sequence[str]) -> Iterator[Running]:
+    """Show all tools of the backend, by their bare names."""
+    with _gateway(target, exposure="full") as running:
+        yield running
+
+
+@contextmanager
+def meta(target: Sequence[str]) -> Iterator[Running]:
+    """Show the gateway's own tools alone."""
+    with _gateway(target, exposure="meta") as running:
+        yield running
+
+
+@contextmanager
+def _gateway(target: Sequence[str], *, exposure: str) -> Iterator[Running]:
+    token = register(target)
+    port = free_port()
+    address = f"127.0.0.1:{port}"
+    program = ["manage.py", "run_gateway", "--http", address, "--exposure", exposure]
+    headers = {"Authorization": f"Bearer {token}"}
+    with serving(program, port=port, headers=headers, env=dict(os.environ)) as running:
+        yield running
+
+
+def register(target: Sequence[str]) -> str:
+    """Have one server, discovered; return a token that may call it."""
+    from django.conf import settings
+    from django.contrib.auth import get_user_model
+    from django.core.management import call_command
+
+    from gateway_project.access import tokens
+    from gateway_project.foundation import sealing
+    from tools.models import Server
+
+    Server.objects.all().delete()
+    kind, *rest = target
+    server = Server(name=SERVER, transport=kind, unprefixed=True, private_network=True)
+    if kind == "http":
+        server.url = rest[0]
+    else:
+        server.command, server.args = rest[0], list(rest[1:])
+    server.env_sealed = sealing.load_or_create(settings.FOREGATE.home).seal({})
+    server.save()
+    call_command("discover", verbosity=0)
+    admin = get_user_model().objects.get(username="admin")
+    _, token = tokens.create(admin, name="benchmark", scopes=["*"])
+    return token

@@ -1,0 +1,154 @@
+"""Processes of a benchmark: started on a free port, ready once they list tools, ended by us."""
+
+from __future__ import annotations
+
+import http.client
+import json
+import os
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import psutil
+
+HERE = Path(__file__).resolve().parent
+VERSION = "2026-07-28"
+READY_S = 60.0
+END_S = 15.0
+
+
+@dataclass(frozen=True, kw_only=True)
+class Running:
+    """A process that serves MCP over HTTP.
+
+    Attributes:
+        process: Itself.
+        port: It listens on, at 127.0.0.1.
+        headers: Sent with each request beside those of the protocol.
+        cold_start_s: From its start to its first answer to tools/list.
+    """
+
+    process: psutil.Popen
+    port: int
+    headers: Mapping[str, str] = field(default_factory=dict)
+    cold_start_s: float = 0.0
+
+    def cpu_s(self) -> float:
+        """Processor seconds it has used itself, without its children."""
+        times = self.process.cpu_times()
+        return float(times.user + times.system)
+
+    def rss_mb(self) -> float:
+        """Resident memory of the process alone, in MB."""
+        return float(self.process.memory_info().rss / 1e6)
+
+
+def free_port() -> int:
+    """Return a port that nothing listens on."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
+def request(
+    method: str, params: Mapping[str, Any], headers: Mapping[str, str]
+) -> tuple[dict[str, str], dict[str, Any]]:
+    """Return headers and body of a request of the stateless era."""
+    meta = {
+        "io.modelcontextprotocol/protocolVersion": VERSION,
+        "io.modelcontextprotocol/clientInfo": {"name": "benchmark", "version": "1"},
+        "io.modelcontextprotocol/clientCapabilities": {},
+    }
+    sent = {
+        "Content-Type": "application/json",
+        "Accept": "application/json, text/event-stream",
+        "MCP-Protocol-Version": VERSION,
+        "Mcp-Method": method,
+        **({"Mcp-Name": params["name"]} if "name" in params else {}),
+        **headers,
+    }
+    body = {"jsonrpc": "2.0", "id": 1, "method": method, "params": {**params, "_meta": meta}}
+    return sent, body
+
+
+def post(
+    port: int, method: str, params: Mapping[str, Any], headers: Mapping[str, str]
+) -> dict[str, Any]:
+    """Send one request and return its result.
+
+    Raises:
+        OSError: If nothing listens.
+        ValueError: If it is refused.
+    """
+    sent, body = request(method, params, headers)
+    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=READY_S)
+    connection.request("POST", "/mcp", json.dumps(body), sent)
+    text = connection.getresponse().read().decode()
+    connection.close()
+    answers = [line.removeprefix("data: ") for line in text.splitlines() if '"result"' in line]
+    if not answers:
+        raise ValueError(text)
+    result: dict[str, Any] = json.loads(answers[0])["result"]
+    return result
+
+
+@contextmanager
+def serving(
+    arguments: Sequence[str],
+    *,
+    port: int,
+    headers: Mapping[str, str] | None = None,
+    python: str = sys.executable,
+    env: Mapping[str, str] | None = None,
+) -> Iterator[Running]:
+    """Run a Python program until the end of the block.
+
+    Args:
+        arguments: Program and arguments.
+        port: It will listen on.
+        headers: Sent with each request.
+        python: Interpreter.
+        env: Variables set beside ours.
+
+    Raises:
+        RuntimeError: If it does not list its tools in time.
+    """
+    started = time.perf_counter()
+    process = psutil.Popen(
+        [python, *arguments],
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
+        stderr=None if os.environ.get("BENCH_VERBOSE") else subprocess.DEVNULL,
+        env={**os.environ, **(env or {})},
+        cwd=HERE.parent.parent,
+    )
+    try:
+        _wait_for(process, port, headers or {})
+        taken_s = time.perf_counter() - started
+        yield Running(process=process, port=port, headers=headers or {}, cold_start_s=taken_s)
+    finally:
+        process.terminate()
+        try:
+            process.wait(END_S)
+        except psutil.TimeoutExpired:
+            process.kill()
+
+
+def _wait_for(process: psutil.Popen, port: int, headers: Mapping[str, str]) -> None:
+    deadline = time.monotonic() + READY_S
+    reason = "it does not listen"
+    while time.monotonic() < deadline and process.is_running():
+        try:
+            post(port, "tools/list", {}, headers)
+        except (OSError, ValueError, http.client.HTTPException) as error:
+            reason = str(error)
+            time.sleep(0.01)
+        else:
+            return
+    raise RuntimeError(f"not ready on port {port}: {reason}")
