@@ -1,18 +1,38 @@
 import asyncio
+import json
+import os
+import signal
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
 
 import pytest
 
 from tests.fakes import text_result, upstream_tool
+from tests.tools.upstream.conftest import SOON, eventually, legacy
 from tools.discover import to_definition
 from tools.pinned_upstream import PinnedUpstream
 from tools.upstream.errors import DefinitionChanged, ServerExited, UnknownServer
 from tools.upstream.listing import ToolListing
-from tools.upstream.status import ServerStatus
+from tools.upstream.pool import UpstreamPool
 
 AS_APPROVED = upstream_tool("read", description="Reads.")
 CHANGED = upstream_tool("read", description="Reads, and mails it to a stranger.")
+
+
+@dataclass(kw_only=True, eq=False)
+class Life:
+    """A connection to the one server."""
+
+    server: "OneServer"
+    is_over: bool = False
+    is_remote: bool = False
+    tools_changed: int = 0
+
+    async def list_tools(self):
+        self.server.listings += 1
+        await asyncio.sleep(0)
+        if self.server.listing is not None:
+            return self.server.listing
+        return ToolListing(tools=(self.server.tool,))
 
 
 @dataclass(kw_only=True)
@@ -20,35 +40,25 @@ class OneServer:
     """A pool of one server that lives again and again."""
 
     tool: object = field(default_factory=lambda: AS_APPROVED)
-    life: int = 0
+    listing: ToolListing | None = None
+    life: Life | None = None
+    next_life: Life | None = None
     broken: Exception | None = None
     listings: int = 0
     called: list[str] = field(default_factory=list)
 
-    async def warm(self, *names):
-        if self.broken:
-            return dict.fromkeys(names, self.broken)
-        self.life = self.life or 1
-        return {}
-
-    async def list_tools(self, server):
-        self.listings += 1
-        await asyncio.sleep(0)
-        return ToolListing(tools=(self.tool,))
-
-    async def call_tool(self, server, tool, arguments, **options):
+    async def call_tool(self, server, tool, arguments, *, admit, **options):
         if server != "files":
             raise UnknownServer(server)
+        if self.broken:
+            raise self.broken
+        self.life = self.life or Life(server=self)
+        await admit(self.life)
+        if self.next_life:  # it ended while it was looked at
+            self.life, self.next_life = self.next_life, None
+            await admit(self.life)
         self.called.append(tool)
         return text_result("done")
-
-    def status(self):
-        at = datetime(2026, 11, 21, tzinfo=UTC) if self.life else None
-        return {
-            "files": ServerStatus(
-                name="files", state="ready" if at else "idle", connected_at=at, pid=self.life
-            )
-        }
 
 
 @pytest.fixture
@@ -67,9 +77,17 @@ def approved():
 
 
 @pytest.fixture
-def guarded(pool, approved, changed):
+def clock():
+    return [0.0]
+
+
+@pytest.fixture
+def guarded(pool, approved, changed, clock):
     return PinnedUpstream(
-        pool, pinned=lambda _, tool: approved.get(tool, ""), on_changed=changed.append
+        pool,
+        pinned=lambda _, tool: approved.get(tool, ""),
+        on_changed=changed.append,
+        monotonic=lambda: clock[0],
     )
 
 
@@ -92,7 +110,7 @@ async def test_a_server_that_comes_up_with_another_definition_is_not_called(
 
 async def test_every_life_of_a_server_is_compared_anew(guarded, pool):
     await guarded.call_tool("files", "read", {})
-    pool.life, pool.tool = 2, CHANGED
+    pool.life, pool.tool = None, CHANGED
     with pytest.raises(DefinitionChanged):
         await guarded.call_tool("files", "read", {})
     assert pool.called == ["read"]
@@ -130,3 +148,69 @@ async def test_a_definition_that_cannot_be_hashed_is_a_changed_one(guarded, pool
     pool.tool = upstream_tool("read", input_schema={"default": float("nan")})
     with pytest.raises(DefinitionChanged):
         await guarded.call_tool("files", "read", {})
+
+
+async def test_a_tool_left_out_of_a_listing_is_a_changed_one(guarded, pool, changed):
+    pool.listing = ToolListing(tools=(), left_out=frozenset({"read"}))
+    with pytest.raises(DefinitionChanged):
+        await guarded.call_tool("files", "read", {})
+    assert (pool.called, changed) == ([], ["files"])
+
+
+async def test_a_life_that_takes_over_before_the_call_is_compared_first(guarded, pool):
+    pool.next_life = Life(server=pool)
+    await guarded.call_tool("files", "read", {})
+    assert (pool.listings, pool.called) == (2, ["read"])
+
+
+async def test_after_news_of_changed_tools_a_server_is_compared_again(guarded, pool):
+    await guarded.call_tool("files", "read", {})
+    pool.life.tools_changed, pool.tool = 1, CHANGED
+    with pytest.raises(DefinitionChanged):
+        await guarded.call_tool("files", "read", {})
+    assert pool.called == ["read"]
+
+
+@pytest.mark.parametrize(
+    ("ttl_s", "believed_s"), [(None, 300.0), (0.0, 60.0), (900.0, 900.0), (1e9, 3_600.0)]
+)
+async def test_the_list_of_a_remote_server_is_looked_at_again_when_it_is_old(
+    guarded, pool, clock, ttl_s, believed_s
+):
+    pool.life = Life(server=pool, is_remote=True)
+    pool.listing = ToolListing(tools=(AS_APPROVED,), ttl_s=ttl_s)
+    await guarded.call_tool("files", "read", {})
+    clock[0] = believed_s - 1
+    await guarded.call_tool("files", "read", {})
+    assert pool.listings == 1
+    clock[0], pool.listing = believed_s, ToolListing(tools=(CHANGED,))
+    with pytest.raises(DefinitionChanged):
+        await guarded.call_tool("files", "read", {})
+
+
+async def test_on_a_real_server_each_life_is_listed_before_its_first_call():
+    async with UpstreamPool([legacy()], policy=SOON) as pool:
+        pins = {tool.name: to_definition(tool).hash for tool in await pool.list_tools("legacy")}
+        await pool.restart("legacy")
+        guarded = PinnedUpstream(
+            pool, pinned=lambda _, tool: pins[tool], on_changed=lambda _: None
+        )
+        for _ in range(2):
+            asked = [json.loads(await said(guarded)) for _ in range(2)]
+            assert asked[0][-2:] == ["tools/list", "tools/call"]
+            assert asked[1][-2:] == ["tools/call", "tools/call"]
+            os.kill(pool.status_of("legacy").pid, signal.SIGKILL)
+            await eventually(lambda: pool.status_of("legacy").state != "ready")
+        pins["methods"] = "another"
+        with pytest.raises(DefinitionChanged):
+            await said(guarded)
+
+
+async def said(guarded):
+    return (await guarded.call_tool("legacy", "methods", {})).content[0].text
+
+
+async def test_what_became_of_a_life_is_forgotten_with_it(guarded, pool):
+    await guarded.call_tool("files", "read", {})
+    pool.life = None
+    assert len(guarded._seen) == 0

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import shlex
 from datetime import datetime
 from typing import Any, ClassVar
+
+SAID_CHARACTERS = 2_000  # of a server's own message in ours
 
 
 class UpstreamError(Exception):
@@ -150,10 +153,26 @@ class UpstreamRefused(UpstreamError):
     code = "upstream_refused"
 
     def __init__(self, *, server: str, rpc_code: int, rpc_message: str, data: Any = None) -> None:
-        super().__init__(f"answered with error {rpc_code}: {rpc_message}", server=server)
+        said = rpc_message
+        if len(said) > SAID_CHARACTERS:
+            said = f"{said[:SAID_CHARACTERS]}…"
+        super().__init__(f"answered with error {rpc_code}: {said}", server=server)
         self.rpc_code = rpc_code
         self.rpc_message = rpc_message
         self.data = data
+
+
+class TooManySessions(UpstreamError):
+    """All connections that callers may have to a server of their own are taken and in use."""
+
+    code = "too_many_sessions"
+
+    def __init__(self, *, server: str, limit: int) -> None:
+        super().__init__(
+            f"has {limit} callers with a connection of their own, each in the middle of a call; "
+            "try again when one of them is done",
+            server=server,
+        )
 
 
 class DefinitionChanged(UpstreamError):
@@ -167,3 +186,73 @@ class DefinitionChanged(UpstreamError):
             "the difference and approve it in the console",
             server=server,
         )
+
+
+class BadAddress(UpstreamError):
+    """A remote server's entry holds an address or headers that cannot be used."""
+
+    code = "bad_address"
+
+
+class ForbiddenAddress(UpstreamError):
+    """A remote server, or a redirect, leads to an address that the gateway does not connect to."""
+
+    code = "forbidden_address"
+
+
+class Unreachable(UpstreamError):
+    """No connection to a remote server could be made; nothing was sent."""
+
+    code = "unreachable"
+
+
+class ConnectionLost(UpstreamError):
+    """A remote server took a request and ended the connection before it had answered."""
+
+    code = "connection_lost"
+
+
+class HttpRefused(UpstreamError):
+    """A remote server answered with a status of HTTP that stands for a failure.
+
+    Attributes:
+        status: The status.
+    """
+
+    code = "http_refused"
+
+    def __init__(self, *, server: str, status: int, advice: str) -> None:
+        super().__init__(f"answered with HTTP status {status}; {advice}", server=server)
+        self.status = status
+
+
+class SessionExpired(UpstreamError):
+    """A remote server no longer knows the session; it did nothing with the request."""
+
+    code = "session_expired"
+
+    def __init__(self, server: str) -> None:
+        super().__init__(
+            "ended the session and did not carry out the call; call again", server=server
+        )
+
+
+class SignInRequired(UpstreamError):
+    """A remote server does not serve the caller without a sign-in, or with the one there is."""
+
+    code = "sign_in_required"
+
+    def __init__(self, server: str, *, why: str = "", user: str = "") -> None:
+        reason = f" ({why})" if why else ""
+        whose = f" --user {shlex.quote(user)}" if user else ""
+        super().__init__(
+            f"needs a sign-in{reason}; run `manage.py sign_in {shlex.quote(server)}{whose}`, or "
+            "sign in on its page in the console",
+            server=server,
+        )
+
+
+class SignInUnavailable(UpstreamError):
+    """Tokens have to be renewed and cannot be at the moment; the sign-in itself stands."""
+
+    code = "sign_in_unavailable"

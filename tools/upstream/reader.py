@@ -12,7 +12,6 @@ from mcp_types import (
     JSONRPCError,
     JSONRPCMessage,
     JSONRPCResponse,
-    jsonrpc_message_adapter,
 )
 
 from gateway_project.foundation import sealing
@@ -21,6 +20,7 @@ from tools.upstream.flood import Flood
 from tools.upstream.lines import LineSplitter, Oversize
 from tools.upstream.origin import Origin
 from tools.upstream.outstanding import Outstanding, RequestId
+from tools.upstream.parse import TooDeep, read_message
 from tools.upstream.salvage import Finding, examine, examine_ends
 from tools.upstream.stderr import printable
 from tools.upstream.streams import Inbox
@@ -28,10 +28,12 @@ from tools.upstream.streams import Inbox
 SHOWN_CHARACTERS = 200  # of an unusable line, in the log
 LOGGED_PER_S, LOGGED_BURST = 0.2, 5  # unusable lines
 
-# Other notifications are legacy logging or unknown, and nobody here listens to them.
-_HEEDED = frozenset(
+# Nobody here listens to any other notification.
+HEEDED = frozenset(
     {
         "notifications/cancelled",
+        "notifications/elicitation/complete",
+        "notifications/message",
         "notifications/progress",
         "notifications/prompts/list_changed",
         "notifications/resources/list_changed",
@@ -40,6 +42,8 @@ _HEEDED = frozenset(
         "notifications/tools/list_changed",
     }
 )
+
+_NO_MESSAGE = "sent an answer that is not valid JSON-RPC in UTF-8; update or repair the server"
 
 log = structlog.get_logger(__name__)
 
@@ -102,15 +106,17 @@ class MessageReader:
     def _take(self, lines: Iterable[bytes | Oversize]) -> None:
         for line in lines:
             if isinstance(line, Oversize):
-                self._oversize(line)
+                self.oversize(line)
             elif line and not line.isspace():
                 self._line(line)
 
     def _line(self, line: bytes) -> None:
         try:
-            message = jsonrpc_message_adapter.validate_json(line, by_name=False)
+            message = read_message(line)
+        except TooDeep as error:
+            self._unusable(line, f"sent an answer that {error}; ask it for less")
         except ValueError:
-            self._unusable(line)
+            self._unusable(line, _NO_MESSAGE)
         else:
             self._bytes_since_message = 0
             self._message(message, len(line))
@@ -121,20 +127,21 @@ class MessageReader:
         elif isinstance(message, JSONRPCError):
             # An error without an id is about a request the server could not read.
             message.id = self._outstanding.owner(message.id)
-            self._outstanding.answered(message.id)
-            self._inbox.put(SessionMessage(message))
-        elif self._unasked.admits() and (hasattr(message, "id") or message.method in _HEEDED):
+            self._response(message, size)
+        elif self._unasked.admits() and (hasattr(message, "id") or message.method in HEEDED):
             self._inbox.put(SessionMessage(message))
 
-    def _response(self, message: JSONRPCResponse, size: int) -> None:
+    def _response(self, message: JSONRPCResponse | JSONRPCError, size: int) -> None:
         method = self._outstanding.answered(message.id)
         cap = self._limits.max_result_bytes
-        if method == "tools/call" and size > cap:
+        is_page = method is None or method.endswith("/list")  # which has limits of its own
+        if message.id is not None and not is_page and size > cap:
             self._answer(message.id, self._too_large("the result", cap))
         else:
             self._inbox.put(SessionMessage(message))
 
-    def _oversize(self, line: Oversize) -> None:
+    def oversize(self, line: Oversize) -> None:
+        """Let the call fail whose answer is too long."""
         error = self._too_large("its answer", self._limits.max_line_bytes)
         finding = examine_ends(line.head, line.tail)
         if line.ended:
@@ -149,14 +156,10 @@ class MessageReader:
         else:
             self._fail(finding, error)
 
-    def _unusable(self, line: bytes) -> None:
+    def _unusable(self, line: bytes, problem: str) -> None:
         self._bad_lines += 1
         self._log("server sent a line that is no message", line, size=len(line))
-        problem = ProtocolViolation(
-            "sent an answer that is not valid JSON-RPC in UTF-8; update or repair the server",
-            server=self._server,
-        )
-        self._fail(examine(line), problem)
+        self._fail(examine(line), ProtocolViolation(problem, server=self._server))
 
     def _fail(self, finding: Finding, error: UpstreamError) -> None:
         """Let the call fail that a bad line was the answer to."""

@@ -53,6 +53,11 @@ class UpstreamResult(CallToolResult):
         """Whether the result has the shape the protocol asks for."""
         return self._conforms
 
+    @property
+    def needs_input(self) -> bool:
+        """Whether the server wants answers before it goes on; `raw` says which."""
+        return self._raw.get("resultType") == "input_required"
+
     @model_serializer(mode="plain")
     def _as_received(self) -> dict[str, Any]:
         return self._raw

@@ -53,6 +53,11 @@ class ServerSpec:
     connect_timeout_s: float = 30.0
     call_timeout_s: float = 30.0
 
+    @property
+    def is_personal(self) -> bool:
+        """Whether each caller has a connection of its own."""
+        return self.session == "per_caller" or self.authorization == "oauth_per_user"
+
 
 @dataclass(frozen=True, kw_only=True)
 class Launch:
@@ -107,12 +112,21 @@ def inherited(environ: Mapping[str, str]) -> dict[str, str]:
     return {name: environ[name] for name in INHERITED if name in environ}
 
 
+def referred(spec: ServerSpec) -> frozenset[str]:
+    """Return the names of the variables that a server's entry refers to."""
+    texts = (
+        *(spec.command, *spec.args, *spec.env.values(), spec.cwd or ""),
+        *(spec.url, *spec.headers.values()),
+    )
+    return frozenset(name for text in texts for name in variables(text))
+
+
 def _secrets(
     spec: ServerSpec, environ: Mapping[str, str], env: Mapping[str, str]
 ) -> frozenset[str]:
     """Values whose variable's name sounds secret, wherever they were put in."""
-    texts = (spec.command, *spec.args, *spec.env.values(), spec.cwd or "")
-    referred = {name for text in texts for name in variables(text)}
-    found = {environ[name] for name in referred if _SECRET_NAME.search(name) and name in environ}
+    found = {
+        environ[name] for name in referred(spec) if _SECRET_NAME.search(name) and name in environ
+    }
     found |= {value for name, value in env.items() if _SECRET_NAME.search(name)}
     return frozenset(found - {""})

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Literal
 
 State = Literal["idle", "connecting", "ready", "backoff", "open", "failed", "stopped"]
+
+Kind = Literal["tools", "prompts", "resources"]
+"""What a server may say has changed; of resources, their templates too."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -45,6 +49,7 @@ class ServerStatus:
         restarts: Times it was started after its first start.
         calls_in_flight: Calls it has not answered yet.
         messages_dropped: Messages it sent that were unusable or too many.
+        sessions: Connections that callers have to it of their own.
     """
 
     name: str
@@ -59,3 +64,37 @@ class ServerStatus:
     restarts: int = 0
     calls_in_flight: int = 0
     messages_dropped: int = 0
+    sessions: int = 0
+
+
+_TELLING: tuple[State, ...] = (
+    "ready",
+    "connecting",
+    "open",
+    "backoff",
+    "failed",
+    "idle",
+    "stopped",
+)
+"""Of several connections, that in the first of these states speaks for the server."""
+
+
+def combined(connections: Sequence[ServerStatus], *, sessions: int) -> ServerStatus:
+    """Say how a server fares with which several connections are kept.
+
+    Args:
+        connections: How each fares, at least one; of equal ones the first speaks for all.
+        sessions: How many of them belong to callers.
+    """
+    telling = min(connections, key=lambda one: _TELLING.index(one.state))
+    failures = [(one.last_error_at, one) for one in connections if one.last_error_at]
+    last = max(failures, key=lambda each: each[0], default=(None, telling))[1]
+    return replace(
+        telling,
+        last_error=last.last_error,
+        last_error_at=last.last_error_at,
+        restarts=sum(one.restarts for one in connections),
+        calls_in_flight=sum(one.calls_in_flight for one in connections),
+        messages_dropped=sum(one.messages_dropped for one in connections),
+        sessions=sessions,
+    )

@@ -3,68 +3,43 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Iterator, Mapping
-from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
-from dataclasses import dataclass, replace
-from datetime import datetime, timedelta
-from functools import partial
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager, suppress
+from dataclasses import replace
+from datetime import datetime
 from typing import Any
 
 import structlog
-from mcp.shared.dispatcher import ProgressFnT
 
-from tools.upstream import breaker
-from tools.upstream.breaker import Circuit, RetryPolicy
-from tools.upstream.connect import Connection, Peer, connect
+from tools.upstream.changes import Changes
+from tools.upstream.client import SHARED_CAPABILITIES, Client, Listeners
+from tools.upstream.connection import Connection
+from tools.upstream.downstream import NOBODY, Downstream
 from tools.upstream.errors import (
-    CallTimedOut,
-    CircuitOpen,
-    ConnectTimedOut,
-    ServerExited,
+    BadAddress,
+    ForbiddenAddress,
     ServerStopped,
+    SignInRequired,
     SpawnFailed,
     UnsetVariable,
     UpstreamError,
     UpstreamRefused,
 )
-from tools.upstream.limits import Limits
-from tools.upstream.listing import ToolListing, gather_tools
-from tools.upstream.negotiate import Era
-from tools.upstream.result import UpstreamResult
-from tools.upstream.slots import StartSlots
+from tools.upstream.flights import Flight, Flights, Request
+from tools.upstream.followed import Followed
+from tools.upstream.health import Health
+from tools.upstream.kinds import ITEMS, TOOLS, ItemKind
+from tools.upstream.listing import Listing, ToolListing
+from tools.upstream.peer import Peer
+from tools.upstream.shared import Shared
 from tools.upstream.spec import ServerSpec
-from tools.upstream.status import ServerStatus, State
-from tools.upstream.surroundings import Surroundings
-from tools.upstream.transport import UpstreamTransport
-
-# A burst of changes of the list of tools is reported once, and the next not soon after: each
-# report makes the gateway list, compare and embed.
-CHANGES_SETTLE_S, CHANGES_APART_S = 0.1, 5.0
+from tools.upstream.starts import Starts
+from tools.upstream.status import Kind, ServerStatus, State
 
 log = structlog.get_logger(__name__)
 
-
-@dataclass(frozen=True, kw_only=True)
-class Shared:
-    """What all supervisors of a pool have in common.
-
-    Attributes:
-        limits: Caps on what a server may send and cost.
-        policy: When to try a failing server again.
-        surroundings: Clocks, randomness, environment.
-        slots: Limits concurrent starts.
-        transport: Makes the transport of one start; may raise `UpstreamError`.
-        on_status: Called with each new state.
-        on_tools_changed: Called with the server's name when its tools have changed.
-    """
-
-    limits: Limits
-    policy: RetryPolicy
-    surroundings: Surroundings
-    slots: StartSlots
-    transport: Callable[[ServerSpec], UpstreamTransport]
-    on_status: Callable[[ServerStatus], None]
-    on_tools_changed: Callable[[str], None]
+Admit = Callable[[Connection], Awaitable[None]]
+"""Awaited with the connection that a request is about to go out on; raises to prevent it."""
 
 
 class _Crashed(Exception):
@@ -75,59 +50,86 @@ class _Crashed(Exception):
 
 
 class Supervisor:
-    """Keeps one server. `run` is its task; everything else may be called from any task.
+    """Keeps one connection to a server. `run` is its task; the rest may be called from any task.
 
     Args:
         spec: The server's entry.
         shared: What it has in common with the others.
-        predecessor: Who kept the same entry before; what it learned stays known.
+        caller: Whose own connection it is; nobody's is shared by all.
+        predecessor: Who kept the server before; what it learned stays known.
     """
 
     def __init__(
-        self, spec: ServerSpec, shared: Shared, *, predecessor: Supervisor | None = None
+        self,
+        spec: ServerSpec,
+        shared: Shared,
+        *,
+        caller: Downstream = NOBODY,
+        predecessor: Supervisor | None = None,
     ) -> None:
         self.spec = spec
         self._shared = shared
         self._state: State = "idle"
-        self._last_error = ""
-        self._last_error_at: datetime | None = None
         self._connected_at: datetime | None = None
-        self._circuit = Circuit()
-        self._peer: Peer | None = None
-        self._starts: int = predecessor._starts if predecessor else 0
-        self._era: Era | None = predecessor._era if predecessor else None
+        self._health = Health(spec.name, policy=shared.policy, surroundings=shared.surroundings)
+        self._changes = Changes(self._changed, monotonic=shared.surroundings.monotonic)
+        same = predecessor if predecessor and predecessor.spec == spec else None
+        self._flights = Flights(caller)
+        client = Client(
+            capabilities=_announced(caller),
+            flights=self._flights,
+            listeners=Listeners(changed=self._changes.note, updated=self._resource_updated),
+            limits=shared.limits,
+        )
+        self._starts: Starts = Starts(
+            spec, shared, client=client, user=caller.user, before=same._starts if same else None
+        )
+        self._followed: Followed = Followed(
+            spec.name,
+            before=predecessor._followed if predecessor else (),
+            limit=shared.limits.max_subscriptions,
+        )
+        self._was_ready = False
         self._news_due = False
-        self._transport: UpstreamTransport | None = None
         self._live: Connection | None = None
-        self._dropped = 0
-        self._in_flight = 0
         self._drained = asyncio.Event()
         self._drained.set()
         self._wanted = asyncio.Event()
         self._attempt: asyncio.Future[Connection | UpstreamError] | None = None
-        self._change: asyncio.TimerHandle | None = None
-        self._next_change_at = 0.0
+        self.last_used_at = self._monotonic()
 
-    async def run(self, *, after: asyncio.Task[None] | None = None) -> None:
+    @property
+    def in_use(self) -> bool:
+        """Whether a request is under way, or somebody waits for news of a resource."""
+        return bool(self._flights) or bool(self._followed)
+
+    @property
+    def capabilities(self) -> Mapping[str, Any] | None:
+        """What the server last said it can do."""
+        peer = self._starts.peer
+        return peer.capabilities if peer else None
+
+    async def run(self, *, after: Iterable[asyncio.Task[None]] = ()) -> None:
         """Serve until cancelled.
 
         Args:
-            after: The predecessor's task, to be over before this one starts anything.
+            after: The predecessor's tasks, to be over before this one starts anything.
         """
         try:
-            if after is not None:
-                await asyncio.wait({after})
+            if predecessors := set(after):
+                await asyncio.wait(predecessors)
             while True:
                 await self._wanted.wait()
-                await asyncio.sleep(breaker.delay_s(self._circuit, now=self._monotonic()))
+                await asyncio.sleep(self._health.delay_s)
                 await self._live_guarded()
+                if self._followed and self._state in ("backoff", "open"):
+                    self._wanted.set()  # who waits for news does not ask for it
         finally:
             self.close()
 
     def close(self) -> None:
         """Take no more calls. Ending the server is left to the end of `run`."""
-        if self._change is not None:
-            self._change.cancel()
+        self._changes.close()
         if self._state != "stopped":
             self._enter("stopped")
         self._settle(ServerStopped(self.spec.name))
@@ -139,12 +141,12 @@ class Supervisor:
             CircuitOpen: At once, if the server is left alone for now.
             UpstreamError: If it cannot be started.
         """
-        if self._state == "stopped":
-            raise ServerStopped(self.spec.name)
         if self._live is not None and not self._live.is_over:
             return self._live
-        if breaker.position(self._circuit, now=self._monotonic()) == "open":
-            raise self._circuit_open()
+        if self._state == "stopped":
+            raise ServerStopped(self.spec.name)
+        if self._health.position == "open":
+            raise self._health.refusal()
         if self._attempt is None:
             self._attempt = asyncio.get_running_loop().create_future()
             self._wanted.set()
@@ -153,39 +155,22 @@ class Supervisor:
             raise outcome
         return outcome
 
-    async def call_tool(
-        self,
-        tool: str,
-        arguments: Mapping[str, Any],
-        *,
-        timeout_s: float | None,
-        progress: ProgressFnT | None,
-        meta: Mapping[str, Any] | None,
-    ) -> UpstreamResult:
-        """Call a tool once; what a crash or a timeout interrupts is not tried again."""
-        with self._flight():
+    async def request(self, request: Request, *, admit: Admit | None = None) -> dict[str, Any]:
+        """Send a request once; what a crash or a timeout interrupts is not tried again."""
+        with self._flight(request) as flight:
             connection = await self.connection()
-            return await connection.call_tool(
-                tool,
-                arguments,
-                timeout_s=self.spec.call_timeout_s if timeout_s is None else timeout_s,
-                progress=progress,
-                meta=meta,
-            )
+            while admit is not None:
+                await admit(connection)
+                if not connection.is_over:
+                    break
+                connection = await self.connection()  # another life, to be admitted anew
+            return await connection.request(flight)
 
     async def list_tools(self) -> ToolListing:
         """Fetch all tools with what the server says of itself."""
-        limit_s = self._shared.limits.list_timeout_s
-        with self._flight():
+        with self._flight(self._own(TOOLS.method)):
             connection = await self.connection()
-            page = partial(connection.list_page, timeout_s=self.spec.call_timeout_s)
-            try:
-                async with asyncio.timeout(limit_s):
-                    listing = await gather_tools(page, limits=self._shared.limits)
-            except TimeoutError:
-                raise CallTimedOut(
-                    server=self.spec.name, what="the list of tools", timeout_s=limit_s
-                ) from None
+            listing = await connection.list_tools()
         return replace(
             listing,
             instructions=connection.peer.instructions,
@@ -193,26 +178,41 @@ class Supervisor:
             protocol_version=connection.peer.protocol_version,
         )
 
+    async def list_items(self, kind: ItemKind) -> Listing:
+        """Fetch all resources, templates or prompts."""
+        with self._flight(self._own(ITEMS[kind].method)):
+            return await (await self.connection()).list_items(kind)
+
+    async def follow(self, uri: str, *, on: bool, follower: str) -> dict[str, Any]:
+        """Begin or stop to hear of changes of a resource on behalf of a client."""
+        with self._flight(self._own("resources/subscribe" if on else "resources/unsubscribe")):
+            if on:
+                return await self._followed.add(
+                    uri, follower=follower, connection=await self.connection()
+                )
+            return await self._followed.remove(uri, follower=follower, connection=self._live)
+
     async def drained(self) -> None:
         """Wait until no call is in flight."""
         await self._drained.wait()
 
     def status(self) -> ServerStatus:
         """Say how the server fares."""
+        starts, health = self._starts, self._health
+        peer, transport = starts.peer, starts.transport
         return ServerStatus(
             name=self.spec.name,
             state=self._state,
-            last_error=self._last_error,
-            last_error_at=self._last_error_at,
-            retry_at=self._retry_at() if self._state in ("backoff", "open") else None,
+            last_error=health.last_error,
+            last_error_at=health.last_error_at,
+            retry_at=health.retry_at if self._state in ("backoff", "open") else None,
             connected_at=self._connected_at,
-            protocol_version=self._peer.protocol_version if self._peer else "",
-            server_info=self._peer.info if self._peer else None,
-            pid=self._transport.pid if self._transport else None,
-            restarts=max(0, self._starts - 1),
-            calls_in_flight=self._in_flight,
-            messages_dropped=self._dropped
-            + (self._transport.messages_dropped if self._transport else 0),
+            protocol_version=peer.protocol_version if peer else "",
+            server_info=peer.info if peer else None,
+            pid=transport.pid if transport else None,
+            restarts=max(0, starts.count - 1),
+            calls_in_flight=len(self._flights),
+            messages_dropped=starts.messages_dropped,
         )
 
     async def _live_guarded(self) -> None:
@@ -221,15 +221,16 @@ class Supervisor:
             await self._live_once()
         except _Crashed as crash:
             # Whoever waits now, waits for the next life.
-            self._count_failure(crash.error)
-            if self._circuit.openings:
-                self._settle(self._circuit_open())
-        except (SpawnFailed, UnsetVariable) as error:
+            self._enter(self._health.failed(crash.error))
+            if self._health.is_broken:
+                self._settle(self._health.refusal())
+        except (SpawnFailed, UnsetVariable, BadAddress, ForbiddenAddress, SignInRequired) as error:
             # Costs nothing to try again, and may be repaired at any time.
-            self._note_failure(error, state="failed")
+            self._health.note(error, state="failed")
+            self._enter("failed")
             self._settle(error)
         except UpstreamError as error:
-            self._count_failure(error)
+            self._enter(self._health.failed(error))
             self._settle(error)
         except Exception as error:
             # The top of a task: whatever this server has done, the others must live on.
@@ -238,109 +239,95 @@ class Supervisor:
                 f"the connection broke down ({type(error).__name__}); see the gateway's log",
                 server=self.spec.name,
             )
-            self._count_failure(broken)
+            self._enter(self._health.failed(broken))
             self._settle(broken)
 
     async def _live_once(self) -> None:
-        async with self._started() as connection:
+        async with self._starts.start(begun=lambda: self._enter("connecting")) as connection:
             self._live = connection
-            self._peer = connection.peer
-            self._news_due = self._starts > 1
+            self._news_due, self._was_ready = self._was_ready, True
             self._connected_at = self._shared.surroundings.wall()
             self._enter("ready")
             self._settle(connection)
             try:
-                await connection.ended.wait()
+                is_idle = await self._until_over(connection)
             finally:
                 self._live = None
                 self._connected_at = None
                 if self._state == "ready":
                     self._state = "idle"  # until its end has been judged
         # By now every call that the end interrupted has been told so.
-        if connection.transport.ended_well and not connection.interrupted:
+        if is_idle:
+            self._starts.count -= 1
+        if is_idle or (connection.transport.ended_well and not connection.interrupted):
             self._enter("idle")
         else:
             raise _Crashed(connection.transport.why_ended(while_doing="while it was running"))
 
-    @asynccontextmanager
-    async def _started(self) -> AsyncIterator[Connection]:
-        async with AsyncExitStack() as stack:
-            async with self._shared.slots.slot():
-                self._enter("connecting")
-                self._starts += 1
-                connection = await self._connect(stack)
-            yield connection
+    async def _until_over(self, connection: Connection) -> bool:
+        """Wait until the server has ended, or is to be stopped because nobody uses it.
 
-    async def _connect(self, stack: AsyncExitStack) -> Connection:
-        """Connect the way it worked last time; if it never did, both ways."""
-        try:
-            return await stack.enter_async_context(self._one_start(self._era))
-        except (ServerExited, UpstreamRefused):
-            if self._era is not None:
-                raise
-        except ConnectTimedOut:
-            # The probe may have wedged it. The next start tries the other way.
-            self._era = None if self._era or self._peer else "legacy"
-            raise
-        # A legacy server may dislike being probed so much that it gives up.
-        return await stack.enter_async_context(self._one_start("legacy"))
+        Returns:
+            Whether it is to be stopped.
+        """
+        async with asyncio.TaskGroup() as group:
+            again = group.create_task(
+                self._followed.again(connection, updated=self._resource_updated)
+            )
+            is_idle = await self._ended_or_idle(connection)
+            again.cancel()
+        return is_idle
 
-    @asynccontextmanager
-    async def _one_start(self, era: Era | None) -> AsyncIterator[Connection]:
-        self._transport = self._shared.transport(self.spec)
-        try:
-            async with connect(
-                self.spec, self._transport, era=era, tools_changed=self._tools_changed
-            ) as connection:
-                self._era = connection.peer.era
-                yield connection
-        finally:
-            self._dropped += self._transport.messages_dropped
-            self._transport = None
+    async def _ended_or_idle(self, connection: Connection) -> bool:
+        idle_s = self._idle_s(connection.peer)
+        while not connection.ended.is_set():
+            unused_s = 0.0 if self.in_use else self._monotonic() - self.last_used_at
+            if idle_s and unused_s >= idle_s:
+                connection.ended.set()  # from now on, a call waits for the next life
+                return True
+            with suppress(TimeoutError):
+                async with asyncio.timeout(idle_s - unused_s if idle_s else None):
+                    await connection.ended.wait()
+        return False
+
+    def _idle_s(self, peer: Peer) -> float:
+        """Return after how long without use the server is stopped; 0: never."""
+        spec, shared = self.spec, self._shared
+        if spec.is_personal:
+            return shared.session_idle_s
+        if spec.idle_stop_s is not None:
+            return spec.idle_stop_s
+        return shared.idle_stop_s if spec.transport == "stdio" and peer.era == "modern" else 0.0
 
     @contextmanager
-    def _flight(self) -> Iterator[None]:
-        """Count a call, and take any answer as a sign of health."""
-        self._in_flight += 1
+    def _flight(self, request: Request) -> Iterator[Flight]:
+        """Count a request, and take any answer as a sign of health."""
+        flight = Flight(request=request)
+        self._flights.begin(flight)
         self._drained.clear()
         try:
-            yield
+            yield flight
         except UpstreamRefused:
             self._answered()
             raise
         else:
             self._answered()
         finally:
-            self._in_flight -= 1
-            if not self._in_flight:
+            self.last_used_at = self._monotonic()
+            self._flights.end(flight)
+            if not self._flights:
                 self._drained.set()
 
     def _answered(self) -> None:
-        self._circuit = breaker.after_success()
+        self._health.answered()
         if self._news_due:
             # What changed while it was down, nobody told.
             self._news_due = False
-            self._tools_changed()
+            for kind in self._starts.peer.offers() if self._starts.peer else ():
+                self._changes.note(kind)
 
-    def _count_failure(self, error: UpstreamError) -> None:
-        self._circuit = breaker.after_failure(
-            self._circuit,
-            now=self._monotonic(),
-            policy=self._shared.policy,
-            draw=self._shared.surroundings.rng.random(),
-        )
-        self._note_failure(error, state="open" if self._circuit.openings else "backoff")
-
-    def _note_failure(self, error: UpstreamError, *, state: State) -> None:
-        self._last_error = str(error)
-        self._last_error_at = self._shared.surroundings.wall()
-        log.warning("server failed", server=self.spec.name, state=state, error=str(error))
-        self._enter(state)
-
-    def _circuit_open(self) -> CircuitOpen:
-        return CircuitOpen(
-            server=self.spec.name, last_error=self._last_error, retry_at=self._retry_at()
-        )
+    def _own(self, method: str) -> Request:
+        return Request(method=method, params={}, timeout_s=self.spec.call_timeout_s)
 
     def _settle(self, outcome: Connection | UpstreamError) -> None:
         """Tell all who wait for the current attempt how it ended."""
@@ -353,19 +340,22 @@ class Supervisor:
         self._state = state
         asyncio.get_running_loop().call_soon(self._shared.on_status, self.status())
 
-    def _tools_changed(self) -> None:
-        if self._change is None:
-            wait_s = max(CHANGES_SETTLE_S, self._next_change_at - self._monotonic())
-            self._change = asyncio.get_running_loop().call_later(wait_s, self._report_change)
+    def _changed(self, kind: Kind) -> None:
+        if kind == "tools" and self._live is not None:
+            self._live.tools_changed += 1
+        self._shared.on_changed(self.spec.name, kind)
 
-    def _report_change(self) -> None:
-        self._change = None
-        self._next_change_at = self._monotonic() + CHANGES_APART_S
-        self._shared.on_tools_changed(self.spec.name)
+    def _resource_updated(self, uri: str) -> None:
+        if self._followed:  # a server may name a part of what was subscribed to
+            self._shared.on_updated(self.spec.name, uri)
 
     def _monotonic(self) -> float:
         return self._shared.surroundings.monotonic()
 
-    def _retry_at(self) -> datetime:
-        wait_s = breaker.delay_s(self._circuit, now=self._monotonic())
-        return self._shared.surroundings.wall() + timedelta(seconds=wait_s)
+
+def _announced(caller: Downstream) -> Mapping[str, Any]:
+    """Return what a server of the old era is told that it may ask."""
+    if not caller.session:
+        return SHARED_CAPABILITIES
+    can = caller.capabilities
+    return {name: can[name] for name in SHARED_CAPABILITIES if name in can}

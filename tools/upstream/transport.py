@@ -13,7 +13,11 @@ from tools.upstream.errors import UpstreamError
 class UpstreamTransport(Transport, Protocol):
     """The SDK's transport (a context manager that yields its two streams), and how it fares.
 
-    Stdio is one; another way to reach a server needs nothing but this.
+    Stdio is one; another way to reach a server needs nothing but this. Headers of a request stand
+    in its `ClientMessageMetadata`. A message of the server that came on the stream of one of our
+    requests says so by `ServerMessageMetadata.related_request_id`, and so does our answer to it. A
+    request the transport itself cannot carry out is answered with a `JSONRPCError` whose data is
+    an `UpstreamError`; an HTTP status without a message, with one that has none.
     """
 
     @property

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +12,7 @@ import pytest
 
 from tools.upstream import process, reap
 from tools.upstream.breaker import RetryPolicy
+from tools.upstream.downstream import Downstream
 from tools.upstream.spec import ServerSpec
 from tools.upstream.status import ServerStatus, State
 
@@ -26,10 +27,45 @@ def legacy(name: str = "legacy", *, options: tuple[str, ...] = (), **values: Any
     return ServerSpec(name=name, command=sys.executable, args=args, **values)
 
 
+def curious(*options: str, name: str = "curious", **values: Any) -> ServerSpec:
+    """Build the entry of the hand-written server that asks its client."""
+    args = ("-I", "-S", str(SERVERS / "curious.py"), *options)
+    return ServerSpec(name=name, command=sys.executable, args=args, **values)
+
+
 def script(file: str, name: str | None = None, **values: Any) -> ServerSpec:
     """Build the entry of any other file in tests/servers."""
     args = (str(SERVERS / file),)
     return ServerSpec(name=name or Path(file).stem, command=sys.executable, args=args, **values)
+
+
+class Person:
+    """A client that can be asked: notes questions, and answers each when it is told to.
+
+    Attributes:
+        asked: Method and parameters of each question.
+        told: Method and parameters of each notification.
+        replies: What it answers, in order; the last one again and again.
+    """
+
+    def __init__(self, *replies: Any, session: str = "", **values: Any) -> None:
+        self.asked: list[tuple[str, Mapping[str, Any]]] = []
+        self.told: list[tuple[str, Mapping[str, Any]]] = []
+        self.replies = list(replies)
+        self.downstream = Downstream(session=session, ask=self.ask, tell=self.tell, **values)
+
+    async def ask(self, method: str, params: Mapping[str, Any]) -> dict[str, Any]:
+        self.asked.append((method, params))
+        reply = self.replies[0] if len(self.replies) == 1 else self.replies.pop(0)
+        if isinstance(reply, asyncio.Event):
+            await reply.wait()
+            reply = {"after": "waiting"}
+        if isinstance(reply, Exception):
+            raise reply
+        return dict(reply)
+
+    async def tell(self, method: str, params: Mapping[str, Any]) -> None:
+        self.told.append((method, params))
 
 
 class Seen:

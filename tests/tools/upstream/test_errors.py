@@ -20,9 +20,18 @@ EXAMPLES: list[UpstreamError] = [
     errors.ConnectTimedOut(server="s", timeout_s=1.0, last_stderr="loading"),
     errors.CallTimedOut(server="s", what="the call of 't'", timeout_s=0.5),
     errors.CircuitOpen(server="s", last_error="it broke", retry_at=AT),
+    errors.TooManySessions(server="s", limit=32),
     errors.DefinitionChanged(server="s", tool="t"),
     errors.ProtocolViolation("speaks in tongues", server="s"),
     errors.MessageTooLarge(server="s", what="the result", limit_bytes=1_000_000),
+    errors.BadAddress("the address names no host; correct its entry", server="s"),
+    errors.ForbiddenAddress("redirects to http://10.0.0.1, another origin", server="s"),
+    errors.Unreachable("http://localhost:1 does not accept connections", server="s"),
+    errors.ConnectionLost("closed the connection", server="s"),
+    errors.HttpRefused(server="s", status=500, advice="see the server's log"),
+    errors.SessionExpired("s"),
+    errors.SignInRequired("s", why="HTTP status 401"),
+    errors.SignInUnavailable("its tokens could not be renewed", server="s"),
     errors.UpstreamRefused(server="s", rpc_code=-1, rpc_message="no", data=[1]),
 ]
 

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from tools.upstream.limits import Limits
-from tools.upstream.listing import ToolListing, gather_tools
+from tools.upstream.listing import MAX_PROBLEMS, ToolListing, gather_items, gather_tools
 
 
 def tool(name: str, **more: Any) -> dict[str, Any]:
@@ -74,7 +74,7 @@ async def test_too_many_pages_end_the_listing_as_incomplete():
 
 async def test_too_many_tools_end_the_listing_as_incomplete():
     page = {"tools": [tool(str(n)) for n in range(9)], "nextCursor": "never asked for"}
-    listing = await gather({None: page}, max_tools=5)
+    listing = await gather({None: page}, max_listed=5)
     assert names(listing) == ["0", "1", "2", "3", "4"]
     assert not listing.complete
     assert "more than 5 tools" in listing.problems[0]
@@ -110,3 +110,107 @@ async def test_a_malformed_page_ends_the_listing_as_incomplete(page, problem):
     listing = await gather({None: page})
     assert not listing.complete
     assert problem in listing.problems[0]
+
+
+def deep(levels: int) -> dict[str, Any]:
+    schema: dict[str, Any] = {}
+    for _ in range(levels):
+        schema = {"not": schema}
+    return schema
+
+
+@pytest.mark.parametrize(
+    ("bad", "problem"),
+    [
+        ({"inputSchema": deep(10_000)}, "it is nested deeper than 128 levels"),
+        ({"outputSchema": deep(200)}, "it is nested deeper than 128 levels"),
+        ({"description": "x" * 5_000_000}, "it has more than 1,048,576 bytes"),
+        ({"inputSchema": {"enum": list(range(500_000))}}, "it has more than 1,048,576 bytes"),
+        (
+            {"inputSchema": {"properties": {"a": {"$ref": "http://canary/x"}}}},
+            "the schema refers to 'http://canary/x', which is not in it",
+        ),
+        (
+            {"outputSchema": {"allOf": [{"$dynamicRef": "file:///etc/passwd"}]}},
+            "the schema refers to 'file:///etc/passwd', which is not in it",
+        ),
+    ],
+)
+async def test_a_tool_out_of_bounds_is_left_out_alone_with_the_reason(bad, problem):
+    listing = await gather({None: {"tools": [tool("a"), tool("bad", **bad), tool("c")]}})
+    assert names(listing) == ["a", "c"]
+    assert listing.complete
+    assert listing.left_out == {"bad"}
+    (said,) = listing.problems
+    assert said.startswith("tool 'bad' is left out: ")
+    assert problem in said
+
+
+@pytest.mark.parametrize(
+    "schema",
+    [
+        {"properties": {"$ref": {"type": "string"}}, "type": "object"},
+        {"properties": {"a": {"$ref": "#/$defs/a"}}, "$defs": {"a": {}}},
+        {"properties": {"a": {"default": {"$ref": "http://x/"}}}},
+        {"properties": {"a": {"$ref": "other"}}, "$defs": {"b": {"$id": "other"}}},
+    ],
+)
+async def test_a_reference_within_the_schema_and_what_only_looks_like_one_are_no_matter(schema):
+    listing = await gather({None: {"tools": [tool("a", inputSchema=schema)]}})
+    assert names(listing) == ["a"]
+
+
+async def test_over_http_a_tool_whose_headers_are_invalid_is_left_out():
+    bad = {"type": "object", "properties": {"a": {"type": "number", "x-mcp-header": "A"}}}
+    page = {"tools": [tool("a", inputSchema=bad), tool("b")]}
+    assert names(await gather({None: page})) == ["a", "b"]
+
+    async def fetch(cursor: str | None) -> dict[str, Any]:
+        return page
+
+    listing = await gather_tools(fetch, limits=Limits(), over_http=True)
+    assert names(listing) == ["b"]
+    assert "cannot be sent as headers" in listing.problems[0]
+
+
+async def test_a_listing_larger_than_it_may_be_is_cut():
+    pages = {
+        None if n == 0 else str(n): {"tools": [tool(f"t{n}")], "nextCursor": str(n + 1)}
+        for n in range(9)
+    }
+    listing = await gather(pages, max_listing_bytes=100)
+    assert 1 < len(listing) < 9
+    assert not listing.complete
+    assert "more than 100 bytes" in listing.problems[0]
+
+
+async def test_of_many_problems_some_are_told():
+    listing = await gather({None: {"tools": [7] * 1_000}})
+    assert len(listing.problems) == MAX_PROBLEMS
+
+
+@pytest.mark.parametrize(
+    ("ttls", "expected"), [([None], None), ([5_000, 3_000], 3.0), ([-1], 0.0), (["x"], None)]
+)
+async def test_a_listing_is_believed_as_long_as_its_shortest_page(ttls, expected):
+    pages: dict[str | None, Any] = {}
+    for number, ttl in enumerate(ttls):
+        more = {"nextCursor": str(number + 1)} if number + 1 < len(ttls) else {}
+        pages[str(number) if number else None] = {"tools": [], "ttlMs": ttl, **more}
+    assert (await gather(pages)).ttl_s == expected
+
+
+async def test_other_things_than_tools_are_kept_as_they_came():
+    resource = {"uri": "x:/", "name": "n", "size": None, "extra": [1]}
+
+    async def page(cursor: str | None) -> dict[str, Any]:
+        return {"resources": [resource, {"uri": "x:/2"}, resource, deep(500)]}
+
+    listing = await gather_items(page, "resources", limits=Limits())
+    assert listing.items == (resource,)
+    assert listing.complete
+    assert listing.problems == (
+        "resource 'x:/2' is left out: name: text is required",
+        "resource 'x:/' is listed more than once; the first counts",
+        "a resource without a name is left out: it is nested deeper than 128 levels",
+    )

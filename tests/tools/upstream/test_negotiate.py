@@ -13,6 +13,7 @@ from tests.tools.upstream.conftest import SOON, eventually, legacy
 from tools.upstream import negotiate as module
 from tools.upstream.errors import ConnectTimedOut, ProtocolViolation, UpstreamRefused
 from tools.upstream.negotiate import negotiate
+from tools.upstream.peer import Peer
 from tools.upstream.pool import UpstreamPool
 
 MODERN = DiscoverResult(
@@ -23,7 +24,7 @@ MODERN = DiscoverResult(
     cache_scope="private",
 ).model_dump(by_alias=True, mode="json")
 UNKNOWN = MCPError(METHOD_NOT_FOUND, "unknown method")
-SILENT = asyncio.Event()
+SILENT = object()
 
 
 def not_this_version(*supported: Any) -> MCPError:
@@ -31,27 +32,28 @@ def not_this_version(*supported: Any) -> MCPError:
     return MCPError(UNSUPPORTED_PROTOCOL_VERSION, "other version", data=data)
 
 
-class Session:
+LEGACY = Peer(era="legacy", protocol_version="2025-11-25")
+
+
+class Greeter:
     """Answers as told; `SILENT` is no answer at all."""
 
-    def __init__(self, *, discover: list[Any], initialize: Any = None) -> None:
-        self.discover = discover
+    def __init__(self, *, discover: list[Any], initialize: Any = LEGACY) -> None:
+        self.discoveries = discover
         self.initialize_answer = initialize
         self.asked: list[str] = []
-        self.adopted: Any = None
 
-    async def send_discover(self, version: str) -> Any:
+    async def discover(self, version: str) -> Any:
         self.asked.append("discover")
-        return await self._answer(self.discover.pop(0))
+        return await self._answer(self.discoveries.pop(0))
 
-    async def initialize(self) -> None:
+    async def initialize(self) -> Any:
         self.asked.append("initialize")
-        await self._answer(self.initialize_answer)
-
-    def adopt(self, result: Any) -> None:
-        self.adopted = result
+        return await self._answer(self.initialize_answer)
 
     async def _answer(self, answer: Any) -> Any:
+        if answer is SILENT:
+            await asyncio.Event().wait()
         if isinstance(answer, asyncio.Event):
             await answer.wait()
             return MODERN
@@ -61,16 +63,16 @@ class Session:
         return answer
 
 
-async def settle(session: Session, era: Any = None) -> str:
+async def settle(greeter: Greeter, era: Any = None) -> str:
     async with asyncio.timeout(10):
-        return await negotiate(session, era=era, patience_s=0.01)
+        return (await negotiate(greeter, era=era, patience_s=0.01)).era
 
 
 async def test_a_modern_server_is_not_asked_for_a_handshake():
-    session = Session(discover=[MODERN])
-    assert await settle(session) == "modern"
-    assert session.asked == ["discover"]
-    assert session.adopted.supported_versions == [LATEST_MODERN_VERSION]
+    greeter = Greeter(discover=[MODERN])
+    peer = await negotiate(greeter, era=None)
+    assert (peer.era, peer.protocol_version) == ("modern", LATEST_MODERN_VERSION)
+    assert greeter.asked == ["discover"]
 
 
 @pytest.mark.parametrize(
@@ -85,70 +87,78 @@ async def test_a_modern_server_is_not_asked_for_a_handshake():
     ],
 )
 async def test_whatever_is_no_modern_answer_leads_to_the_handshake(answer):
-    session = Session(discover=[answer])
-    assert await settle(session) == "legacy"
-    assert session.asked == ["discover", "initialize"]
+    greeter = Greeter(discover=[answer])
+    assert await settle(greeter) == "legacy"
+    assert greeter.asked == ["discover", "initialize"]
 
 
 async def test_a_server_that_does_not_answer_the_probe_is_asked_for_the_handshake_soon():
-    session = Session(discover=[SILENT])
-    assert await settle(session) == "legacy"
+    greeter = Greeter(discover=[SILENT])
+    assert await settle(greeter) == "legacy"
 
 
 async def test_of_a_slow_modern_server_the_late_answer_to_the_probe_counts():
     late = asyncio.Event()
-    session = Session(discover=[late], initialize=SILENT)
-    task = asyncio.ensure_future(settle(session))
-    await eventually(lambda: session.asked == ["discover", "initialize"])
+    greeter = Greeter(discover=[late], initialize=SILENT)
+    task = asyncio.ensure_future(settle(greeter))
+    await eventually(lambda: greeter.asked == ["discover", "initialize"])
     late.set()
     assert await task == "modern"
 
 
 async def test_a_refused_handshake_leaves_the_late_answer_to_the_probe_time():
     late = asyncio.Event()
-    session = Session(discover=[late], initialize=not_this_version(LATEST_MODERN_VERSION))
-    task = asyncio.ensure_future(settle(session))
-    await eventually(lambda: session.asked == ["discover", "initialize"])
+    greeter = Greeter(discover=[late], initialize=not_this_version(LATEST_MODERN_VERSION))
+    task = asyncio.ensure_future(settle(greeter))
+    await eventually(lambda: greeter.asked == ["discover", "initialize"])
     await asyncio.sleep(0)
     late.set()
     assert await task == "modern"
 
 
 async def test_a_server_that_turns_out_modern_is_probed_again():
-    session = Session(
+    greeter = Greeter(
         discover=[UNKNOWN, MODERN], initialize=not_this_version(LATEST_MODERN_VERSION)
     )
-    assert await settle(session) == "modern"
-    assert session.asked == ["discover", "initialize", "discover"]
+    assert await settle(greeter) == "modern"
+    assert greeter.asked == ["discover", "initialize", "discover"]
 
 
 async def test_a_server_that_names_another_modern_version_is_asked_for_it(monkeypatch):
     versions = ("2026-07-28", "2027-01-01")
     monkeypatch.setattr(module, "MODERN_PROTOCOL_VERSIONS", versions)
-    session = Session(discover=[not_this_version("2027-01-01"), MODERN])
-    assert await settle(session) == "modern"
-    session = Session(discover=[not_this_version(*versions), not_this_version(*versions)])
-    assert await settle(session) == "legacy"
+    greeter = Greeter(discover=[not_this_version("2027-01-01"), MODERN])
+    assert await settle(greeter) == "modern"
+    greeter = Greeter(discover=[not_this_version(*versions)] * 3)
+    assert await settle(greeter) == "legacy"
+
+
+async def test_a_server_that_names_the_version_it_refused_is_asked_once_more():
+    refusal = not_this_version(LATEST_MODERN_VERSION)
+    assert await settle(Greeter(discover=[refusal, MODERN])) == "modern"
+    greeter = Greeter(discover=[refusal] * 2)
+    assert await settle(greeter) == "legacy"
+    assert greeter.asked == ["discover", "discover", "initialize"]
 
 
 async def test_a_refusal_of_both_is_raised():
-    session = Session(discover=[UNKNOWN], initialize=MCPError(-1, "go away"))
+    greeter = Greeter(discover=[UNKNOWN], initialize=MCPError(-1, "go away"))
     with pytest.raises(MCPError, match="go away"):
-        await settle(session)
+        await settle(greeter)
 
 
 async def test_a_server_known_as_legacy_is_not_probed():
-    session = Session(discover=[])
-    assert await settle(session, "legacy") == "legacy"
-    assert session.asked == ["initialize"]
+    greeter = Greeter(discover=[])
+    assert await settle(greeter, "legacy") == "legacy"
+    assert greeter.asked == ["initialize"]
 
 
 async def test_a_server_known_as_modern_gets_all_the_time_it_wants():
     late = asyncio.Event()
-    session = Session(discover=[late])
-    task = asyncio.ensure_future(settle(session, "modern"))
+    greeter = Greeter(discover=[late])
+    task = asyncio.ensure_future(settle(greeter, "modern"))
     await asyncio.sleep(0.05)
-    assert session.asked == ["discover"]
+    assert greeter.asked == ["discover"]
     late.set()
     assert await task == "modern"
 

@@ -6,7 +6,7 @@ import json
 import pytest
 
 from tests.tools.upstream.conftest import SOON, Seen, eventually, gone, legacy, script
-from tools.upstream import supervise
+from tools.upstream import changes
 from tools.upstream.errors import (
     CallTimedOut,
     MessageTooLarge,
@@ -32,7 +32,7 @@ async def about(pool: UpstreamPool, name: str = "legacy") -> dict:
 async def test_both_eras_of_servers_list_and_answer():
     changed = []
     specs = [legacy(), script("modern.py")]
-    async with UpstreamPool(specs, on_tools_changed=changed.append) as pool:
+    async with UpstreamPool(specs, on_changed=lambda server, _: changed.append(server)) as pool:
         assert await pool.warm() == {}
         versions = {name: status.protocol_version for name, status in pool.status().items()}
         assert versions == {"legacy": "2025-11-25", "modern": "2026-07-28"}
@@ -224,22 +224,25 @@ async def test_an_answer_among_rubbish_still_arrives(tool, arguments, expected):
 
 async def test_what_is_dropped_is_counted():
     changed = []
-    async with UpstreamPool([legacy()], on_tools_changed=changed.append) as pool:
+    async with UpstreamPool(
+        [legacy()], on_changed=lambda server, _: changed.append(server)
+    ) as pool:
         await pool.call_tool("legacy", "flood", {"count": 10_000})
         assert 8_000 < pool.status()["legacy"].messages_dropped < 10_000
         await eventually(lambda: bool(changed))
 
 
 async def test_a_server_that_announces_changes_all_the_time_is_heard_now_and_then(monkeypatch):
-    monkeypatch.setattr(supervise, "CHANGES_APART_S", 0.3)
+    monkeypatch.setattr(changes, "APART_S", 0.3)
+    monkeypatch.setattr(changes, "AT_ONCE", 2)
     changed_at = []
     loop = asyncio.get_running_loop()
     async with UpstreamPool(
-        [legacy()], on_tools_changed=lambda _: changed_at.append(loop.time())
+        [legacy()], on_changed=lambda *_: changed_at.append(loop.time())
     ) as pool:
-        while len(changed_at) < 2:
+        while len(changed_at) < 4:
             await pool.call_tool("legacy", "flood", {"count": 3})
-    assert changed_at[1] - changed_at[0] >= 0.29
+    assert changed_at[3] - changed_at[0] >= 0.59
 
 
 @pytest.mark.parametrize("id_last", [False, True])

@@ -9,6 +9,7 @@ from mcp_types import JSONRPCError, JSONRPCNotification, JSONRPCRequest, JSONRPC
 
 from tools.upstream.errors import MessageTooLarge, ProtocolViolation, UpstreamError
 from tools.upstream.limits import Limits
+from tools.upstream.nesting import measure
 from tools.upstream.origin import Origin
 from tools.upstream.outstanding import Outstanding
 from tools.upstream.reader import MessageReader
@@ -62,7 +63,7 @@ def test_messages_pass():
 
 def test_notifications_nobody_listens_to_do_not_pass():
     wire = Wire()
-    wire.reader.feed(b'{"jsonrpc":"2.0","method":"notifications/message","params":{}}\n')
+    wire.reader.feed(b'{"jsonrpc":"2.0","method":"notifications/vendor/thing","params":{}}\n')
     assert wire.inbox.messages == []
 
 
@@ -170,3 +171,24 @@ def test_a_server_that_sends_nothing_but_rubbish_is_condemned():
     assert wire.condemned == []
     wire.reader.feed(b"x" * 600 + b"\n")
     assert "stdout must carry nothing but MCP" in str(wire.condemned[0])
+
+
+def deep(levels: int) -> str:
+    return "[" * levels + "]" * levels
+
+
+def test_an_answer_nested_too_deeply_fails_its_call_with_that_reason():
+    wire = Wire(1)
+    wire.reader.feed(b'{"jsonrpc":"2.0","id":1,"result":{"x":%s}}\n' % deep(10_000).encode())
+    assert wire.failures() == {1: ProtocolViolation}
+    assert "nested deeper than 190 levels" in wire.inbox.messages[0].error.message
+
+
+def test_of_a_page_of_a_list_only_what_is_nested_too_deeply_is_lost():
+    wire = Wire(1)
+    tools = '[{"name":"a"},{"name":"b","inputSchema":' + deep(10_000) + "}]"
+    wire.reader.feed(b'{"jsonrpc":"2.0","id":1,"result":{"tools":%s}}\n' % tools.encode())
+    (message,) = wire.inbox.messages
+    first, second = message.result["tools"]
+    assert first == {"name": "a"}
+    assert measure(second, max_depth=128, max_bytes=10_000) == "deep"

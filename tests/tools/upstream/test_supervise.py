@@ -173,7 +173,10 @@ async def test_answers_in_between_keep_a_crashing_server_in_use():
 async def test_the_death_of_an_idle_server_is_noticed_and_repaired_at_the_next_use():
     seen, changed = Seen(), []
     async with UpstreamPool(
-        [legacy()], policy=SOON, on_status=seen, on_tools_changed=changed.append
+        [legacy()],
+        policy=SOON,
+        on_status=seen,
+        on_changed=lambda server, _: changed.append(server),
     ) as pool:
         await pool.warm()
         os.kill(pool.status()["legacy"].pid, signal.SIGKILL)
@@ -211,7 +214,7 @@ async def test_a_crash_is_never_retried_by_itself(tmp_path):
 
 
 async def test_a_listing_has_a_time_limit_of_its_own():
-    limits = Limits(list_timeout_s=0.5, max_list_pages=1_000_000, max_tools=1_000_000)
+    limits = Limits(list_timeout_s=0.5, max_list_pages=1_000_000, max_listed=1_000_000)
     async with UpstreamPool([legacy(options=("tools=endless",))], limits=limits) as pool:
         with pytest.raises(CallTimedOut, match="the list of tools"):
             await pool.list_tools("legacy")
@@ -239,10 +242,10 @@ async def test_a_broken_connection_is_one_servers_failure(monkeypatch):
     async with UpstreamPool([legacy("good"), legacy("bad")], policy=SOON) as pool:
         original = pool._shared.transport
 
-        def transport(spec: ServerSpec):
+        def transport(spec: ServerSpec, user: str):
             if spec.name == "bad":
                 raise RuntimeError("a bug")
-            return original(spec)
+            return original(spec, user)
 
         object.__setattr__(pool._shared, "transport", transport)
         with pytest.raises(UpstreamError, match=r"broke down \(RuntimeError\)"):

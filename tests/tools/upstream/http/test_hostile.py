@@ -1,0 +1,129 @@
+"""Whatever a remote server does fails that call alone, clearly, in bounded time and memory."""
+
+import asyncio
+import resource
+
+import pytest
+
+from tests.tools.upstream.http.conftest import remote, text
+from tools.upstream.errors import (
+    CallTimedOut,
+    ConnectionLost,
+    HttpRefused,
+    MessageTooLarge,
+    ProtocolViolation,
+    UpstreamRefused,
+)
+from tools.upstream.limits import MIB, Limits
+from tools.upstream.pool import UpstreamPool
+
+WORST = [
+    ("slow_headers", CallTimedOut, "0.5 s"),
+    ("slow_body", CallTimedOut, "0.5 s"),
+    ("hang", CallTimedOut, "0.5 s"),
+    ("comments", CallTimedOut, "0.5 s"),
+    ("many_headers", ProtocolViolation, "headers beyond the limit"),
+    ("long_header", ProtocolViolation, "headers beyond the limit"),
+    ("no_http", ProtocolViolation, "not HTTP"),
+    ("gzip_bomb", MessageTooLarge, "33,554,432 bytes"),
+    ("broken_gzip", ProtocolViolation, "not encoded as it says"),
+    ("huge", MessageTooLarge, "33,554,432 bytes"),
+    ("huge_chunked", MessageTooLarge, "33,554,432 bytes"),
+    ("huge_event", MessageTooLarge, "33,554,432 bytes"),
+    ("not_utf8", ProtocolViolation, "UTF-8"),
+    ("not_utf8_event", ProtocolViolation, "UTF-8"),
+    ("deep", ProtocolViolation, "nested deeper"),
+    ("html", ProtocolViolation, "'text/html'"),
+    ("accepted", ProtocolViolation, "202"),
+    ("wrong_id", ProtocolViolation, "another"),
+    ("disconnect", ConnectionLost, "may have been carried out"),
+    ("disconnect_in_body", ConnectionLost, "may have been carried out"),
+    ("disconnect_in_stream", ConnectionLost, "may have been carried out"),
+    ("never_resumed", ConnectionLost, "does not go on"),
+    ("fail", HttpRefused, "status 500"),
+    ("refuse", UpstreamRefused, "-32050"),
+]
+
+
+@pytest.mark.parametrize(("tool", "kind", "words"), WORST, ids=[tool for tool, *_ in WORST])
+async def test_only_the_call_fails(legacy, pool, tool, kind, words):
+    timeout_s = 0.5 if kind is CallTimedOut else 20.0
+    async with asyncio.timeout(20):
+        with pytest.raises(kind) as caught:
+            await pool.call_tool("s", tool, {}, timeout_s=timeout_s)
+    assert words in str(caught.value)
+    assert "secrets" not in str(caught.value)
+    assert text(await pool.call_tool("s", "echo", {"text": "still here"})) == "still here"
+    assert legacy.methods().count("initialize") == 1
+    calls = [asked for asked in legacy.asked if asked.rpc == "tools/call"]
+    assert [asked.json["params"]["name"] for asked in calls] == [tool, "echo"]
+
+
+@pytest.mark.parametrize("tool", ["gzip_bomb", "huge_chunked", "huge_event"])
+async def test_what_is_too_large_costs_little_memory(legacy, tool):
+    limits = Limits(max_result_bytes=2 * MIB)
+    async with UpstreamPool([remote(legacy.url)], limits=limits) as pool:
+        await pool.warm()
+        before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+        with pytest.raises(MessageTooLarge):
+            await pool.call_tool("s", tool, {})
+        after = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    assert after - before < 30_000  # KiB on Linux
+
+
+async def test_a_flood_is_dropped_counted_and_leaves_others_their_turn(legacy):
+    limits = Limits(messages_burst=100, messages_per_s=10)
+    specs = [remote(legacy.url), remote(legacy.url, name="other")]
+    async with UpstreamPool(specs, limits=limits) as pool:
+        await pool.warm()
+        answered = []
+
+        async def call_the_other() -> None:
+            while True:
+                answered.append(text(await pool.call_tool("other", "echo", {"text": "x"})))
+
+        async with asyncio.TaskGroup() as group:
+            other = group.create_task(call_the_other())
+            flooded = await pool.call_tool("s", "flood", {"count": 5_000})
+            other.cancel()
+        assert text(flooded) == "after the flood"
+        assert pool.status()["s"].messages_dropped > 4_500
+        assert len(answered) > 20
+
+
+async def test_stray_events_cost_nothing_and_odd_ids_are_understood(pool):
+    assert text(await pool.call_tool("s", "stray", {})) == "after the rubbish"
+    assert text(await pool.call_tool("s", "string_id", {})) == "ok"
+    assert pool.status()["s"].messages_dropped == 1
+
+
+async def test_a_compressed_answer_is_read(pool):
+    assert text(await pool.call_tool("s", "gzipped", {})) == "packed"
+
+
+async def test_a_request_beyond_the_limit_is_not_sent(legacy):
+    async with UpstreamPool([remote(legacy.url)], limits=Limits(max_line_bytes=5_000)) as pool:
+        await pool.warm()
+        with pytest.raises(MessageTooLarge, match="the request"):
+            await pool.call_tool("s", "echo", {"text": "x" * 6_000})
+        assert "tools/call" not in legacy.methods()
+
+
+async def test_a_server_that_does_not_read_costs_its_call_only(legacy, pool):
+    await pool.warm()
+
+    over = asyncio.Event()
+
+    async def deaf(_, writer):
+        await over.wait()
+        writer.transport.abort()
+
+    async with await asyncio.start_server(deaf, "127.0.0.1", 0) as server:
+        port = server.sockets[0].getsockname()[1]
+        spec = remote(f"http://127.0.0.1:{port}/mcp", name="deaf", connect_timeout_s=0.3)
+        pool.set_servers([remote(legacy.url), spec])
+        failures = await pool.warm("deaf")
+        assert failures["deaf"].code == "connect_timed_out"
+        assert text(await pool.call_tool("s", "echo", {"text": "x"})) == "x"
+        over.set()
+        await pool.aclose()

@@ -1,0 +1,98 @@
+"""The stream on which a server speaks unasked."""
+
+import asyncio
+
+import pytest
+
+from tests.servers.http_legacy import LegacyServer, news
+from tests.tools.upstream.conftest import eventually
+from tests.tools.upstream.http.conftest import remote
+from tools.upstream.errors import ConnectionLost
+from tools.upstream.http import listener
+from tools.upstream.http.intake import Intake
+from tools.upstream.http.session import HttpSession
+from tools.upstream.limits import Limits
+from tools.upstream.origin import Origin
+from tools.upstream.pool import UpstreamPool
+
+
+@pytest.fixture(autouse=True)
+def _impatient(monkeypatch):
+    monkeypatch.setattr(listener, "WAIT_S", 0.01)
+
+
+async def test_a_broken_stream_goes_on_after_the_last_event():
+    async def listening(asked, reply):
+        await reply.stream()
+        await reply.event(news("notifications/tools/list_changed"), id="e7", retry="20")
+        if asked.headers.get("last-event-id") == "e7":
+            await reply.gone()
+        reply.close()
+
+    async with LegacyServer(listening=listening) as server:
+        async with UpstreamPool([remote(server.url)]) as pool:
+            await pool.warm()
+            await eventually(lambda: server.methods().count("GET") == 2)
+        resumed = [asked.headers.get("last-event-id") for asked in server.asked]
+        assert [each for each in resumed if each] == ["e7"]
+
+
+async def test_what_does_not_belong_there_is_dropped_and_counted():
+    async def listening(asked, reply):
+        await reply.stream()
+        await reply.raw(b"data: rubbish\n\nevent: other\ndata: {}\n\n: comment\n\n")
+        await reply.event({"jsonrpc": "2.0", "id": 1, "result": {"content": []}})
+        await reply.gone()
+
+    async with (
+        LegacyServer(listening=listening) as server,
+        UpstreamPool([remote(server.url)]) as pool,
+    ):
+        await pool.warm()
+        await eventually(lambda: pool.status()["s"].messages_dropped == 2)
+        assert pool.status()["s"].state == "ready"
+
+
+async def test_a_stream_of_nothing_but_rubbish_is_given_up():
+    gone = asyncio.Event()
+
+    async def listening(asked, reply):
+        await reply.stream()
+        try:
+            while True:
+                await reply.raw(b": x\n" * 5_000)
+        finally:
+            gone.set()
+
+    async with LegacyServer(listening=listening) as server:
+        limits = Limits(max_rubbish_bytes=100_000)
+        async with UpstreamPool([remote(server.url)], limits=limits) as pool:
+            await pool.warm()
+            async with asyncio.timeout(10):
+                await gone.wait()
+            assert (await pool.call_tool("s", "echo", {"text": "x"})).content[0].text == "x"
+        assert server.methods().count("GET") == 1
+
+
+async def test_a_server_that_goes_away_is_asked_less_and_less(monkeypatch):
+    waits = []
+
+    class Gone:
+        server = "s"
+
+        async def open(self, method, headers):
+            raise ConnectionLost("is gone", server="s")
+
+    async def noted(seconds: float) -> None:
+        waits.append(seconds)
+        if len(waits) == 4:
+            raise asyncio.CancelledError
+
+    monkeypatch.setattr(listener.asyncio, "sleep", noted)
+    intake = Intake(Origin(server="s"))
+    patient = listener.Listener(
+        Gone(), session=HttpSession(), intake=intake, limits=Limits(), monotonic=lambda: 0.0
+    )
+    with pytest.raises(asyncio.CancelledError):
+        await patient.run()
+    assert waits == [0.02, 0.04, 0.08, 0.16]

@@ -1,0 +1,149 @@
+"""Servers of the protocol's first version."""
+
+import asyncio
+import json
+
+import pytest
+
+from tests.servers import http_sdk
+from tests.servers.http_legacy import text as answer
+from tests.servers.http_raw import RawServer
+from tests.tools.upstream.http.conftest import remote, text
+from tools.upstream.errors import (
+    CallTimedOut,
+    ConnectionLost,
+    ForbiddenAddress,
+    HttpRefused,
+    MessageTooLarge,
+    ProtocolViolation,
+    SessionExpired,
+    UpstreamError,
+)
+from tools.upstream.limits import Limits
+from tools.upstream.pool import UpstreamPool
+
+
+class SseServer(RawServer):
+    """Speaks HTTP+SSE by hand."""
+
+    def __init__(self, endpoint: str = "/messages?session=1") -> None:
+        super().__init__(self._answer)
+        self._endpoint = endpoint
+        self.listeners: list = []
+
+    @property
+    def sse_url(self) -> str:
+        return self.url.replace("/mcp", "/sse")
+
+    async def _answer(self, asked, reply):
+        if asked.method == "GET":
+            await reply.stream()
+            await reply.raw(f"event: endpoint\ndata: {self._endpoint}\n\n".encode())
+            self.listeners.append(reply)
+            await reply.gone()
+            return
+        await reply.whole(*self.taken(asked), content_type="text/plain")
+        if "id" in asked.json:
+            await self.answer(asked, self.listeners[-1])
+
+    def taken(self, asked):
+        return (404, b"") if asked.json.get("params", {}).get("name") == "lost" else (202, b"ok")
+
+    async def answer(self, asked, stream):
+        name = asked.json.get("params", {}).get("name")
+        result = answer(asked, "hi")
+        if asked.rpc == "initialize":
+            result["result"] = {
+                "protocolVersion": "2024-11-05",
+                "capabilities": {"tools": {}},
+                "serverInfo": {"name": "old", "version": "0"},
+            }
+        if name == "leave":
+            stream.close()
+        elif name == "mumble":
+            await stream.raw(
+                b'data: {"jsonrpc":"2.0","id":%d,"result":{"x":"\xe9"}}\n\n' % asked.json["id"]
+            )
+        elif name == "huge":
+            await stream.raw(
+                b'data: {"jsonrpc":"2.0","id":%d,"result":{"x":"%s"}}\n\n'
+                % (asked.json["id"], b"x" * 200_000)
+            )
+        elif name not in ("lost", "hang"):
+            lines = json.dumps(result, indent=1).splitlines()
+            await stream.raw("".join(f"data: {line}\r\n" for line in lines).encode() + b"\r\n")
+
+
+def old(server: SseServer, **values):
+    return remote(server.sse_url, transport="sse", **values)
+
+
+async def test_a_server_of_the_sdk_answers():
+    app = http_sdk.make_server().sse_app()
+    async with (
+        http_sdk.served(app) as origin,
+        UpstreamPool([remote(f"{origin}/sse", transport="sse")]) as pool,
+    ):
+        assert "echo" in {tool.name for tool in await pool.list_tools("s")}
+        assert text(await pool.call_tool("s", "echo", {"text": "hi"})) == "hi"
+
+
+@pytest.mark.parametrize(
+    ("tool", "kind"),
+    [
+        ("hang", CallTimedOut),
+        ("mumble", ProtocolViolation),
+        ("huge", MessageTooLarge),
+        ("lost", SessionExpired),
+        ("leave", ConnectionLost),
+    ],
+)
+async def test_a_bad_answer_fails_its_call_alone(tool, kind):
+    async with SseServer() as server:
+        limits = Limits(max_line_bytes=100_000)
+        async with UpstreamPool([old(server)], limits=limits) as pool:
+            assert text(await pool.call_tool("s", "good", {})) == "hi"
+            async with asyncio.timeout(10):
+                with pytest.raises(kind):
+                    await pool.call_tool("s", tool, {}, timeout_s=0.3 if tool == "hang" else 9.0)
+            async with asyncio.timeout(10):
+                assert text(await pool.call_tool("s", "good", {})) == "hi"
+            ended = tool in ("lost", "leave")
+            assert server.methods().count("initialize") == 1 + ended
+
+
+@pytest.mark.parametrize("endpoint", ["https://127.0.0.1/x", "http://10.0.0.1/x", "//evil/x"])
+async def test_messages_go_to_no_other_origin(endpoint):
+    async with SseServer(endpoint) as server, UpstreamPool([old(server)]) as pool:
+        with pytest.raises(ForbiddenAddress, match="wants messages sent to"):
+            await pool.call_tool("s", "good", {})
+        assert server.methods() == ["GET"]
+
+
+@pytest.mark.parametrize(
+    ("status", "kind", "error"),
+    [(405, "text/plain", HttpRefused), (200, "text/html", ProtocolViolation)],
+)
+async def test_what_is_no_stream_is_said_so(status, kind, error):
+    async def handle(asked, reply):
+        await reply.whole(status, b"x", content_type=kind)
+
+    async with (
+        RawServer(handle) as server,
+        UpstreamPool([remote(server.url, transport="sse")]) as pool,
+    ):
+        with pytest.raises(error, match="transport http"):
+            await pool.call_tool("s", "good", {})
+
+
+async def test_silence_ends_with_the_connect_timeout():
+    async def handle(asked, reply):
+        await reply.stream()
+        await reply.gone()
+
+    async with RawServer(handle) as server:
+        spec = remote(server.url, transport="sse", connect_timeout_s=0.2)
+        async with UpstreamPool([spec]) as pool:
+            with pytest.raises(UpstreamError) as caught:
+                await pool.call_tool("s", "good", {})
+            assert caught.value.code == "connect_timed_out"

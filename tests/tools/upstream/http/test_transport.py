@@ -1,0 +1,328 @@
+"""Sessions with remote servers of both eras."""
+
+import asyncio
+import json
+
+import pytest
+
+from tests.servers import http_sdk
+from tests.servers.http_legacy import LegacyServer, news
+from tests.servers.http_legacy import text as answer
+from tests.servers.http_raw import RawServer
+from tests.tools.upstream.conftest import SOON, Seen, eventually
+from tests.tools.upstream.http.conftest import remote, text
+from tools.upstream.errors import (
+    CallTimedOut,
+    ConnectionLost,
+    ForbiddenAddress,
+    SessionExpired,
+    SignInRequired,
+    Unreachable,
+    UnsetVariable,
+    UpstreamError,
+)
+from tools.upstream.http.remote import Remote
+from tools.upstream.network import NetworkRules, parse_networks
+from tools.upstream.pool import UpstreamPool
+from tools.upstream.surroundings import Surroundings
+
+
+@pytest.mark.parametrize("json_response", [True, False], ids=["json", "events"])
+async def test_a_server_of_the_sdk_lists_answers_reports_and_is_cancelled(json_response):
+    app = http_sdk.make_server().streamable_http_app(json_response=json_response)
+    seen = []
+
+    async def progress(done: float, total: float | None, message: str | None) -> None:
+        seen.append((done, total, message))
+
+    async with http_sdk.served(app) as origin, UpstreamPool([remote(f"{origin}/mcp")]) as pool:
+        assert "echo" in {tool.name for tool in await pool.list_tools("s")}
+        assert pool.status()["s"].protocol_version == "2026-07-28"
+        assert text(await pool.call_tool("s", "echo", {"text": "hi"})) == "hi"
+        assert text(await pool.call_tool("s", "region", {"region": "Zürich"})) == "Zürich"
+        if not json_response:
+            assert text(await pool.call_tool("s", "steps", {}, progress=progress)) == "done"
+            assert seen == [(1, 2, "half"), (2, 2, "whole")]
+            http_sdk.CANCELLED.clear()
+            with pytest.raises(CallTimedOut):
+                await pool.call_tool("s", "hang", {}, timeout_s=0.1)
+            async with asyncio.timeout(10):
+                await http_sdk.CANCELLED.wait()
+        assert text(await pool.call_tool("s", "echo", {"text": "still"})) == "still"
+
+
+async def test_modern_requests_carry_their_headers_and_cancelling_closes_the_stream():
+    closed = asyncio.Event()
+
+    async def handle(asked, reply):
+        if asked.rpc == "server/discover":
+            result = {
+                "supportedVersions": ["2026-07-28"],
+                "capabilities": {"tools": {}},
+                "resultType": "complete",
+                "ttlMs": 0,
+                "cacheScope": "private",
+            }
+            await reply.json({"jsonrpc": "2.0", "id": asked.json["id"], "result": result})
+        elif asked.json["params"].get("name") == "hang":
+            await reply.stream()
+            await reply.gone()
+            closed.set()
+        else:
+            await reply.json(answer(asked, "ok"))
+
+    headers = {"X-Key": "${KEY}"}
+    around = Surroundings(environ={"KEY": "secret-value"})
+    async with RawServer(handle) as server:
+        spec = remote(server.url, headers=headers)
+        async with UpstreamPool([spec], surroundings=around) as pool:
+            await pool.call_tool("s", "do it", {})
+            with pytest.raises(CallTimedOut):
+                await pool.call_tool("s", "hang", {}, timeout_s=0.1)
+            async with asyncio.timeout(10):
+                await closed.wait()
+        calls = [asked for asked in server.asked if asked.rpc == "tools/call"]
+        assert (
+            calls[0].headers.items()
+            >= {
+                "accept": "application/json, text/event-stream",
+                "content-type": "application/json",
+                "mcp-protocol-version": "2026-07-28",
+                "mcp-method": "tools/call",
+                "mcp-name": "do it",
+                "x-key": "secret-value",
+            }.items()
+        )
+        assert {"notifications/cancelled", "DELETE", "GET"}.isdisjoint(server.methods())
+        assert len(calls) == 2
+
+
+async def test_a_legacy_session_is_named_listened_to_and_ended(legacy, pool):
+    assert text(await pool.call_tool("s", "echo", {"text": "hi"})) == "hi"
+    assert pool.status()["s"].protocol_version == "2025-11-25"
+    await eventually(lambda: "GET" in legacy.methods())
+    with pytest.raises(CallTimedOut):
+        await pool.call_tool("s", "hang", {}, timeout_s=0.1)
+    await eventually(lambda: "notifications/cancelled" in legacy.methods())
+    await pool.aclose()
+    methods = legacy.methods()
+    assert methods[:3] == ["server/discover", "initialize", "notifications/initialized"]
+    assert methods[-1] == "DELETE"
+    assert legacy.sessions == set()
+    later = [asked.headers for asked in legacy.asked if asked.rpc in ("tools/call", "")]
+    assert {each["mcp-session-id"] for each in later} == {"session-1"}
+    assert {each["mcp-protocol-version"] for each in later} == {"2025-11-25"}
+
+
+@pytest.mark.parametrize("status", [400, 404, 405, 500])
+async def test_a_server_that_refuses_the_probe_in_its_own_words_is_of_the_older_era(status):
+    class Older(LegacyServer):
+        async def _answer(self, asked, reply):
+            if asked.rpc == "server/discover":
+                await reply.whole(status, b"<html>", content_type="text/html")
+            else:
+                await super()._answer(asked, reply)
+
+    async with Older() as server, UpstreamPool([remote(server.url)]) as pool:
+        assert text(await pool.call_tool("s", "echo", {"text": "hi"})) == "hi"
+        assert pool.status()["s"].protocol_version == "2025-11-25"
+
+
+async def test_pools_end_at_once_while_a_server_is_just_ending(legacy):
+    async with asyncio.timeout(10):
+        async with UpstreamPool([remote(legacy.url)]) as pool:
+            await pool.call_tool("s", "echo", {})
+            legacy.sessions.clear()
+            with pytest.raises(SessionExpired):
+                await pool.call_tool("s", "echo", {})
+
+
+async def test_calls_beside_one_that_finds_the_session_gone_are_told_the_truth(legacy, pool):
+    await pool.call_tool("s", "echo", {})
+    async with asyncio.TaskGroup() as group:
+        hanging = group.create_task(_error(pool.call_tool("s", "hang", {})))
+        await eventually(lambda: any(b"hang" in asked.body for asked in legacy.asked))
+        legacy.sessions.clear()
+        expired = group.create_task(_error(pool.call_tool("s", "echo", {})))
+    assert isinstance(expired.result(), SessionExpired)
+    assert isinstance(hanging.result(), ConnectionLost)
+
+
+async def _error(call) -> BaseException | None:
+    with pytest.raises(UpstreamError) as caught:
+        await call
+    return caught.value
+
+
+@pytest.mark.parametrize("unknown", [404, 400])
+async def test_an_expired_session_fails_one_call_and_is_renewed_by_the_next(unknown):
+    async with LegacyServer(unknown=unknown) as server:
+        async with UpstreamPool([remote(server.url)]) as pool:
+            await pool.call_tool("s", "echo", {})
+            server.sessions.clear()
+            with pytest.raises(SessionExpired):
+                await pool.call_tool("s", "echo", {"text": "lost"})
+            assert text(await pool.call_tool("s", "echo", {"text": "new"})) == "new"
+            assert pool.status()["s"].last_error == ""
+        assert server.methods().count("initialize") == 2
+        sent = [asked for asked in server.asked if b"lost" in asked.body]
+        assert len(sent) == 1
+
+
+async def test_a_broken_stream_is_resumed_where_it_broke_off(legacy, pool):
+    assert text(await pool.call_tool("s", "resume", {})) == "resumed"
+    resumed = [asked for asked in legacy.asked if "last-event-id" in asked.headers]
+    assert [asked.method for asked in resumed] == ["GET"]
+    assert resumed[0].headers["last-event-id"].startswith("call-")
+
+
+async def test_news_on_the_servers_own_stream_are_heard_and_its_pings_answered():
+    changed = []
+
+    async def listening(asked, reply):
+        await reply.stream()
+        await reply.event(news("notifications/tools/list_changed"), id="e1")
+        await reply.event({"jsonrpc": "2.0", "id": "p", "method": "ping"})
+        await reply.gone()
+
+    async with LegacyServer(listening=listening) as server:
+        specs = [remote(server.url)]
+        on_changed = lambda name, kind: changed.append((name, kind))  # noqa: E731
+        async with UpstreamPool(specs, on_changed=on_changed) as pool:
+            await pool.warm()
+            await eventually(lambda: changed == [("s", "tools")])
+            await eventually(lambda: any(asked.json.get("id") == "p" for asked in server.asked))
+
+
+async def test_a_request_of_the_server_during_a_call_is_answered(legacy, pool):
+    assert text(await pool.call_tool("s", "ask", {})) == "asked"
+    await eventually(lambda: any("result" in asked.json for asked in legacy.asked))
+
+
+async def test_calls_side_by_side_share_the_session_and_use_connections_again(legacy, pool):
+    await pool.warm()
+    async with asyncio.TaskGroup() as group:
+        calls = [
+            group.create_task(pool.call_tool("s", "echo", {"text": str(n)})) for n in range(20)
+        ]
+    assert [text(call.result()) for call in calls] == [str(n) for n in range(20)]
+    before = legacy.connections
+    for _ in range(20):
+        await pool.call_tool("s", "echo", {})
+    assert legacy.connections == before
+
+
+async def test_a_server_that_is_not_there_is_told_and_tried_again(seen: Seen):
+    async with LegacyServer() as server:
+        spec, port = remote(server.url), server.port
+    async with UpstreamPool([spec], policy=SOON, on_status=seen) as pool:
+        with pytest.raises(Unreachable, match="does not accept connections"):
+            await pool.call_tool("s", "echo", {})
+        assert (await seen.until("s", "backoff")).last_error.startswith("server 's': http://127")
+    assert str(port) in str(seen.statuses[-2].last_error)
+
+
+async def test_a_server_that_goes_away_is_noticed_by_the_next_calls(legacy, pool):
+    await pool.call_tool("s", "echo", {})
+    await legacy.__aexit__()
+    kinds = set()
+    async with asyncio.timeout(10):
+        while Unreachable not in kinds:
+            with pytest.raises(UpstreamError) as caught:
+                await pool.call_tool("s", "echo", {})
+            kinds.add(type(caught.value))
+    assert kinds <= {ConnectionLost, Unreachable}
+    await eventually(lambda: pool.status()["s"].state != "ready")
+
+
+@pytest.mark.parametrize("host", ["127.0.0.1", "localhost", "[::ffff:127.0.0.1]"])
+async def test_a_private_address_needs_leave_and_the_error_says_whose(legacy, host):
+    url = f"http://{host}:{legacy.port}/mcp"
+    async with UpstreamPool([remote(url, private_network=False)]) as pool:
+        with pytest.raises(ForbiddenAddress, match="tick 'private network'"):
+            await pool.call_tool("s", "echo", {})
+        assert pool.status()["s"].state == "failed"
+    assert legacy.connections == 0
+    allowed = Remote(rules=NetworkRules(allowed=parse_networks("127.0.0.0/8, ::1")))
+    spec = remote(f"http://127.0.0.1:{legacy.port}/mcp", private_network=False)
+    async with UpstreamPool([spec], remote=allowed) as pool:
+        assert text(await pool.call_tool("s", "echo", {"text": "in"})) == "in"
+
+
+async def test_a_variable_that_is_not_set_is_named():
+    spec = remote("https://${FG_NOWHERE}/mcp")
+    async with UpstreamPool([spec], surroundings=Surroundings(environ={})) as pool:
+        with pytest.raises(UnsetVariable, match="FG_NOWHERE"):
+            await pool.call_tool("s", "echo", {})
+
+
+class Tokens:
+    """Has one token, and another when the first is refused."""
+
+    def __init__(self, *tokens: str) -> None:
+        self.tokens = list(tokens)
+        self.refusals: list[tuple[int, str, str]] = []
+
+    async def headers(self, url: str, downstream_user: str) -> dict[str, str]:
+        return {"Authorization": f"Bearer {self.tokens[0]}"}
+
+    async def refused(self, *, status: int, www_authenticate: str, user: str) -> bool:
+        self.refusals.append((status, www_authenticate, user))
+        if len(self.tokens) > 1:
+            self.tokens.pop(0)
+            return True
+        return False
+
+
+class GuardedServer(LegacyServer):
+    """Wants one certain token."""
+
+    async def _answer(self, asked, reply):
+        if asked.headers.get("authorization") == "Bearer good":
+            await super()._answer(asked, reply)
+        elif asked.headers.get("authorization") == "Bearer narrow":
+            challenge = 'Bearer error="insufficient_scope", scope="more"'
+            await reply.whole(403, www_authenticate=challenge)
+        else:
+            await reply.whole(401, www_authenticate='Bearer resource_metadata="x"')
+
+
+@pytest.mark.parametrize("old", ["old", "narrow"])
+async def test_a_refused_token_is_renewed_once(old):
+    tokens = Tokens(old, "good")
+    async with GuardedServer() as server:
+        spec = remote(server.url, authorization="oauth")
+        async with UpstreamPool([spec], remote=Remote(authorize=lambda _: tokens)) as pool:
+            assert text(await pool.call_tool("s", "echo", {"text": "in"})) == "in"
+        assert len(tokens.refusals) == 1
+        assert tokens.refusals[0][0] == (403 if old == "narrow" else 401)
+        assert ("scope" in tokens.refusals[0][1]) == (old == "narrow")
+
+
+async def test_without_a_sign_in_that_does_the_error_says_how_to_get_one():
+    async with GuardedServer() as server:
+        tokens = Tokens("bad")
+        spec = remote(server.url, authorization="oauth")
+        async with UpstreamPool([spec], remote=Remote(authorize=lambda _: tokens)) as pool:
+            with pytest.raises(SignInRequired, match=r"manage\.py sign_in s"):
+                await pool.call_tool("s", "echo", {})
+            assert pool.status()["s"].state == "failed"
+            tokens.tokens = ["good"]
+            assert text(await pool.call_tool("s", "echo", {"text": "in"})) == "in"
+        async with UpstreamPool([remote(server.url)]) as pool:
+            with pytest.raises(SignInRequired, match="no authorization by OAuth"):
+                await pool.call_tool("s", "echo", {})
+
+
+async def test_no_secret_shows_in_errors_or_reprs(caplog):
+    async def handle(asked, reply):
+        await reply.whole(418, json.dumps(asked.headers).encode())
+
+    async with RawServer(handle) as server:
+        spec = remote(f"{server.url}?key=s3cr3t-query", headers={"Authorization": "Bearer s3cr3t"})
+        async with UpstreamPool([spec]) as pool:
+            with pytest.raises(Exception, match="418") as caught:
+                await pool.call_tool("s", "echo", {})
+            shown = [str(caught.value), repr(spec), repr(pool.status()), caplog.text]
+        assert "key=s3cr3t-query" in server.asked[0].path
+        assert [where for where in shown if "s3cr3t" in where] == []

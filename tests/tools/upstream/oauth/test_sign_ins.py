@@ -1,0 +1,496 @@
+import asyncio
+from contextlib import asynccontextmanager
+from dataclasses import replace
+
+import aiohttp
+import pytest
+
+from tests.tools.upstream.oauth.conftest import ALL
+from tests.tools.upstream.oauth.keeps import MemoryKeep
+from tools.upstream.errors import SignInRequired, SignInUnavailable
+from tools.upstream.oauth import sign_ins as module
+from tools.upstream.oauth.authorize import Authorization, for_spec
+from tools.upstream.oauth.sign_ins import SignIns
+from tools.upstream.oauth.values import Key
+from tools.upstream.spec import ServerSpec
+
+PATIENCE_S = 20
+ANN, BOB = Key("notes", "ann"), Key("notes", "bob")
+
+
+@pytest.fixture
+def keep():
+    return MemoryKeep()
+
+
+@pytest.fixture
+def process(keep, http, clock):
+    """Run what holds a process's sign-ins: `async with process() as authorization`."""
+
+    @asynccontextmanager
+    async def run(*, per_user=False, listing_user=""):
+        async with (
+            asyncio.timeout(PATIENCE_S),
+            SignIns(keep=keep, http=lambda: http, clock=clock) as sign_ins,
+        ):
+            yield Authorization(
+                sign_ins=sign_ins,
+                server="notes",
+                per_user=per_user,
+                private=True,
+                listing_user=listing_user,
+            )
+
+    return run
+
+
+@pytest.fixture
+def call(world):
+    """Call the server as a transport does: with headers, and once more if that is worth it."""
+
+    async def run(authorization, user=""):
+        async with aiohttp.ClientSession() as session:
+            for again in (True, False):
+                headers = await authorization.headers(world.mcp_url, user)
+                message = {"jsonrpc": "2.0", "id": 1, "method": "tools/call"}
+                async with session.post(world.mcp_url, json=message, headers=headers) as answer:
+                    if answer.status == 200:
+                        return (await answer.json())["result"]["content"][0]["text"]
+                    said = answer.headers.get("WWW-Authenticate", "")
+                    status = answer.status
+                retry = await authorization.refused(
+                    status=status, www_authenticate=said, user=user
+                )
+                if not (again and retry):
+                    return status
+        return None
+
+    return run
+
+
+async def test_a_valid_token_is_sent_without_asking_anybody(world, keep, process, call, sign_in):
+    keep.put(ALL, await sign_in())
+    asked = len(world.token_forms)
+    async with process() as authorization:
+        assert await call(authorization) == "somebody"
+        keep.down = True
+        assert await call(authorization) == "somebody"
+    assert (keep.loads, len(world.token_forms)) == (1, asked)
+
+
+async def test_one_that_is_about_to_end_is_renewed_once_for_all_calls(
+    world, keep, process, call, sign_in, clock
+):
+    keep.put(ALL, await sign_in())
+    clock.move(seconds=3_550)
+    async with process() as authorization, asyncio.TaskGroup() as group:
+        calls = [group.create_task(call(authorization)) for _ in range(16)]
+    assert {each.result() for each in calls} == {"somebody"}
+    assert [form["grant_type"] for form in world.token_forms] == [
+        "authorization_code",
+        "refresh_token",
+    ]
+    assert keep.rows[ALL].sign_in.tokens.refresh == world.grants[0].refresh
+    assert (keep.loads, keep.saves) == (2, 1)  # once to call, once to renew
+
+
+async def test_two_processes_do_not_burn_the_same_refresh_token(
+    world, keep, process, call, sign_in, clock
+):
+    keep.put(ALL, await sign_in())
+    clock.move(hours=2)
+    async with process() as one, process() as other, asyncio.TaskGroup() as group:
+        calls = [group.create_task(call(each)) for each in (one, other, one, other)]
+    assert {each.result() for each in calls} == {"somebody"}
+    assert len(world.token_forms) == 2
+    assert not world.grants[0].revoked
+
+
+async def test_a_token_that_the_server_does_not_take_is_renewed_once(
+    world, keep, process, call, sign_in
+):
+    keep.put(ALL, await sign_in())
+    async with process() as authorization:
+        assert await call(authorization) == "somebody"
+        world.end_access_tokens()
+        async with asyncio.TaskGroup() as group:
+            calls = [group.create_task(call(authorization)) for _ in range(8)]
+    assert {each.result() for each in calls} == {"somebody"}
+    assert len(world.token_forms) == 2
+
+
+async def test_a_server_that_takes_no_token_is_not_renewed_for_over_and_over(
+    world, keep, process, call, sign_in
+):
+    keep.put(ALL, await sign_in())
+    async with process() as authorization:
+        world.habits.lifetime_s = 0.0
+        world.habits.token_answer = {"expires_in": 3_600}
+        world.end_access_tokens()
+        for _ in range(5):
+            assert await call(authorization) == 401
+    assert len(world.token_forms) == 2
+
+
+async def test_a_caller_that_gives_up_does_not_lose_the_next_refresh_token(
+    world, keep, process, call, sign_in, clock
+):
+    keep.put(ALL, await sign_in())
+    clock.move(hours=2)
+    world.habits.hold_token = asyncio.Event()
+    world.habits.token_asked.clear()
+    async with process() as authorization:
+        impatient = asyncio.ensure_future(call(authorization))
+        await world.habits.token_asked.wait()
+        impatient.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await impatient
+        world.habits.hold_token.set()
+        await keep.saved.wait()
+        assert await call(authorization) == "somebody"
+    assert keep.rows[ALL].sign_in.tokens.refresh == world.grants[0].refresh
+    assert len(world.token_forms) == 2
+
+
+async def test_a_refused_renewal_ends_the_sign_in_and_says_what_to_do(
+    world, keep, process, call, sign_in, clock
+):
+    keep.put(ALL, await sign_in())
+    clock.move(hours=2)
+    world.habits.refuses_refresh = True
+    async with process() as authorization:
+        for _ in range(3):
+            with pytest.raises(SignInRequired, match=r"invalid_grant.*manage\.py sign_in notes"):
+                await call(authorization)
+        assert len(world.token_forms) == 2  # asked once, and not for each call
+        kept = keep.rows[ALL].sign_in
+        assert kept.ended
+        assert kept.tokens.refresh == world.grants[0].refresh  # nothing is lost
+        world.habits.refuses_refresh = False
+        keep.put(ALL, await sign_in(user="ann"))
+        await authorization.sign_ins.reload()
+        assert await call(authorization) == "ann"
+
+
+async def test_an_authorization_server_in_trouble_ends_nothing(
+    world, keep, process, call, sign_in, clock
+):
+    keep.put(ALL, await sign_in())
+    clock.move(hours=2)
+    world.habits.token_status = 503
+    async with process() as authorization:
+        with pytest.raises(SignInUnavailable, match="status 503"):
+            await call(authorization)
+        world.habits.token_status = 0
+        assert await call(authorization) == "somebody"
+    assert not keep.rows[ALL].sign_in.ended
+
+
+async def test_trouble_ahead_of_the_end_is_not_felt_and_not_tried_again_at_once(
+    world, keep, process, call, sign_in, clock
+):
+    keep.put(ALL, await sign_in())
+    clock.move(seconds=3_550)
+    world.habits.token_status = 503
+    async with process() as authorization:
+        for _ in range(3):
+            assert await call(authorization) == "somebody"
+        assert len(world.token_forms) == 2
+        clock.move(seconds=module.RETRY_S)
+        assert await call(authorization) == "somebody"
+        assert len(world.token_forms) == 3
+
+
+async def test_one_without_a_refresh_token_is_used_to_its_end(
+    world, keep, process, call, sign_in, clock
+):
+    world.habits.refreshes = False
+    keep.put(ALL, await sign_in())
+    async with process() as authorization:
+        clock.move(seconds=3_599)
+        assert await call(authorization) == "somebody"
+        clock.move(seconds=1)
+        with pytest.raises(SignInRequired, match="cannot be renewed"):
+            await call(authorization)
+
+
+async def test_a_users_token_is_never_used_for_another(keep, process, call, sign_in, clock):
+    keep.put(ANN, await sign_in(user="ann"))
+    async with process(per_user=True) as authorization:
+        assert await call(authorization, "ann") == "ann"
+        with pytest.raises(SignInRequired, match="bob has none yet"):
+            await call(authorization, "bob")
+        with pytest.raises(SignInRequired, match="each user has their own"):
+            await call(authorization)
+        keep.put(BOB, await sign_in(user="bob"))
+        await authorization.sign_ins.reload()
+        clock.move(hours=2)  # both are renewed, side by side
+        async with asyncio.TaskGroup() as group:
+            calls = {
+                name: [group.create_task(call(authorization, name)) for _ in range(4)]
+                for name in ("ann", "bob")
+            }
+    for name, asked in calls.items():
+        assert {each.result() for each in asked} == {name}
+
+
+async def test_the_gateways_own_requests_go_out_in_the_name_it_was_given(
+    keep, process, call, sign_in
+):
+    keep.put(ANN, await sign_in(user="ann"))
+    async with process(per_user=True, listing_user="ann") as authorization:
+        assert await call(authorization) == "ann"
+
+
+async def test_that_there_is_none_is_asked_once_and_again_after_a_change(
+    keep, process, call, sign_in
+):
+    async with process() as authorization:
+        for _ in range(3):
+            with pytest.raises(SignInRequired, match="there is none"):
+                await call(authorization)
+        assert keep.loads == 1
+        keep.put(ALL, await sign_in())
+        await authorization.sign_ins.reload()
+        assert await call(authorization) == "somebody"
+
+
+async def test_a_sign_in_that_was_forgotten_elsewhere_is_used_no_more(
+    keep, process, call, sign_in
+):
+    keep.put(ALL, await sign_in())
+    async with process() as authorization:
+        assert await call(authorization) == "somebody"
+        del keep.rows[ALL]
+        await authorization.sign_ins.reload()
+        with pytest.raises(SignInRequired):
+            await call(authorization)
+
+
+async def test_one_that_was_forgotten_while_it_was_renewed_stays_forgotten(
+    world, keep, process, call, sign_in, clock
+):
+    keep.put(ALL, await sign_in())
+    async with process() as authorization:
+        await call(authorization)
+        clock.move(hours=2)
+        del keep.rows[ALL]
+        with pytest.raises(SignInRequired, match="removed"):
+            await call(authorization)
+    assert ALL not in keep.rows
+    assert len(world.token_forms) == 1
+
+
+async def test_a_reload_that_cannot_be_made_leaves_what_there_is(keep, process, call, sign_in):
+    keep.put(ALL, await sign_in())
+    async with process() as authorization:
+        await call(authorization)
+        keep.down = True
+        await authorization.sign_ins.reload()
+        assert await call(authorization) == "somebody"
+
+
+async def test_without_the_database_a_token_is_not_renewed(
+    world, keep, process, call, sign_in, clock
+):
+    keep.put(ALL, await sign_in())
+    async with process() as authorization:
+        await call(authorization)
+        clock.move(hours=2)
+        keep.down = True
+        with pytest.raises(SignInUnavailable, match="cannot be read or written"):
+            await call(authorization)
+        assert len(world.token_forms) == 1
+        keep.down = False
+        assert await call(authorization) == "somebody"
+
+
+async def test_tokens_that_cannot_be_written_down_are_used_and_written_later(
+    keep, process, call, sign_in, clock, monkeypatch
+):
+    monkeypatch.setattr(module, "FIRST_SAVE_RETRY_S", 0.0)
+    keep.put(ALL, await sign_in())
+    clock.move(hours=2)
+    async with process() as authorization:
+        keep.fails.add("save")
+        assert await call(authorization) == "somebody"
+        old = keep.rows[ALL].sign_in.tokens.refresh
+        keep.fails.clear()
+        await keep.saved.wait()
+        assert keep.rows[ALL].sign_in.tokens.refresh != old
+        assert await call(authorization) == "somebody"
+
+
+async def test_tokens_are_written_down_at_the_last_moment_if_not_before(
+    keep, process, call, sign_in, clock
+):
+    keep.put(ALL, await sign_in())
+    clock.move(hours=2)
+    async with process() as authorization:
+        keep.fails.add("save")
+        assert await call(authorization) == "somebody"
+        old = keep.rows[ALL].sign_in.tokens.refresh
+        keep.fails.clear()
+    assert keep.rows[ALL].sign_in.tokens.refresh != old
+
+
+async def test_a_new_sign_in_is_not_overwritten_by_a_renewal_of_the_old(
+    world, keep, process, call, sign_in, clock
+):
+    keep.put(ALL, await sign_in())
+    other = await sign_in(user="ann")
+    clock.move(hours=2)
+    world.habits.hold_token = asyncio.Event()
+    world.habits.token_asked.clear()
+    async with process() as authorization, asyncio.TaskGroup() as group:
+        calling = group.create_task(call(authorization))
+        await world.habits.token_asked.wait()
+        keep.put(ALL, replace(other, tokens=replace(other.tokens, expires_at=None)))
+        world.habits.hold_token.set()
+    assert calling.result() == "ann"
+    assert keep.rows[ALL].sign_in.tokens.access == other.tokens.access
+
+
+async def test_a_new_sign_in_is_used_where_the_old_was_refused_meanwhile(
+    world, keep, process, call, sign_in, clock
+):
+    keep.put(ALL, await sign_in())
+    other = await sign_in(user="ann")
+    clock.move(hours=2)
+    world.habits.refuses_refresh = True
+    world.habits.hold_token = asyncio.Event()
+    world.habits.token_asked.clear()
+    async with process() as authorization, asyncio.TaskGroup() as group:
+        calling = group.create_task(call(authorization))
+        await world.habits.token_asked.wait()
+        keep.put(ALL, replace(other, tokens=replace(other.tokens, expires_at=None)))
+        world.habits.hold_token.set()
+    assert calling.result() == "ann"
+    assert not keep.rows[ALL].sign_in.ended
+
+
+async def test_one_that_is_forgotten_while_it_is_being_renewed_is_used_no_more(
+    world, keep, process, call, sign_in, clock
+):
+    keep.put(ALL, await sign_in())
+    clock.move(hours=2)
+    world.habits.hold_token = asyncio.Event()
+    world.habits.token_asked.clear()
+    async with process() as authorization:
+        calling = asyncio.ensure_future(call(authorization))
+        await world.habits.token_asked.wait()
+        del keep.rows[ALL]
+        world.habits.hold_token.set()
+        with pytest.raises(SignInRequired, match="removed"):
+            await calling
+        with pytest.raises(SignInRequired, match="there is none"):
+            await call(authorization)
+
+
+async def test_one_that_is_made_while_it_is_looked_for_is_found(
+    keep, process, call, sign_in, monkeypatch
+):
+    made, load = await sign_in(), keep.load
+
+    async with process() as authorization:
+
+        async def loses_the_race(key):
+            found = await load(key)
+            if keep.loads == 1:
+                keep.put(ALL, made)
+                await authorization.sign_ins.reload()
+            return found
+
+        monkeypatch.setattr(keep, "load", loses_the_race)
+        assert await call(authorization) == "somebody"
+
+
+async def test_without_the_database_it_is_not_said_that_there_is_none(keep, process, call):
+    keep.down = True
+    async with process() as authorization:
+        with pytest.raises(SignInUnavailable, match="cannot be read"):
+            await call(authorization)
+
+
+async def test_a_server_that_wants_more_rights_is_signed_in_to_again_with_them(
+    world, keep, process, call, sign_in
+):
+    keep.put(ALL, await sign_in(scope="notes:read"))
+    world.habits.needed_scope = "notes:write"
+    async with process() as authorization:
+        for _ in range(2):
+            with pytest.raises(SignInRequired, match="more rights than were granted: notes:write"):
+                await call(authorization)
+    assert keep.rows[ALL].sign_in.wanted == "notes:write"
+    assert keep.saves == 1
+
+
+async def test_what_is_wanted_is_told_even_if_it_cannot_be_written_down(
+    world, keep, process, call, sign_in
+):
+    keep.put(ALL, await sign_in(scope="notes:read"))
+    world.habits.needed_scope = "notes:write"
+    async with process() as authorization:
+        keep.fails.add("save")
+        with pytest.raises(SignInRequired, match="notes:write"):
+            await call(authorization)
+
+
+async def test_a_plain_refusal_is_the_servers_business(keep, process, sign_in):
+    keep.put(ALL, await sign_in())
+    async with process() as authorization:
+        assert not await authorization.refused(status=403, www_authenticate="", user="")
+
+
+@pytest.mark.parametrize(
+    "url", ["https://evil.example/mcp", "{base}/other", "http://127.0.0.1:1/mcp"]
+)
+async def test_tokens_are_sent_nowhere_but_to_their_resource(world, keep, process, sign_in, url):
+    keep.put(ALL, await sign_in())
+    async with process() as authorization:
+        with pytest.raises(SignInRequired, match="not the one that was signed in to"):
+            await authorization.headers(url.format(base=world.base), "")
+
+
+async def test_a_defect_in_renewing_concerns_that_call_alone(
+    keep, process, call, sign_in, clock, monkeypatch
+):
+    keep.put(ALL, await sign_in())
+    clock.move(hours=2)
+
+    async def broken(*_, **__):
+        raise ZeroDivisionError
+
+    async with process() as authorization:
+        with monkeypatch.context() as patched:
+            patched.setattr(module.grants, "refresh", broken)
+            with pytest.raises(SignInUnavailable, match="see the log"):
+                await call(authorization)
+        assert await call(authorization) == "somebody"
+
+
+async def test_no_error_and_no_log_line_holds_a_token(
+    world, keep, process, call, sign_in, clock, capfd
+):
+    keep.put(ALL, await sign_in())
+    tokens = keep.rows[ALL].sign_in.tokens
+    clock.move(hours=2)
+    world.habits.refuses_refresh = True
+    async with process() as authorization:
+        with pytest.raises(SignInRequired) as caught:
+            await call(authorization)
+        shown = str(caught.value) + repr(authorization) + repr(keep.rows)
+    shown += "".join(capfd.readouterr())
+    assert "invalid_grant" in shown
+    assert not any(secret in shown for secret in (tokens.access, tokens.refresh))
+
+
+def test_a_server_without_authorization_needs_none(clock):
+    sign_ins = SignIns(keep=MemoryKeep(), http=lambda: None, clock=clock)
+    spec = ServerSpec(name="notes", transport="http", url="https://mcp.example")
+    assert for_spec(sign_ins, spec) is None
+    shared = for_spec(sign_ins, replace(spec, authorization="oauth"))
+    own = for_spec(sign_ins, replace(spec, authorization="oauth_per_user"), listing_user="ann")
+    assert shared is not None
+    assert own is not None
+    assert (shared.per_user, own.per_user, own.listing_user) == (False, True, "ann")

@@ -1,0 +1,99 @@
+"""Requests carry what the protocol of their server wants around them."""
+
+import pytest
+from mcp_types import Tool
+
+from tools.upstream.downstream import Downstream
+from tools.upstream.envelope import Envelope
+from tools.upstream.flights import Request
+from tools.upstream.peer import Peer
+
+MODERN = Peer(era="modern", protocol_version="2026-07-28")
+LEGACY = Peer(era="legacy", protocol_version="2025-06-18")
+PREFIX = "io.modelcontextprotocol/"
+
+
+def request(method="tools/call", params=None, **values):
+    params = {"name": "t", "arguments": {"where": "é", "n": 3}} if params is None else params
+    return Request(method=method, params=params, timeout_s=1.0, **values)
+
+
+def tool(**properties):
+    return Tool(name="t", input_schema={"type": "object", "properties": properties})
+
+
+async def report(progress, total, message): ...
+
+
+@pytest.mark.parametrize("peer", [MODERN, LEGACY])
+def test_keys_of_the_protocol_are_ours_and_all_others_pass(peer):
+    theirs = {PREFIX + "protocolVersion": "x", PREFIX + "clientInfo": 1, "progressToken": 5}
+    theirs |= {PREFIX + "clientCapabilities": 1, PREFIX + "logLevel": "debug"}
+    theirs |= {PREFIX + "subscriptionId": 1, "traceparent": "00-1", PREFIX + "related-task": {}}
+    meta = Envelope(peer, over_http=False).params(request(meta=theirs), 9)["_meta"]
+    assert meta.pop("traceparent") == "00-1"
+    assert meta.pop(PREFIX + "related-task") == {}
+    if peer is LEGACY:
+        assert meta == {}
+    else:
+        assert meta.pop(PREFIX + "clientInfo")["name"] == "foregate"
+        capabilities = {PREFIX + "clientCapabilities": {}}
+        assert meta == {PREFIX + "protocolVersion": "2026-07-28", **capabilities}
+
+
+def test_a_token_is_sent_only_to_who_is_asked_for_progress():
+    envelope = Envelope(LEGACY, over_http=False)
+    assert envelope.params(request(progress=report), 9)["_meta"] == {"progressToken": 9}
+    assert "_meta" not in envelope.params(request(), 9)
+
+
+def test_a_legacy_server_is_not_told_of_capabilities_with_each_request():
+    downstream = Downstream(capabilities={"roots": {}}, log_level="debug")
+    assert "_meta" not in Envelope(LEGACY, over_http=False).params(
+        request(downstream=downstream), 1
+    )
+
+
+def test_only_http_has_headers():
+    assert Envelope(MODERN, over_http=False).headers(request()) is None
+    assert Envelope(LEGACY, over_http=True).headers(request()) == {
+        "mcp-protocol-version": "2025-06-18"
+    }
+
+
+@pytest.mark.parametrize(
+    ("method", "params", "name"),
+    [
+        ("tools/call", {"name": "t"}, "t"),
+        ("prompts/get", {"name": "p"}, "p"),
+        ("resources/read", {"uri": "file:///ä"}, "=?base64?ZmlsZTovLy/DpA==?="),
+        ("tools/list", {"name": "x"}, None),
+        ("prompts/get", {"name": 5}, None),
+    ],
+)
+def test_a_modern_request_is_named_in_its_headers(method, params, name):
+    headers = Envelope(MODERN, over_http=True).headers(request(method, params))
+    assert headers["mcp-method"] == method
+    assert headers.get("mcp-name") == name
+
+
+def test_arguments_are_mirrored_as_their_tool_wishes():
+    envelope = Envelope(MODERN, over_http=True)
+    assert envelope.lacks_headers_of(request())
+    assert not envelope.lacks_headers_of(request("prompts/get"))
+    where = {"type": "string", "x-mcp-header": "Where"}
+    absent = {"type": "string", "x-mcp-header": "Absent"}
+    envelope.learn([tool(where=where, n={"type": "integer"}, absent=absent)])
+    assert not envelope.lacks_headers_of(request())
+    headers = envelope.headers(request())
+    assert {key: value for key, value in headers.items() if key.startswith("Mcp-Param")} == {
+        "Mcp-Param-Where": "=?base64?w6k=?="
+    }
+
+
+@pytest.mark.parametrize(("peer", "over_http"), [(LEGACY, True), (MODERN, False)])
+def test_nothing_is_mirrored_where_there_is_no_such_thing(peer, over_http):
+    envelope = Envelope(peer, over_http=over_http)
+    assert not envelope.lacks_headers_of(request())
+    envelope.learn([tool(where={"type": "string", "x-mcp-header": "Where"})])
+    assert "Mcp-Param-Where" not in (envelope.headers(request()) or {})

@@ -1,0 +1,148 @@
+"""Subscriptions at a modern server are renewed when it ends them."""
+
+import asyncio
+from collections.abc import Mapping
+from typing import Any
+
+import pytest
+from mcp.shared.exceptions import MCPError
+
+from tests.tools.upstream.conftest import eventually
+from tools.upstream import listen
+from tools.upstream.listen import Listener
+
+ID = "io.modelcontextprotocol/subscriptionId"
+ACKNOWLEDGED = "notifications/subscriptions/acknowledged"
+GONE = MCPError(-32601, "no more")
+
+
+class Server:
+    """Acknowledges each subscription, and ends it as told.
+
+    An end is an exception to refuse with, one to break off with, or None for a graceful end.
+    """
+
+    def __init__(self, *ends: Any, acknowledges: bool = True) -> None:
+        self.ends = list(ends)
+        self.acknowledges = acknowledges
+        self.listener: Listener | None = None
+        self.wanted: list[Any] = []
+        self.open: list[str] = []
+
+    async def send(
+        self, method: str, params: Mapping[str, Any], *, request_id: Any
+    ) -> dict[str, Any]:
+        assert method == "subscriptions/listen"
+        self.wanted.append(params["notifications"])
+        end = self.ends.pop(0) if self.ends else asyncio.Event()
+        if end is GONE:
+            raise end
+        await asyncio.sleep(0)
+        self.open.append(request_id)
+        if self.acknowledges:
+            self.hears(
+                "notifications/subscriptions/acknowledged", request_id, notifications={"x": 1}
+            )
+        await asyncio.sleep(0)
+        try:
+            if isinstance(end, asyncio.Event):
+                await end.wait()
+            if isinstance(end, Exception):
+                raise end
+        finally:
+            self.open.remove(request_id)
+        return {}
+
+    def hears(self, method: str, request_id: Any, **params: Any) -> bool:
+        assert self.listener is not None
+        return self.listener.heard(method, {"_meta": {ID: request_id}, **params})
+
+
+@pytest.fixture
+def renewed():
+    return []
+
+
+@pytest.fixture
+async def group():
+    async with asyncio.timeout(10), asyncio.TaskGroup() as group:
+        yield group
+
+
+@pytest.fixture(autouse=True)
+def _soon(monkeypatch):
+    monkeypatch.setattr(listen, "RELISTEN_S", 0.0)
+
+
+def subscribe(server: Server, group: asyncio.TaskGroup, renewed: list[int]) -> Any:
+    server.listener = Listener(server.send, group=group)
+    return server.listener.subscribe(
+        {"toolsListChanged": True}, renewed=lambda: renewed.append(len(server.ends))
+    )
+
+
+@pytest.mark.parametrize("end", [None, MCPError(-1, "broken off")])
+async def test_a_subscription_that_ends_is_opened_again_and_then_all_may_have_changed(
+    end, group, renewed
+):
+    server = Server(end, end, GONE)
+    subscription = subscribe(server, group, renewed)
+    assert await subscription.honored == {"x": 1}
+    await subscription.task
+    assert renewed == [1]
+    assert server.wanted == [{"toolsListChanged": True}] * 3
+
+
+async def test_a_refusal_is_told_and_ends_it(group, renewed):
+    server = Server(GONE)
+    subscription = subscribe(server, group, renewed)
+    with pytest.raises(MCPError, match="no more"):
+        await subscription.honored
+    await subscription.task
+    assert len(server.wanted) == 1
+
+
+async def test_a_subscription_that_ends_unacknowledged_is_opened_again(group, renewed):
+    server = Server(None, GONE, acknowledges=False)
+    subscription = subscribe(server, group, renewed)
+    with pytest.raises(MCPError):
+        await subscription.honored
+    assert len(server.wanted) == 2
+    assert renewed == []
+
+
+async def test_a_server_that_takes_a_subscription_down_is_asked_again(group, renewed):
+    server = Server(asyncio.Event())
+    subscription = subscribe(server, group, renewed)
+    await subscription.honored
+    (request_id,) = server.open
+    assert server.listener.heard("notifications/cancelled", {"requestId": request_id})
+    assert not server.listener.heard("notifications/cancelled", {"requestId": "other"})
+    assert not server.listener.heard("notifications/cancelled", {"requestId": [1]})
+    await eventually(lambda: bool(renewed))
+    assert server.open != [request_id]
+    subscription.close()
+
+
+async def test_news_of_a_closed_subscription_are_no_news(group, renewed):
+    server = Server()
+    subscription = subscribe(server, group, renewed)
+    await subscription.honored
+    (request_id,) = server.open
+    updated = "notifications/resources/updated"
+    assert not server.hears(updated, request_id)
+    assert not server.listener.heard(updated, {})
+    subscription.close()
+    assert server.hears(updated, request_id)
+    await asyncio.wait({subscription.task})
+    assert server.hears(updated, request_id)
+    assert server.open == []
+
+
+async def test_an_acknowledgement_of_nothing_known_is_dropped(group, renewed):
+    server = Server()
+    subscription = subscribe(server, group, renewed)
+    for params in ({}, {"_meta": {ID: "other"}, "notifications": {}}, {"_meta": 1}):
+        assert server.listener.heard(ACKNOWLEDGED, params)
+    assert await subscription.honored == {"x": 1}
+    subscription.close()

@@ -1,0 +1,65 @@
+"""Size and depth of JSON, told before anything that recurses sees it."""
+
+import json
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tools.upstream import nesting
+from tools.upstream.nesting import is_deep, measure, prune
+
+VALUES = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.text(),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(), inner, max_size=3),
+    max_leaves=20,
+)
+
+
+def depth(value: object) -> int:
+    inside = (
+        value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
+    )
+    return isinstance(value, dict | list) + max(map(depth, inside), default=0)
+
+
+@given(VALUES, st.integers(min_value=0, max_value=5))
+def test_a_pruned_document_is_as_deep_as_it_may_be_and_no_deeper(value, levels):
+    document = json.dumps(value).encode()
+    pruned = prune(document, max_depth=levels)
+    assert depth(json.loads(pruned)) == min(levels, depth(value))
+    assert is_deep(document, max_depth=levels) == (depth(value) > levels)
+    if depth(value) <= levels:
+        assert pruned == document
+
+
+@given(VALUES, st.integers(min_value=0, max_value=5))
+def test_a_value_deeper_than_it_may_be_is_told(value, levels):
+    told = measure(value, max_depth=levels, max_bytes=10**9)
+    assert (told == "deep") == (depth(value) > levels)
+
+
+@pytest.mark.parametrize("value", ["x" * 1_000, ["x"] * 300, {"k" * 1_000: 1}, [[1] * 600]])
+def test_a_large_value_is_told_by_what_it_holds(value):
+    assert measure(value, max_depth=9, max_bytes=999) == "large"
+    size = measure(value, max_depth=9, max_bytes=10_000)
+    assert len(json.dumps(value)) / 2 < size < 2 * len(json.dumps(value))
+
+
+def test_a_million_levels_are_no_matter():
+    value: list = []
+    for _ in range(1_000_000):
+        value = [value]
+    assert measure(value, max_depth=10**7, max_bytes=10**9) == 3 * 1_000_001 - 1
+    while value:
+        value = value[0]
+
+
+def test_a_document_of_too_many_parts_is_not_looked_at(monkeypatch):
+    monkeypatch.setattr(nesting, "MAX_TOKENS", 10)
+    assert not is_deep(b"[" * 11 + b"]" * 11, max_depth=2)
+
+
+def test_what_is_no_json_stays_so():
+    assert prune(b"}}}]]x", max_depth=1) == b"}}}]]x"
+    assert prune(b'{"a": [[["', max_depth=1) == b'{"a": null'

@@ -1,0 +1,54 @@
+"""From bytes to a message."""
+
+import json
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from mcp_types import jsonrpc_message_adapter
+
+from tools.upstream.parse import read_message
+
+BAD = [
+    b"",
+    b"[]",
+    b"7",
+    b"{}",
+    b'{"jsonrpc": "1.0", "id": 1, "result": {}}',
+    b'{"jsonrpc": "2.0", "id": 1.5, "result": {}}',
+    b'{"jsonrpc": "2.0", "id": 1, "result": 7}',
+    b'{"jsonrpc": "2.0", "id": 1, "result": {"x": "\xff"}}',
+    b'{"jsonrpc": "2.0", "id": 1, "error": {}}',
+    b'{"jsonrpc": "2.0", "method": 7}',
+    b"[" * 100_000,
+]
+
+
+@pytest.mark.parametrize("text", BAD, ids=range(len(BAD)))
+def test_what_is_no_message_is_refused(text):
+    with pytest.raises(ValueError):  # noqa: PT011 - whichever it is
+        read_message(text)
+
+
+MEMBERS = st.fixed_dictionaries(
+    {"jsonrpc": st.just("2.0")},
+    optional={
+        "id": st.integers(-5, 5) | st.text(max_size=3) | st.none() | st.booleans(),
+        "method": st.text(max_size=3) | st.integers(),
+        "params": st.dictionaries(st.text(max_size=2), st.integers(), max_size=2) | st.none(),
+        "result": st.dictionaries(st.text(max_size=2), st.integers(), max_size=2),
+        "error": st.fixed_dictionaries({"code": st.integers(-9, 9), "message": st.text()}),
+    },
+)
+
+
+@given(MEMBERS)
+def test_it_reads_what_the_sdk_reads(value):
+    if len({"method", "result", "error"} & set(value)) != 1:
+        return
+    text = json.dumps(value).encode()
+    try:
+        expected = jsonrpc_message_adapter.validate_json(text, by_name=False)
+    except ValueError:
+        return
+    assert read_message(text) == expected

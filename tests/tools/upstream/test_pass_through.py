@@ -1,0 +1,192 @@
+"""Everything a server offers beside tools, in both eras, exactly as it sends it."""
+
+import json
+from typing import Any
+
+import pytest
+
+from tests.tools.upstream.conftest import SOON, Person, curious, eventually, legacy, script
+from tools.upstream import changes
+from tools.upstream.downstream import Downstream
+from tools.upstream.errors import UpstreamError, UpstreamRefused
+from tools.upstream.limits import Limits
+from tools.upstream.pool import UpstreamPool
+
+INQUIRING = script("inquiring.py")
+
+
+async def told(pool: UpstreamPool) -> Any:
+    return json.loads((await pool.call_tool("curious", "told", {})).content[0].text)
+
+
+async def test_a_listing_holds_all_pages_with_every_field_and_says_what_is_wrong():
+    async with UpstreamPool([curious()]) as pool:
+        listing = await pool.list_items("curious", "resources")
+        prompts = await pool.list_items("curious", "prompts")
+    assert listing.items == tuple(
+        {"uri": f"test://{n}", "name": f"n{n}", "size": None, "custom": [n]} for n in range(3)
+    )
+    assert listing.complete
+    assert (
+        listing.problems == ("a resource without a name is left out: uri: text is required",) * 3
+    )
+    assert prompts.items == ({"name": "greet"},)
+
+
+async def test_a_server_need_not_know_templates_nor_what_it_does_not_offer():
+    async with UpstreamPool([curious(), legacy()]) as pool:
+        assert (await pool.list_items("curious", "templates")).items == ()
+        for kind in ("resources", "templates", "prompts"):
+            assert (await pool.list_items("legacy", kind)).items == ()
+        assert json.loads((await pool.call_tool("legacy", "methods", {})).content[0].text)[-1] == (
+            "tools/call"
+        )
+
+
+async def test_tools_are_asked_for_even_if_a_server_forgets_to_offer_them():
+    async with UpstreamPool([curious("without=tools,prompts")]) as pool:
+        assert len(await pool.list_tools("curious")) > 0
+        assert (await pool.list_items("curious", "prompts")).items == ()
+
+
+async def test_a_looping_listing_of_resources_is_cut():
+    async with UpstreamPool([curious("pages=loop")]) as pool:
+        listing = await pool.list_items("curious", "resources")
+    assert [item["uri"] for item in listing.items] == ["test://0", "test://1"]
+    assert not listing.complete
+    assert "the list of resources repeats a cursor" in listing.problems[-1]
+
+
+async def test_capabilities_are_known_once_a_server_was_connected():
+    async with UpstreamPool([curious()]) as pool:
+        assert pool.capabilities("curious") is None
+        await pool.warm()
+        assert pool.capabilities("curious")["resources"] == {
+            "subscribe": True,
+            "listChanged": True,
+        }
+        await pool.restart("curious")
+        assert "prompts" in pool.capabilities("curious")
+
+
+async def test_any_request_gets_its_result_as_it_came():
+    async with UpstreamPool([curious()]) as pool:
+        params = {"uri": "test://1", "_meta": {"traceparent": "00-1", "progressToken": "mine"}}
+        assert await pool.request("curious", "resources/read", params) == {
+            "contents": [{"uri": "test://1", "text": "x", "extra": None}],
+            "meta": {"traceparent": "00-1"},
+        }
+        assert await pool.request("curious", "prompts/get", {"name": "greet", "odd": None}) == {
+            "messages": [],
+            "got": {"name": "greet", "odd": None},
+        }
+        argument = {"name": "n", "value": "v"}
+        assert await pool.request("curious", "completion/complete", {"argument": argument}) == {
+            "completion": {"values": ["v"]}
+        }
+        with pytest.raises(UpstreamRefused, match="Method not found"):
+            await pool.request("curious", "tasks/list", {})
+
+
+async def test_a_legacy_server_is_subscribed_to_once_for_all_and_again_when_it_starts_again():
+    updated = []
+    async with UpstreamPool(
+        [curious()], policy=SOON, on_updated=lambda *what: updated.append(what)
+    ) as pool:
+        one, two = (Downstream(session=name) for name in ("one", "two"))
+        for who in (one, two):
+            uri = {"uri": "test://1"}
+            assert await pool.request("curious", "resources/subscribe", uri, downstream=who) == {}
+        await pool.request("curious", "resources/unsubscribe", uri, downstream=one)
+        said = [["notifications/resources/updated", uri]]
+        await pool.call_tool("curious", "say", {"notifications": said})
+        await eventually(lambda: updated == [("curious", "test://1")])
+        assert (await told(pool))["followed"] == [["subscribe", "test://1"]]
+
+        await pool.restart("curious")
+        await eventually(lambda: len(updated) == 2)  # it may have changed in between
+        assert (await told(pool))["followed"] == [["subscribe", "test://1"]]
+
+        await pool.request("curious", "resources/unsubscribe", uri, downstream=two)
+        await pool.call_tool("curious", "say", {"notifications": said})
+        assert (await told(pool))["followed"][-1] == ["unsubscribe", "test://1"]
+        assert len(updated) == 2
+
+
+async def test_only_so_many_resources_are_followed():
+    async with UpstreamPool([curious()], limits=Limits(max_subscriptions=1)) as pool:
+        await pool.request("curious", "resources/subscribe", {"uri": "test://1"})
+        with pytest.raises(UpstreamError, match="unsubscribe from some"):
+            await pool.request("curious", "resources/subscribe", {"uri": "test://2"})
+
+
+async def test_a_modern_server_is_subscribed_to_by_listening():
+    updated = []
+    async with UpstreamPool([INQUIRING], on_updated=lambda *what: updated.append(what)) as pool:
+        await pool.call_tool("inquiring", "touch", {})
+        for uri in ("test://clock", "test://other"):
+            assert await pool.request("inquiring", "resources/subscribe", {"uri": uri}) == {}
+        await pool.call_tool("inquiring", "touch", {})
+        await eventually(lambda: updated == [("inquiring", "test://clock")])
+        await pool.request("inquiring", "resources/unsubscribe", {"uri": "test://clock"})
+        await pool.request("inquiring", "resources/unsubscribe", {"uri": "test://other"})
+        await pool.call_tool("inquiring", "touch", {})
+        assert len(updated) == 1
+
+
+async def test_changes_of_all_kinds_of_lists_are_heard_in_both_eras(monkeypatch):
+    monkeypatch.setattr(changes, "SETTLE_S", 0.01)
+    changed = set()
+    kinds = ("tools", "resources", "prompts")
+    said = [[f"notifications/{kind}/list_changed", {}] for kind in kinds]
+    async with UpstreamPool(
+        [curious(), INQUIRING], on_changed=lambda *what: changed.add(what)
+    ) as pool:
+        await pool.call_tool("curious", "say", {"notifications": said})
+        await pool.call_tool("inquiring", "rearrange", {})
+        expected = {("curious", kind) for kind in kinds}
+        expected |= {("inquiring", "resources"), ("inquiring", "prompts")}
+        await eventually(lambda: changed == expected)
+
+
+async def test_a_modern_server_is_told_what_the_client_of_each_request_can_do():
+    person = Person(capabilities={"elicitation": {"form": {}}, "roots": {}}, log_level="warning")
+    async with UpstreamPool([INQUIRING]) as pool:
+        meta = {"traceparent": "00-1", "progressToken": 7, "vendor/x": [1]}
+        result = await pool.call_tool(
+            "inquiring", "meta", {}, meta=meta, downstream=person.downstream
+        )
+        sent = json.loads(result.content[0].text)
+        await pool.call_tool("inquiring", "complain", {}, downstream=person.downstream)
+    protocol = "io.modelcontextprotocol/"
+    assert sent.pop(protocol + "clientInfo")["name"] == "foregate"
+    assert sent == {
+        "traceparent": "00-1",
+        "vendor/x": [1],
+        protocol + "protocolVersion": "2026-07-28",
+        protocol + "clientCapabilities": {"elicitation": {"form": {}}, "roots": {}},
+        protocol + "logLevel": "warning",
+    }
+    assert person.told == [("notifications/message", {"level": "error", "data": "not fine"})]
+
+
+async def test_a_modern_server_that_needs_input_gets_it_by_another_call():
+    of = Downstream(capabilities={"elicitation": {"form": {}}})
+    async with UpstreamPool([INQUIRING]) as pool:
+        first = await pool.call_tool("inquiring", "greet", {}, downstream=of)
+        assert first.needs_input
+        assert first.raw["resultType"] == "input_required"
+        answers = {
+            key: {"action": "accept", "content": {"name": "Ann"}}
+            for key in first.raw["inputRequests"]
+        }
+        second = await pool.call_tool(
+            "inquiring",
+            "greet",
+            {},
+            downstream=of,
+            input_responses=answers,
+            request_state=first.raw["requestState"],
+        )
+    assert not second.needs_input
+    assert second.content[0].text == "hello Ann"

@@ -1,0 +1,232 @@
+"""Servers of the handshake era that ask the client of a call while it runs."""
+
+import asyncio
+import json
+from typing import Any
+
+import pytest
+from mcp.shared.exceptions import MCPError
+
+from tests.tools.upstream.conftest import Person, curious, eventually
+from tools.upstream.downstream import NOBODY, Downstream
+from tools.upstream.errors import CallTimedOut, UpstreamRefused
+from tools.upstream.limits import Limits
+from tools.upstream.pool import UpstreamPool
+
+FORM = {"method": "elicitation/create", "params": {"message": "Who?", "requestedSchema": {}}}
+ACCEPTED = {"action": "accept", "content": {"name": "Ann"}, "kept": None}
+
+
+async def call(
+    pool: UpstreamPool,
+    tool: str,
+    arguments: Any = None,
+    *,
+    of: Downstream = NOBODY,
+    **options: Any,
+) -> Any:
+    result = await pool.call_tool("curious", tool, arguments or {}, downstream=of, **options)
+    return json.loads(result.content[0].text)
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        FORM,
+        {"method": "elicitation/create", "params": {"mode": "url", "url": "https://x/"}},
+        {"method": "sampling/createMessage", "params": {"messages": [], "maxTokens": 1}},
+        {"method": "roots/list", "params": {}},
+    ],
+)
+async def test_a_question_reaches_the_client_of_the_call_and_its_answer_the_server(question):
+    person = Person(ACCEPTED)
+    async with UpstreamPool([curious()]) as pool:
+        assert await call(pool, "ask", question, of=person.downstream) == ACCEPTED
+    assert person.asked == [(question["method"], question["params"])]
+
+
+async def test_a_shared_server_is_told_that_it_may_ask_all_there_is_to_ask():
+    async with UpstreamPool([curious()]) as pool:
+        told = await call(pool, "told")
+    assert told["client"] == {"elicitation": {"form": {}, "url": {}}, "roots": {}, "sampling": {}}
+
+
+async def test_a_clients_refusal_reaches_the_server_as_it_is():
+    person = Person(MCPError(-1, "no", {"why": "because"}))
+    async with UpstreamPool([curious()]) as pool:
+        error = await call(pool, "ask", FORM, of=person.downstream)
+    assert error == {"code": -1, "message": "no", "data": {"why": "because"}}
+
+
+async def test_a_client_that_breaks_down_is_an_error_to_the_server_and_nothing_else():
+    person = Person(KeyError("bug"))
+    async with UpstreamPool([curious()]) as pool:
+        error = await call(pool, "ask", FORM, of=person.downstream)
+        assert error["message"] == "the client could not be asked"
+        assert (await call(pool, "told"))["cancelled"] == []
+
+
+async def test_who_cannot_be_asked_is_an_error_to_the_server():
+    async with UpstreamPool([curious()]) as pool:
+        error = await call(pool, "ask", FORM)
+        assert "the client of this call cannot be asked" in error["message"]
+        unknown = await call(pool, "ask", {"method": "tasks/list"}, of=Person({}).downstream)
+    assert unknown["code"] == -32601
+
+
+async def test_a_ping_is_answered_whoever_calls():
+    async with UpstreamPool([curious()]) as pool:
+        assert await call(pool, "ask", {"method": "ping"}) == {}
+
+
+async def test_between_calls_of_several_clients_a_question_is_nobodys():
+    ann, bob = (Person(ACCEPTED, session=name) for name in ("ann", "bob"))
+    async with UpstreamPool([curious()]) as pool:
+        await pool.warm()
+        waiting = asyncio.ensure_future(call(pool, "wait", of=bob.downstream))
+        await eventually(lambda: pool.status_of("curious").calls_in_flight == 1)
+        error = await call(pool, "ask", FORM, of=ann.downstream)
+        waiting.cancel()
+    assert "session: per_caller" in error["message"]
+    assert (ann.asked, bob.asked) == ([], [])
+
+
+async def test_calls_of_one_client_do_not_keep_it_from_being_asked():
+    ann = Person(ACCEPTED, session="ann")
+    async with UpstreamPool([curious()]) as pool:
+        await pool.warm()
+        waiting = asyncio.ensure_future(call(pool, "wait", of=ann.downstream))
+        await eventually(lambda: pool.status_of("curious").calls_in_flight == 1)
+        assert await call(pool, "ask", FORM, of=ann.downstream) == ACCEPTED
+        waiting.cancel()
+
+
+async def test_a_question_blocks_neither_the_connection_nor_the_clock_of_the_call():
+    answer = asyncio.Event()
+    person = Person(answer)
+    async with UpstreamPool([curious()]) as pool, asyncio.TaskGroup() as group:
+        await pool.warm()
+        asking = group.create_task(
+            call(pool, "ask", FORM, of=person.downstream, timeout_s=0.2), name="asking"
+        )
+        await eventually(lambda: len(person.asked) == 1)
+        with pytest.raises(CallTimedOut):
+            await call(pool, "wait", timeout_s=0.3)
+        assert not asking.done()
+        answer.set()
+        assert await asking == {"after": "waiting"}
+
+
+async def test_a_question_that_the_server_takes_back_lets_the_clock_go_on():
+    person = Person(asyncio.Event())
+    async with UpstreamPool([curious()]) as pool, asyncio.TaskGroup() as group:
+        await pool.warm()
+        waiting = group.create_task(until_timeout(pool, person.downstream))
+        await eventually(lambda: pool.status_of("curious").calls_in_flight == 1)
+        assert await call(pool, "ask_and_withdraw", of=person.downstream) == "withdrawn"
+        await waiting
+
+
+async def until_timeout(pool: UpstreamPool, of: Downstream) -> None:
+    with pytest.raises(CallTimedOut):
+        await call(pool, "wait", of=of, timeout_s=0.3)
+
+
+async def test_the_end_of_a_call_ends_its_question():
+    person = Person(asyncio.Event())
+    ended = []
+
+    async def ask(method: str, params: Any) -> Any:
+        try:
+            return await person.ask(method, params)
+        finally:
+            ended.append(method)
+
+    async with UpstreamPool([curious()]) as pool:
+        await pool.warm()
+        asking = asyncio.ensure_future(call(pool, "ask", FORM, of=Downstream(ask=ask)))
+        await eventually(lambda: len(person.asked) == 1)
+        asking.cancel()
+        await eventually(lambda: ended == ["elicitation/create"])
+        assert len((await call(pool, "told"))["cancelled"]) == 1
+
+
+async def test_a_question_that_is_not_answered_ends_by_itself():
+    person = Person(asyncio.Event())
+    async with UpstreamPool([curious()], limits=Limits(question_timeout_s=0.05)) as pool:
+        error = await call(pool, "ask", FORM, of=person.downstream)
+    assert "did not answer within 0.05 s" in error["message"]
+
+
+async def test_a_call_may_ask_only_so_often():
+    person = Person({"roots": []})
+    async with UpstreamPool([curious()], limits=Limits(max_questions=3)) as pool:
+        assert await call(pool, "ask_often", {"times": 5}, of=person.downstream) == 3
+    assert len(person.asked) == 3
+
+
+@pytest.mark.parametrize("params", [{"message": "x" * 2_000}, {"message": [[]]}])
+async def test_a_question_that_is_too_large_or_too_deep_is_not_passed_on(params, monkeypatch):
+    monkeypatch.setattr("tools.upstream.questions.MAX_DEPTH", 2)
+    person = Person({})
+    question = {"method": "elicitation/create", "params": params}
+    async with UpstreamPool([curious()], limits=Limits(max_question_bytes=1_000)) as pool:
+        error = await call(pool, "ask", question, of=person.downstream)
+    assert "it is too" in error["message"]
+    assert person.asked == []
+
+
+async def test_a_server_that_asks_while_it_starts_asks_who_started_it():
+    person = Person({"roots": [{"uri": "file:///x"}]}, session="ann")
+    async with UpstreamPool([curious("roots=1")]) as pool:
+        while not (roots := (await call(pool, "told", of=person.downstream))["roots"]):
+            pass
+    assert roots == {"roots": [{"uri": "file:///x"}]}
+    assert len(person.asked) == 1
+
+
+async def test_the_end_of_what_is_done_out_of_band_is_told_to_who_was_sent_there():
+    person = Person(ACCEPTED)
+    done = ["notifications/elicitation/complete", {"elicitationId": "e1"}]
+    stray = ["notifications/elicitation/complete", {"elicitationId": "e2"}]
+    async with UpstreamPool([curious()]) as pool:
+        with pytest.raises(UpstreamRefused) as caught:
+            await call(pool, "elsewhere", of=person.downstream)
+        assert caught.value.data["elicitations"][0]["elicitationId"] == "e1"
+        await call(pool, "say", {"notifications": [stray, done, done]})
+        await eventually(lambda: len(person.told) == 1)
+        question = {"method": "elicitation/create", "params": {"elicitationId": "e2"}}
+        await call(pool, "ask", question, of=person.downstream)
+        await call(pool, "say", {"notifications": [stray]})
+        await eventually(lambda: len(person.told) == 2)
+    assert person.told[0] == tuple(done)
+
+
+async def test_log_messages_reach_the_client_of_the_call_from_its_level_on():
+    quiet = Person(log_level="error")
+    loud = Person(log_level="info")
+    said = [["notifications/message", {"level": level, "data": 1}] for level in ("info", "error")]
+    odd = [["notifications/message", {"level": "shout"}], ["notifications/message", {}]]
+    async with UpstreamPool([curious()]) as pool:
+        await call(pool, "say", {"notifications": [*said, *odd]}, of=quiet.downstream)
+        await call(pool, "say", {"notifications": said}, of=loud.downstream)
+        await call(pool, "say", {"notifications": said}, of=quiet.downstream)
+        await call(pool, "say", {"notifications": said})
+        told = await call(pool, "told")
+    assert [params["level"] for _, params in quiet.told] == ["error", "error"]
+    assert [params["level"] for _, params in loud.told] == ["info", "error"]
+    assert told["levels"] == ["error", "info"]
+
+
+async def test_what_a_client_does_not_take_in_time_is_dropped_and_the_result_still_comes():
+    taken, blocked = [], asyncio.Event()
+
+    async def tell(method: str, params: Any) -> None:
+        taken.append(params["data"])
+        await blocked.wait()
+
+    said = [["notifications/message", {"level": "error", "data": n}] for n in range(100)]
+    async with UpstreamPool([curious()], limits=Limits(max_news=10)) as pool:
+        of = Downstream(tell=tell, log_level="error")
+        assert await call(pool, "say", {"notifications": said}, of=of) == "said"
+    assert len(taken) == 1

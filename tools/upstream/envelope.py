@@ -1,0 +1,102 @@
+"""What stands around a request: its `_meta`, and its headers over HTTP."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from mcp.shared.inbound import (
+    MCP_METHOD_HEADER,
+    MCP_NAME_HEADER,
+    MCP_PROTOCOL_VERSION_HEADER,
+    NAME_BEARING_METHODS,
+    encode_header_value,
+    mcp_param_headers,
+    x_mcp_header_map,
+)
+from mcp.shared.subscriptions import SUBSCRIPTION_ID_META_KEY
+from mcp_types import (
+    CLIENT_CAPABILITIES_META_KEY,
+    CLIENT_INFO_META_KEY,
+    LOG_LEVEL_META_KEY,
+    PROTOCOL_VERSION_META_KEY,
+    RequestId,
+    Tool,
+)
+
+from tools.upstream.flights import Request
+from tools.upstream.handshake import modern_meta
+from tools.upstream.peer import Peer
+
+_OURS = frozenset(
+    {
+        "progressToken",
+        CLIENT_CAPABILITIES_META_KEY,
+        CLIENT_INFO_META_KEY,
+        LOG_LEVEL_META_KEY,
+        PROTOCOL_VERSION_META_KEY,
+        SUBSCRIPTION_ID_META_KEY,
+    }
+)
+"""Keys that are between two neighbours, and never handed through."""
+
+
+class Envelope:
+    """Puts requests to one server into the form its protocol wants.
+
+    Args:
+        peer: The server.
+        over_http: Whether requests travel with headers.
+    """
+
+    def __init__(self, peer: Peer, *, over_http: bool) -> None:
+        self._version = peer.protocol_version
+        self._is_modern = peer.era == "modern"
+        self._over_http = over_http
+        self._mirrored: dict[str, dict[tuple[str, ...], str]] | None = None
+
+    def params(self, request: Request, request_id: RequestId) -> dict[str, Any]:
+        """Return a request's parameters with their `_meta`."""
+        meta = {key: value for key, value in (request.meta or {}).items() if key not in _OURS}
+        if request.progress is not None:
+            meta["progressToken"] = request_id
+        if self._is_modern:
+            downstream = request.downstream
+            meta.update(modern_meta(self._version, downstream.capabilities))
+            if downstream.log_level is not None:
+                meta[LOG_LEVEL_META_KEY] = downstream.log_level
+        return {**request.params, "_meta": meta} if meta else {**request.params}
+
+    def headers(self, request: Request) -> dict[str, str] | None:
+        """Return a request's headers; None where there is no such thing."""
+        if not self._over_http:
+            return None
+        headers = {MCP_PROTOCOL_VERSION_HEADER: self._version}
+        if self._is_modern:
+            headers[MCP_METHOD_HEADER] = request.method
+            name = request.params.get(NAME_BEARING_METHODS.get(request.method, ""))
+            if isinstance(name, str):
+                headers[MCP_NAME_HEADER] = encode_header_value(name)
+                headers.update(self._mirrors(request, name))
+        return headers
+
+    def learn(self, tools: Iterable[Tool]) -> None:
+        """Note which arguments of which tools are to be mirrored as headers."""
+        if self._over_http and self._is_modern:
+            maps = ((tool.name, x_mcp_header_map(tool.input_schema)) for tool in tools)
+            self._mirrored = {name: mirrored for name, mirrored in maps if mirrored}
+
+    def lacks_headers_of(self, request: Request) -> bool:
+        """Whether the tools must be listed before a call, to know its headers."""
+        return (
+            self._over_http
+            and self._is_modern
+            and self._mirrored is None
+            and request.method == "tools/call"
+        )
+
+    def _mirrors(self, request: Request, tool: str) -> Mapping[str, str]:
+        mirrored = (self._mirrored or {}).get(tool)
+        if not mirrored or request.method != "tools/call":
+            return {}
+        return mcp_param_headers(mirrored, request.params.get("arguments") or {})

@@ -1,0 +1,159 @@
+"""A modern server's `subscriptions/listen`: streams of news, kept open."""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from mcp.shared.dispatcher import as_request_id
+from mcp.shared.exceptions import MCPError
+from mcp.shared.subscriptions import SUBSCRIPTION_ID_META_KEY
+from mcp_types import RequestId
+
+from tools.upstream.errors import UpstreamError
+
+RELISTEN_S, RELISTEN_CAP_S = 5.0, 300.0  # between subscriptions that the server keeps ending
+
+Wanted = Mapping[str, Any]
+"""A `SubscriptionFilter` of the protocol."""
+
+
+class Send(Protocol):
+    """Sends a request under an id, and returns its result when it comes."""
+
+    def __call__(
+        self, method: str, params: Mapping[str, Any], *, request_id: RequestId
+    ) -> Awaitable[dict[str, Any]]:
+        """Send it."""
+
+
+@dataclass(kw_only=True, eq=False)
+class Subscription:
+    """A wish for news that is renewed whenever the server ends it.
+
+    Attributes:
+        wanted: What to be told of.
+        honored: What of it the server agreed to; raises `MCPError` if it refused.
+        closed: Whether no more news are wanted.
+    """
+
+    wanted: Wanted
+    honored: asyncio.Future[Mapping[str, Any]]
+    closed: bool = False
+    task: asyncio.Task[None] | None = None
+
+    def close(self) -> None:
+        """Want no more news."""
+        self.closed = True
+        if self.task is not None:
+            self.task.cancel()
+
+
+@dataclass(kw_only=True)
+class _Stream:
+    subscription: Subscription
+    acknowledged: asyncio.Future[Mapping[str, Any]]
+    sent: asyncio.Future[dict[str, Any]]
+
+
+class Listener:
+    """Opens subscriptions and keeps them open.
+
+    Args:
+        send: Sends a request to the server.
+        group: Runs what waits.
+    """
+
+    def __init__(self, send: Send, *, group: asyncio.TaskGroup) -> None:
+        self._send = send
+        self._group = group
+        self._numbers = itertools.count(1)
+        self._streams: dict[RequestId, _Stream] = {}
+
+    def subscribe(self, wanted: Wanted, *, renewed: Callable[[], None]) -> Subscription:
+        """Open a subscription.
+
+        Args:
+            wanted: What to be told of.
+            renewed: Called when it had to be opened again: news in between are lost.
+        """
+        honored: asyncio.Future[Mapping[str, Any]] = asyncio.get_running_loop().create_future()
+        subscription = Subscription(wanted=wanted, honored=honored)
+        subscription.task = self._group.create_task(self._keep(subscription, renewed))
+        return subscription
+
+    def heard(self, method: str, params: Mapping[str, Any]) -> bool:
+        """Take a notification that is about a subscription, or belongs to a closed one."""
+        if method == "notifications/cancelled":
+            stream = self._streams.get(as_request_id(params.get("requestId")) or "")
+            if stream is not None:
+                stream.sent.cancel()
+            return stream is not None
+        name = _subscription_id(params)
+        stream = self._streams.get(name or "")
+        if method == "notifications/subscriptions/acknowledged":
+            honored = params.get("notifications")
+            if stream is not None and isinstance(honored, dict):
+                _settle(stream.acknowledged, honored)
+            return True
+        return name is not None and (stream is None or stream.subscription.closed)
+
+    async def _keep(self, subscription: Subscription, renewed: Callable[[], None]) -> None:
+        delay_s, honored = RELISTEN_S, subscription.honored
+        while True:
+            try:
+                await self._once(subscription, renewed if honored.done() else None)
+            except (MCPError, UpstreamError) as error:
+                # It offers changes but no subscription, or the connection has ended.
+                if not honored.done():
+                    honored.set_exception(error)
+                    honored.exception()  # nobody may want to know
+                return
+            await asyncio.sleep(delay_s)
+            delay_s = min(2 * delay_s, RELISTEN_CAP_S)
+
+    async def _once(self, subscription: Subscription, renewed: Callable[[], None] | None) -> None:
+        """Hold one stream open until it ends, however it does.
+
+        Raises:
+            MCPError: If it is refused.
+        """
+        request_id = f"listen-{next(self._numbers)}"
+        loop = asyncio.get_running_loop()
+        acknowledged: asyncio.Future[Mapping[str, Any]] = loop.create_future()
+        params = {"notifications": subscription.wanted}
+        sent = asyncio.ensure_future(
+            self._send("subscriptions/listen", params, request_id=request_id)
+        )
+        self._streams[request_id] = _Stream(
+            subscription=subscription, acknowledged=acknowledged, sent=sent
+        )
+        try:
+            first: set[asyncio.Future[Any]] = {sent, acknowledged}
+            await asyncio.wait(first, return_when=asyncio.FIRST_COMPLETED)
+            if not acknowledged.done():
+                if not sent.cancelled():
+                    sent.result()  # raises what it was refused with
+                return
+            _settle(subscription.honored, acknowledged.result())
+            if renewed is not None:
+                renewed()
+            await asyncio.wait({sent})
+            if not sent.cancelled():
+                sent.exception()  # it was acknowledged: whatever ended it, it is opened again
+        finally:
+            del self._streams[request_id]
+            sent.cancel()
+
+
+def _settle(future: asyncio.Future[Mapping[str, Any]], value: Mapping[str, Any]) -> None:
+    if not future.done():
+        future.set_result(value)
+
+
+def _subscription_id(params: Mapping[str, Any]) -> RequestId | None:
+    meta = params.get("_meta")
+    return as_request_id(meta.get(SUBSCRIPTION_ID_META_KEY)) if isinstance(meta, dict) else None
