@@ -9,10 +9,18 @@ from typing import Any
 
 from django.contrib import admin, messages
 from django.contrib.admin.views.main import ChangeList
-from django.db.models import Count, Model, QuerySet
+from django.db.models import Count, QuerySet
 from django.http import HttpRequest
+from django.utils.html import format_html_join
+from django.utils.safestring import mark_safe
 
-from tools import comparison
+from tools import comparison, scan
+from tools.admin_bases import (
+    CountsWhatGoesAlong,
+    DeletedWithItsOwner,
+    ReadOnlyAdmin,
+    SuperuserWrites,
+)
 from tools.danger import Matcher
 from tools.definition import Definition
 from tools.forms import ServerForm
@@ -33,71 +41,17 @@ TRUST_WITHDRAWN = (
     "The server is not trusted any more: trust was given to what it started before. "
     "Tick trusted again if you trust what it starts now."
 )
+STDIO_ONLY = "For a server that this machine starts; empty for a remote one."
+REMOTE_ONLY = (
+    "For a server that is reached over the network; empty for one that this machine starts. "
+    "Its own address may be private only if that is ticked."
+)
 HOW_TO_APPROVE = (
     "The tool cannot be called as its server lists it now. If that is right, approve it in the "
     "list of tools: select it and choose the action."
 )
 AWAITING = (Tool.State.PENDING, Tool.State.QUARANTINED)
 SAID = ("title", "description", "input_schema", "output_schema", "annotations")
-
-
-class SuperuserWrites(admin.ModelAdmin[Any]):
-    """Everybody with permission may look; only a superuser may change."""
-
-    def has_add_permission(self, request: HttpRequest) -> bool:
-        """Only superusers add: a server is a command to run."""
-        return bool(request.user.is_superuser)
-
-    def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:  # noqa: ARG002
-        """Only superusers change."""
-        return bool(request.user.is_superuser)
-
-    def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:  # noqa: ARG002
-        """Only superusers delete."""
-        return bool(request.user.is_superuser)
-
-
-class _DeletedWithItsOwner(admin.ModelAdmin[Any]):
-    """Rows that go with what they belong to, never by themselves."""
-
-    def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:  # noqa: ARG002
-        """Nobody deletes by hand; a superuser may delete what the rows belong to."""
-        page, own = request.resolver_match, f"{self.opts.app_label}_{self.opts.model_name}_"
-        elsewhere = page is not None and not (page.url_name or "").startswith(own)
-        return elsewhere and bool(request.user.is_superuser)
-
-
-class ReadOnlyAdmin(_DeletedWithItsOwner):
-    """Rows that the product writes and people only look at."""
-
-    def has_add_permission(self, request: HttpRequest) -> bool:  # noqa: ARG002
-        """Nobody adds by hand."""
-        return False
-
-    def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:  # noqa: ARG002
-        """Nobody changes by hand."""
-        return False
-
-
-class _CountsWhatGoesAlong(admin.ModelAdmin[Any]):
-    """Asks before deleting with figures: a server may take a hundred thousand rows along.
-
-    Attributes:
-        goes_along: What is deleted too and worth a figure, with the look-up of its owner.
-    """
-
-    goes_along: tuple[tuple[type[Model], str], ...] = ()
-
-    def get_deleted_objects(self, objs: Any, request: HttpRequest) -> Any:
-        """Name what was chosen and count what hangs on it."""
-        if not request.user.is_superuser:
-            return super().get_deleted_objects(objs, request)
-        chosen = list(objs)
-        counts = {str(self.opts.verbose_name_plural): len(chosen)}
-        for model, owner in self.goes_along:
-            rows = model._default_manager.filter(**{f"{owner}__in": chosen})
-            counts[str(model._meta.verbose_name_plural)] = rows.count()
-        return [str(row) for row in chosen], counts, set(), []
 
 
 class MembershipInline(admin.TabularInline[Membership, Team]):
@@ -141,7 +95,7 @@ class CategoryAdmin(admin.ModelAdmin[Category]):
     search_fields = ("name",)
 
 
-class ServerAdmin(SuperuserWrites, _CountsWhatGoesAlong):
+class ServerAdmin(SuperuserWrites, CountsWhatGoesAlong):
     """Upstream servers."""
 
     goes_along = ((Tool, "server"), (ToolDefinition, "tool__server"))
@@ -149,6 +103,7 @@ class ServerAdmin(SuperuserWrites, _CountsWhatGoesAlong):
     list_display = (
         "name",
         "team",
+        "transport",
         "enabled",
         "trusted",
         "tool_count",
@@ -156,9 +111,9 @@ class ServerAdmin(SuperuserWrites, _CountsWhatGoesAlong):
         "last_connected_at",
         "last_error_at",
     )
-    list_filter = ("enabled", "trusted", "team")
+    list_filter = ("enabled", "trusted", "transport", "authorization", "team")
     list_select_related = ("team",)
-    search_fields = ("name", "command", "description")
+    search_fields = ("name", "command", "url", "description")
     autocomplete_fields = ("team",)
     readonly_fields = (
         "instructions",
@@ -174,7 +129,26 @@ class ServerAdmin(SuperuserWrites, _CountsWhatGoesAlong):
     )
     fieldsets = (
         (None, {"fields": ("name", "team", "description", "enabled", "trusted")}),
-        ("Start", {"fields": ("transport", "command", "args", "environment", "cwd")}),
+        ("How it is reached", {"fields": ("transport", "session", "idle_stop_s", "unprefixed")}),
+        (
+            "Started here (stdio)",
+            {"fields": ("command", "args", "environment", "cwd"), "description": STDIO_ONLY},
+        ),
+        (
+            "Remote (http, sse)",
+            {
+                "fields": (
+                    "url",
+                    "headers",
+                    "private_network",
+                    "authorization",
+                    "oauth_client_id",
+                    "client_secret",
+                    "oauth_scopes",
+                ),
+                "description": REMOTE_ONLY,
+            },
+        ),
         ("Limits", {"fields": ("connect_timeout_s", "call_timeout_s", "price_per_call")}),
         (
             "Status",
@@ -223,18 +197,18 @@ class _Judged(ChangeList):
             tool.matcher = matcher
 
 
-class ToolAdmin(_DeletedWithItsOwner):
+class ToolAdmin(DeletedWithItsOwner):
     """Tools; what they are comes from their servers, who may use them from here.
 
     None is deleted by itself: discovered again it would be new, its quarantine forgotten.
     """
 
     list_display = (
-        "name", "server", "state", "enabled", "category", "danger", "danger_override"
+        "name", "server", "state", "enabled", "pinned", "category", "danger", "danger_override"
     )  # fmt: skip
     list_display_links = ("name",)
-    list_editable = ("enabled",)
-    list_filter = ("state", "enabled", "server", "category", "danger_override")
+    list_editable = ("enabled", "pinned")
+    list_filter = ("state", "enabled", "pinned", "server", "category", "danger_override")
     list_select_related = ("server", "category", "definition")
     search_fields = ("name", "server__name", "definition__description")
     autocomplete_fields = ("category",)
@@ -244,6 +218,7 @@ class ToolAdmin(_DeletedWithItsOwner):
         "state",
         "danger",
         "changes",
+        "findings",
         "definition",
         "listed",
         "title",
@@ -257,14 +232,17 @@ class ToolAdmin(_DeletedWithItsOwner):
 
     def get_fieldsets(self, request: HttpRequest, obj: Any = None) -> Any:  # noqa: ARG002
         """Show what awaits approval above all else."""
-        use = (None, {"fields": ("server", "name", "state", "enabled", "category")})
+        use = (None, {"fields": ("server", "name", "state", "enabled", "pinned", "category")})
         awaits = obj is not None and obj.state in AWAITING and obj.listed is not None
-        approval = ("Awaiting approval", {"fields": ("changes",), "description": HOW_TO_APPROVE})
+        approval = (
+            "Awaiting approval",
+            {"fields": ("findings", "changes"), "description": HOW_TO_APPROVE},
+        )
         return (
             use,
             *((approval,) if awaits else ()),
             ("Danger", {"fields": ("danger", "danger_override")}),
-            ("As approved", {"fields": SAID}),
+            ("As approved", {"fields": SAID if awaits else (*SAID, "findings")}),
             ("Record", {"fields": ("definition", "listed", "first_seen_at", "last_seen_at")}),
         )
 
@@ -289,6 +267,13 @@ class ToolAdmin(_DeletedWithItsOwner):
         new = _said(tool, tool.listed)
         old = _said(tool, tool.definition) if tool.definition else Definition(name=tool.name)
         return comparison.as_table(old, new)
+
+    @admin.display(description="findings")
+    def findings(self, tool: Tool) -> str:
+        """What the texts listed now hold that people would not see or models might obey."""
+        row = tool.listed or tool.definition
+        lines = [scan.describe(item) for item in row.findings] if row else []
+        return format_html_join(mark_safe("<br>"), "{}", ((line,) for line in lines)) or "none"
 
     @admin.display
     def title(self, tool: Tool) -> str:
@@ -324,7 +309,9 @@ def _said(tool: Tool, row: Any) -> Definition:
 class ToolDefinitionAdmin(ReadOnlyAdmin):
     """Every version of what servers said of their tools."""
 
-    list_display = ("tool", "short_hash", "token_count", "listed_at", "approved_at", "approved_by")
+    list_display = (
+        "tool", "short_hash", "token_count", "found", "listed_at", "approved_at", "approved_by"
+    )  # fmt: skip
     list_filter = ("tool__server",)
     list_select_related = ("tool__server", "approved_by")
     search_fields = ("tool__name", "tool__server__name", "hash", "description")
@@ -333,6 +320,11 @@ class ToolDefinitionAdmin(ReadOnlyAdmin):
     def short_hash(self, row: ToolDefinition) -> str:
         """First digits of the hash."""
         return row.hash[:12]
+
+    @admin.display(description="findings")
+    def found(self, row: ToolDefinition) -> int:
+        """Number of findings in its texts."""
+        return len(row.findings)
 
 
 @admin.register(ToolEmbedding)

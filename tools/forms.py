@@ -14,7 +14,9 @@ from gateway_project.foundation import sealing
 from tools import definition
 from tools.models import Server
 from tools.store import servers
+from tools.upstream import remote_entry
 
+CLEAR = "-"
 KEEP = "Leave empty to keep what is stored; {} clears it."
 NOT_READ = "This is not JSON that can be read: a number is too long or the nesting too deep."
 NOT_A_LIST = 'Give a JSON list of texts, such as ["-y", "package"].'
@@ -64,11 +66,34 @@ class TextListField(forms.Field):
         return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
 
 
+class SealedField(forms.CharField):
+    """A JSON object of texts that is sealed when stored; it is written and never shown."""
+
+    def __init__(self, *, example: str) -> None:
+        super().__init__(
+            required=False,
+            widget=WriteOnlyTextarea(attrs={"rows": 4, "autocomplete": "off"}),
+            help_text=f"JSON object of texts, such as {example}, sealed when stored and never "
+            f"shown. {KEEP}",
+        )
+
+    def clean(self, value: Any) -> dict[str, str] | None:
+        """Read the object; None keeps what is stored."""
+        text = str(super().clean(value)).strip()
+        if not text:
+            return None
+        given = _read(text)
+        if not isinstance(given, dict) or not all(isinstance(v, str) for v in given.values()):
+            raise ValidationError(NOT_AN_OBJECT)
+        _require_storable([*given, *given.values()])
+        return given
+
+
 class ServerForm(forms.ModelForm[Server]):
-    """A server with its environment, which is written but never shown.
+    """A server with its secrets, which are written but never shown.
 
     Attributes:
-        trust_withdrawn: Whether the server loses its trust, since it starts something else now.
+        trust_withdrawn: Whether the server loses its trust, since it is something else now.
     """
 
     args = TextListField(
@@ -76,10 +101,13 @@ class ServerForm(forms.ModelForm[Server]):
         widget=forms.Textarea(attrs={"rows": 3}),
         help_text='JSON list of texts, such as ["-y", "package"].',
     )
-    environment = forms.CharField(
+    environment = SealedField(example='{"TOKEN": "…"}')
+    headers = SealedField(example='{"Authorization": "Bearer …"}')
+    client_secret = forms.CharField(
         required=False,
-        widget=WriteOnlyTextarea(attrs={"rows": 4, "autocomplete": "off"}),
-        help_text=f"JSON object of texts, sealed when stored and never shown. {KEEP}",
+        widget=forms.PasswordInput(attrs={"size": 60, "autocomplete": "off"}),
+        help_text="Secret of the OAuth client, sealed when stored and never shown. Leave empty "
+        f"to keep what is stored; {CLEAR} clears it.",
     )
     trust_withdrawn = False
 
@@ -89,21 +117,32 @@ class ServerForm(forms.ModelForm[Server]):
         widgets: ClassVar = {
             "command": forms.TextInput(attrs={"size": 80}),
             "cwd": forms.TextInput(attrs={"size": 80}),
+            "url": forms.TextInput(attrs={"size": 80}),
+            "oauth_client_id": forms.TextInput(attrs={"size": 60}),
+            "oauth_scopes": forms.TextInput(attrs={"size": 60}),
             "description": forms.Textarea(attrs={"rows": 3}),
         }
 
     def clean_environment(self) -> dict[str, str] | None:
-        """Check that the environment is an object of texts; None keeps what is stored."""
-        text: str = self.cleaned_data["environment"].strip()
-        if not text:
-            return None
-        value = _read(text)
-        if not isinstance(value, dict) or not all(isinstance(v, str) for v in value.values()):
-            raise ValidationError(NOT_AN_OBJECT)
-        if any(not name or "=" in name for name in value):
+        """Check the names of the variables."""
+        value: dict[str, str] | None = self.cleaned_data["environment"]
+        if any(not name or "=" in name for name in value or ()):
             raise ValidationError(NOT_A_NAME)
-        _require_storable([*value, *value.values()])
         return value
+
+    def clean_headers(self) -> dict[str, str] | None:
+        """Check that they can be sent."""
+        value: dict[str, str] | None = self.cleaned_data["headers"]
+        if problem := remote_entry.headers_problem(value or {}):
+            raise ValidationError(f"{problem}.")
+        return value
+
+    def clean_url(self) -> str:
+        """Check that it is an address."""
+        url = str(self.cleaned_data["url"]).strip()
+        if url and (problem := remote_entry.url_problem(url)):
+            raise ValidationError(f"{problem}.")
+        return url
 
     def clean(self) -> dict[str, Any]:
         """Withdraw trust that was given to another program, unless it is given anew."""
@@ -119,9 +158,16 @@ class ServerForm(forms.ModelForm[Server]):
         return data
 
     def save(self, commit: bool = True) -> Server:
-        """Seal the environment if one was given."""
-        environment = self.cleaned_data["environment"]
-        if environment is not None:
+        """Seal the secrets that were given."""
+        secret = self.cleaned_data["client_secret"]
+        secrets = {
+            "env": self.cleaned_data["environment"],
+            "headers": self.cleaned_data["headers"],
+            "oauth_client_secret": ("" if secret == CLEAR else secret) if secret else None,
+        }
+        given = {name: value for name, value in secrets.items() if value is not None}
+        if given:
             sealer = sealing.load_or_create(settings.FOREGATE.home)
-            self.instance.env_sealed = sealer.seal(environment)
+            for name, value in given.items():
+                servers.seal(self.instance, name, value, sealer=sealer)
         return super().save(commit=commit)

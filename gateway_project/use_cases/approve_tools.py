@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from django.db import transaction
@@ -16,10 +16,20 @@ if TYPE_CHECKING:
     from tools.models import Tool
 
 
-def approve_tools(caller: Caller, tools: Iterable[Tool], *, user: Any) -> tuple[str, ...]:
-    """Pin what their servers list now; return the ids of the tools it changed anything for."""
+def approve_tools(
+    caller: Caller, tools: Iterable[Tool], *, user: Any, shown: Mapping[int, str] | None = None
+) -> tuple[str, ...]:
+    """Pin what their servers list now; return the ids of the tools it changed anything for.
+
+    Args:
+        caller: Who asks.
+        tools: Tools to approve.
+        user: Row of the person who approves.
+        shown: Hash of the definition the person saw, by primary key of the tool; one that has
+            changed since is left waiting.
+    """
     with transaction.atomic():
-        approved = catalogue.approve(tools, user=user, at=timezone.now())
+        approved = catalogue.approve(tools, user=user, at=timezone.now(), shown=shown)
         for tool_id, definition_hash in approved.items():
             audit.record(caller, "tool.approved", tool_id, detail={"definition": definition_hash})
     return tuple(approved)

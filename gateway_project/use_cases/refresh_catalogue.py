@@ -5,12 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
+from gateway_project.access import callers
 from gateway_project.foundation import sealing
 from gateway_project.foundation.config import Config
 from gateway_project.foundation.database import in_database
 from tools import discover as discovery
 from tools.discover import Discovered
+from tools.keep_sign_ins import remote_with_sign_ins
 from tools.store import postings, servers
+from tools.upstream.network import NetworkRules, parse_networks
 from tools.upstream.pool import UpstreamPool
 
 
@@ -51,7 +54,14 @@ async def refresh_catalogue(
         call_timeout_s=config.call_timeout_s,
         names=names,
     )
-    async with UpstreamPool(specs) as pool:
+    rules = NetworkRules(allowed=parse_networks(config.allow_private))
+    async with (
+        remote_with_sign_ins(sealer=sealer, rules=rules, listing_user=callers.LOCAL_ADMIN) as (
+            remote,
+            _,
+        ),
+        UpstreamPool(specs, remote=remote) as pool,
+    ):
         found = await discovery.discover(
             pool,
             [spec.name for spec in specs],

@@ -5,6 +5,7 @@ import pytest
 from gateway_project.foundation import sealing
 from tests.factories import ServerFactory
 from tools.forms import ServerForm
+from tools.store import servers
 
 pytestmark = pytest.mark.django_db
 
@@ -13,6 +14,8 @@ def submit(instance=None, **values):
     data = {
         "name": "git",
         "transport": "stdio",
+        "session": "shared",
+        "authorization": "none",
         "command": "mcp-server-git",
         "args": '["-v"]',
         "environment": "",
@@ -28,7 +31,7 @@ def save(instance=None, **values):
 
 
 def opened(server, home):
-    return sealing.load_or_create(home).open(server.env_sealed)
+    return servers.open_env(server, sealing.load_or_create(home))
 
 
 def test_an_environment_is_sealed_with_the_installations_key(home):
@@ -88,7 +91,14 @@ def test_saving_may_wait_for_the_caller(home):
         ("environment", '{"A=B": "1"}', "holds no '='"),
         ("environment", '{"": "1"}', "not empty"),
         ("name", "a:b", "no colon"),
-        ("command", "", "required"),
+        ("command", "", "needs a command"),
+        ("headers", "[]", "JSON object of texts"),
+        ("headers", '{"A B": "x"}', "no name of a header"),
+        ("headers", r'{"A": "x\r\nB: y"}', "line break"),
+        ("url", "ftp://x", "http:// or https://"),
+        ("url", "https://x", "no address"),
+        ("idle_stop_s", "-1", "server_timeouts_positive"),
+        ("session", "own", "not one of the available choices"),
         ("price_per_call", "-1", "server_price_not_negative"),
         ("call_timeout_s", "0", "server_timeouts_positive"),
     ],
@@ -178,3 +188,46 @@ def test_taking_trust_away_by_hand_is_no_withdrawal(home):
 
 def test_a_new_server_may_be_trusted_at_once(home):
     assert save(trusted="on").trusted
+
+
+REMOTE = {"transport": "http", "command": "", "args": "", "url": "https://example.com/mcp"}
+
+
+def test_a_remote_server_keeps_its_headers_and_client_secret_sealed(home):
+    given = {"headers": '{"Authorization": "Bearer hunter2"}', "client_secret": "hunter3"}
+    server = save(**REMOTE, **given, authorization="oauth", oauth_client_id="me")
+    sealer = sealing.load_or_create(home)
+    assert servers.open_headers(server, sealer) == {"Authorization": "Bearer hunter2"}
+    assert sealer.open(server.oauth_client_secret_sealed) == "hunter3"
+    shown = ServerForm(instance=server).as_p()
+    assert "hunter" not in shown
+    assert server.headers_sealed not in shown
+
+
+def test_left_empty_headers_and_client_secret_stay_and_are_cleared_by_a_word(home):
+    server = save(**REMOTE, headers='{"A": "1"}', client_secret="s")
+    stored = (server.headers_sealed, server.oauth_client_secret_sealed)
+    save(server, **REMOTE)
+    assert (server.headers_sealed, server.oauth_client_secret_sealed) == stored
+    save(server, **REMOTE, headers="{}", client_secret="-")
+    assert (server.headers_sealed, server.oauth_client_secret_sealed) == ("", "")
+
+
+def test_a_mistake_does_not_send_headers_or_client_secret_back(home):
+    form = submit(**REMOTE | {"url": ""}, headers='{"A": "hunter2"}', client_secret="hunter3")
+    assert not form.is_valid()
+    assert "hunter" not in form.as_p()
+
+
+def test_trust_does_not_pass_on_to_another_address(home):
+    server = ServerFactory(transport="http", command="", url="https://old.example", trusted=True)
+    form = submit(server, **REMOTE, trusted="on")
+    assert form.is_valid()
+    assert form.trust_withdrawn
+
+
+def test_a_second_server_with_the_empty_prefix_is_refused(home):
+    ServerFactory(unprefixed=True)
+    form = submit(unprefixed="on")
+    assert not form.is_valid()
+    assert "empty prefix" in html.unescape(str(form.errors))

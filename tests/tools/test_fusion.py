@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tools.fusion import DEFAULT, Evidence, Weights, fuse, log_odds, squash
+from tools.fusion import DEFAULT, DEPTH, Evidence, Weights, fuse, squash, worth
 
 cosines = st.none() | st.floats(min_value=-1, max_value=1)
 bm25s = st.none() | st.floats(min_value=0, max_value=1_000)
@@ -14,9 +14,13 @@ def evidence(tool="s:t", dense=None, lexical=None):
     return Evidence(tool_pk=1, tool=tool, dense=dense, lexical=lexical)
 
 
-@given(cosines, bm25s)
-def test_a_score_lies_between_0_and_1(dense, lexical):
-    assert 0 <= squash(log_odds(dense=dense, lexical=lexical, weights=DEFAULT)) <= 1
+@given(st.lists(st.tuples(cosines, bm25s)))
+def test_scores_lie_between_0_and_1_and_fall_with_the_rank(pairs):
+    scores = [
+        item.score for item in fuse(evidence(f"s:{i}", *pair) for i, pair in enumerate(pairs))
+    ]
+    assert all(0 <= score <= 1 for score in scores)
+    assert scores == sorted(scores, reverse=True)
 
 
 @given(st.floats(allow_nan=False))
@@ -25,9 +29,32 @@ def test_squashing_never_overflows_and_is_symmetric(odds):
 
 
 @pytest.mark.parametrize(("dense", "lexical"), [(0.5, None), (None, 9.0), (0.1, 0.1)])
-def test_evidence_of_either_kind_raises_the_score(dense, lexical):
-    none = log_odds(dense=None, lexical=None, weights=DEFAULT)
-    assert log_odds(dense=dense, lexical=lexical, weights=DEFAULT) > none
+def test_evidence_of_either_kind_adds_to_what_a_tool_is_worth(dense, lexical):
+    none = worth(evidence(), weights=DEFAULT)
+    assert worth(evidence(dense=dense, lexical=lexical), weights=DEFAULT) > none
+
+
+def test_a_tool_of_a_server_in_use_is_preferred_among_equals():
+    kin = Evidence(tool_pk=2, tool="z:z", dense=0.5, lexical=1.0, is_kin=True)
+    assert fuse([evidence("a:a", 0.5, 1.0), kin])[0].evidence == kin
+
+
+def test_a_tool_that_stands_out_scores_higher_than_one_of_many_alike():
+    rest = [evidence(f"b:{i}", 0.2, 0.0) for i in range(DEPTH)]
+    alike = [evidence(f"b:{i}", 0.49, 0.0) for i in range(DEPTH)]
+    best = evidence("a:a", 0.5, 0.0)
+    assert fuse([best, *rest])[0].score > 2 * fuse([best, *alike])[0].score
+
+
+def test_of_few_tools_none_is_made_to_stand_out_by_the_lack_of_others():
+    few = fuse([evidence("a:a", 0.3, 0.0)])[0].score
+    assert few < fuse([evidence("a:a", 0.6, 0.0)])[0].score
+    many = fuse([evidence(f"s:{i}", 0.3, 0.0) for i in range(DEPTH)])[0].score
+    assert few == pytest.approx(many)
+
+
+def test_nothing_fuses_to_nothing():
+    assert fuse([]) == []
 
 
 @given(st.lists(st.tuples(cosines, bm25s)))

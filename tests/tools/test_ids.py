@@ -4,6 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from gateway_project.mcp import meta_tools
 from tools import ids
 from tools.ids import MalformedToolId
 
@@ -113,3 +114,36 @@ def test_exposed_names_lead_back_to_ids():
 def test_an_id_that_is_none_is_refused_where_names_are_mapped():
     with pytest.raises(MalformedToolId):
         ids.by_exposed_name(["git"])
+
+
+@given(TOOLS)
+def test_a_bare_name_is_one_that_clients_accept_and_none_of_the_gateway_s(tool):
+    name = ids.bare_name("s", tool)
+    assert re.fullmatch(r"[a-zA-Z0-9_-]{1,64}", name)
+    assert name not in ids.RESERVED
+
+
+@pytest.mark.parametrize(
+    ("tool", "name"),
+    [("plain", "plain"), ("a" * 64, "a" * 64), ("a.b", "a_b_e5bf09"), ("a__b", "a__b_c18b82")],
+)
+def test_a_bare_name_is_the_tool_s_own_where_clients_take_it(tool, name):
+    assert ids.bare_name("s", tool)[: len(name) - 6] == name[: len(name) - 6]
+    assert (ids.bare_name("s", tool) == tool) == (name == tool)
+
+
+def test_the_gateway_s_own_tools_are_reserved():
+    assert set(meta_tools.NAMES) <= ids.RESERVED
+
+
+@given(st.lists(CLOSE_IDS, unique=True, max_size=30), st.text("a_.", min_size=1, max_size=5))
+def test_bare_and_prefixed_names_never_collide(tool_ids, bare):
+    names = ids.by_exposed_name(tool_ids, bare=[bare])
+    assert sorted(names.values()) == sorted(tool_ids)
+
+
+def test_of_two_ids_with_one_name_the_second_gets_a_longer_mark():
+    taken = ids.exposed_name("my.files", "x")
+    names = ids.by_exposed_name(["my.files:x", f"free:{taken}"], bare=["free"])
+    assert names[taken] == "my.files:x"
+    assert len(names) == 2

@@ -1,14 +1,15 @@
 import pytest
 
-from tests.factories import ServerFactory, TeamFactory, ToolFactory
+from tests.factories import CategoryFactory, ServerFactory, TeamFactory, ToolFactory
 from tests.fakes import FakeEmbedder
 from tools.embed.embedder import EmbeddingUnavailable
 from tools.embed_catalogue import embed_missing
 from tools.fusion import Weights
+from tools.models import Server, Tool
 from tools.query_text import QueryError
 from tools.search import SearchRequest, reasons, search
-from tools.store import postings
-from tools.store.search import Candidate, Scope
+from tools.store import postings, search_index
+from tools.store.search import Candidate, Context, Scope
 
 
 class MissingEmbedder(FakeEmbedder):
@@ -158,3 +159,127 @@ def test_many_words_are_counted_not_listed():
 def test_closeness_is_told_from_where_it_means_something():
     assert reasons(candidate(similarity=0.71), {}) == ("close in meaning (0.71)",)
     assert reasons(candidate(similarity=0.1), {}) == ("the closest there is, though not close",)
+
+
+QUERIES = [
+    "convert between zones",
+    "read_file",
+    "the of",
+    "What is today's date? Then read the text of the file. Convert it!",
+    "zzz qqq",
+]
+
+
+def loaded(embedder):
+    return search_index.refresh(None, model=embedder.model, max_bytes=1_000_000)
+
+
+def both_ways(query, embedder, **values):
+    request = SearchRequest(query=query, **values)
+    index = loaded(embedder)
+    return search(request, embedder=embedder), search(request, embedder=embedder, index=index)
+
+
+def alike(one, other):
+    assert [(hit.tool, hit.reasons) for hit in one.hits] == [
+        (hit.tool, hit.reasons) for hit in other.hits
+    ]
+    for name in ("score", "dense", "lexical"):
+        left, right = ([getattr(hit, name) for hit in answer.hits] for answer in (one, other))
+        assert [value is None for value in left] == [value is None for value in right]
+        assert [value or 0 for value in left] == pytest.approx(
+            [value or 0 for value in right], abs=1e-4
+        )
+    assert one.warnings == other.warnings
+
+
+@pytest.mark.parametrize("query", QUERIES)
+@pytest.mark.parametrize("mode", ["fused", "dense", "lexical"])
+def test_memory_and_database_answer_alike(embedder, query, mode):
+    alike(*both_ways(query, embedder, mode=mode))
+
+
+@pytest.mark.parametrize(
+    "scope", [Scope(server="files"), Scope(server="absent"), Scope(category="absent")]
+)
+def test_memory_and_database_keep_to_the_same_filters(embedder, scope):
+    alike(*both_ways("read the date", embedder, scope=scope))
+
+
+def test_memory_and_database_show_a_team_the_same(embedder):
+    team, other = TeamFactory(), TeamFactory()
+    for owner in (team, other):
+        ToolFactory(name=f"zones_{owner.pk}", server=ServerFactory(team=owner))
+    embed_missing(embedder)
+    for scope in (Scope(), Scope(team=team.pk)):
+        alike(*both_ways("convert zones", embedder, scope=scope, limit=100))
+
+
+def test_without_vectors_memory_and_database_answer_alike(db):
+    ToolFactory(name="convert_time")
+    postings.index_text(postings.stale())
+    alike(*both_ways("convert", FakeEmbedder()))
+
+
+def test_without_a_model_memory_and_database_answer_alike(embedder):
+    alike(*both_ways("convert zones", MissingEmbedder()))
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda: Tool.objects.filter(name="read_file").update(enabled=False),
+        lambda: Tool.objects.filter(name="read_file").update(state=Tool.State.QUARANTINED),
+        lambda: Server.objects.filter(name="files").update(enabled=False),
+        lambda: Server.objects.filter(name="files").update(team=TeamFactory()),
+        lambda: Server.objects.filter(name="files").delete(),
+        lambda: Tool.objects.filter(name="read_file").update(name="other_name"),
+    ],
+    ids=["disabled", "quarantined", "server off", "another team", "deleted", "renamed"],
+)
+def test_an_index_that_is_behind_never_tells_what_may_not_be_found(embedder, change):
+    behind = loaded(embedder)
+    change()
+    request = SearchRequest(query="read the text of a file")
+    answer = search(request, embedder=embedder, index=behind)
+    alike(answer, search(request, embedder=embedder))
+    assert "files:read_file" not in {hit.tool for hit in answer.hits}
+
+
+def test_a_server_or_category_the_index_does_not_know_yet_is_found_by_the_database(embedder):
+    behind = loaded(embedder)
+    ToolFactory(
+        name="late", server=ServerFactory(name="new"), category=CategoryFactory(name="fresh")
+    )
+    embed_missing(embedder)
+    for scope in (Scope(server="new"), Scope(category="fresh")):
+        request = SearchRequest(query="late", scope=scope)
+        answer = search(request, embedder=embedder, index=behind)
+        assert [hit.tool for hit in answer.hits] == ["new:late"]
+
+
+def test_an_index_of_another_model_is_not_used(embedder):
+    index = search_index.refresh(None, model="fake/other", max_bytes=1_000_000)
+    request = SearchRequest(query="convert zones")
+    alike(search(request, embedder=embedder), search(request, embedder=embedder, index=index))
+
+
+@pytest.mark.parametrize("in_memory", [False, True])
+def test_tools_in_use_are_not_found_again_and_their_servers_come_first(embedder, in_memory):
+    ToolFactory(name="get_date", description="Today's date.", server=ServerFactory(name="aaa"))
+    embed_missing(embedder)
+    used = Tool.objects.get(name="convert_time")
+    context = Context(tools=frozenset({used.pk}), servers=frozenset({"clock"}))
+    index = loaded(embedder) if in_memory else None
+    plain = search(SearchRequest(query="today's date"), embedder=embedder, index=index)
+    assert plain.hits[0].tool == "aaa:get_date"
+    request = SearchRequest(query="today's date", context=context)
+    found = search(request, embedder=embedder, index=index).hits
+    assert [hit.tool for hit in found][:2] == ["clock:get_date", "aaa:get_date"]
+    assert "clock:convert_time" not in {hit.tool for hit in found}
+    assert found[0].reasons[-1] == "of a server in use"
+
+
+def test_context_of_a_server_that_is_gone_changes_nothing(embedder):
+    context = Context(tools=frozenset({987_654}), servers=frozenset({"gone"}))
+    alike(*both_ways("convert zones", embedder, context=context))

@@ -1,4 +1,11 @@
+import importlib
+import subprocess
+import sys
+import warnings
+
 import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
 
 from tools import token_count
 
@@ -29,3 +36,27 @@ def test_lone_surrogates_are_counted_not_refused():
 )
 def test_every_part_of_a_definition_costs(more, less):
     assert token_count.count_definition(*more) > token_count.count_definition(*less)
+
+
+@pytest.fixture(scope="module")
+def packaged():
+    """Encode as the tokenizer's own package does."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)  # how it opens its own data
+        package = importlib.import_module(token_count.PACKAGE)
+        return package.get_encoding(token_count.ENCODING)
+
+
+@given(st.text())
+@example("<|endoftext|>")
+@example('{"type":"object"}')
+def test_the_extension_by_itself_counts_as_its_package_does(packaged, text):
+    assert token_count.count(text) == len(packaged.encode_ordinary(text))
+
+
+def test_counting_does_not_load_the_package():
+    code = (
+        "import sys; from tools import token_count; token_count.count('a');"
+        "sys.exit('bpe_openai' in sys.modules)"
+    )
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

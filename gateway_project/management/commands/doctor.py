@@ -13,7 +13,7 @@ from django.core.management.base import BaseCommand
 from rich.console import Console
 from rich.markup import escape
 
-from gateway_project.diagnosis import examine
+from gateway_project.diagnosis.examine import examine
 from gateway_project.foundation import telemetry
 
 MARKS = {
@@ -26,7 +26,7 @@ MARKS = {
 class Command(BaseCommand):
     """`manage.py doctor`; exits with 1 if anything failed."""
 
-    help = "Check home folder, database, model and every server, and say what to do."
+    help = "Look for the usual mistakes in the installation, servers and clients; say what to do."
     requires_system_checks: list[str] = []
 
     def add_arguments(self, parser: ArgumentParser) -> None:

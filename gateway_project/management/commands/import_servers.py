@@ -7,7 +7,7 @@ import os
 import sys
 import tempfile
 from argparse import ArgumentParser
-from collections.abc import Sequence
+from collections.abc import Collection, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -16,8 +16,8 @@ from django.core.management.base import BaseCommand, CommandError
 from django.db import transaction
 
 from gateway_project.access import callers
-from gateway_project.client_config import locate
-from gateway_project.client_config.gather import gather
+from gateway_project.client_config import addresses, locate, own_entry
+from gateway_project.client_config.gather import Found, gather, survey
 from gateway_project.client_config.read import Entry, UnreadableConfig
 from gateway_project.client_config.unset import unset_variables
 from gateway_project.foundation import sealing
@@ -26,10 +26,11 @@ from gateway_project.foundation.sealing import Sealer
 from gateway_project.management.trust import ALL, NONE, Choice, choose
 from gateway_project.use_cases.register_servers import register_servers
 from tools.store.servers import Registered, Registration
+from tools.upstream import remote_entry
 
 
 class Command(BaseCommand):
-    """`manage.py import_servers --from claude-code|claude-desktop|FILE`."""
+    """`manage.py import_servers [--from CLIENT|FILE]`."""
 
     help = "Register the MCP servers of a client's configuration file."
 
@@ -37,9 +38,9 @@ class Command(BaseCommand):
         parser.add_argument(
             "--from",
             dest="origin",
-            required=True,
             metavar="CLIENT|FILE",
-            help=f"{', '.join(locate.CLIENTS)}, or a file with an mcpServers object",
+            help=f"{', '.join(locate.CLIENTS)}, or a file with an mcpServers object; without it: "
+            "show which clients there are here",
         )
         parser.add_argument(
             "--trust",
@@ -52,8 +53,11 @@ class Command(BaseCommand):
 
     def handle(self, *_: Any, **options: Any) -> None:
         origin, dry_run = options["origin"], options["dry_run"]
+        if origin is None:
+            self._survey(as_json=options["json"])
+            return
         try:
-            parsed = gather(origin)
+            parsed = gather(origin, own_urls=addresses.own_urls(settings.FOREGATE))
         except UnreadableConfig as error:
             raise CommandError(str(error)) from None
         choice = self._choice(options, [entry.name for entry in parsed.entries])
@@ -69,11 +73,29 @@ class Command(BaseCommand):
                 for item in _register(registrations, dry_run=dry_run)
             ],
             "problems": list(parsed.problems),
-            "warnings": _warnings(parsed.entries, choice),
+            "warnings": [*parsed.notes, *_warnings(parsed.entries, choice)],
         }
         self._print(report, as_json=options["json"])
         if parsed.problems and not parsed.entries:
             raise CommandError("nothing could be imported")
+
+    def _survey(self, *, as_json: bool) -> None:
+        """Show the clients that are here and what each holds; import nothing."""
+        own = addresses.own_urls(settings.FOREGATE)
+        report = [_surveyed(found, own) for found in survey()]
+        if as_json:
+            self.stdout.write(json.dumps({"clients": report}, indent=2))
+            return
+        for row in report:
+            held = ", ".join(row["servers"]) or "no servers"
+            connected = "; connected to Foregate" if row["connected"] else ""
+            self.stdout.write(f"{row['client']}  {row['path']}\n    {held}{connected}")
+            for line in row["problems"]:
+                self.stderr.write(f"    {line}", self.style.WARNING)
+        if not report:
+            self.stdout.write("No client's configuration is here; name a file with --from.")
+        elif any(row["servers"] for row in report):
+            self.stdout.write("Next: manage.py import_servers --from CLIENT")
 
     def _choice(self, options: dict[str, Any], names: Sequence[str]) -> Choice:
         if options["trust"] is not None:
@@ -117,14 +139,35 @@ class Command(BaseCommand):
             self.stdout.write("Next: manage.py discover")
 
 
+def _surveyed(found: Found, own_urls: Collection[str]) -> dict[str, Any]:
+    entries = found.parsed.entries if found.parsed else ()
+    own = [entry.name for entry in entries if own_entry.is_own(entry, own_urls)]
+    problems = found.parsed.problems if found.parsed else (found.problem,)
+    return {
+        "client": found.client,
+        "path": str(found.path),
+        "servers": [entry.name for entry in entries if entry.name not in own],
+        "connected": bool(own),
+        "problems": list(problems),
+    }
+
+
 def _registration(entry: Entry, origin: str, choice: Choice) -> Registration:
     known = origin in locate.CLIENTS
     return Registration(
         name=entry.name,
+        transport=entry.transport,
         command=entry.command,
         args=entry.args,
         env=entry.env,
         cwd=entry.cwd,
+        url=entry.url,
+        headers=entry.headers,
+        private_network=remote_entry.names_private_host(entry.url, os.environ),
+        authorization="oauth" if entry.signs_in else None,
+        oauth_client_id=entry.client_id,
+        oauth_client_secret=entry.client_secret,
+        oauth_scopes=entry.scopes,
         extra=entry.extra,
         source=origin if known else str(Path(origin).expanduser().absolute()),
         trusted=choice.of(entry.name),
@@ -164,13 +207,23 @@ def _change(item: Registered, *, dry_run: bool) -> str:
 
 def _warnings(entries: Sequence[Entry], choice: Choice) -> list[str]:
     """Say what a person should know of servers that are imported all the same."""
-    found = [(entry.name, unset_variables(entry, os.environ)) for entry in entries]
-    lines = [
-        f"server {name!r} refers to variables that are not set: {', '.join(unset)}; set them in "
-        f"the gateway's environment, or write ${{{unset[0]}:-default}}"
-        for name, unset in found
-        if unset
-    ]
+    lines = [line for entry in entries for line in _concerns(entry)]
     if choice.unknown:
         lines.append(f"not trusted, since no such server is in it: {', '.join(choice.unknown)}")
     return lines
+
+
+def _concerns(entry: Entry) -> Iterator[str]:
+    who = f"server {entry.name!r}"
+    if unset := unset_variables(entry, os.environ):
+        yield (
+            f"{who} refers to variables that are not set: {', '.join(unset)}; set them in "
+            f"the gateway's environment, or write ${{{unset[0]}:-default}}"
+        )
+    if remote_entry.names_private_host(entry.url, os.environ):
+        yield f"{who} lies on this machine or in a private network; its own address is allowed"
+    if secrets := remote_entry.open_secrets(entry.url):
+        yield (
+            f"{who} has what looks like a secret in its address ({', '.join(secrets)}); "
+            "addresses are shown, so write it as ${VAR} or send it as a header"
+        )

@@ -77,7 +77,7 @@ def test_a_first_listing_pins_what_the_server_says(record):
 
 
 def test_where_new_tools_are_approved_by_hand_they_wait_unpinned(record):
-    assert record(READ, approve_new=False) == Recorded(added=("read",))
+    assert record(READ, approve_new=False) == Recorded(added=("read",), held=("read",))
     assert states() == {"read": "pending"}
     assert Tool.objects.get().definition is None
     assert ToolDefinition.objects.get().approved_at is None

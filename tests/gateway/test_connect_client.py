@@ -1,0 +1,115 @@
+import io
+import json
+import sys
+from pathlib import Path
+
+import pytest
+from django.conf import settings as django_settings
+from django.core.management import call_command
+from django.core.management.base import CommandError
+
+from gateway_project.access.callers import UnknownUser
+from tests.factories import UserFactory
+
+
+@pytest.fixture(autouse=True)
+def elsewhere(home, tmp_path, monkeypatch):
+    project = tmp_path / "project"
+    project.mkdir()
+    monkeypatch.chdir(project)
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setattr("sys.platform", "linux")
+    for name in ("XDG_CONFIG_HOME", "CLAUDE_CONFIG_DIR", "DATABASE_URL", "WSL_DISTRO_NAME"):
+        monkeypatch.delenv(name, raising=False)
+
+
+def run(*arguments):
+    out, err = io.StringIO(), io.StringIO()
+    call_command("connect_client", *arguments, stdout=out, stderr=err)
+    return out.getvalue(), err.getvalue()
+
+
+def test_a_client_is_connected_to_this_installation_and_released_again(tmp_path, home):
+    path = tmp_path / ".cursor" / "mcp.json"
+    out, err = run("cursor")
+    entry = json.loads(path.read_text())["mcpServers"]["foregate"]
+    assert entry == {
+        "command": sys.executable,
+        "args": [str(Path(django_settings.BASE_DIR) / "manage.py"), "run_gateway"],
+        "env": {"FOREGATE_HOME": str(home)},
+    }
+    assert err == ""
+    assert f"{path}: connected" in out
+    assert "Next: " in out
+    assert "unchanged" in run("cursor")[0]
+    assert "deleted" in run("cursor", "--undo")[0]
+    assert not path.parent.exists()
+
+
+def test_a_dry_run_shows_the_difference(tmp_path):
+    out, _ = run("codex", "--dry-run")
+    assert "+[mcp_servers.foregate]" in out
+    assert "would be connected" in out
+    assert not (tmp_path / ".codex").exists()
+
+
+def test_the_file_of_the_folder_is_another(tmp_path):
+    run("claude-code", "--project")
+    entry = json.loads((tmp_path / "project" / ".mcp.json").read_text())["mcpServers"]
+    assert entry["foregate"]["type"] == "stdio"
+    with pytest.raises(CommandError, match="no file of projects"):
+        run("windsurf", "--project")
+
+
+def test_the_report_is_there_as_json_too(tmp_path):
+    path = tmp_path / "mine.json"
+    path.write_text("{}")
+    found = json.loads(run("vscode", "--file", str(path), "--json")[0])
+    assert (found["change"], found["path"]) == ("connected", str(path))
+    assert Path(found["backup"]).read_text() == "{}"
+    assert Path(found["backup"]).parent.stat().st_mode & 0o077 == 0
+
+
+def test_a_gateway_that_runs_is_reached_by_its_address(tmp_path):
+    _, err = run("gemini", "--http", "http://localhost:8420/mcp")
+    entry = json.loads((tmp_path / ".gemini" / "settings.json").read_text())["mcpServers"]
+    assert entry["foregate"]["httpUrl"] == "http://localhost:8420/mcp"
+    assert "FOREGATE_TOKEN" in err
+    assert "deleted" in run("gemini", "--undo")[0]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (("gemini", "--http", "ftp://x"), "--http ftp://x: the address must begin with http"),
+        (("claude-desktop", "--http", "http://localhost:8420/mcp"), "without --http"),
+    ],
+)
+def test_what_cannot_be_is_one_line(arguments, said):
+    with pytest.raises(CommandError, match=said):
+        run(*arguments)
+
+
+@pytest.mark.django_db
+def test_a_user_must_be_there(tmp_path):
+    with pytest.raises(UnknownUser, match="no active user 'ann'"):
+        run("cursor", "--user", "ann")
+    UserFactory(username="ann")
+    run("cursor", "--user", "ann")
+    entry = json.loads((tmp_path / ".cursor" / "mcp.json").read_text())["mcpServers"]["foregate"]
+    assert entry["args"][-2:] == ["--user", "ann"]
+
+
+def test_an_address_of_a_database_is_not_written_but_said(tmp_path, monkeypatch):
+    monkeypatch.setenv("DATABASE_URL", "postgres://me:hunter2@db/x")
+    out, err = run("cursor")
+    assert "DATABASE_URL is set here" in err
+    assert "hunter2" not in (tmp_path / ".cursor" / "mcp.json").read_text() + out + err
+
+
+def test_a_file_that_cannot_be_read_is_left_as_it_is(tmp_path):
+    path = tmp_path / "x.json"
+    path.write_text("{broken")
+    with pytest.raises(CommandError, match=r"line 1, column 2: .*it is left as it is"):
+        run("cursor", "--file", str(path))
+    assert path.read_text() == "{broken"

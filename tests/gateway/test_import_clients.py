@@ -1,0 +1,138 @@
+"""`import_servers` from every client, and of remote servers."""
+
+import io
+import json
+
+import pytest
+from django.core.management import call_command
+
+from gateway_project.foundation import sealing
+from tools.models import Server
+from tools.store import servers
+
+pytestmark = pytest.mark.django_db
+
+GIT = {"command": "uvx", "args": ["mcp-server-git"]}
+
+
+@pytest.fixture(autouse=True)
+def elsewhere(home, tmp_path, monkeypatch):
+    """Work in an empty folder as a user without any client."""
+    (tmp_path / "project").mkdir()
+    monkeypatch.chdir(tmp_path / "project")
+    monkeypatch.setenv("HOME", str(tmp_path))
+    for name in ("XDG_CONFIG_HOME", "CLAUDE_CONFIG_DIR", "WSL_DISTRO_NAME"):
+        monkeypatch.delenv(name, raising=False)
+
+
+@pytest.fixture
+def write(tmp_path):
+    """Write a configuration; a text as it is, keywords as servers."""
+
+    def _write(text=None, path="x.json", **entries):
+        file = tmp_path / path
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(json.dumps({"mcpServers": entries}) if text is None else text)
+        return str(file)
+
+    return _write
+
+
+def run(*options):
+    """Return what the command writes to stdout and stderr."""
+    out, err = io.StringIO(), io.StringIO()
+    call_command("import_servers", *options, stdout=out, stderr=err)
+    return out.getvalue(), err.getvalue()
+
+
+def report(origin):
+    return json.loads(run("--from", origin, "--json")[0])
+
+
+FAR = {
+    "type": "http",
+    "url": "https://example.com/mcp?api_key=hunter2",
+    "headers": {"Authorization": "Bearer ${FAR_TOKEN}", "X-Key": "hunter3"},
+    "oauth": {"clientId": "me", "clientSecret": "hunter4"},
+    "timeout": 5,
+}
+
+
+def test_a_remote_server_is_registered_with_its_secrets_sealed(write, home, monkeypatch):
+    monkeypatch.delenv("FAR_TOKEN", raising=False)
+    out, err = run("--from", write(far=FAR))
+    far = Server.objects.get()
+    assert (far.transport, far.url, far.price_per_call) == ("http", FAR["url"], None)
+    assert (far.authorization, far.oauth_client_id) == ("oauth", "me")
+    assert far.extra == {"timeout": 5}
+    sealer = sealing.load_or_create(home)
+    assert servers.open_headers(far, sealer) == FAR["headers"]
+    assert sealer.open(far.oauth_client_secret_sealed) == "hunter4"
+    assert "not set: FAR_TOKEN" in err
+    assert "what looks like a secret in its address (api_key)" in err
+    assert "hunter" not in out + err
+
+
+def test_an_address_in_a_private_network_is_allowed_and_said(write):
+    _, err = run(
+        "--from", write(near={"url": "http://localhost:3000/mcp"}, far={"url": "https://e.com/"})
+    )
+    assert "server 'near' lies on this machine or in a private network" in err
+    assert "'far'" not in err
+    flags = dict(Server.objects.values_list("name", "private_network"))
+    assert flags == {"near": True, "far": False}
+
+
+def test_what_a_client_asks_its_user_for_is_said(write):
+    document = {
+        "inputs": [{"id": "key", "description": "A key"}],
+        "servers": {"x": {"command": "x", "env": {"K": "${input:key}"}}},
+    }
+    found = report(write(json.dumps(document)))
+    assert "asks for 'key' (A key) in the editor; set KEY" in found["warnings"][0]
+
+
+@pytest.mark.parametrize(
+    ("client", "path", "text"),
+    [
+        ("cursor", ".cursor/mcp.json", '{"mcpServers": {"git": {"command": "x"}}}'),
+        ("vscode", "project/.vscode/mcp.json", '{"servers": {"git": {"command": "x"},}} // x'),
+        (
+            "windsurf",
+            ".codeium/windsurf/mcp_config.json",
+            '{"mcpServers": {"git": {"command": "x"}}}',
+        ),
+        (
+            "zed",
+            ".config/zed/settings.json",
+            '// x\n{"context_servers": {"git": {"command": "x"}}}',
+        ),
+        ("codex", ".codex/config.toml", '[mcp_servers.git]\ncommand = "x"\n'),
+        ("gemini", "project/.gemini/settings.json", '{"mcpServers": {"git": {"command": "x"}}}'),
+    ],
+)
+def test_the_servers_of_every_client_are_found(write, monkeypatch, client, path, text):
+    monkeypatch.setattr("sys.platform", "linux")
+    for name in ("CODEX_HOME", "GEMINI_CLI_HOME"):
+        monkeypatch.delenv(name, raising=False)
+    write(text, path=path)
+    assert [row["change"] for row in report(client)["servers"]] == ["added"]
+    assert Server.objects.get().source == client
+
+
+def test_without_a_client_it_is_shown_which_are_here_and_nothing_imported(write):
+    own = {"command": "python", "args": ["/fg/manage.py", "run_gateway"]}
+    write(path=".cursor/mcp.json", git=GIT, foregate=own)
+    write("{broken", path="project/.mcp.json")
+    out, err = run()
+    assert "cursor  " in out
+    assert "    git; connected to Foregate" in out
+    assert "Next: manage.py import_servers --from CLIENT" in out
+    assert ".mcp.json: line 1" in err
+    found = {item["client"]: item for item in json.loads(run("--json")[0])["clients"]}
+    assert (found["cursor"]["servers"], found["cursor"]["connected"]) == (["git"], True)
+    assert not Server.objects.exists()
+
+
+def test_where_there_is_no_client_it_is_said(monkeypatch):
+    assert run() == ("No client's configuration is here; name a file with --from.\n", "")
