@@ -10,7 +10,7 @@ GATEWAY = "run_gateway"
 def main() -> None:
     """Run the command named on the command line; an error a user can mend is one line."""
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "gateway_project.settings.base")
-    if sys.argv[1:2] == [GATEWAY]:
+    if sys.argv[1:2] == [GATEWAY]:  # over stdio and over HTTP alike
         run_gateway()
         return
     from django.core.management import execute_from_command_line  # noqa: PLC0415 - after the env
@@ -31,9 +31,10 @@ def run_gateway() -> None:
 
     The protocol's stdout is taken first, so that nothing imported later can write to it.
     """
-    from gateway_project.mcp import wire  # noqa: PLC0415 - before everything else
+    if not any(argument.startswith("--http") for argument in sys.argv):
+        from gateway_project.mcp import wire  # noqa: PLC0415 - before everything else
 
-    wire.claim()
+        wire.claim()
     from gateway_project.management.commands.run_gateway import Command  # noqa: PLC0415
 
     Command().run_from_argv(sys.argv)

@@ -14,6 +14,7 @@ from typing import Any, ClassVar, Generic, Protocol, TypeVar
 from gateway_project.foundation import schema, telemetry
 from gateway_project.foundation.caller import Caller
 from tools.catalogue import Catalogue, CatalogueTool
+from tools.upstream.downstream import NOBODY, Downstream
 
 SCOPE = "call"
 
@@ -32,6 +33,10 @@ class UpstreamResult(Protocol):
     def is_error(self) -> bool:
         """Whether the tool itself reports a failure."""
 
+    @property
+    def raw(self) -> Mapping[str, Any]:
+        """The result as it came."""
+
 
 R_co = TypeVar("R_co", bound=UpstreamResult, covariant=True)
 R = TypeVar("R", bound=UpstreamResult)
@@ -40,7 +45,7 @@ R = TypeVar("R", bound=UpstreamResult)
 class Upstream(Protocol[R_co]):
     """The pool of upstream servers, as far as a call needs it."""
 
-    async def call_tool(
+    async def call_tool(  # noqa: PLR0913 - one for each thing that may go out with a call
         self,
         server: str,
         tool: str,
@@ -49,6 +54,9 @@ class Upstream(Protocol[R_co]):
         timeout_s: float | None = None,
         progress: Progress | None = None,
         meta: Mapping[str, Any] | None = None,
+        downstream: Downstream = NOBODY,
+        input_responses: Mapping[str, Any] | None = None,
+        request_state: str | None = None,
     ) -> R_co:
         """Call a tool; cancelling this cancels the call upstream."""
 
@@ -64,6 +72,9 @@ class Request:
             configured for the server, which the pool keeps.
         progress: Told what the server reports while it works; None: not asked for.
         meta: Request metadata for the server, such as a trace context.
+        downstream: The client it is made for, which the server may want to ask something.
+        input_responses: Answers to what the server asked when it was called before.
+        request_state: What the server gave then to be handed back, unread.
     """
 
     tool: str
@@ -71,6 +82,9 @@ class Request:
     timeout_s: float | None = None
     progress: Progress | None = None
     meta: Mapping[str, Any] | None = None
+    downstream: Downstream = NOBODY
+    input_responses: Mapping[str, Any] | None = None
+    request_state: str | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -230,6 +244,9 @@ async def _dispatch(request: Request, tool: CatalogueTool, *, upstream: Upstream
                 timeout_s=request.timeout_s,
                 progress=request.progress,
                 meta=request.meta,
+                downstream=request.downstream,
+                input_responses=request.input_responses,
+                request_state=request.request_state,
             )
         outcome = "tool_error" if result.is_error else "ok"
         return Outcome(

@@ -11,7 +11,9 @@ from django.db import transaction
 from django.db.models import QuerySet
 from django.forms import ModelForm
 from django.http import HttpRequest, HttpResponse
+from django.urls import reverse
 from django.utils import timezone
+from django.utils.html import format_html
 
 from gateway_project.access import audit, tokens
 from gateway_project.console.audited import Audited, caller_of
@@ -19,17 +21,26 @@ from gateway_project.console.token_form import TokenForm, for_asker
 from gateway_project.foundation.caller import SCOPE_ALL
 from gateway_project.models import ApiToken, AuditEntry, MetricTotal, OneTimePassword
 from gateway_project.use_cases.approve_tools import approve_tools as approve
+from gateway_project.use_cases.pin_tools import set_pinned
 from tools.admin import (
     CategoryAdmin,
     DangerousOperationAdmin,
     MembershipAdmin,
-    ReadOnlyAdmin,
     ServerAdmin,
-    SuperuserWrites,
     TeamAdmin,
     ToolAdmin,
 )
-from tools.models import Category, DangerousOperation, Membership, Server, Team, Tool
+from tools.admin_bases import ReadOnlyAdmin, SuperuserWrites
+from tools.models import (
+    Category,
+    DangerousOperation,
+    Membership,
+    Server,
+    ServerSignIn,
+    SignInAttempt,
+    Team,
+    Tool,
+)
 
 PASSWORD_CHANGED = {"changed": ["password"]}
 
@@ -42,16 +53,58 @@ def approve_tools(_: Any, request: HttpRequest, queryset: QuerySet[Tool]) -> Non
     messages.success(request, f"{len(approved)} of {len(tools)} tools approved.")
 
 
+@admin.action(description="Pin, so that exposure hybrid shows it", permissions=["change"])
+def pin_tools(_: Any, request: HttpRequest, queryset: QuerySet[Tool]) -> None:
+    """Show the tools selected to clients of exposure `hybrid`."""
+    changed = set_pinned(caller_of(request), queryset, pinned=True)
+    messages.success(request, f"{len(changed)} tools pinned.")
+
+
+@admin.action(description="Unpin", permissions=["change"])
+def unpin_tools(_: Any, request: HttpRequest, queryset: QuerySet[Tool]) -> None:
+    """Leave the tools selected to search again."""
+    changed = set_pinned(caller_of(request), queryset, pinned=False)
+    messages.success(request, f"{len(changed)} tools unpinned.")
+
+
 @admin.register(Server)
 class AuditedServerAdmin(Audited, ServerAdmin):
     """Servers, each change written down."""
+
+    list_display: Any = (*ServerAdmin.list_display, "sign_in")
+
+    @admin.display(description="sign-in")
+    def sign_in(self, server: Server) -> str:
+        """Link to the page where one signs in to a remote server."""
+        if server.authorization == Server.Authorization.NONE:
+            return ""
+        return format_html('<a href="{}">Connect</a>', reverse("sign-in", args=[server.pk]))
+
+
+@admin.register(ServerSignIn)
+class ServerSignInAdmin(ReadOnlyAdmin):
+    """Sign-ins to remote servers; they are made and forgotten on a page of their own."""
+
+    list_display = ("server", "user", "issuer", "expires_at", "updated_at")
+    list_filter = ("server",)
+    list_select_related = ("server", "user")
+
+
+@admin.register(SignInAttempt)
+class SignInAttemptAdmin(ReadOnlyAdmin):
+    """Sign-ins that were begun and wait for a browser."""
+
+    list_display = ("server", "user", "expires_at")
+    list_select_related = ("server", "user")
+    fields = ("server", "user", "expires_at", "created_at")
+    readonly_fields = fields
 
 
 @admin.register(Tool)
 class AuditedToolAdmin(Audited, ToolAdmin):
     """Tools with their approval, each change written down."""
 
-    actions = (approve_tools,)
+    actions = (approve_tools, pin_tools, unpin_tools)
 
 
 @admin.register(DangerousOperation)

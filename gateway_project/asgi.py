@@ -1,9 +1,36 @@
-"""ASGI entry of the console."""
+"""ASGI entry of the console, which serves MCP too."""
 
 import os
+from functools import partial
+from typing import cast
 
 from django.core.asgi import get_asgi_application
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "gateway_project.settings.base")
 
-application = get_asgi_application()
+_console = get_asgi_application()
+
+from django.conf import settings  # noqa: E402 - after the variable that names them
+from starlette.types import ASGIApp  # noqa: E402
+
+from gateway_project.foundation.config import Config  # noqa: E402 - after Django's set-up
+from gateway_project.mcp.http import access_log  # noqa: E402
+from gateway_project.mcp.http.application import Application  # noqa: E402
+from gateway_project.mcp.http.names import names  # noqa: E402
+from gateway_project.mcp.http.service import Service  # noqa: E402
+from gateway_project.prepare import prepare  # noqa: E402
+
+
+def _service() -> Service:
+    config: Config = settings.FOREGATE
+    answered = names(
+        hosts=config.allowed_hosts, origins=config.allowed_origins, public_url=config.public_url
+    )
+    return Service(
+        partial(prepare, config, user=None, kind="http"),
+        names=answered,
+        access_log=access_log.to_file(config, process="console"),
+    )
+
+
+application = Application(_service, otherwise=cast("ASGIApp", _console))

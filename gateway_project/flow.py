@@ -6,7 +6,7 @@ import asyncio
 import json
 from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import dataclass
-from typing import Generic, TypeVar
+from typing import Generic, Literal, TypeVar
 
 import django.db
 import structlog
@@ -15,22 +15,29 @@ from execution import call
 from execution.call import Outcome, Upstream, UpstreamResult
 from gateway_project import catalogue_search, tool_card
 from gateway_project.foundation.caller import Caller
+from gateway_project.foundation.sealing import Sealer
+from gateway_project.item_lists import ItemLists, Requests
+from gateway_project.kept_results import KeptResults
 from gateway_project.tool_card import Card, Detail
 from tools import budget
 from tools.catalogue import Catalogue, CatalogueServer, CatalogueTool
 from tools.search import Hit, SearchAnswer, SearchRequest
-from tools.store.search import Scope
+from tools.store.search import Context, Scope
 
 SCOPE_SEARCH = "search"
 SEARCH_TIMEOUT_S = 10.0
 """Covers the first search of a process, which loads the embedding model."""
 MAX_LISTED = 20
+MAX_SHOWN = 200
+"""Characters of an id that a warning repeats."""
 NO_TOOLS = (
     "no tool is known yet: `manage.py import_servers` registers servers, "
     "`manage.py discover` asks them for their tools"
 )
 
 R = TypeVar("R", bound=UpstreamResult)
+Exposure = Literal["meta", "hybrid", "full"]
+"""What clients are shown: the gateway's own tools; pinned tools too; or all."""
 
 log = structlog.get_logger(__name__)
 
@@ -46,6 +53,12 @@ class Effects(Generic[R]):
         trouble: Why a server cannot be relied on right now, by its name; empty if it can.
         count_tokens: Tokens of a text.
         token_budget: Tokens that one search answer may cost unless less is asked for.
+        exposure: What clients are shown.
+        requests: The pool of upstream servers, for all but tools.
+        lists: What servers list beside their tools.
+        kept: Results too large to send unasked.
+        result_link_bytes: Size from which a result is kept and linked to; 0: never.
+        sealer: Seals what passes through clients.
     """
 
     catalogue: Callable[[], Catalogue]
@@ -54,6 +67,12 @@ class Effects(Generic[R]):
     trouble: Callable[[str], str]
     count_tokens: Callable[[str], int]
     token_budget: int
+    exposure: Exposure
+    requests: Requests
+    lists: ItemLists
+    kept: KeptResults
+    result_link_bytes: int
+    sealer: Sealer
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -67,6 +86,7 @@ class FindRequest:
         category: Only tools of this category.
         token_budget: Tokens the answer's tools may cost; None: the installation's budget.
         detail: How much is told of each tool.
+        context_tools: Ids of tools the caller uses or considers already.
     """
 
     query: str
@@ -75,6 +95,7 @@ class FindRequest:
     category: str | None = None
     token_budget: int | None = None
     detail: Detail = "summary"
+    context_tools: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -132,6 +153,9 @@ class SearchNotPermitted(Exception):
 async def find_tools(effects: Effects[R], caller: Caller, request: FindRequest) -> Found:
     """Find the tools that fit a query, best first, cut at the token budget.
 
+    Tools in the caller's context are not told again; others of their servers come a little
+    earlier.
+
     Without the database the catalogue in memory is searched by words, and a warning says so.
 
     Raises:
@@ -140,12 +164,13 @@ async def find_tools(effects: Effects[R], caller: Caller, request: FindRequest) 
     """
     _require_search(caller)
     catalogue = effects.catalogue()
-    answer = await _search(effects, catalogue, caller, request)
+    context, ignored = _context(catalogue, caller, request.context_tools)
+    answer = await _search(effects, catalogue, caller, request, context)
     cards = _cards(effects, catalogue, answer, request.detail)
     limit = min(request.token_budget or effects.token_budget, effects.token_budget)
     fitting = budget.cut(
         cards,
-        cost=lambda card: effects.count_tokens(_sent(card)),
+        cost=lambda some: effects.count_tokens(_sent(some)),
         budget_tokens=limit,
         at_least=1,
     )
@@ -156,7 +181,7 @@ async def find_tools(effects: Effects[R], caller: Caller, request: FindRequest) 
         tokens_budget=limit,
         left_out=len(fitting.left_out),
         tokens_listing_all=_tokens_listing_all(catalogue, caller),
-        warnings=(*_cautions(catalogue, caller, request), *answer.warnings),
+        warnings=(*_cautions(catalogue, caller, request), *ignored, *answer.warnings),
     )
 
 
@@ -197,10 +222,33 @@ def _cautions(catalogue: Catalogue, caller: Caller, request: FindRequest) -> tup
     servers = [s.name for s in catalogue.servers.values() if s.enabled and caller.sees(s.team)]
     if request.server is not None and request.server not in servers:
         warnings.append(f"there is no server {request.server!r}; {_listed(servers)}")
-    categories = {tool.category for tool in catalogue.tools.values() if tool.category}
-    if request.category is not None and request.category not in categories:
-        warnings.append(f"there is no category {request.category!r}; {_listed(categories)}")
+    if request.category is not None:
+        categories = {tool.category for tool in catalogue.tools.values() if tool.category}
+        if request.category not in categories:
+            warnings.append(f"there is no category {request.category!r}; {_listed(categories)}")
     return tuple(warnings)
+
+
+def _context(
+    catalogue: Catalogue, caller: Caller, tools: Iterable[str]
+) -> tuple[Context, tuple[str, ...]]:
+    """Look up the tools in use; what is not known is ignored with a warning."""
+    known, unknown = [], []
+    for tool_id in dict.fromkeys(tools):
+        tool = catalogue.tools.get(tool_id) or catalogue.exposed(tool_id, caller)
+        if tool is None or not caller.sees(tool.team):
+            unknown.append(tool_id[:MAX_SHOWN])
+        else:
+            known.append(tool)
+    context = Context(
+        tools=frozenset(tool.pk for tool in known),
+        servers=frozenset(tool.server for tool in known),
+    )
+    if not unknown:
+        return context, ()
+    more = f" and {len(unknown) - MAX_LISTED} more" if len(unknown) > MAX_LISTED else ""
+    named = ", ".join(repr(tool_id) for tool_id in unknown[:MAX_LISTED])
+    return context, (f"context_tools: there is no tool {named}{more}; ignored",)
 
 
 def _listed(names: Iterable[str]) -> str:
@@ -215,28 +263,38 @@ def _require_search(caller: Caller) -> None:
 
 
 async def _search(
-    effects: Effects[R], catalogue: Catalogue, caller: Caller, request: FindRequest
+    effects: Effects[R],
+    catalogue: Catalogue,
+    caller: Caller,
+    request: FindRequest,
+    context: Context,
 ) -> SearchAnswer:
     scope = Scope(team=caller.team, server=request.server, category=request.category)
-    wanted = SearchRequest(query=request.query, limit=request.limit, scope=scope)
+    wanted = SearchRequest(query=request.query, limit=request.limit, scope=scope, context=context)
     try:
         async with asyncio.timeout(SEARCH_TIMEOUT_S):
             answer = await effects.search(wanted)
     except (django.db.Error, TimeoutError) as error:
         reason = str(error).strip() or f"no answer within {SEARCH_TIMEOUT_S:g} s"
         log.warning("search.in_memory", reason=reason)
-        return _search_in_memory(catalogue, caller, request, reason=reason)
+        eligible = [
+            tool for tool in _eligible(catalogue, caller, request) if tool.pk not in context.tools
+        ]
+        return _search_in_memory(eligible, request, reason=reason)
     return answer
 
 
-def _search_in_memory(
-    catalogue: Catalogue, caller: Caller, request: FindRequest, *, reason: str
-) -> SearchAnswer:
-    eligible = [
+def _eligible(catalogue: Catalogue, caller: Caller, request: FindRequest) -> list[CatalogueTool]:
+    return [
         tool
         for tool in catalogue.visible(caller)
         if request.server in (None, tool.server) and request.category in (None, tool.category)
     ]
+
+
+def _search_in_memory(
+    eligible: Iterable[CatalogueTool], request: FindRequest, *, reason: str
+) -> SearchAnswer:
     ranked = catalogue_search.rank(request.query, eligible, limit=request.limit)
     return SearchAnswer(
         hits=tuple(
@@ -267,6 +325,7 @@ def _cards(
         cards.append(
             tool_card.make(
                 tool,
+                name=catalogue.exposed_name(tool.tool),
                 detail=detail,
                 score=hit.score,
                 reasons=hit.reasons,
@@ -276,13 +335,19 @@ def _cards(
     return cards
 
 
-def _sent(card: Card) -> str:
-    return json.dumps(card.as_json(), ensure_ascii=False, separators=(",", ":"))
+def _sent(cards: Iterable[Card]) -> str:
+    every = [card.as_json() for card in cards]
+    return json.dumps(every, ensure_ascii=False, separators=(",", ":"))
 
 
 def _tokens_listing_all(catalogue: Catalogue, caller: Caller) -> int:
-    return sum(
-        tool.token_count
-        for tool in catalogue.tools.values()
-        if tool.usable and caller.sees(tool.team) and catalogue.servers[tool.server].enabled
-    )
+    """Add up what the caller's tools cost; once for each team and catalogue."""
+    key = ("tokens_listing_all", caller.team)
+    if key not in catalogue.derived:
+        catalogue.derived[key] = sum(
+            tool.token_count
+            for tool in catalogue.tools.values()
+            if tool.usable and caller.sees(tool.team) and catalogue.servers[tool.server].enabled
+        )
+    tokens: int = catalogue.derived[key]
+    return tokens

@@ -23,7 +23,7 @@ def load() -> dict[str, Any]:
     return {
         "database": _database(),
         "servers": [_json(asdict(server)) for server in catalogue.servers()],
-        "embedding": _embedding(),
+        "embedding": embedding(settings.FOREGATE.embedding_model),
     }
 
 
@@ -44,8 +44,12 @@ def _json(row: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def _embedding() -> dict[str, Any]:
-    model = settings.FOREGATE.embedding_model
+def embedding(model: str) -> dict[str, Any]:
+    """Return how many tools have a vector of a model.
+
+    Args:
+        model: Name as it is set.
+    """
     with suppress(UnknownModel):  # a model of the other engine goes by its own name
         model = recipe_for(model).repo
     coverage = embeddings.coverage(model)

@@ -11,7 +11,6 @@ from itertools import accumulate
 from typing import Any, Final, Literal
 
 from gateway_project.foundation.schema_normalise import normalise
-from tools import ids
 from tools.catalogue import CatalogueTool
 
 Detail = Literal["name", "summary", "full"]
@@ -72,6 +71,7 @@ class Card:
 def make(
     tool: CatalogueTool,
     *,
+    name: str,
     detail: Detail,
     score: float,
     reasons: tuple[str, ...],
@@ -81,6 +81,7 @@ def make(
 
     Args:
         tool: From the catalogue.
+        name: Its exposed name.
         detail: `name`, `summary` (enough to call a simple tool) or `full` (with its schema).
         score: Relevance in [0, 1].
         reasons: Why it was found.
@@ -94,13 +95,18 @@ def make(
     }
     return Card(
         tool=tool.tool,
-        name=ids.exposed_name(tool.server, tool.name),
+        name=name,
         score=score,
         role="match",
         reasons=reasons,
-        warnings=warnings,
+        warnings=(*warnings, *cautions(tool)),
         **shown[detail],
     )
+
+
+def cautions(tool: CatalogueTool) -> tuple[str, ...]:
+    """Say what was found in a tool's texts that people would not see or models might obey."""
+    return tuple(clean(finding) for finding in tool.findings)
 
 
 def summary(text: str) -> str:
@@ -181,6 +187,8 @@ def clean(text: str) -> str:
         >>> clean("a\u202eb\x07c\nd")
         'abc\nd'
     """
+    if text.replace("\n", "").replace("\t", "").isprintable():
+        return text
     return "".join(char for char in text if _visible(char))
 
 

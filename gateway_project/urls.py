@@ -1,7 +1,7 @@
 """Addresses of the console."""
 
 from django.contrib import admin
-from django.urls import path
+from django.urls import include, path
 from django.views.generic import RedirectView
 
 from gateway_project.console import health
@@ -16,5 +16,6 @@ urlpatterns = [
     path("health", health.live),
     path("health/ready", health.ready),
     path("metrics", health.metrics),
+    path("sign-in/", include("gateway_project.console.sign_in")),
     path("admin/", admin.site.urls),
 ]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from django.contrib.auth import get_user_model
 
 from gateway_project.access import one_time_password
+from gateway_project.access.tokens import CLIENT_SCOPES
 from gateway_project.foundation.caller import SCOPE_ALL, Caller, Kind
 from tools.store import overview
 
@@ -26,7 +27,7 @@ def for_user(name: str, *, kind: Kind) -> Caller:
         raise UnknownUser(
             f"no active user {name!r}; `manage.py createsuperuser --username {name}` makes one"
         )
-    scopes = frozenset({SCOPE_ALL}) if user.is_superuser else frozenset({"search", "call"})
+    scopes = frozenset({SCOPE_ALL} if user.is_superuser else CLIENT_SCOPES)
     return Caller(user=name, team=overview.only_team_of(name), scopes=scopes, kind=kind)
 
 

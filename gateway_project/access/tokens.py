@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import hashlib
 import secrets
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
-from django.db.models import Q
+from django.db import Error as DatabaseError
+from django.db.models import F, Q
 from django.utils import timezone
 
+from gateway_project.access.standing import Standing, TokensUnavailable
 from gateway_project.foundation.caller import SCOPE_ALL, Caller
 from gateway_project.models import ApiToken
 
@@ -20,7 +22,9 @@ if TYPE_CHECKING:
 MARK = "fgt_"
 TOKEN_BYTES = 32
 PREFIX_LENGTH = 8
-SCOPES = ("metrics",)
+CLIENT_SCOPES = ("search", "call", "read")
+"""What an MCP client asks for: look for tools, call them, read resources and prompts."""
+SCOPES = (*CLIENT_SCOPES, "metrics")
 """What a token can be made for, beside everything."""
 
 
@@ -69,23 +73,39 @@ def create(
 
 def authenticate(token: str) -> Caller | None:
     """Return the caller a token stands for; None if it is unknown, expired or revoked."""
-    row = (
-        ApiToken.objects.select_related("user")
-        .filter(
-            Q(expires_at__isnull=True) | Q(expires_at__gt=timezone.now()),
-            digest=digest(token),
-            revoked_at__isnull=True,
-            user__is_active=True,
-        )
-        .first()
+    row = _good().filter(digest=digest(token)).first()
+    return _standing(row).caller if row else None
+
+
+def standings(digests: Collection[str]) -> dict[str, Standing]:
+    """Return what tokens stand for, by digest; those that are no good are left out.
+
+    Raises:
+        TokensUnavailable: If the database cannot say.
+    """
+    try:
+        return {row.digest: _standing(row) for row in _good().filter(digest__in=digests)}
+    except DatabaseError as error:
+        raise TokensUnavailable(str(error).strip().partition("\n")[0]) from None
+
+
+def _good() -> Any:
+    """Return the tokens that work: those of a team only while their user belongs to it."""
+    theirs = Q(team__isnull=True) | Q(user__is_superuser=True)
+    return ApiToken.objects.select_related("user").filter(
+        theirs | Q(team__memberships__user=F("user")),
+        Q(expires_at__isnull=True) | Q(expires_at__gt=timezone.now()),
+        revoked_at__isnull=True,
+        user__is_active=True,
     )
-    if row is None:
-        return None
-    return Caller(
-        user=row.user.get_username(),
-        team=row.team_id,
-        scopes=_scopes(row),
-        kind="http",
+
+
+def _standing(row: ApiToken) -> Standing:
+    return Standing(
+        caller=Caller(
+            user=row.user.get_username(), team=row.team_id, scopes=_scopes(row), kind="http"
+        ),
+        expires_at=row.expires_at.timestamp() if row.expires_at else None,
     )
 
 

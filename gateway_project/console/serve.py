@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import socket
-from contextlib import suppress
 
-import uvicorn
+from django.conf import settings
+from django.utils.module_loading import import_string
 
 from gateway_project.foundation.config import Config
-
-SHUTDOWN_S = 5
+from gateway_project.mcp.http import address as addresses
+from gateway_project.mcp.http import serve as http
+from gateway_project.mcp.http.address import Address, AddressError
+from gateway_project.mcp.http.application import Application
 
 
 class PortUnavailable(Exception):
@@ -22,37 +24,25 @@ def open_socket(config: Config) -> socket.socket:
     Raises:
         PortUnavailable: If it is in use, not ours, or not allowed.
     """
-    family = socket.AF_INET6 if ":" in config.console_host else socket.AF_INET
-    listener = socket.socket(family, socket.SOCK_STREAM)
-    listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
-        listener.bind((config.console_host, config.console_port))
-    except OSError as error:
-        listener.close()
+        return addresses.listen(_address(config))
+    except AddressError as error:
         raise PortUnavailable(
-            f"cannot listen on {config.console_host}:{config.console_port}: {error.strerror}; "
+            f"{error}; "
             "stop what listens there or set FOREGATE_CONSOLE_PORT (or FOREGATE_CONSOLE_HOST)"
         ) from None
-    return listener
 
 
 def address(config: Config) -> str:
     """Return the console's address for a browser."""
-    host = f"[{config.console_host}]" if ":" in config.console_host else config.console_host
-    return f"http://{host}:{config.console_port}/"
+    return f"http://{_address(config)}/"
 
 
 def serve(listener: socket.socket) -> None:
     """Serve until interrupted or terminated."""
-    server = uvicorn.Server(
-        uvicorn.Config(
-            "gateway_project.asgi:application",
-            lifespan="off",
-            log_config=None,
-            access_log=False,
-            server_header=False,
-            timeout_graceful_shutdown=SHUTDOWN_S,
-        )
-    )
-    with suppress(KeyboardInterrupt):  # raised again by uvicorn once it has stopped in order
-        server.run(sockets=[listener])
+    application: Application = import_string(settings.ASGI_APPLICATION)
+    http.serve(application, listener)
+
+
+def _address(config: Config) -> Address:
+    return Address(host=config.console_host, port=config.console_port)

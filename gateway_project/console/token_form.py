@@ -22,7 +22,8 @@ class TokenForm(forms.ModelForm[Any]):
     asker: Caller
     scopes = forms.MultipleChoiceField(
         widget=forms.CheckboxSelectMultiple,
-        help_text="metrics: read /metrics; *: everything its user may do.",
+        help_text="search: look for tools; call: call them; read: read resources and prompts; "
+        "metrics: read /metrics; *: everything its user may do.",
     )
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
@@ -51,6 +52,10 @@ class TokenForm(forms.ModelForm[Any]):
         user = data.get("user")
         if user and not user.is_superuser and SCOPE_ALL in data.get("scopes", ()):
             self.add_error("scopes", f"{user} is no superuser, so their token cannot be for *.")
+        team = data.get("team")
+        member = team and user and team.memberships.filter(user=user).exists()
+        if team and user and not (user.is_superuser or member):
+            self.add_error("team", f"{user} is not in this team, so their token cannot be either.")
         return data
 
 

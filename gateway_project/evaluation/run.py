@@ -6,6 +6,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -19,8 +20,8 @@ from tools.definition import Definition
 from tools.embed.cache import CachedEmbedder
 from tools.embed.embedder import Embedder
 from tools.embed_catalogue import embed_missing
-from tools.search import Mode, SearchRequest
-from tools.store import bulk_load
+from tools.search import Mode, SearchAnswer, SearchRequest
+from tools.store import bulk_load, search_index
 from tools.store.bulk_load import DefinedTool
 
 DEPTH = 10
@@ -29,7 +30,11 @@ WARM_CHUNK = 256
 MODES: tuple[Mode, ...] = ("fused", "dense", "lexical")
 FIGURES = ("recall@1", "recall@5", "recall@10", "ndcg@10", "complete@10", "ap@10")
 
+MAX_INDEX_BYTES = 2_000_000_000
+"""A data set is searched in memory, as a gateway searches its catalogue."""
+
 Progress = Callable[[str, int, int], None]
+Ask = Callable[[SearchRequest], SearchAnswer]
 Figures = Mapping[str, float]
 
 
@@ -77,10 +82,12 @@ def evaluate(
         size = sum(1 + len(query_text.read(q.text).sentences) for q in dataset.queries)
         cached = CachedEmbedder(kept, size=size)
         _warm(dataset.queries, cached, on_progress)
-        scores = {mode: _judge_all(dataset, names, mode, cached, on_progress) for mode in MODES}
+        index = search_index.refresh(None, model=kept.model, max_bytes=MAX_INDEX_BYTES)
+        ask = partial(search.search, embedder=cached, index=index)
+        scores = {mode: _judge_all(dataset, names, mode, ask, on_progress) for mode in MODES}
         sample = _sample(dataset.queries)
-        whole = _latency(sample, embedder)
-        without = _latency(sample, cached)
+        whole = _latency(sample, partial(search.search, embedder=embedder, index=index))
+        without = _latency(sample, ask)
     best, difference = _compare(scores)
     return Report(
         n=len(dataset.queries),
@@ -126,15 +133,14 @@ def _judge_all(
     dataset: Dataset,
     names: Mapping[str, str],
     mode: Mode,
-    embedder: Embedder,
+    ask: Ask,
     on_progress: Progress,
 ) -> list[Figures]:
     """Search for every query that has gold; return its figures, in order."""
     judged = []
     for done, query in enumerate(dataset.queries, start=1):
         if query.slots:
-            request = SearchRequest(query=query.text, limit=DEPTH, mode=mode)
-            answer = search.search(request, embedder=embedder)
+            answer = ask(SearchRequest(query=query.text, limit=DEPTH, mode=mode))
             judged.append(judge([names[hit.tool] for hit in answer.hits], query))
         on_progress(f"searching ({mode})", done, len(dataset.queries))
     return judged
@@ -172,17 +178,17 @@ def _sample(queries: Sequence[DatasetQuery]) -> list[DatasetQuery]:
     return list(queries[::step][:LATENCY_SAMPLE])
 
 
-def _latency(queries: Sequence[DatasetQuery], embedder: Embedder) -> Figures:
-    taken = list(_durations_ms(queries, embedder))
+def _latency(queries: Sequence[DatasetQuery], ask: Ask) -> Figures:
+    taken = list(_durations_ms(queries, ask))
     p50, p95 = np.percentile(taken, [50, 95])
     return {"p50": float(p50), "p95": float(p95)}
 
 
-def _durations_ms(queries: Sequence[DatasetQuery], embedder: Embedder) -> Iterator[float]:
-    search.search(SearchRequest(query=queries[0].text), embedder=embedder)  # loads the model
+def _durations_ms(queries: Sequence[DatasetQuery], ask: Ask) -> Iterator[float]:
+    ask(SearchRequest(query=queries[0].text))  # loads the model
     for query in queries:
         started = time.perf_counter()
-        search.search(SearchRequest(query=query.text), embedder=embedder)
+        ask(SearchRequest(query=query.text))
         yield (time.perf_counter() - started) * 1_000
 
 

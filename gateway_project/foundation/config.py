@@ -5,9 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Literal
 
-from platformdirs import user_data_path
 from pydantic import AliasChoices, Field, ValidationError, field_validator
 from pydantic_settings import BaseSettings, SettingsConfigDict
+
+from gateway_project.foundation.home import default_home
 
 PREFIX = "FOREGATE_"
 MIN_PORT, MAX_PORT = 1, 65_535
@@ -15,11 +16,6 @@ MIN_PORT, MAX_PORT = 1, 65_535
 
 class ConfigurationError(Exception):
     """A setting is missing or wrong; the message names it and says what to put there."""
-
-
-def default_home() -> Path:
-    """Folder for local data by the platform's convention (XDG on Linux, Library on macOS)."""
-    return user_data_path("foregate", appauthor=False)
 
 
 class Config(BaseSettings):
@@ -125,6 +121,12 @@ class Config(BaseSettings):
     approve_new: Literal["auto", "manual"] = Field(
         default="auto",
         description="Whether tools seen for the first time are usable at once (auto).",
+    )
+    search_memory_mb: int = Field(
+        default=256,
+        ge=0,
+        description="Megabytes the catalogue may take in memory to be searched there; a larger "
+        "one is searched in the database; 0: always.",
     )
     token_budget: int = Field(
         default=10_000, ge=100, description="Tokens that one search answer may cost at most."

@@ -19,6 +19,9 @@ from gateway_project.foundation.database import in_database
 CATALOGUE = "foregate_catalogue"
 """Channel of the triggers on servers, tools, categories and dangerous operations."""
 
+SEARCH = "foregate_search"
+"""Channel of the triggers on vectors and indexed words."""
+
 FIRST_RETRY_S = 0.2
 LONGEST_RETRY_S = 5.0
 KEEPALIVE_S = 30.0
@@ -76,7 +79,7 @@ class Listener:
 
     async def _listen_once(self) -> None:
         """Listen until the connection breaks."""
-        parameters = await in_database(_connection_parameters)
+        parameters = await in_database(connection_parameters)
         async with await psycopg.AsyncConnection.connect(**parameters, autocommit=True) as conn:
             for channel in self._channels:
                 await conn.execute(sql.SQL("LISTEN {}").format(sql.Identifier(channel)))
@@ -95,7 +98,7 @@ class Listener:
             await conn.execute("SELECT 1")
 
 
-def _connection_parameters() -> Mapping[str, Any]:
+def connection_parameters() -> Mapping[str, Any]:
     """Return what Django connects with, after making sure the database answers."""
     connection.ensure_connection()
     parameters = dict(connection.get_connection_params())

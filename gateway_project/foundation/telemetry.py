@@ -42,6 +42,15 @@ servers_by_state = Gauge(
     "foregate_servers", "Enabled upstream servers by state.", ["state"], registry=registry
 )
 tools_listed = Gauge("foregate_tools", "Tools that can be found and called.", registry=registry)
+http_requests = Counter(
+    "foregate_http_requests_total",
+    "Requests to the MCP endpoint by method and status.",
+    ["method", "status"],
+    registry=registry,
+)
+http_sessions = Gauge(
+    "foregate_http_sessions", "MCP sessions over HTTP of this process.", registry=registry
+)
 
 
 def new_request_id() -> str:
@@ -100,6 +109,15 @@ def configure(config: Config, *, process: str, quiet: bool = False) -> None:
         stderr.setLevel(logging.ERROR)
     root.addHandler(stderr)
     root.addHandler(_file_handler(config, _formatter(shared, structlog.processors.JSONRenderer())))
+
+
+def line_handler(config: Config) -> logging.Handler:
+    """Return what writes finished lines to the log file.
+
+    Raises:
+        ConfigurationError: If the log folder cannot be written.
+    """
+    return _file_handler(config, logging.Formatter("%(message)s"))
 
 
 def _processors(process: str) -> list[structlog.types.Processor]:

@@ -66,5 +66,6 @@ def find_request(given: Mapping[str, Any]) -> FindRequest:
         server=given.get("server"),
         category=given.get("category"),
         token_budget=given.get("token_budget"),
+        context_tools=tuple(given.get("context_tools", ())),
         detail=given.get("detail", meta_tools.DEFAULT_DETAIL),
     )

@@ -72,11 +72,9 @@ class Conversation:
             self._pending[_key(message["id"])] = method
         self._remember(method, message)
 
-    def answered(self, line: bytes) -> None:
-        """Take note of a line of the gateway's."""
-        identifier = response_id(line)
-        if identifier is not None:
-            self._pending.pop(_key(identifier), None)
+    def answered(self, identifier: Any) -> None:
+        """Take note that a request is answered; None is none."""
+        self._pending.pop(_key(identifier), None)
 
     def interrupted(self) -> Iterator[bytes]:
         """Return an answer for each request that will have none any more."""

@@ -8,17 +8,36 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 import structlog
-from mcp_types import CallToolResult
+from mcp.shared.exceptions import MCPError
+from mcp_types import (
+    INTERNAL_ERROR,
+    INVALID_PARAMS,
+    INVALID_REQUEST,
+    MISSING_REQUIRED_CLIENT_CAPABILITY,
+    URL_ELICITATION_REQUIRED,
+    CallToolResult,
+)
 
 from execution.call import CallError, InvalidArguments
 from gateway_project.flow import SearchNotPermitted
 from gateway_project.foundation import telemetry
+from gateway_project.kept_results import UnknownResult
 from gateway_project.mcp.arguments import InvalidRequest
-from gateway_project.mcp.failure import failure
+from gateway_project.mcp.failure import META_KEY, failure
+from gateway_project.mcp.paging import InvalidCursor
+from gateway_project.mcp.questions import CannotAsk
 from gateway_project.mcp.readiness import NotReady
+from gateway_project.mcp.request_state import InvalidRequestState
+from gateway_project.pass_through import (
+    AmbiguousResource,
+    PassThroughError,
+    ReadNotPermitted,
+    UnknownPrompt,
+    UnknownResource,
+)
 from tools.catalogue import UnknownTool
 from tools.query_text import QueryError
-from tools.upstream.errors import UpstreamError
+from tools.upstream.errors import UpstreamError, UpstreamRefused
 
 INTERNAL: Final = "internal_error"
 
@@ -27,7 +46,22 @@ _CODES: Final[Mapping[type[Exception], str]] = {
     QueryError: InvalidArguments.code,
 }
 """Codes of exceptions that carry none of their own."""
-_OWN: Final = (CallError, InvalidRequest, NotReady, SearchNotPermitted, UpstreamError)
+_OWN: Final = (
+    CallError,
+    CannotAsk,
+    InvalidCursor,
+    InvalidRequest,
+    InvalidRequestState,
+    NotReady,
+    PassThroughError,
+    SearchNotPermitted,
+    UnknownResult,
+    UpstreamError,
+)
+RESOURCE_NOT_FOUND: Final = -32002
+"""Of the handshake era; later it is one of the invalid parameters."""
+_MISSING: Final = (UnknownResource, UnknownResult)
+_INVALID: Final = (AmbiguousResource, InvalidCursor, InvalidRequestState, UnknownPrompt)
 
 log = structlog.get_logger(__name__)
 
@@ -44,6 +78,40 @@ def result(error: Exception) -> CallToolResult:
     if isinstance(error, InvalidArguments | InvalidRequest) and error.problems:
         data["problems"] = [dataclasses.asdict(problem) for problem in error.problems]
     return failure(code, message, hint=_hint(error), data=data)
+
+
+def of_the_protocol(error: Exception, *, modern: bool) -> bool:
+    """Whether an error of a call is for the client's program to act on, not for its model."""
+    if isinstance(error, UpstreamRefused):
+        needed = MISSING_REQUIRED_CLIENT_CAPABILITY if modern else URL_ELICITATION_REQUIRED
+        return error.rpc_code == needed
+    return isinstance(error, InvalidRequestState)
+
+
+def as_protocol_error(error: Exception, *, modern: bool) -> MCPError:
+    """Return the JSON-RPC error that reports an error; a server's own as it came.
+
+    Args:
+        error: What went wrong.
+        modern: Whether the client is of the era in which each request stands for itself.
+    """
+    if isinstance(error, UpstreamRefused):
+        return MCPError(error.rpc_code, error.rpc_message, error.data)
+    code, message = explain(error)
+    ours = {"code": code, "request_id": telemetry.current_request_id()}
+    data = dict(error.data) if isinstance(error, PassThroughError) else {}
+    if isinstance(error, UnknownResult):
+        data["uri"] = error.uri
+    number = _number(error, modern=modern)
+    return MCPError(number, f"{code}: {message}", {**data, META_KEY: ours})
+
+
+def _number(error: Exception, *, modern: bool) -> int:
+    if isinstance(error, _MISSING):
+        return INVALID_PARAMS if modern else RESOURCE_NOT_FOUND
+    if isinstance(error, _INVALID):
+        return INVALID_PARAMS
+    return INVALID_REQUEST if isinstance(error, ReadNotPermitted) else INTERNAL_ERROR
 
 
 def explain(error: Exception) -> tuple[str, str]:

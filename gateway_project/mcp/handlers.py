@@ -1,4 +1,4 @@
-"""Calls of the gateway's own tools: translate, call the flow once, translate back."""
+"""Requests of clients: translate, call the flow once, translate back."""
 
 from __future__ import annotations
 
@@ -8,102 +8,171 @@ from collections.abc import Awaitable, Callable, Mapping
 from typing import Any, Final
 
 from mcp.server import ServerRequestContext
+from mcp.shared.exceptions import MCPError
 from mcp_types import CallToolRequestParams, CallToolResult, TextContent
 
 from execution import call
 from gateway_project import flow, tool_card
 from gateway_project.flow import Description, Found
 from gateway_project.foundation import telemetry
-from gateway_project.mcp import arguments, errors, meta_tools, results
+from gateway_project.mcp import (
+    arguments,
+    client_state,
+    errors,
+    exposure,
+    large_results,
+    listings,
+    meta_tools,
+    questions,
+    reads,
+    results,
+    subscriptions,
+    who,
+)
 from gateway_project.mcp.arguments import UnknownMetaTool
-from gateway_project.mcp.readiness import Gateway, Readiness
-from tools import ids
+from gateway_project.mcp.asked import Asked
+from gateway_project.mcp.interaction import Reply, Turn
+from gateway_project.mcp.readiness import NotReady, Readiness
 from tools.catalogue import UnknownTool
 
 META_KEY: Final = "foregate/call"
 NAME_CUTOFF: Final = 0.5
-_RESERVED: Final = ("io.modelcontextprotocol/", "progressToken", "progress_token")
-"""Of a request's metadata, what concerns the hop from client to gateway only."""
+CALL_TOOL: Final = "tools/call"
+_LISTS: Final = frozenset(
+    {"tools/list", "prompts/list", "resources/list", "resources/templates/list"}
+)
 
 Context = ServerRequestContext[Any]
 
 
-async def handle(
-    readiness: Readiness, ctx: Context, params: CallToolRequestParams
-) -> CallToolResult:
-    """Serve a call of one of the gateway's tools; whatever goes wrong is told in the result."""
+async def handle(readiness: Readiness, ctx: Context, params: Any) -> Any:
+    """Serve a request of a client.
+
+    Whatever goes wrong with a call of a tool is told in its result, where the model reads it. For
+    all else the protocol has errors.
+
+    Raises:
+        NotReady: If a list is asked for and nothing stands behind the gateway.
+        MCPError: If there is no result.
+    """
     with telemetry.request():
         try:
             return await _serve(readiness, ctx, params)
-        except Exception as error:  # noqa: BLE001 - the top of a request: nothing may escape it
+        except MCPError:
+            raise
+        except Exception as error:
+            if isinstance(error, NotReady) and ctx.method in _LISTS:
+                raise
+            modern = client_state.modern(ctx)
+            if ctx.method != CALL_TOOL or errors.of_the_protocol(error, modern=modern):
+                raise errors.as_protocol_error(error, modern=modern) from error
             return errors.result(error)
 
 
-async def _serve(
-    readiness: Readiness, ctx: Context, params: CallToolRequestParams
-) -> CallToolResult:
-    if params.name not in _SERVED:
-        raise _unknown(params.name, readiness.current)
-    given = arguments.check(params.name, params.arguments)
+async def _serve(readiness: Readiness, ctx: Context, params: Any) -> Any:
+    given: Mapping[str, Any] = {}
+    own = ctx.method == CALL_TOOL and params.name in _OWN
+    if own:
+        given = arguments.check(params.name, params.arguments)
     gateway = await readiness.gateway()
-    return await _SERVED[params.name](gateway, ctx, given)
+    asked = Asked(
+        ctx=ctx,
+        effects=gateway.effects,
+        caller=who.caller(ctx, gateway),
+        readiness=readiness,
+    )
+    if own:
+        return await _OWN[params.name](asked, given)
+    return await _METHODS[ctx.method](asked, params)
 
 
-async def _search(gateway: Gateway, _: Context, given: Mapping[str, Any]) -> CallToolResult:
+async def _search(asked: Asked, given: Mapping[str, Any]) -> CallToolResult:
     with telemetry.search_seconds.time():
-        found = await flow.find_tools(
-            gateway.effects, gateway.caller, arguments.find_request(given)
-        )
+        found = await flow.find_tools(asked.effects, asked.caller, arguments.find_request(given))
     telemetry.searches.labels("ok" if found.tools else "nothing").inc()
     return _structured(_found(found))
 
 
-async def _describe(gateway: Gateway, _: Context, given: Mapping[str, Any]) -> CallToolResult:
-    described = await flow.describe_tool(gateway.effects, gateway.caller, given["tool"])
-    return _structured(_described(described))
+async def _describe(asked: Asked, given: Mapping[str, Any]) -> CallToolResult:
+    described = await flow.describe_tool(asked.effects, asked.caller, given["tool"])
+    name = asked.effects.catalogue().exposed_name(described.tool.tool)
+    return _structured(_described(described, name))
 
 
-async def _call(gateway: Gateway, ctx: Context, given: Mapping[str, Any]) -> CallToolResult:
-    wants_progress = bool(ctx.meta) and "progress_token" in (ctx.meta or {})
-    request = call.Request(
-        tool=given["tool"],
-        arguments=given.get("arguments", {}),
-        progress=ctx.session.report_progress if wants_progress else None,
-        meta=_forwarded(ctx.meta),
-    )
-    outcome = await flow.call_tool(gateway.effects, gateway.caller, request)
-    results.carry(outcome.result.model_dump(by_alias=True, mode="json", exclude_none=True))
-    ours = {"tool": outcome.tool, "duration_ms": round(outcome.duration_s * 1000, 1)}
-    return CallToolResult(content=[], _meta={META_KEY: ours})
+async def _call(asked: Asked, given: Mapping[str, Any]) -> CallToolResult:
+    return await _call_tool(asked, given["tool"], given.get("arguments", {}), linkable=True)
 
 
-_SERVED: Final[
-    Mapping[str, Callable[[Gateway, Context, Mapping[str, Any]], Awaitable[CallToolResult]]]
-] = {
+async def _call_exposed(asked: Asked, params: CallToolRequestParams) -> CallToolResult:
+    """Serve a call of a tool that is listed under a name of its own."""
+    effects = asked.effects
+    tool = exposure.find(effects.catalogue(), asked.caller, effects.exposure, params.name)
+    if tool is None:
+        raise _unknown(params.name, asked)
+    # Clients check structured content where the listed definition announces it.
+    linkable = tool.output_schema is None
+    return await _call_tool(asked, tool.tool, params.arguments or {}, linkable=linkable)
+
+
+async def _call_tool(
+    asked: Asked, tool: str, given: Mapping[str, Any], *, linkable: bool
+) -> CallToolResult:
+    effects, caller, meta = asked.effects, asked.caller, asked.meta
+
+    async def operation(turn: Turn) -> Reply:
+        request = call.Request(
+            tool=tool,
+            arguments=given,
+            progress=turn.progress,
+            meta=meta,
+            downstream=turn.downstream,
+            input_responses=turn.responses,
+            request_state=turn.state,
+        )
+        outcome = await flow.call_tool(effects, caller, request)
+        ours = {"tool": outcome.tool, "duration_ms": round(outcome.duration_s * 1000, 1)}
+        return Reply(raw=outcome.result.raw, meta={META_KEY: ours})
+
+    reply = await asked.conclude(lambda: effects.catalogue().find(tool, caller).tool, operation)
+    if linkable and not questions.needs_input(reply.raw):
+        reply = await large_results.linked(effects, caller, reply)
+    results.carry(reply.raw)
+    return CallToolResult(content=[], _meta=dict(reply.meta) or None)
+
+
+_OWN: Final[Mapping[str, Callable[[Asked, Mapping[str, Any]], Awaitable[CallToolResult]]]] = {
     meta_tools.SEARCH: _search,
     meta_tools.DESCRIBE: _describe,
     meta_tools.CALL: _call,
 }
+"""The gateway's own tools, by name."""
+_METHODS: Final[Mapping[str, Callable[[Asked, Any], Awaitable[Any]]]] = {
+    CALL_TOOL: _call_exposed,
+    "tools/list": listings.tools,
+    "resources/list": listings.resources,
+    "resources/templates/list": listings.templates,
+    "prompts/list": listings.prompts,
+    "resources/read": reads.read_resource,
+    "prompts/get": reads.get_prompt,
+    "completion/complete": reads.complete,
+    "logging/setLevel": reads.set_level,
+    "resources/subscribe": subscriptions.subscribe,
+    "resources/unsubscribe": subscriptions.unsubscribe,
+    "subscriptions/listen": subscriptions.listen,
+}
 
 
-def _forwarded(meta: Mapping[str, Any] | None) -> dict[str, Any] | None:
-    """Return the metadata that is meant for the server, such as a trace context."""
-    kept = {key: value for key, value in (meta or {}).items() if not key.startswith(_RESERVED)}
-    return kept or None
-
-
-def _unknown(name: str, gateway: Gateway | None) -> UnknownMetaTool:
-    """Say how to reach what was called directly; a tool of a server has to go through us."""
-    if gateway is not None:
-        try:
-            tool = gateway.effects.catalogue().find(name, gateway.caller)
-        except UnknownTool:
-            pass
-        else:
-            example = json.dumps({"tool": tool.tool, "arguments": {}}, ensure_ascii=False)
-            return UnknownMetaTool(
-                name, f"it belongs to a server; use {meta_tools.CALL} with {example}"
-            )
+def _unknown(name: str, asked: Asked) -> UnknownMetaTool:
+    """Say how to reach what was called directly and is not listed."""
+    try:
+        tool = asked.effects.catalogue().find(name, asked.caller)
+    except UnknownTool:
+        pass
+    else:
+        example = json.dumps({"tool": tool.tool, "arguments": {}}, ensure_ascii=False)
+        return UnknownMetaTool(
+            name, f"it belongs to a server; use {meta_tools.CALL} with {example}"
+        )
     close = difflib.get_close_matches(name, meta_tools.NAMES, n=1, cutoff=NAME_CUTOFF)
     hint = f"did you mean {close[0]}?" if close else f"it has {', '.join(meta_tools.NAMES)}"
     return UnknownMetaTool(name, hint)
@@ -129,11 +198,11 @@ def _found(found: Found) -> dict[str, Any]:
     }
 
 
-def _described(described: Description) -> dict[str, Any]:
+def _described(described: Description, name: str) -> dict[str, Any]:
     tool, server = described.tool, described.server
     return {
         "tool": tool.tool,
-        "name": ids.exposed_name(tool.server, tool.name),
+        "name": name,
         "title": tool_card.clean(tool.title),
         "description": tool_card.clean(tool.description),
         "input_schema": tool_card.clean_schema(tool.input_schema),
@@ -149,6 +218,7 @@ def _described(described: Description) -> dict[str, Any]:
         "category": tool.category,
         "state": tool.state if tool.enabled else "disabled",
         "danger": {"level": tool.danger.value, "reasons": list(tool.danger_reasons)},
+        "warnings": list(tool_card.cautions(tool)),
         "relations": [],
         "alternatives": list(described.alternatives),
         "tokens": tool.token_count,

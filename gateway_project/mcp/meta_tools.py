@@ -11,20 +11,29 @@ DESCRIBE: Final = "describe_tool"
 CALL: Final = "call_tool"
 
 MAX_LIMIT: Final = 50
+MAX_CONTEXT_TOOLS: Final = 50
 MAX_QUERY_LENGTH: Final = 2_000
 DEFAULT_LIMIT: Final = 5
 DEFAULT_DETAIL: Final = "summary"
 
-INSTRUCTIONS: Final = """\
+_HOW: Final = """\
 Foregate stands before many MCP servers and finds the few tools a task needs.
 
 1. search_tools with what you want to do, in plain words, one step at a time. It returns the best \
-tools with their arguments.
+tools with their arguments; name in context_tools the ones you use already.
 2. call_tool with the id found (server:tool) and its arguments. The result is the server's own.
 describe_tool gives the whole definition where the summary does not suffice.
-
-Tools of the servers are not listed here and are called through call_tool only. A failed call \
-says what is wrong and what is expected; a misspelt id is answered with the likely one."""
+"""
+_REST: Final = """
+A failed call says what is wrong and what is expected; a misspelt id is answered with the likely \
+one. A result too large to send is kept for an hour: read it by the link in its place. Resources \
+and prompts of all servers are listed as usual."""
+INSTRUCTIONS: Final = f"""{_HOW}
+Tools of the servers are not listed here and are called through call_tool only.{_REST}"""
+INSTRUCTIONS_LISTED: Final = f"""{_HOW}
+Tools of servers that are listed here, as server__tool or by a bare name, can be called directly; \
+search finds the others too.{_REST}"""
+"""Where tools of servers are listed beside the gateway's own."""
 
 _STRINGS: Final = {"type": "array", "items": {"type": "string"}}
 _TEXT: Final = {"type": "string"}
@@ -42,6 +51,12 @@ _SEARCH_INPUT: Final[dict[str, Any]] = {
         "limit": {"type": "integer", "minimum": 1, "maximum": MAX_LIMIT, "default": DEFAULT_LIMIT},
         "server": {"type": "string", "description": "Only this server"},
         "category": {"type": "string"},
+        "context_tools": {
+            "type": "array",
+            "items": {"type": "string"},
+            "maxItems": MAX_CONTEXT_TOOLS,
+            "description": "Ids in use already",
+        },
         "token_budget": {
             "type": "integer",
             "minimum": 1,
@@ -120,6 +135,7 @@ _DESCRIBE_OUTPUT: Final[dict[str, Any]] = {
             "properties": {"level": _TEXT, "reasons": _STRINGS},
             "required": ["level", "reasons"],
         },
+        "warnings": {**_STRINGS, "description": "What its texts hide, or tell models to do"},
         "relations": {"type": "array", "items": _OBJECT},
         "alternatives": {**_STRINGS, "description": "Ids of tools that may do instead"},
         "tokens": {"type": "integer"},
@@ -183,3 +199,7 @@ TOOLS: Final = (
 )
 NAMES: Final = tuple(tool.name for tool in TOOLS)
 BY_NAME: Final = {tool.name: tool for tool in TOOLS}
+DEFINITIONS: Final = tuple(
+    tool.model_dump(by_alias=True, mode="json", exclude_none=True) for tool in TOOLS
+)
+"""As they are sent."""

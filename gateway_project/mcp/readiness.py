@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import asyncio
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 if TYPE_CHECKING:
     from gateway_project.flow import Effects
     from gateway_project.foundation.caller import Caller
+
+Changed = Literal["tools", "prompts", "resources"]
+"""A list that clients are told of when it has changed."""
 
 READY_WAIT_S = 20.0
 """A call waits so long for a gateway that is still starting."""
@@ -35,10 +38,22 @@ class Gateway:
     Attributes:
         effects: All that the flow reaches for.
         caller: Who asks.
+        variables: Names of the environment's variables that servers' entries refer to.
     """
 
     effects: Effects[Any]
     caller: Caller
+    variables: frozenset[str] = frozenset()
+
+
+class Publisher(Protocol):
+    """Tells clients what has changed; called in the event loop, and never waits."""
+
+    def changed(self, kind: Changed) -> None:
+        """Tell clients that a list has changed."""
+
+    def updated(self, server: str, uri: str) -> None:
+        """Tell those who subscribed to a server's resource that its content has changed."""
 
 
 class Readiness:
@@ -48,6 +63,7 @@ class Readiness:
         self._gateway: Gateway | None = None
         self._trouble: NotReady | None = None
         self._changed = asyncio.Event()
+        self._publishers: list[Publisher] = []
         self.wanted = asyncio.Event()
         """Set by a call that has to wait, so that what failed is tried again at once."""
         self.listed = asyncio.Event()
@@ -72,6 +88,20 @@ class Readiness:
         """Refuse calls from now on, for this reason."""
         self._gateway, self._trouble = None, trouble
         self._tell()
+
+    def publish_to(self, publisher: Publisher) -> None:
+        """Have a publisher told what clients should hear of."""
+        self._publishers.append(publisher)
+
+    def changed(self, kind: Changed) -> None:
+        """Say that a list has changed."""
+        for publisher in self._publishers:
+            publisher.changed(kind)
+
+    def updated(self, server: str, uri: str) -> None:
+        """Say that the content of a server's resource has changed."""
+        for publisher in self._publishers:
+            publisher.updated(server, uri)
 
     async def gateway(self) -> Gateway:
         """Return what to serve a call with, waiting a bounded time for it.

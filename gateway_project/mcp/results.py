@@ -15,7 +15,21 @@ from typing import Any
 from mcp.server.context import CallNext, HandlerResult, ServerRequestContext
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 
-_METHOD = "tools/call"
+CARRIED = frozenset(
+    {
+        "completion/complete",
+        "prompts/get",
+        "prompts/list",
+        "resources/list",
+        "resources/read",
+        "resources/templates/list",
+        "tools/call",
+        "tools/list",
+    }
+)
+"""Methods whose results may be a server's, or made without the models."""
+_ENVELOPE = ("resultType", "ttlMs", "cacheScope")
+"""What each result of 2026-07-28 says, and those of the era before do not."""
 
 
 @dataclass(kw_only=True)
@@ -23,20 +37,20 @@ class _Slot:
     raw: Mapping[str, Any] | None = None
 
 
-_slot: ContextVar[_Slot | None] = ContextVar("upstream_result", default=None)
+_slot: ContextVar[_Slot | None] = ContextVar("carried_result", default=None)
 
 
 def carry(raw: Mapping[str, Any]) -> None:
-    """Have this sent as the result of the call being handled."""
+    """Have this sent as the result of the request being handled."""
     slot = _slot.get()
     if slot is None:
-        raise RuntimeError("no call is being handled")
+        raise RuntimeError("no request is being handled")
     slot.raw = raw
 
 
 async def carrier(ctx: ServerRequestContext[Any, Any], call_next: CallNext) -> HandlerResult:
     """Middleware of the SDK's server that puts a carried result into its envelope."""
-    if ctx.method != _METHOD:
+    if ctx.method not in CARRIED:
         return await call_next(ctx)
     slot = _Slot()
     token = _slot.set(slot)
@@ -69,9 +83,14 @@ def merged(raw: Mapping[str, Any], envelope: Mapping[str, Any], *, modern: bool)
         result["_meta"] = {**(theirs if isinstance(theirs, dict) else {}), **ours}
     if modern:
         result.setdefault("resultType", envelope.get("resultType", "complete"))
-    else:
-        result.pop("resultType", None)
-        structured = raw.get("structuredContent")
-        if structured is not None and not isinstance(structured, dict):
-            result["structuredContent"] = {"result": structured}
+        if result["resultType"] == "complete":
+            for key in _ENVELOPE:
+                if key in envelope:
+                    result.setdefault(key, envelope[key])
+        return result
+    for key in _ENVELOPE:
+        result.pop(key, None)
+    structured = raw.get("structuredContent")
+    if structured is not None and not isinstance(structured, dict):
+        result["structuredContent"] = {"result": structured}
     return result

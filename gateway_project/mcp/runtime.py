@@ -7,12 +7,15 @@ import logging
 import threading
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
-from typing import Any, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from mcp.server import ServerRequestContext
-from mcp_types import CallToolRequestParams, CallToolResult
 
 from gateway_project.mcp.readiness import NotReady, Readiness
+
+if TYPE_CHECKING:
+    from gateway_project.access.bearers import LookUp
+    from gateway_project.foundation.caller import Caller
 
 T = TypeVar("T")
 
@@ -20,15 +23,15 @@ log = logging.getLogger(__name__)
 
 
 class Handler(Protocol):
-    """Serves a call of one of the gateway's own tools."""
+    """Serves a request of a client."""
 
     async def __call__(
         self,
         readiness: Readiness,
         ctx: ServerRequestContext[Any],
-        params: CallToolRequestParams,
-    ) -> CallToolResult:
-        """Return the result; errors are told in it."""
+        params: Any,
+    ) -> Any:
+        """Return the result, or raise what the protocol calls an error."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -38,10 +41,17 @@ class Prepared:
     Attributes:
         handle: Serves calls.
         wire: Builds the effects and keeps them current until cancelled; tells `Readiness`.
+        look_up: Looks up bearer tokens; None where nobody sends any.
+        exposition: Returns the metrics of the installation; None where nobody asks.
+        caller_of: Returns the caller of a user of this machine; raises `LookupError`. None where
+            nobody asks.
     """
 
     handle: Handler
     wire: Callable[[Readiness], Awaitable[None]]
+    look_up: LookUp | None = None
+    exposition: Callable[[], Awaitable[bytes]] | None = None
+    caller_of: Callable[[str], Awaitable[Caller]] | None = None
 
 
 class Runtime:
@@ -81,10 +91,19 @@ class Runtime:
         Raises:
             NotReady: If it cannot be loaded.
         """
-        await self._settled.wait()
+        return (await self.prepared()).handle
+
+    async def prepared(self) -> Prepared:
+        """Return what was loaded, once it is.
+
+        Raises:
+            NotReady: If it cannot be loaded.
+        """
+        if self._prepared is None:
+            await self._settled.wait()
         if self._prepared is None:
             raise self.readiness.trouble or NotReady("stopping", "the gateway is shutting down")
-        return self._prepared.handle
+        return self._prepared
 
 
 async def _in_daemon_thread(function: Callable[[], T]) -> T:

@@ -19,7 +19,7 @@ from typing import Any, Protocol, cast
 import anyio
 from mcp.server.stdio import stdio_server
 
-from gateway_project.mcp.attach.conversation import Prelude, is_repeated, response_id
+from gateway_project.mcp.conversation import Prelude, is_repeated, response_id
 from gateway_project.mcp.wire import Wire
 
 CHUNK_BYTES = 256 * 1024

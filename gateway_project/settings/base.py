@@ -104,6 +104,8 @@ SECURE_REFERRER_POLICY = "same-origin"
 LOGGING_CONFIG = None  # telemetry.configure() sets up logging, once per process
 
 os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
+# A search multiplies for less than a millisecond: threads that wait for each other cost more.
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 # Libraries that would report home; nothing leaves the machine.
 os.environ["ORT_DISABLE_TELEMETRY"] = "1"
 os.environ["HF_HUB_DISABLE_TELEMETRY"] = "1"

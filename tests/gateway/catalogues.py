@@ -12,7 +12,11 @@ import mcp_types
 from tools import ids
 from tools.catalogue import Catalogue, CatalogueServer, CatalogueTool
 from tools.danger import Danger
+from tools.upstream.downstream import NOBODY, Downstream
+from tools.upstream.errors import UpstreamError
+from tools.upstream.listing import Listing
 from tools.upstream.result import UpstreamResult
+from tools.upstream.status import ServerStatus
 
 
 def server(name: str, **values: Any) -> CatalogueServer:
@@ -66,6 +70,9 @@ class Called:
     arguments: Mapping[str, Any]
     timeout_s: float | None
     meta: Mapping[str, Any] | None
+    downstream: Downstream = NOBODY
+    input_responses: Mapping[str, Any] | None = None
+    request_state: str | None = None
 
 
 def text_result(text: str) -> UpstreamResult:
@@ -103,10 +110,11 @@ class FakeUpstream:
         timeout_s: float | None = None,
         progress: Any = None,
         meta: Mapping[str, Any] | None = None,
+        **more: Any,
     ) -> mcp_types.CallToolResult:
         """Answer as told."""
         called = Called(
-            server=server, tool=tool, arguments=arguments, timeout_s=timeout_s, meta=meta
+            server=server, tool=tool, arguments=arguments, timeout_s=timeout_s, meta=meta, **more
         )
         self.calls.append(called)
         self.called.set()
@@ -121,3 +129,77 @@ async def never(_called: Called, _progress: Any) -> mcp_types.CallToolResult:
     """Do not answer."""
     await asyncio.Event().wait()
     raise AssertionError
+
+
+@dataclass(kw_only=True)
+class Requested:
+    """A request beside calls of tools, as the pool saw it."""
+
+    server: str
+    method: str
+    params: Mapping[str, Any]
+    downstream: Downstream
+    progress: Any
+
+
+async def nothing(_requested: Requested) -> dict[str, Any]:
+    """Answer with an empty result."""
+    return {}
+
+
+@dataclass(kw_only=True)
+class FakeRequests:
+    """Answers requests by a function, and lists what it was given.
+
+    Attributes:
+        lists: Items by server and kind; an error is raised, an event is waited for.
+        able: Capabilities by server; what is missing was never connected.
+        answer: Answers all other requests.
+        made: All of them, oldest first.
+        listed: Server and kind of each listing, oldest first.
+        version: Of the protocol that all servers speak.
+    """
+
+    lists: dict[tuple[str, str], Any] = field(default_factory=dict)
+    able: dict[str, Mapping[str, Any]] = field(default_factory=dict)
+    answer: Callable[[Requested], Awaitable[dict[str, Any]]] = nothing
+    made: list[Requested] = field(default_factory=list)
+    listed: list[tuple[str, str]] = field(default_factory=list)
+    version: str = "2025-11-25"
+
+    async def request(
+        self,
+        server: str,
+        method: str,
+        params: Mapping[str, Any],
+        *,
+        progress: Any = None,
+        downstream: Downstream = NOBODY,
+    ) -> dict[str, Any]:
+        """Answer as told."""
+        requested = Requested(
+            server=server, method=method, params=params, downstream=downstream, progress=progress
+        )
+        self.made.append(requested)
+        return await self.answer(requested)
+
+    async def list_items(
+        self, server: str, kind: str, *, downstream: Downstream = NOBODY
+    ) -> Listing:
+        """List what the server was given."""
+        self.listed.append((server, kind))
+        items = self.lists.get((server, kind), ())
+        if isinstance(items, asyncio.Event):
+            await items.wait()
+            items = self.lists[server, kind]
+        if isinstance(items, UpstreamError):
+            raise items
+        return Listing(items=tuple(items))
+
+    def capabilities(self, server: str) -> Mapping[str, Any] | None:
+        """Say what a server can do."""
+        return self.able.get(server)
+
+    def status_of(self, server: str) -> ServerStatus:
+        """Say that a server is there."""
+        return ServerStatus(name=server, state="ready", protocol_version=self.version)

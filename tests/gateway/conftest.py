@@ -4,18 +4,23 @@ import asyncio
 from collections.abc import Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 import pytest
+from cryptography.fernet import Fernet
 from mcp import Client
 
-from gateway_project.flow import Effects
+from gateway_project.flow import Effects, Exposure
 from gateway_project.foundation.caller import SCOPE_ALL, Caller
+from gateway_project.foundation.sealing import Sealer
+from gateway_project.item_lists import ItemLists
+from gateway_project.kept_results import KeptResults
 from gateway_project.mcp import handlers
 from gateway_project.mcp import server as mcp_server
 from gateway_project.mcp.readiness import Gateway, Readiness
 from gateway_project.mcp.runtime import Prepared, Runtime
-from tests.gateway.catalogues import FakeUpstream, catalogue, tool
+from tests.gateway.catalogues import FakeRequests, FakeUpstream, catalogue, tool
 from tools.catalogue import Catalogue
 from tools.search import Hit, SearchAnswer, SearchRequest
 
@@ -48,6 +53,14 @@ class World:
     search_error: Exception | None = None
     trouble: dict[str, str] = field(default_factory=dict)
     token_budget: int = 10_000
+    exposure: Exposure = "meta"
+    requests: FakeRequests = field(default_factory=FakeRequests)
+    result_link_bytes: int = 0
+    home: Path
+    list_wait_s: float = 5.0
+    lists: ItemLists | None = None
+    sealer: Sealer = field(default_factory=lambda: Sealer([Fernet.generate_key()]))
+    readiness: Readiness | None = None
 
     async def search(self, request: SearchRequest) -> SearchAnswer:
         self.searched.append(request)
@@ -64,16 +77,34 @@ class World:
             trouble=lambda server: self.trouble.get(server, ""),
             count_tokens=lambda text: len(text) // 4,
             token_budget=self.token_budget,
+            exposure=self.exposure,
+            requests=self.requests,
+            lists=self.lists or ItemLists(self.requests, on_late=_ignore),
+            kept=KeptResults(self.home / "results", self.sealer),
+            result_link_bytes=self.result_link_bytes,
+            sealer=self.sealer,
         )
 
     async def wire(self, readiness: Readiness) -> None:
-        readiness.serve(Gateway(effects=self.effects, caller=self.caller))
-        await asyncio.Event().wait()
+        self.readiness = readiness
+        lists = ItemLists(self.requests, on_late=self.listed_late, wait_s=self.list_wait_s)
+        async with lists as self.lists:
+            readiness.serve(Gateway(effects=self.effects, caller=self.caller))
+            await asyncio.Event().wait()
+
+    def listed_late(self, kind: str) -> None:
+        assert self.readiness is not None
+        self.readiness.changed("prompts" if kind == "prompts" else "resources")
+
+
+def _ignore(_: object) -> None:
+    """Do nothing."""
 
 
 @pytest.fixture
-def world() -> World:
+def world(tmp_path: Path) -> World:
     return World(
+        home=tmp_path,
         catalogue=catalogue(
             tool(
                 "git:git_log",
@@ -89,10 +120,16 @@ def world() -> World:
 
 
 @asynccontextmanager
-async def connected(prepare: Callable[[], Prepared], *, mode: str = "auto", **options: Any) -> Any:
+async def connected(
+    prepare: Callable[[], Prepared],
+    *,
+    mode: str = "auto",
+    exposure: Exposure = "meta",
+    **options: Any,
+) -> Any:
     """Connect an in-memory client to a gateway; yields the client and its runtime."""
     runtime = Runtime(prepare)
-    server = mcp_server.build(runtime)
+    server = mcp_server.build(runtime, exposure=exposure)
     async with asyncio.TaskGroup() as group:
         background = group.create_task(runtime.run())
         try:
@@ -109,7 +146,11 @@ def connect(world: World) -> Any:
     @asynccontextmanager
     async def open_client(mode: str = "auto", **options: Any) -> Any:
         prepared = Prepared(handle=handlers.handle, wire=world.wire)
-        async with connected(lambda: prepared, mode=mode, **options) as (client, _):
+        shown = world.exposure
+        async with connected(lambda: prepared, mode=mode, exposure=shown, **options) as (
+            client,
+            _,
+        ):
             yield client
 
     return open_client

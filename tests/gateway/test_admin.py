@@ -30,6 +30,8 @@ from tools.models import (
     DangerousOperation,
     Membership,
     Server,
+    ServerSignIn,
+    SignInAttempt,
     Team,
     Tool,
     ToolDefinition,
@@ -44,7 +46,8 @@ pytestmark = pytest.mark.django_db
 OWN = {"gateway_project", "tools", "graph", "execution", "learning"}
 REGISTERED = sorted(admin.site._registry, key=lambda model: model._meta.label)
 BY_THE_PRODUCT = (
-    ToolDefinition, ToolEmbedding, ToolText, ToolPosting, OneTimePassword, AuditEntry, MetricTotal
+    ToolDefinition, ToolEmbedding, ToolText, ToolPosting, OneTimePassword, AuditEntry, MetricTotal,
+    ServerSignIn, SignInAttempt,
 )  # fmt: skip
 SECRET = "hunter2-is-nobodys-business"
 
@@ -75,6 +78,12 @@ def rows(root):
     )
     ToolText.objects.create(tool=tool, content_hash="0" * 32, length=1.0)
     ToolPosting.objects.create(tool=tool, lexeme="read", frequency=1.0, in_name=True)
+    ServerSignIn.objects.create(
+        server=tool.server, issuer="https://as.example", resource="https://m.ex", sealed=sealed
+    )
+    SignInAttempt.objects.create(
+        server=tool.server, user=root, state_digest="0" * 64, sealed=sealed, expires_at=SEEN_AT
+    )
     tokens.create(root, name="monitor", scopes=["metrics"])
     one_time_password.issue(root)
     caller = Caller(user="root", team=None, scopes=frozenset("*"), kind="console")
@@ -160,6 +169,8 @@ def test_the_front_page_leads_to_the_console_and_the_console_to_signing_in(clien
 SERVER = {
     "name": "git",
     "transport": "stdio",
+    "session": "shared",
+    "authorization": "none",
     "command": "mcp-server-git",
     "args": '["-v"]',
     "initial-args": '["-v"]',
@@ -195,7 +206,8 @@ def test_one_who_is_no_staff_sees_nothing(client):
     assert client.get(page(Server, "changelist")).status_code == 302
 
 
-def test_staff_who_hold_no_scope_of_tokens_make_none(client, staff):
+def test_staff_who_hold_no_scope_of_tokens_make_none(client, staff, monkeypatch):
+    monkeypatch.setattr(tokens, "SCOPES", ("metrics",))
     assert client.get(page(ApiToken, "add")).status_code == 403
     values = {"name": "x", "user": staff.pk, "scopes": ["metrics"]}
     assert client.post(page(ApiToken, "add"), values).status_code == 403
@@ -497,10 +509,18 @@ def test_a_new_token_may_act_for_a_team(client, root):
     assert ApiToken.objects.get().team == team
 
 
+def test_a_token_acts_for_a_team_only_if_its_user_does(client, root):
+    other = {"user": UserFactory().pk, "team": TeamFactory().pk}
+    values = {"name": "x", "scopes": ["search"]} | other
+    response = client.post(page(ApiToken, "add"), values)
+    assert "is not in this team" in response.content.decode()
+    assert not ApiToken.objects.exists()
+
+
 def test_the_form_for_a_token_offers_its_scopes_and_the_one_who_asks(client, root):
     form = client.get(page(ApiToken, "add")).context["adminform"].form
     assert form.initial["user"] == root.pk
-    assert form.initial["scopes"] == ["metrics"]
+    assert form.initial["scopes"] == ["search", "call", "read", "metrics"]
 
 
 def test_a_token_is_never_edited(client, root):

@@ -10,9 +10,9 @@ pytestmark = pytest.mark.django_db
 
 
 @pytest.mark.parametrize(
-    ("superuser", "scopes"), [(True, {SCOPE_ALL}), (False, {"search", "call"})]
+    ("superuser", "scopes"), [(True, {SCOPE_ALL}), (False, {"search", "call", "read"})]
 )
-def test_a_superuser_may_do_everything_and_others_search_and_call(superuser, scopes):
+def test_a_superuser_may_do_everything_and_others_what_clients_do(superuser, scopes):
     UserFactory(username="ann", superuser=superuser)
     caller = callers.for_user("ann", kind="stdio")
     assert (caller.user, caller.kind, caller.scopes) == ("ann", "stdio", scopes)

@@ -1,4 +1,5 @@
 import asyncio
+import json
 from dataclasses import replace
 
 import django.db
@@ -63,6 +64,41 @@ async def test_the_best_match_is_shown_whatever_it_costs(world):
 async def test_nobody_may_ask_for_more_than_the_installation_allows(world):
     world.token_budget = 30
     assert (await find(world, token_budget=10_000)).tokens_budget == 30
+
+
+async def test_tokens_are_those_of_the_tools_as_the_answer_has_them(world):
+    found = await find(world)
+    sent = json.dumps(
+        [card.as_json() for card in found.tools], ensure_ascii=False, separators=(",", ":")
+    )
+    assert found.tokens_used == world.effects.count_tokens(sent)
+
+
+async def test_tools_in_use_are_known_to_the_search_by_any_of_their_names(world):
+    found = await find(world, context_tools=("git:git_log", "time__get_current_time"))
+    (request,) = world.searched
+    known = [world.catalogue.tools[name] for name in ("git:git_log", "time:get_current_time")]
+    assert request.context.tools == {tool.pk for tool in known}
+    assert request.context.servers == {"git", "time"}
+    assert found.warnings == ()
+
+
+async def test_unknown_tools_in_use_are_ignored_with_a_warning(world):
+    world.catalogue = catalogue(*world.catalogue.tools.values(), tool("red:x", team=9))
+    found = await find(world, context_tools=("no:such", "red:x", "git:git_log", "no:such"))
+    assert found.warnings == ("context_tools: there is no tool 'no:such', 'red:x'; ignored",)
+    assert world.searched[0].context.servers == {"git"}
+
+
+async def test_a_long_list_of_unknown_tools_in_use_is_cut(world):
+    found = await find(world, context_tools=tuple(f"no:{n}" for n in range(30)))
+    assert found.warnings[0].endswith("'no:19' and 10 more; ignored")
+
+
+async def test_tools_in_use_are_left_out_by_the_fallback_too(world):
+    world.search_error = TimeoutError()
+    found = await find(world, query="log commits", context_tools=("git:git_log",))
+    assert "git:git_log" not in {card.tool for card in found.tools}
 
 
 async def test_a_tool_of_a_server_in_trouble_carries_a_warning(world):

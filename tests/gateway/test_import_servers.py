@@ -132,7 +132,7 @@ def test_a_dry_run_makes_no_user_and_no_key_and_promises_nothing(write, home):
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ('{"mcpServers": {\n  "git": {"command": "x",}\n}}', "line 2, column 26"),
+        ('{"mcpServers": {\n  "git": {"command": "x",,}\n}}', "line 2, column 26"),
         ("{}", "no mcpServers in it"),
         ("[1]", "expected"),
     ],
@@ -149,9 +149,9 @@ def test_a_missing_file_is_one_line_that_names_it():
 
 
 def test_a_broken_entry_is_named_and_does_not_spoil_the_others(write):
-    out, err = run(write(git=GIT, bad={"command": 7}, far={"url": "https://x"}))
+    out, err = run(write(git=GIT, bad={"command": 7}, far={"url": "wss://x"}))
     assert "server 'bad': has no command" in err
-    assert "server 'far': is reached over HTTP" in err
+    assert "server 'far': the address must begin with http" in err
     assert "git" in out
     assert names() == {"git"}
 

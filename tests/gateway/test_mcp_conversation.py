@@ -2,7 +2,7 @@ import json
 
 import pytest
 
-from gateway_project.mcp.attach.conversation import (
+from gateway_project.mcp.conversation import (
     RESUME_ID,
     Conversation,
     is_repeated,
@@ -33,8 +33,8 @@ def test_what_was_answered_or_cancelled_is_not_answered_again():
     conversation = Conversation()
     for identifier in (1, 2, 3):
         conversation.sent(line(id=identifier, method="tools/call"))
-    conversation.answered(line(id=1, result={}))
-    conversation.answered(line(id=2, error={"code": 1, "message": "x"}))
+    conversation.answered(response_id(line(id=1, result={})))
+    conversation.answered(response_id(line(id=2, error={"code": 1, "message": "x"})))
     conversation.sent(line(method="notifications/cancelled", params={"requestId": 3}))
     assert list(conversation.interrupted()) == []
 
@@ -43,14 +43,16 @@ def test_the_ids_1_and_text_1_are_two():
     conversation = Conversation()
     conversation.sent(line(id=1, method="ping"))
     conversation.sent(line(id="1", method="ping"))
-    conversation.answered(line(id="1", result={}))
+    conversation.answered(response_id(line(id="1", result={})))
     assert [json.loads(answer)["id"] for answer in conversation.interrupted()] == [1]
 
 
 def test_a_request_of_the_gateway_is_no_answer():
     conversation = Conversation()
     conversation.sent(line(id=1, method="tools/call"))
-    conversation.answered(line(id=1, method="elicitation/create", params={"result": 1}))
+    conversation.answered(
+        response_id(line(id=1, method="elicitation/create", params={"result": 1}))
+    )
     assert len(list(conversation.interrupted())) == 1
 
 
@@ -86,7 +88,7 @@ def test_a_stateless_conversation_has_nothing_to_repeat():
 def test_rubbish_is_passed_over(rubbish):
     conversation = Conversation()
     conversation.sent(rubbish)
-    conversation.answered(rubbish)
+    conversation.answered(response_id(rubbish))
     assert list(conversation.interrupted()) == []
 
 

@@ -3,8 +3,8 @@ import pytest
 from gateway_project.mcp import results
 
 
-def test_nothing_can_be_carried_where_no_call_is_handled():
-    with pytest.raises(RuntimeError, match="no call"):
+def test_nothing_can_be_carried_where_no_request_is_handled():
+    with pytest.raises(RuntimeError, match="no request"):
         results.carry({})
 
 

@@ -291,7 +291,9 @@ async def test_a_defect_costs_one_call_and_is_found_in_the_log(connect, world, e
 async def test_what_is_not_offered_is_refused_by_the_protocol(connect, era):
     async with connect(era) as client:
         with pytest.raises(Exception, match="Method not found"):
-            await client.list_resources()
+            await client.session.send_request(
+                mcp_types.Request(method="tasks/list", params=None), mcp_types.EmptyResult
+            )
 
 
 def test_annotations_are_honest(era):

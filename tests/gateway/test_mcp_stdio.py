@@ -5,7 +5,7 @@ import threading
 import pytest
 
 from gateway_project.mcp import stdio
-from gateway_project.mcp.attach.conversation import Prelude
+from gateway_project.mcp.conversation import Prelude
 from gateway_project.mcp.stdio import LineReader, LineWriter
 from gateway_project.mcp.wire import Wire
 

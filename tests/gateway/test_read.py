@@ -3,7 +3,7 @@ from pathlib import Path
 
 import pytest
 
-from gateway_project.client_config import read
+from gateway_project.client_config import raw_file, read
 from gateway_project.client_config.read import Entry, UnreadableConfig, parse
 
 EXPECTED = r'expected \{"mcpServers"'
@@ -78,9 +78,16 @@ def test_entries_keep_the_order_of_the_file():
         ("bad", {}, "has no command"),
         ("bad", {"command": "  "}, "has no command"),
         ("bad", {"command": ["uvx"]}, "has no command"),
-        ("bad", {"url": "https://x"}, "over HTTP"),
-        ("bad", {"serverUrl": "https://x"}, "over HTTP"),
-        ("bad", {"httpUrl": "https://x", "command": "x"}, "over HTTP"),
+        ("bad", {"url": "unix:///tmp/x"}, "http:// or https://"),
+        ("bad", {"serverUrl": "https://me:pw@x"}, "user or password"),
+        ("bad", {"httpUrl": ["https://x"]}, "httpUrl must be a text"),
+        ("bad", {"type": "http"}, "http:// or https://"),
+        ("bad", {"type": "ws", "url": "wss://x"}, "WebSocket"),
+        ("bad", {"type": "pigeon", "url": "https://x"}, "not known: 'pigeon'"),
+        ("bad", {"type": 7, "url": "https://x"}, "not known"),
+        ("bad", {"url": "https://x", "headers": ["A"]}, "headers must be an object of texts"),
+        ("bad", {"url": "https://x", "headers": {"A B": "1"}}, "no name of a header"),
+        ("bad", {"url": "https://x", "headers": {"A": "1\r\nB: 2"}}, "line break"),
         ("bad", {"command": "x", "args": "-v"}, "args must be a list of texts"),
         ("bad", {"command": "x", "args": [["-v"]]}, "args must be a list of texts"),
         ("bad", {"command": "x", "env": ["A=1"]}, "env must be an object of texts"),
@@ -113,8 +120,13 @@ def test_a_broken_entry_is_a_problem_that_names_it_and_spoils_no_other(name, val
     ("text", "where"),
     [
         ("", "line 1, column 1"),
-        ('{"mcpServers": {\n  "git": {"command": "x",}\n}}', "line 2, column 26"),
-        ('{\n"mcpServers": {} // none\n}', "line 2, column 18"),
+        ('{"mcpServers": {\n  "git": {"command": "x",,}\n}}', "line 2, column 26"),
+        ('{\n"mcpServers": {} / none\n}', "line 2, column 18"),
+        ('{"mcpServers": {}, /* open', "line 1, column 20"),
+        ("// only a comment", "line 1, column 18"),
+        ("{'mcpServers': {}}", "line 1, column 2"),
+        ('{"mcpServers" {}}', "line 1, column 15"),
+        ('{"mcpServers": {"a": [1 2]} // x\n}', "line 1, column 25"),
         ('{"mcpServers": {}} x', "line 1, column 20"),
     ],
 )
@@ -129,7 +141,8 @@ def test_broken_json_is_named_with_its_line_and_column(text, where):
         ("[]", EXPECTED),
         ("7", EXPECTED),
         ("{}", "no mcpServers in it"),
-        ('{"servers": {}}', "no mcpServers in it"),
+        ('{"mcp_servers": []}', "must be an object"),
+        ('{"mcpServers": NaN}', "must be an object"),
         ('{"mcpServers": []}', "must be an object"),
         ('{"mcpServers": "x"}', "must be an object"),
         ("[" * 100_000, "nested too deeply"),
@@ -253,7 +266,7 @@ def test_a_file_is_read_and_a_byte_order_mark_ignored(tmp_path):
     [
         (None, "does not exist"),
         (b'{"mcpServers": "\xff"}', "not UTF-8"),
-        (b" " * (read.MAX_FILE_BYTES + 1), "5,000,001 bytes"),
+        (b" " * (raw_file.MAX_FILE_BYTES + 1), "20,000,001 bytes"),
         ("folder", "cannot read .*: Is a directory"),
         (b"{", "line 1, column 2"),
     ],

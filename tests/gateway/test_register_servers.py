@@ -1,3 +1,5 @@
+from decimal import Decimal
+
 import pytest
 
 from gateway_project.foundation.caller import Caller
@@ -67,11 +69,16 @@ def test_one_that_breaks_a_rule_is_named_and_nothing_is_stored(caller, sealer, b
 @pytest.mark.parametrize(
     ("broken", "said"),
     [
-        (Registration(name="x", command=""), "command: This field cannot be blank."),
+        (
+            Registration(name="x", command="x", price_per_call=Decimal("0.1234567")),
+            "price_per_call: Ensure that there are no more than 6 decimal places.",
+        ),
+        (Registration(name="x", command=""), "server 'x': a stdio server needs a command"),
+        (Registration(name="x", transport="http"), "server 'x': the address must begin with"),
         (Registration(name="a:b", command="x"), "server 'a:b': A server's name holds no colon"),
         (Registration(name="x", command="\x00"), "server 'x': A text holds a NUL"),
     ],
-    ids=["field", "row", "whole"],
+    ids=["field", "command", "address", "row", "whole"],
 )
 def test_a_broken_rule_is_said_with_its_field_if_it_is_of_one(caller, sealer, broken, said):
     with pytest.raises(NotRegistrable) as caught:

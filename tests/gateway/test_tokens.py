@@ -2,13 +2,14 @@ from datetime import timedelta
 
 import pytest
 from django.core.exceptions import ValidationError
-from django.db import IntegrityError, transaction
+from django.db import IntegrityError, OperationalError, transaction
 from django.utils import timezone
 
 from gateway_project.access import tokens
+from gateway_project.access.standing import TokensUnavailable
 from gateway_project.foundation.caller import Caller
 from gateway_project.models import ApiToken
-from tests.factories import TeamFactory, UserFactory
+from tests.factories import MembershipFactory, UserFactory
 
 pytestmark = pytest.mark.django_db
 
@@ -30,9 +31,39 @@ def test_a_token_stands_for_its_user_with_its_scopes(user):
 
 
 def test_a_token_of_a_team_acts_for_it(user):
-    team = TeamFactory()
-    _, token = make(user, team=team)
-    assert tokens.authenticate(token).team == team.pk
+    membership = MembershipFactory(user=user)
+    _, token = make(user, team=membership.team)
+    assert tokens.authenticate(token).team == membership.team_id
+
+
+def test_a_token_of_a_team_ends_with_its_users_place_there(user):
+    membership = MembershipFactory(user=user)
+    _, token = make(user, team=membership.team)
+    membership.delete()
+    assert tokens.authenticate(token) is None
+    user.is_superuser = True
+    user.save()
+    assert tokens.authenticate(token).team == membership.team_id
+
+
+def test_several_are_looked_up_at_once_and_those_that_are_no_good_left_out(user):
+    end = timezone.now() + timedelta(hours=1)
+    good, _ = make(user, expires_at=end)
+    gone, _ = make(user)
+    ApiToken.objects.filter(pk=gone.pk).update(revoked_at=timezone.now())
+    found = tokens.standings([good.digest, gone.digest, "0" * 64])
+    assert set(found) == {good.digest}
+    assert found[good.digest].caller.user == "ann"
+    assert found[good.digest].expires_at == end.timestamp()
+
+
+def test_a_database_that_cannot_be_asked_is_told_from_a_wrong_token(user, monkeypatch):
+    def gone():
+        raise OperationalError("gone\nmore")
+
+    monkeypatch.setattr(tokens, "_good", gone)
+    with pytest.raises(TokensUnavailable, match=r"^gone$"):
+        tokens.standings(["0" * 64])
 
 
 def test_only_its_digest_is_kept(user):
@@ -102,7 +133,12 @@ def test_a_row_whose_scopes_are_no_list_of_texts_has_none(user, stored):
 
 @pytest.mark.parametrize(
     ("held", "grantable"),
-    [({"*"}, ("metrics", "*")), ({"metrics", "x"}, ("metrics",)), ({"search"}, ()), ((), ())],
+    [
+        ({"*"}, ("search", "call", "read", "metrics", "*")),
+        ({"metrics", "x"}, ("metrics",)),
+        ({"call", "search"}, ("search", "call")),
+        ((), ()),
+    ],
 )
 def test_nobody_gives_more_than_they_hold(held, grantable):
     asker = Caller(user="ann", team=None, scopes=frozenset(held), kind="console")

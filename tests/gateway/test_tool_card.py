@@ -17,7 +17,8 @@ LOG = tool("git:log", description="Shows the log.\u202e Newest first.", input_sc
 
 
 def card(detail):
-    return tool_card.make(LOG, detail=detail, score=0.98765, reasons=("close",)).as_json()
+    made = tool_card.make(LOG, name="git__log", detail=detail, score=0.98765, reasons=("close",))
+    return made.as_json()
 
 
 def test_a_name_is_all_that_is_told_where_only_names_are_asked_for():

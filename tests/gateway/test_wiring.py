@@ -15,6 +15,7 @@ from gateway_project.foundation.config import ConfigurationError
 from gateway_project.foundation.database import in_database
 from gateway_project.foundation.sealing import SealBroken
 from gateway_project.mcp.readiness import NotReady, Readiness
+from gateway_project.wiring import snapshot
 from tests.factories import ServerFactory, ToolFactory, UserFactory
 from tests.fakes import FakeEmbedder
 from tools import discover
@@ -167,7 +168,7 @@ def _deactivate():
 )
 async def test_what_is_missing_is_told_and_tried_again(monkeypatch, error, code, words):
     await in_database(rows)
-    real = wiring.catalogue_store.load
+    real = snapshot.catalogue_store.load
     broken = [True]
 
     def load():
@@ -175,7 +176,7 @@ async def test_what_is_missing_is_told_and_tried_again(monkeypatch, error, code,
             raise error
         return real()
 
-    monkeypatch.setattr(wiring.catalogue_store, "load", load)
+    monkeypatch.setattr(snapshot.catalogue_store, "load", load)
     async with running() as readiness:
         with pytest.raises(NotReady, match=words) as refused:
             await readiness.gateway()
@@ -196,8 +197,8 @@ async def test_missing_tables_are_told_from_a_missing_database(monkeypatch, pend
     def load():
         raise django.db.ProgrammingError("no such table")
 
-    monkeypatch.setattr(wiring.catalogue_store, "load", load)
-    monkeypatch.setattr(wiring.migrate, "pending_migrations", pending)
+    monkeypatch.setattr(snapshot.catalogue_store, "load", load)
+    monkeypatch.setattr(snapshot.migrate, "pending_migrations", pending)
     async with running() as readiness:
         with pytest.raises(NotReady, match=words) as refused:
             await readiness.gateway()
@@ -215,7 +216,7 @@ async def test_calls_go_on_while_the_database_is_away(monkeypatch):
             loop.call_soon_threadsafe(tried.set)
             raise django.db.OperationalError("gone")
 
-        monkeypatch.setattr(wiring.catalogue_store, "load", load)
+        monkeypatch.setattr(snapshot.catalogue_store, "load", load)
         await in_database(Tool.objects.filter(pk=tool.pk).update, enabled=False)
         await tried.wait()
         assert readiness.trouble is None
@@ -301,3 +302,17 @@ async def test_what_can_be_called_is_measured():
         states = {"state": "idle"}
         assert telemetry.registry.get_sample_value("foregate_servers", states) == 1
     assert isinstance(telemetry.registry, CollectorRegistry)
+
+
+async def test_private_networks_that_are_none_are_a_wrong_configuration():
+    config = django_settings.FOREGATE.model_copy(update={"allow_private": "intranet"})
+    with pytest.raises(NotReady, match="FOREGATE_ALLOW_PRIVATE: ") as error:
+        await wiring.run(Readiness(), config=config, user="admin")
+    assert error.value.code == "configuration"
+
+
+async def test_where_each_request_names_its_own_user_none_is_needed():
+    await in_database(rows)
+    async with running(user=None) as readiness:
+        caller = (await served(readiness)).caller
+        assert (caller.user, caller.scopes) == ("", frozenset())

@@ -66,6 +66,7 @@ def line(outcome: Discovered) -> str:
             ("changed and quarantined", recorded.changed),
             ("restored", recorded.restored),
             ("gone", recorded.removed),
+            ("waiting for approval: `manage.py approve_tools`", recorded.held),
         )
         if names
     ]
@@ -94,6 +95,7 @@ def report(refreshed: Refreshed, embedded: int | None) -> dict[str, Any]:
                 "changed": list(outcome.recorded.changed) if outcome.recorded else [],
                 "restored": list(outcome.recorded.restored) if outcome.recorded else [],
                 "removed": list(outcome.recorded.removed) if outcome.recorded else [],
+                "held": list(outcome.recorded.held) if outcome.recorded else [],
                 "warnings": list(outcome.warnings),
                 "duration_s": round(outcome.duration_s, 3),
             }

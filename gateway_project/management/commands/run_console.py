@@ -13,6 +13,7 @@ from gateway_project.console import serve
 from gateway_project.console.serve import PortUnavailable
 from gateway_project.foundation import telemetry
 from gateway_project.foundation.postgres import migrate
+from gateway_project.mcp.http.application import PATH
 
 
 class Command(BaseCommand):
@@ -35,7 +36,7 @@ class Command(BaseCommand):
             raise CommandError(str(error)) from None
         migrate.migrate_once()
         callers.ensure_local_admin()
-        self.stdout.write(f"Console: {serve.address(config)}")
+        self.stdout.write(f"Console: {serve.address(config)} (MCP at {PATH})")
         if not options["no_password"]:
             self.stdout.write(callers.sign_in_line())
         self.stdout.flush()

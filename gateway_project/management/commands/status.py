@@ -39,6 +39,8 @@ class Command(BaseCommand):
                     console.print(f"[red]last error[/red] {escape(server['last_error'])}")
         else:
             console.print("No servers yet: `manage.py import_servers --from FILE` adds some.")
+        if waiting := sum(row["quarantined"] + row["pending"] for row in state["servers"]):
+            console.print(f"{waiting} tools wait for approval: `manage.py approve_tools`")
         database, embedding = state["database"], state["embedding"]
         console.print(
             f"Database: {database['kind']} PostgreSQL {database['version']}, "

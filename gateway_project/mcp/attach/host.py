@@ -41,7 +41,8 @@ class Host:
     Args:
         home: Folder of the installation.
         exposure: What clients are shown.
-        variables: Names that the entries of servers refer to, as of now.
+        variables: Names that the entries of servers refer to, as of now; raises `Refused` where
+            nobody can be served yet.
         admit: Says who serves a user.
         environ: This process's environment.
     """
@@ -61,8 +62,6 @@ class Host:
         self._admit = admit
         self._environ = environ
         self._attached: set[asyncio.Task[None]] = set()
-        self._idle = asyncio.Event()
-        self._idle.set()
 
     @asynccontextmanager
     async def listening(self) -> AsyncIterator[None]:
@@ -85,15 +84,10 @@ class Host:
             if self._attached:
                 await asyncio.wait(self._attached)
 
-    async def idle(self) -> None:
-        """Return when nobody is attached."""
-        await self._idle.wait()
-
     async def _accept(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         task = asyncio.current_task()
         assert task is not None  # noqa: S101 - a coroutine runs in a task
         self._attached.add(task)
-        self._idle.clear()
         try:
             await self._attend(reader, writer)
         except (ConnectionError, asyncio.CancelledError):
@@ -103,15 +97,13 @@ class Host:
         finally:
             writer.close()
             self._attached.discard(task)
-            if not self._attached:
-                self._idle.set()
 
     async def _attend(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        offered = hello.offer(
-            exposure=self._exposure, variables=self._variables(), environ=self._environ
-        )
-        writer.write(hello.encode(offered))
         try:
+            offered = hello.offer(
+                exposure=self._exposure, variables=self._variables(), environ=self._environ
+            )
+            writer.write(hello.encode(offered))
             async with asyncio.timeout(HELLO_S):
                 greeting = await reader.readline()
                 serve = await self._admit(_user(greeting))

@@ -16,7 +16,12 @@ from pathlib import Path
 from typing import Final
 
 from gateway_project.mcp.attach import hello, place
-from gateway_project.mcp.attach.conversation import Conversation, Prelude
+from gateway_project.mcp.conversation import (
+    Conversation,
+    Prelude,
+    is_repeated,
+    response_id,
+)
 from gateway_project.mcp.wire import Wire
 
 HELLO_S: Final = 2.0
@@ -25,6 +30,35 @@ MAX_HELLO_BYTES: Final = 1_000_000
 CHUNK_BYTES: Final = 256 * 1024
 
 log = logging.getLogger(__name__)
+
+
+def serve_attached(
+    wire: Wire,
+    home: Path,
+    *,
+    user: str,
+    exposure: str,
+    environ: Mapping[str, str] = os.environ,
+) -> tuple[bool, Prelude | None]:
+    """Serve a client through other gateways of the home, for as long as there are any.
+
+    Args:
+        wire: The client's.
+        home: Folder of the installation.
+        user: Whom the client acts for.
+        exposure: What the client is to be shown.
+        environ: This process's environment.
+
+    Returns:
+        Whether the client has gone; and if not, where it is, None if nobody has served it yet.
+    """
+    conversation = Conversation()
+    prelude: Prelude | None = None
+    while connection := attach(home, user=user, exposure=exposure, environ=environ):
+        prelude = relay(wire, connection, conversation, prelude=prelude)
+        if prelude is None:
+            return True, None
+    return False, prelude
 
 
 def attach(
@@ -93,48 +127,71 @@ def _line(connection: socket.socket) -> bytes:
     return b""
 
 
-def relay(wire: Wire, connection: socket.socket) -> Prelude | None:
+def relay(
+    wire: Wire,
+    connection: socket.socket,
+    conversation: Conversation,
+    *,
+    prelude: Prelude | None = None,
+) -> Prelude | None:
     """Pass on lines until one side ends.
 
     Args:
         wire: The client's.
         connection: As returned by `attach`.
+        conversation: What the client has said so far.
+        prelude: What the gateway is told first, if another one has served the client so far.
 
     Returns:
         None when the client has gone; else what another gateway needs to go on, after every
         request that was under way has been answered with an error.
     """
-    pump = _Pump(wire, connection)
+    pump = _Pump(wire, connection, conversation, prelude or Prelude())
     thread = threading.Thread(target=pump.upwards, name="client", daemon=True)
     thread.start()
     gone = pump.downwards()
     pump.stop()
     thread.join()
-    connection.close()
+    pump.close()
     if gone or pump.client_ended:
         return None
-    for line in pump.conversation.interrupted():
+    for line in conversation.interrupted():
         _write_all(wire.write_fd, line)
-    return Prelude(lines=pump.conversation.repeated(), unsent=bytes(pump.unsent))
+    return Prelude(lines=conversation.repeated(), unsent=bytes(pump.unsent))
 
 
 class _Pump:
     """Both directions of one conversation, each in a thread that may block."""
 
-    def __init__(self, wire: Wire, connection: socket.socket) -> None:
-        self.conversation = Conversation()
-        self.unsent = bytearray()
+    def __init__(
+        self,
+        wire: Wire,
+        connection: socket.socket,
+        conversation: Conversation,
+        prelude: Prelude,
+    ) -> None:
+        self.unsent = bytearray(prelude.unsent)
         self.client_ended = False
+        self._conversation = conversation
+        self._repeated = prelude.lines
         self._wire = wire
         self._connection = connection
         self._stop_read, self._stop_write = os.pipe()
         self._lock = threading.Lock()
+
+    def close(self) -> None:
+        """Give back what the conversation took."""
+        self._connection.close()
+        os.close(self._stop_read)
+        os.close(self._stop_write)
 
     def upwards(self) -> None:
         """Pass on what the client sends, whole lines at a time, until it ends or `stop`."""
         poll = select.poll()
         poll.register(self._wire.read_fd, select.POLLIN | select.POLLHUP)
         poll.register(self._stop_read, select.POLLIN)
+        if not self._send(b"".join(self._repeated)):
+            return
         while True:
             ready = {descriptor for descriptor, _ in poll.poll()}
             if self._stop_read in ready:
@@ -154,10 +211,13 @@ class _Pump:
         lines = bytes(self.unsent[:end])
         with self._lock:
             for line in lines.split(b"\n"):
-                self.conversation.sent(line)
+                self._conversation.sent(line)
         del self.unsent[:end]
+        return self._send(lines)
+
+    def _send(self, data: bytes) -> bool:
         try:
-            self._connection.sendall(lines)
+            self._connection.sendall(data)
         except OSError:
             return False
         return True
@@ -168,16 +228,22 @@ class _Pump:
         while chunk := self._receive():
             pending += chunk
             end = pending.rfind(b"\n") + 1
-            lines = bytes(pending[:end])
+            lines = bytes(pending[:end]).splitlines(keepends=True)
             del pending[:end]
-            with self._lock:
-                for line in lines.split(b"\n"):
-                    self.conversation.answered(line)
             try:
-                _write_all(self._wire.write_fd, lines)
+                _write_all(
+                    self._wire.write_fd,
+                    b"".join(line for line in lines if self._meant_for_client(line)),
+                )
             except OSError:
                 return True
         return False
+
+    def _meant_for_client(self, line: bytes) -> bool:
+        identifier = response_id(line)
+        with self._lock:
+            self._conversation.answered(identifier)
+        return not is_repeated(identifier)
 
     def stop(self) -> None:
         """Have `upwards` return."""

@@ -10,6 +10,7 @@ import pytest
 from gateway_project.mcp.attach import place
 from gateway_project.mcp.attach.host import Host, Refused
 from gateway_project.mcp.attach.relay import attach, relay
+from gateway_project.mcp.conversation import Conversation, Prelude
 from gateway_project.mcp.wire import Wire
 
 DEADLINE_S = 10.0
@@ -63,12 +64,16 @@ class Hosting:
 
 
 @contextmanager
-def client(connection):
+def client(connection, *, prelude=None):
     """A client's two ends of a wire that is relayed; yields (write, read, outcome)."""
     (to_read, to_write), (from_read, from_write) = os.pipe(), os.pipe()
     outcome = []
     wire = Wire(read_fd=to_read, write_fd=from_write)
-    thread = threading.Thread(target=lambda: outcome.append(relay(wire, connection)))
+
+    def run():
+        outcome.append(relay(wire, connection, Conversation(), prelude=prelude))
+
+    thread = threading.Thread(target=run)
     thread.start()
     with os.fdopen(to_write, "wb", 0) as write, os.fdopen(from_read, "rb") as read:
         yield write, read, outcome
@@ -152,3 +157,12 @@ def test_a_host_takes_its_socket_with_it(tmp_path):
     with Hosting(tmp_path):
         assert len(place.candidates(tmp_path)) == 1
     assert place.candidates(tmp_path) == ()
+
+
+def test_another_gateway_is_told_where_the_client_is_and_the_client_sees_nothing_of_it(tmp_path):
+    prelude = Prelude(lines=(request("foregate/resume/0", "initialize"),), unsent=request(1)[:5])
+    with Hosting(tmp_path):
+        connection = attach(tmp_path, user="ann", exposure="meta", environ={})
+        with client(connection, prelude=prelude) as (write, read, _):
+            write.write(request(1)[5:])
+            assert json.loads(read.readline())["id"] == 1

@@ -1,0 +1,91 @@
+"""The SDK's sessions and stateless requests, with caps for each caller."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import Any, Final
+from uuid import uuid4
+
+from mcp.server import Server
+from mcp.server.auth.middleware.bearer_auth import AuthenticatedUser, AuthorizationContext
+from mcp.server.auth.provider import AccessToken
+from mcp.server.streamable_http import StreamableHTTPServerTransport
+from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
+from mcp.server.transport_security import TransportSecuritySettings
+from starlette.types import Receive, Scope, Send
+
+from gateway_project.mcp import who
+from gateway_project.mcp.http.body import MAX_BODY_BYTES
+from gateway_project.mcp.http.legacy import Transport
+
+MAX_SESSIONS: Final = 2_000
+MAX_SESSIONS_EACH: Final = 200
+"""Of one caller, so that one cannot keep all others out."""
+SESSION_IDLE_S: Final = 1_800.0
+
+
+class Sessions(StreamableHTTPSessionManager):
+    """Serves requests that have passed the gate.
+
+    A session belongs to the user, and the team, whose token opened it; to anybody else it does not
+    exist.
+
+    Args:
+        server: Of the SDK.
+        idle_s: Seconds without a request after which a session ends.
+        max_sessions: Sessions at once.
+        max_each: Sessions at once of one caller.
+    """
+
+    def __init__(
+        self,
+        server: Server[Any],
+        *,
+        idle_s: float = SESSION_IDLE_S,
+        max_sessions: int = MAX_SESSIONS,
+        max_each: int = MAX_SESSIONS_EACH,
+    ) -> None:
+        super().__init__(
+            server,
+            session_idle_timeout=idle_s,
+            max_sessions=max_sessions,
+            max_request_body_size=MAX_BODY_BYTES,
+            # The gate has checked all this; unset, it would be made anew for each request.
+            security_settings=TransportSecuritySettings(enable_dns_rebinding_protection=False),
+        )
+        self._max_each = max_each
+
+    @property
+    def count(self) -> int:
+        """Sessions that are open."""
+        return len(self._server_instances)
+
+    async def serve(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Serve a request whose scope names its caller and whose body is complete."""
+        caller = scope[who.SCOPE_KEY]
+        scope["user"] = _principal(*(caller.user, caller.team) if caller else ("", None))
+        await self._handle_request(scope, receive, send)
+
+    def _admit_session(
+        self, requestor: AuthorizationContext | None
+    ) -> StreamableHTTPServerTransport | None:
+        owned = sum(owner == requestor for owner in self._session_owners.values())
+        full = self.max_sessions is not None and self.count >= self.max_sessions
+        if requestor is None or full or owned >= self._max_each:
+            return None
+        session_id = uuid4().hex
+        transport = Transport(
+            mcp_session_id=session_id,
+            idle_timeout=self.session_idle_timeout,
+            security_settings=self.security_settings,
+        )
+        self._session_owners[session_id] = requestor
+        self._server_instances[session_id] = transport
+        return transport
+
+
+@lru_cache(maxsize=10_000)
+def _principal(user: str, team: int | None) -> AuthenticatedUser:
+    """Return what the SDK tells owners of sessions apart by."""
+    whose = "" if team is None else str(team)
+    return AuthenticatedUser(AccessToken(token="", client_id=user, subject=whose, scopes=[]))

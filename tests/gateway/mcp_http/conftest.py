@@ -1,0 +1,250 @@
+"""A gateway over HTTP in the test's own loop, with a handler and tokens that the test controls."""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from typing import Any
+
+import aiohttp
+import pytest
+import uvicorn
+from mcp_types import CallToolResult, TextContent
+
+from gateway_project.access.standing import Standing, TokensUnavailable
+from gateway_project.foundation.caller import Caller
+from gateway_project.mcp import who
+from gateway_project.mcp.http import address, protocol, serve
+from gateway_project.mcp.http.access_log import AccessLog
+from gateway_project.mcp.http.application import Application
+from gateway_project.mcp.http.names import names
+from gateway_project.mcp.http.service import Service
+from gateway_project.mcp.readiness import Gateway
+from gateway_project.mcp.runtime import Prepared
+
+PATIENCE_S = 20
+MODERN, LEGACY = "2026-07-28", "2025-11-25"
+META = "io.modelcontextprotocol/"
+ACCEPT = {"Accept": "application/json, text/event-stream"}
+LOCAL = Caller(user="local", team=None, scopes=frozenset({"*"}), kind="http")
+
+
+def caller(user: str, *, team: int | None = None, scopes: tuple[str, ...] = ("call", "search")):
+    return Caller(user=user, team=team, scopes=frozenset(scopes), kind="http")
+
+
+def digest(token: str) -> str:
+    return hashlib.sha256(token.encode()).hexdigest()
+
+
+@dataclass(kw_only=True)
+class Tokens:
+    """What the database would say of tokens."""
+
+    good: dict[str, Standing] = field(default_factory=dict)
+    away: bool = False
+    asked: int = 0
+
+    def give(self, token: str, holder: Caller, *, expires_at: float | None = None) -> str:
+        self.good[digest(token)] = Standing(caller=holder, expires_at=expires_at)
+        return token
+
+    def revoke(self, token: str) -> None:
+        del self.good[digest(token)]
+
+    async def look_up(self, digests: Any) -> dict[str, Standing]:
+        self.asked += 1
+        if self.away:
+            raise TokensUnavailable("gone")
+        return {key: self.good[key] for key in digests if key in self.good}
+
+
+@dataclass(kw_only=True)
+class Handled:
+    """What calls did: `echo` returns its text, `hang` never returns, `count` reports progress."""
+
+    began: asyncio.Event = field(default_factory=asyncio.Event)
+    cancelled: asyncio.Event = field(default_factory=asyncio.Event)
+    release: asyncio.Event = field(default_factory=asyncio.Event)
+
+    async def __call__(self, readiness: Any, ctx: Any, params: Any) -> CallToolResult:
+        given = params.arguments or {}
+        asked = given.get("arguments", {})
+        if given["tool"] == "hang":
+            self.began.set()
+            try:
+                await self.release.wait()
+            except asyncio.CancelledError:
+                self.cancelled.set()
+                raise
+        if given["tool"] == "count":
+            await ctx.session.report_progress(1, 2)
+        if given["tool"] == "fail":
+            raise RuntimeError("a defect")
+        holder = who.caller(ctx, readiness.current)
+        text = asked.get("text", "")
+        return CallToolResult(content=[TextContent(type="text", text=f"{holder.user}:{text}")])
+
+
+@dataclass(kw_only=True)
+class Running:
+    """A gateway that listens."""
+
+    url: str
+    service: Service
+    tokens: Tokens
+    handled: Handled
+    lines: list[str]
+    server: uvicorn.Server
+    http: aiohttp.ClientSession
+
+    def headers(self, bearer: str | None = "tok-ann", **more: str) -> dict[str, str]:
+        sent = {"Authorization": f"Bearer {bearer}"} if bearer else {}
+        return {**ACCEPT, **sent, **{k.replace("_", "-"): v for k, v in more.items()}}
+
+    async def modern(self, method: str, params: dict[str, Any], *, bearer="tok-ann", **more: str):
+        named = {"tools/call": "name", "resources/read": "uri"}.get(method)
+        headers = {
+            "MCP-Protocol-Version": MODERN,
+            "Mcp-Method": method,
+            **({"Mcp-Name": str(params[named])} if named else {}),
+        }
+        body = {"jsonrpc": "2.0", "id": 1, "method": method, "params": enveloped(params)}
+        return self.http.post(self.url, json=body, headers=self.headers(bearer) | headers | more)
+
+    async def call(self, tool: str, *, bearer: str = "tok-ann", **arguments: Any):
+        params = {"name": "call_tool", "arguments": {"tool": tool, "arguments": arguments}}
+        return await self.modern("tools/call", params, bearer=bearer)
+
+    async def text(self, tool: str, *, bearer: str = "tok-ann", **arguments: Any) -> str:
+        async with await self.call(tool, bearer=bearer, **arguments) as response:
+            assert response.status == 200, await response.text()
+            return (await response.json())["result"]["content"][0]["text"]
+
+    async def session(self, bearer: str = "tok-ann") -> dict[str, str]:
+        """Open a session of the handshake era; returns the headers that belong to it."""
+        hello = {"protocolVersion": LEGACY, "capabilities": {}, "clientInfo": CLIENT}
+        async with self.legacy("initialize", hello, self.headers(bearer)) as response:
+            assert response.status == 200, await response.text()
+            session = response.headers["Mcp-Session-Id"]
+        headers = self.headers(bearer, Mcp_Session_Id=session) | {"MCP-Protocol-Version": LEGACY}
+        note = {"jsonrpc": "2.0", "method": "notifications/initialized"}
+        async with self.http.post(self.url, json=note, headers=headers) as response:
+            assert response.status == 202
+        return headers
+
+    def legacy(
+        self, method: str, params: dict[str, Any], headers: dict[str, str], *, id_: int = 1
+    ):
+        body = {"jsonrpc": "2.0", "id": id_, "method": method, "params": params}
+        return self.http.post(self.url, json=body, headers=headers)
+
+
+CLIENT = {"name": "test", "version": "1"}
+
+
+def enveloped(params: dict[str, Any]) -> dict[str, Any]:
+    meta = {
+        f"{META}protocolVersion": MODERN,
+        f"{META}clientInfo": CLIENT,
+        f"{META}clientCapabilities": {},
+    }
+    return params | {"_meta": meta}
+
+
+def called(tool: str, **arguments: Any) -> dict[str, Any]:
+    return {"name": "call_tool", "arguments": {"tool": tool, "arguments": arguments}}
+
+
+async def code_of(response: aiohttp.ClientResponse) -> tuple[int, Any]:
+    """Return the status and the stable code of an error."""
+    error = (await response.json())["error"]
+    data = error.get("data")
+    return response.status, data["code"] if isinstance(data, dict) else error["code"]
+
+
+@asynccontextmanager
+async def listening(*, open_to_all: bool = False, hosts: str = "127.0.0.1,localhost"):
+    tokens, handled, lines = Tokens(), Handled(), []
+    tokens.give("tok-ann", caller("ann"))
+    tokens.give("tok-bob", caller("bob"))
+
+    async def wire(readiness: Any) -> None:
+        readiness.serve(Gateway(effects=None, caller=LOCAL))
+        await asyncio.Event().wait()
+
+    def prepare() -> Prepared:
+        return Prepared(handle=handled, wire=wire, look_up=tokens.look_up)
+
+    application = Application(
+        lambda: Service(
+            prepare,
+            names=names(hosts=hosts, origins="https://app.example"),
+            access_log=AccessLog(lines.append, process="test"),
+            open_to_all=open_to_all,
+        )
+    )
+    listener = address.listen(address.parse("127.0.0.1:0"))
+    configuration = uvicorn.Config(
+        application,
+        http=protocol.BoundedProtocol,
+        lifespan="on",
+        log_config=None,
+        timeout_graceful_shutdown=serve.CALLS_END_S,
+    )
+    server = Prompt(configuration, application)
+    url = f"http://{address.bound(listener)}/mcp"
+    async with asyncio.timeout(PATIENCE_S), asyncio.TaskGroup() as group:
+        serving = group.create_task(server.serve(sockets=[listener]))
+        await until(lambda: server.started)
+        async with aiohttp.ClientSession() as http, _stopping(server, serving):
+            yield Running(
+                url=url,
+                service=application.service,
+                tokens=tokens,
+                handled=handled,
+                lines=lines,
+                server=server,
+                http=http,
+            )
+
+
+class Prompt(serve.Server):
+    """Stops at once, without the pauses that a server can afford; `in_order`: as it would."""
+
+    in_order = False
+
+    async def main_loop(self) -> None:
+        await until(lambda: self.should_exit)
+
+    async def shutdown(self, sockets: Any = None) -> None:
+        if self.in_order:
+            await super().shutdown(sockets)
+            return
+        for server in self.servers:
+            server.close()
+        for connection in list(self.server_state.connections):
+            connection.transport.abort()
+        await self.lifespan.shutdown()
+
+
+async def until(condition) -> None:
+    """Wait for what sets no event."""
+    while not condition():  # noqa: ASYNC110 - as said
+        await asyncio.sleep(0.002)
+
+
+@asynccontextmanager
+async def _stopping(server: uvicorn.Server, serving: asyncio.Task[None]):
+    try:
+        yield
+    finally:
+        server.should_exit = True
+        await serving
+
+
+@pytest.fixture(autouse=True)
+def _no_watchdog(monkeypatch):
+    monkeypatch.setattr(serve, "_leave_in_time", lambda: None)

@@ -1,0 +1,205 @@
+import asyncio
+
+import pytest
+
+from gateway_project.access import bearers, throttle
+from gateway_project.access.bearers import Bearers, Refused, Throttled
+from gateway_project.access.standing import TokensUnavailable
+from gateway_project.access.throttle import Throttle, network
+from tests.gateway.mcp_http.conftest import Tokens, caller, digest
+
+
+class Clock:
+    def __init__(self):
+        self.now = 1_000.0
+
+    def __call__(self):
+        return self.now
+
+
+@pytest.fixture
+def clock():
+    return Clock()
+
+
+@pytest.fixture
+def tokens():
+    made = Tokens()
+    made.give("good", caller("ann"))
+    return made
+
+
+@pytest.fixture
+def judge(tokens, clock):
+    return Bearers(tokens.look_up, monotonic=clock, wall=clock)
+
+
+async def admit(judge, bearer="good", address="192.0.2.1"):
+    return await judge.admit(bearer, address=address)
+
+
+async def hold(bearer, judge):
+    """Keep something open for as long as a token is good."""
+    async with bearer.valid():
+        await judge.check()
+        await asyncio.Event().wait()
+
+
+async def test_a_token_is_looked_up_once_while_it_is_fresh(judge, tokens, clock):
+    for _ in range(5):
+        assert (await admit(judge)).standing.caller.user == "ann"
+        clock.now += bearers.FRESH_S / 10
+    assert tokens.asked == 1
+
+
+async def test_those_who_come_together_ask_once(judge, tokens):
+    async with asyncio.TaskGroup() as group:
+        for _ in range(20):
+            group.create_task(admit(judge))
+    assert tokens.asked == 1
+
+
+async def test_what_is_in_use_is_checked_in_one_question(judge, tokens, clock):
+    tokens.give("other", caller("bob"))
+    first, second = await admit(judge), await admit(judge, "other")
+    clock.now += bearers.CHECK_S
+    asked = tokens.asked
+    await judge.check()
+    assert tokens.asked == asked + 1
+    assert first.checked_at == second.checked_at == clock.now
+    await judge.check()
+    assert tokens.asked == asked + 1
+
+
+async def test_a_changed_token_counts_as_it_is_now(judge, tokens):
+    bearer = await admit(judge)
+    tokens.give("good", caller("ann", scopes=("read",)))
+    await judge.check()
+    assert bearer.standing.caller.scopes == {"read"}
+
+
+async def test_a_token_ends_on_time_without_the_database(judge, tokens, clock):
+    tokens.give("short", caller("ann"), expires_at=clock.now + 1)
+    assert await admit(judge, "short")
+    clock.now += 1
+    with pytest.raises(Refused):
+        await admit(judge, "short")
+
+
+async def test_what_is_open_ends_with_its_token(judge, tokens):
+    bearer = await admit(judge)
+    tokens.revoke("good")
+    with pytest.raises(TimeoutError):
+        await hold(bearer, judge)
+    assert bearer.open == set()
+    with pytest.raises(Refused):
+        await admit(judge)
+
+
+async def test_memory_counts_for_a_while_when_the_database_is_away(judge, tokens, clock):
+    await admit(judge)
+    tokens.away = True
+    clock.now += bearers.OUTAGE_S
+    assert await admit(judge)
+    clock.now += bearers.AWAY_S
+    with pytest.raises(TokensUnavailable):
+        await admit(judge)
+
+
+async def test_a_database_that_is_away_is_not_asked_by_every_request(judge, tokens, clock):
+    await admit(judge)
+    tokens.away = True
+    clock.now += bearers.FRESH_S + 1
+    asked = tokens.asked
+    for _ in range(5):
+        await admit(judge)
+    assert tokens.asked == asked + 1
+    tokens.away = False
+    clock.now += bearers.AWAY_S
+    await admit(judge)
+    assert tokens.asked == asked + 2
+
+
+async def test_what_runs_on_memory_alone_for_too_long_ends(judge, tokens, clock):
+    bearer = await admit(judge)
+    tokens.away = True
+    clock.now += bearers.OUTAGE_S + 1
+    with pytest.raises(TimeoutError):
+        await hold(bearer, judge)
+
+
+async def test_a_database_that_does_not_answer_counts_as_away(monkeypatch, clock):
+    monkeypatch.setattr(bearers, "LOOK_UP_S", 0.01)
+
+    async def never(_digests):
+        await asyncio.Event().wait()
+
+    judge = Bearers(never, monotonic=clock, wall=clock)
+    with pytest.raises(TokensUnavailable, match="did not answer"):
+        await admit(judge)
+
+
+async def test_a_wrong_token_is_not_looked_up_again_at_once(judge, tokens):
+    for _ in range(3):
+        with pytest.raises(Refused):
+            await admit(judge, "wrong")
+    assert tokens.asked == 1
+
+
+async def test_wrong_tokens_slow_their_address_down(tokens, clock):
+    judge = Bearers(
+        tokens.look_up, throttle=Throttle(limit=3, window_s=60), monotonic=clock, wall=clock
+    )
+    await admit(judge)
+    for number in range(3):
+        with pytest.raises(Refused):
+            await admit(judge, f"wrong-{number}")
+    tokens.give("new", caller("bob"))
+    with pytest.raises(Throttled) as waiting:
+        await admit(judge, "new")
+    assert waiting.value.wait_s == 60
+    assert await admit(judge)
+    assert await admit(judge, "new", address="192.0.2.2")
+    clock.now += 60
+    assert await admit(judge, "new")
+
+
+async def test_memory_is_bounded(judge, tokens, monkeypatch):
+    monkeypatch.setattr(bearers, "MAX_KNOWN", 3)
+    monkeypatch.setattr(bearers, "MAX_WRONG", 3)
+    for number in range(6):
+        await admit(judge, tokens.give(f"good-{number}", caller("ann")))
+        with pytest.raises(Refused):
+            await admit(judge, f"wrong-{number}", address=f"192.0.2.{number}")
+    assert len(judge._known) == 3
+    assert len(judge._wrong) == 3
+
+
+async def test_what_is_open_is_never_forgotten(judge, tokens, monkeypatch):
+    monkeypatch.setattr(bearers, "MAX_KNOWN", 1)
+    bearer = await admit(judge)
+    async with bearer.valid():
+        await admit(judge, tokens.give("other", caller("bob")))
+        assert digest("good") in judge._known
+
+
+@pytest.mark.parametrize(
+    ("address", "counted"),
+    [
+        ("2001:db8::1", "2001:db8::"),
+        ("2001:db8:0:0:ffff::1", "2001:db8::"),
+        ("fe80::1%eth0", "fe80::"),
+        ("::ffff:192.0.2.1", "192.0.2.1"),
+        ("not:an:address", "not:an:address"),
+    ],
+)
+def test_an_address_of_a_network_counts_for_its_network(address, counted):
+    assert network(address) == counted
+
+
+def test_addresses_that_are_counted_are_bounded(monkeypatch):
+    monkeypatch.setattr(throttle, "MAX_ADDRESSES", 2)
+    counting = Throttle(limit=1)
+    for number in range(4):
+        counting.failed(f"192.0.2.{number}", now=0.0)
+    assert len(counting._failures) == 2

@@ -1,0 +1,73 @@
+import pytest
+
+from gateway_project.mcp.http.names import MAX_REMEMBERED, names
+
+
+def listed(hosts="localhost,127.0.0.1,[::1],.team.example", **values):
+    return names(hosts=hosts, origins="https://app.example/, https://x.example:8", **values)
+
+
+@pytest.mark.parametrize(
+    ("host", "answered"),
+    [
+        ("localhost", True),
+        ("LOCALHOST:80", True),
+        ("localhost.", True),
+        ("[::1]:8421", True),
+        ("a.b.team.example:1", True),
+        ("team.example", True),
+        ("steam.example", False),
+        ("localhost:port", False),
+        ("localhost@evil.example", False),
+        ("evil.example", False),
+        ("[::2]", False),
+        ("", False),
+    ],
+)
+def test_names_on_the_list_are_answered_to(host, answered):
+    assert listed().answer_to(host) is answered
+
+
+@pytest.mark.parametrize(
+    ("origin", "host", "admitted"),
+    [
+        ("http://localhost:8421", "localhost:8421", True),
+        ("http://127.0.0.1:8421", "localhost:8421", True),
+        ("https://team.example", "team.example", True),
+        ("http://localhost", "localhost:80", True),
+        ("https://app.example", "localhost:8421", True),
+        ("https://X.example:8", "localhost:8421", True),
+        ("https://x.example", "localhost:8421", False),
+        ("http://localhost:3000", "localhost:8421", False),
+        ("ftp://localhost:8421", "localhost:8421", False),
+        ("null", "localhost:8421", False),
+        ("", "localhost:8421", False),
+        ("http://evil.example:8421", "localhost:8421", False),
+    ],
+)
+def test_its_own_pages_and_those_allowed_by_name_may_call(origin, host, admitted):
+    assert listed().admit(origin, host=host) is admitted
+
+
+def test_where_any_name_will_do_pages_still_have_to_be_its_own():
+    any_name = listed("*")
+    assert any_name.answer_to("whatever.example")
+    assert any_name.admit("https://whatever.example", host="whatever.example")
+    assert not any_name.admit("https://other.example", host="whatever.example")
+
+
+def test_where_it_listens_and_where_people_reach_it_are_names_of_its_own():
+    found = listed(
+        "localhost",
+        bound=("192.0.2.1", "2001:db8::1", "::"),
+        public_url="https://gw.example:9/x",
+    )
+    assert found.hosts == ("localhost", "192.0.2.1", "[2001:db8::1]", "gw.example")
+    assert found.admit("https://gw.example:9", host="localhost:1")
+
+
+def test_what_is_remembered_is_bounded():
+    found = listed()
+    for port in range(2 * MAX_REMEMBERED):
+        assert found.answer_to(f"localhost:{port}")
+    assert len(found._known) == MAX_REMEMBERED

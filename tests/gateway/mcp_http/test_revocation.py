@@ -1,0 +1,76 @@
+import asyncio
+
+import pytest
+
+from gateway_project.access import bearers
+from tests.gateway.mcp_http.conftest import code_of, listening
+
+
+@pytest.fixture(autouse=True)
+def _often(monkeypatch):
+    monkeypatch.setattr(bearers, "CHECK_S", 0.02)
+
+
+async def refused(gateway, bearer="tok-ann"):
+    """Wait until a token is good no more; returns the answer."""
+    while True:
+        async with await gateway.call("echo", bearer=bearer) as response:
+            if response.status != 200:
+                return await code_of(response)
+        await asyncio.sleep(0.01)
+
+
+async def test_a_token_that_is_revoked_stops_working_within_seconds():
+    async with listening() as gateway:
+        assert await gateway.text("echo") == "ann:"
+        gateway.tokens.revoke("tok-ann")
+        assert await refused(gateway) == (401, "unauthorized")
+        assert await gateway.text("echo", bearer="tok-bob") == "bob:"
+
+
+async def test_streams_of_a_token_end_with_it():
+    async with listening() as gateway:
+        headers = await gateway.session()
+        async with gateway.http.get(gateway.url, headers=headers) as stream:
+            await stream.content.readline()
+            gateway.tokens.revoke("tok-ann")
+            await stream.content.read()
+        async with gateway.legacy("ping", {}, headers) as response:
+            assert response.status == 401
+
+
+async def test_calls_of_a_token_end_with_it():
+    async with listening() as gateway:
+        call = asyncio.ensure_future((await gateway.call("hang")).__aenter__())
+        await gateway.handled.began.wait()
+        gateway.tokens.revoke("tok-ann")
+        async with await call as response:
+            assert await code_of(response) == (401, "unauthorized")
+        await gateway.handled.cancelled.wait()
+
+
+async def test_calls_go_on_while_the_database_is_away_but_strangers_wait():
+    async with listening() as gateway:
+        assert await gateway.text("echo") == "ann:"
+        gateway.tokens.away = True
+        for _ in range(5):
+            assert await gateway.text("echo") == "ann:"
+            await asyncio.sleep(0.02)
+        async with await gateway.call("echo", bearer="tok-bob") as response:
+            assert await code_of(response) == (503, "database_unavailable")
+            assert response.headers["Retry-After"]
+
+
+async def test_streams_end_in_order_when_the_gateway_stops():
+    async with listening() as gateway:
+        gateway.server.in_order = True
+        headers = await gateway.session()
+        hang = asyncio.ensure_future((await gateway.call("hang")).__aenter__())
+        await gateway.handled.began.wait()
+        async with gateway.http.get(gateway.url, headers=headers) as stream:
+            await stream.content.readline()
+            gateway.server.should_exit = True
+            await stream.content.read()
+        gateway.handled.release.set()
+        async with await hang as response:
+            assert response.status == 200

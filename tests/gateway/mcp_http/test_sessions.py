@@ -1,0 +1,204 @@
+import asyncio
+
+import pytest
+
+from gateway_project.mcp.http import legacy
+from tests.gateway.mcp_http.conftest import (
+    ACCEPT,
+    LEGACY,
+    called,
+    caller,
+    code_of,
+    listening,
+    until,
+)
+
+
+async def read_event(response):
+    """Return the data of the next event; signs of life are passed over."""
+    while True:
+        line = (await response.content.readline()).decode().strip()
+        if line.startswith("data: "):
+            return line.removeprefix("data: ")
+
+
+async def test_a_session_does_not_exist_for_anybody_else():
+    async with listening() as gateway:
+        headers = await gateway.session("tok-ann")
+        stolen = headers | {"Authorization": "Bearer tok-bob"}
+        for verb in ("POST", "GET", "DELETE"):
+            body = {"jsonrpc": "2.0", "id": 1, "method": "ping"} if verb == "POST" else None
+            async with gateway.http.request(
+                verb, gateway.url, headers=stolen, json=body
+            ) as response:
+                assert response.status == 404
+        async with gateway.legacy("ping", {}, headers) as response:
+            assert response.status == 200
+
+
+async def test_a_session_is_the_same_for_every_token_of_its_user():
+    async with listening() as gateway:
+        gateway.tokens.give("tok-ann-2", caller("ann"))
+        gateway.tokens.give("tok-ann-team", caller("ann", team=7))
+        headers = await gateway.session("tok-ann")
+        for token, status in [("tok-ann-2", 200), ("tok-ann-team", 404)]:
+            other = headers | {"Authorization": f"Bearer {token}"}
+            async with gateway.legacy("ping", {}, other) as response:
+                assert response.status == status, token
+
+
+async def test_an_unknown_session_is_not_found():
+    async with listening() as gateway:
+        headers = gateway.headers(Mcp_Session_Id="f" * 32) | {"MCP-Protocol-Version": LEGACY}
+        async with gateway.legacy("ping", {}, headers) as response:
+            assert response.status == 404
+
+
+async def test_a_session_that_its_client_ends_is_over():
+    async with listening() as gateway:
+        headers = await gateway.session()
+        async with gateway.http.delete(gateway.url, headers=headers) as response:
+            assert response.status == 200
+        async with gateway.legacy("ping", {}, headers) as response:
+            assert response.status == 404
+
+
+async def test_no_one_has_more_sessions_than_their_share(monkeypatch):
+    async with listening() as gateway:
+        monkeypatch.setattr(gateway.service._sessions, "_max_each", 2)
+        for _ in range(2):
+            await gateway.session("tok-ann")
+        hello = {"protocolVersion": LEGACY, "capabilities": {}, "clientInfo": {"name": "x"}}
+        async with gateway.legacy("initialize", hello, gateway.headers("tok-ann")) as response:
+            assert response.status == 503
+        await gateway.session("tok-bob")
+
+
+async def test_all_together_have_no_more_sessions_than_there_may_be(monkeypatch):
+    async with listening() as gateway:
+        monkeypatch.setattr(gateway.service._sessions, "max_sessions", 1)
+        await gateway.session("tok-ann")
+        hello = {"protocolVersion": LEGACY, "capabilities": {}, "clientInfo": {"name": "x"}}
+        async with gateway.legacy("initialize", hello, gateway.headers("tok-bob")) as response:
+            assert response.status == 503
+
+
+async def test_a_session_nobody_uses_ends():
+    async with listening() as gateway:
+        gateway.service._sessions.session_idle_timeout = 0.05
+        headers = await gateway.session()
+        await until(lambda: not gateway.service._sessions.count)
+        async with gateway.legacy("ping", {}, headers) as response:
+            assert response.status == 404
+
+
+async def test_what_comes_before_a_result_opens_a_stream():
+    async with listening() as gateway:
+        headers = await gateway.session()
+        params = called("count", text="x") | {"_meta": {"progressToken": 5}}
+        async with gateway.legacy("tools/call", params, headers) as response:
+            assert response.content_type == "text/event-stream"
+            assert '"notifications/progress"' in await read_event(response)
+            assert '"result"' in await read_event(response)
+            assert await response.content.read() == b"\r\n"
+
+
+async def test_a_long_silence_is_broken_by_signs_of_life(monkeypatch):
+    monkeypatch.setattr(legacy, "KEEP_ALIVE_S", 0.02)
+    async with listening() as gateway:
+        headers = await gateway.session()
+        async with gateway.legacy("tools/call", called("hang"), headers) as response:
+            assert response.content_type == "text/event-stream"
+            for _ in range(2):
+                assert await response.content.readline() == b": ping\r\n"
+                await response.content.readline()
+            gateway.handled.release.set()
+            assert '"ann:"' in await read_event(response)
+
+
+async def test_an_id_in_use_is_refused():
+    async with listening() as gateway:
+        headers = await gateway.session()
+        async with asyncio.TaskGroup() as group:
+            first = group.create_task(
+                gateway.legacy("tools/call", called("hang"), headers, id_=9).__aenter__()
+            )
+            await gateway.handled.began.wait()
+            async with gateway.legacy("ping", {}, headers, id_=9) as response:
+                assert response.status == 400
+            gateway.handled.release.set()
+        assert first.result().status == 200
+        first.result().release()
+
+
+async def test_a_client_may_leave_and_its_call_goes_on():
+    async with listening() as gateway:
+        headers = await gateway.session()
+        call = asyncio.ensure_future(
+            gateway.legacy("tools/call", called("hang"), headers).__aenter__()
+        )
+        await gateway.handled.began.wait()
+        call.cancel()
+        await asyncio.wait([call])
+        async with gateway.legacy("ping", {}, headers, id_=2) as response:
+            assert response.status == 200
+        assert not gateway.handled.cancelled.is_set()
+
+
+async def test_a_cancelled_call_is_answered_and_cancelled():
+    async with listening() as gateway:
+        headers = await gateway.session()
+        call = asyncio.ensure_future(
+            gateway.legacy("tools/call", called("hang"), headers, id_=4).__aenter__()
+        )
+        await gateway.handled.began.wait()
+        note = {
+            "jsonrpc": "2.0",
+            "method": "notifications/cancelled",
+            "params": {"requestId": 4},
+        }
+        async with gateway.http.post(gateway.url, json=note, headers=headers) as response:
+            assert response.status == 202
+        await gateway.handled.cancelled.wait()
+        async with await call as response:
+            assert "error" in await response.json()
+
+
+@pytest.mark.parametrize(("content", "code"), [(b"{", -32700), (b'{"jsonrpc":"2.0"}', -32602)])
+async def test_a_body_that_is_no_message_is_refused(content, code):
+    async with listening() as gateway:
+        headers = await gateway.session() | {"Content-Type": "application/json"}
+        async with gateway.http.post(gateway.url, data=content, headers=headers) as response:
+            assert await code_of(response) == (400, code)
+
+
+async def test_a_newer_stream_replaces_an_older_one():
+    async with listening() as gateway:
+        headers = await gateway.session()
+        async with gateway.http.get(gateway.url, headers=headers) as older:
+            assert older.status == 200
+            assert await older.content.readline() == b": ping\r\n"
+            async with gateway.http.get(gateway.url, headers=headers) as newer:
+                assert await newer.content.readline() == b": ping\r\n"
+                await older.content.read()
+                (transport,) = gateway.service._sessions._server_instances.values()
+                assert legacy.GET_STREAM_KEY in transport._request_streams
+
+
+async def test_a_stream_whose_client_left_is_closed():
+    async with listening() as gateway:
+        headers = await gateway.session()
+        async with gateway.http.get(gateway.url, headers=headers) as response:
+            await response.content.readline()
+            response.close()
+        (transport,) = gateway.service._sessions._server_instances.values()
+        await until(lambda: not transport._request_streams)
+
+
+async def test_a_stream_is_for_those_who_take_events():
+    async with listening() as gateway:
+        headers = await gateway.session() | {"Accept": "application/json"}
+        async with gateway.http.get(gateway.url, headers=headers) as response:
+            assert response.status == 406
+        async with gateway.http.get(gateway.url, headers=ACCEPT | gateway.headers()) as response:
+            assert response.status == 400

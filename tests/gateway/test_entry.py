@@ -1,0 +1,155 @@
+import json
+
+import pytest
+
+from gateway_project.client_config import clients
+from gateway_project.client_config.entry import Entry
+from gateway_project.client_config.read import UnreadableConfig, parse
+
+
+def only(entry, client=None, **document):
+    """Return what a client's file with one server in it holds."""
+    known = clients.CLIENTS[client] if client else None
+    key = known.key if known else "mcpServers"
+    found = parse(json.dumps({key: {"x": entry}, **document}), source="f", client=known)
+    assert found.problems == ()
+    return found.entries[0]
+
+
+def toml(text):
+    found = parse(text, source="f", client=clients.CLIENTS["codex"])
+    assert found.problems == ()
+    return found.entries[0]
+
+
+URL = "https://example.com/mcp"
+
+
+@pytest.mark.parametrize(
+    ("client", "entry", "transport"),
+    [
+        ("claude-code", {"type": "http", "url": URL}, "http"),
+        ("claude-code", {"type": "streamable-http", "url": URL}, "http"),
+        ("claude-code", {"type": "sse", "url": URL}, "sse"),
+        ("cursor", {"url": URL}, "http"),
+        ("cursor", {"url": "https://example.com/sse"}, "sse"),
+        ("cursor", {"url": "https://example.com/sse/?key=1"}, "sse"),
+        ("vscode", {"type": "http", "url": URL}, "http"),
+        ("windsurf", {"serverUrl": URL}, "http"),
+        ("zed", {"url": URL}, "http"),
+        ("gemini", {"httpUrl": URL}, "http"),
+        ("gemini", {"url": URL}, "sse"),
+        ("gemini", {"url": URL, "type": "http"}, "http"),
+        (None, {"transport": "streamable_http", "url": URL}, "http"),
+    ],
+)
+def test_a_remote_server_is_read_in_every_clients_words(client, entry, transport):
+    found = only({**entry, "headers": {"X-Key": "1"}, "timeout": 5}, client)
+    assert (found.transport, found.command) == (transport, "")
+    assert found.url == next(entry[key] for key in ("httpUrl", "url", "serverUrl") if key in entry)
+    assert found.headers == {"X-Key": "1"}
+    assert found.extra == {"timeout": 5}
+
+
+@pytest.mark.parametrize(
+    "entry",
+    [
+        {"command": {"path": "uvx", "args": ["x"], "env": {"A": "1"}}, "settings": {}},
+        {"source": "custom", "command": "uvx", "args": ["x"], "env": {"A": "1"}},
+    ],
+)
+def test_zed_is_read_in_its_older_and_newer_form(entry):
+    found = only(entry, "zed")
+    assert (found.command, found.args, found.env) == ("uvx", ("x",), {"A": "1"})
+
+
+def test_an_extension_of_zed_is_a_problem_that_says_what_it_is():
+    text = json.dumps({"context_servers": {"x": {"source": "extension", "settings": {}}}})
+    found = parse(text, source="f", client=clients.CLIENTS["zed"])
+    assert "is an extension of Zed" in found.problems[0]
+
+
+def test_codex_is_read_with_what_it_hands_on():
+    found = toml(
+        '[mcp_servers.x]\ncommand = "uvx"\nargs = ["x"]\nstartup_timeout_sec = 20\n'
+        'env_vars = ["A", { name = "B", source = "remote" }, "C"]\n[mcp_servers.x.env]\nC = "3"\n'
+    )
+    assert found.env == {"A": "${A}", "B": "${B}", "C": "3"}
+    assert found.extra == {"startup_timeout_sec": 20}
+
+
+def test_codex_names_the_variables_of_its_headers():
+    found = toml(
+        f'[mcp_servers.x]\nurl = "{URL}"\nbearer_token_env_var = "TOKEN"\nscopes = ["a", "b"]\n'
+        'http_headers = { A = "1" }\nenv_http_headers = { B = "KEY" }\nenabled = false\n'
+    )
+    assert found.headers == {"A": "1", "B": "${KEY}", "Authorization": "Bearer ${TOKEN}"}
+    assert (found.signs_in, found.scopes, found.enabled) == (True, "a b", False)
+
+
+def test_broken_toml_is_one_line():
+    with pytest.raises(UnreadableConfig, match=r"f: Invalid value .*; mend the TOML"):
+        toml("x = ")
+
+
+@pytest.mark.parametrize(
+    ("client", "auth"),
+    [
+        ("cursor", {"auth": {"CLIENT_ID": "me", "CLIENT_SECRET": "s", "scopes": ["a", "b"]}}),
+        ("gemini", {"oauth": {"clientId": "me", "clientSecret": "s", "scopes": ["a", "b"]}}),
+        ("claude-code", {"oauth": {"clientId": "me", "clientSecret": "s", "scopes": "a b"}}),
+    ],
+)
+def test_what_a_client_knows_of_a_sign_in_comes_along(client, auth):
+    found = only({"type": "http", "url": URL, **auth}, client)
+    assert (found.signs_in, found.client_id, found.client_secret) == (True, "me", "s")
+    assert found.scopes == "a b"
+    assert found.extra == {}
+    assert "'s'" not in repr(found)
+
+
+def test_vs_codes_inputs_become_variables():
+    inputs = [{"id": "key", "type": "promptString", "description": "A key"}, "odd", {"id": 7}]
+    found = only({"command": "x", "env": {"K": "${input:key}"}}, "vscode", inputs=inputs)
+    assert found.env == {"K": "${KEY}"}
+    assert "set KEY in the gateway's environment" in found.notes[0]
+
+
+def test_gemini_may_leave_braces_out():
+    found = only({"command": "x", "env": {"K": "$KEY"}, "cwd": "/d"}, "gemini")
+    assert found.env == {"K": "${KEY}"}
+    assert only({"command": "x", "env": {"K": "$KEY"}}, "cursor").env == {"K": "$KEY"}
+
+
+def test_paths_relative_to_the_project_are_found_from_there(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    assert only({"command": "./run"}).cwd == str(tmp_path)
+    assert only({"command": "node", "args": ["../x.js"]}).cwd == str(tmp_path)
+    assert only({"command": "node", "cwd": "./sub"}).cwd == str(tmp_path / "sub")
+    assert only({"command": "node", "args": ["./x"], "cwd": "/srv"}).cwd == "/srv"
+    assert only({"command": "node", "args": ["x"]}).cwd == ""
+
+
+def test_a_file_of_variables_is_said_not_to_be_read():
+    assert "envFile" in only({"command": "x", "envFile": ".env"}).notes[0]
+
+
+def test_what_looks_like_a_secret_is_not_kept_in_clear():
+    found = only({"command": "x", "apiKey": "hunter2", "tokenBudget": 5, "note": "mine"})
+    assert found.extra == {"tokenBudget": 5, "note": "mine"}
+    assert "'apiKey' looks like a secret" in found.notes[0]
+
+
+@pytest.mark.parametrize("flag", [{"disabled": True}, {"enabled": False}])
+def test_either_word_switches_a_server_off(flag):
+    assert not only({"command": "x", **flag}).enabled
+
+
+@pytest.mark.parametrize("key", ["mcpServers", "servers", "context_servers", "mcp_servers"])
+def test_a_file_of_nobody_in_particular_may_use_any_clients_word(key):
+    found = parse(json.dumps({key: {"x": {"command": "c"}}}), source="f")
+    assert found.entries == (Entry(name="x", command="c"),)
+
+
+def test_a_command_of_an_unknown_type_is_started_all_the_same():
+    assert only({"type": "local", "command": "c"}).transport == "stdio"

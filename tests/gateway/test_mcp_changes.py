@@ -1,0 +1,174 @@
+"""What clients are told of changes, in both eras."""
+
+import asyncio
+
+import mcp_types
+import pytest
+from mcp.client.subscriptions import ResourcesListChanged, ResourceUpdated, ToolsListChanged
+from mcp.shared.exceptions import MCPError
+
+from gateway_project.mcp import changes
+from gateway_project.mcp.changes import Changes
+from tests.gateway.catalogues import catalogue, server, tool
+from tools.resource_uris import Address
+from tools.upstream.errors import UpstreamRefused
+
+LIMIT_S = 5
+
+
+@pytest.fixture
+def world(world):
+    world.exposure = "full"
+    world.catalogue = catalogue(tool("a:x"), servers=(server("a"), server("c", team=7)))
+    world.requests.lists = {("a", "resources"): [{"uri": "file:///x", "name": "x"}]}
+    return world
+
+
+class Heard:
+    """Collects what a client of the handshake era is told."""
+
+    def __init__(self):
+        self.arrived = asyncio.Queue()
+
+    async def __call__(self, message):
+        if isinstance(message, mcp_types.Notification):
+            self.arrived.put_nowait(message)
+
+    async def next(self):
+        async with asyncio.timeout(LIMIT_S):
+            return await self.arrived.get()
+
+
+async def subscribe(client, uri):
+    params = mcp_types.SubscribeRequestParams(uri=uri)
+    request = mcp_types.SubscribeRequest(params=params)
+    return await client.session.send_request(request, mcp_types.EmptyResult)
+
+
+async def unsubscribe(client, uri):
+    params = mcp_types.UnsubscribeRequestParams(uri=uri)
+    request = mcp_types.UnsubscribeRequest(params=params)
+    return await client.session.send_request(request, mcp_types.EmptyResult)
+
+
+@pytest.mark.parametrize(
+    ("kind", "method"),
+    [
+        ("tools", "notifications/tools/list_changed"),
+        ("prompts", "notifications/prompts/list_changed"),
+        ("resources", "notifications/resources/list_changed"),
+    ],
+)
+async def test_a_client_of_the_handshake_era_is_told_of_changed_lists(
+    connect, world, kind, method
+):
+    heard = Heard()
+    async with connect("legacy", message_handler=heard) as client:
+        await client.list_prompts()
+        world.readiness.changed(kind)
+        world.readiness.changed(kind)
+        assert (await heard.next()).method == method
+
+
+async def test_a_client_that_listens_is_told_what_it_listens_for(connect, world):
+    async with connect("auto") as client:
+        await client.list_prompts()
+        async with client.listen(tools_list_changed=True, resources_list_changed=True) as stream:
+            for kind in ("prompts", "tools", "resources"):
+                world.readiness.changed(kind)
+            async with asyncio.timeout(LIMIT_S):
+                assert [await anext(stream), await anext(stream)] == [
+                    ToolsListChanged(),
+                    ResourcesListChanged(),
+                ]
+
+
+async def test_a_list_that_never_changes_is_never_announced(connect, world):
+    world.exposure = "meta"
+    async with connect("auto") as client:
+        await client.list_prompts()
+        async with client.listen(tools_list_changed=True, resources_list_changed=True) as stream:
+            world.readiness.changed("tools")
+            world.readiness.changed("resources")
+            async with asyncio.timeout(LIMIT_S):
+                assert await anext(stream) == ResourcesListChanged()
+
+
+@pytest.mark.parametrize("uri", ["file:///x", "foregate://a/file%3A%2F%2F%2Fx"])
+async def test_an_update_is_told_under_the_uri_that_was_asked_for(connect, world, uri):
+    heard = Heard()
+    async with connect("legacy", message_handler=heard) as client:
+        await subscribe(client, uri)
+        world.readiness.updated("a", "file:///other")
+        world.readiness.updated("a", "file:///x")
+        assert (await heard.next()).params.uri == uri
+        await unsubscribe(client, uri)
+    made = [(made.method, made.params) for made in world.requests.made]
+    assert made == [
+        ("resources/subscribe", {"uri": "file:///x"}),
+        ("resources/unsubscribe", {"uri": "file:///x"}),
+    ]
+
+
+async def test_what_a_client_subscribed_to_is_let_go_when_it_has_gone(connect, world):
+    async with connect("legacy") as client:
+        await subscribe(client, "file:///x")
+    assert [made.method for made in world.requests.made] == [
+        "resources/subscribe",
+        "resources/unsubscribe",
+    ]
+
+
+async def test_a_stream_tells_of_updates_and_lets_go_at_its_end(connect, world):
+    async with connect("auto") as client:
+        async with client.listen(
+            resource_subscriptions=["file:///x", "foregate://c/team%3A", "nowhere:"]
+        ) as stream:
+            assert stream.honored.resource_subscriptions == ["file:///x"]
+            world.readiness.updated("a", "file:///x")
+            async with asyncio.timeout(LIMIT_S):
+                assert await anext(stream) == ResourceUpdated(uri="file:///x")
+        await client.list_tools()
+    assert [made.method for made in world.requests.made] == [
+        "resources/subscribe",
+        "resources/unsubscribe",
+    ]
+
+
+async def test_a_server_that_takes_no_subscription_says_so(connect, world):
+    async def refuse(requested):
+        raise UpstreamRefused(server="a", rpc_code=-32601, rpc_message="no subscriptions")
+
+    world.requests.answer = refuse
+    async with connect("legacy") as client:
+        with pytest.raises(MCPError, match="no subscriptions"):
+            await subscribe(client, "file:///x")
+
+
+async def test_changes_go_to_those_who_follow_and_watch():
+    told, other = [], []
+    address = Address(server="a", uri="x:")
+    following = Changes(silent={"tools"})
+    with following.followed(told.append, {address: "known as"}, session="s"):
+        assert following.watches("s", address)
+        assert not following.watches("t", address)
+        with following.followed(other.append, {}):
+            following.changed("tools")
+            following.changed("prompts")
+            following.updated("a", "x:")
+            following.updated("b", "x:")
+    following.changed("prompts")
+    assert told == [changes.PromptsListChanged(), ResourceUpdated("known as")]
+    assert other == [changes.PromptsListChanged()]
+    assert not following.watches("s", address)
+
+
+async def test_too_many_who_follow_are_refused(monkeypatch):
+    monkeypatch.setattr(changes, "MAX_FOLLOWERS", 1)
+    following = Changes()
+    with (
+        following.followed(print, {}),
+        pytest.raises(MCPError, match="too many"),
+        following.followed(print, {}),
+    ):
+        pass

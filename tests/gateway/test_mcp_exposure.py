@@ -1,0 +1,214 @@
+"""Tools of servers that clients see listed, and calls of them by their exposed names."""
+
+import asyncio
+import json
+
+import pytest
+from mcp.shared.exceptions import MCPError
+
+from gateway_project.foundation.caller import SCOPE_ALL, Caller
+from gateway_project.mcp import exposure, handlers, meta_tools
+from gateway_project.mcp import server as mcp_server
+from gateway_project.mcp.failure import META_KEY
+from gateway_project.mcp.readiness import NotReady
+from gateway_project.mcp.runtime import Prepared, Runtime
+from tests.gateway.catalogues import catalogue, server, tool
+from tests.gateway.conftest import ERAS, LOG_FIELDS, connected
+from tools.upstream.errors import UpstreamRefused
+
+ADMIN = Caller(user="admin", team=None, scopes=frozenset({SCOPE_ALL}), kind="stdio")
+META = list(meta_tools.NAMES)
+
+
+def names(listed):
+    return [item.name for item in listed.tools]
+
+
+@pytest.fixture
+def world(world):
+    world.exposure = "full"
+    world.catalogue = catalogue(
+        tool(
+            "git:git_log",
+            input_schema=LOG_FIELDS,
+            pinned=True,
+            title="Log\u200b",
+            description="Sh\u202eows.",
+        ),
+        tool("git:off", enabled=False),
+        tool("git:changed", state="quarantined"),
+        tool("my.files:read file"),
+        tool("free:call_tool"),
+        tool("free:plain", annotations={"readOnlyHint": True, "custom": 1}),
+        tool("team:secret", team=7),
+        servers=(server("free", unprefixed=True), server("team", team=7)),
+    )
+    return world
+
+
+@pytest.mark.parametrize("era", ERAS)
+async def test_full_exposure_lists_every_usable_tool_by_name(connect, world, era):
+    async with connect(era) as client:
+        listed = await client.list_tools()
+        assert client.instructions == meta_tools.INSTRUCTIONS_LISTED
+    assert names(listed) == [
+        *META,
+        "call_tool_" + names(listed)[3][-6:],
+        "git__git_log",
+        "my_files__read_file_12003d",
+        "plain",
+    ]
+    log = listed.tools[4]
+    assert (log.title, log.description) == ("Log", "Shows.")
+    assert log.input_schema == LOG_FIELDS
+    assert listed.tools[6].annotations.read_only_hint is True
+
+
+@pytest.mark.parametrize("era", ERAS)
+async def test_hybrid_exposure_lists_what_is_pinned(connect, world, era):
+    world.exposure = "hybrid"
+    async with connect(era) as client:
+        assert names(await client.list_tools()) == [*META, "git__git_log"]
+        result = await client.call_tool("plain", {})
+    assert result.meta[META_KEY]["code"] == "unknown_tool"
+    assert 'use call_tool with {"tool": "free:plain"' in result.content[0].text
+
+
+@pytest.mark.parametrize("era", ERAS)
+async def test_a_tool_is_called_by_its_exposed_name_under_the_same_rules(connect, world, era):
+    async with connect(era) as client:
+        result = await client.call_tool("git__git_log", {"repo_path": "/x"})
+        assert result.meta["foregate/call"]["tool"] == "git:git_log"
+        assert (await client.call_tool("plain", {})).content[0].text == "plain"
+        wrong = await client.call_tool("git__git_log", {"repo_path": 5})
+        assert wrong.meta[META_KEY]["code"] == "invalid_arguments"
+        off = await client.call_tool("git__off", {})
+        assert off.meta[META_KEY]["code"] == "tool_unavailable"
+        hidden = await client.call_tool("team__secret", {})
+        assert hidden.meta[META_KEY]["code"] == "unknown_tool"
+    assert [called.tool for called in world.upstream.calls] == ["git_log", "plain"]
+
+
+async def test_the_list_depends_on_who_may_what_and_on_nothing_else(world):
+    known = world.catalogue
+    team = Caller(user="x", team=7, scopes=frozenset({"call"}), kind="http")
+    reader = Caller(user="x", team=7, scopes=frozenset({"read"}), kind="http")
+    mine = [item["name"] for item in exposure.shown(known, team, "full").items]
+    assert "team__secret" in mine
+    assert exposure.shown(known, reader, "full").items == ()
+    other = Caller(user="y", team=7, scopes=frozenset({"call"}), kind="stdio")
+    assert exposure.shown(known, team, "full") is exposure.shown(known, other, "full")
+    assert exposure.shown(known, ADMIN, "meta").items == ()
+
+
+async def test_lists_say_how_long_they_may_be_kept_and_by_whom(connect, world):
+    async with connect("auto") as client:
+        listed = await client.list_tools()
+        assert (listed.cache_scope, listed.ttl_ms > 0) == ("private", True)
+    world.exposure = "meta"
+    async with connect("auto") as client:
+        assert (await client.list_tools()).cache_scope == "public"
+
+
+async def test_a_list_before_anything_stands_behind_is_short_and_kept_by_nobody(monkeypatch):
+    monkeypatch.setattr("gateway_project.mcp.readiness.RETRY_WAIT_S", 0.01)
+
+    async def refuse(readiness):
+        readiness.refuse(NotReady("database_unavailable", "away"))
+        await asyncio.Event().wait()
+
+    prepared = Prepared(handle=handlers.handle, wire=refuse)
+    async with connected(lambda: prepared, exposure="full") as (client, _):
+        listed = await client.list_tools()
+        assert (names(listed), listed.ttl_ms) == (META, 0)
+        assert (await client.list_prompts()).prompts == []
+        with pytest.raises(MCPError, match="database_unavailable: away"):
+            await client.read_resource("x:y")
+
+
+@pytest.mark.parametrize("era", ERAS)
+@pytest.mark.parametrize(
+    "odd",
+    [
+        {"input_schema": {}},
+        {"input_schema": {"type": "dict", "properties": {"a": "str"}}},
+        {"input_schema": {"type": "object", "required": "a"}},
+        {"input_schema": {"type": "object"}, "output_schema": {"type": "array"}},
+        {"annotations": {"readOnlyHint": "perhaps"}},
+        {
+            "input_schema": {
+                "type": "object",
+                "properties": {"a": {"type": "string", "x-mcp-header": "a b"}},
+            }
+        },
+    ],
+)
+async def test_one_odd_definition_does_not_cost_clients_the_list(connect, world, era, odd):
+    world.catalogue = catalogue(tool("git:odd", **odd), tool("git:sound"))
+    async with connect(era) as client:
+        listed = await client.list_tools()
+        assert names(listed)[3:] == ["git__odd", "git__sound"]
+        assert not (await client.call_tool("git__sound", {})).is_error
+    assert "x-mcp-header" not in json.dumps(listed.tools[3].input_schema)
+
+
+async def test_a_sound_header_annotation_is_kept_and_found_by_name(world):
+    schema = {"type": "object", "properties": {"a": {"type": "string", "x-mcp-header": "A"}}}
+    known = catalogue(tool("git:log", input_schema=schema, definition_hash="h1"))
+    assert exposure.input_schema(known, "full", "git__log") == schema
+    assert exposure.input_schema(known, "meta", "git__log") is None
+    assert exposure.input_schema(known, "full", "nothing") is None
+
+
+async def test_headers_are_judged_by_what_is_listed(world):
+    async with asyncio.TaskGroup() as group:
+        runtime = Runtime(lambda: Prepared(handle=None, wire=world.wire))
+        background = group.create_task(runtime.run())
+        served = mcp_server.build(runtime, exposure="full")
+        assert served.get_tool_input_schema("git__git_log") is None
+        await runtime.readiness.gateway()
+        assert served.get_tool_input_schema("git__git_log") == LOG_FIELDS
+        assert served.get_tool_input_schema("call_tool") is None
+        background.cancel()
+
+
+@pytest.mark.parametrize("era", ERAS)
+async def test_what_is_needed_by_a_server_and_lacking_is_the_protocol_s_error(connect, world, era):
+    data = {"requiredCapabilities": {"elicitation": {}}}
+
+    async def answer(_called, _progress):
+        raise UpstreamRefused(server="git", rpc_code=-32021, rpc_message="lacking", data=data)
+
+    world.upstream.answer = answer
+    async with connect(era) as client:
+        if era == "legacy":
+            result = await client.call_tool("plain", {})
+            assert result.meta[META_KEY]["code"] == "upstream_refused"
+            return
+        with pytest.raises(MCPError) as refused:
+            await client.call_tool("plain", {})
+    assert (refused.value.code, refused.value.data) == (-32021, data)
+
+
+async def test_names_never_collide_whatever_the_tools_are_called(world):
+    known = catalogue(
+        tool("free:git__log"),
+        tool("git:log"),
+        servers=(server("free", unprefixed=True),),
+    )
+    listed = [item["name"] for item in exposure.shown(known, ADMIN, "full").items]
+    assert len(set(listed)) == 2
+    assert known.exposed_name("git:log") == "git__log"
+
+
+async def test_the_list_of_a_thousand_tools_is_made_once(world, connect):
+    world.catalogue = catalogue(
+        *(tool(f"s:tool{number}", definition_hash=f"{number}") for number in range(1_100))
+    )
+    async with connect("legacy") as client:
+        first = await client.list_tools()
+        second = await client.list_tools(cursor=first.next_cursor)
+    assert len(first.tools) == 1_000
+    assert len(first.tools) + len(second.tools) == 1_103
+    shown = exposure.shown(world.catalogue, ADMIN, "full")
+    assert shown is exposure.shown(world.catalogue, ADMIN, "full")

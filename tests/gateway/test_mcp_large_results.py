@@ -1,0 +1,109 @@
+import json
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from mcp.shared.exceptions import MCPError
+
+from gateway_project.mcp import large_results
+from tests.gateway.catalogues import catalogue, tool
+from tests.gateway.conftest import ERAS
+from tools.upstream.result import UpstreamResult
+
+VALUES = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.text(max_size=20),
+    lambda inner: (
+        st.lists(inner, max_size=4) | st.dictionaries(st.text(max_size=5), inner, max_size=4)
+    ),
+    max_leaves=30,
+)
+RAW = {
+    "content": [{"type": "text", "text": "word\u202e " * 1_000}, {"type": "text", "text": "end"}],
+    "structuredContent": {"a": None},
+    "_meta": {"theirs": 1},
+    "x": [1.5],
+}
+
+
+@pytest.fixture
+def world(world):
+    world.result_link_bytes = 2_000
+    world.exposure = "full"
+    world.raw = RAW
+
+    async def answer(_called, _progress):
+        return UpstreamResult.from_wire(world.raw)
+
+    world.upstream.answer = answer
+    schema = {"type": "object"}
+    world.catalogue = catalogue(tool("git:log"), tool("git:typed", output_schema=schema))
+    return world
+
+
+@given(VALUES)
+def test_the_measure_is_never_more_than_twice_what_is_sent(value):
+    size = len(
+        json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode(
+            "utf-8", "surrogatepass"
+        )
+    )
+    assert not large_results.exceeds(value, 2 * size + 2)
+
+
+def test_the_measure_counts_bytes_and_stops_at_the_limit():
+    assert large_results.exceeds({"a": "ä" * 100}, 150)
+    assert not large_results.exceeds({"a": "a" * 100}, 150)
+    assert large_results.exceeds([[]] * 1_000_000, 100)
+    assert large_results.exceeds({"a" * 200: 1}, 150)
+
+
+@pytest.mark.parametrize("era", ERAS)
+async def test_a_large_result_is_linked_to_and_read_whole(connect, world, era):
+    async with connect(era) as client:
+        result = await client.call_tool("call_tool", {"tool": "git:log"})
+        note, link = result.content
+        assert note.text.startswith("This result has ")
+        assert "it begins:\n\nword word" in note.text
+        assert len(note.text) < 2_500
+        assert result.structured_content is None
+        assert result.meta["theirs"] == 1
+        assert result.meta["foregate/result"]["uri"] == link.uri
+        assert result.meta["foregate/call"]["tool"] == "git:log"
+        read = await client.read_resource(link.uri)
+        (content,) = read.contents
+        assert json.loads(content.text) == RAW
+        assert len(content.text.encode()) == link.size
+        with pytest.raises(MCPError, match="unknown_result"):
+            await client.read_resource(link.uri[:-1] + "_")
+
+
+@pytest.mark.parametrize("era", ERAS)
+async def test_an_error_stays_an_error(connect, world, era):
+    world.raw = {
+        "content": [{"type": "image", "data": "A" * 5_000, "mimeType": "image/png"}],
+        "isError": True,
+    }
+    async with connect(era) as client:
+        result = await client.call_tool("git__log", {})
+    assert result.is_error
+    assert result.content[0].text.endswith(result.content[1].uri + ".")
+
+
+@pytest.mark.parametrize("era", ERAS)
+async def test_where_clients_check_structured_content_it_is_sent_whole(connect, world, era):
+    async with connect(era) as client:
+        result = await client.call_tool("git__typed", {})
+        assert result.structured_content == {"a": None}
+        assert len((await client.call_tool("call_tool", {"tool": "git:typed"})).content) == 2
+
+
+async def test_it_can_be_switched_off(connect, world):
+    world.result_link_bytes = 0
+    async with connect("auto") as client:
+        assert (await client.call_tool("git__log", {})).content[1].text == "end"
+
+
+async def test_without_room_on_disk_the_result_is_sent_all_the_same(connect, world):
+    world.home.joinpath("results").write_text("in the way")
+    async with connect("auto") as client:
+        assert (await client.call_tool("git__log", {})).content[1].text == "end"

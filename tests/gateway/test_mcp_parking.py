@@ -1,0 +1,138 @@
+import asyncio
+
+import pytest
+from mcp.shared.exceptions import MCPError
+
+from gateway_project.foundation.caller import Caller
+from gateway_project.mcp import parking as parking_module
+from gateway_project.mcp.parking import NotParked, Questions, parking
+
+ADA = Caller(user="ada", team=None, scopes=frozenset(), kind="http")
+BO = Caller(user="bo", team=None, scopes=frozenset(), kind="http")
+
+
+async def asking(call):
+    return await call.ask("elicitation/create", {"message": "?"})
+
+
+async def never(call):
+    await asyncio.Event().wait()
+
+
+async def failing(call):
+    raise ValueError("no")
+
+
+async def test_a_call_that_asks_nothing_returns_or_raises_at_once():
+    async def plain(call):
+        return 5
+
+    async with parking() as lot:
+        assert await lot.run(plain, caller=ADA, progress=None) == 5
+        with pytest.raises(ValueError, match="no"):
+            await lot.run(failing, caller=ADA, progress=None)
+        assert len(lot) == 0
+
+
+async def test_answers_reach_who_asked_without_what_belongs_to_the_hop():
+    async with parking() as lot:
+        asked = await lot.run(asking, caller=ADA, progress=None)
+        assert asked.requests == {
+            "ask-1": {"method": "elicitation/create", "params": {"message": "?"}}
+        }
+        answers = {"ask-1": {"action": "accept", "resultType": "complete"}, "other": 5}
+        answer = await lot.resume(asked.parked, answers, caller=ADA, progress=None)
+        assert answer == {"action": "accept"}
+        assert len(lot) == 0
+
+
+async def test_a_parked_call_is_found_by_its_caller_only_and_once():
+    async with parking() as lot:
+        asked = await lot.run(asking, caller=ADA, progress=None)
+        for name, caller in ((asked.parked, BO), ("x", ADA)):
+            with pytest.raises(NotParked):
+                await lot.resume(name, {}, caller=caller, progress=None)
+        again = await lot.resume(
+            asked.parked, {"ask-1": "not a result"}, caller=ADA, progress=None
+        )
+        assert again.requests == asked.requests
+        with pytest.raises(NotParked):
+            await lot.resume(asked.parked, {}, caller=ADA, progress=None)
+
+
+async def test_nobody_coming_ends_the_call_and_tells_who_asked():
+    ended = asyncio.get_running_loop().create_future()
+
+    async def waiting(call):
+        try:
+            await call.ask("roots/list", {})
+        except BaseException as error:
+            ended.set_result(error)
+            raise
+
+    async with parking(abandoned_s=0.01) as lot:
+        asked = await lot.run(waiting, caller=ADA, progress=None)
+        async with asyncio.timeout(5):
+            assert isinstance(await ended, MCPError | asyncio.CancelledError)
+        with pytest.raises(NotParked):
+            await lot.resume(asked.parked, {}, caller=ADA, progress=None)
+
+
+async def test_no_more_wait_than_there_is_room_for(monkeypatch):
+    monkeypatch.setattr(parking_module, "MAX_PER_CALLER", 1)
+    async with parking() as lot:
+        assert isinstance(await lot.run(asking, caller=ADA, progress=None), Questions)
+        with pytest.raises(MCPError, match="too many calls wait"):
+            await lot.run(asking, caller=ADA, progress=None)
+        assert isinstance(await lot.run(asking, caller=BO, progress=None), Questions)
+        assert len(lot) == 2
+
+
+async def test_progress_goes_to_the_request_that_waits_now():
+    first, second = [], []
+
+    async def working(call):
+        await call.report(1, 3, None)
+        await call.ask("roots/list", {})
+        await call.report(2, 3, None)
+        return "done"
+
+    def into(reports):
+        async def report(progress, total, message):
+            reports.append(progress)
+
+        return report
+
+    async with parking() as lot:
+        asked = await lot.run(working, caller=ADA, progress=into(first))
+        await lot.resume(asked.parked, {"ask-1": {}}, caller=ADA, progress=into(second))
+    assert (first, second) == ([1], [2])
+
+
+async def test_cancelling_who_waits_cancels_the_call():
+    cancelled = asyncio.Event()
+
+    async def stubborn(call):
+        try:
+            await asyncio.Event().wait()
+        finally:
+            cancelled.set()
+
+    async with parking() as lot:
+        waiting = asyncio.create_task(lot.run(stubborn, caller=ADA, progress=None))
+        await asyncio.sleep(0)
+        waiting.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await waiting
+        async with asyncio.timeout(5):
+            await cancelled.wait()
+
+
+async def test_an_error_outside_comes_out_as_it_is():
+    async def parked_and_broken():
+        async with parking() as lot:
+            await lot.run(asking, caller=ADA, progress=None)
+            raise ValueError("outside")
+
+    with pytest.raises(ValueError, match="outside"):
+        await parked_and_broken()

@@ -1,0 +1,307 @@
+"""Resources, prompts and completions through the gateway, in both eras."""
+
+import asyncio
+
+import mcp_types
+import pytest
+from mcp.shared.exceptions import MCPError
+from mcp_types import ElicitResult
+
+from gateway_project.foundation.caller import Caller
+from tests.gateway.catalogues import catalogue, server, tool
+from tests.gateway.conftest import ERAS
+from tools import resource_uris
+from tools.upstream.errors import ServerStopped, UpstreamRefused
+
+pytestmark = pytest.mark.parametrize("era", ERAS)
+READER = frozenset({"read"})
+
+
+@pytest.fixture
+def world(world):
+    """Two servers with everything, one of them exposed without a prefix, and one of a team."""
+    servers = (server("a"), server("b", unprefixed=True), server("c", team=7))
+    world.catalogue = catalogue(tool("a:x"), servers=servers)
+    world.requests.lists = {
+        ("a", "resources"): [
+            {"uri": "file:///a b", "name": "one", "description": "hid\u200bden", "x": {"y": None}},
+            {"uri": "both:///", "name": "two"},
+            {"name": "nameless"},
+        ],
+        ("b", "resources"): [{"uri": "both:///", "name": "three"}],
+        ("c", "resources"): [{"uri": "team:///", "name": "four"}],
+        ("a", "templates"): [{"uriTemplate": "file:///{name}", "name": "t"}],
+        ("b", "templates"): [{"uriTemplate": "b:///{+path}", "name": "u"}],
+        ("a", "prompts"): [{"name": "greet", "arguments": [{"name": "who", "required": True}]}],
+        ("b", "prompts"): [{"name": "a.b c"}],
+    }
+
+    async def answer(requested):
+        if requested.method == "resources/read":
+            return {
+                "contents": [
+                    {"uri": requested.params["uri"], "text": requested.server, "x": None}
+                ],
+                "more": 1,
+            }
+        if requested.method == "prompts/get":
+            content = {"type": "text", "text": f"{requested.server}:{requested.params['name']}"}
+            return {"messages": [{"role": "user", "content": content}], "more": 1}
+        if requested.method == "completion/complete":
+            return {"completion": {"values": [str(requested.params["ref"])]}, "more": 1}
+        return {}
+
+    world.requests.answer = answer
+    return world
+
+
+async def test_lists_name_what_can_be_asked_for(connect, world, era):
+    async with connect(era) as client:
+        resources = (await client.list_resources()).resources
+        templates = (await client.list_resource_templates()).resource_templates
+        prompts = (await client.list_prompts()).prompts
+    assert [item.uri for item in resources] == [
+        "foregate://a/file%3A%2F%2F%2Fa%20b",
+        "foregate://a/both%3A%2F%2F%2F",
+        "both:///",
+    ]
+    assert resources[0].description == "hidden"
+    assert [item.uri_template for item in templates] == [
+        "foregate://a/~file:///{name}",
+        "b:///{+path}",
+    ]
+    assert [item.name for item in prompts] == ["a.b c", "a__greet"]
+    assert prompts[1].arguments[0].required is True
+
+
+async def test_lists_are_fetched_once_and_again_when_they_have_changed(connect, world, era):
+    async with connect(era) as client:
+        for _ in range(3):
+            await client.list_prompts(cache_mode="bypass")
+        assert sorted(world.requests.listed) == [("a", "prompts"), ("b", "prompts")]
+        world.lists.changed("a", ["prompts"])
+        world.requests.lists["a", "prompts"] = []
+        again = await client.list_prompts(cache_mode="bypass")
+        assert [item.name for item in again.prompts] == ["a.b c"]
+    assert len(world.requests.listed) == 3
+
+
+async def test_one_server_down_does_not_spoil_a_list(connect, world, era):
+    world.requests.lists["a", "prompts"] = ServerStopped("a")
+    async with connect(era) as client:
+        listed = await client.list_prompts()
+        await client.list_prompts()
+    assert [item.name for item in listed.prompts] == ["a.b c"]
+    assert world.requests.listed.count(("a", "prompts")) == 1  # left alone for a while
+
+
+async def test_one_server_slow_does_not_hold_a_list_up_and_is_announced_when_there(
+    connect, world, era
+):
+    arrived = world.requests.lists["a", "prompts"] = asyncio.Event()
+    world.list_wait_s = 0.05
+    async with connect(era) as client:
+        listed = await client.list_prompts()
+        assert [item.name for item in listed.prompts] == ["a.b c"]
+        world.requests.lists["a", "prompts"] = [{"name": "late"}]
+        heard = asyncio.Event()
+        world.readiness.publish_to(_Hears(heard))
+        arrived.set()
+        async with asyncio.timeout(5):
+            await heard.wait()
+        assert [
+            item.name for item in (await client.list_prompts(cache_mode="bypass")).prompts
+        ] == ["a.b c", "a__late"]
+
+
+class _Hears:
+    def __init__(self, heard):
+        self._heard = heard
+
+    def changed(self, kind):
+        assert kind == "prompts"
+        self._heard.set()
+
+    def updated(self, server, uri):
+        raise AssertionError
+
+
+async def test_a_server_that_has_none_is_not_asked(connect, world, era):
+    world.requests.able = {"a": {"tools": {}}, "b": {"prompts": {}}}
+    async with connect(era) as client:
+        await client.list_prompts()
+        await client.list_resources()
+    assert world.requests.listed == [("b", "prompts")]
+
+
+@pytest.mark.parametrize(
+    ("uri", "at", "original"),
+    [
+        ("foregate://a/file%3A%2F%2F%2Fa%20b", "a", "file:///a b"),
+        ("foregate://a/~file:///c%20d", "a", "file:///c%20d"),
+        ("foregate://a/anything%3Aelse", "a", "anything:else"),
+        ("file:///a b", "a", "file:///a b"),
+        ("file:///zzz", "a", "file:///zzz"),
+        ("b:///x/y", "b", "b:///x/y"),
+        ("unknown:///", "b", "unknown:///"),
+    ],
+)
+async def test_a_resource_is_read_by_its_exposed_or_its_own_uri(
+    connect, world, era, uri, at, original
+):
+    async with connect(era) as client:
+        result = await client.read_resource(uri)
+    assert [(content.uri, content.text) for content in result.contents] == [(original, at)]
+    (made,) = world.requests.made
+    assert (made.server, made.params["uri"]) == (at, original)
+
+
+async def test_a_uri_that_two_servers_have_is_refused_with_the_way_out(connect, world, era):
+    async with connect(era) as client:
+        with pytest.raises(MCPError, match="foregate://a/both") as refused:
+            await client.read_resource("both:///")
+        assert refused.value.data["foregate/error"]["code"] == "ambiguous_resource"
+        assert (await client.read_resource(refused.value.data["uris"][1])).contents[0].text == "b"
+
+
+@pytest.mark.parametrize(
+    "uri", ["foregate://c/team%3A%2F%2F%2F", "foregate://nobody/x", "team:///"]
+)
+async def test_what_the_caller_does_not_see_is_not_there(connect, world, era, uri):
+    world.catalogue = catalogue(tool("a:x"), servers=(server("a"), server("c", team=7)))
+    async with connect(era) as client:
+        with pytest.raises(MCPError, match="unknown_resource") as refused:
+            await client.read_resource(uri)
+    assert refused.value.code == (-32602 if era == "auto" else -32002)
+    assert refused.value.data["uri"] == uri
+
+
+async def test_who_may_not_read_is_told_so_and_sees_empty_lists(connect, world, era):
+    world.caller = Caller(user="x", team=None, scopes=frozenset({"call"}), kind="http")
+    async with connect(era) as client:
+        assert (await client.list_resources()).resources == []
+        assert (await client.list_prompts()).prompts == []
+        with pytest.raises(MCPError, match="grant the scope 'read'") as refused:
+            await client.read_resource("file:///a b")
+    assert refused.value.code == -32600
+    assert world.requests.made == []
+
+
+@pytest.mark.parametrize(
+    ("name", "told"),
+    [("a__greet", "a:greet"), ("a:greet", "a:greet"), ("a.b c", "b:a.b c"), ("other", "b:other")],
+)
+async def test_a_prompt_is_got_by_its_exposed_name(connect, world, era, name, told):
+    async with connect(era) as client:
+        result = await client.get_prompt(name, {"who": "me"})
+    assert result.messages[0].content.text == told
+    assert world.requests.made[0].params["arguments"] == {"who": "me"}
+
+
+async def test_an_unknown_prompt_is_refused(connect, world, era):
+    world.catalogue = catalogue(tool("a:x"))
+    async with connect(era) as client:
+        with pytest.raises(MCPError, match="no prompt 'zzz'") as refused:
+            await client.get_prompt("zzz")
+    assert refused.value.code == -32602
+
+
+async def test_completions_go_to_the_server_that_has_what_is_completed(connect, world, era):
+    async with connect(era) as client:
+        for ref in (
+            mcp_types.PromptReference(type="ref/prompt", name="a__greet"),
+            mcp_types.ResourceTemplateReference(
+                type="ref/resource", uri="foregate://a/~file:///{name}"
+            ),
+            mcp_types.ResourceTemplateReference(type="ref/resource", uri="b:///{+path}"),
+        ):
+            result = await client.complete(ref, argument={"name": "who", "value": "x"})
+            assert len(result.completion.values) == 1
+    assert [(made.server, made.params["ref"].get("uri")) for made in world.requests.made] == [
+        ("a", None),
+        ("a", "file:///{name}"),
+        ("b", "b:///{+path}"),
+    ]
+    assert world.requests.made[0].params["argument"] == {"name": "who", "value": "x"}
+
+
+async def test_a_refusal_of_the_server_arrives_as_it_came(connect, world, era):
+    async def answer(requested):
+        raise UpstreamRefused(
+            server="a", rpc_code=-32055, rpc_message="not today", data={"why": None}
+        )
+
+    world.requests.answer = answer
+    async with connect(era) as client:
+        with pytest.raises(MCPError) as refused:
+            await client.read_resource("file:///a b")
+    assert (refused.value.code, refused.value.message) == (-32055, "not today")
+    assert refused.value.data == {"why": None}
+
+
+async def test_a_server_that_cannot_be_reached_is_named(connect, world, era):
+    async def answer(requested):
+        raise ServerStopped("a")
+
+    world.requests.answer = answer
+    async with connect(era) as client:
+        with pytest.raises(MCPError, match="server_stopped: server 'a'") as refused:
+            await client.get_prompt("a__greet")
+    assert refused.value.code == -32603
+
+
+async def test_metadata_passes_and_what_concerns_the_hop_does_not(connect, world, era):
+    trace = {"traceparent": "00-1", "tracestate": "a=b", "baggage": "c=d", "x": {"y": None}}
+    async with connect(era) as client:
+        await client.read_resource("file:///a b", meta=trace)
+    assert world.requests.made[0].params["_meta"] == trace
+
+
+async def test_a_prompt_and_a_resource_may_ask_the_user(connect, world, era):
+    form = {"message": "m", "requestedSchema": {"type": "object", "properties": {}}}
+    plain = world.requests.answer
+
+    async def asking(requested):
+        answer = await requested.downstream.ask("elicitation/create", form)
+        assert answer["action"] == "accept"
+        return await plain(requested)
+
+    async def elicit(_context, _params):
+        return ElicitResult(action="accept", content={})
+
+    world.requests.answer = asking
+    async with connect(era, elicitation_callback=elicit) as client:
+        assert (await client.get_prompt("a__greet")).messages[0].content.text == "a:greet"
+        assert (await client.read_resource("file:///a b")).contents[0].text == "a"
+
+
+async def test_a_server_s_private_lists_are_kept_apart_by_caller(connect, world, era):
+    servers = (server("a", session="per_caller"), server("b"))
+    world.catalogue = catalogue(tool("a:x"), servers=servers)
+    async with connect(era) as client:
+        await client.list_prompts()
+        world.caller = Caller(user="bo", team=None, scopes=READER, kind="http")
+        current = world.readiness.current
+        world.readiness.serve(type(current)(effects=current.effects, caller=world.caller))
+        await client.list_prompts(cache_mode="bypass")
+    assert sorted(world.requests.listed) == [("a", "prompts")] * 2 + [("b", "prompts")]
+
+
+async def test_long_lists_come_in_pages(connect, world, era):
+    world.requests.lists["a", "resources"] = [
+        {"uri": f"x:{number}", "name": "n"} for number in range(2_500)
+    ]
+    world.catalogue = catalogue(tool("a:x"))
+    seen, cursor, pages = [], None, 0
+    async with connect(era) as client:
+        while True:
+            page = await client.list_resources(cursor=cursor)
+            seen += [resource_uris.parse(item.uri).uri for item in page.resources]
+            cursor, pages = page.next_cursor, pages + 1
+            if cursor is None:
+                break
+        with pytest.raises(MCPError, match="list anew") as refused:
+            await client.list_resources(cursor="!!")
+    assert seen == [f"x:{number}" for number in range(2_500)]
+    assert pages == 3
+    assert refused.value.code == -32602

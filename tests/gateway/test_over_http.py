@@ -1,0 +1,79 @@
+import socket
+
+import pytest
+from django.core.management.base import BaseCommand, CommandError
+
+from gateway_project.management import over_http
+
+OPTIONS = {
+    "http": "127.0.0.1:0",
+    "user": None,
+    "no_auth": False,
+    "tls_cert": None,
+    "tls_key": None,
+}
+
+
+@pytest.fixture
+def run(home, monkeypatch):
+    served = []
+    monkeypatch.setattr(over_http.telemetry, "configure", lambda *_args, **_values: None)
+
+    def serve(application, listener, *, tls):
+        listener.close()
+        served.append((application.service, tls))
+
+    monkeypatch.setattr(over_http, "serve", serve)
+    monkeypatch.setattr(over_http.access_log, "to_file", lambda *_args, **_values: None)
+
+    def command(**options):
+        over_http.run(BaseCommand(), OPTIONS | options, prepare=lambda *_: None)
+        return served[-1]
+
+    return command
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"http": "x"}, "--http: 'x' is no address"),
+        ({"http": "[::]:0", "no_auth": True}, "--no-auth would let everybody in who can reach ::"),
+        ({"http": "192.0.2.1:0", "no_auth": True}, "listen on 127.0.0.1"),
+        ({"user": "ann"}, "each client's token says it"),
+        ({"tls_key": "key.pem"}, "--tls-key needs --tls-cert"),
+    ],
+)
+def test_what_would_be_unsafe_or_senseless_is_refused(run, options, words):
+    with pytest.raises(CommandError, match=words):
+        run(**options)
+
+
+def test_a_port_in_use_is_told_in_one_line(run):
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        with pytest.raises(CommandError, match=f"127.0.0.1:{port}: Address already in use"):
+            run(http=str(port))
+
+
+def test_a_wrong_setting_is_told_in_one_line(run, monkeypatch):
+    monkeypatch.setenv("FOREGATE_TOKEN_BUDGET", "lots")
+    with pytest.raises(CommandError, match="FOREGATE_TOKEN_BUDGET"):
+        run()
+
+
+def test_it_says_where_it_is_and_what_a_client_needs(run, capsys):
+    run()
+    run(no_auth=True, user="ann")
+    first, second = capsys.readouterr().out.splitlines()
+    assert first.startswith("Gateway: http://127.0.0.1:")
+    assert "/mcp (clients need a token" in first
+    assert "every program on this machine acts as ann" in second
+
+
+@pytest.mark.parametrize("content", [None, "rubbish"])
+def test_a_certificate_that_cannot_be_used_is_told(run, tmp_path, content):
+    certificate = tmp_path / "cert.pem"
+    if content:
+        certificate.write_text(content)
+    with pytest.raises(CommandError, match=r"cannot use .*cert\.pem or its key: "):
+        run(tls_cert=str(certificate))

@@ -1,0 +1,87 @@
+from pathlib import Path
+
+import pytest
+
+from gateway_project.client_config import clients, own_entry
+from gateway_project.client_config.addresses import own_urls
+from gateway_project.client_config.entry import Entry
+from gateway_project.client_config.own_entry import Launch, NotOffered
+from gateway_project.foundation.config import Config
+
+LAUNCH = {"python": "/v/bin/python", "manage": "/fg/manage.py"}
+STARTED = {"command": "/v/bin/python", "args": ["/fg/manage.py", "run_gateway"]}
+
+
+def build(client, path="/home/ann/x.json", **fields):
+    return own_entry.build(clients.CLIENTS[client], Path(path), Launch(**(LAUNCH | fields)))
+
+
+@pytest.mark.parametrize(
+    ("client", "beside"),
+    [
+        ("claude-desktop", {}),
+        ("claude-code", {"type": "stdio"}),
+        ("cursor", {}),
+        ("vscode", {"type": "stdio"}),
+        ("windsurf", {}),
+        ("zed", {"source": "custom"}),
+        ("codex", {}),
+        ("gemini", {}),
+    ],
+)
+def test_the_entry_is_written_in_the_clients_words(client, beside):
+    assert build(client) == {**beside, **STARTED}
+
+
+def test_a_user_and_another_home_go_along():
+    found = build("cursor", user="ann", env={"FOREGATE_HOME": "/srv/fg"})
+    assert found["args"] == [*STARTED["args"], "--user", "ann"]
+    assert found["env"] == {"FOREGATE_HOME": "/srv/fg"}
+
+
+def test_a_client_on_windows_is_led_into_wsl():
+    path = "/mnt/c/Users/ann/.cursor/mcp.json"
+    found = build("cursor", path, distribution="Debian", env={"FOREGATE_HOME": "/h"})
+    assert found == {
+        "command": "wsl.exe",
+        "args": ["-d", "Debian", "--exec", "env", "FOREGATE_HOME=/h", *LAUNCH.values(),
+                 "run_gateway"],
+    }  # fmt: skip
+    assert build("cursor", distribution="Debian") == STARTED
+    assert own_entry.is_own(Entry(name="x", command="wsl.exe", args=tuple(found["args"])))
+
+
+@pytest.mark.parametrize(
+    "client", ["claude-code", "cursor", "vscode", "windsurf", "codex", "gemini"]
+)
+def test_a_running_gateway_is_reached_with_a_token_from_a_variable(client):
+    found = build(client, url="http://localhost:8420/mcp")
+    assert "http://localhost:8420/mcp" in found.values()
+    assert "FOREGATE_TOKEN" in str(found)
+    assert "command" not in found
+
+
+@pytest.mark.parametrize("client", ["claude-desktop", "zed"])
+def test_a_client_that_cannot_send_one_is_refused_with_what_to_do(client):
+    with pytest.raises(NotOffered, match="without --http"):
+        build(client, url="http://localhost:8420/mcp")
+
+
+@pytest.mark.parametrize(
+    ("entry", "own"),
+    [
+        ({"command": "python", "args": ("/x/manage.py", "run_gateway")}, True),
+        ({"command": "/x/manage.py", "args": ("run_gateway", "--user", "a")}, True),
+        ({"command": "py", "args": ("C:\\fg\\manage.py", "run_gateway")}, True),
+        ({"command": "python", "args": ("/x/manage.py", "runserver")}, False),
+        ({"command": "run_gateway"}, False),
+        ({"transport": "http", "url": "http://127.0.0.1:8420/mcp"}, True),
+        ({"transport": "http", "url": "http://localhost:8420"}, True),
+        ({"transport": "http", "url": "http://localhost:8421/mcp"}, False),
+        ({"transport": "http", "url": "https://tools.example/mcp"}, True),
+        ({"transport": "http", "url": "https://${HOST}:x/mcp"}, False),
+    ],
+)
+def test_foregate_is_known_again(entry, own):
+    urls = own_urls(Config(console_port=8420, public_url="https://tools.example"))
+    assert own_entry.is_own(Entry(name="x", **entry), urls) is own

@@ -1,0 +1,99 @@
+import json
+
+import pytest
+
+from gateway_project.client_config.gather import gather, survey
+
+SERVER = {"command": "x"}
+
+
+@pytest.fixture(autouse=True)
+def project(tmp_path, monkeypatch):
+    folder = tmp_path / "project"
+    folder.mkdir()
+    monkeypatch.chdir(folder)
+    monkeypatch.setenv("HOME", str(tmp_path))
+    for name in ("CLAUDE_CONFIG_DIR", "XDG_CONFIG_HOME", "GEMINI_CLI_HOME", "CODEX_HOME"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setattr("sys.platform", "linux")
+    return folder
+
+
+def write(path, document):
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(document if isinstance(document, str) else json.dumps(document))
+
+
+def on(client):
+    return {entry.name for entry in gather(client).entries if entry.enabled}
+
+
+def of_claude(project, **own):
+    write(project / ".mcp.json", {"mcpServers": {"shared": SERVER, "other": SERVER}})
+    user = {"mcpServers": {"user": SERVER}, "projects": {str(project): own}}
+    write(project.parent / ".claude.json", user)
+
+
+def test_claude_code_switches_servers_off_for_a_project(project):
+    of_claude(project, disabledMcpServers=["user", "other"])
+    assert on("claude-code") == {"shared"}
+
+
+def test_its_list_for_a_projects_file_leaves_the_users_alone(project):
+    of_claude(project, disabledMcpjsonServers=["shared", "user"])
+    assert on("claude-code") == {"other", "user"}
+
+
+@pytest.mark.parametrize(
+    "file", [".claude/settings.json", ".claude/settings.local.json", "../.claude/settings.json"]
+)
+def test_its_settings_switch_off_too(project, file):
+    of_claude(project)
+    write(project / file, {"disabledMcpjsonServers": ["shared"]})
+    assert on("claude-code") == {"other", "user"}
+
+
+@pytest.mark.parametrize("settings", ["{broken", "[]", '{"disabledMcpjsonServers": 7}', ""])
+def test_settings_that_say_nothing_switch_nothing_off(project, settings):
+    of_claude(project)
+    write(project / ".claude" / "settings.json", settings)
+    assert on("claude-code") == {"shared", "other", "user"}
+
+
+@pytest.mark.parametrize(
+    ("settings", "expected"),
+    [
+        ({"mcp": {"excluded": ["a"]}}, {"b"}),
+        ({"mcp": {"allowed": ["a"]}}, {"a"}),
+        ({"mcp": {"allowed": ["a", "b"], "excluded": ["b"]}}, {"a"}),
+        ({"excludeMCPServers": ["b"]}, {"a"}),
+        ({"allowMCPServers": ["b"]}, {"b"}),
+        ({"mcp": []}, {"a", "b"}),
+    ],
+)
+def test_geminis_lists_are_honoured(project, settings, expected):
+    write(
+        project / ".gemini/settings.json", {"mcpServers": {"a": SERVER, "b": SERVER}, **settings}
+    )
+    assert on("gemini") == expected
+
+
+def test_foregate_itself_is_left_out_and_said(project):
+    own = {"command": "python", "args": ["/fg/manage.py", "run_gateway"]}
+    write(project / ".cursor/mcp.json", {"mcpServers": {"foregate": own, "a": SERVER}})
+    found = gather("cursor")
+    assert [entry.name for entry in found.entries] == ["a"]
+    assert found.notes == ("server 'foregate' is Foregate itself and left out",)
+
+
+def test_all_clients_that_are_here_are_found_with_what_they_hold(project):
+    write(project / ".cursor/mcp.json", {"mcpServers": {"a": SERVER}})
+    write(project.parent / ".codex/config.toml", '[mcp_servers.b]\ncommand = "x"\n')
+    write(project.parent / ".config/zed/settings.json", '// none\n{ "theme": "x", }')
+    write(project.parent / ".gemini/settings.json", "{broken")
+    found = {item.client: item for item in survey()}
+    assert set(found) == {"cursor", "codex", "zed", "gemini"}
+    assert [entry.name for entry in found["codex"].parsed.entries] == ["b"]
+    assert found["zed"].parsed.entries == ()
+    assert found["gemini"].parsed is None
+    assert "line 1" in found["gemini"].problem

@@ -1,0 +1,110 @@
+import asyncio
+
+import pytest
+from django.conf import settings as django_settings
+
+from gateway_project import wiring
+from gateway_project.foundation.database import in_database
+from gateway_project.mcp.readiness import NotReady, Readiness
+from tests.factories import ToolFactory, UserFactory
+from tests.fakes import FakeEmbedder
+from tools import kept_index
+from tools.embed.cache import CachedEmbedder
+from tools.embed_catalogue import embed_missing
+from tools.kept_index import KeptIndex
+from tools.search import SearchRequest
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+DEADLINE_S = 30
+
+
+@pytest.fixture
+def embedder(monkeypatch, home):
+    fake = FakeEmbedder()
+    monkeypatch.setattr(wiring.embedding, "embedder_for", lambda _config: CachedEmbedder(fake))
+    monkeypatch.setattr(wiring.token_count, "count", len)
+    monkeypatch.setattr(kept_index, "DEBOUNCE_S", 0)
+    return fake
+
+
+@pytest.fixture
+def refreshed(monkeypatch):
+    """Tell of every refresh of the index."""
+    done = asyncio.Event()
+    refresh = KeptIndex.refresh
+
+    async def watched(self):
+        await refresh(self)
+        done.set()
+
+    monkeypatch.setattr(KeptIndex, "refresh", watched)
+    return done
+
+
+@pytest.fixture
+def used(monkeypatch):
+    """Note with which index each search is made."""
+    noted = []
+    search = wiring.search.search
+
+    def watched(request, *, embedder, index):
+        noted.append(index)
+        return search(request, embedder=embedder, index=index)
+
+    monkeypatch.setattr(wiring.search, "search", watched)
+    return noted
+
+
+def is_complete(used):
+    index = used[-1] if used else None
+    return index is not None and len(index.tools) == 1 and bool(index.embeddings.all())
+
+
+async def served(readiness):
+    while True:
+        try:
+            return await readiness.gateway()
+        except NotReady:
+            await asyncio.sleep(0)
+
+
+async def test_a_gateway_searches_in_memory_once_a_client_has_listed(embedder, refreshed, used):
+    await in_database(UserFactory, username="admin", superuser=True)
+    await in_database(ToolFactory, name="convert_time")
+    await in_database(embed_missing, embedder)
+    readiness = Readiness()
+    async with asyncio.TaskGroup() as group, asyncio.timeout(DEADLINE_S):
+        task = group.create_task(
+            wiring.run(readiness, config=django_settings.FOREGATE, user="admin")
+        )
+        find = (await served(readiness)).effects.search
+        await find(SearchRequest(query="convert"))
+        assert used == [None]
+        assert not refreshed.is_set()
+        readiness.listed.set()
+        await refreshed.wait()
+        answer = await find(SearchRequest(query="convert"))
+        assert used[-1] is not None
+        assert len(answer.hits) == 1
+        task.cancel()
+
+
+async def test_a_tool_that_is_new_in_the_database_is_soon_searched_in_memory(
+    embedder, refreshed, used
+):
+    await in_database(UserFactory, username="admin", superuser=True)
+    readiness = Readiness()
+    readiness.listed.set()
+    async with asyncio.TaskGroup() as group, asyncio.timeout(DEADLINE_S):
+        task = group.create_task(
+            wiring.run(readiness, config=django_settings.FOREGATE, user="admin")
+        )
+        find = (await served(readiness)).effects.search
+        await in_database(ToolFactory, name="convert_time")
+        await in_database(embed_missing, embedder)
+        while not is_complete(used):
+            await refreshed.wait()
+            refreshed.clear()
+            await find(SearchRequest(query="convert"))
+        task.cancel()
