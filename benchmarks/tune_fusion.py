@@ -3,169 +3,184 @@
     FOREGATE_DATA=FOLDER python -m benchmarks.tune_fusion [--limit N]
 
 FOLDER holds the data sets, one folder each. Candidates come from the real search, on tables of
-their own. Queries that are paraphrases of one gold stay on one side of every split.
+their own. Queries that are paraphrases of one gold stay on one side of every split; beside that
+every set is judged by what was fitted on the others.
+
+Two things are fitted: the weight of BM25 against the cosine, by nDCG@10, and how likely a tool is
+to be right, by logistic regression on the ten best of each query. So that a query nothing can
+answer scores low, each query counts again, for a quarter, with its gold taken out of the
+catalogue.
 """
 
 from __future__ import annotations
 
 import argparse
-import os
-import sys
-import zlib
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
-FOLDS = 5
+from benchmarks.judged import FOLDS, Floats, Judged, every_set
+
 RATIOS = (0.0, 0.005, 0.01, 0.015, 0.02, 0.025, 0.03, 0.04, 0.06, 0.1)
 DEPTH = 10
-NEWTON_STEPS = 25
-RIDGE = 1e-3
+BINS = 10
+UNANSWERABLE = 0.25
+"""Weight of a query without its gold."""
+NEWTON_STEPS = 30
+RIDGE = 1e-4
+COLUMNS = {"sum": [0], "sum, gap, spread": [0, 1, 2]}
 
-Floats = NDArray[np.float64]
+Sets = Mapping[str, list[Judged]]
 
 
 @dataclass(frozen=True, kw_only=True)
-class Judged:
-    """Candidates of one query.
+class Fit:
+    """A logistic regression: log-odds = weights · features + bias."""
 
-    Attributes:
-        fold: Side of the splits that its group stands on.
-        dense: Cosines.
-        lexical: BM25.
-        ids: The data set's ids of the candidates.
-        slots: The gold.
-    """
+    weights: Floats
+    bias: float
 
-    fold: int
-    dense: Floats
-    lexical: Floats
-    ids: tuple[str, ...]
-    slots: tuple[frozenset[str], ...]
-
-    def ndcg(self, ratio: float) -> float:
-        """NDCG@10 of the ranking by cosine + ratio x BM25."""
-        from gateway_project.evaluation import metrics
-
-        order = np.argsort(-(self.dense + ratio * self.lexical), kind="stable")[:DEPTH]
-        gained = metrics.gains([self.ids[index] for index in order], self.slots)
-        return metrics.ndcg(gained, needed=len(self.slots), k=DEPTH)
-
-
-def gather(folder: Path, *, limit: int) -> list[Judged]:
-    """Search for a sample of a set's queries and keep what speaks for each candidate."""
-    from django.conf import settings
-
-    from gateway_project.evaluation import dataset, kept_vectors, run
-    from gateway_project.evaluation.scratch import scratch_schema
-    from tools import ids, query_text
-    from tools.embed.load import embedder_for
-    from tools.embed_catalogue import embed_missing
-    from tools.search import POOL
-    from tools.store import search
-    from tools.store.search import Scope
-
-    data = dataset.load(folder)
-    step = max(1, len(data.queries) // limit)
-    judged = []
-    config = settings.FOREGATE
-    with kept_vectors.open_kept(config.home / "cache") as store, scratch_schema():
-        embedder = kept_vectors.KeptEmbedder(embedder_for(config), store)
-        names = run.store_tools(data.tools)
-        embed_missing(embedder)
-        for query in data.queries[::step]:
-            read = query_text.read(query.text)
-            plan = search.plan(read.words, model=embedder.model, scope=Scope())
-            found = search.candidates(
-                plan,
-                vectors=embedder.embed([read.text, *read.sentences], kind="query"),
-                model=embedder.model,
-                scope=Scope(),
-                limit=POOL,
-            )
-            if query.slots:
-                judged.append(
-                    Judged(
-                        fold=zlib.crc32(query.group.encode()) % FOLDS,
-                        dense=np.array([item.similarity or 0.0 for item in found]),
-                        lexical=np.array([item.bm25 for item in found]),
-                        ids=tuple(names[ids.join(item.server, item.name)] for item in found),
-                        slots=query.slots,
-                    )
-                )
-    return judged
-
-
-def best_ratio(sets: list[list[Judged]]) -> float:
-    """Ratio with the highest nDCG@10, each set counting alike."""
-    means = [
-        np.mean([np.mean([q.ndcg(ratio) for q in rows]) for rows in sets]) for ratio in RATIOS
-    ]
-    return RATIOS[int(np.argmax(means))]
-
-
-def calibrate(sets: list[list[Judged]], ratio: float) -> tuple[float, float]:
-    """Fit scale and bias of the log-odds that a candidate is gold, each set counting alike."""
-    values, gold, weight = [], [], []
-    for rows in sets:
-        total = sum(len(row.ids) for row in rows)
-        for row in rows:
-            wanted = frozenset().union(*row.slots)
-            values.append(row.dense + ratio * row.lexical)
-            gold.append(np.array([float(name in wanted) for name in row.ids]))
-            weight.append(np.full(len(row.ids), 1 / total))
-    x, y, w = np.concatenate(values), np.concatenate(gold), np.concatenate(weight)
-    design = np.stack([x, np.ones_like(x)], axis=1)
-    beta = np.zeros(2)
-    for _ in range(NEWTON_STEPS):
-        p = 1 / (1 + np.exp(-design @ beta))
-        gradient = design.T @ (w * (y - p)) - RIDGE * beta * [1, 0]
-        hessian = (design * (w * p * (1 - p))[:, None]).T @ design + RIDGE * np.diag([1, 0])
-        beta = beta + np.linalg.solve(hessian, gradient)
-    return float(beta[0]), float(beta[1])
+    def __call__(self, features: Floats) -> Floats:
+        """Return the probability of each row."""
+        odds: Floats = features @ self.weights + self.bias
+        return 1 / (1 + np.exp(-odds))
 
 
 def main() -> None:
     """Gather, cross-validate, print."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    parser.add_argument("--limit", type=int, default=400, help="queries of each set, about")
-    arguments = parser.parse_args()
-    root = os.environ.get("FOREGATE_DATA")
-    if not root:
-        sys.exit("set FOREGATE_DATA to the folder of the data sets")
-    os.environ.setdefault("DJANGO_SETTINGS_MODULE", "gateway_project.settings.base")
-    import django
-
-    django.setup()
-    from django.conf import settings
-
-    from gateway_project.foundation import telemetry
-    from gateway_project.foundation.postgres import migrate
-
-    telemetry.configure(settings.FOREGATE, process="tune", quiet=True)
-    migrate.migrate_once()
-    folders = sorted(path.parent for path in Path(root).glob("*/queries.jsonl"))
-    sets = {folder.name: gather(folder, limit=arguments.limit) for folder in folders}
-    report(sets)
+    parser.add_argument("--limit", type=int, default=1_100, help="queries of each set, about")
+    sets = every_set(limit=parser.parse_args().limit)
+    ratio = report_order(sets)
+    report_scores(sets, ratio)
 
 
-def report(sets: dict[str, list[Judged]]) -> None:
-    """Print held-out figures and the weights fitted on everything."""
+def worth(query: Judged, ratio: float) -> Floats:
+    """Add up what speaks for each candidate, in units of the cosine."""
+    return query.dense + ratio * query.lexical
+
+
+def best_ratio(sets: Iterable[list[Judged]]) -> float:
+    """Ratio with the highest nDCG@10, each set counting alike."""
+    known = [rows for rows in sets if rows]
+    means = [
+        np.mean([np.mean([q.ndcg(worth(q, ratio)) for q in rows]) for rows in known])
+        for ratio in RATIOS
+    ]
+    return RATIOS[int(np.argmax(means))]
+
+
+def report_order(sets: Sets) -> float:
+    """Print held-out nDCG@10, and return the ratio fitted on everything."""
     held_out: dict[str, list[float]] = {name: [] for name in sets}
     for fold in range(FOLDS):
-        train = [[q for q in rows if q.fold != fold] for rows in sets.values()]
-        ratio = best_ratio(train)
-        print(f"fold {fold}: best ratio {ratio}")
+        ratio = best_ratio([q for q in rows if q.fold != fold] for rows in sets.values())
+        print(f"without fold {fold}: ratio {ratio}")
         for name, rows in sets.items():
-            held_out[name] += [q.ndcg(ratio) for q in rows if q.fold == fold]
+            held_out[name] += [q.ndcg(worth(q, ratio)) for q in rows if q.fold == fold]
+    chosen = best_ratio(sets.values())
+    print("nDCG@10            dense  BM25 | in sample | held out: fold, set")
     for name, rows in sets.items():
-        curve = " ".join(f"{100 * np.mean([q.ndcg(r) for q in rows]):5.1f}" for r in RATIOS)
-        print(f"{name:16s} held out {100 * np.mean(held_out[name]):5.1f}   by ratio {curve}")
-    ratio = best_ratio(list(sets.values()))
-    scale, bias = calibrate(list(sets.values()), ratio)
-    print(f"Weights(dense={scale:.2f}, lexical={scale * ratio:.3f}, bias={bias:.2f})")
+        others = best_ratio(other for key, other in sets.items() if key != name)
+        figures = [
+            np.mean([q.ndcg(q.dense) for q in rows]),
+            np.mean([q.ndcg(np.where(q.lexical > 0, q.lexical, -np.inf)) for q in rows]),
+            np.mean([q.ndcg(worth(q, chosen)) for q in rows]),
+            np.mean(held_out[name]),
+            np.mean([q.ndcg(worth(q, others)) for q in rows]),
+        ]
+        print(f"{name:16s} " + " ".join(f"{100 * figure:6.1f}" for figure in figures))
+    return chosen
+
+
+def features(query: Judged, ratio: float, *, answerable: bool) -> tuple[Floats, NDArray[np.bool_]]:
+    """Return sum, gap to the best and spread of the ten best, and which of them are right."""
+    total, gold = worth(query, ratio), query.gold
+    if not answerable:
+        total, gold = total[~gold], gold[~gold]
+    order = np.argsort(-total, kind="stable")[:DEPTH]
+    best = total[order]
+    return np.stack([best, best - best[0], np.full(len(best), best[0] - best[-1])], axis=1), gold[
+        order
+    ]
+
+
+def fit(sets: Iterable[list[Judged]], ratio: float, columns: list[int]) -> Fit:
+    """Fit the log-odds that a tool is right, each set counting alike."""
+    x, y, w = [], [], []
+    for rows in sets:
+        for query in rows:
+            for answerable, share in ((True, 1.0), (False, UNANSWERABLE)):
+                values, gold = features(query, ratio, answerable=answerable)
+                x.append(values[:, columns])
+                y.append(gold)
+                w.append(np.full(len(gold), share / len(rows)))
+    return _logistic(np.concatenate(x), np.concatenate(y).astype(float), np.concatenate(w))
+
+
+def _logistic(x: Floats, y: Floats, weight: Floats) -> Fit:
+    weight = weight / weight.sum()
+    mean, scale = x.mean(axis=0), x.std(axis=0)
+    design = np.c_[(x - mean) / scale, np.ones(len(x))]
+    ridge = RIDGE * np.diag([*np.ones(x.shape[1]), 0.0])
+    beta = np.zeros(design.shape[1])
+    for _ in range(NEWTON_STEPS):
+        p = 1 / (1 + np.exp(-design @ beta))
+        gradient = design.T @ (weight * (y - p)) - ridge @ beta
+        hessian = (design * (weight * p * (1 - p))[:, None]).T @ design + ridge
+        beta = beta + np.linalg.solve(hessian, gradient)
+    weights = beta[:-1] / scale
+    return Fit(weights=weights, bias=float(beta[-1] - weights @ mean))
+
+
+def report_scores(sets: Sets, ratio: float) -> None:
+    """Print how good the scores are on queries, and on sets, that were not fitted on."""
+    for name, columns in COLUMNS.items():
+        by_fold = [
+            fit(([q for q in rows if q.fold != fold] for rows in sets.values()), ratio, columns)
+            for fold in range(FOLDS)
+        ]
+        by_set = {
+            left: fit((rows for key, rows in sets.items() if key != left), ratio, columns)
+            for left in sets
+        }
+        print(f"scores by {name}:")
+        _judge(sets, ratio, columns, lambda _, query, fits=by_fold: fits[query.fold])
+        _judge(sets, ratio, columns, lambda key, _, fits=by_set: fits[key])
+    final = fit(sets.values(), ratio, COLUMNS["sum, gap, spread"])
+    per, gap, spread = final.weights
+    tenths = [features(q, ratio, answerable=True)[0][-1, 0] for r in sets.values() for q in r]
+    print(
+        f"Weights(dense={per:.2f}, lexical={per * ratio:.4f}, bias={final.bias:.2f}, "
+        f"gap={gap / per:.1f}, spread={spread / per:.2f}, tenth={per * np.median(tenths):.2f})"
+    )
+
+
+def _judge(
+    sets: Sets, ratio: float, columns: list[int], model: Callable[[str, Judged], Fit]
+) -> None:
+    """Print means over the sets of log loss and calibration error, and what the best scores."""
+    losses, errors, first, without = [], [], [], []
+    for name, rows in sets.items():
+        said, right = [], []
+        for query in rows:
+            for answerable in (True, False):
+                values, gold = features(query, ratio, answerable=answerable)
+                p = model(name, query)(values[:, columns])
+                (first if answerable else without).append(p[0])
+                if answerable:
+                    said.append(p)
+                    right.append(gold)
+        p, y = np.concatenate(said), np.concatenate(right)
+        losses.append(-np.mean(np.log(np.where(y, p, 1 - p))))
+        bins = np.array_split(np.argsort(p), BINS)
+        errors.append(sum(abs(p[b].mean() - y[b].mean()) * len(b) for b in bins) / len(p))
+    print(
+        f"  log loss {np.mean(losses):.3f}, calibration error {np.mean(errors):.3f}, "
+        f"best tool {np.mean(first):.2f}, without gold {np.mean(without):.2f}"
+    )
 
 
 if __name__ == "__main__":

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import bisect
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Generic, TypeVar
@@ -16,7 +17,7 @@ class Cut(Generic[Item]):
     Attributes:
         kept: The longest beginning of the list that fits, best first.
         left_out: What follows it.
-        tokens: What the kept ones cost.
+        tokens: What the kept ones cost, sent together; 0 if there are none.
     """
 
     kept: tuple[Item, ...]
@@ -27,18 +28,19 @@ class Cut(Generic[Item]):
 def cut(
     ranked: Sequence[Item],
     *,
-    cost: Callable[[Item], int],
+    cost: Callable[[Sequence[Item]], int],
     budget_tokens: int,
     at_least: int = 0,
 ) -> Cut[Item]:
     """Keep the beginning of a ranked list that fits a budget.
 
     Nothing after the first item that does not fit is kept: a cheap tool must not overtake a
-    better one for its price.
+    better one for its price. The list is counted as it is sent, never item by item: tokens run
+    across the commas between them.
 
     Args:
         ranked: Best first.
-        cost: Tokens of an item, not negative.
+        cost: Tokens of a beginning of the list; not less for a longer one.
         budget_tokens: Tokens to spend at most.
         at_least: Items kept whatever they cost.
 
@@ -46,15 +48,15 @@ def cut(
         ValueError: If the budget is negative.
 
     Example:
-        >>> cut(["a", "bbb", "c"], cost=len, budget_tokens=3)
+        >>> cut(["a", "bbb", "c"], cost=lambda some: len("".join(some)), budget_tokens=3)
         Cut(kept=('a',), left_out=('bbb', 'c'), tokens=1)
+
+    Complexity: O(log n) counts.
     """
     if budget_tokens < 0:
         raise ValueError(f"a token budget is not negative: {budget_tokens}")
-    spent = 0
-    for index, item in enumerate(ranked):
-        price = cost(item)
-        if spent + price > budget_tokens and index >= at_least:
-            return Cut(kept=tuple(ranked[:index]), left_out=tuple(ranked[index:]), tokens=spent)
-        spent += price
-    return Cut(kept=tuple(ranked), left_out=(), tokens=spent)
+    sizes = range(1, len(ranked) + 1)
+    fitting = bisect.bisect_right(sizes, budget_tokens, key=lambda size: cost(ranked[:size]))
+    size = max(fitting, min(at_least, len(ranked)))
+    kept = tuple(ranked[:size])
+    return Cut(kept=kept, left_out=tuple(ranked[size:]), tokens=cost(kept) if kept else 0)

@@ -6,7 +6,7 @@ import difflib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
+from typing import Any, Literal
 
 from gateway_project.foundation.caller import Caller
 from tools import ids
@@ -15,6 +15,7 @@ from tools.danger import Danger
 MAX_SUGGESTIONS = 3
 SUGGESTION_CUTOFF = 0.5
 NAME_CUTOFF = 0.6
+Kind = Literal["tools", "prompts", "resources"]
 MAX_COMPARED = 200
 """Characters of an unknown id that are compared; comparing costs their square."""
 
@@ -30,6 +31,9 @@ class CatalogueServer:
         trusted: Whether a person trusts its annotations.
         description: What it says of itself.
         last_error: What went wrong last, empty if nothing did.
+        unprefixed: Whether its tools are exposed by their bare names.
+        session: `shared`, or `per_caller` where each caller has a connection.
+        authorization: `none`, `oauth`, or `oauth_per_user` where each user has a connection.
     """
 
     name: str
@@ -38,6 +42,14 @@ class CatalogueServer:
     trusted: bool
     description: str
     last_error: str
+    unprefixed: bool = False
+    session: str = "shared"
+    authorization: str = "none"
+
+    @property
+    def private(self) -> bool:
+        """Whether what it lists may differ from caller to caller."""
+        return self.session == "per_caller" or self.authorization == "oauth_per_user"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -63,6 +75,8 @@ class CatalogueTool:
         state: active, pending, quarantined or removed.
         enabled: Whether an admin lets it be used.
         team: Team of its server; None is shared.
+        pinned: Whether clients of exposure `hybrid` see it.
+        findings: What its texts hold that people would not see or models might obey.
     """
 
     pk: int
@@ -83,6 +97,8 @@ class CatalogueTool:
     state: str
     enabled: bool
     team: int | None
+    pinned: bool = False
+    findings: tuple[str, ...] = ()
 
     @property
     def usable(self) -> bool:
@@ -139,13 +155,37 @@ class Catalogue:
         Raises:
             UnknownTool: With ids that look alike.
         """
-        canonical = tool_id
-        if canonical not in self.tools:
-            canonical = self._by_exposed.get(tool_id) or self._only(tool_id, caller)
-        tool = self.tools.get(canonical)
+        tool = self.tools.get(tool_id) or self.exposed(tool_id, caller)
+        if tool is None:
+            tool = self.tools.get(self._only(tool_id, caller))
         if tool is None or not caller.sees(tool.team):
             raise UnknownTool(tool_id, self.similar(tool_id, caller))
         return tool
+
+    def exposed_name(self, tool_id: str) -> str:
+        """Return the name a client sees when a tool is listed by itself.
+
+        Raises:
+            KeyError: If there is no such tool.
+        """
+        return self._names[tool_id]
+
+    def exposed(self, name: str, caller: Caller) -> CatalogueTool | None:
+        """Return the tool of an exposed name, usable or not, that the caller may know of."""
+        tool = self.tools.get(self.exposed_id(name))
+        return tool if tool is not None and caller.sees(tool.team) else None
+
+    def exposed_id(self, name: str) -> str:
+        """Return the id behind an exposed name; empty if there is none."""
+        return self._by_exposed.get(name, "")
+
+    def servers_of(self, caller: Caller) -> list[CatalogueServer]:
+        """Return the enabled servers that the caller sees, by name."""
+        return [
+            server
+            for _, server in sorted(self.servers.items())
+            if server.enabled and caller.sees(server.team)
+        ]
 
     def similar(self, tool_id: str, caller: Caller) -> tuple[str, ...]:
         """Return usable ids that look like a text, best first."""
@@ -171,9 +211,41 @@ class Catalogue:
         ]
         return tuple(dict.fromkeys(ordered))[:MAX_SUGGESTIONS]
 
+    def changed_lists(self, old: Catalogue) -> tuple[Kind, ...]:
+        """Name the lists that clients may see otherwise than from an older catalogue."""
+        if self._seen_servers != old._seen_servers:
+            return ("tools", "prompts", "resources")
+        return ("tools",) if self._seen_tools != old._seen_tools else ()
+
+    @cached_property
+    def derived(self) -> dict[Any, Any]:
+        """What others compute from this catalogue, kept as long as it is."""
+        return {}
+
+    @cached_property
+    def _seen_servers(self) -> frozenset[tuple[Any, ...]]:
+        return frozenset(
+            (server.name, server.team, server.unprefixed)
+            for server in self.servers.values()
+            if server.enabled
+        )
+
+    @cached_property
+    def _seen_tools(self) -> frozenset[tuple[Any, ...]]:
+        return frozenset(
+            (tool.tool, tool.definition_hash, tool.pinned)
+            for tool in self.tools.values()
+            if tool.usable
+        )
+
     @cached_property
     def _by_exposed(self) -> Mapping[str, str]:
-        return ids.by_exposed_name(self.tools)
+        bare = [server.name for server in self.servers.values() if server.unprefixed]
+        return ids.by_exposed_name(self.tools, bare=bare)
+
+    @cached_property
+    def _names(self) -> Mapping[str, str]:
+        return {tool_id: name for name, tool_id in self._by_exposed.items()}
 
     @cached_property
     def _by_bare(self) -> Mapping[str, list[CatalogueTool]]:

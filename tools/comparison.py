@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
+import difflib
 import json
-import unicodedata
 
 from django.utils.html import format_html, format_html_join
 
 from tools.definition import Definition, differences
-
-HIDDEN = ("Cc", "Cf", "Co", "Cn", "Zl", "Zp")
-"""Unicode categories that a reader does not see, or sees as something else."""
-LAYOUT = "\n\t"
+from tools.hidden_text import visible
 
 _TABLE = (
     "<table><thead><tr><th>Field</th><th>Approved</th><th>Now</th></tr></thead>"
@@ -32,23 +29,23 @@ def as_table(old: Definition, new: Definition) -> str:
     return format_html(_TABLE, format_html_join("", _ROW, rows))
 
 
+def as_lines(old: Definition, new: Definition) -> list[str]:
+    """Return the fields that differ as a unified difference; nothing in it is invisible.
+
+    Example:
+        >>> as_lines(Definition(name="x", title="a"), Definition(name="x", title="b"))
+        ['title', '-a', '+b']
+    """
+    lines: list[str] = []
+    for name in differences(old, new):
+        before, after = _shown(old, name).splitlines(), _shown(new, name).splitlines()
+        compared = list(difflib.unified_diff(before, after, n=2, lineterm=""))
+        lines += [name, *(line for line in compared[2:] if not line.startswith("@@"))]
+    return lines
+
+
 def _shown(said: Definition, field: str) -> str:
     value = getattr(said, field)
     return visible(
         value if isinstance(value, str) else json.dumps(value, indent=2, ensure_ascii=False)
-    )
-
-
-def visible(text: str) -> str:
-    r"""Write out what a reader would not see: controls, joiners, changes of direction.
-
-    Example:
-        >>> visible("a\u202eb")
-        'a\\u202eb'
-    """
-    return "".join(
-        char.encode("unicode_escape").decode()
-        if unicodedata.category(char) in HIDDEN and char not in LAYOUT
-        else char
-        for char in text
     )

@@ -110,14 +110,14 @@ async def test_a_killed_connection_is_opened_again_and_followed_by_a_resync():
 
 
 async def test_a_listener_outlives_a_database_that_cannot_be_reached(monkeypatch):
-    real, failures = notify._connection_parameters, iter(range(3))
+    real, failures = notify.connection_parameters, iter(range(3))
 
     def unreachable():
         if next(failures, None) is not None:
             raise OperationalError("connection refused")
         return real()
 
-    monkeypatch.setattr(notify, "_connection_parameters", unreachable)
+    monkeypatch.setattr(notify, "connection_parameters", unreachable)
     async with listening() as ears:
         await in_database(notify.send, CATALOGUE, "at last")
         assert (await ears.next_event()).payload == "at last"

@@ -35,7 +35,7 @@ def load(tools: Sequence[DefinedTool], *, at: datetime) -> None:
     """Store tools as active ones of shared servers, which cannot be started.
 
     Args:
-        tools: The tools; their servers and categories are not there yet.
+        tools: The tools; their servers are not there yet.
         at: When they count as listed.
     """
     with transaction.atomic():
@@ -66,8 +66,9 @@ def _servers(names: set[str]) -> dict[str, Server]:
 
 
 def _categories(names: set[str]) -> dict[str, Category]:
-    rows = Category.objects.bulk_create(Category(name=name) for name in sorted(names))
-    return {row.name: row for row in rows}
+    rows = (Category(name=name) for name in sorted(names))
+    Category.objects.bulk_create(rows, ignore_conflicts=True)
+    return {row.name: row for row in Category.objects.filter(name__in=names)}
 
 
 def _definition(row: Tool, stated: Definition, at: datetime) -> ToolDefinition:

@@ -8,9 +8,9 @@ from datetime import datetime
 from typing import Any
 
 from django.db import transaction
-from django.db.models import Q
+from django.db.models import F, Q
 
-from tools import definition, embedding_text, ids, token_count
+from tools import definition, embedding_text, ids, scan, token_count
 from tools.catalogue import Catalogue, CatalogueServer, CatalogueTool
 from tools.danger import Matcher
 from tools.definition import Definition
@@ -30,6 +30,8 @@ class Recorded:
         changed: Quarantined, since their definition differs from the pinned one.
         restored: Back to their pinned definition, or listed again.
         removed: No longer listed.
+        held: Listed and never approved: they wait for a person, by the installation's rule or
+            for what was found in their texts.
         unchanged: Number of the rest.
     """
 
@@ -37,6 +39,7 @@ class Recorded:
     changed: tuple[str, ...] = ()
     restored: tuple[str, ...] = ()
     removed: tuple[str, ...] = ()
+    held: tuple[str, ...] = ()
     unchanged: int = 0
 
 
@@ -104,6 +107,7 @@ def _recorded(
         changed=changed,
         restored=tuple(name for name in differ if name not in changed),
         removed=gone,
+        held=tuple(name for name in after if after[name][0] == Tool.State.PENDING),
         unchanged=sum(before.get(name) == standing for name, standing in after.items()),
     )
 
@@ -134,18 +138,39 @@ def _store_definitions(
             tool__in=hashes.keys(), hash__in=set(hashes.values())
         )
     }
+    unseen = [name for name in listed if (tools[name].pk, hashes[tools[name].pk]) not in stored]
+    foreign = _foreign_names(tools[unseen[0]].server_id) if unseen else frozenset()
+    foreign -= scan.foreign_names(listed)
     missing = [
-        _definition_row(tools[name], item, hashes[tools[name].pk], launch=launch, at=at)
-        for name, item in listed.items()
-        if (tools[name].pk, hashes[tools[name].pk]) not in stored
+        _definition_row(
+            tools[name],
+            listed[name],
+            hashes[tools[name].pk],
+            launch=launch,
+            at=at,
+            findings=scan.scan(listed[name], foreign=foreign),
+        )
+        for name in unseen
     ]
     for row in ToolDefinition.objects.bulk_create(missing):
         stored[row.tool_id, row.hash] = row
     return {pk: stored[pk, digest] for pk, digest in hashes.items()}
 
 
+def _foreign_names(server: int) -> frozenset[str]:
+    """Return the names of other servers' tools, to see whether a text gives rules for them."""
+    others = Tool.objects.exclude(server=server).exclude(state=Tool.State.REMOVED)
+    return scan.foreign_names(others.values_list("name", flat=True))
+
+
 def _definition_row(
-    tool: Tool, listed: Definition, listed_hash: str, *, launch: str, at: datetime
+    tool: Tool,
+    listed: Definition,
+    listed_hash: str,
+    *,
+    launch: str,
+    at: datetime,
+    findings: Sequence[scan.Finding],
 ) -> ToolDefinition:
     output = listed.output_schema
     return ToolDefinition(
@@ -161,6 +186,7 @@ def _definition_row(
         token_count=token_count.count_definition(
             listed.name, listed.description, listed.input_schema
         ),
+        findings=definition.storable(list(findings)),
         listed_at=at,
     )
 
@@ -183,7 +209,7 @@ def _settle(
             state=None if tool.pk in fresh else tool.state,
             known_hash=tool.definition.hash if tool.definition else None,
             new_hash=row.hash,
-            auto=auto,
+            auto=auto and not scan.is_severe(row.findings),
         )
         if tool.state == Tool.State.ACTIVE and tool.definition is None:
             tool.definition, row.approved_at = row, at
@@ -206,10 +232,19 @@ def _mark_removed(known: Mapping[str, Tool], listed: Mapping[str, Definition]) -
     return tuple(tool.name for tool in gone)
 
 
-def approve(tools: Iterable[Tool], *, user: Any, at: datetime) -> dict[str, str]:
+def approve(
+    tools: Iterable[Tool], *, user: Any, at: datetime, shown: Mapping[int, str] | None = None
+) -> dict[str, str]:
     """Pin what their servers list now; return what was pinned: definition hash by tool id.
 
     A tool that is gone, or active as it is listed, is left as it is.
+
+    Args:
+        tools: Tools that a person approves.
+        user: That person.
+        at: When.
+        shown: Hash of the definition that the person saw, by primary key; a tool that is listed
+            otherwise by now is left as it is.
     """
     approved: dict[str, str] = {}
     with transaction.atomic():
@@ -223,6 +258,8 @@ def approve(tools: Iterable[Tool], *, user: Any, at: datetime) -> dict[str, str]
         for tool in rows.select_related("server", "listed").order_by("server__name", "name"):
             stands = tool.state == Tool.State.ACTIVE and tool.definition_id == tool.listed_id
             if tool.state == Tool.State.REMOVED or stands or tool.listed is None:
+                continue
+            if shown is not None and shown.get(tool.pk) != tool.listed.hash:
                 continue
             tool.listed.approved_at, tool.listed.approved_by = at, user
             tool.listed.save(update_fields=["approved_at", "approved_by"])
@@ -238,6 +275,7 @@ def load() -> Catalogue:
     tools = Tool.objects.select_related("server", "definition", "category").filter(
         ~Q(state=Tool.State.REMOVED)
     )
+    tools = tools.annotate(listed_findings=F("listed__findings"))
     return Catalogue(
         servers={server.name: _server(server) for server in Server.objects.order_by("name")},
         tools={
@@ -255,6 +293,9 @@ def _server(server: Server) -> CatalogueServer:
         trusted=server.trusted,
         description=server.description or server.instructions,
         last_error=server.last_error,
+        unprefixed=server.unprefixed,
+        session=server.session,
+        authorization=server.authorization,
     )
 
 
@@ -280,4 +321,6 @@ def _tool(tool: Tool, matcher: Matcher) -> CatalogueTool:
         state=tool.state,
         enabled=tool.enabled,
         team=tool.server.team_id,
+        pinned=tool.pinned,
+        findings=tuple(map(scan.describe, getattr(tool, "listed_findings", None) or ())),
     )

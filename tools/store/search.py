@@ -11,26 +11,23 @@ from django.db import connection, transaction
 from psycopg import sql
 
 from tools.embed.embedder import Vectors
+from tools.search_index import K1, WHOLE_QUERY_SHARE, B
 from tools.store import embeddings
 from tools.store.postings import CONFIGURATION
 
-K1 = 2.0  # saturation of a word's frequency; flat between 1 and 2.5 on the public sets
-B = 0.75  # normalisation by length; flat between 0.6 and 0.9
+EXACT_ROWS = 20_000
+"""Up to so many tools every vector is compared: exact, at the price of some milliseconds (4 for
+10,000 vectors of 384 dimensions, where the index takes 1)."""
 
-EXACT_ROWS = 2_000
-"""Up to so many tools every vector is compared: as quick as the index, and exact."""
-
-EXACT_SHARE = 0.05
+EXACT_SHARE = 0.2
 """A filter that leaves less than this share of the vectors is searched exactly: the index would
 read most of itself to find what passes, and stop before it had."""
 
-EF_SEARCH = 100
-"""Candidates the index keeps: twice what a search asks for, so that the last is still right."""
+EF_SEARCH = 400
+"""Candidates the index keeps: many more than a search asks for, since large catalogues are full of
+tools that hardly differ, among which a graph of neighbours loses its way."""
 
 MAX_SCAN_TUPLES = 50_000
-
-WHOLE_QUERY_SHARE = 0.5
-"""Weight of the whole query against the sentence of it that fits a tool best."""
 
 _SERVERS = """
 SELECT id, name FROM tools_server
@@ -68,9 +65,10 @@ SELECT EXISTS (SELECT FROM indexed),
 _EVIDENCE = f"""
 WITH server AS MATERIALIZED ({_SERVERS}),
 catalogue AS MATERIALIZED (
-    SELECT (SELECT count(*)::float8 FROM tools_tool
-            WHERE state = 'active' AND enabled AND server_id IN (SELECT id FROM server)) AS size,
-           (SELECT greatest(avg(length), 1) FROM tools_tooltext) AS mean_length
+    SELECT count(*)::float8 AS size,
+           greatest(avg(x.length) FILTER (WHERE x.length > 0), 1) AS mean_length
+    FROM tools_tool t LEFT JOIN tools_tooltext x ON x.tool_id = t.id
+    WHERE t.state = 'active' AND t.enabled AND t.server_id IN (SELECT id FROM server)
 ), posting AS MATERIALIZED (
     SELECT lexeme, tool_id, frequency, in_name FROM tools_toolposting
     WHERE lexeme = ANY(%(lexemes)s)
@@ -161,6 +159,19 @@ class Scope:
     team: int | None = None
     server: str | None = None
     category: str | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Context:
+    """What the caller uses or considers already.
+
+    Attributes:
+        tools: Primary keys of tools, which are not found again.
+        servers: Names of their servers, whose other tools are the likelier ones.
+    """
+
+    tools: frozenset[int] = frozenset()
+    servers: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from decimal import Decimal
-from typing import Any, cast
+from typing import Any, Literal, cast
 
 from django.core.exceptions import ValidationError
 from django.db import transaction
@@ -14,11 +14,18 @@ from django.db import transaction
 from gateway_project.foundation.sealing import SealBroken, Sealer
 from tools import definition
 from tools.models import Server
+from tools.upstream import remote_entry
 from tools.upstream.spec import ServerSpec
 
 MAX_ERROR_LENGTH = 2_000
 LAUNCH_FIELDS = frozenset({"command", "args", "cwd", "transport", "url"})
 MAX_VERSION_LENGTH = 20
+SEALED = {
+    "env": "env_sealed",
+    "headers": "headers_sealed",
+    "oauth_client_secret": "oauth_client_secret_sealed",
+}
+"""Secrets by the name they are spoken of, and the column that keeps each."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -27,22 +34,40 @@ class Registration:
 
     Attributes:
         name: First half of its tools' ids.
-        command: Executable to start; may hold ${VAR}.
+        transport: How it is reached.
+        command: Of a stdio server: executable to start; may hold ${VAR}.
         args: Arguments; may hold ${VAR}.
         env: Environment it gets beside the minimal one; sealed at rest.
         cwd: Working folder; empty: the home folder of the user.
+        url: Of a remote server: its address; may hold ${VAR}.
+        headers: Sent with every request to it; sealed at rest.
+        private_network: Whether its own address may be private; counts as long as the address
+            stays, since an admin may decide otherwise.
+        authorization: Whether it wants a sign-in; None leaves it as it is.
+        oauth_client_id: Client registered by hand, empty if there is none.
+        oauth_client_secret: Its secret; sealed at rest.
+        oauth_scopes: Scopes to ask for, separated by spaces.
         extra: Keys of an imported entry that mean nothing to us, kept as they are.
         source: Where the entry came from.
         trusted: Whether a person trusts its annotations; None leaves it as it is.
-        price_per_call: US dollars; None: unknown.
+        price_per_call: US dollars; None: unknown. Of a remote server always unknown: a person
+            sets it afterwards.
         enabled: Whether it may be used.
     """
 
     name: str
-    command: str
+    transport: Literal["stdio", "http", "sse"] = "stdio"
+    command: str = ""
     args: tuple[str, ...] = ()
-    env: Mapping[str, str] = field(default_factory=dict)
+    env: Mapping[str, str] = field(default_factory=dict, repr=False)
     cwd: str = ""
+    url: str = ""
+    headers: Mapping[str, str] = field(default_factory=dict, repr=False)
+    private_network: bool = False
+    authorization: Literal["none", "oauth", "oauth_per_user"] | None = None
+    oauth_client_id: str = ""
+    oauth_client_secret: str = field(default="", repr=False)
+    oauth_scopes: str = ""
     extra: Mapping[str, Any] = field(default_factory=dict)
     source: str = ""
     trusted: bool | None = None
@@ -62,8 +87,8 @@ class Registered:
 def register(registrations: Iterable[Registration], *, sealer: Sealer) -> tuple[Registered, ...]:
     """Add servers or bring them up to date, all or none.
 
-    A server that is known keeps its team and its switch; it keeps its trust as long as its
-    command, arguments and folder stay, unless the registration says otherwise.
+    A server that is known keeps its team and its switch; it keeps its trust as long as what it
+    starts or where it lies stays, unless the registration says otherwise.
 
     Raises:
         ValidationError: If an entry breaks a rule of the catalogue.
@@ -73,19 +98,11 @@ def register(registrations: Iterable[Registration], *, sealer: Sealer) -> tuple[
 
 
 def _register(registration: Registration, sealer: Sealer) -> Registered:
-    _require_storable(registration)
+    _require_usable(registration)
     server = Server.objects.select_for_update().filter(name=registration.name).first()
     created = server is None
     server = server or Server(name=registration.name, enabled=registration.enabled)
-    wanted: dict[str, Any] = {
-        "transport": Server.Transport.STDIO,
-        "command": registration.command,
-        "args": list(registration.args),
-        "cwd": registration.cwd,
-        "extra": dict(registration.extra),
-        "source": registration.source,
-        "price_per_call": registration.price_per_call,
-    }
+    wanted = _wanted(registration, server)
     changed = [name for name, value in wanted.items() if getattr(server, name) != value]
     if registration.trusted is not None and registration.trusted != server.trusted:
         wanted["trusted"] = registration.trusted
@@ -94,9 +111,10 @@ def _register(registration: Registration, sealer: Sealer) -> Registered:
         # Trust was given to another program; it does not pass on with the name.
         wanted["trusted"] = False
         changed.append("trusted")
-    if dict(registration.env) != _known_env(server, sealer):
-        changed.append("env")
-        server.env_sealed = sealer.seal(dict(registration.env))
+    for name, secret in _secrets(registration).items():
+        if secret is not None and secret != _known(server, name, sealer):
+            changed.append(name)
+            seal(server, name, secret, sealer=sealer)
     for name, value in wanted.items():
         setattr(server, name, value)
     if created or changed:
@@ -105,26 +123,91 @@ def _register(registration: Registration, sealer: Sealer) -> Registered:
     return Registered(name=server.name, created=created, changed=() if created else tuple(changed))
 
 
-def _require_storable(registration: Registration) -> None:
-    texts = [
-        registration.command,
-        registration.cwd,
-        *registration.args,
-        *registration.env,
-        *registration.env.values(),
-    ]
-    if any(definition.storable(text) != text for text in texts):
+def _wanted(registration: Registration, server: Server) -> dict[str, Any]:
+    """Return the values of the columns that a registration decides, secrets left out."""
+    remote = registration.transport != "stdio"
+    wanted: dict[str, Any] = {
+        "transport": registration.transport,
+        "command": registration.command,
+        "args": list(registration.args),
+        "cwd": registration.cwd,
+        "url": registration.url,
+        "extra": dict(registration.extra),
+        "source": registration.source,
+    }
+    if not remote:
+        wanted["price_per_call"] = registration.price_per_call
+    elif server.transport == Server.Transport.STDIO:
+        wanted["price_per_call"] = None
+    if registration.url != server.url:
+        wanted["private_network"] = registration.private_network
+    if registration.authorization is not None:
+        wanted["authorization"] = registration.authorization
+        wanted["oauth_client_id"] = registration.oauth_client_id
+        wanted["oauth_scopes"] = registration.oauth_scopes
+    return wanted
+
+
+def _secrets(registration: Registration) -> dict[str, Any]:
+    """Return what is sealed by its name; None keeps what is stored."""
+    secret = registration.oauth_client_secret
+    return {
+        "env": dict(registration.env),
+        "headers": dict(registration.headers),
+        "oauth_client_secret": None if registration.authorization is None else secret,
+    }
+
+
+def _require_usable(registration: Registration) -> None:
+    if any(definition.storable(text) != text for text in _texts(registration)):
         raise ValidationError("A text holds a NUL or half of a character; write it anew.")
     if any(not name or "=" in name for name in registration.env):
         raise ValidationError("A name in env holds no equals sign and is not empty.")
+    if registration.transport == "stdio":
+        problem = "" if registration.command else "a stdio server needs a command"
+    else:
+        problem = remote_entry.url_problem(registration.url)
+        problem = problem or remote_entry.headers_problem(registration.headers)
+    if problem:
+        raise ValidationError(problem)
 
 
-def _known_env(server: Server, sealer: Sealer) -> dict[str, str] | None:
-    """Return the environment stored so far; None if no key opens it any more."""
+def _texts(registration: Registration) -> tuple[str, ...]:
+    return (
+        registration.command,
+        registration.cwd,
+        registration.url,
+        *registration.args,
+        *registration.env,
+        *registration.env.values(),
+        *registration.headers.values(),
+        registration.oauth_client_id,
+        registration.oauth_client_secret,
+        registration.oauth_scopes,
+    )
+
+
+def _known(server: Server, name: str, sealer: Sealer) -> Any:
+    """Return a secret stored so far, empty if there is none; None if no key opens it."""
+    sealed = getattr(server, SEALED[name])
+    if not sealed:
+        return "" if name == "oauth_client_secret" else {}
     try:
-        return open_env(server, sealer)
+        return sealer.open(sealed)
     except SealBroken:
         return None
+
+
+def seal(server: Server, name: str, value: Any, *, sealer: Sealer) -> None:
+    """Set one of a server's secrets, sealed; the caller saves the row.
+
+    Args:
+        server: Row to change.
+        name: One of `SEALED`.
+        value: Environment, headers or client secret; an empty one clears it.
+        sealer: Seals it.
+    """
+    setattr(server, SEALED[name], sealer.seal(value) if value else "")
 
 
 def open_env(server: Server, sealer: Sealer) -> dict[str, str]:

@@ -1,0 +1,89 @@
+"""Catalogues that grow, with categories to filter by and vectors that cost nothing to make."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import os
+import zlib
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+
+import numpy as np
+
+from benchmarks.definitions import definitions
+from tools.embed.embedder import Kind, Vectors
+from tools.embed_catalogue import embed_missing
+from tools.store import bulk_load
+from tools.store.bulk_load import DefinedTool
+
+PER_SERVER = 250
+FEW = 20
+FEW_SERVER = "few"
+TENTH, HUNDREDTH = "tenth", "hundredth"
+SET = "sealtools"
+
+
+class WordEmbedder:
+    """Adds up a random direction for each word: texts that share words are near each other.
+
+    It stands in for a model where a hundred thousand texts would take it half an hour; its
+    vectors have the same length and lie in clusters as a model's do.
+    """
+
+    model = "benchmark/words"
+    dimensions = 384
+
+    def __init__(self) -> None:
+        self._words: dict[str, Vectors] = {}
+
+    def embed(self, texts: Sequence[str], *, kind: Kind) -> Vectors:  # noqa: ARG002
+        """Embed texts; see `Embedder.embed`."""
+        rows = np.stack([self._text(text) for text in texts])
+        norms = np.linalg.norm(rows, axis=1, keepdims=True)
+        return np.asarray(rows / norms, dtype=np.float32)
+
+    def _text(self, text: str) -> Vectors:
+        words = text.lower().replace("_", " ").split() or [""]
+        return np.sum([self._word(word.strip(".,:?")) for word in words], axis=0)
+
+    def _word(self, word: str) -> Vectors:
+        known = self._words.get(word)
+        if known is None:
+            drawn = np.random.default_rng(zlib.crc32(word.encode()))
+            known = drawn.standard_normal(self.dimensions, dtype=np.float32)
+            self._words[word] = known
+        return known
+
+
+def grow(before: int, count: int, embedder: WordEmbedder) -> None:
+    """Make a catalogue of `before` tools one of `count`; a tenth, a hundredth have a category."""
+    every = list(itertools.islice(definitions(count), before, count))
+    tools = [
+        DefinedTool(server=_server(number), definition=definition, category=_category(number))
+        for number, definition in enumerate(every, start=before)
+    ]
+    bulk_load.load(tools, at=datetime.now(UTC))
+    embed_missing(embedder)
+
+
+def _server(number: int) -> str:
+    return FEW_SERVER if number < FEW else f"bench{number // PER_SERVER}-{number // 5_000}"
+
+
+def _category(number: int) -> str:
+    if number % 10 == 0:
+        return TENTH
+    return HUNDREDTH if number % 100 == 1 else ""
+
+
+def questions(count: int) -> list[str]:
+    """Return what is asked: a public set's questions, else descriptions of tools."""
+    path = Path(os.environ.get("FOREGATE_DATA", ".")) / SET / "queries.jsonl"
+    if path.exists():
+        lines = path.read_text().splitlines()
+        texts = [json.loads(line)["text"] for line in lines]
+    else:
+        texts = [item.description for item in definitions(4_000)]
+    return texts[:: max(1, len(texts) // count)][:count]

@@ -1,0 +1,65 @@
+"""The MCP project's conformance suite passes through the gateway wherever it passes without it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.foundation.postgres.homes import temporary_home
+from tests.journeys.conformance import suite
+from tests.journeys.conformance.stage import (
+    NAME,
+    Transport,
+    fixture_entry,
+    fixture_on_http,
+    gateway_on_http,
+    unprefix,
+)
+from tests.journeys.gateways import Installation
+
+pytestmark = [pytest.mark.full, pytest.mark.timeout(300)]
+
+Direct = dict[str, suite.Report]
+
+
+@pytest.fixture(scope="module")
+def direct(tmp_path_factory: pytest.TempPathFactory) -> Direct:
+    """What the suite finds in the fixture itself."""
+    with fixture_on_http() as url:
+        return {
+            version: suite.check_server(url, version, tmp_path_factory.mktemp("direct"))
+            for version in suite.VERSIONS
+        }
+
+
+@pytest.fixture(scope="module", params=["stdio", "http"])
+def gateway(request: pytest.FixtureRequest) -> Iterator[str]:
+    """A gateway before the fixture, reached by one transport or the other."""
+    transport: Transport = request.param
+    with fixture_on_http() as url, temporary_home() as home:
+        home.mkdir(mode=0o755)
+        installation = Installation(home=home)
+        installation.register(**{NAME: fixture_entry(transport, url)})
+        unprefix(installation)
+        with gateway_on_http(installation, "full") as address:
+            yield address
+
+
+@pytest.mark.parametrize("version", suite.VERSIONS)
+def test_the_fixture_itself_breaks_no_rule(direct: Direct, version: str):
+    report = direct[version]
+    print(f"\n{version} directly: {report.summary}")  # noqa: T201 - the counts are the result
+    assert report.scenarios == suite.scenarios("server", version)
+    assert not report.beyond(())
+
+
+@pytest.mark.parametrize("version", suite.VERSIONS)
+def test_the_gateway_breaks_no_rule_that_its_server_keeps(
+    gateway: str, direct: Direct, version: str, tmp_path: Path, request: pytest.FixtureRequest
+):
+    report = suite.check_server(gateway, version, tmp_path)
+    print(f"\n{request.node.callspec.id}: {report.summary}")  # noqa: T201 - the counts again
+    assert report.scenarios == direct[version].scenarios
+    assert report.beyond(direct[version].faults) == []
