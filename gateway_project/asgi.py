@@ -14,6 +14,7 @@ from django.conf import settings  # noqa: E402 - after the variable that names t
 from starlette.types import ASGIApp  # noqa: E402
 
 from gateway_project.foundation.config import Config  # noqa: E402 - after Django's set-up
+from gateway_project.mcp.attach.hosting import Offered  # noqa: E402
 from gateway_project.mcp.http import access_log  # noqa: E402
 from gateway_project.mcp.http.application import Application  # noqa: E402
 from gateway_project.mcp.http.names import names  # noqa: E402
@@ -30,6 +31,7 @@ def _service() -> Service:
         partial(prepare, config, user=None, kind="http"),
         names=answered,
         access_log=access_log.to_file(config, process="console"),
+        offered=Offered(home=config.home, exposure=config.exposure),
     )
 
 

@@ -14,6 +14,7 @@ from django.core.management.base import BaseCommand, CommandError
 from gateway_project.foundation import config as configuration
 from gateway_project.foundation import telemetry
 from gateway_project.foundation.config import Config
+from gateway_project.mcp.attach.hosting import Offered
 from gateway_project.mcp.http import access_log, address
 from gateway_project.mcp.http.address import Address, AddressError
 from gateway_project.mcp.http.application import PATH, Application
@@ -102,6 +103,9 @@ def _service(
         ),
         access_log=access_log.to_file(config, process="gateway"),
         open_to_all=options["no_auth"],
+        offered=Offered(home=config.home, exposure=config.exposure)
+        if options["attach"] == "auto"
+        else None,
     )
 
 

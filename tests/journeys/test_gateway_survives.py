@@ -28,7 +28,7 @@ def installation(tmp_path_factory: pytest.TempPathFactory) -> Installation:
 
 def started(installation: Installation) -> tuple[RawGateway, list[psutil.Process]]:
     """Start a gateway and both its servers; return it with the processes of the servers."""
-    gateway = installation.start()
+    gateway = installation.start("--attach", "never")
     for number, tool in enumerate(("chatty:rubbish", "modern:echo"), start=1):
         arguments = {"text": "hello"} if tool == "modern:echo" else {}
         assert not gateway.call(number, "call_tool", tool=tool, arguments=arguments)["isError"]

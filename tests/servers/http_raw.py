@@ -71,6 +71,9 @@ Handler = Callable[[Asked, Reply], Awaitable[None]]
 class RawServer:
     """Answers with what its handler writes, and notes what it was asked."""
 
+    stalls_beyond: int | None = None
+    """Bytes of a body from which it stops reading in the middle."""
+
     def __init__(self, handler: Handler) -> None:
         self._handler = handler
         self._tasks: set[asyncio.Task[None]] = set()
@@ -106,7 +109,7 @@ class RawServer:
         self._tasks.add(task)
         self.connections += 1
         try:
-            while (asked := await _read(reader)) is not None:
+            while (asked := await _read(reader, self.stalls_beyond)) is not None:
                 self.asked.append(asked)
                 reply = Reply(reader, writer)
                 await self._handler(asked, reply)
@@ -121,10 +124,13 @@ class RawServer:
                 writer.transport.abort()
 
 
-async def _read(reader: asyncio.StreamReader) -> Asked | None:
+async def _read(reader: asyncio.StreamReader, max_bytes: int | None) -> Asked | None:
     head = await reader.readuntil(b"\r\n\r\n")
     first, *lines = head.decode("latin-1").strip().split("\r\n")
     method, path, _ = first.split(" ")
     headers = {name.lower(): value.strip() for name, _, value in (x.partition(":") for x in lines)}
-    body = await reader.readexactly(int(headers.get("content-length", 0)))
+    length = int(headers.get("content-length", 0))
+    if max_bytes is not None and length > max_bytes:
+        await asyncio.Event().wait()  # reads no more of it
+    body = await reader.readexactly(length)
     return Asked(method, path, headers, body)

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, nullcontext
 
 from gateway_project.access.bearers import Bearers
 from gateway_project.foundation import telemetry
 from gateway_project.mcp import server as mcp_server
+from gateway_project.mcp.attach.hosting import Hosting, Offered
 from gateway_project.mcp.http.access_log import AccessLog
 from gateway_project.mcp.http.answers import Rejected
 from gateway_project.mcp.http.authenticate import Authenticate, ByToken, Local, unavailable
@@ -32,6 +33,7 @@ class Service:
         access_log: Takes down each request.
         open_to_all: Whether requests need no token and stand for the local user; only where
             nobody but this machine can connect.
+        offered: What gateways over stdio may attach to; None: nothing.
     """
 
     def __init__(
@@ -41,9 +43,16 @@ class Service:
         names: Names,
         access_log: AccessLog,
         open_to_all: bool = False,
+        offered: Offered | None = None,
     ) -> None:
         self.runtime = Runtime(prepare)
-        server = mcp_server.build(self.runtime)
+        in_flight = mcp_server.InFlight()
+        server = mcp_server.build(self.runtime, in_flight=in_flight)
+        self._hosting = (
+            Hosting(self.runtime, server, in_flight=in_flight, offered=offered)
+            if offered
+            else None
+        )
         announced = mcp_server.initialization_options(server)
         server.create_initialization_options = lambda *_, **__: announced  # type: ignore[method-assign]
         if server.get_tool_input_schema is None:
@@ -64,7 +73,8 @@ class Service:
     async def running(self) -> AsyncIterator[None]:
         """Serve while inside; entered and left in one task."""
         telemetry.http_sessions.set_function(lambda: self._sessions.count)
-        async with asyncio.TaskGroup() as group, self._sessions.run():
+        attachable = self._hosting.open() if self._hosting else nullcontext()
+        async with asyncio.TaskGroup() as group, self._sessions.run(), attachable:
             tasks = [
                 group.create_task(self.runtime.run(), name="runtime"),
                 group.create_task(self._check_tokens(), name="tokens"),

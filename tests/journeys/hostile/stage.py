@@ -1,0 +1,126 @@
+"""An installation with a healthy server and one for each way of being hostile."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import psutil
+
+from tests.foundation.postgres.homes import temporary_home
+from tests.journeys.gateways import BASE, PATIENCE_S, PYTHON, Installation
+from tests.journeys.hostile.canary import Canary
+
+MARKER = "FOREGATE_UPSTREAM"
+IN_ITS_LIST = ("looping_cursor", "large_schema", "deep_schema", "ref")
+"""Servers that there are twice: one to be discovered so, one that is so only once armed."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Stage:
+    """What the tests share.
+
+    Attributes:
+        installation: With all servers registered and listed.
+        listed: What was said of each listing, by server.
+        canary: An address nobody may connect to.
+    """
+
+    installation: Installation
+    listed: dict[str, dict[str, Any]]
+    canary: Canary
+
+    @property
+    def armed(self) -> Path:
+        """The file on whose appearance servers turn hostile in their start and lists."""
+        return self.installation.home / "armed"
+
+
+@contextmanager
+def set_up(stdio: Sequence[str]) -> Iterator[Stage]:
+    """Register the servers.
+
+    Args:
+        stdio: What a server on stdio does, for each to have one of that name.
+    """
+    with temporary_home() as home, Canary() as canary, _remote() as (plain, stalling):
+        home.mkdir(mode=0o755)
+        installation = Installation(home=home)
+        stage = Stage(installation=installation, listed={}, canary=canary)
+        always = home / "always"
+        always.touch()
+        servers: dict[str, Any] = {"healthy": _hand_written("legacy.py")}
+        for does in stdio:
+            servers[does] = _hostile(does, stage.armed, canary)
+        for does in IN_ITS_LIST:
+            servers[f"{does}_listed"] = _hostile(does, always, canary)
+        for name, url in (("remote", plain), ("stalling", stalling)):
+            servers[name] = {"type": "http", "url": url}
+        config = home / "config.json"
+        config.write_text(json.dumps({"mcpServers": servers}))
+        installation.manage("import_servers", "--from", str(config))
+        report = json.loads(installation.manage("discover", "--no-embed", "--json"))
+        stage.listed.update({server["server"]: server for server in report["servers"]})
+        stage.armed.touch()
+        yield stage
+
+
+def _hand_written(file: str, *options: str) -> dict[str, Any]:
+    path = str(BASE / "tests" / "servers" / file)
+    return {"command": PYTHON, "args": ["-S", path, *options]}
+
+
+def _hostile(does: str, arm: Path, canary: Canary) -> dict[str, Any]:
+    return _hand_written(
+        "hostile_stdio.py", f"does={does}", f"arm={arm}", f"canary={canary.url}"
+    )
+
+
+@contextmanager
+def _remote() -> Iterator[tuple[str, str]]:
+    """Serve the hostile endpoints in a process of their own, which ends with our end of its pipe."""
+    with subprocess.Popen(
+        [PYTHON, "-m", "tests.servers.hostile_http"],
+        cwd=BASE,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    ) as server:
+        assert server.stdout is not None
+        assert server.stdin is not None
+        plain, stalling = server.stdout.readline().split()
+        yield plain, stalling
+        server.stdin.close()
+        server.wait(timeout=PATIENCE_S)
+
+
+def token_of(gateway: int) -> str:
+    """Return what marks the environment of all that a gateway has started."""
+    for child in psutil.Process(gateway).children():
+        if marker := _marker(child):
+            return marker.partition(".")[0]
+    raise AssertionError("the gateway has started no server")
+
+
+def alive(token: str, *processes: int) -> list[str]:
+    """Return what is alive of that which a gateway started, and of these processes."""
+    found = []
+    for process in psutil.process_iter():
+        if process.pid in processes or _marker(process).startswith(token):
+            with process.oneshot():
+                if process.is_running() and process.status() != psutil.STATUS_ZOMBIE:
+                    found.append(f"{process.pid}: {' '.join(process.cmdline())}")
+    return found
+
+
+def _marker(process: psutil.Process) -> str:
+    try:
+        return process.environ().get(MARKER, "")
+    except (psutil.Error, OSError):
+        return ""
