@@ -130,20 +130,22 @@ class ToolUnavailable(CallError):
 
     Attributes:
         reason: disabled, pending, quarantined, removed or server_disabled.
+        findings: What is doubtful in its texts, a line each.
     """
 
     code = "tool_unavailable"
 
-    def __init__(self, tool: str, reason: str) -> None:
+    def __init__(self, tool: str, reason: str, *, findings: tuple[str, ...] = ()) -> None:
         super().__init__(f"{tool} {_REASONS[reason]}")
         self.reason = reason
+        self.findings = findings
 
 
 _REASONS: Mapping[str, str] = {
     "disabled": "is switched off; an admin can enable it in the console",
-    "pending": "waits for an admin to approve it in the console",
+    "pending": "waits for an admin to approve it, in the console or by `manage.py approve_tools`",
     "quarantined": "changed since it was approved; an admin must look at the difference and "
-    "approve it in the console",
+    "approve it, in the console or by `manage.py approve_tools`",
     "removed": "is no longer offered by its server; search_tools finds others",
     "server_disabled": "belongs to a server that is switched off; an admin can enable it in the "
     "console",
@@ -218,7 +220,7 @@ def _require_usable(tool: CatalogueTool, catalogue: Catalogue) -> None:
     if server is None or not server.enabled:
         raise ToolUnavailable(tool.tool, "server_disabled")
     if tool.state != "active":
-        raise ToolUnavailable(tool.tool, tool.state)
+        raise ToolUnavailable(tool.tool, tool.state, findings=tool.findings)
     if not tool.enabled:
         raise ToolUnavailable(tool.tool, "disabled")
 

@@ -36,6 +36,7 @@ from tools.models import (
     DangerousOperation,
     Membership,
     Server,
+    ServerItems,
     ServerSignIn,
     SignInAttempt,
     Team,
@@ -88,6 +89,15 @@ class ServerSignInAdmin(ReadOnlyAdmin):
     list_display = ("server", "user", "issuer", "expires_at", "updated_at")
     list_filter = ("server",)
     list_select_related = ("server", "user")
+
+
+@admin.register(ServerItems)
+class ServerItemsAdmin(ReadOnlyAdmin):
+    """What servers listed last beside their tools."""
+
+    list_display = ("server", "kind", "listed_at")
+    list_filter = ("kind",)
+    list_select_related = ("server",)
 
 
 @admin.register(SignInAttempt)
@@ -161,7 +171,8 @@ class ApiTokenAdmin(Audited):
     audited_as = "token"
     form = TokenForm
     list_display = (
-        "name", "user", "team", "prefix", "scopes", "created_at", "expires_at", "revoked_at"
+        "name", "user", "team", "prefix", "scopes", "created_at", "last_used_at", "expires_at",
+        "revoked_at",
     )  # fmt: skip
     list_filter = ("user", "team")
     list_select_related = ("user", "team")

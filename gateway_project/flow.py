@@ -223,7 +223,8 @@ def _cautions(catalogue: Catalogue, caller: Caller, request: FindRequest) -> tup
     if request.server is not None and request.server not in servers:
         warnings.append(f"there is no server {request.server!r}; {_listed(servers)}")
     if request.category is not None:
-        categories = {tool.category for tool in catalogue.tools.values() if tool.category}
+        seen = (tool for tool in catalogue.tools.values() if caller.sees(tool.team))
+        categories = {tool.category for tool in seen if tool.category}
         if request.category not in categories:
             warnings.append(f"there is no category {request.category!r}; {_listed(categories)}")
     return tuple(warnings)

@@ -1,5 +1,8 @@
 """What servers list beside their tools, fetched when it is asked for and kept until it changes.
 
+No server is started for a list that is known from before, or to learn whether it lists anything at
+all: what it listed last stands until it runs for another reason, and is then fetched anew.
+
 A server that is down or slow holds nobody up: who asks waits a bounded time for it, and what comes
 later is announced as a change.
 """
@@ -8,8 +11,8 @@ from __future__ import annotations
 
 import asyncio
 from collections import OrderedDict
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Awaitable, Callable, Collection, Coroutine, Iterable, Mapping
+from dataclasses import dataclass, field
 from types import TracebackType
 from typing import Any, Final, Protocol, Self
 
@@ -86,14 +89,40 @@ class Listed:
     missing: tuple[str, ...]
 
 
+@dataclass(frozen=True, kw_only=True)
+class Memory:
+    """Keeps lists beyond the life of a process; what it cannot do, it does not do.
+
+    Attributes:
+        recall: Returns what servers listed last, by name.
+        remember: Takes what a server lists now.
+    """
+
+    recall: Callable[[ItemKind, Collection[str]], Awaitable[Mapping[str, Listing]]]
+    remember: Callable[[str, ItemKind, Listing], Coroutine[Any, Any, None]]
+
+
+async def _recall_nothing(_: ItemKind, __: Collection[str]) -> Mapping[str, Listing]:
+    return {}
+
+
+async def _forget(_: str, __: ItemKind, ___: Listing) -> None:
+    pass
+
+
+FORGETFUL: Final = Memory(recall=_recall_nothing, remember=_forget)
+
+
 @dataclass(kw_only=True)
 class _Kept:
+    shared: bool
     listing: Listing | None = None
     fresh: bool = False
     changes: int = 0
     failed_at: float | None = None
     fetch: asyncio.Task[None] | None = None
     asked_at: float = 0.0
+    told: tuple[dict[str, Any], ...] = field(default=())
 
 
 class ItemLists:
@@ -104,6 +133,7 @@ class ItemLists:
     Args:
         requests: The pool.
         on_late: Told of a kind of which something arrived that a list went out without.
+        memory: What was listed before.
         wait_s: Seconds that a list waits for servers.
     """
 
@@ -112,10 +142,12 @@ class ItemLists:
         requests: Requests,
         *,
         on_late: Callable[[ItemKind], None],
+        memory: Memory = FORGETFUL,
         wait_s: float = WAIT_S,
     ) -> None:
         self._requests = requests
         self._on_late = on_late
+        self._memory = memory
         self._wait_s = wait_s
         self._kept: OrderedDict[Key, _Kept] = OrderedDict()
         self._group = asyncio.TaskGroup()
@@ -131,20 +163,21 @@ class ItemLists:
         exc_tb: TracebackType | None,
     ) -> None:
         for kept in self._kept.values():
-            if kept.fetch is not None:
-                kept.fetch.cancel()
+            self._drop(kept)
         await self._group.__aexit__(None, None, None)
 
     async def gather(
         self, servers: Iterable[CatalogueServer], kind: ItemKind, downstream: Downstream
     ) -> Listed:
-        """Return what servers list, asking those whose list is not known.
+        """Return what servers list, asking those that are known to list what is not known.
 
         Args:
             servers: Whose lists are wanted.
             kind: Of what.
             downstream: Who asks; servers with a connection for each caller list by it.
         """
+        servers = tuple(servers)
+        await self._recall(servers, kind)
         wanted = {server.name: self._ask(server, kind, downstream) for server in servers}
         waiting = {kept.fetch: kept for kept in wanted.values() if kept.fetch is not None}
         now = asyncio.get_running_loop().time()
@@ -153,6 +186,8 @@ class ItemLists:
         )
         if waiting and patience_s > 0:
             await asyncio.wait(waiting, timeout=patience_s)
+        for kept in wanted.values():
+            kept.told = kept.listing.items if kept.listing else ()
         return Listed(
             by_server={
                 name: kept.listing for name, kept in wanted.items() if kept.listing is not None
@@ -169,24 +204,43 @@ class ItemLists:
                 kept.changes += 1
 
     def restarted(self, server: str) -> None:
-        """Take note that a server is there anew; what is being fetched is fetched from it."""
-        for (name, _, _), kept in self._kept.items():
+        """Take note that a server is there anew; what was asked of it before is fetched again."""
+        able = self._able(server) or ()
+        for (name, kind, _), kept in self._kept.items():
             if name == server:
                 kept.fresh, kept.failed_at = False, None
+                if kept.shared and kept.fetch is None and _CAPABILITY[kind] in able:
+                    self._begin(server, kind, kept, unasked=True)
+
+    async def _recall(self, servers: Iterable[CatalogueServer], kind: ItemKind) -> None:
+        """Take over what servers listed last, as far as nothing later is known."""
+        names = [one.name for one in servers if not one.private and self._unknown(one, kind)]
+        for name, listing in (await self._memory.recall(kind, names) if names else {}).items():
+            kept = self._kept.setdefault((name, kind, ""), _Kept(shared=True))
+            if kept.listing is None and kept.fetch is None:
+                kept.listing, kept.fresh = listing, not self._runs(name)
+
+    def _unknown(self, server: CatalogueServer, kind: ItemKind) -> bool:
+        kept = self._kept.get((server.name, kind, ""))
+        return kept is None or (kept.listing is None and kept.fetch is None)
+
+    def forget(self, server: str) -> None:
+        """Know nothing any more of a server: another one goes by its name now, or none."""
+        for key in [key for key in self._kept if key[0] == server]:
+            self._drop(self._kept.pop(key))
 
     def _ask(self, server: CatalogueServer, kind: ItemKind, downstream: Downstream) -> _Kept:
         key = (server.name, kind, downstream.session if server.private else "")
-        kept = self._kept.setdefault(key, _Kept())
+        kept = self._kept.setdefault(key, _Kept(shared=not server.private))
         self._kept.move_to_end(key)
         self._drop_oldest()
-        able = self._able(server.name)
+        live = self._able(server.name)
+        able = server.capabilities if live is None else live
         if able is not None and _CAPABILITY[kind] not in able:
             kept.listing, kept.fresh = Listing(), True
-        elif not kept.fresh and kept.fetch is None and not self._left_alone(kept):
-            kept.asked_at = asyncio.get_running_loop().time()
-            kept.fetch = self._group.create_task(
-                self._fetch(server.name, kind, kept, downstream if server.private else NOBODY)
-            )
+        elif self._due(kept) and (able is not None or self._runs(server.name)):
+            asker = downstream if server.private else NOBODY
+            self._begin(server.name, kind, kept, downstream=asker)
         return kept
 
     def _able(self, server: str) -> Mapping[str, Any] | None:
@@ -195,11 +249,32 @@ class ItemLists:
         except UpstreamError:  # not in the pool yet, or no more
             return None
 
+    def _runs(self, server: str) -> bool:
+        try:
+            return self._requests.status_of(server).state in ("ready", "connecting")
+        except UpstreamError:  # likewise
+            return False
+
+    def _begin(
+        self,
+        server: str,
+        kind: ItemKind,
+        kept: _Kept,
+        *,
+        downstream: Downstream = NOBODY,
+        unasked: bool = False,
+    ) -> None:
+        kept.asked_at = asyncio.get_running_loop().time()
+        wait_s = 0.0 if unasked else self._wait_s
+        kept.fetch = self._group.create_task(
+            self._fetch(server, kind, kept, downstream=downstream, wait_s=wait_s)
+        )
+
     async def _fetch(
-        self, server: str, kind: ItemKind, kept: _Kept, downstream: Downstream
+        self, server: str, kind: ItemKind, kept: _Kept, *, downstream: Downstream, wait_s: float
     ) -> None:
         clock = asyncio.get_running_loop().time
-        changes = kept.changes
+        changes, before = kept.changes, kept.listing
         try:
             kept.listing = await self._requests.list_items(server, kind, downstream=downstream)
         except UpstreamError as error:
@@ -210,18 +285,24 @@ class ItemLists:
             log.exception("lists.defect", server=server, kind=kind)
         else:
             kept.fresh = kept.changes == changes
-            if kept.listing.items and clock() - kept.asked_at > self._wait_s:
+            if kept.listing.items != kept.told and clock() - kept.asked_at >= wait_s:
                 self._on_late(kind)
+            if kept.shared and (before is None or before.items != kept.listing.items):
+                self._group.create_task(self._memory.remember(server, kind, kept.listing))
         finally:
             kept.fetch = None
 
-    def _left_alone(self, kept: _Kept) -> bool:
-        if kept.failed_at is None:
+    def _due(self, kept: _Kept) -> bool:
+        if kept.fresh or kept.fetch is not None:
             return False
-        return asyncio.get_running_loop().time() - kept.failed_at < RETRY_S
+        now = asyncio.get_running_loop().time()
+        return kept.failed_at is None or now - kept.failed_at >= RETRY_S
 
     def _drop_oldest(self) -> None:
         while len(self._kept) > MAX_KEPT:
-            _, dropped = self._kept.popitem(last=False)
-            if dropped.fetch is not None:
-                dropped.fetch.cancel()
+            self._drop(self._kept.popitem(last=False)[1])
+
+    @staticmethod
+    def _drop(kept: _Kept) -> None:
+        if kept.fetch is not None:
+            kept.fetch.cancel()

@@ -27,6 +27,7 @@ def prepare(config: Config, *, user: str | None, kind: Kind) -> Prepared:
         handle=handlers.handle,
         wire=partial(wiring.run, config=config, user=user, kind=kind),
         look_up=_look_up,
+        note_use=_note_use,
         exposition=_exposition,
         caller_of=_caller_of,
     )
@@ -34,6 +35,10 @@ def prepare(config: Config, *, user: str | None, kind: Kind) -> Prepared:
 
 async def _look_up(digests: Collection[str]) -> Mapping[str, Standing]:
     return await in_database(tokens.standings, digests)
+
+
+async def _note_use(digests: Collection[str]) -> None:
+    await in_database(tokens.note_used, digests)
 
 
 async def _exposition() -> bytes:

@@ -4,7 +4,6 @@ import ast
 import re
 import shutil
 import subprocess
-from collections.abc import Iterator
 from configparser import ConfigParser
 from functools import cache
 from pathlib import Path
@@ -55,14 +54,16 @@ def sources() -> dict[str, Path]:
     return found
 
 
-def imports(file: Path) -> Iterator[str]:
+@cache
+def imports(file: Path) -> frozenset[str]:
     """Dotted names that a module imports; `from a import b` counts as `a` and as `a.b`."""
+    found: set[str] = set()
     for node in ast.walk(ast.parse(file.read_text("utf-8"))):
         if isinstance(node, ast.Import):
-            yield from (alias.name for alias in node.names)
+            found.update(alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom) and node.module:
-            yield node.module
-            yield from (f"{node.module}.{alias.name}" for alias in node.names)
+            found |= {node.module, *(f"{node.module}.{alias.name}" for alias in node.names)}
+    return frozenset(found)
 
 
 def is_in(name: str, package: str) -> bool:

@@ -14,7 +14,7 @@ from django.http import HttpRequest
 from django.utils.html import format_html_join
 from django.utils.safestring import mark_safe
 
-from tools import comparison, scan
+from tools import comparison, generic_django, scan  # noqa: F401 - generic_django for subscripts
 from tools.admin_bases import (
     CountsWhatGoesAlong,
     DeletedWithItsOwner,

@@ -8,6 +8,8 @@ from django.contrib import admin
 from django.db.models import Model
 from django.http import HttpRequest
 
+from tools import generic_django  # noqa: F401 - for the subscripts below
+
 
 class SuperuserWrites(admin.ModelAdmin[Any]):
     """Everybody with permission may look; only a superuser may change."""

@@ -6,7 +6,7 @@ import difflib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, Literal
+from typing import Any, Final, Literal
 
 from gateway_project.foundation.caller import Caller
 from tools import ids
@@ -16,6 +16,7 @@ MAX_SUGGESTIONS = 3
 SUGGESTION_CUTOFF = 0.5
 NAME_CUTOFF = 0.6
 Kind = Literal["tools", "prompts", "resources"]
+_ITEMS: Final[tuple[Kind, ...]] = ("prompts", "resources")
 MAX_COMPARED = 200
 """Characters of an unknown id that are compared; comparing costs their square."""
 
@@ -34,6 +35,7 @@ class CatalogueServer:
         unprefixed: Whether its tools are exposed by their bare names.
         session: `shared`, or `per_caller` where each caller has a connection.
         authorization: `none`, `oauth`, or `oauth_per_user` where each user has a connection.
+        capabilities: Names of what it said it can do; None if it was never connected.
     """
 
     name: str
@@ -45,6 +47,7 @@ class CatalogueServer:
     unprefixed: bool = False
     session: str = "shared"
     authorization: str = "none"
+    capabilities: frozenset[str] | None = None
 
     @property
     def private(self) -> bool:
@@ -215,7 +218,16 @@ class Catalogue:
         """Name the lists that clients may see otherwise than from an older catalogue."""
         if self._seen_servers != old._seen_servers:
             return ("tools", "prompts", "resources")
-        return ("tools",) if self._seen_tools != old._seen_tools else ()
+        changed: list[Kind] = []
+        if self._seen_tools != old._seen_tools:
+            changed.append("tools")
+        changed += [kind for kind in _ITEMS if self._listing(kind) != old._listing(kind)]
+        return tuple(changed)
+
+    def _listing(self, kind: Kind) -> frozenset[str]:
+        """Name the servers that are known to list something."""
+        servers = self.servers.values()
+        return frozenset(one.name for one in servers if kind in (one.capabilities or ()))
 
     @cached_property
     def derived(self) -> dict[Any, Any]:

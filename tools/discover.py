@@ -15,6 +15,7 @@ from django.db import DataError
 
 from gateway_project.foundation import canonical
 from gateway_project.foundation.database import in_database
+from tools import kept_items
 from tools.definition import Definition, storable
 from tools.store import catalogue, servers
 from tools.store.catalogue import Recorded
@@ -27,7 +28,7 @@ MAX_NAME_LENGTH = 500
 log = structlog.get_logger(__name__)
 
 
-class Lister(Protocol):
+class Lister(kept_items.Lister, Protocol):
     """What discovery needs of the upstream pool."""
 
     async def list_tools(self, server: str) -> ToolListing:
@@ -128,6 +129,8 @@ async def _discover_one(
         return Discovered(server=name, error=str(error), duration_s=time.perf_counter() - started)
     definitions, left_out = _definitions(listing.tools)
     warnings = (*listing.problems, *left_out)
+    # Before the tools, whose change tells clients to ask for all lists of a new server.
+    await kept_items.discover(pool, name, listing.capabilities or ())
     try:
         recorded = await in_database(
             catalogue.record_listing,
@@ -143,7 +146,11 @@ async def _discover_one(
         reason = f"server {name!r}: what it lists cannot be stored: {_first_line(error)}"
         return Discovered(server=name, error=reason, duration_s=time.perf_counter() - started)
     await in_database(
-        servers.record_connected, name, at=now(), protocol_version=listing.protocol_version
+        servers.record_connected,
+        name,
+        at=now(),
+        protocol_version=listing.protocol_version,
+        capabilities=listing.capabilities,
     )
     for warning in warnings:
         log.warning("discover.tool_left_out", server=name, reason=warning)

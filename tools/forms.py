@@ -11,7 +11,7 @@ from django.conf import settings
 from django.core.exceptions import ValidationError
 
 from gateway_project.foundation import sealing
-from tools import definition
+from tools import definition, generic_django  # noqa: F401 - generic_django for subscripts
 from tools.models import Server
 from tools.store import servers
 from tools.upstream import remote_entry

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import asyncio
+from typing import TYPE_CHECKING
 
 import django.db
 import structlog
 
 from gateway_project.foundation.database import in_database
-from tools.search_index import SearchIndex
-from tools.store import search_index as store
+
+if TYPE_CHECKING:
+    from tools.search_index import SearchIndex
 
 DEBOUNCE_S = 0.15
 """Embedding a catalogue notifies once for each chunk; one refresh serves several."""
@@ -56,10 +58,17 @@ class KeptIndex:
         """
         try:
             self._current = await in_database(
-                store.refresh, self._current, model=self._model, max_bytes=self._max_bytes
+                _refresh, self._current, model=self._model, max_bytes=self._max_bytes
             )
         except django.db.Error as error:
             log.warning("search.index_not_refreshed", reason=str(error).strip())
             return
         size = self._current
         log.debug("search.indexed", tools=0 if size is None else len(size.tools))
+
+
+def _refresh(previous: SearchIndex | None, *, model: str, max_bytes: int) -> SearchIndex | None:
+    """See `tools.store.search_index.refresh`."""
+    from tools.store import search_index  # noqa: PLC0415 - heavy: numpy, loaded by the first use
+
+    return search_index.refresh(previous, model=model, max_bytes=max_bytes)

@@ -4,17 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 import structlog
 
 from tools import fusion, ids, query_text
 from tools.embed.embedder import Embedder, EmbeddingUnavailable, Vectors
 from tools.fusion import DEFAULT, Evidence, Weights, fuse
-from tools.search_index import SearchIndex
-from tools.store import indexed
 from tools.store import search as store
 from tools.store.search import Candidate, Context, Scope
+
+if TYPE_CHECKING:
+    from tools.search_index import SearchIndex
 
 MAX_LIMIT = 100
 POOL = 50
@@ -140,6 +141,8 @@ def _find(
 ) -> tuple[list[Candidate], Mapping[str, str]]:
     """Return candidates, and the query's word of each lexeme."""
     if index is not None and index.model == model:
+        from tools.store import indexed  # noqa: PLC0415 - heavy: numpy, which made the index
+
         query = indexed.read(words, vectors)
         found = indexed.candidates(
             index,

@@ -14,11 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-K1 = 2.0  # saturation of a word's frequency; flat between 1 and 2.5 on the public sets
-B = 0.75  # normalisation by length; flat between 0.6 and 0.9
-
-WHOLE_QUERY_SHARE = 0.5
-"""Weight of the whole query against the sentence of it that fits a tool best."""
+from tools.ranking import K1, WHOLE_QUERY_SHARE, B
 
 GATHER_SHARE = 0.2
 """Filters that keep less than this share compare only those rows: copying them costs more than
@@ -274,7 +270,7 @@ class SearchIndex:
             cosines = queries @ self.vectors[kept].T
         else:
             cosines = (queries @ self.vectors.T)[:, kept]
-        whole = cosines[0].astype(np.float64)
+        whole: Floats = cosines[0].astype(np.float64)
         if len(cosines) == 1:
             return whole
         share = WHOLE_QUERY_SHARE

@@ -87,6 +87,7 @@ def _calls(way: Way, kind: str) -> tuple[str, ...]:
 
 def _measured(running: Running, call: Mapping[str, Any]) -> tuple[str, ...]:
     load(running, "tools/call", call, n=WARM_UP, at_once=4)
+    running.settle()
     before_s = running.cpu_s()
     alone = load(running, "tools/call", call, n=ALONE, at_once=1)
     cpu_ms = 1_000 * (running.cpu_s() - before_s) / ALONE
@@ -104,6 +105,7 @@ def _measured(running: Running, call: Mapping[str, Any]) -> tuple[str, ...]:
 
 def _listing(name: str, start: Callable[[Sequence[str]], Any]) -> tuple[str, str]:
     with _behind("http", tools=MANY_TOOLS) as target, start(target) as running:
+        running.settle()
         taken = load(running, "tools/list", {}, n=LISTINGS, at_once=1)["seconds"]
         return name, f"{1_000 * statistics.median(taken):.0f}"
 

@@ -11,7 +11,7 @@ import sys
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +21,7 @@ HERE = Path(__file__).resolve().parent
 VERSION = "2026-07-28"
 READY_S = 60.0
 END_S = 15.0
+QUIET_S, QUIET_TIMES, QUIET_SHARE = 0.4, 3, 0.08
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -43,6 +44,15 @@ class Running:
         """Processor seconds it has used itself, without its children."""
         times = self.process.cpu_times()
         return float(times.user + times.system)
+
+    def settle(self) -> None:
+        """Wait until it does nothing of its own any more, such as loading a model."""
+        deadline = time.monotonic() + READY_S
+        quiet = 0
+        while quiet < QUIET_TIMES and time.monotonic() < deadline:
+            before = self.cpu_s()
+            time.sleep(QUIET_S)
+            quiet = quiet + 1 if self.cpu_s() - before < QUIET_SHARE * QUIET_S else 0
 
     def rss_mb(self) -> float:
         """Resident memory of the process alone, in MB."""
@@ -107,7 +117,7 @@ def serving(
     python: str = sys.executable,
     env: Mapping[str, str] | None = None,
 ) -> Iterator[Running]:
-    """Run a Python program until the end of the block.
+    """Run a Python program until the end of the block, from its first list of tools on.
 
     Args:
         arguments: Program and arguments.
@@ -119,7 +129,22 @@ def serving(
     Raises:
         RuntimeError: If it does not list its tools in time.
     """
-    started = time.perf_counter()
+    begun = time.perf_counter()
+    with started(arguments, port=port, headers=headers, python=python, env=env) as running:
+        _wait_for(running.process, port, running.headers)
+        yield replace(running, cold_start_s=time.perf_counter() - begun)
+
+
+@contextmanager
+def started(
+    arguments: Sequence[str],
+    *,
+    port: int,
+    headers: Mapping[str, str] | None = None,
+    python: str = sys.executable,
+    env: Mapping[str, str] | None = None,
+) -> Iterator[Running]:
+    """Run a Python program until the end of the block, ready or not; see `serving`."""
     process = psutil.Popen(
         [python, *arguments],
         stdin=subprocess.DEVNULL,
@@ -129,9 +154,7 @@ def serving(
         cwd=HERE.parent.parent,
     )
     try:
-        _wait_for(process, port, headers or {})
-        taken_s = time.perf_counter() - started
-        yield Running(process=process, port=port, headers=headers or {}, cold_start_s=taken_s)
+        yield Running(process=process, port=port, headers=headers or {})
     finally:
         process.terminate()
         try:

@@ -29,6 +29,8 @@ LOOK_UP_S = 2.0
 """Longest that a request waits for the database before memory has to do."""
 AWAY_S = 5.0
 """After a failed look-up, tokens in memory are taken so long without trying again."""
+NOTE_S = 60.0
+"""The database is told so often that a token is used."""
 MAX_KNOWN = 10_000
 MAX_WRONG = 1_000
 TURNS = 16
@@ -37,6 +39,9 @@ MAX_TOKEN_LENGTH = 200
 
 LookUp = Callable[[Collection[str]], Awaitable[Mapping[str, Standing]]]
 """Returns the tokens that are good among those whose digests are given, by digest."""
+
+NoteUse = Callable[[Collection[str]], Awaitable[None]]
+"""Takes note that tokens, given by their digests, have just been used."""
 
 log = logging.getLogger(__name__)
 
@@ -66,6 +71,7 @@ class Bearer:
         standing: What it stands for.
         checked_at: When the database last vouched for it.
         used: Whether it was used since the last round of checks.
+        noted_at: When the database was last told that it is used.
         open: Ends of what it has open.
     """
 
@@ -73,6 +79,7 @@ class Bearer:
     standing: Standing
     checked_at: float
     used: bool = True
+    noted_at: float = float("-inf")
     open: set[asyncio.Timeout] = field(default_factory=set)
 
     @asynccontextmanager
@@ -101,6 +108,7 @@ class Bearers:
 
     Args:
         look_up: Asks the database; raises `TokensUnavailable` if it cannot be asked.
+        note_use: Tells the database which tokens were used, raising likewise; None tells nobody.
         throttle: Counts wrong tokens.
         monotonic: Clock of intervals.
         wall: Clock of dates, in seconds since the epoch.
@@ -110,11 +118,13 @@ class Bearers:
         self,
         look_up: LookUp,
         *,
+        note_use: NoteUse | None = None,
         throttle: Throttle | None = None,
         monotonic: Callable[[], float] = time.monotonic,
         wall: Callable[[], float] = time.time,
     ) -> None:
         self._look_up = look_up
+        self._note_use = note_use
         self._throttle = throttle or Throttle()
         self._monotonic = monotonic
         self._wall = wall
@@ -156,12 +166,14 @@ class Bearers:
     async def check(self) -> None:
         """Check again what is in use, and forget what is not."""
         live = [digest for digest, b in self._known.items() if b.used or b.open]
+        used = [bearer for bearer in self._known.values() if bearer.used]
         for bearer in self._known.values():
             bearer.used = False
         if not live:
             return
         try:
             await self._refresh(live)
+            await self._tell_used(used)
         except TokensUnavailable as error:
             if not self._complained:
                 log.warning("tokens cannot be checked: %s", error)
@@ -169,6 +181,16 @@ class Bearers:
             self._end_unvouched()
         else:
             self._complained = False
+
+    async def _tell_used(self, used: Collection[Bearer]) -> None:
+        """Have the database know which tokens are used, each once in a while."""
+        now = self._monotonic()
+        due = [bearer for bearer in used if now - bearer.noted_at >= NOTE_S]
+        if self._note_use is None or not due:
+            return
+        await self._note_use([bearer.digest for bearer in due])
+        for bearer in due:
+            bearer.noted_at = now
 
     async def _ask(self, digest: str, address: str, known: Bearer | None) -> Bearer | None:
         """Look a token up; while that is impossible, memory counts for a while."""

@@ -89,6 +89,18 @@ def standings(digests: Collection[str]) -> dict[str, Standing]:
         raise TokensUnavailable(str(error).strip().partition("\n")[0]) from None
 
 
+def note_used(digests: Collection[str]) -> None:
+    """Keep that tokens have just been used.
+
+    Raises:
+        TokensUnavailable: If the database cannot be told.
+    """
+    try:
+        ApiToken.objects.filter(digest__in=digests).update(last_used_at=timezone.now())
+    except DatabaseError as error:
+        raise TokensUnavailable(str(error).strip().partition("\n")[0]) from None
+
+
 def _good() -> Any:
     """Return the tokens that work: those of a team only while their user belongs to it."""
     theirs = Q(team__isnull=True) | Q(user__is_superuser=True)

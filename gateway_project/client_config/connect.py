@@ -20,6 +20,9 @@ from gateway_project.client_config.records import Record, Records
 Change = Literal["connected", "updated", "unchanged", "restored", "deleted", "entry removed"]
 CONTEXT_LINES = 1
 """Lines shown around a change: few, since the lines of other servers may hold secrets."""
+GIVEN = ("env", "headers", "http_headers")
+SECRET_CHARACTERS = 8
+"""Shorter values are no secrets, and to blank them would spoil the rest."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -75,7 +78,7 @@ def connect(
         return Outcome(path=file.path, change="unchanged")
     after = file.encoded(_edit(target, file, wanted))
     change: Change = "connected" if standing is None else "updated"
-    difference = _difference(file, after)
+    difference = _difference(target, file, after)
     if dry_run:
         return Outcome(path=file.path, change=change, difference=difference)
     backup = None
@@ -104,7 +107,7 @@ def disconnect(target: Target, *, kept: Records, at: datetime, dry_run: bool) ->
         return Outcome(path=file.path, change="unchanged", note="there is no such file any more")
     original = _original(record, file)
     if original is not None or (record and _untouched(record, file) and not record.existed):
-        outcome = _restore(file, record, original, dry_run=dry_run)
+        outcome = _restore(target, file, original, record=record, dry_run=dry_run)
     else:
         outcome = _remove(target, file, kept=kept, at=at, dry_run=dry_run)
     if record and not dry_run:
@@ -113,9 +116,9 @@ def disconnect(target: Target, *, kept: Records, at: datetime, dry_run: bool) ->
 
 
 def _restore(
-    file: RawFile, record: Record | None, original: bytes | None, *, dry_run: bool
+    target: Target, file: RawFile, original: bytes | None, *, record: Record | None, dry_run: bool
 ) -> Outcome:
-    difference = _difference(file, original or b"")
+    difference = _difference(target, file, original or b"")
     if original is not None:
         if not dry_run:
             raw_file.replace(file, original)
@@ -145,7 +148,7 @@ def _remove(
     return Outcome(
         path=file.path,
         change="entry removed",
-        difference=_difference(file, after),
+        difference=_difference(target, file, after),
         backup=backup,
         note="the file was changed since, so only Foregate's entry is removed",
     )
@@ -233,10 +236,23 @@ def _is_own(target: Target, standing: Any) -> bool:
     return written or own_entry.is_own(found)
 
 
-def _difference(file: RawFile, after: bytes) -> str:
+def _difference(target: Target, file: RawFile, after: bytes) -> str:
     before, now = file.text, after.removeprefix(raw_file.BOM).decode()
     name = str(file.path)
     lines = difflib.unified_diff(
         before.splitlines(), now.splitlines(), name, name, n=CONTEXT_LINES, lineterm=""
     )
-    return "\n".join(lines)
+    shown = "\n".join(lines)
+    for secret in sorted(_secrets(target, file), key=len, reverse=True):
+        shown = shown.replace(secret, "…")
+    return shown
+
+
+def _secrets(target: Target, file: RawFile) -> set[str]:
+    """Return what other servers are given, which may stand in a line that is shown."""
+    others = [each for name, each in _servers(target, file).items() if name != target.name]
+    given = [each.get(key) for each in others if isinstance(each, Mapping) for key in GIVEN]
+    values = [value for each in given if isinstance(each, Mapping) for value in each.values()]
+    return {
+        value for value in values if isinstance(value, str) and len(value) >= SECRET_CHARACTERS
+    }

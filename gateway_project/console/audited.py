@@ -12,6 +12,7 @@ from django.http import HttpRequest
 
 from gateway_project.access import audit, callers
 from gateway_project.foundation.caller import Caller
+from tools import generic_django  # noqa: F401 - for the subscripts below
 
 
 def caller_of(request: HttpRequest) -> Caller:

@@ -10,6 +10,7 @@ from django.utils import timezone
 
 from gateway_project.access import tokens
 from gateway_project.foundation.caller import SCOPE_ALL, Caller
+from tools import generic_django  # noqa: F401 - for the subscripts below
 
 
 class TokenForm(forms.ModelForm[Any]):

@@ -21,7 +21,7 @@ from referencing import Registry
 from referencing.exceptions import Unresolvable
 from referencing.jsonschema import DRAFT202012
 
-from gateway_project.foundation import schema_problems
+from gateway_project.foundation import schema_fits, schema_problems
 from gateway_project.foundation.schema_normalise import MAX_DEPTH, Normalised, normalise
 from gateway_project.foundation.schema_problems import Problem
 
@@ -104,7 +104,10 @@ def validate(
         >>> validate(fields, {"n": "five"})[0].message
         'n must be an integer, not the text "five"'
     """
-    validator = _cached(schema, cache_key)
+    compiled = _cached(schema, cache_key)
+    if compiled.fits is not None and compiled.fits(arguments):
+        return ()
+    validator = compiled.validator
     token = _budget.set(_Budget())
     try:
         errors = list(islice(validator.iter_errors(arguments), 4 * MAX_PROBLEMS))
@@ -185,22 +188,34 @@ def _follow(part: Mapping[str, Any], scope: Any) -> None:
             ) from None
 
 
-_compiled: OrderedDict[str, Validator] = OrderedDict()
+@dataclass(frozen=True, kw_only=True)
+class _Compiled:
+    """A schema made ready: its whole validator, and a quick yes where it is plain."""
+
+    validator: Validator
+    fits: schema_fits.Fits | None
+
+
+_compiled: OrderedDict[str, _Compiled] = OrderedDict()
 _compiled_lock = threading.Lock()
 
 
-def _cached(schema: Mapping[str, Any], key: str) -> Validator:
+def _cached(schema: Mapping[str, Any], key: str) -> _Compiled:
     with _compiled_lock:
         if key in _compiled:
             _compiled.move_to_end(key)
             return _compiled[key]
-    validator: Validator = _ArgumentsValidator(_prepare(schema), registry=_registry)
+    normal = _prepare(schema)
+    made = _Compiled(
+        validator=_ArgumentsValidator(normal, registry=_registry),
+        fits=schema_fits.compiled(normal),
+    )
     if key:
         with _compiled_lock:
-            _compiled[key] = validator
+            _compiled[key] = made
             if len(_compiled) > MAX_CACHED:
                 _compiled.popitem(last=False)
-    return validator
+    return made
 
 
 @lru_cache(maxsize=512)

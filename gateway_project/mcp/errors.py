@@ -18,7 +18,7 @@ from mcp_types import (
     CallToolResult,
 )
 
-from execution.call import CallError, InvalidArguments
+from execution.call import CallError, InvalidArguments, ToolUnavailable
 from gateway_project.flow import SearchNotPermitted
 from gateway_project.foundation import telemetry
 from gateway_project.kept_results import UnknownResult
@@ -35,6 +35,7 @@ from gateway_project.pass_through import (
     UnknownPrompt,
     UnknownResource,
 )
+from gateway_project.tool_card import clean
 from tools.catalogue import UnknownTool
 from tools.query_text import QueryError
 from tools.upstream.errors import UpstreamError, UpstreamRefused
@@ -77,6 +78,8 @@ def result(error: Exception) -> CallToolResult:
         data["suggestions"] = list(error.suggestions)
     if isinstance(error, InvalidArguments | InvalidRequest) and error.problems:
         data["problems"] = [dataclasses.asdict(problem) for problem in error.problems]
+    if isinstance(error, ToolUnavailable) and error.findings:
+        data["warnings"] = [clean(finding) for finding in error.findings]
     return failure(code, message, hint=_hint(error), data=data)
 
 
@@ -129,7 +132,12 @@ def explain(error: Exception) -> tuple[str, str]:
 
 
 def _hint(error: Exception) -> str:
-    """Show what is expected, field by field, where the message does not say it already."""
+    """Show what is expected, field by field, where the message does not say it already.
+
+    Of a tool that waits for a person, show what that person should look at, a line each.
+    """
+    if isinstance(error, ToolUnavailable):
+        return "\n".join(f"found in its texts: {clean(finding)}" for finding in error.findings)
     if not isinstance(error, InvalidArguments | InvalidRequest):
         return ""
     expected = {

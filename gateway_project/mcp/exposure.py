@@ -8,7 +8,7 @@ from functools import cache
 from typing import Any, Final
 
 import structlog
-from mcp.shared.inbound import X_MCP_HEADER_KEY, find_invalid_x_mcp_header
+from mcp.shared.inbound import X_MCP_HEADER_KEY, find_invalid_x_mcp_header, x_mcp_header_map
 from mcp_types.methods import SERVER_RESULTS
 from pydantic import TypeAdapter, ValidationError
 
@@ -43,6 +43,8 @@ class Shown:
 
 _NOTHING: Final = Shown()
 _made: dict[tuple[str, str], tuple[Definition, Definition]] = {}
+_unmirrored: set[tuple[str, str]] = set()
+"""Whose schemas ask for no headers, so that they are gone through once and not for each call."""
 
 
 def shown(catalogue: Catalogue, caller: Caller, exposure: Exposure) -> Shown:
@@ -78,12 +80,24 @@ def find(
 
 
 def input_schema(catalogue: Catalogue, exposure: Exposure, name: str) -> Mapping[str, Any] | None:
-    """Return the schema that is listed for an exposed name, whoever asks; None: there is none."""
+    """Return the schema that judges the headers of a call by an exposed name, whoever asks.
+
+    None: there is no such tool, or its listed schema has no arguments mirrored as headers.
+    """
     tool = catalogue.tools.get(catalogue.exposed_id(name))
     if tool is None or not tool.usable or not _is_shown(tool, exposure):
         return None
+    key = (tool.definition_hash, name)
+    if key in _unmirrored:
+        return None
     schema: Mapping[str, Any] = _definition(tool, name)[0]["inputSchema"]
-    return schema
+    if x_mcp_header_map(schema):
+        return schema
+    if tool.definition_hash:
+        if len(_unmirrored) >= MAX_KEPT:
+            _unmirrored.clear()
+        _unmirrored.add(key)
+    return None
 
 
 def _is_shown(tool: CatalogueTool, exposure: Exposure) -> bool:

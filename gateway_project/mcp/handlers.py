@@ -55,7 +55,7 @@ async def handle(readiness: Readiness, ctx: Context, params: Any) -> Any:
         NotReady: If a list is asked for and nothing stands behind the gateway.
         MCPError: If there is no result.
     """
-    with telemetry.request():
+    with telemetry.request(telemetry.current_request_id()):
         try:
             return await _serve(readiness, ctx, params)
         except MCPError:

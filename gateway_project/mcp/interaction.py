@@ -124,7 +124,7 @@ def downstream_of(ctx: Context, caller: Caller) -> Downstream:
 
 
 async def _handshake(ctx: Context, subject: Subject, operation: Operation) -> Reply:
-    ask = _asker(ctx)
+    ask = _asker(ctx, subject)
     turn = Turn(
         downstream=replace(downstream_of(ctx, subject.caller), ask=ask), progress=progress_of(ctx)
     )
@@ -156,7 +156,7 @@ async def _stateless(
         visits = questions.visits(refusal, client_state.capabilities(ctx))
         if not visits:
             raise
-        outcome = Questions(parked="", requests=visits)
+        outcome = Questions(parked="", requests=_signed(visits, subject))
     if isinstance(outcome, Questions):
         then = Round(parked=outcome.parked, answered=bool(outcome.parked))
         return _input_required(outcome.requests, request_state.seal(sealer, subject, then))
@@ -198,7 +198,7 @@ async def _run(
     async def parkable(call: Call[Reply]) -> Reply:
         async def ask(method: str, params: Mapping[str, Any]) -> dict[str, Any]:
             questions.require(downstream.capabilities, method, params)
-            return await call.ask(method, questions.without_hop(params))
+            return await call.ask(method, _to_client(method, params, subject))
 
         report = call.report if progress is not None else None
         asked = replace(downstream, ask=ask)
@@ -207,14 +207,13 @@ async def _run(
     return await lot.run(parkable, caller=subject.caller, progress=progress)
 
 
-def _asker(ctx: Context) -> Ask:
+def _asker(ctx: Context, subject: Subject) -> Ask:
     """Return what asks a client of the handshake era, on the stream of its own request."""
 
     async def ask(method: str, params: Mapping[str, Any]) -> dict[str, Any]:
         questions.require(client_state.capabilities(ctx), method, params)
-        asked: Any = _Passed(
-            method=method, params=questions.for_handshake(method, questions.without_hop(params))
-        )
+        ours = _to_client(method, params, subject)
+        asked: Any = _Passed(method=method, params=questions.for_handshake(method, ours))
         metadata = ServerMessageMetadata(related_request_id=ctx.request_id)
         try:
             answer = await ctx.session.send_request(asked, _Answer, metadata=metadata)
@@ -223,6 +222,25 @@ def _asker(ctx: Context) -> Ask:
         return answer.root
 
     return ask
+
+
+def _to_client(method: str, params: Mapping[str, Any], subject: Subject) -> dict[str, Any]:
+    """Return a server's question as it goes on to the client."""
+    return questions.signed(method, questions.without_hop(params), server=subject.server)
+
+
+def _signed(
+    requests: Mapping[str, Mapping[str, Any]], subject: Subject
+) -> dict[str, Mapping[str, Any]]:
+    return {
+        key: {
+            **request,
+            "params": questions.signed(
+                request["method"], request.get("params") or {}, server=subject.server
+            ),
+        }
+        for key, request in requests.items()
+    }
 
 
 async def _refuse(method: str, params: Mapping[str, Any]) -> dict[str, Any]:
@@ -287,16 +305,20 @@ def _sealed(
     Raises:
         CannotAsk: If it asks what the client never said it could be asked.
     """
-    for request in questions.requests_of(reply.raw).values():
+    requests = questions.requests_of(reply.raw)
+    for request in requests.values():
         try:
             questions.require(capabilities, request["method"], request["params"])
         except MCPError as refused:
             raise CannotAsk(f"the server needs input, and {refused}") from None
+    changed: dict[str, Any] = {}
+    if requests:
+        changed["inputRequests"] = _signed(reply.raw["inputRequests"], subject)
     state = reply.raw.get("requestState")
-    if not isinstance(state, str):
-        return reply
-    sealed = request_state.seal(sealer, subject, Round(upstream=state))
-    return replace(reply, raw={**reply.raw, "requestState": sealed})
+    if isinstance(state, str):
+        sealed = request_state.seal(sealer, subject, Round(upstream=state))
+        changed["requestState"] = sealed
+    return replace(reply, raw={**reply.raw, **changed})
 
 
 def _input_required(requests: Mapping[str, Any], state: str) -> Reply:

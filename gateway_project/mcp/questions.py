@@ -14,7 +14,11 @@ from tools.upstream.errors import UpstreamRefused
 ELICIT: Final = "elicitation/create"
 SAMPLE: Final = "sampling/createMessage"
 _NEEDS: Final = {ELICIT: "elicitation", SAMPLE: "sampling", "roots/list": "roots"}
+SERVER_KEY: Final = "foregate/server"
+"""Where the metadata of a question names the server that asks."""
 MAX_SHOWN: Final = 100
+WEB: Final = ("https", "http")
+"""Schemes of addresses that a user may be sent to; others start programs or run scripts."""
 
 
 class CannotAsk(Exception):
@@ -72,6 +76,28 @@ def require(capabilities: Mapping[str, Any], method: str, params: Mapping[str, A
         missing = "" if "tools" in declared else "tools"
     if missing:
         raise MCPError(INVALID_PARAMS, f"the client does not support {missing} of {method}")
+    if method == ELICIT and params.get("mode") == "url" and not _is_web(params.get("url")):
+        raise MCPError(INVALID_PARAMS, "users are sent to http and https addresses only")
+
+
+def _is_web(url: object) -> bool:
+    return isinstance(url, str) and url.partition(":")[0].lower() in WEB
+
+
+def signed(method: str, params: Mapping[str, Any], *, server: str) -> dict[str, Any]:
+    """Say which server asks: clients know of the gateway alone, and their users must know more.
+
+    People read it before the text that comes with a form or an address, programs in the metadata.
+
+    References:
+        MCP 2026-07-28, Elicitation, Security Considerations.
+    """
+    meta = params.get("_meta")
+    kept = meta if isinstance(meta, Mapping) else {}
+    said = {**params, "_meta": {**kept, SERVER_KEY: server}}
+    if method == ELICIT and isinstance(params.get("message"), str):
+        said["message"] = f"{server} asks: {params['message']}"
+    return said
 
 
 def visits(refusal: UpstreamRefused, capabilities: Mapping[str, Any]) -> dict[str, Any]:
@@ -89,7 +115,7 @@ def visits(refusal: UpstreamRefused, capabilities: Mapping[str, Any]) -> dict[st
     return {
         f"visit-{number}": {"method": ELICIT, "params": {**visit, "mode": "url"}}
         for number, visit in enumerate(wanted, start=1)
-        if isinstance(visit, dict)
+        if isinstance(visit, dict) and _is_web(visit.get("url"))
     }
 
 

@@ -18,6 +18,7 @@ import structlog
 
 from gateway_project.foundation.caller import Caller
 from gateway_project.foundation.sealing import SealBroken, Sealer
+from tools import ids
 
 LIFETIME_S: Final = 600.0
 _PURPOSE: Final = "request state"
@@ -46,13 +47,19 @@ class Subject:
         caller: Whose it is.
         method: Of the protocol.
         params: As the client sent them.
-        target: Tells what is called, read or asked for, once names are resolved.
+        target: Tells what is called, read or asked for, once names are resolved: the server's name
+            and the item's there, joined.
     """
 
     caller: Caller
     method: str
     params: Mapping[str, Any]
     target: Callable[[], str]
+
+    @property
+    def server(self) -> str:
+        """Name of the server that is asked."""
+        return ids.split(self.target())[0]
 
     def claims(self) -> list[Any]:
         """Return what has to be the same in every round."""

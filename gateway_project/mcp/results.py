@@ -28,6 +28,7 @@ CARRIED = frozenset(
     }
 )
 """Methods whose results may be a server's, or made without the models."""
+PRIVATE = "private"
 _ENVELOPE = ("resultType", "ttlMs", "cacheScope")
 """What each result of 2026-07-28 says, and those of the era before do not."""
 
@@ -67,8 +68,9 @@ def merged(raw: Mapping[str, Any], envelope: Mapping[str, Any], *, modern: bool)
     """Put a server's result into the gateway's envelope.
 
     The only things touched are what belongs to the hop, not to the server: our `_meta` stands
-    beside its own, and the shape follows the client's era, where structured content that is no
-    object has to be wrapped as the SDK wraps it.
+    beside its own; what depends on who asks the gateway may not be shared, even if its server
+    would share it with all it knows; and the shape follows the client's era, where structured
+    content that is no object has to be wrapped as the SDK wraps it.
 
     Example:
         >>> merged({"content": [], "x": 1}, {"content": [], "_meta": {"ours": 2}}, modern=False)
@@ -82,15 +84,22 @@ def merged(raw: Mapping[str, Any], envelope: Mapping[str, Any], *, modern: bool)
     if ours:
         result["_meta"] = {**(theirs if isinstance(theirs, dict) else {}), **ours}
     if modern:
-        result.setdefault("resultType", envelope.get("resultType", "complete"))
-        if result["resultType"] == "complete":
-            for key in _ENVELOPE:
-                if key in envelope:
-                    result.setdefault(key, envelope[key])
-        return result
+        return _enveloped(result, envelope)
     for key in _ENVELOPE:
         result.pop(key, None)
     structured = raw.get("structuredContent")
     if structured is not None and not isinstance(structured, dict):
         result["structuredContent"] = {"result": structured}
+    return result
+
+
+def _enveloped(result: dict[str, Any], envelope: Mapping[str, Any]) -> dict[str, Any]:
+    """Add what each result of 2026-07-28 says."""
+    result.setdefault("resultType", envelope.get("resultType", "complete"))
+    if result["resultType"] == "complete":
+        for key in _ENVELOPE:
+            if key in envelope:
+                result.setdefault(key, envelope[key])
+        if envelope.get("cacheScope") == PRIVATE:
+            result["cacheScope"] = PRIVATE
     return result

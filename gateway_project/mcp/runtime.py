@@ -14,8 +14,12 @@ from mcp.server import ServerRequestContext
 from gateway_project.mcp.readiness import NotReady, Readiness
 
 if TYPE_CHECKING:
-    from gateway_project.access.bearers import LookUp
+    from gateway_project.access.bearers import LookUp, NoteUse
     from gateway_project.foundation.caller import Caller
+
+FIRST_PAUSE_S = 1.0
+LONGEST_PAUSE_S = 60.0
+"""What broke down is set up anew after a pause that doubles up to this."""
 
 T = TypeVar("T")
 
@@ -42,6 +46,7 @@ class Prepared:
         handle: Serves calls.
         wire: Builds the effects and keeps them current until cancelled; tells `Readiness`.
         look_up: Looks up bearer tokens; None where nobody sends any.
+        note_use: Keeps that bearer tokens were used; None where nobody cares.
         exposition: Returns the metrics of the installation; None where nobody asks.
         caller_of: Returns the caller of a user of this machine; raises `LookupError`. None where
             nobody asks.
@@ -50,6 +55,7 @@ class Prepared:
     handle: Handler
     wire: Callable[[Readiness], Awaitable[None]]
     look_up: LookUp | None = None
+    note_use: NoteUse | None = None
     exposition: Callable[[], Awaitable[bytes]] | None = None
     caller_of: Callable[[str], Awaitable[Caller]] | None = None
 
@@ -73,7 +79,7 @@ class Runtime:
             prepared = await _in_daemon_thread(self._prepare)
             self._prepared = prepared
             self._settled.set()
-            await prepared.wire(self.readiness)
+            await self._keep_wired(prepared)
         except NotReady as trouble:
             log.error("%s", trouble)  # noqa: TRY400 - one line; the cause is the user's to mend
             self.readiness.refuse(trouble)
@@ -84,6 +90,25 @@ class Runtime:
             )
         finally:
             self._settled.set()
+
+    async def _keep_wired(self, prepared: Prepared) -> None:
+        """Run what was loaded, anew when it breaks down: nobody else would start it again."""
+        clock = asyncio.get_running_loop().time
+        pause_s = FIRST_PAUSE_S
+        while True:
+            began = clock()
+            try:
+                return await prepared.wire(self.readiness)
+            except NotReady:
+                raise
+            except Exception:
+                log.exception("what stands behind the gateway broke down")
+                trouble = "the gateway broke down and is set up anew; its log says why"
+                self.readiness.refuse(NotReady("internal_error", trouble))
+            if clock() - began > LONGEST_PAUSE_S:
+                pause_s = FIRST_PAUSE_S
+            await asyncio.sleep(pause_s)
+            pause_s = min(2 * pause_s, LONGEST_PAUSE_S)
 
     async def handler(self) -> Handler:
         """Return what serves calls, once it is loaded.

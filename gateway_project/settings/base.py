@@ -4,14 +4,11 @@ import os
 import sys
 from pathlib import Path
 
-import django_stubs_ext
 from django.core.management.color import color_style
 
 from gateway_project.foundation import config as configuration
 from gateway_project.foundation import secret_key
 from gateway_project.foundation.postgres import address
-
-django_stubs_ext.monkeypatch()  # lets generic Django classes be subscripted, as their types are
 
 BASE_DIR = Path(__file__).resolve().parent.parent.parent
 

@@ -13,14 +13,14 @@ from gateway_project.foundation import sealing
 from gateway_project.foundation.caller import Kind
 from gateway_project.foundation.config import Config
 from gateway_project.foundation.database import in_database
-from gateway_project.item_lists import ItemLists
+from gateway_project.item_lists import ItemLists, Memory
 from gateway_project.kept_results import KeptResults
 from gateway_project.mcp.readiness import Gateway, NotReady, Readiness
 from gateway_project.wiring import follow, snapshot
 from gateway_project.wiring.follow import TROUBLED, Current
 from gateway_project.wiring.relist import Relister
 from gateway_project.wiring.snapshot import Snapshot
-from tools import ids, search, token_count
+from tools import ids, kept_items, search, token_count
 from tools.catalogue import Catalogue
 from tools.embed import load as embedding
 from tools.embed.cache import CachedEmbedder
@@ -31,6 +31,8 @@ from tools.pinned_upstream import PinnedUpstream
 from tools.upstream.network import NetworkRules, parse_networks
 from tools.upstream.pool import UpstreamPool
 from tools.upstream.spec import referred
+
+MEMORY = Memory(recall=kept_items.recall, remember=kept_items.remember)
 
 
 async def run(
@@ -73,7 +75,7 @@ async def run(
             idle_stop_s=config.idle_stop_s,
             session_idle_s=config.session_idle_s,
         ) as pool,
-        ItemLists(pool, on_late=current.listed_late) as lists,
+        ItemLists(pool, on_late=current.listed_late, memory=MEMORY) as lists,
     ):
         current.lists = lists
         effects = _effects(

@@ -22,6 +22,7 @@ from tools.embed.cache import CachedEmbedder
 from tools.embed.embedder import EmbeddingUnavailable
 from tools.kept_index import KeptIndex
 from tools.store import servers as server_store
+from tools.upstream.errors import UnknownServer
 from tools.upstream.kinds import ItemKind
 from tools.upstream.oauth.sign_ins import SignIns
 from tools.upstream.pool import UpstreamPool
@@ -125,10 +126,21 @@ async def refresh(
         old, current.snapshot = current.snapshot, new
         await sign_ins.reload()
         pool.set_servers(new.specs)
+        _forget_changed(current.lists, old, new)
         current.readiness.serve(gateway(new))
         for kind in new.catalogue.changed_lists(old.catalogue):
             current.readiness.changed(kind)
         measure(current, pool)
+
+
+def _forget_changed(lists: ItemLists | None, old: Snapshot, new: Snapshot) -> None:
+    """Forget what servers listed that are reached in another way now, or by others."""
+    changed = {spec.name for spec in {*old.specs} ^ {*new.specs}}
+    before, after = old.catalogue.servers, new.catalogue.servers
+    changed |= {name for name in before.keys() & after if before[name].team != after[name].team}
+    if lists is not None:
+        for name in changed:
+            lists.forget(name)
 
 
 async def _wait_for_change(current: Current, wait_s: float) -> None:
@@ -152,6 +164,7 @@ async def record_statuses(current: Current, pool: UpstreamPool) -> None:
                     status.name,
                     at=status.connected_at or datetime.now(UTC),
                     protocol_version=status.protocol_version,
+                    capabilities=_able(pool, status.name),
                 )
             elif status.state in TROUBLED:
                 await in_database(
@@ -162,6 +175,13 @@ async def record_statuses(current: Current, pool: UpstreamPool) -> None:
                 )
         except django.db.Error as error:
             log.warning("gateway.status_not_recorded", server=status.name, error=first_line(error))
+
+
+def _able(pool: UpstreamPool, server: str) -> Mapping[str, object] | None:
+    try:
+        return pool.capabilities(server)
+    except UnknownServer:  # taken out meanwhile
+        return None
 
 
 async def warm(readiness: Readiness, embedder: CachedEmbedder) -> None:

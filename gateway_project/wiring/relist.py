@@ -61,6 +61,9 @@ class Relister:
                     retry_s = min(2 * retry_s, LONGEST_RETRY_S)
                 elif not self._wanted[server]:
                     return
+        except Exception:
+            # The top of a task: what one server lists may not end the gateway for all.
+            log.exception("gateway.relisting_broke_down", server=server)
         finally:
             del self._wanted[server]
 

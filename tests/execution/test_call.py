@@ -110,6 +110,13 @@ async def test_a_tool_that_may_not_be_called_now_says_why(values, servers, reaso
     assert upstream.calls == []
 
 
+async def test_a_tool_that_waits_for_a_person_says_what_was_found_in_its_texts():
+    known = catalogue(tool("git:log", state="pending", findings=("severe: bidi in title: x",)))
+    with pytest.raises(ToolUnavailable) as refused:
+        await make_call(known, FakeUpstream())
+    assert refused.value.findings == ("severe: bidi in title: x",)
+
+
 async def test_arguments_that_do_not_fit_never_leave_the_gateway():
     upstream = FakeUpstream()
     with pytest.raises(InvalidArguments, match="path is missing; expected string") as refused:

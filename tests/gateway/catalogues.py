@@ -16,7 +16,7 @@ from tools.upstream.downstream import NOBODY, Downstream
 from tools.upstream.errors import UpstreamError
 from tools.upstream.listing import Listing
 from tools.upstream.result import UpstreamResult
-from tools.upstream.status import ServerStatus
+from tools.upstream.status import ServerStatus, State
 
 
 def server(name: str, **values: Any) -> CatalogueServer:
@@ -158,6 +158,7 @@ class FakeRequests:
         made: All of them, oldest first.
         listed: Server and kind of each listing, oldest first.
         version: Of the protocol that all servers speak.
+        idle: Servers that do not run; all others do.
     """
 
     lists: dict[tuple[str, str], Any] = field(default_factory=dict)
@@ -166,6 +167,7 @@ class FakeRequests:
     made: list[Requested] = field(default_factory=list)
     listed: list[tuple[str, str]] = field(default_factory=list)
     version: str = "2025-11-25"
+    idle: set[str] = field(default_factory=set)
 
     async def request(
         self,
@@ -201,5 +203,6 @@ class FakeRequests:
         return self.able.get(server)
 
     def status_of(self, server: str) -> ServerStatus:
-        """Say that a server is there."""
-        return ServerStatus(name=server, state="ready", protocol_version=self.version)
+        """Say that a server is there, or is not needed yet."""
+        state: State = "idle" if server in self.idle else "ready"
+        return ServerStatus(name=server, state=state, protocol_version=self.version)

@@ -30,6 +30,7 @@ from tools.models import (
     DangerousOperation,
     Membership,
     Server,
+    ServerItems,
     ServerSignIn,
     SignInAttempt,
     Team,
@@ -47,7 +48,7 @@ OWN = {"gateway_project", "tools", "graph", "execution", "learning"}
 REGISTERED = sorted(admin.site._registry, key=lambda model: model._meta.label)
 BY_THE_PRODUCT = (
     ToolDefinition, ToolEmbedding, ToolText, ToolPosting, OneTimePassword, AuditEntry, MetricTotal,
-    ServerSignIn, SignInAttempt,
+    ServerItems, ServerSignIn, SignInAttempt,
 )  # fmt: skip
 SECRET = "hunter2-is-nobodys-business"
 
@@ -78,6 +79,9 @@ def rows(root):
     )
     ToolText.objects.create(tool=tool, content_hash="0" * 32, length=1.0)
     ToolPosting.objects.create(tool=tool, lexeme="read", frequency=1.0, in_name=True)
+    ServerItems.objects.create(
+        server=tool.server, kind="prompts", items=[], launch_hash="0" * 64, listed_at=SEEN_AT
+    )
     ServerSignIn.objects.create(
         server=tool.server, issuer="https://as.example", resource="https://m.ex", sealed=sealed
     )

@@ -42,6 +42,14 @@ def test_what_was_found_stands_beside_what_waits_and_is_escaped(console, tools):
     assert "\u202e" not in shown
 
 
+def test_what_waits_is_not_out_of_sight_to_the_right(console, tools):
+    shown = console.get(page(tools["bad"])).content.decode()
+    rule = shown[shown.index(".readonly pre {") :].partition("}")[0]
+    assert "pre-wrap" in rule
+    assert "anywhere" in rule
+    assert shown.count('class="theme-toggle"') == 1
+
+
 def test_a_tool_without_findings_says_none(console, tools):
     assert "none" in console.get(page(tools["good"])).content.decode()
 

@@ -53,6 +53,19 @@ def test_a_dry_run_shows_the_difference(tmp_path):
     assert not (tmp_path / ".codex").exists()
 
 
+def test_what_other_servers_are_given_is_not_shown(tmp_path):
+    path = tmp_path / ".cursor" / "mcp.json"
+    path.parent.mkdir()
+    given = {"env": {"TOKEN": "ghp_0123456789"}, "headers": {"Authorization": "Bearer s3cret!"}}
+    path.write_text(json.dumps({"mcpServers": {"other": {"command": "npx", **given}}}))
+    shown = "".join(run("cursor", *how)[0] for how in ((), ("--undo",)))
+    assert '"TOKEN": "…"' in shown
+    assert "ghp_" not in shown
+    assert "s3cret" not in shown
+    assert "Next: restart Cursor" in shown
+    assert "ghp_0123456789" in path.read_text()
+
+
 def test_the_file_of_the_folder_is_another(tmp_path):
     run("claude-code", "--project")
     entry = json.loads((tmp_path / "project" / ".mcp.json").read_text())["mcpServers"]

@@ -69,7 +69,8 @@ def test_it_is_written_down_without_the_token(create):
         (("--user", "ann", "--scope", "metrics"), "ann may not do metrics"),
         (("--user", "ann", "--scope", "*"), r"ann may not do \*"),
         (("--user", "ann", "--team", "red"), "ann is in no team 'red'"),
-        (("--days", "0"), "--days: give 1 or more"),
+        (("--days", "0"), "--days: give 1 to 36500"),
+        (("--days", "99999999999"), "--days: give 1 to 36500"),
     ],
 )
 def test_what_cannot_be_given_is_refused(create, arguments, words):

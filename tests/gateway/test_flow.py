@@ -152,6 +152,16 @@ async def test_a_filter_that_names_nothing_says_what_there_is(world):
     )
 
 
+async def test_categories_of_other_teams_are_not_told(world):
+    world.hits = ()
+    world.catalogue = catalogue(
+        tool("git:log", category="code"), tool("pay:wage", category="secret", team=8)
+    )
+    assert (await find(world, category="travel")).warnings == (
+        "there is no category 'travel'; there are code",
+    )
+
+
 async def test_an_empty_catalogue_says_how_to_fill_it(world):
     world.catalogue, world.hits = catalogue(), ()
     assert (await find(world, server="git")).warnings == (flow.NO_TOOLS,)

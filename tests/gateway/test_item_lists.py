@@ -2,10 +2,11 @@ import asyncio
 
 import pytest
 
-from gateway_project.item_lists import ItemLists
+from gateway_project.item_lists import ItemLists, Memory
 from tests.gateway.catalogues import FakeRequests, server
 from tools.upstream.downstream import Downstream
 from tools.upstream.errors import ServerStopped
+from tools.upstream.listing import Listing
 
 WHO = Downstream(session="s")
 LIMIT_S = 5
@@ -17,8 +18,30 @@ def requests():
     return FakeRequests(lists={("a", "prompts"): [{"name": "x"}], ("b", "prompts"): []})
 
 
-def lists_of(requests, *, wait_s=LIMIT_S, late=None):
-    return ItemLists(requests, on_late=late or (lambda _: None), wait_s=wait_s)
+def lists_of(requests, *, wait_s=LIMIT_S, late=None, **options):
+    return ItemLists(requests, on_late=late or (lambda _: None), wait_s=wait_s, **options)
+
+
+class Remembered:
+    """What was listed before, by server and kind."""
+
+    def __init__(self, **lists):
+        self.lists = {(name, "prompts"): items for name, items in lists.items()}
+        self.asked = []
+        self.told = asyncio.Event()
+
+    @property
+    def memory(self):
+        return Memory(recall=self.recall, remember=self.remember)
+
+    async def recall(self, kind, servers):
+        self.asked.append(tuple(servers))
+        known = {name: self.lists.get((name, kind)) for name in servers}
+        return {name: Listing(items=items) for name, items in known.items() if items is not None}
+
+    async def remember(self, name, kind, listing):
+        self.lists[name, kind] = listing.items
+        self.told.set()
 
 
 async def test_many_who_ask_at_once_are_served_by_one_request(requests):
@@ -87,3 +110,75 @@ async def test_the_lists_of_old_callers_give_way(requests, monkeypatch):
         for session in ("1", "2", "3", "1"):
             await lists.gather([private], "prompts", Downstream(session=session))
     assert len(requests.listed) == 4
+
+
+async def test_a_server_that_another_one_took_the_place_of_is_asked_anew(requests):
+    async with lists_of(requests) as lists:
+        await lists.gather([A, B], "prompts", WHO)
+        lists.forget("a")
+        requests.lists["a", "prompts"] = [{"name": "of another"}]
+        listed = await lists.gather([A, B], "prompts", WHO)
+    assert listed.by_server["a"].items == ({"name": "of another"},)
+    assert requests.listed.count(("b", "prompts")) == 1
+
+
+async def test_no_server_is_started_to_learn_whether_it_lists_anything(requests):
+    requests.idle = {"a"}
+    async with lists_of(requests) as lists:
+        listed = await lists.gather([A, B], "prompts", WHO)
+    assert (list(listed.by_server), listed.missing) == (["b"], ("a",))
+    assert requests.listed == [("b", "prompts")]
+
+
+async def test_a_list_that_is_known_from_before_starts_no_server(requests):
+    requests.idle = {"a"}
+    known = server("a", capabilities=frozenset({"prompts"}))
+    before = Remembered(a=({"name": "old"},))
+    async with lists_of(requests, memory=before.memory) as lists:
+        for _ in range(2):
+            listed = await lists.gather([known], "prompts", WHO)
+            assert (listed.by_server["a"].items, listed.missing) == (({"name": "old"},), ())
+    assert (requests.listed, before.asked) == ([], [("a",)])
+
+
+async def test_what_a_server_is_known_to_list_is_fetched_if_nobody_remembers_it(requests):
+    requests.idle = {"a", "b"}
+    with_prompts = server("a", capabilities=frozenset({"prompts"}))
+    without = server("b", capabilities=frozenset({"tools"}))
+    before = Remembered()
+    async with lists_of(requests, memory=before.memory) as lists:
+        listed = await lists.gather([with_prompts, without], "prompts", WHO)
+        async with asyncio.timeout(LIMIT_S):
+            await before.told.wait()
+    assert listed.missing == ()
+    assert requests.listed == [("a", "prompts")]
+    assert before.lists == {("a", "prompts"): ({"name": "x"},)}
+
+
+@pytest.mark.parametrize(("now", "told"), [([{"name": "new"}], ["prompts"]), ([], [])])
+async def test_a_server_that_starts_for_another_reason_is_listed_and_news_are_told(
+    requests, now, told
+):
+    requests.idle, requests.able = {"a"}, {}
+    late, fetched = [], asyncio.Event()
+    requests.lists["a", "prompts"] = fetched
+    async with lists_of(requests, late=late.append) as lists:
+        await lists.gather([A], "prompts", WHO)
+        requests.idle, requests.able = set(), {"a": {"prompts": {}}}
+        lists.restarted("a")
+        requests.lists["a", "prompts"] = now
+        fetched.set()
+        listed = await lists.gather([A], "prompts", WHO)
+    assert listed.by_server["a"].items == tuple(now)
+    assert late == told
+    assert len(requests.listed) == 1
+
+
+async def test_nothing_is_remembered_of_what_differs_from_caller_to_caller(requests):
+    before = Remembered(a=({"name": "old"},))
+    private = server("a", session="per_caller")
+    async with lists_of(requests, memory=before.memory) as lists:
+        listed = await lists.gather([private], "prompts", WHO)
+    assert listed.by_server["a"].items == ({"name": "x"},)
+    assert before.asked == []
+    assert not before.told.is_set()

@@ -1,14 +1,17 @@
 import re
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
+from mcp.shared.exceptions import MCPError
 
-from execution.call import CallError, InvalidArguments
+from execution.call import CallError, InvalidArguments, ToolUnavailable
+from gateway_project.foundation import telemetry
 from gateway_project.foundation.schema import Problem
-from gateway_project.mcp import errors
+from gateway_project.mcp import conversation, errors, handlers
 from gateway_project.mcp.arguments import InvalidRequest
 from gateway_project.mcp.failure import META_KEY
-from gateway_project.mcp.readiness import NotReady
+from gateway_project.mcp.readiness import NotReady, Readiness
 from gateway_project.pass_through import PassThroughError
 from tools.query_text import QueryError
 
@@ -33,7 +36,8 @@ def test_every_code_is_documented_and_no_other():
     roots = [kind for kind in errors._OWN if kind is not NotReady]
     kinds = {below for root in roots for below in descendants(root)}
     used = {kind.code for kind in kinds} - {CallError.code, PassThroughError.code}
-    assert used | raised_by_name() | {errors.INTERNAL} == DOCUMENTED
+    used |= raised_by_name() | {errors.INTERNAL, conversation._CODE}
+    assert used == DOCUMENTED
 
 
 def test_a_query_that_says_nothing_is_an_argument_that_does_not_fit():
@@ -58,3 +62,22 @@ def test_an_error_is_one_line_with_its_code_first():
     assert result.is_error
     assert result.content[0].text == "database_unavailable: cannot reach PostgreSQL"
     assert set(result.meta[META_KEY]) == {"code", "request_id"}
+
+
+def test_the_refusal_of_a_tool_that_waits_says_what_was_found_in_its_texts():
+    found = ("severe: bidi in title: a<U+202E>b", "notice: link in description: x\u200by")
+    result = errors.result(ToolUnavailable("git:log", "quarantined", findings=found))
+    assert result.content[0].text.splitlines()[1:] == [
+        "found in its texts: severe: bidi in title: a<U+202E>b",
+        "found in its texts: notice: link in description: xy",
+    ]
+    assert len(result.meta[META_KEY]["warnings"]) == 2
+
+
+async def test_a_request_keeps_the_id_that_it_was_given():
+    readiness = Readiness()
+    readiness.refuse(NotReady("database_unavailable", "away"))
+    ctx = SimpleNamespace(method="prompts/get", protocol_version="2026-07-28")
+    with telemetry.request("abc"), pytest.raises(MCPError) as refused:
+        await handlers.handle(readiness, ctx, None)
+    assert refused.value.error.data[META_KEY]["request_id"] == "abc"

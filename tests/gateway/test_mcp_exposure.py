@@ -160,14 +160,22 @@ async def test_a_sound_header_annotation_is_kept_and_found_by_name(world):
     assert exposure.input_schema(known, "full", "nothing") is None
 
 
+async def test_a_schema_that_asks_for_no_headers_judges_none():
+    known = catalogue(tool("git:log", definition_hash="h2"))
+    for _ in range(2):
+        assert exposure.input_schema(known, "full", "git__log") is None
+
+
 async def test_headers_are_judged_by_what_is_listed(world):
+    schema = {"type": "object", "properties": {"a": {"type": "string", "x-mcp-header": "A"}}}
+    world.catalogue = catalogue(tool("git:git_log", input_schema=schema))
     async with asyncio.TaskGroup() as group:
         runtime = Runtime(lambda: Prepared(handle=None, wire=world.wire))
         background = group.create_task(runtime.run())
         served = mcp_server.build(runtime, exposure="full")
         assert served.get_tool_input_schema("git__git_log") is None
         await runtime.readiness.gateway()
-        assert served.get_tool_input_schema("git__git_log") == LOG_FIELDS
+        assert served.get_tool_input_schema("git__git_log") == schema
         assert served.get_tool_input_schema("call_tool") is None
         background.cancel()
 

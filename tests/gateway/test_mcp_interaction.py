@@ -10,6 +10,7 @@ from mcp_types import ElicitRequestParams, ElicitResult
 
 from gateway_project.foundation.caller import Caller
 from gateway_project.mcp.failure import META_KEY
+from gateway_project.mcp.questions import SERVER_KEY
 from tests.gateway.catalogues import text_result
 from tests.gateway.conftest import ERAS
 from tools.upstream.errors import UpstreamRefused
@@ -99,7 +100,8 @@ async def test_a_server_s_question_reaches_the_user_and_the_answer_the_server(
         result = await client.call_tool(*CALL)
     assert "'content': {'name': 'Ada'}" in text(result)
     (asked,) = person.asked
-    assert asked.message == "Whose?"
+    assert asked.message == "git asks: Whose?", "a user must know who wants to know"
+    assert asked.meta[SERVER_KEY] == "git"
 
 
 @pytest.mark.parametrize("era", ERAS)
@@ -260,6 +262,26 @@ async def test_visits_to_an_address_pass_between_the_eras(connect, world, era, s
     async with able(connect, era, person) as client:
         assert "accept" in text(await client.call_tool(*CALL))
     assert person.asked[0].url == "https://example.com/in"
+
+
+@pytest.mark.parametrize("era", ERAS)
+@pytest.mark.parametrize("server", ["handshake", "stateless"])
+@pytest.mark.parametrize(
+    "url", ["javascript:alert(1)", "file:///etc/passwd", " https://x.y", None]
+)
+async def test_nobody_is_sent_to_an_address_that_is_none_of_the_web(
+    connect, world, era, server, url
+):
+    visit = {"mode": "url", "message": "Sign in", "url": url, "elicitationId": "e1"}
+    if server == "handshake":
+        world.upstream.answer = asks_in_the_middle(("elicitation/create", visit))
+    else:
+        requests = {"who": {"method": "elicitation/create", "params": visit}}
+        world.upstream.answer = returns_what_it_needs(requests=requests)
+    person = Person()
+    async with able(connect, era, person) as client:
+        assert (await client.call_tool(*CALL)).is_error
+    assert person.asked == []
 
 
 async def test_the_error_that_sends_a_user_to_an_address_passes_to_who_knows_it(connect, world):

@@ -14,6 +14,7 @@ from tools.upstream.spec import ServerSpec
 
 SCRIPT = Path(__file__).parent.parent / "servers" / "asks.py"
 SERVERS = ("handshake", "stateless")
+ABLE = frozenset({"prompts", "resources", "tools"})
 
 
 def spec(era):
@@ -26,7 +27,8 @@ def spec(era):
 async def world(world):
     world.exposure = "full"
     world.catalogue = catalogue(
-        *(tool(f"{era}:greet") for era in SERVERS), servers=tuple(server(era) for era in SERVERS)
+        *(tool(f"{era}:greet") for era in SERVERS),
+        servers=tuple(server(era, capabilities=ABLE) for era in SERVERS),
     )
     async with UpstreamPool([spec(era) for era in SERVERS]) as pool:
         world.requests = pool

@@ -19,6 +19,18 @@ def test_nothing_can_be_carried_where_no_request_is_handled():
             True,
             {"resultType": "input_required"},
         ),
+        (
+            {"ttlMs": 5, "cacheScope": "public"},
+            {"ttlMs": 0, "cacheScope": "private"},
+            True,
+            {"ttlMs": 5, "cacheScope": "private", "resultType": "complete"},
+        ),
+        (
+            {"cacheScope": "private"},
+            {"cacheScope": "public"},
+            True,
+            {"cacheScope": "private", "resultType": "complete"},
+        ),
         ({"resultType": "complete"}, {}, False, {}),
         ({"_meta": {"a": 1}}, {"_meta": {"b": 2}}, False, {"_meta": {"a": 1, "b": 2}}),
         ({"_meta": "text"}, {"_meta": {"b": 2}}, False, {"_meta": {"b": 2}}),

@@ -3,6 +3,7 @@ import threading
 
 import pytest
 
+from gateway_project.mcp import runtime as runtime_module
 from gateway_project.mcp.readiness import NotReady
 from gateway_project.mcp.runtime import Prepared, Runtime
 
@@ -43,14 +44,8 @@ async def test_trouble_of_the_set_up_is_told_to_calls():
         await runtime.handler()
 
 
-@pytest.mark.parametrize("place", ["prepare", "wire"])
-async def test_a_defect_of_the_set_up_is_logged_and_told(place, caplog):
+async def test_a_defect_of_the_set_up_is_logged_and_told(caplog):
     def prepare():
-        if place == "prepare":
-            raise ZeroDivisionError("a defect")
-        return Prepared(handle=handle, wire=fail)
-
-    async def fail(_readiness):
         raise ZeroDivisionError("a defect")
 
     runtime = Runtime(prepare)
@@ -58,6 +53,28 @@ async def test_a_defect_of_the_set_up_is_logged_and_told(place, caplog):
     assert "a defect" in caplog.text
     assert runtime.readiness.trouble.code == "internal_error"
     assert "a defect" not in str(runtime.readiness.trouble)
+
+
+async def test_what_breaks_down_is_told_and_set_up_anew(caplog, monkeypatch):
+    monkeypatch.setattr(runtime_module, "FIRST_PAUSE_S", 0.0)
+    told, served = [], asyncio.Event()
+
+    async def wire(readiness):
+        if len(told) < 2:
+            told.append(readiness.trouble)
+            raise ExceptionGroup("tasks", [ZeroDivisionError("a defect")])
+        told.append(readiness.trouble)
+        served.set()
+        await asyncio.Event().wait()
+
+    runtime = Runtime(lambda: Prepared(handle=handle, wire=wire))
+    async with asyncio.timeout(5), asyncio.TaskGroup() as group:
+        running = group.create_task(runtime.run())
+        await served.wait()
+        running.cancel()
+    assert [trouble and trouble.code for trouble in told] == [None, *["internal_error"] * 2]
+    assert "a defect" in caplog.text
+    assert "a defect" not in str(told[-1])
 
 
 async def test_a_stop_while_loading_leaves_no_one_waiting():

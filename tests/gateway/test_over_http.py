@@ -8,6 +8,7 @@ from gateway_project.management import over_http
 OPTIONS = {
     "http": "127.0.0.1:0",
     "user": None,
+    "attach": "never",
     "no_auth": False,
     "tls_cert": None,
     "tls_key": None,

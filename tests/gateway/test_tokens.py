@@ -167,3 +167,13 @@ def test_the_database_itself_refuses_them(user, scopes):
 def test_the_database_itself_refuses_a_token_in_clear(user):
     with pytest.raises(IntegrityError), transaction.atomic():
         ApiToken.objects.create(user=user, name="x", digest="fgt_in-clear")
+
+
+def test_the_last_use_of_tokens_is_kept(user):
+    used, _ = make(user)
+    unused, _ = make(user)
+    tokens.note_used([used.digest, "0" * 64])
+    used.refresh_from_db()
+    unused.refresh_from_db()
+    assert used.last_used_at is not None
+    assert unused.last_used_at is None

@@ -107,3 +107,10 @@ def test_any_schema_has_a_bounded_signature(published):
     schema = published if isinstance(published, dict) else {}
     assert len(tool_card.signature(schema)) <= tool_card.SIGNATURE_LENGTH
     tool_card.clean_schema(schema)
+
+
+def test_a_card_says_what_was_found_in_the_texts_of_its_tool_a_line_each():
+    found = tool("git:log", findings=("severe: bidi in title: x", "notice: link in title: y"))
+    trouble = ("in trouble",)
+    made = tool_card.make(found, name="n", detail="name", score=1, reasons=(), warnings=trouble)
+    assert made.as_json()["warnings"] == ["in trouble", *found.findings]

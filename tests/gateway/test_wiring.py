@@ -104,6 +104,22 @@ async def test_a_change_in_the_database_is_taken_over():
         await until(both)
 
 
+async def test_what_a_server_listed_is_forgotten_once_another_goes_by_its_name(monkeypatch):
+    tool = await in_database(rows)
+    await in_database(ServerFactory, name="other", command="no-such-command")
+    async with running() as readiness:
+        lists, forgotten = (await served(readiness)).effects.lists, []
+        monkeypatch.setattr(lists, "forget", forgotten.append)
+        server = Server.objects.filter(pk=tool.server_id)
+        await in_database(server.update, command="another-command")
+
+        async def done():
+            return bool(forgotten)
+
+        await until(done)
+        assert forgotten == ["git"]
+
+
 async def test_a_server_that_is_switched_off_is_let_go():
     tool = await in_database(rows)
     async with running() as readiness:
@@ -241,17 +257,17 @@ async def test_trouble_of_a_server_is_recorded_and_told():
 
 async def test_a_server_whose_tools_change_is_listed_again():
     await in_database(UserFactory, username="admin", superuser=True)
-    script = str(BASE / "tests" / "servers" / "modern.py")
-    await in_database(ServerFactory, name="modern", command=sys.executable, args=[script])
-    spec = ServerSpec(name="modern", command=sys.executable, args=(script,))
+    script = str(BASE / "tests" / "servers" / "stateless.py")
+    await in_database(ServerFactory, name="stateless", command=sys.executable, args=[script])
+    spec = ServerSpec(name="stateless", command=sys.executable, args=(script,))
     async with UpstreamPool([spec]) as pool:
-        await discover.discover(pool, ["modern"], approve_new=True)
+        await discover.discover(pool, ["stateless"], approve_new=True)
     async with running() as readiness:
         gateway = await served(readiness)
-        await gateway.effects.upstream.call_tool("modern", "grow", {})
+        await gateway.effects.upstream.call_tool("stateless", "grow", {})
 
         async def grown():
-            return "modern:grown" in gateway.effects.catalogue().tools
+            return "stateless:grown" in gateway.effects.catalogue().tools
 
         await until(grown)
         connected = await in_database(lambda: Server.objects.get().last_connected_at)

@@ -83,3 +83,19 @@ async def test_a_listing_that_found_no_database_is_made_again(listings):
     async with running() as changed:
         changed.put_nowait("git")
         await listings.until("git", "git", "git")
+
+
+async def test_a_listing_that_breaks_down_ends_no_other(listings, monkeypatch):
+    async def discover(pool, servers, *, approve_new):
+        if servers == ["odd"]:
+            raise ExceptionGroup("listing", [ZeroDivisionError("a defect")])
+        await listings.discover(pool, servers, approve_new=approve_new)
+
+    monkeypatch.setattr(relist.discover, "discover", discover)
+    async with running() as changed:
+        changed.put_nowait("odd")
+        changed.put_nowait("git")
+        await listings.until("git")
+        listings.may_end["git"].set()
+        changed.put_nowait("other")
+        await listings.until("git", "other")

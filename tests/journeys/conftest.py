@@ -8,6 +8,20 @@ from pathlib import Path
 import pytest
 
 from tests.foundation.postgres.homes import temporary_home
+from tests.journeys.gateways import PYTHON, Installation, fixture_server
+
+
+@pytest.fixture(scope="session")
+def installation(tmp_path_factory: pytest.TempPathFactory) -> Installation:
+    """An installation with servers of all kinds, for tests that change nothing in it."""
+    made = Installation(home=tmp_path_factory.mktemp("home"))
+    made.register(
+        time={"command": PYTHON, "args": ["-m", "mcp_server_time"]},
+        modern=fixture_server("stateless"),
+        legacy=fixture_server("legacy"),
+        chatty=fixture_server("chatty"),
+    )
+    return made
 
 
 @pytest.fixture(scope="module")

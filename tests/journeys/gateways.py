@@ -29,9 +29,23 @@ META = {
 }
 
 
+COMMANDS = """
+import json, os, sys
+os.environ.setdefault("DJANGO_SETTINGS_MODULE", "gateway_project.settings.base")
+import django
+from django.core.management import call_command
+django.setup()
+for command in json.loads(sys.argv[1]):
+    call_command(*command)
+"""
+
+
 def fixture_server(name: str) -> dict[str, Any]:
     """Return the entry of a server of tests/servers."""
-    return {"command": PYTHON, "args": [str(BASE / "tests" / "servers" / f"{name}.py")]}
+    file = BASE / "tests" / "servers" / f"{name}.py"
+    # Without site-packages, one that needs none of them starts in no time.
+    options = [] if "from mcp" in file.read_text() else ["-I", "-S"]
+    return {"command": PYTHON, "args": [*options, str(file)]}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -52,8 +66,16 @@ class Installation:
 
     def manage(self, *arguments: str) -> str:
         """Run a command and return what it prints."""
+        return self._run(str(BASE / "manage.py"), *arguments)
+
+    def manage_all(self, *commands: tuple[str, ...]) -> str:
+        """Run several commands in one process, which saves most of their time."""
+        return self._run("-c", COMMANDS, json.dumps(commands))
+
+    def _run(self, *arguments: str) -> str:
         done = subprocess.run(
-            [PYTHON, str(BASE / "manage.py"), *arguments],
+            [PYTHON, *arguments],
+            cwd=BASE,
             env=self.env,
             capture_output=True,
             text=True,
@@ -68,8 +90,7 @@ class Installation:
         """Register servers as a client's configuration names them, and list their tools."""
         config = self.home / "config.json"
         config.write_text(json.dumps({"mcpServers": servers}))
-        self.manage("import_servers", "--from", str(config))
-        self.manage("discover", "--no-embed")
+        self.manage_all(("import_servers", "--from", str(config)), ("discover", "--no-embed"))
 
     def command(self, *arguments: str) -> list[str]:
         """Return the command line of a gateway."""

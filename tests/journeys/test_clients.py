@@ -14,7 +14,6 @@ from tests.journeys.gateways import (
     BASE,
     ERAS,
     PATIENCE_S,
-    PYTHON,
     Installation,
     aeventually,
     fixture_server,
@@ -22,18 +21,6 @@ from tests.journeys.gateways import (
 
 INSPECTOR = BASE / ".venv" / "node" / "test" / "node_modules" / ".bin" / "mcp-inspector"
 META_TOOLS = ["search_tools", "describe_tool", "call_tool"]
-
-
-@pytest.fixture(scope="module")
-def installation(tmp_path_factory: pytest.TempPathFactory) -> Installation:
-    made = Installation(home=tmp_path_factory.mktemp("home"))
-    made.register(
-        time={"command": PYTHON, "args": ["-m", "mcp_server_time"]},
-        modern=fixture_server("modern"),
-        legacy=fixture_server("legacy"),
-        chatty=fixture_server("chatty"),
-    )
-    return made
 
 
 def text(result):
@@ -155,7 +142,7 @@ def test_stdout_carries_the_protocol_alone(installation):
 
 async def test_servers_that_hang_hold_up_neither_the_list_nor_the_others(tmp_path):
     installation = Installation(home=tmp_path)
-    installation.register(modern=fixture_server("modern"))
+    installation.register(modern=fixture_server("stateless"))
     hanging = {f"hangs{number}": fixture_server("hangs_at_start") for number in range(3)}
     config = tmp_path / "hanging.json"
     config.write_text(json.dumps({"mcpServers": hanging}))
@@ -176,7 +163,7 @@ async def test_an_unmigrated_database_is_said_and_recovered_from(tmp_path):
         assert refused.is_error
         assert "manage.py migrate" in text(refused)
         assert "\n" not in text(refused)
-        await asyncio.to_thread(installation.register, modern=fixture_server("modern"))
+        await asyncio.to_thread(installation.register, modern=fixture_server("stateless"))
         result = await client.call_tool(
             "call_tool", {"tool": "modern:echo", "arguments": {"text": "migrated"}}
         )

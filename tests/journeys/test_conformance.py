@@ -19,7 +19,7 @@ from tests.journeys.conformance.stage import (
 )
 from tests.journeys.gateways import Installation
 
-pytestmark = [pytest.mark.full, pytest.mark.timeout(300)]
+pytestmark = [pytest.mark.full, pytest.mark.timeout(600)]
 
 Direct = dict[str, suite.Report]
 

@@ -9,7 +9,7 @@ import pytest
 from tests.journeys.conformance import suite
 from tests.journeys.gateways import PYTHON, Installation
 
-pytestmark = [pytest.mark.full, pytest.mark.timeout(300)]
+pytestmark = [pytest.mark.full, pytest.mark.timeout(600)]
 
 DRIVER = f"{PYTHON} -m tests.journeys.conformance.client"
 # The suite's servers and their authorization servers are on this machine. The database stays

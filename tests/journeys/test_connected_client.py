@@ -19,12 +19,11 @@ async def test_import_connect_start_and_undo_end_where_they_began(tmp_path, monk
     installation = Installation(home=home)
     file = tmp_path / ".cursor" / "mcp.json"
     file.parent.mkdir()
-    servers = json.dumps({"modern": fixture_server("modern")}, indent="\t")
+    servers = json.dumps({"modern": fixture_server("stateless")}, indent="\t")
     original = f'\ufeff// mine\r\n{{"mcpServers": {servers},}}'.encode()
     file.write_bytes(original)
 
-    installation.manage("import_servers", "--from", "cursor")
-    installation.manage("discover", "--no-embed")
+    installation.manage_all(("import_servers", "--from", "cursor"), ("discover", "--no-embed"))
     assert file.read_bytes() == original
     installation.manage("connect_client", "cursor")
     text = file.read_text("utf-8-sig")

@@ -13,17 +13,9 @@ from tests.journeys.gateways import (
     Installation,
     RawGateway,
     eventually,
-    fixture_server,
 )
 
 GONE_WITHIN_S = 10
-
-
-@pytest.fixture(scope="module")
-def installation(tmp_path_factory: pytest.TempPathFactory) -> Installation:
-    made = Installation(home=tmp_path_factory.mktemp("home"))
-    made.register(chatty=fixture_server("chatty"), modern=fixture_server("modern"))
-    return made
 
 
 def started(installation: Installation) -> tuple[RawGateway, list[psutil.Process]]:

@@ -27,15 +27,7 @@ from tests.journeys.gateways import (
     PYTHON,
     Installation,
     eventually,
-    fixture_server,
 )
-
-
-@pytest.fixture(scope="module")
-def installation(tmp_path_factory: pytest.TempPathFactory) -> Installation:
-    made = Installation(home=tmp_path_factory.mktemp("home"))
-    made.register(modern=fixture_server("modern"))
-    return made
 
 
 @pytest.fixture(scope="module")

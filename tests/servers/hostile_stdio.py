@@ -10,13 +10,12 @@ import signal
 import subprocess
 import sys
 import time
-from pathlib import Path
 
 import legacy
 
 MIB = 1024 * 1024
 OPTIONS = legacy.OPTIONS
-BATCH = 1_000
+PER_S, BATCH = 100_000, 1_000
 
 LIVES_S = 60  # should nobody end it
 FAMILY = f"""
@@ -52,7 +51,8 @@ def line_without_end(request_id, arguments):
 
 def bytes_without_end(request_id, arguments):
     """Never stop writing, together with relatives who ignore SIGTERM."""
-    Path(arguments["family"]).write_text(json.dumps(family()))
+    with open(arguments["families"], "a") as families:
+        families.write(json.dumps(family()) + "\n")
     legacy.endless(request_id, arguments)
 
 
@@ -70,20 +70,19 @@ def progress_without_end(request_id, arguments):
 
 
 def flood(request_id, arguments):
-    """Send 100,000 notifications a second for two seconds, half of them of a kind that is heard."""
+    """Send 100,000 notifications a second, half of them of a kind that is heard, and no answer."""
     kinds = (
         {"method": "notifications/tools/list_changed"},
         {"method": "notifications/message", "params": {"level": "error", "data": "x" * 100}},
     )
     lines = b"".join(json.dumps({"jsonrpc": "2.0", **kind}).encode() + b"\n" for kind in kinds)
     batch, started, sent = lines * (BATCH // 2), time.monotonic(), 0
-    while (elapsed_s := time.monotonic() - started) < 2:
-        if sent < 100_000 * elapsed_s:
+    while True:
+        if sent < PER_S * (time.monotonic() - started):
             legacy.write_all(batch)
             sent += BATCH
         else:
             time.sleep(0.001)
-    legacy.answer(request_id, str(int(sent / elapsed_s)))
 
 
 def exits(request_id, arguments):
@@ -175,7 +174,7 @@ def main():
         time.sleep(LIVES_S)
     if is_armed() and OPTIONS["does"] == "crash_loop":
         sys.exit("out of luck")
-    legacy.TOOLS["attack"] = attack
+    legacy.TOOLS |= {"attack": attack, "harmless": answers}
     for line in sys.stdin.buffer:
         message = json.loads(line)
         if message.get("method") == "tools/list":

@@ -251,7 +251,9 @@ class LegacyServer(RawServer):
         elif "id" not in asked.json or asked.rpc == "":
             await reply.whole(202)
         elif asked.rpc == "tools/list":
-            tools = [{"name": name, "inputSchema": {"type": "object"}} for name in self._behaviours]
+            tools = [
+                {"name": name, "inputSchema": {"type": "object"}} for name in self._behaviours
+            ]
             await reply.json({**text(asked, ""), "result": {"tools": tools}})
         else:
             await self._behaviours[asked.json["params"]["name"]](asked, reply)

@@ -1,4 +1,5 @@
 import re
+from dataclasses import replace
 
 import pytest
 
@@ -166,3 +167,19 @@ def test_the_error_is_one_readable_line(suggestions):
     assert "'x'" in message
     assert all(suggestion in message for suggestion in suggestions)
     assert not re.search(r"' search_tools", message), "two sentences run into each other"
+
+
+def test_lists_change_with_the_servers_that_are_known_to_have_some():
+    def known(*names):
+        able = frozenset(names)
+        return Catalogue(servers={"a": replace(server("a"), capabilities=able)}, tools={})
+
+    unknown = Catalogue(servers={"a": server("a")}, tools={})
+    assert known("prompts", "tools").changed_lists(unknown) == ("prompts",)
+    assert known("tools").changed_lists(unknown) == ()
+    assert known("resources").changed_lists(known("prompts")) == ("prompts", "resources")
+    assert Catalogue(servers={}, tools={}).changed_lists(unknown) == (
+        "tools",
+        "prompts",
+        "resources",
+    )

@@ -5,7 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tools.search_index import K1, NOBODY, B, Filter, Postings, Preference, SearchIndex
+from tools.ranking import K1, B
+from tools.search_index import NOBODY, Filter, Postings, Preference, SearchIndex
 
 DIMENSIONS = 4
 LEXEMES = range(10, 15)

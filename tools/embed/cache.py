@@ -7,8 +7,6 @@ from collections import OrderedDict
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-import numpy as np
-
 from tools.embed.embedder import Embedder, Kind, Vectors
 
 DEFAULT_SIZE = 2_048  # some 3 MB of vectors with 384 dimensions
@@ -64,6 +62,8 @@ class CachedEmbedder:
             fresh = dict(zip(missing, self._embedder.embed(missing, kind=kind), strict=True))
             self._remember(fresh)
             known |= fresh
+        import numpy as np  # noqa: PLC0415 - heavy: loaded by the first use
+
         return np.stack([known[text] for text in texts])
 
     def _recall(self, texts: Sequence[str]) -> dict[str, Vectors]:

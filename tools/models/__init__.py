@@ -1,7 +1,14 @@
 """Tables of the catalogue. Constraints and indexes live in the database."""
 
 from tools.models.index import ToolEmbedding, ToolPosting, ToolText
-from tools.models.servers import Membership, Server, ServerSignIn, SignInAttempt, Team
+from tools.models.servers import (
+    Membership,
+    Server,
+    ServerItems,
+    ServerSignIn,
+    SignInAttempt,
+    Team,
+)
 from tools.models.tools import Category, DangerousOperation, Tool, ToolDefinition
 
 __all__ = [
@@ -9,6 +16,7 @@ __all__ = [
     "DangerousOperation",
     "Membership",
     "Server",
+    "ServerItems",
     "ServerSignIn",
     "SignInAttempt",
     "Team",

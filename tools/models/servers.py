@@ -153,6 +153,11 @@ class Server(models.Model):
     connect_timeout_s = models.FloatField(null=True, blank=True)
     call_timeout_s = models.FloatField(null=True, blank=True)
     protocol_version = models.CharField(max_length=20, blank=True, default="", editable=False)
+    capabilities = models.JSONField(
+        null=True,
+        editable=False,
+        help_text="Names of what it said it can do; null: it was never connected.",
+    )
     discovered_at = models.DateTimeField(null=True, editable=False)
     last_connected_at = models.DateTimeField(null=True, editable=False)
     last_error = models.TextField(blank=True, default="", editable=False)
@@ -200,6 +205,30 @@ class Server(models.Model):
 
     def __str__(self) -> str:
         return self.name
+
+
+class ServerItems(models.Model):
+    """What a server listed last beside its tools, so that a list need not start it."""
+
+    server = models.ForeignKey(Server, on_delete=models.CASCADE, related_name="items")
+    kind = models.CharField(max_length=10, help_text="resources, templates or prompts.")
+    items = models.JSONField(default=list)
+    launch_hash = models.CharField(
+        max_length=64, help_text="How the server was started; another start makes this void."
+    )
+    listed_at = models.DateTimeField()
+
+    class Meta:
+        constraints = (
+            models.UniqueConstraint(fields=["server", "kind"], name="server_items_once"),
+            models.CheckConstraint(
+                condition=Q(kind__in=["resources", "templates", "prompts"]),
+                name="server_items_kind_known",
+            ),
+        )
+
+    def __str__(self) -> str:
+        return f"{self.kind} of {self.server}"
 
 
 class ServerSignIn(models.Model):

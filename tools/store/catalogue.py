@@ -296,6 +296,7 @@ def _server(server: Server) -> CatalogueServer:
         unprefixed=server.unprefixed,
         session=server.session,
         authorization=server.authorization,
+        capabilities=None if server.capabilities is None else frozenset(server.capabilities),
     )
 
 

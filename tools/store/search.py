@@ -11,7 +11,7 @@ from django.db import connection, transaction
 from psycopg import sql
 
 from tools.embed.embedder import Vectors
-from tools.search_index import K1, WHOLE_QUERY_SHARE, B
+from tools.ranking import K1, WHOLE_QUERY_SHARE, B
 from tools.store import embeddings
 from tools.store.postings import CONFIGURATION
 

@@ -10,6 +10,7 @@ from typing import Any, Literal, cast
 
 from django.core.exceptions import ValidationError
 from django.db import transaction
+from django.db.models import Q
 
 from gateway_project.foundation.sealing import SealBroken, Sealer
 from tools import definition
@@ -20,6 +21,7 @@ from tools.upstream.spec import ServerSpec
 MAX_ERROR_LENGTH = 2_000
 LAUNCH_FIELDS = frozenset({"command", "args", "cwd", "transport", "url"})
 MAX_VERSION_LENGTH = 20
+CAPABILITIES = frozenset({"completions", "logging", "prompts", "resources", "tools"})
 SEALED = {
     "env": "env_sealed",
     "headers": "headers_sealed",
@@ -117,6 +119,8 @@ def _register(registration: Registration, sealer: Sealer) -> Registered:
             seal(server, name, secret, sealer=sealer)
     for name, value in wanted.items():
         setattr(server, name, value)
+    if LAUNCH_FIELDS & set(changed):
+        server.capabilities = None  # another program, perhaps
     if created or changed:
         server.full_clean(exclude=["team"])
         server.save()
@@ -285,11 +289,29 @@ def launch_hash(server: Server) -> str:
     )
 
 
-def record_connected(name: str, *, at: datetime, protocol_version: str) -> None:
-    """Note that a server answered; its last error is kept with its own time."""
-    Server.objects.filter(name=name).update(
-        last_connected_at=at, protocol_version=protocol_version[:MAX_VERSION_LENGTH]
-    )
+def record_connected(
+    name: str,
+    *,
+    at: datetime,
+    protocol_version: str,
+    capabilities: Iterable[str] | None = None,
+) -> None:
+    """Note that a server answered; its last error is kept with its own time.
+
+    Args:
+        name: Of the server.
+        at: When it answered.
+        protocol_version: That it speaks.
+        capabilities: Names of what it says it can do; None keeps what is known.
+    """
+    row = Server.objects.filter(name=name)
+    row.update(last_connected_at=at, protocol_version=protocol_version[:MAX_VERSION_LENGTH])
+    if capabilities is None:
+        return
+    said = sorted(CAPABILITIES.intersection(capabilities))
+    # The column is watched: whenever it is written, every process loads the catalogue anew.
+    if row.filter(~Q(capabilities=said) | Q(capabilities__isnull=True)).exists():
+        row.update(capabilities=said)
 
 
 def record_error(name: str, *, at: datetime, error: str) -> None:

@@ -130,7 +130,10 @@ async def _settle(
             )
     except TimeoutError:
         return ConnectTimedOut(
-            server=spec.name, timeout_s=spec.connect_timeout_s, last_stderr=transport.last_words
+            server=spec.name,
+            timeout_s=spec.connect_timeout_s,
+            last_stderr=transport.last_words,
+            remote=spec.transport != "stdio",
         )
     except MCPError as error:
         return explain(error, spec, transport, while_doing="while starting")

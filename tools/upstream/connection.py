@@ -18,6 +18,7 @@ from tools.upstream.errors import (
     CallTimedOut,
     ProtocolViolation,
     ServerStopped,
+    SessionExpired,
     UpstreamError,
     UpstreamRefused,
 )
@@ -224,6 +225,8 @@ class Connection:
         return CallTimedOut(server=self._spec.name, what=what, timeout_s=timeout_s)
 
     def _explain(self, error: MCPError, *, during: str) -> UpstreamError:
+        if isinstance(error.data, SessionExpired):
+            return error.data  # it was refused, so nothing was interrupted
         if self.transport.ended.is_set():
             self.interrupted += 1
         elif self.stopping and error.code == CONNECTION_CLOSED:

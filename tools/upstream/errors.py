@@ -89,11 +89,20 @@ class ConnectTimedOut(UpstreamError):
 
     code = "connect_timed_out"
 
-    def __init__(self, *, server: str, timeout_s: float, last_stderr: str = "") -> None:
-        said = f" (its last words: {last_stderr})" if last_stderr else ""
+    def __init__(
+        self, *, server: str, timeout_s: float, last_stderr: str = "", remote: bool = False
+    ) -> None:
+        since = "" if remote else " of its start"
+        words = last_stderr if remote else f"its last words: {last_stderr}"
+        said = f" ({words})" if last_stderr else ""
+        advice = (
+            "check that there is an MCP server at its address"
+            if remote
+            else "run its command by hand"
+        )
         super().__init__(
-            f"did not answer within {timeout_s:g} s of its start{said}; run its command by hand, "
-            "or raise its connect timeout",
+            f"did not answer within {timeout_s:g} s{since}{said}; {advice}, or raise its connect "
+            "timeout",
             server=server,
         )
         self.timeout_s = timeout_s
@@ -183,7 +192,7 @@ class DefinitionChanged(UpstreamError):
     def __init__(self, *, server: str, tool: str) -> None:
         super().__init__(
             f"{tool!r} is not what was approved: its definition changed; an admin must look at "
-            "the difference and approve it in the console",
+            "the difference and approve it, in the console or by `manage.py approve_tools`",
             server=server,
         )
 

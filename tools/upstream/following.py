@@ -9,6 +9,7 @@ from typing import Any
 from mcp.shared.exceptions import MCPError
 
 from tools.upstream.client import Listeners
+from tools.upstream.errors import UpstreamError
 from tools.upstream.listen import Listener, Subscription
 from tools.upstream.peer import Peer
 from tools.upstream.status import Kind
@@ -97,7 +98,7 @@ class Following:
             try:
                 async with asyncio.timeout(self._timeout_s):
                     honored = await asyncio.shield(new.honored)
-            except (TimeoutError, MCPError, asyncio.CancelledError):
+            except (TimeoutError, MCPError, UpstreamError, asyncio.CancelledError):
                 new.close()
                 raise
         self._resources = new

@@ -36,6 +36,7 @@ class ToolListing(Sequence[Tool]):
         instructions: What the server says about how to use it, empty if nothing.
         server_info: How it names itself, if it does.
         protocol_version: Version the listing was fetched with.
+        capabilities: Names of what it says it can do; None if it was not asked.
     """
 
     tools: tuple[Tool, ...]
@@ -46,6 +47,7 @@ class ToolListing(Sequence[Tool]):
     instructions: str = ""
     server_info: ServerInfo | None = None
     protocol_version: str = ""
+    capabilities: frozenset[str] | None = None
 
     @overload
     def __getitem__(self, index: int) -> Tool: ...

@@ -40,11 +40,13 @@ def _special(cidr: str, what: str, *, local: bool = False) -> Special:
     return Special(network=ip_network(cidr), what=what, local=local)
 
 
-# IANA special-purpose address registries (RFC 6890 and its updates); Azure's address is public by
-# number, but answers only inside its network.
+# IANA special-purpose address registries (RFC 6890 and its updates). Clouds keep services of their
+# own, credentials among them, at addresses within those networks too, and Azure at one that is
+# public by number: the first that fits counts.
 _SPECIAL_V4 = (
     _special("0.0.0.0/8", "no host's address"),
     _special("10.0.0.0/8", "private", local=True),
+    _special("100.100.100.200/32", "a cloud's own service"),  # Alibaba
     _special("100.64.0.0/10", "a carrier's private network", local=True),
     _special("127.0.0.0/8", "this machine", local=True),
     _special("168.63.129.16/32", "a cloud's own service"),
@@ -63,6 +65,9 @@ _SPECIAL_V4 = (
 _SPECIAL_V6 = (
     _special("::/128", "no host's address"),
     _special("::1/128", "this machine", local=True),
+    _special("fd00:c1::/32", "a cloud's own service"),  # Oracle
+    _special("fd00:ec2::/32", "a cloud's own service"),  # Amazon
+    _special("fd20:ce::/32", "a cloud's own service"),  # Google
     _special("fc00::/7", "private", local=True),
     _special("fe80::/10", "link-local"),
     _special("fec0::/10", "private"),

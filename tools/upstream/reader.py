@@ -56,6 +56,9 @@ class MessageReader:
         inbox: Where messages go.
         outstanding: Requests that wait for an answer.
         condemn: Called once when the server sends nothing but rubbish and must be stopped.
+
+    Attributes:
+        wasted_bytes: Of lines that were no message, and of messages beyond the limit.
     """
 
     def __init__(
@@ -80,6 +83,7 @@ class MessageReader:
         self._logged = Flood(per_s=LOGGED_PER_S, burst=LOGGED_BURST, monotonic=monotonic)
         self._bad_lines = 0
         self._bytes_since_message = 0
+        self.wasted_bytes = 0
 
     @property
     def dropped(self) -> int:
@@ -128,7 +132,9 @@ class MessageReader:
             # An error without an id is about a request the server could not read.
             message.id = self._outstanding.owner(message.id)
             self._response(message, size)
-        elif self._unasked.admits() and (hasattr(message, "id") or message.method in HEEDED):
+        elif not self._unasked.admits():
+            self.wasted_bytes += size
+        elif hasattr(message, "id") or message.method in HEEDED:
             self._inbox.put(SessionMessage(message))
 
     def _response(self, message: JSONRPCResponse | JSONRPCError, size: int) -> None:
@@ -158,6 +164,7 @@ class MessageReader:
 
     def _unusable(self, line: bytes, problem: str) -> None:
         self._bad_lines += 1
+        self.wasted_bytes += len(line)
         self._log("server sent a line that is no message", line, size=len(line))
         self._fail(examine(line), ProtocolViolation(problem, server=self._server))
 

@@ -3,64 +3,85 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any, Self
 
 from mcp_types import CallToolResult, ContentBlock
-from pydantic import PrivateAttr, TypeAdapter, ValidationError, model_serializer
+from pydantic import TypeAdapter, ValidationError
 
 _block: TypeAdapter[ContentBlock] = TypeAdapter(ContentBlock)
 
 
-class UpstreamResult(CallToolResult):
-    """A `CallToolResult` that also holds, and serializes to, exactly what came over the wire.
+@dataclass(frozen=True, kw_only=True)
+class UpstreamResult:
+    """Exactly what came over the wire, whatever it holds.
 
-    The SDK's models drop fields they do not know. Dumping this one gives the raw result in any
-    mode. Where that does not conform to the protocol, the fields hold what could be read.
+    The SDK's models drop fields they do not know, so a result is never passed on through them.
+    What they make of it is there for who asks, and read only then.
+
+    Attributes:
+        raw: The result exactly as received.
     """
 
-    _raw: dict[str, Any] = PrivateAttr(default_factory=dict)
-    _conforms: bool = PrivateAttr(default=True)
+    raw: dict[str, Any] = field(repr=False)
 
     @classmethod
     def from_wire(cls, raw: dict[str, Any]) -> Self:
-        """Read the `result` member of a response, whatever it holds."""
-        try:
-            result = cls.model_validate(raw, by_name=False)
-        except ValidationError:
-            result = cls._as_far_as_readable(raw)
-            result._conforms = False
-        result._raw = raw
-        return result
-
-    @classmethod
-    def _as_far_as_readable(cls, raw: Mapping[str, Any]) -> Self:
-        content = raw.get("content")
-        meta = raw.get("_meta")
-        return cls.model_construct(
-            content=[*_readable(content if isinstance(content, list) else [])],
-            structured_content=raw.get("structuredContent"),
-            is_error=raw.get("isError") is True,
-            meta=meta if isinstance(meta, dict) else None,
-        )
+        """Take the `result` member of a response."""
+        return cls(raw=raw)
 
     @property
-    def raw(self) -> dict[str, Any]:
-        """The result exactly as received."""
-        return self._raw
-
-    @property
-    def conforms(self) -> bool:
-        """Whether the result has the shape the protocol asks for."""
-        return self._conforms
+    def is_error(self) -> bool:
+        """Whether the tool itself reports a failure."""
+        return self.raw.get("isError") is True
 
     @property
     def needs_input(self) -> bool:
         """Whether the server wants answers before it goes on; `raw` says which."""
-        return self._raw.get("resultType") == "input_required"
+        return self.raw.get("resultType") == "input_required"
 
-    @model_serializer(mode="plain")
-    def _as_received(self) -> dict[str, Any]:
-        return self._raw
+    @property
+    def conforms(self) -> bool:
+        """Whether the result has the shape the protocol asks for."""
+        return self._valid is not None
+
+    @property
+    def content(self) -> list[ContentBlock]:
+        """The blocks that can be read."""
+        return self._read.content
+
+    @property
+    def structured_content(self) -> Any:
+        """The structured content, if any."""
+        return self._read.structured_content
+
+    @property
+    def meta(self) -> Mapping[str, Any] | None:
+        """What the server says beside the result."""
+        return self._read.meta
+
+    @cached_property
+    def _valid(self) -> CallToolResult | None:
+        try:
+            return CallToolResult.model_validate(self.raw, by_name=False)
+        except ValidationError:
+            return None
+
+    @cached_property
+    def _read(self) -> CallToolResult:
+        return self._valid or _as_far_as_readable(self.raw)
+
+
+def _as_far_as_readable(raw: Mapping[str, Any]) -> CallToolResult:
+    content = raw.get("content")
+    meta = raw.get("_meta")
+    return CallToolResult.model_construct(
+        content=[*_readable(content if isinstance(content, list) else [])],
+        structured_content=raw.get("structuredContent"),
+        is_error=raw.get("isError") is True,
+        meta=meta if isinstance(meta, dict) else None,
+    )
 
 
 def _readable(blocks: list[Any]) -> list[ContentBlock]:

@@ -22,7 +22,12 @@ from tools.upstream.reader import MessageReader
 from tools.upstream.spec import Launch, ServerSpec
 from tools.upstream.stderr import StderrLog
 from tools.upstream.streams import Inbox, Outbox
+from tools.upstream.valve import Valve
 from tools.upstream.watch import Watcher
+
+# Whoever floods is read at some 0.4 MB/s, which leaves the processor to the others; the rest waits
+# in the pipe, where the server feels it. A long line costs less than as many bytes in short ones.
+WASTE_BYTES, WASTE_BYTES_PER_S, LONGEST_REST_S = 16 * 1024, 400_000, 1.0
 
 
 class StdioTransport:
@@ -56,7 +61,10 @@ class StdioTransport:
         self._exit_code: int | None = None
         self._ended = asyncio.Event()
         self._outstanding = Outstanding()
-        self._inbox = Inbox(pause=self._pause, resume=self._resume)
+        self._valve = Valve(stop=self._pause, start=self._resume)
+        self._inbox = Inbox(
+            pause=lambda: self._valve.hold("full"), resume=lambda: self._valve.release("full")
+        )
         origin = Origin(
             server=spec.name, secrets=launch.secrets, limits=limits, monotonic=monotonic
         )
@@ -126,6 +134,7 @@ class StdioTransport:
         """Take what the server wrote to stdout."""
         if not self._ended.is_set():
             self._reader.feed(chunk)
+            self._rest()
 
     def stderr_received(self, chunk: bytes) -> None:
         """Take what the server wrote to stderr."""
@@ -144,16 +153,24 @@ class StdioTransport:
     def _condemn(self, fault: UpstreamError) -> None:
         if self._fault is None:
             self._fault = fault
-            self._pause()
+            self._valve.hold("condemned")
             self._ended.set()
             self._inbox.end()
+
+    def _rest(self) -> None:
+        """Read no more for as long as what was of no use deserves."""
+        if self._reader.wasted_bytes >= WASTE_BYTES:
+            rest_s = min(self._reader.wasted_bytes / WASTE_BYTES_PER_S, LONGEST_REST_S)
+            self._reader.wasted_bytes = 0
+            self._valve.hold("waste")
+            asyncio.get_running_loop().call_later(rest_s, self._valve.release, "waste")
 
     def _pause(self) -> None:
         if self._process is not None:
             self._process.pause_stdout()
 
     def _resume(self) -> None:
-        if self._process is not None and self._fault is None:
+        if self._process is not None:
             self._process.resume_stdout()
 
     def _send(self, item: SessionMessage) -> None:

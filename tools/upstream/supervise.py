@@ -7,7 +7,8 @@ from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import replace
 from datetime import datetime
-from typing import Any
+from functools import partial
+from typing import Any, TypeVar
 
 import structlog
 
@@ -19,6 +20,7 @@ from tools.upstream.errors import (
     BadAddress,
     ForbiddenAddress,
     ServerStopped,
+    SessionExpired,
     SignInRequired,
     SpawnFailed,
     UnsetVariable,
@@ -37,6 +39,10 @@ from tools.upstream.starts import Starts
 from tools.upstream.status import Kind, ServerStatus, State
 
 log = structlog.get_logger(__name__)
+
+T = TypeVar("T")
+
+Work = Callable[[Connection], Awaitable[T]]
 
 Admit = Callable[[Connection], Awaitable[None]]
 """Awaited with the connection that a request is about to go out on; raises to prevent it."""
@@ -158,38 +164,24 @@ class Supervisor:
     async def request(self, request: Request, *, admit: Admit | None = None) -> dict[str, Any]:
         """Send a request once; what a crash or a timeout interrupts is not tried again."""
         with self._flight(request) as flight:
-            connection = await self.connection()
-            while admit is not None:
-                await admit(connection)
-                if not connection.is_over:
-                    break
-                connection = await self.connection()  # another life, to be admitted anew
-            return await connection.request(flight)
+            return await self._do(lambda connection: connection.request(flight), admit=admit)
 
     async def list_tools(self) -> ToolListing:
         """Fetch all tools with what the server says of itself."""
         with self._flight(self._own(TOOLS.method)):
-            connection = await self.connection()
-            listing = await connection.list_tools()
-        return replace(
-            listing,
-            instructions=connection.peer.instructions,
-            server_info=connection.peer.info,
-            protocol_version=connection.peer.protocol_version,
-        )
+            return await self._do(_tools_and_more)
 
     async def list_items(self, kind: ItemKind) -> Listing:
         """Fetch all resources, templates or prompts."""
         with self._flight(self._own(ITEMS[kind].method)):
-            return await (await self.connection()).list_items(kind)
+            return await self._do(lambda connection: connection.list_items(kind))
 
     async def follow(self, uri: str, *, on: bool, follower: str) -> dict[str, Any]:
         """Begin or stop to hear of changes of a resource on behalf of a client."""
         with self._flight(self._own("resources/subscribe" if on else "resources/unsubscribe")):
             if on:
-                return await self._followed.add(
-                    uri, follower=follower, connection=await self.connection()
-                )
+                add = partial(self._followed.add, uri, follower=follower)
+                return await self._do(lambda connection: add(connection=connection))
             return await self._followed.remove(uri, follower=follower, connection=self._live)
 
     async def drained(self) -> None:
@@ -214,6 +206,28 @@ class Supervisor:
             calls_in_flight=len(self._flights),
             messages_dropped=starts.messages_dropped,
         )
+
+    async def _do(self, work: Work[T], *, admit: Admit | None = None) -> T:
+        """Do something on the live connection; anew if the server had forgotten the session.
+
+        That is safe, for then it has carried out nothing.
+        """
+        connection = await self._admitted(admit)
+        try:
+            return await work(connection)
+        except SessionExpired:
+            if not connection.is_over:
+                raise
+        return await work(await self._admitted(admit))
+
+    async def _admitted(self, admit: Admit | None) -> Connection:
+        connection = await self.connection()
+        while admit is not None:
+            await admit(connection)
+            if not connection.is_over:
+                break
+            connection = await self.connection()  # another life, to be admitted anew
+        return connection
 
     async def _live_guarded(self) -> None:
         """Live one life of the server and judge its end."""
@@ -351,6 +365,17 @@ class Supervisor:
 
     def _monotonic(self) -> float:
         return self._shared.surroundings.monotonic()
+
+
+async def _tools_and_more(connection: Connection) -> ToolListing:
+    listing, peer = await connection.list_tools(), connection.peer
+    return replace(
+        listing,
+        instructions=peer.instructions,
+        server_info=peer.info,
+        protocol_version=peer.protocol_version,
+        capabilities=frozenset(peer.capabilities),
+    )
 
 
 def _announced(caller: Downstream) -> Mapping[str, Any]:

@@ -68,7 +68,8 @@ class Command(BaseCommand):
             return
         for line in () if options["undo"] else _to_know(options):
             self.stderr.write(line, self.style.WARNING)
-        self.stdout.write(f"Next: {client.reload}")
+        following = f"restart {client.title}" if options["undo"] else client.reload
+        self.stdout.write(f"Next: {following}")
 
 
 def _path(client: Client, options: dict[str, Any]) -> Path:

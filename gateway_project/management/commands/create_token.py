@@ -15,6 +15,8 @@ from gateway_project.access.grant import NotGrantable
 from gateway_project.access.tokens import CLIENT_SCOPES, SCOPES
 from gateway_project.foundation.caller import SCOPE_ALL
 
+MAX_DAYS = 36_500
+
 
 class Command(BaseCommand):
     """`manage.py create_token [--user NAME] [--scope SCOPE ...] [--days N] [--json]`."""
@@ -41,8 +43,10 @@ class Command(BaseCommand):
 
     def handle(self, *_: Any, **options: Any) -> None:
         days = options["days"]
-        if days is not None and days < 1:
-            raise CommandError("--days: give 1 or more, or leave it out for a token without end")
+        if days is not None and not 1 <= days <= MAX_DAYS:
+            raise CommandError(
+                f"--days: give 1 to {MAX_DAYS}, or leave it out for a token without end"
+            )
         if options["user"] == callers.LOCAL_ADMIN:
             callers.ensure_local_admin()
         try:

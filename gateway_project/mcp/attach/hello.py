@@ -21,7 +21,17 @@ WELCOME: Final = "welcome"
 SALT_BYTES: Final = 16
 _SETTINGS: Final = ("FOREGATE_", "DATABASE_URL")
 _OF_NO_MATTER: Final = frozenset(
-    {"FOREGATE_HOME", "FOREGATE_LOG_LEVEL", "FOREGATE_LOG_FILE_BYTES"}
+    {
+        "FOREGATE_ALLOWED_HOSTS",
+        "FOREGATE_ALLOWED_ORIGINS",
+        "FOREGATE_CONSOLE_HOST",
+        "FOREGATE_CONSOLE_PORT",
+        "FOREGATE_EXPOSURE",  # compared as it comes out, with --exposure
+        "FOREGATE_HOME",
+        "FOREGATE_LOG_FILE_BYTES",
+        "FOREGATE_LOG_LEVEL",
+        "FOREGATE_TOKEN",  # of clients that connect over HTTP
+    }
 )
 
 

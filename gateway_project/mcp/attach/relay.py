@@ -75,9 +75,12 @@ def attach(
     for path in place.candidates(home):
         try:
             connection = _connect(path)
-        except OSError:
+        except ConnectionRefusedError:
             with suppress(OSError):
-                path.unlink()  # its process is gone: a living one accepts at once
+                path.unlink()  # its process is gone
+            continue
+        except OSError as error:
+            log.info("not attached to the gateway at %s: %s", path.name, error)
             continue
         try:
             reason = _agree(connection, user=user, exposure=exposure, environ=environ)

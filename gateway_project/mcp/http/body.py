@@ -15,6 +15,7 @@ PAUSE_S: Final = 15.0
 """Longest pause between two pieces of a body."""
 WHOLE_S: Final = 120.0
 """Longest that a body may take."""
+_CLOSE: Final = ((b"connection", b"close"),)  # what is left of the body will not be read
 
 
 class Gone(Exception):
@@ -53,7 +54,10 @@ async def read(receive: Receive, *, declared: str, max_bytes: int = MAX_BODY_BYT
                 limit.reschedule(min(last, loop.time() + PAUSE_S))
     except TimeoutError:
         raise rejected(
-            408, "request_timed_out", "the body of the request came too slowly; send it again"
+            408,
+            "request_timed_out",
+            "the body of the request came too slowly; send it again",
+            headers=_CLOSE,
         ) from None
 
 
@@ -79,5 +83,5 @@ def _too_large(max_bytes: int) -> Exception:
         413,
         "message_too_large",
         f"a request may have {max_bytes:,} bytes at most; send less",
-        headers=((b"connection", b"close"),),
+        headers=_CLOSE,
     )

@@ -89,10 +89,6 @@ class Gate:
         if len(bearer.open) >= MAX_OPEN:
             raise rejected(429, "throttled", f"{MAX_OPEN} requests are open; wait for one to end")
         who.admit(scope, caller)
-        if scope["method"] == "POST":
-            whole = await body.read(receive, declared=text(given, b"content-length"))
-            checks.era(given, whole)
-            receive = body.replay(whole, receive)
         await self._while_valid(bearer, scope, given, receive, reply)
         return caller
 
@@ -104,6 +100,8 @@ class Gate:
         try:
             async with bearer.valid() as end:
                 with self._open.held(end, endless=endless):
+                    # Bodies count as open: they lie in memory while they come.
+                    receive = await _complete(scope, given, receive)
                     await self._serve(scope, receive, reply.send)
         except TimeoutError:
             if not end.expired():
@@ -143,6 +141,15 @@ class Gate:
         if b"mcp-session-id" in given:
             fields["session"] = text(given, b"mcp-session-id")[:8]
         self._access_log.note(fields)
+
+
+async def _complete(scope: Scope, given: Given, receive: Receive) -> Receive:
+    """Read the body of a request and return a `receive` that tells of it."""
+    if scope["method"] != "POST":
+        return receive
+    whole = await body.read(receive, declared=text(given, b"content-length"))
+    checks.era(given, whole)
+    return body.replay(whole, receive)
 
 
 def _given_id(given: Given) -> str | None:

@@ -61,6 +61,9 @@ def serve(application: Application, listener: socket.socket, *, tls: Tls | None 
         application: What is served.
         listener: Already bound, so that a port in use is known before anything is started.
         tls: How connections are encrypted, as checked; None: not at all.
+
+    Raises:
+        SystemExit: If the application broke down, as the log says.
     """
     configuration = uvicorn.Config(
         application,
@@ -78,8 +81,11 @@ def serve(application: Application, listener: socket.socket, *, tls: Tls | None 
         ssl_keyfile=str(tls.key) if tls and tls.key else None,
     )
     logging.getLogger("mcp.server").setLevel(logging.WARNING)  # tells of each session otherwise
+    server = Server(configuration, application)
     with listener, asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
-        runner.run(Server(configuration, application).serve(sockets=[listener]))
+        runner.run(server.serve(sockets=[listener]))
+    if server.broke_down:
+        raise SystemExit(1)
 
 
 class Server(uvicorn.Server):
@@ -88,6 +94,17 @@ class Server(uvicorn.Server):
     def __init__(self, configuration: uvicorn.Config, application: Application) -> None:
         super().__init__(configuration)
         self._application = application
+
+    @property
+    def broke_down(self) -> bool:
+        """Whether what stands behind the application has ended by itself."""
+        broke: bool = self.lifespan.error_occurred
+        return broke
+
+    async def on_tick(self, counter: int) -> bool:
+        """Stop when asked to, and rather than go on without what requests are served with."""
+        asked: bool = await super().on_tick(counter)
+        return asked or self.broke_down
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         """Take no more connections, let calls end, and stop what stands behind them."""

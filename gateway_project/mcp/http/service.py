@@ -100,7 +100,7 @@ class Service:
             if prepared.look_up is None:
                 raise unavailable("this gateway knows no tokens")
             if self._bearers is None:  # another request may have come first
-                self._bearers = Bearers(prepared.look_up)
+                self._bearers = Bearers(prepared.look_up, note_use=prepared.note_use)
         return self._bearers
 
     async def _check_tokens(self) -> None:

@@ -17,6 +17,7 @@ from starlette.types import Receive, Scope, Send
 from gateway_project.mcp import who
 from gateway_project.mcp.http.body import MAX_BODY_BYTES
 from gateway_project.mcp.http.legacy import Transport
+from gateway_project.mcp.http.modern import Modern, is_modern
 
 MAX_SESSIONS: Final = 2_000
 MAX_SESSIONS_EACH: Final = 200
@@ -54,6 +55,9 @@ class Sessions(StreamableHTTPSessionManager):
             security_settings=TransportSecuritySettings(enable_dns_rebinding_protection=False),
         )
         self._max_each = max_each
+        self._modern = Modern(
+            server, lifespan=lambda: self._lifespan_state, otherwise=self._handle_request
+        )
 
     @property
     def count(self) -> int:
@@ -64,7 +68,8 @@ class Sessions(StreamableHTTPSessionManager):
         """Serve a request whose scope names its caller and whose body is complete."""
         caller = scope[who.SCOPE_KEY]
         scope["user"] = _principal(*(caller.user, caller.team) if caller else ("", None))
-        await self._handle_request(scope, receive, send)
+        serve = self._modern.serve if is_modern(scope) else self._handle_request
+        await serve(scope, receive, send)
 
     def _admit_session(
         self, requestor: AuthorizationContext | None

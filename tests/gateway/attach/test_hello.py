@@ -4,7 +4,7 @@ import pytest
 
 from gateway_project.mcp.attach import hello
 
-ENVIRON = {"PATH": "/bin", "GITHUB_TOKEN": "abc", "FOREGATE_TOKEN_BUDGET": "500"}
+ENVIRON = {"PATH": "/bin", "GITHUB_TOKEN": "ghp-xyz", "FOREGATE_TOKEN_BUDGET": "500"}
 
 
 def offered(**changes):
@@ -41,8 +41,17 @@ def test_variables_that_no_server_refers_to_do_not_matter():
     assert hello.objection(offered(), exposure="meta", environ=environ) == ""
 
 
+@pytest.mark.parametrize(
+    "name",
+    ["FOREGATE_CONSOLE_PORT", "FOREGATE_ALLOWED_HOSTS", "FOREGATE_EXPOSURE", "FOREGATE_TOKEN"],
+)
+def test_settings_of_another_face_do_not_matter(name):
+    environ = {**ENVIRON, name: "another"}
+    assert hello.objection(offered(), exposure="meta", environ=environ) == ""
+
+
 def test_values_never_travel_in_clear():
-    assert b"abc" not in hello.encode(offered())
+    assert b"ghp-xyz" not in hello.encode(offered())
 
 
 def test_an_offer_is_read_as_it_was_written():

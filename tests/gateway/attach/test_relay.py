@@ -3,7 +3,7 @@ import json
 import os
 import socket
 import threading
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 
 import pytest
 
@@ -147,6 +147,20 @@ def test_the_socket_of_a_dead_gateway_is_swept_away(tmp_path):
         dead.bind(str(path))
     assert attach(tmp_path, user="ann", exposure="meta", environ={}) is None
     assert not path.exists()
+
+
+def test_a_gateway_that_is_too_busy_to_accept_keeps_its_socket(tmp_path):
+    path = place.prepare(tmp_path).with_name("1.sock")
+    with ExitStack() as waiting, socket.socket(socket.AF_UNIX) as busy:
+        busy.bind(str(path))
+        busy.listen(0)
+        with suppress(OSError):
+            while True:  # until its queue is full
+                one = waiting.enter_context(socket.socket(socket.AF_UNIX))
+                one.settimeout(0.0)
+                one.connect(str(path))
+        assert attach(tmp_path, user="ann", exposure="meta", environ={}) is None
+        assert path.exists()
 
 
 def test_without_a_gateway_there_is_nothing_to_attach_to(tmp_path):

@@ -14,6 +14,7 @@ import uvicorn
 from mcp_types import CallToolResult, TextContent
 
 from gateway_project.access.standing import Standing, TokensUnavailable
+from gateway_project.foundation import telemetry
 from gateway_project.foundation.caller import Caller
 from gateway_project.mcp import who
 from gateway_project.mcp.http import address, protocol, serve
@@ -63,7 +64,10 @@ class Tokens:
 
 @dataclass(kw_only=True)
 class Handled:
-    """What calls did: `echo` returns its text, `hang` never returns, `count` reports progress."""
+    """What calls did.
+
+    `echo` returns its text, `request_id` that, `hang` never returns, `count` reports progress.
+    """
 
     began: asyncio.Event = field(default_factory=asyncio.Event)
     cancelled: asyncio.Event = field(default_factory=asyncio.Event)
@@ -85,6 +89,8 @@ class Handled:
             raise RuntimeError("a defect")
         holder = who.caller(ctx, readiness.current)
         text = asked.get("text", "")
+        if given["tool"] == "request_id":
+            text = telemetry.current_request_id()
         return CallToolResult(content=[TextContent(type="text", text=f"{holder.user}:{text}")])
 
 

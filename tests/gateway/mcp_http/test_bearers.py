@@ -203,3 +203,41 @@ def test_addresses_that_are_counted_are_bounded(monkeypatch):
     for number in range(4):
         counting.failed(f"192.0.2.{number}", now=0.0)
     assert len(counting._failures) == 2
+
+
+async def test_use_is_told_in_the_round_of_checks_and_not_in_each(tokens, clock):
+    told = []
+
+    async def note(digests):
+        told.append(list(digests))
+
+    tokens.give("other", caller("bob"))
+    judge = Bearers(tokens.look_up, note_use=note, monotonic=clock, wall=clock)
+    for _ in range(3):
+        await admit(judge)
+    assert told == []
+    await judge.check()
+    await admit(judge)
+    await admit(judge, "other")
+    await judge.check()
+    assert told == [[digest("good")], [digest("other")]]
+    clock.now += bearers.NOTE_S
+    await admit(judge)
+    await judge.check()
+    await judge.check()
+    assert told[2:] == [[digest("good")]]
+
+
+async def test_use_that_cannot_be_told_is_told_later(tokens, clock):
+    told, away = [], [TokensUnavailable("gone")]
+
+    async def note(digests):
+        if away:
+            raise away.pop()
+        told.append(list(digests))
+
+    judge = Bearers(tokens.look_up, note_use=note, monotonic=clock, wall=clock)
+    for _ in range(2):
+        await admit(judge)
+        await judge.check()
+    assert told == [[digest("good")]]

@@ -5,7 +5,7 @@ import aiohttp
 import pytest
 
 from gateway_project.access import bearers
-from gateway_project.mcp.http import body
+from gateway_project.mcp.http import body, gate
 from tests.gateway.mcp_http.conftest import (
     ACCEPT,
     LEGACY,
@@ -260,7 +260,36 @@ async def test_a_body_that_never_ends_is_given_up(monkeypatch):
         headers = gateway.headers() | {"Content-Type": "application/json"}
         async with gateway.http.post(gateway.url, data=pieces(), headers=headers) as response:
             assert await code_of(response) == (408, "request_timed_out")
+            assert response.headers["Connection"] == "close"
         never.set()
+
+
+async def test_bodies_that_are_still_coming_count_as_open_requests(monkeypatch):
+    monkeypatch.setattr(gate, "MAX_OPEN", 1)
+    read, coming, rest = body.read, asyncio.Event(), asyncio.Event()
+
+    async def noticed(receive, *, declared):
+        coming.set()
+        return await read(receive, declared=declared)
+
+    async def pieces():
+        yield b"{"
+        await rest.wait()
+
+    monkeypatch.setattr(body, "read", noticed)
+
+    async with listening() as gateway:
+        headers = gateway.headers() | {"Content-Type": "application/json"}
+        async with asyncio.TaskGroup() as group:
+            slow = group.create_task(
+                gateway.http.post(gateway.url, data=pieces(), headers=headers).__aenter__()
+            )
+            await coming.wait()
+            async with await gateway.call("echo") as response:
+                status = response.status
+            rest.set()
+            (await slow).release()
+        assert status == 429
 
 
 async def test_a_client_that_leaves_cancels_its_call():
@@ -323,3 +352,18 @@ async def test_other_paths_lead_nowhere():
         async with gateway.http.get(f"{base}/.well-known/anything") as response:
             assert response.status == 404
         assert LEGACY < MODERN
+
+
+async def test_each_request_of_a_session_is_handled_under_its_own_id():
+    async with listening() as gateway:
+        headers = await gateway.session("tok-ann")
+        for mark in ("first", "second"):
+            params = called("request_id")
+            named = headers | {"X-Request-ID": mark}
+            async with gateway.legacy("tools/call", params, named) as answer:
+                assert f"ann:{mark}" in await answer.text()
+        params = called("request_id")
+        async with await gateway.modern(
+            "tools/call", params, **{"X-Request-ID": "third"}
+        ) as answer:
+            assert "ann:third" in await answer.text()

@@ -107,10 +107,11 @@ def gateway_on_http(installation: Installation, exposure: Exposure) -> Iterator[
         exposure: What clients are shown.
     """
     port = free_port()
-    listen = ("--http", f"127.0.0.1:{port}", "--no-auth")
-    env = installation.env | {"FOREGATE_EXPOSURE": exposure}
+    command = installation.command(
+        *("--http", f"127.0.0.1:{port}", "--no-auth", "--exposure", exposure)
+    )
     shown = {"full": "test_simple_text", "meta": "call_tool"}[exposure]
-    with process(installation.command(*listen), env=env) as gateway:
+    with process(command, env=installation.env) as gateway:
         url = f"http://127.0.0.1:{port}/mcp"
         eventually(lambda: _lists(url, shown) or _over(gateway), within_s=PATIENCE_S)
         yield url

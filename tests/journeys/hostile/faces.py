@@ -41,10 +41,16 @@ class Outcome:
 
 @dataclass
 class Gateway:
-    """A gateway to call tools of; `log` is what it writes to stderr."""
+    """A gateway to call tools of.
+
+    Attributes:
+        log: What it writes to stderr.
+        url: Where it listens, empty on stdio.
+    """
 
     process: asyncio.subprocess.Process
     ask: Ask
+    url: str
     log: Path
     numbers: itertools.count[int] = field(default_factory=itertools.count)
 
@@ -53,12 +59,14 @@ class Gateway:
         return self.process.pid
 
     async def call(self, tool: str, arguments: Mapping[str, Any]) -> Outcome:
+        """Call a tool of a server."""
+        return await self.use("call_tool", {"tool": tool, "arguments": arguments})
+
+    async def use(self, name: str, arguments: Mapping[str, Any]) -> Outcome:
+        """Call one of the gateway's own tools, and ask to be told of progress."""
         number = next(self.numbers)
-        params = {
-            "name": "call_tool",
-            "arguments": {"tool": tool, "arguments": arguments},
-            "_meta": META | {"progressToken": number},
-        }
+        meta = META | {"progressToken": number}
+        params = {"name": name, "arguments": arguments, "_meta": meta}
         message = {"jsonrpc": "2.0", "id": number, "method": "tools/call", "params": params}
         answer = await self.ask(message)
         result = answer["result"]
@@ -92,8 +100,8 @@ async def gateway(installation: Installation, face: Face, **env: str) -> AsyncIt
             limit=LINE_BYTES,
         )
     try:
-        async with {"stdio": _on_stdio, "http": _on_http}[face](process) as ask:
-            yield Gateway(process, ask, log)
+        async with {"stdio": _on_stdio, "http": _on_http}[face](process) as (ask, url):
+            yield Gateway(process, ask, url, log)
     finally:
         if process.returncode is None:
             process.kill()
@@ -101,7 +109,7 @@ async def gateway(installation: Installation, face: Face, **env: str) -> AsyncIt
 
 
 @asynccontextmanager
-async def _on_stdio(process: asyncio.subprocess.Process) -> AsyncIterator[Ask]:
+async def _on_stdio(process: asyncio.subprocess.Process) -> AsyncIterator[tuple[Ask, str]]:
     reader, writer = process.stdout, process.stdin
     assert reader is not None
     assert writer is not None
@@ -123,12 +131,12 @@ async def _on_stdio(process: asyncio.subprocess.Process) -> AsyncIterator[Ask]:
 
     async with asyncio.TaskGroup() as group:
         reading = group.create_task(read())
-        yield ask
+        yield ask, ""
         reading.cancel()
 
 
 @asynccontextmanager
-async def _on_http(process: asyncio.subprocess.Process) -> AsyncIterator[Ask]:
+async def _on_http(process: asyncio.subprocess.Process) -> AsyncIterator[tuple[Ask, str]]:
     assert process.stdout is not None
     line = await asyncio.wait_for(process.stdout.readline(), PATIENCE_S)
     url = line.decode().split()[1]
@@ -142,4 +150,4 @@ async def _on_http(process: asyncio.subprocess.Process) -> AsyncIterator[Ask]:
             *_, last = (line for line in answer.text.splitlines() if line.startswith("data: {"))
             return dict(json.loads(last.removeprefix("data: ")))
 
-        yield ask
+        yield ask, url

@@ -3,23 +3,26 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import threading
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any
+from pathlib import Path
 
 import psutil
 
 from tests.journeys.hostile.faces import Gateway, Outcome
 
 MIB = 1024 * 1024
-ENOUGH_CALLS = 200
+ENOUGH_CALLS = 120
 CALLS_BETWEEN = 10
 SAMPLED_EVERY_S = 0.01
 SHORTER_S = 0.05
 """Below that, a percentile says more of the machine than of the gateway."""
+REPORT = "FOREGATE_HOSTILE_REPORT"
+"""Variable that names a file for the figures."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -42,29 +45,45 @@ class Siege:
     p95_s: float
     worst_s: float
 
+    @property
+    def slowed_down(self) -> bool:
+        """Whether the healthy server's calls took more than twice their time."""
+        return self.p95_s >= max(2 * self.alone_p95_s, SHORTER_S)
 
-async def besiege(gateway: Gateway, tool: str, arguments: Mapping[str, Any]) -> Siege:
-    """Call a hostile tool again and again while a healthy one is called without pause.
+    def report(self, what: str) -> None:
+        """Write the figures to a file, for documentation."""
+        if path := os.environ.get(REPORT):
+            codes = ", ".join(dict.fromkeys(outcome.code for outcome in self.outcomes))
+            with Path(path).open("a") as file:
+                file.write(
+                    f"{what} | {codes} ({len(self.outcomes)}) | {self.took_s:.2f} s | "
+                    f"{self.grew_mib:.0f} MiB | {1e3 * self.p95_s:.1f} / "
+                    f"{1e3 * self.alone_p95_s:.1f} ms, worst {1e3 * self.worst_s:.0f} ms\n"
+                )
+
+
+async def besiege(gateway: Gateway, attack: Callable[[], Awaitable[Outcome]]) -> Siege:
+    """Attack again and again while a healthy server is called without pause.
 
     A short attack is repeated until there are enough calls to judge by.
     """
     outcomes: list[Outcome] = []
     durations: list[float] = []
 
-    async def attack() -> None:
+    async def timed() -> None:
         began = time.perf_counter()
-        outcomes.append(await gateway.call(tool, arguments))
+        outcomes.append(await attack())
         durations.append(time.perf_counter() - began)
 
     alone = [await _healthy(gateway) for _ in range(ENOUGH_CALLS)]
     during: list[float] = []
     with _memory(gateway.pid) as sizes:
         async with asyncio.TaskGroup() as group:
-            attacking = group.create_task(attack())
+            attacking = group.create_task(timed())
             while len(during) < ENOUGH_CALLS or not attacking.done():
                 during.append(await _healthy(gateway))
                 if attacking.done() and len(during) % CALLS_BETWEEN == 0:
-                    attacking = group.create_task(attack())
+                    attacking = group.create_task(timed())
     return Siege(
         outcomes=outcomes,
         took_s=durations[0],

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import subprocess
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -77,14 +76,12 @@ def _hand_written(file: str, *options: str) -> dict[str, Any]:
 
 
 def _hostile(does: str, arm: Path, canary: Canary) -> dict[str, Any]:
-    return _hand_written(
-        "hostile_stdio.py", f"does={does}", f"arm={arm}", f"canary={canary.url}"
-    )
+    return _hand_written("hostile_stdio.py", f"does={does}", f"arm={arm}", f"canary={canary.url}")
 
 
 @contextmanager
 def _remote() -> Iterator[tuple[str, str]]:
-    """Serve the hostile endpoints in a process of their own, which ends with our end of its pipe."""
+    """Serve the hostile endpoints in a process that ends with our end of its pipe."""
     with subprocess.Popen(
         [PYTHON, "-m", "tests.servers.hostile_http"],
         cwd=BASE,
@@ -109,18 +106,27 @@ def token_of(gateway: int) -> str:
 
 
 def alive(token: str, *processes: int) -> list[str]:
-    """Return what is alive of that which a gateway started, and of these processes."""
-    found = []
-    for process in psutil.process_iter():
-        if process.pid in processes or _marker(process).startswith(token):
-            with process.oneshot():
-                if process.is_running() and process.status() != psutil.STATUS_ZOMBIE:
-                    found.append(f"{process.pid}: {' '.join(process.cmdline())}")
-    return found
+    """Return what is alive of all that a gateway has started, and of these processes."""
+    return [
+        found
+        for process in psutil.process_iter()
+        if (found := _running(process))
+        and (process.pid in processes or (token and token in found + _marker(process)))
+    ]
+
+
+def _running(process: psutil.Process) -> str:
+    """Return a living process's command line, which of the watcher names the mark too."""
+    try:
+        if process.status() == psutil.STATUS_ZOMBIE:
+            return ""
+        return f"{process.pid}: {' '.join(process.cmdline())}"
+    except psutil.Error:
+        return ""
 
 
 def _marker(process: psutil.Process) -> str:
     try:
-        return process.environ().get(MARKER, "")
+        return str(process.environ().get(MARKER, ""))
     except (psutil.Error, OSError):
         return ""

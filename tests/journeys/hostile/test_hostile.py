@@ -4,24 +4,26 @@ from __future__ import annotations
 
 import asyncio
 import json
-import os
+import time
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 import pytest
 
-from tests.journeys.gateways import aeventually, eventually
-from tests.journeys.hostile.faces import Face, Gateway, gateway
-from tests.journeys.hostile.siege import MIB, SHORTER_S, besiege
+from tests.journeys.gateways import aeventually
+from tests.journeys.hostile.faces import Face, Gateway, Outcome, gateway
+from tests.journeys.hostile.siege import MIB, besiege
 from tests.journeys.hostile.stage import IN_ITS_LIST, Stage, alive, set_up, token_of
 
 pytestmark = pytest.mark.full
 
-CALL_TIMEOUT_S = 2.0
+TIMEOUT_S, LONG_TIMEOUT_S = 2.0, 20.0
+"""Of calls and starts: of those that shall run out of time, and of all others."""
+ENDING_S = 6.0
+"""What ending a server that did not start in time may add."""
 GONE_WITHIN_S = 10
-REPORT = "FOREGATE_HOSTILE_REPORT"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -34,8 +36,9 @@ class Line:
         given: Its arguments.
         code: Error of the call; empty where it is answered all the same.
         says: Words of the error, or of the answer.
-        within_s: Time in which the call is over.
         grows_mib: What the gateway's memory may grow by.
+        searched: Whether something is searched for before, which loads the model: a list that
+            changes is embedded.
     """
 
     server: str = ""
@@ -43,15 +46,23 @@ class Line:
     given: Mapping[str, Any] = field(default_factory=dict)
     code: str
     says: str
-    within_s: float = CALL_TIMEOUT_S + 4
     grows_mib: float = 60
+    searched: bool = False
+
+    @property
+    def timeout_s(self) -> float:
+        return TIMEOUT_S if self.code.endswith("timed_out") else LONG_TIMEOUT_S
 
 
 def remote(tool: str, *, server: str = "remote", **values: Any) -> Line:
     return Line(server=server, tool=tool, **values)
 
 
-CHANGED = {"code": "definition_changed", "says": "an admin must look at the difference"}
+CHANGED = {
+    "code": "definition_changed",
+    "says": "an admin must look at the difference",
+    "searched": True,
+}
 TIMED_OUT = {"code": "call_timed_out", "says": "2 s and was cancelled; raise the server's call"}
 TOO_LARGE = {"code": "message_too_large", "says": "larger than 33,554,432 bytes; ask it for less"}
 NOT_UTF8 = {"code": "protocol_violation", "says": "UTF-8; update or repair the server"}
@@ -64,10 +75,11 @@ ON_STDIO = {
     "big_result": Line(**TOO_LARGE, grows_mib=300),
     "hangs": Line(**TIMED_OUT),
     "hangs_at_start": Line(code="connect_timed_out", says="2 s of its start; run its command"),
-    "exits": Line(code="server_exited", says="exited with code 3 before it answered; its last"),
-    "crash_loop": Line(code="server_exited", says="its last words: out of luck"),
+    "exits": Line(
+        code="server_exited", says="with code 3 during the call of 'attack'; its last words"
+    ),
     "progress_without_end": Line(**TIMED_OUT),
-    "flood": Line(code="", says=""),
+    "flood": Line(**TIMED_OUT),
     "looping_cursor": Line(code="", says="as it should be"),
     "large_schema": Line(**CHANGED),
     "deep_schema": Line(**CHANGED),
@@ -99,19 +111,18 @@ CASES: list[tuple[Face, str]] = [
 
 @pytest.fixture(scope="module")
 def stage() -> Iterator[Stage]:
-    with set_up([*ON_STDIO, "stubborn", "bytes_without_end"]) as made:
+    with set_up([*ON_STDIO, "bytes_without_end", "crash_loop", "stubborn"]) as made:
         yield made
         assert made.canary.visits() == 0
 
 
-def begun(stage: Stage, face: Face) -> Any:
-    """Start a gateway that is less patient than by default."""
-    patience = str(CALL_TIMEOUT_S)
+def begun(stage: Stage, face: Face, timeout_s: float = LONG_TIMEOUT_S) -> Any:
+    """Start a gateway of this patience."""
     return gateway(
         stage.installation,
         face,
-        FOREGATE_CALL_TIMEOUT_S=patience,
-        FOREGATE_CONNECT_TIMEOUT_S=patience,
+        FOREGATE_CALL_TIMEOUT_S=str(timeout_s),
+        FOREGATE_CONNECT_TIMEOUT_S=str(timeout_s),
     )
 
 
@@ -126,36 +137,123 @@ async def well(under: Gateway) -> str:
 async def test_the_call_fails_and_a_healthy_server_keeps_its_pace(stage, face, name):
     line = LINES[name]
     given = dict(line.given) or {"to": f"{stage.canary.url}/mcp"}
-    async with begun(stage, face) as under:
+    async with begun(stage, face, line.timeout_s) as under:
         token = await well(under)
-        seen = await besiege(under, f"{line.server or name}:{line.tool}", given)
-        report(f"{face} {name}", seen)
+        if line.searched:
+            await under.use("search_tools", {"query": "anything"})
+        tool = f"{line.server or name}:{line.tool}"
+        seen = await besiege(under, lambda: under.call(tool, given))
+        seen.report(f"{face} {name}")
         first = seen.outcomes[0]
         assert first.code == line.code, first
         assert line.says in first.text
         assert "\n" not in first.text
-        assert seen.took_s < line.within_s
+        assert seen.took_s < line.timeout_s + ENDING_S
         assert seen.grew_mib < line.grows_mib
-        assert seen.p95_s < max(2 * seen.alone_p95_s, SHORTER_S)
+        assert not seen.slowed_down
         assert stage.canary.visits() == 0
         assert "Traceback" not in await under.end()
     await aeventually(lambda: not alive(token), within_s=GONE_WITHIN_S)
 
 
-def report(what: str, seen: Any) -> None:
-    """Write the figures to a file, for documentation."""
-    if path := os.environ.get(REPORT):
-        with Path(path).open("a") as file:
-            codes = dict.fromkeys(outcome.code for outcome in seen.outcomes)
-            file.write(
-                f"{what} | {', '.join(codes)} ({len(seen.outcomes)}) | {seen.took_s:.2f} s | "
-                f"{seen.grew_mib:.0f} MiB | {1e3 * seen.p95_s:.1f} / "
-                f"{1e3 * seen.alone_p95_s:.1f} ms, worst {1e3 * seen.worst_s:.0f} ms\n"
-            )
+async def test_who_crashes_at_every_start_is_left_alone_before_long(stage):
+    async with begun(stage, "stdio") as under:
+        token = await well(under)
+        before: list[Outcome] = []
+
+        async def until_left_alone() -> Outcome:
+            while (outcome := await under.call("crash_loop:attack", {})).code != "circuit_open":
+                before.append(outcome)
+            return outcome
+
+        seen = await besiege(under, until_left_alone)
+        seen.report("stdio crash_loop")
+        assert 0 < len(before) < 10
+        assert {outcome.code for outcome in before} == {"server_exited"}
+        assert all("its last words: out of luck" in outcome.text for outcome in before)
+        assert "or until it is restarted" in seen.outcomes[0].text
+        assert not seen.slowed_down
+        assert "Traceback" not in await under.end()
+    assert not alive(token)
 
 
-async def test_a_flood_is_of_a_hundred_thousand_a_second(stage):
-    ...
+async def test_who_writes_without_end_is_stopped_with_its_relatives(stage, tmp_path):
+    families = tmp_path / "families"
+    async with begun(stage, "stdio") as under:
+        token = await well(under)
+        given = {"families": str(families)}
+        seen = await besiege(under, lambda: under.call("bytes_without_end:attack", given))
+        seen.report("stdio bytes_without_end")
+        assert seen.outcomes[0].code == "message_too_large"
+        assert not seen.slowed_down
+        assert seen.grew_mib < 300
+        family = json.loads(families.read_text().splitlines()[0])
+        await aeventually(lambda: not alive("", *family), within_s=GONE_WITHIN_S)
+        assert await well(under) == token
+        assert "Traceback" not in await under.end()
+    assert not alive(token)
+
+
+@pytest.mark.parametrize("killed", [True, False], ids=["killed", "ended"])
+async def test_relatives_who_ignore_sigterm_do_not_outlive_the_gateway(stage, killed):
+    async with begun(stage, "stdio") as under:
+        token = await well(under)
+        family = json.loads((await under.call("stubborn:attack", {})).text)
+        assert len(alive(token, *family)) >= len(family)
+        began = time.monotonic()
+        if killed:
+            under.process.kill()
+            await under.process.wait()
+        else:
+            assert "Traceback" not in await under.end()
+            assert not alive(token, *family)
+        await aeventually(lambda: not alive(token, *family), within_s=GONE_WITHIN_S)
+        assert time.monotonic() - began < GONE_WITHIN_S
+
+
+CLIENTS = 100
+SLOW = {
+    "headers": (b"POST /mcp HTTP/1.1\r\nX-Slow: ", b""),
+    "body": (
+        b"POST /mcp HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\n"
+        b"MCP-Protocol-Version: 2026-07-28\r\nContent-Length: 1000\r\n\r\n{",
+        b" 408 ",
+    ),
+}
+CUT_OFF_WITHIN_S = 20
+
+
+async def test_clients_that_are_slow_to_send_are_cut_off(stage):
+    async with begun(stage, "http") as under:
+        await well(under)
+
+        async def slow(beginning: bytes, answered: bytes) -> None:
+            address = urlsplit(under.url)
+            reader, writer = await asyncio.open_connection(address.hostname, address.port)
+            writer.write(beginning)
+            assert answered in await reader.read()
+            writer.close()
+
+        async def crowd() -> Outcome:
+            async with asyncio.timeout(CUT_OFF_WITHIN_S), asyncio.TaskGroup() as group:
+                for _ in range(CLIENTS):
+                    for each in SLOW.values():
+                        group.create_task(slow(*each))
+            return Outcome(code="", text="")
+
+        seen = await besiege(under, crowd)
+        seen.report("http slow clients")
+        assert seen.grew_mib < 60
+        assert not seen.slowed_down
+
+
+async def test_addresses_in_a_definition_are_never_looked_up(stage):
+    listed = stage.listed["ref_listed"]
+    assert listed["added"] == ["harmless"]
+    async with begun(stage, "stdio") as under:
+        outcome = await under.call("ref_listed:harmless", {"x": "y"})
+        assert outcome == Outcome(code="", text="as it should be")
+    assert stage.canary.visits() == 0
 
 
 LISTED = {

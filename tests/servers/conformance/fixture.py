@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import warnings
 from typing import Any
 
@@ -31,7 +32,6 @@ assert stateless_tools  # importing it adds its tools
 CACHED = ("tools/list", "prompts/list", "resources/list", "resources/templates/list")
 STATE_KEY = b"a key that every process of this fixture has"
 REFUSED_BY = {"legacy": "server/discover", "modern": "initialize"}
-DYNAMIC = "test_dynamic_tool"
 
 Ctx = ServerRequestContext[Any, Any]
 
@@ -44,6 +44,8 @@ class Fixture(Server[Any]):
         self.tools = dict(TOOLS)
         self.prompts = list(documents.PROMPTS)
         self.watched: set[str] = set()
+        self.passing = ""
+        self.changes = 0
         for run in (self.test_trigger_tool_change, self.test_trigger_prompt_change, self.touch):
             self._add(run)
         with warnings.catch_warnings():
@@ -148,19 +150,19 @@ class Fixture(Server[Any]):
             await talk.ctx.session.send_resource_updated(event.uri)
 
     async def test_trigger_tool_change(self, talk: Dialogue) -> Answer:
-        """Add a tool, or take it away again."""
-        if self.tools.pop(DYNAMIC, None) is None:
-            await self._grow()
-        await self._tell(talk, ToolsListChanged())
-        return f"{DYNAMIC} {'added' if DYNAMIC in self.tools else 'removed'}"
+        """Put another tool in the place of one that was added before."""
 
-    async def _grow(self) -> None:
         async def run(talk: Dialogue) -> Answer:
             return "here for now"
 
-        self.tools[DYNAMIC] = Tool(
-            name=DYNAMIC, description="Comes and goes.", schema=NO_ARGUMENTS, run=run
+        self.tools.pop(self.passing, None)
+        self.changes += 1
+        self.passing = f"test_dynamic_tool_{os.getpid()}_{self.changes}"
+        self.tools[self.passing] = Tool(
+            name=self.passing, description="Comes and goes.", schema=NO_ARGUMENTS, run=run
         )
+        await self._tell(talk, ToolsListChanged())
+        return f"{self.passing} added"
 
     async def test_trigger_prompt_change(self, talk: Dialogue) -> Answer:
         """Add a prompt, or take it away again."""

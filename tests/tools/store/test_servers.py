@@ -1,5 +1,6 @@
 from datetime import UTC, datetime
 from decimal import Decimal
+from functools import partial
 
 import pytest
 from cryptography.fernet import Fernet
@@ -335,3 +336,27 @@ def test_a_remote_entry_that_cannot_be_used_is_refused(sealer, values):
     with pytest.raises(ValidationError):
         register(remote(**values), sealer=sealer)
     assert not Server.objects.exists()
+
+
+def test_what_a_server_can_do_is_noted_and_written_only_when_it_differs(
+    django_assert_num_queries,
+):
+    ServerFactory(name="a")
+    connected = partial(servers.record_connected, "a", at=AT, protocol_version="")
+    connected()
+    assert Server.objects.get().capabilities is None
+    connected(capabilities={"tools": {}, "prompts": {}, "x": {}})
+    assert Server.objects.get().capabilities == ["prompts", "tools"]
+    with django_assert_num_queries(2):  # the column is watched by every process
+        connected(capabilities=["prompts", "tools"])
+    connected(capabilities=())
+    assert Server.objects.get().capabilities == []
+
+
+def test_what_another_program_can_do_is_not_known(sealer):
+    register(GIT, sealer=sealer)
+    Server.objects.update(capabilities=["prompts"])
+    register(having(env={}), sealer=sealer)
+    assert Server.objects.get().capabilities == ["prompts"]
+    register(having(command="uvx"), sealer=sealer)
+    assert Server.objects.get().capabilities is None

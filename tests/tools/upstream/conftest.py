@@ -33,6 +33,12 @@ def curious(*options: str, name: str = "curious", **values: Any) -> ServerSpec:
     return ServerSpec(name=name, command=sys.executable, args=args, **values)
 
 
+def stateless(name: str = "stateless", **values: Any) -> ServerSpec:
+    """Build the entry of the hand-written server that is stateless by protocol."""
+    args = ("-I", "-S", str(SERVERS / "stateless.py"))
+    return ServerSpec(name=name, command=sys.executable, args=args, **values)
+
+
 def script(file: str, name: str | None = None, **values: Any) -> ServerSpec:
     """Build the entry of any other file in tests/servers."""
     args = (str(SERVERS / file),)

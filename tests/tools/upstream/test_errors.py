@@ -65,3 +65,6 @@ def test_an_error_without_a_server_is_just_its_message():
 def test_a_silent_exit_advises_to_run_the_command_by_hand():
     assert "by hand" in str(errors.ServerExited(server="s", how="exited"))
     assert "by hand" in str(errors.ConnectTimedOut(server="s", timeout_s=1.0))
+    remote = str(errors.ConnectTimedOut(server="s", timeout_s=1.0, remote=True))
+    assert "by hand" not in remote
+    assert "check that there is an MCP server at its address" in remote

@@ -46,11 +46,11 @@ def test_a_large_value_is_told_by_what_it_holds(value):
     assert len(json.dumps(value)) / 2 < size < 2 * len(json.dumps(value))
 
 
-def test_a_million_levels_are_no_matter():
+def test_a_hundred_thousand_levels_are_no_matter():
     value: list = []
-    for _ in range(1_000_000):
+    for _ in range(100_000):
         value = [value]
-    assert measure(value, max_depth=10**7, max_bytes=10**9) == 3 * 1_000_001 - 1
+    assert measure(value, max_depth=10**7, max_bytes=10**9) == 3 * 100_001 - 1
     while value:
         value = value[0]
 

@@ -66,7 +66,13 @@ def test_a_servers_own_local_address_is_open_to_it(address):
     assert RULES.objection(address, local=True) == ""
 
 
-@pytest.mark.parametrize("address", ["169.254.169.254", "fe80::1", "224.0.0.1", "0.0.0.1", "::"])
+@pytest.mark.parametrize(
+    "address",
+    [
+        *("169.254.169.254", "fe80::1", "224.0.0.1", "0.0.0.1", "::"),
+        *("fd00:ec2::254", "fd20:ce::254", "fd00:c1::a9fe:a9fe", "100.100.100.200"),
+    ],
+)
 def test_even_then_credentials_of_clouds_are_not(address):
     assert RULES.objection(address, local=True)
 

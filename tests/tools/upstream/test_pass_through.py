@@ -5,7 +5,15 @@ from typing import Any
 
 import pytest
 
-from tests.tools.upstream.conftest import SOON, Person, curious, eventually, legacy, script
+from tests.tools.upstream.conftest import (
+    SOON,
+    Person,
+    curious,
+    eventually,
+    legacy,
+    script,
+    stateless,
+)
 from tools.upstream import changes
 from tools.upstream.downstream import Downstream
 from tools.upstream.errors import UpstreamError, UpstreamRefused
@@ -140,24 +148,24 @@ async def test_changes_of_all_kinds_of_lists_are_heard_in_both_eras(monkeypatch)
     kinds = ("tools", "resources", "prompts")
     said = [[f"notifications/{kind}/list_changed", {}] for kind in kinds]
     async with UpstreamPool(
-        [curious(), INQUIRING], on_changed=lambda *what: changed.add(what)
+        [curious(), stateless()], on_changed=lambda *what: changed.add(what)
     ) as pool:
         await pool.call_tool("curious", "say", {"notifications": said})
-        await pool.call_tool("inquiring", "rearrange", {})
+        await pool.call_tool("stateless", "rearrange", {})
         expected = {("curious", kind) for kind in kinds}
-        expected |= {("inquiring", "resources"), ("inquiring", "prompts")}
+        expected |= {("stateless", "resources"), ("stateless", "prompts")}
         await eventually(lambda: changed == expected)
 
 
 async def test_a_modern_server_is_told_what_the_client_of_each_request_can_do():
     person = Person(capabilities={"elicitation": {"form": {}}, "roots": {}}, log_level="warning")
-    async with UpstreamPool([INQUIRING]) as pool:
+    async with UpstreamPool([stateless()]) as pool:
         meta = {"traceparent": "00-1", "progressToken": 7, "vendor/x": [1]}
         result = await pool.call_tool(
-            "inquiring", "meta", {}, meta=meta, downstream=person.downstream
+            "stateless", "meta", {}, meta=meta, downstream=person.downstream
         )
         sent = json.loads(result.content[0].text)
-        await pool.call_tool("inquiring", "complain", {}, downstream=person.downstream)
+        await pool.call_tool("stateless", "complain", {}, downstream=person.downstream)
     protocol = "io.modelcontextprotocol/"
     assert sent.pop(protocol + "clientInfo")["name"] == "foregate"
     assert sent == {

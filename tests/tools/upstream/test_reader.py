@@ -163,6 +163,15 @@ def test_a_flood_is_dropped_and_counted_but_responses_pass():
     assert wire.reader.dropped == 9_990
 
 
+def test_what_is_of_no_use_is_weighed():
+    wire = Wire(1, messages_burst=1)
+    news = b'{"jsonrpc":"2.0","method":"notifications/message"}\n'
+    wire.reader.feed(news + response(1))
+    assert wire.reader.wasted_bytes == 0
+    wire.reader.feed(news + b"a stray print\n")
+    assert wire.reader.wasted_bytes == len(news + b"a stray print") - 1
+
+
 def test_a_server_that_sends_nothing_but_rubbish_is_condemned():
     wire = Wire(max_rubbish_bytes=1_000)
     wire.reader.feed(b"x" * 600 + b"\n")

@@ -16,7 +16,7 @@ from tests.tools.upstream.conftest import (
     eventually,
     gone,
     legacy,
-    script,
+    stateless,
 )
 from tools.upstream.downstream import NOBODY, Downstream
 from tools.upstream.errors import ServerExited, TooManySessions
@@ -155,16 +155,16 @@ async def test_a_changed_entry_ends_all_sessions_and_a_restart_too():
 
 async def test_a_stateless_server_is_stopped_when_idle_and_starts_at_its_next_use():
     seen = Seen()
-    async with UpstreamPool([script("modern.py")], idle_stop_s=0.2, on_status=seen) as pool:
+    async with UpstreamPool([stateless()], idle_stop_s=0.2, on_status=seen) as pool:
         await pool.warm()
-        ended = pool.status_of("modern").pid
-        await seen.until("modern", "idle")
+        ended = pool.status_of("stateless").pid
+        await seen.until("stateless", "idle")
         assert gone(ended)
-        result = await pool.call_tool("modern", "echo", {"text": "again"})
+        result = await pool.call_tool("stateless", "echo", {"text": "again"})
         assert result.content[0].text == "again"
-        status = pool.status_of("modern")
+        status = pool.status_of("stateless")
         assert (status.restarts, status.last_error) == (0, "")
-    assert "backoff" not in seen.states("modern")
+    assert "backoff" not in seen.states("stateless")
 
 
 @pytest.mark.parametrize(
@@ -172,7 +172,7 @@ async def test_a_stateless_server_is_stopped_when_idle_and_starts_at_its_next_us
     [
         (legacy("x"), False),
         (legacy("x", idle_stop_s=0.05), True),
-        (script("modern.py", "x", idle_stop_s=0.0), False),
+        (stateless("x", idle_stop_s=0.0), False),
     ],
 )
 async def test_which_servers_are_stopped_when_idle(spec, stops):

@@ -87,7 +87,8 @@ class Endpoint:
         target = url or self.url
         merged = {**self._headers, **headers}
         if self._authorize is not None:
-            merged.update(_lower(await self._authorize.headers(str(target), self._user)))
+            # By the address that was signed in to: a path beside it is the server's own choice.
+            merged.update(_lower(await self._authorize.headers(str(self.url), self._user)))
         return await self._client.open(
             method, target, headers=merged, body=body, own=self._own, server=self.server
         )

@@ -20,7 +20,7 @@ from tools.upstream.errors import (
 )
 from tools.upstream.http.address import shown
 from tools.upstream.http.guard import AddressRefused
-from tools.upstream.network import is_address
+from tools.upstream.network import NetworkRules, is_address
 
 
 @contextmanager
@@ -95,11 +95,16 @@ def _not_connected(error: aiohttp.ClientConnectorError, *, server: str, url: URL
 def forbidden(refused: AddressRefused, *, server: str, url: URL) -> ForbiddenAddress:
     """Say why an address is not connected to, and who can allow it."""
     host = url.host or ""
-    named = f"address {host}" if is_address(host) else f"{host} resolves to {refused.address},"
+    named = (
+        f"its address is {host}," if is_address(host) else f"{host} resolves to {refused.address},"
+    )
+    consent = (
+        "an admin adds the network to FOREGATE_ALLOW_PRIVATE"
+        if NetworkRules().objection(refused.address, local=True)
+        else "tick 'private network' in its entry, or add the network to FOREGATE_ALLOW_PRIVATE"
+    )
     return ForbiddenAddress(
-        f"{named} which is {refused.what}; if it belongs to this server, tick 'private network' "
-        "in its entry, or add the network to FOREGATE_ALLOW_PRIVATE",
-        server=server,
+        f"{named} which is {refused.what}; if it belongs to this server, {consent}", server=server
     )
 
 

@@ -92,7 +92,7 @@ async def test_an_authorization_server_inside_the_network_is_not_asked(world, fe
             return Fetched(status=200, body=body.encode())
         return await fetch(method, url, **options)
 
-    with pytest.raises(SignInFailed, match=r"10\.0\.0\.1 which is private"):
+    with pytest.raises(SignInFailed, match=r"10\.0\.0\.1, which is private"):
         await discovery.discover(world.mcp_url, challenge=NOTHING_SAID, fetch=named)
 
 

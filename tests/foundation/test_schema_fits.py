@@ -1,0 +1,97 @@
+"""The quick yes never says yes where the whole validator says no."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from gateway_project.foundation import schema, schema_fits
+from gateway_project.foundation.schema_normalise import normalise
+
+SMALL = st.integers(-3, 5)
+LEAVES = st.one_of(
+    st.none(), st.booleans(), SMALL, st.floats(-2, 4, width=16), st.sampled_from(["", "a", "abc"])
+)
+VALUES = st.recursive(
+    LEAVES,
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from("ab"), inner),
+    max_leaves=6,
+)
+PARTS = st.recursive(
+    st.fixed_dictionaries(
+        {},
+        optional={
+            "type": st.sampled_from(["string", "integer", "number", "boolean", "null", "array"]),
+            "minimum": SMALL,
+            "maximum": SMALL,
+            "minLength": SMALL,
+            "maxLength": SMALL,
+            "minItems": SMALL,
+            "enum": st.lists(LEAVES, max_size=3),
+            "description": st.just("x"),
+        },
+    ),
+    lambda inner: st.fixed_dictionaries(
+        {"type": st.sampled_from(["object", "array", ["object", "null"]])},
+        optional={
+            "properties": st.dictionaries(st.sampled_from("ab"), inner),
+            "required": st.lists(st.sampled_from("abc"), unique=True),
+            "additionalProperties": st.booleans() | inner,
+            "items": inner,
+            "anyOf": st.lists(inner, min_size=1, max_size=2),
+        },
+    ),
+    max_leaves=5,
+)
+
+
+@given(part=PARTS, value=VALUES)
+def test_it_agrees_with_the_whole_validator(part, value):
+    published = {"type": "object", "properties": {"v": part}}
+    fits = schema_fits.compiled(normalise(published).schema)
+    if fits is not None and fits({"v": value}):
+        assert list(whole(published).iter_errors({"v": value})) == []
+
+
+def whole(published):
+    return schema._cached(published, "").validator
+
+
+def test_most_of_an_ordinary_schema_is_told_quickly():
+    fits = schema_fits.compiled(
+        {
+            "type": "object",
+            "properties": {
+                "query": {"type": "string", "minLength": 1, "description": "x"},
+                "limit": {"type": "integer", "minimum": 1, "maximum": 5, "default": 3},
+                "order": {"enum": ["up", "down"]},
+                "tags": {"type": "array", "items": {"type": "string"}, "maxItems": 2},
+                "any": {},
+            },
+            "required": ["query"],
+            "additionalProperties": False,
+        }
+    )
+    assert fits({"query": "x", "limit": 5, "order": "up", "tags": ["a", "b"], "any": [1]})
+    for wrong in (
+        {},
+        {"query": ""},
+        {"query": "x", "limit": 6},
+        {"query": "x", "limit": True},
+        {"query": "x", "order": "left"},
+        {"query": "x", "tags": ["a", 1]},
+        {"query": "x", "tags": ["a", "b", "c"]},
+        {"query": "x", "other": 1},
+        [],
+    ):
+        assert not fits(wrong)
+
+
+@pytest.mark.parametrize(
+    "part", [{"pattern": "a"}, {"$ref": "#"}, {"type": "string", "const": "a"}, {"enum": [1]}]
+)
+def test_other_keywords_are_left_to_the_whole_validator(part):
+    assert schema_fits.compiled({"type": "object", "properties": {"v": part}}) is None
+
+
+def test_a_limit_that_is_no_number_gets_no_yes():
+    assert not schema_fits.compiled({"type": "integer", "minimum": "1"})(5)

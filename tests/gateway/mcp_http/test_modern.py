@@ -1,0 +1,127 @@
+import asyncio
+import json
+
+import pytest
+
+from gateway_project.mcp.http import event_reply, modern, protocol
+from tests.gateway.mcp_http.conftest import called, listening, until
+
+
+async def events(response):
+    text = await response.text()
+    return [
+        json.loads(line.removeprefix("data: "))
+        for line in text.splitlines()
+        if line.startswith("data: ")
+    ]
+
+
+async def counted(gateway):
+    """Call a tool that reports progress, asking for it."""
+    params = called("count", text="x") | {"_meta": {"progressToken": "t"}}
+    headers = gateway.headers() | {
+        "MCP-Protocol-Version": "2026-07-28",
+        "Mcp-Method": "tools/call",
+        "Mcp-Name": "call_tool",
+    }
+    meta = {
+        "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+        "io.modelcontextprotocol/clientCapabilities": {},
+        "progressToken": "t",
+    }
+    body = {"jsonrpc": "2.0", "id": 7, "method": "tools/call", "params": params | {"_meta": meta}}
+    return gateway.http.post(gateway.url, json=body, headers=headers)
+
+
+async def test_what_comes_before_a_result_opens_a_stream():
+    async with listening() as gateway, await counted(gateway) as response:
+        assert response.content_type == "text/event-stream"
+        progress, result = await events(response)
+        assert progress == {
+            "jsonrpc": "2.0",
+            "method": "notifications/progress",
+            "params": {"progressToken": "t", "progress": 1, "total": 2},
+        }
+        assert result["id"] == 7
+        assert result["result"]["content"][0]["text"] == "ann:x"
+
+
+async def test_without_it_the_answer_is_one_body():
+    async with listening() as gateway, await gateway.call("count", text="x") as response:
+        assert response.content_type == "application/json"
+        assert (await response.json())["result"]["content"][0]["text"] == "ann:x"
+
+
+async def test_a_long_silence_is_broken_by_signs_of_life(monkeypatch):
+    monkeypatch.setattr(event_reply, "PING_S", 0.02)
+    monkeypatch.setattr(modern, "WATCH_AFTER_S", 0.0)
+    async with listening() as gateway, await gateway.call("hang") as response:
+        assert response.content_type == "text/event-stream"
+        for _ in range(2):
+            assert await response.content.readuntil(b"\r\n\r\n") == event_reply.PING
+        gateway.handled.release.set()
+        assert [event["result"]["isError"] for event in await events(response)] == [False]
+
+
+@pytest.mark.parametrize("watched_after_s", [0.0, 0.05])
+async def test_a_client_that_leaves_ends_its_call_whenever_that_is(monkeypatch, watched_after_s):
+    monkeypatch.setattr(modern, "WATCH_AFTER_S", watched_after_s)
+    async with listening() as gateway:
+        calling = asyncio.ensure_future(gateway.text("hang"))
+        await gateway.handled.began.wait()
+        calling.cancel()
+        await gateway.handled.cancelled.wait()
+
+
+async def test_a_defect_is_told_without_its_words():
+    async with listening() as gateway, await gateway.call("fail") as response:
+        error = (await response.json())["error"]
+        assert response.status == 200
+        assert "a defect" not in str(error)
+
+
+def test_a_lone_surrogate_is_escaped():
+    assert event_reply.encoded({"a": "\ud800"}) == b'{"a":"\\ud800"}'
+    assert event_reply.encoded({"a": "é"}) == '{"a":"é"}'.encode()
+
+
+async def test_nothing_is_sent_after_the_result():
+    sent = []
+
+    async def send(message):
+        sent.append(message)
+
+    reply = event_reply.EventReply(1, send)
+    await reply.end({"result": {}}, status=200)
+    await reply.event({"method": "late"})
+    await reply.ping()
+    assert [message["type"] for message in sent] == ["http.response.start", "http.response.body"]
+
+
+class Wire:
+    def __init__(self):
+        self.sent = []
+        self.closed = False
+
+    def write(self, data):
+        self.sent.append(bytes(data))
+
+    def writelines(self, pieces):
+        self.sent.append(b"".join(pieces))
+
+    def close(self):
+        self.closed = True
+
+
+async def test_headers_and_body_go_out_together():
+    wire = Wire()
+    pair = protocol._Pairing(wire, asyncio.get_running_loop())
+    pair.write(b"head")
+    pair.write(b"body")
+    assert wire.sent == [b"headbody"]
+    pair.write(b"alone")
+    await until(lambda: len(wire.sent) == 2)
+    pair.write(b"last")
+    pair.close()
+    assert wire.sent == [b"headbody", b"alone", b"last"]
+    assert wire.closed

@@ -1,0 +1,38 @@
+import asyncio
+
+import uvicorn
+
+from gateway_project.mcp.http import address, serve
+from tests.gateway.mcp_http.conftest import until
+
+PATIENCE_S = 10
+
+
+class BreaksDown:
+    """An application whose service ends by itself after it has started."""
+
+    def __init__(self):
+        self.now = asyncio.Event()
+
+    async def __call__(self, _scope, receive, send):
+        await receive()
+        await send({"type": "lifespan.startup.complete"})
+        await self.now.wait()
+        raise ZeroDivisionError("a defect")
+
+    def close(self):
+        pass
+
+
+async def test_a_server_whose_service_broke_down_ends_so_that_it_is_started_anew(caplog):
+    application = BreaksDown()
+    configuration = uvicorn.Config(application, lifespan="on", log_config=None)
+    server = serve.Server(configuration, application)
+    with address.listen(address.parse("127.0.0.1:0")) as listener:
+        async with asyncio.timeout(PATIENCE_S), asyncio.TaskGroup() as group:
+            group.create_task(server.serve(sockets=[listener]))
+            await until(lambda: server.started)
+            assert not server.broke_down
+            application.now.set()
+    assert server.broke_down
+    assert "a defect" in caplog.text

@@ -1,0 +1,61 @@
+from datetime import UTC, datetime
+
+import pytest
+
+from tests.factories import ServerFactory
+from tools.models import Server, ServerItems
+from tools.store import items
+
+pytestmark = pytest.mark.django_db
+AT = datetime(2026, 5, 4, tzinfo=UTC)
+
+
+def record(name, **lists):
+    items.record(name, lists, at=AT)
+
+
+def test_what_was_listed_last_is_known_by_server_and_kind():
+    ServerFactory(name="a")
+    ServerFactory(name="b")
+    record("a", prompts=[{"name": "old"}], resources=[{"uri": "x:y", "name": "y"}])
+    record("a", prompts=[{"name": "new", "description": "half \ud800"}])
+    record("b", prompts=[])
+    assert items.load("prompts", ["a", "b", "c"]) == {
+        "a": ({"name": "new", "description": "half \ufffd"},),
+        "b": (),
+    }
+    assert items.load("resources", ["b"]) == {}
+
+
+@pytest.mark.parametrize(
+    "change", [{"command": "other"}, {"env_sealed": "x"}, {"session": "per_caller"}]
+)
+def test_a_list_is_void_once_the_server_is_started_otherwise(change):
+    ServerFactory(name="a")
+    record("a", prompts=[{"name": "x"}])
+    Server.objects.update(description="nothing to do with it")
+    assert set(items.load("prompts", ["a"])) == {"a"}
+    Server.objects.update(**change)
+    assert items.load("prompts", ["a"]) == {}
+
+
+def test_a_list_that_is_too_long_is_forgotten(monkeypatch):
+    ServerFactory(name="a")
+    record("a", prompts=[{"name": "x"}])
+    monkeypatch.setattr(items, "MAX_BYTES", 100)
+    record("a", prompts=[{"name": "x" * 100}])
+    assert not ServerItems.objects.exists()
+
+
+def test_nothing_is_kept_of_a_server_that_is_gone():
+    record("gone", prompts=[])
+    assert not ServerItems.objects.exists()
+
+
+@pytest.mark.parametrize("how", [{"session": "per_caller"}, {"authorization": "oauth_per_user"}])
+def test_what_one_caller_is_listed_is_not_kept_for_the_others(how):
+    remote = {"transport": "http", "command": "", "url": "https://a.example/mcp"}
+    ServerFactory(name="a", **remote, **how)
+    record("a", prompts=[{"name": "of one user"}])
+    Server.objects.update(session="shared", authorization="none")
+    assert items.load("prompts", ["a"]) == {}
