@@ -79,7 +79,8 @@ class CatalogueTool:
         enabled: Whether an admin lets it be used.
         team: Team of its server; None is shared.
         pinned: Whether clients of exposure `hybrid` see it.
-        findings: What its texts hold that people would not see or models might obey.
+        findings: What its texts hold that people would not see or models might obey, by kind
+            and place; the texts themselves must not reach a model this way.
     """
 
     pk: int

@@ -81,6 +81,20 @@ def describe(finding: Mapping[str, str]) -> str:
     return "{severity}: {kind} in {place}: {excerpt}".format_map(finding)
 
 
+def announce(finding: Mapping[str, str]) -> str:
+    """Write a finding in one line for a model: nothing in it is the server's own words.
+
+    The pointer into a schema is left out too, since it is made of names the server chose.
+
+    Example:
+        >>> place = "input_schema/properties/now_obey_me (a name)"
+        >>> announce({"kind": "bidi", "place": place, "excerpt": "x", "severity": "severe"})
+        'severe: bidi in input_schema'
+    """
+    field = finding["place"].partition("/")[0].partition(" ")[0]
+    return f"{finding['severity']}: {finding['kind']} in {field}"
+
+
 def foreign_names(names: Iterable[str]) -> frozenset[str]:
     """Return the names by which other servers' tools are recognised in a text.
 

@@ -49,7 +49,7 @@ _NOTIFICATIONS: Final[Mapping[type[ServerEvent], Callable[[], mcp_types.ServerNo
 class _Follower:
     deliver: Deliver
     watched: Watched
-    session: str
+    session: Callable[[], str]
 
 
 class Changes:
@@ -70,29 +70,35 @@ class Changes:
         for follower in list(self._followers):
             follower.deliver(_EVENTS[kind])
 
-    def updated(self, server: str, uri: str) -> None:
-        """Tell those who watch a server's resource that its content has changed."""
+    def updated(self, server: str, uri: str, sessions: Collection[str]) -> None:
+        """Tell those who watch a server's resource that its content has changed.
+
+        A server may keep something for each caller under the same address, so only these sessions
+        are told.
+        """
         address = Address(server=server, uri=uri)
         for follower in list(self._followers):
             known_as = follower.watched.get(address)
-            if known_as is not None:
+            if known_as is not None and follower.session() in sessions:
                 follower.deliver(ResourceUpdated(known_as))
 
     def watches(self, session: str, address: Address) -> bool:
         """Whether a session of a client still wants to hear of a resource."""
         return any(
-            follower.session == session and address in follower.watched
+            follower.session() == session and address in follower.watched
             for follower in self._followers
         )
 
     @contextmanager
-    def followed(self, deliver: Deliver, watched: Watched, *, session: str = "") -> Iterator[None]:
+    def followed(
+        self, deliver: Deliver, watched: Watched, *, session: Callable[[], str]
+    ) -> Iterator[None]:
         """Hand changes on while inside.
 
         Args:
             deliver: Takes one; neither waits nor raises.
             watched: May grow and shrink meanwhile.
-            session: Key by which servers know who subscribed.
+            session: Returns the key by which servers know who subscribed.
 
         Raises:
             MCPError: If too many follow already.
@@ -107,10 +113,22 @@ class Changes:
             self._followers.discard(follower)
 
 
-async def tell(changes: Changes, ctx: ServerRequestContext[Any], watched: Watched) -> None:
+async def tell(
+    changes: Changes,
+    ctx: ServerRequestContext[Any],
+    watched: Watched,
+    *,
+    session: Callable[[], str],
+) -> None:
     """Tell a client of the handshake era of changes for as long as its connection lasts.
 
     What has changed several times since the client last took something is told once.
+
+    Args:
+        changes: What is followed.
+        ctx: Of the client's connection.
+        watched: Resources it wants to hear of, now and later.
+        session: Returns the key by which servers know it, once it has subscribed to one.
     """
     waiting: dict[ServerEvent, None] = {}
     arrived = asyncio.Event()
@@ -119,7 +137,7 @@ async def tell(changes: Changes, ctx: ServerRequestContext[Any], watched: Watche
         waiting[event] = None
         arrived.set()
 
-    with changes.followed(deliver, watched):
+    with changes.followed(deliver, watched, session=session):
         while True:
             await arrived.wait()
             arrived.clear()
@@ -173,7 +191,7 @@ class _Bus:
 
     def subscribe(self, listener: Deliver) -> Callable[[], None]:
         """Have a listener told; returns how to end that."""
-        following = self._changes.followed(listener, self._watched, session=self._session)
+        following = self._changes.followed(listener, self._watched, session=lambda: self._session)
         following.__enter__()
 
         def unsubscribe() -> None:

@@ -38,6 +38,7 @@ class ClientState:
         key: Tells it from others.
         log_level: Least severe log message that the client wants.
         watched: Resources whose updates it wants, with the URIs it knows them by.
+        session: What servers know it by; empty until it first subscribes.
         followed: Whether it is told of changes.
         capabilities: What it can be asked; None: not read yet.
     """
@@ -45,6 +46,7 @@ class ClientState:
     key: str = field(default_factory=lambda: secrets.token_hex(8))
     log_level: str = DEFAULT_LEVEL
     watched: dict[Address, str] = field(default_factory=dict)
+    session: str = ""
     followed: bool = False
     capabilities: Mapping[str, Any] | None = None
 

@@ -22,6 +22,7 @@ from execution.call import CallError, InvalidArguments, ToolUnavailable
 from gateway_project.flow import SearchNotPermitted
 from gateway_project.foundation import telemetry
 from gateway_project.kept_results import UnknownResult
+from gateway_project.mcp import questions
 from gateway_project.mcp.arguments import InvalidRequest
 from gateway_project.mcp.failure import META_KEY, failure
 from gateway_project.mcp.paging import InvalidCursor
@@ -86,20 +87,21 @@ def result(error: Exception) -> CallToolResult:
 def of_the_protocol(error: Exception, *, modern: bool) -> bool:
     """Whether an error of a call is for the client's program to act on, not for its model."""
     if isinstance(error, UpstreamRefused):
-        needed = MISSING_REQUIRED_CLIENT_CAPABILITY if modern else URL_ELICITATION_REQUIRED
-        return error.rpc_code == needed
+        if modern:
+            return error.rpc_code == MISSING_REQUIRED_CLIENT_CAPABILITY
+        return bool(questions.signed_visits(error))
     return isinstance(error, InvalidRequestState)
 
 
 def as_protocol_error(error: Exception, *, modern: bool) -> MCPError:
-    """Return the JSON-RPC error that reports an error; a server's own as it came.
+    """Return the JSON-RPC error that reports an error; a server's own nearly as it came.
 
     Args:
         error: What went wrong.
         modern: Whether the client is of the era in which each request stands for itself.
     """
     if isinstance(error, UpstreamRefused):
-        return MCPError(error.rpc_code, error.rpc_message, error.data)
+        return MCPError(error.rpc_code, error.rpc_message, _data_of(error))
     code, message = explain(error)
     ours = {"code": code, "request_id": telemetry.current_request_id()}
     data = dict(error.data) if isinstance(error, PassThroughError) else {}
@@ -107,6 +109,14 @@ def as_protocol_error(error: Exception, *, modern: bool) -> MCPError:
         data["uri"] = error.uri
     number = _number(error, modern=modern)
     return MCPError(number, f"{code}: {message}", {**data, META_KEY: ours})
+
+
+def _data_of(error: UpstreamRefused) -> Any:
+    """Return the data of a server's own error; what its user would be asked says who asks."""
+    if error.rpc_code != URL_ELICITATION_REQUIRED:
+        return error.data
+    data = error.data if isinstance(error.data, Mapping) else {}
+    return {**data, "elicitations": questions.signed_visits(error)}
 
 
 def _number(error: Exception, *, modern: bool) -> int:

@@ -79,13 +79,15 @@ def find(
     return tool if tool is not None and _is_shown(tool, exposure) else None
 
 
-def input_schema(catalogue: Catalogue, exposure: Exposure, name: str) -> Mapping[str, Any] | None:
-    """Return the schema that judges the headers of a call by an exposed name, whoever asks.
+def input_schema(
+    catalogue: Catalogue, caller: Caller, exposure: Exposure, name: str
+) -> Mapping[str, Any] | None:
+    """Return the schema that judges the headers of a caller's call by an exposed name.
 
-    None: there is no such tool, or its listed schema has no arguments mirrored as headers.
+    None: the caller knows no such tool, or its listed schema has no arguments mirrored as headers.
     """
-    tool = catalogue.tools.get(catalogue.exposed_id(name))
-    if tool is None or not tool.usable or not _is_shown(tool, exposure):
+    tool = find(catalogue, caller, exposure, name)
+    if tool is None or not tool.usable:
         return None
     key = (tool.definition_hash, name)
     if key in _unmirrored:

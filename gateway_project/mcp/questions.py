@@ -106,17 +106,30 @@ def visits(refusal: UpstreamRefused, capabilities: Mapping[str, Any]) -> dict[st
     Its client is to ask the user and call again. A client of 2026-07-28 knows no such error, but
     does the same when it is asked for input; the answers are nothing that the server wants.
     """
-    data = refusal.data if isinstance(refusal.data, Mapping) else {}
-    wanted = data.get("elicitations")
     elicitation = capabilities.get("elicitation")
-    able = isinstance(elicitation, Mapping) and "url" in elicitation
-    if refusal.rpc_code != URL_ELICITATION_REQUIRED or not able or not isinstance(wanted, list):
+    if not isinstance(elicitation, Mapping) or "url" not in elicitation:
         return {}
     return {
-        f"visit-{number}": {"method": ELICIT, "params": {**visit, "mode": "url"}}
-        for number, visit in enumerate(wanted, start=1)
-        if isinstance(visit, dict) and _is_web(visit.get("url"))
+        f"visit-{number}": {"method": ELICIT, "params": visit}
+        for number, visit in enumerate(_visits(refusal), start=1)
     }
+
+
+def signed_visits(refusal: UpstreamRefused) -> list[dict[str, Any]]:
+    """Return the same questions as the error itself brings them to a client that knows it."""
+    return [signed(ELICIT, visit, server=refusal.server) for visit in _visits(refusal)]
+
+
+def _visits(refusal: UpstreamRefused) -> list[dict[str, Any]]:
+    data = refusal.data if isinstance(refusal.data, Mapping) else {}
+    wanted = data.get("elicitations")
+    if refusal.rpc_code != URL_ELICITATION_REQUIRED or not isinstance(wanted, list):
+        return []
+    return [
+        {**visit, "mode": "url"}
+        for visit in wanted
+        if isinstance(visit, dict) and _is_web(visit.get("url"))
+    ]
 
 
 def without_hop(params: Mapping[str, Any]) -> dict[str, Any]:

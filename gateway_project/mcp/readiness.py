@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Collection
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, Protocol
 
@@ -52,8 +53,8 @@ class Publisher(Protocol):
     def changed(self, kind: Changed) -> None:
         """Tell clients that a list has changed."""
 
-    def updated(self, server: str, uri: str) -> None:
-        """Tell those who subscribed to a server's resource that its content has changed."""
+    def updated(self, server: str, uri: str, sessions: Collection[str]) -> None:
+        """Tell those of some sessions who subscribed to a resource that it has changed."""
 
 
 class Readiness:
@@ -98,10 +99,10 @@ class Readiness:
         for publisher in self._publishers:
             publisher.changed(kind)
 
-    def updated(self, server: str, uri: str) -> None:
-        """Say that the content of a server's resource has changed."""
+    def updated(self, server: str, uri: str, sessions: Collection[str]) -> None:
+        """Say that the content of a server's resource has changed, as some sessions see it."""
         for publisher in self._publishers:
-            publisher.updated(server, uri)
+            publisher.updated(server, uri, sessions)
 
     async def gateway(self) -> Gateway:
         """Return what to serve a call with, waiting a bounded time for it.

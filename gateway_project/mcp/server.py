@@ -27,7 +27,7 @@ from mcp_types import (
     SubscriptionsListenRequestParams,
 )
 
-from gateway_project.mcp import changes, client_state, meta_tools, results
+from gateway_project.mcp import changes, client_state, meta_tools, results, who
 from gateway_project.mcp.changes import Changes
 from gateway_project.mcp.failure import META_KEY, failure
 from gateway_project.mcp.parking import Parking, parking
@@ -193,7 +193,8 @@ class _Served:
             return None
         from gateway_project.mcp import exposure  # noqa: PLC0415 - loaded by now, but not before
 
-        return exposure.input_schema(gateway.effects.catalogue(), gateway.effects.exposure, name)
+        effects, caller = gateway.effects, who.of_request(gateway)
+        return exposure.input_schema(effects.catalogue(), caller, effects.exposure, name)
 
 
 async def _follow(ctx: Context, _: NotificationParams) -> None:
@@ -201,7 +202,9 @@ async def _follow(ctx: Context, _: NotificationParams) -> None:
     state = client_state.of(ctx)
     if not state.followed and not client_state.modern(ctx):
         state.followed = True
-        await changes.tell(ctx.lifespan_context.changes, ctx, state.watched)
+        await changes.tell(
+            ctx.lifespan_context.changes, ctx, state.watched, session=lambda: state.session
+        )
 
 
 class InFlight:

@@ -31,7 +31,8 @@ log = structlog.get_logger(__name__)
 async def subscribe(asked: Asked, params: SubscribeRequestParams) -> EmptyResult:
     """Serve `resources/subscribe`, for clients of the handshake era."""
     who = asked.who()
-    watched = client_state.of(asked.ctx).watched
+    state = client_state.of(asked.ctx)
+    state.session, watched = who.downstream.session, state.watched
     if not watched:
         client_state.at_end(asked.ctx, partial(_let_all_go, asked, who, watched))
     await _watch(asked, who, str(params.uri), watched)

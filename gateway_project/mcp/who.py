@@ -22,6 +22,7 @@ SCOPE_KEY: Final = "foregate.caller"
 """Where the scope of an HTTP request holds its caller; None: the local one of the process."""
 
 _connection: ContextVar[Caller | None] = ContextVar("connection_caller", default=None)
+_request: ContextVar[Caller | None] = ContextVar("request_caller")
 
 
 def caller(ctx: ServerRequestContext[Any, Any], gateway: Gateway) -> Caller:
@@ -43,6 +44,16 @@ def caller(ctx: ServerRequestContext[Any, Any], gateway: Gateway) -> Caller:
 def admit(scope: MutableMapping[str, Any], named: Caller | None) -> None:
     """Note in the scope of an HTTP request who sent it; None: the local caller."""
     scope[SCOPE_KEY] = named
+    _request.set(named)
+
+
+def of_request(gateway: Gateway) -> Caller:
+    """Return who sent the HTTP request being read, for what the SDK asks without saying for whom.
+
+    Raises:
+        LookupError: If nobody has judged that.
+    """
+    return _request.get() or gateway.caller
 
 
 @contextmanager

@@ -41,6 +41,7 @@ def test_each_server_gets_a_line_and_its_words_are_no_markup(home, capsys):
     assert "git: 3 tools (1 new, 1 changed and quarantined) in 0.2 s" in printed
     assert "tool 'x' is listed [twice]" in printed
     assert "failed  server 'bad': [gone]" in printed
+    assert "1 of 2 servers failed; `manage.py doctor`" in printed
 
 
 def test_the_report_holds_every_server(home, capsys):
@@ -51,7 +52,7 @@ def test_the_report_holds_every_server(home, capsys):
         ("bad", False),
     ]
     assert report["servers"][0]["changed"] == ["push"]
-    assert report["embedded"] == 3
+    assert (report["embedded"], report["failed"]) == (3, 1)
 
 
 def test_embedding_can_be_left_for_later(home, capsys):

@@ -190,6 +190,18 @@ def test_an_empty_list_of_servers_is_said_to_be_empty(write):
     assert report(write())["servers"] == []
 
 
+def test_a_server_of_the_same_name_from_elsewhere_is_replaced_and_that_is_said(write):
+    first = write(git=GIT, time=TIME)
+    run(first)
+    second = write(path="y.json", git={"command": "other"}, time=TIME)
+    found = report(second, "--dry-run")
+    assert report(second)["warnings"] == found["warnings"]
+    assert found["warnings"] == [
+        f"server 'git' replaces another of that name, which came from {first}"
+    ]
+    assert Server.objects.get(name="git").command == "other"
+
+
 def test_variables_that_are_not_set_are_named_and_the_server_imported(write, monkeypatch):
     monkeypatch.setenv("SET", "1")
     for name in ("REPO", "TOKEN"):

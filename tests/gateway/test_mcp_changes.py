@@ -99,8 +99,9 @@ async def test_an_update_is_told_under_the_uri_that_was_asked_for(connect, world
     heard = Heard()
     async with connect("legacy", message_handler=heard) as client:
         await subscribe(client, uri)
-        world.readiness.updated("a", "file:///other")
-        world.readiness.updated("a", "file:///x")
+        session = world.requests.made[0].downstream.session
+        world.readiness.updated("a", "file:///other", {session})
+        world.readiness.updated("a", "file:///x", {session})
         assert (await heard.next()).params.uri == uri
         await unsubscribe(client, uri)
     made = [(made.method, made.params) for made in world.requests.made]
@@ -108,6 +109,15 @@ async def test_an_update_is_told_under_the_uri_that_was_asked_for(connect, world
         ("resources/subscribe", {"uri": "file:///x"}),
         ("resources/unsubscribe", {"uri": "file:///x"}),
     ]
+
+
+async def test_an_update_at_another_callers_connection_is_not_told(connect, world):
+    heard = Heard()
+    async with connect("legacy", message_handler=heard) as client:
+        await subscribe(client, "file:///x")
+        world.readiness.updated("a", "file:///x", {"another"})
+        world.readiness.changed("prompts")
+        assert (await heard.next()).method == "notifications/prompts/list_changed"
 
 
 async def test_what_a_client_subscribed_to_is_let_go_when_it_has_gone(connect, world):
@@ -125,7 +135,8 @@ async def test_a_stream_tells_of_updates_and_lets_go_at_its_end(connect, world):
             resource_subscriptions=["file:///x", "foregate://c/team%3A", "nowhere:"]
         ) as stream:
             assert stream.honored.resource_subscriptions == ["file:///x"]
-            world.readiness.updated("a", "file:///x")
+            session = world.requests.made[0].downstream.session
+            world.readiness.updated("a", "file:///x", {session})
             async with asyncio.timeout(LIMIT_S):
                 assert await anext(stream) == ResourceUpdated(uri="file:///x")
         await client.list_tools()
@@ -149,14 +160,14 @@ async def test_changes_go_to_those_who_follow_and_watch():
     told, other = [], []
     address = Address(server="a", uri="x:")
     following = Changes(silent={"tools"})
-    with following.followed(told.append, {address: "known as"}, session="s"):
+    with following.followed(told.append, {address: "known as"}, session=lambda: "s"):
         assert following.watches("s", address)
         assert not following.watches("t", address)
-        with following.followed(other.append, {}):
+        with following.followed(other.append, {address: "x:"}, session=lambda: "t"):
             following.changed("tools")
             following.changed("prompts")
-            following.updated("a", "x:")
-            following.updated("b", "x:")
+            following.updated("a", "x:", {"s", "u"})
+            following.updated("b", "x:", {"s", "t"})
     following.changed("prompts")
     assert told == [changes.PromptsListChanged(), ResourceUpdated("known as")]
     assert other == [changes.PromptsListChanged()]
@@ -167,8 +178,8 @@ async def test_too_many_who_follow_are_refused(monkeypatch):
     monkeypatch.setattr(changes, "MAX_FOLLOWERS", 1)
     following = Changes()
     with (
-        following.followed(print, {}),
+        following.followed(print, {}, session=str),
         pytest.raises(MCPError, match="too many"),
-        following.followed(print, {}),
+        following.followed(print, {}, session=str),
     ):
         pass

@@ -14,6 +14,7 @@ from gateway_project.mcp.failure import META_KEY
 from gateway_project.mcp.readiness import NotReady, Readiness
 from gateway_project.pass_through import PassThroughError
 from tools.query_text import QueryError
+from tools.upstream.errors import UpstreamRefused
 
 BASE = Path(__file__).resolve().parent.parent.parent
 DOCUMENTED = set(
@@ -62,6 +63,19 @@ def test_an_error_is_one_line_with_its_code_first():
     assert result.is_error
     assert result.content[0].text == "database_unavailable: cannot reach PostgreSQL"
     assert set(result.meta[META_KEY]) == {"code", "request_id"}
+
+
+def test_the_error_that_sends_a_user_to_an_address_keeps_those_of_the_web():
+    visits = [{"message": "m", "url": url, "elicitationId": "1"} for url in ("file:///x", None)]
+    data = {"elicitations": [*visits, "odd"], "kept": 1}
+    refusal = UpstreamRefused(server="git", rpc_code=-32042, rpc_message="visit", data=data)
+    assert not errors.of_the_protocol(refusal, modern=False)
+    data["elicitations"].append({"message": "m", "url": "http://x.y", "elicitationId": "2"})
+    assert errors.of_the_protocol(refusal, modern=False)
+    told = errors.as_protocol_error(refusal, modern=False)
+    (visit,) = told.data["elicitations"]
+    assert (visit["url"], visit["message"]) == ("http://x.y", "git asks: m")
+    assert (told.code, told.data["kept"], visit["elicitationId"]) == (-32042, 1, "2")
 
 
 def test_the_refusal_of_a_tool_that_waits_says_what_was_found_in_its_texts():

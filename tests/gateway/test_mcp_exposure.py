@@ -7,7 +7,7 @@ import pytest
 from mcp.shared.exceptions import MCPError
 
 from gateway_project.foundation.caller import SCOPE_ALL, Caller
-from gateway_project.mcp import exposure, handlers, meta_tools
+from gateway_project.mcp import exposure, handlers, meta_tools, who
 from gateway_project.mcp import server as mcp_server
 from gateway_project.mcp.failure import META_KEY
 from gateway_project.mcp.readiness import NotReady
@@ -155,15 +155,15 @@ async def test_one_odd_definition_does_not_cost_clients_the_list(connect, world,
 async def test_a_sound_header_annotation_is_kept_and_found_by_name(world):
     schema = {"type": "object", "properties": {"a": {"type": "string", "x-mcp-header": "A"}}}
     known = catalogue(tool("git:log", input_schema=schema, definition_hash="h1"))
-    assert exposure.input_schema(known, "full", "git__log") == schema
-    assert exposure.input_schema(known, "meta", "git__log") is None
-    assert exposure.input_schema(known, "full", "nothing") is None
+    assert exposure.input_schema(known, ADMIN, "full", "git__log") == schema
+    assert exposure.input_schema(known, ADMIN, "meta", "git__log") is None
+    assert exposure.input_schema(known, ADMIN, "full", "nothing") is None
 
 
 async def test_a_schema_that_asks_for_no_headers_judges_none():
     known = catalogue(tool("git:log", definition_hash="h2"))
     for _ in range(2):
-        assert exposure.input_schema(known, "full", "git__log") is None
+        assert exposure.input_schema(known, ADMIN, "full", "git__log") is None
 
 
 async def test_headers_are_judged_by_what_is_listed(world):
@@ -175,6 +175,7 @@ async def test_headers_are_judged_by_what_is_listed(world):
         served = mcp_server.build(runtime, exposure="full")
         assert served.get_tool_input_schema("git__git_log") is None
         await runtime.readiness.gateway()
+        who.admit({}, None)
         assert served.get_tool_input_schema("git__git_log") == schema
         assert served.get_tool_input_schema("call_tool") is None
         background.cancel()

@@ -305,7 +305,9 @@ async def test_the_error_that_sends_a_user_to_an_address_passes_to_who_knows_it(
     async with able(connect, "legacy") as client:
         with pytest.raises(MCPError) as refused:
             await client.call_tool(*CALL)
-    assert (refused.value.code, refused.value.data) == (-32042, data)
+    (visit,) = refused.value.data["elicitations"]
+    assert (refused.value.code, visit["message"]) == (-32042, "git asks: m")
+    assert (visit["url"], visit["_meta"]) == ("https://x.y", {"foregate/server": "git"})
 
 
 async def hand_driven(client, **given):

@@ -122,7 +122,7 @@ class _Hears:
         assert kind == "prompts"
         self._heard.set()
 
-    def updated(self, server, uri):
+    def updated(self, server, uri, sessions):
         raise AssertionError
 
 

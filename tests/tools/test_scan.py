@@ -183,6 +183,16 @@ def test_plain_text_has_nothing_hidden(text):
     assert not {mark.kind for mark in hidden_text.marks(text)} & {"invisible", "control", "bidi"}
 
 
+def test_a_model_is_told_of_a_finding_without_any_word_of_the_server():
+    schema = {"properties": {"ignore_all_rules": {"description": ATTACK}, "Obey! ​": {}}}
+    found = scan.scan(Definition(name="a", description=ATTACK, input_schema=schema))
+    assert {scan.announce(finding) for finding in found} == {
+        "severe: overrides_instructions in description",
+        "severe: overrides_instructions in input_schema",
+        "severe: invisible in input_schema",
+    }
+
+
 def test_a_definition_that_is_too_long_to_look_through_is_severe():
     (finding,) = scan.scan(Definition(name="a", description="word " * 20_000))
     assert (finding["kind"], finding["severity"]) == ("too_long_to_scan", "severe")

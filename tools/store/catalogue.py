@@ -323,5 +323,5 @@ def _tool(tool: Tool, matcher: Matcher) -> CatalogueTool:
         enabled=tool.enabled,
         team=tool.server.team_id,
         pinned=tool.pinned,
-        findings=tuple(map(scan.describe, getattr(tool, "listed_findings", None) or ())),
+        findings=tuple(map(scan.announce, getattr(tool, "listed_findings", None) or ())),
     )

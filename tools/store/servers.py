@@ -16,6 +16,7 @@ from gateway_project.foundation.sealing import SealBroken, Sealer
 from tools import definition
 from tools.models import Server
 from tools.upstream import remote_entry
+from tools.upstream.loaders import loaders_of
 from tools.upstream.spec import ServerSpec
 
 MAX_ERROR_LENGTH = 2_000
@@ -79,18 +80,28 @@ class Registration:
 
 @dataclass(frozen=True, kw_only=True)
 class Registered:
-    """What registering did: server's name, and whether it is new or changed."""
+    """What registering did.
+
+    Attributes:
+        name: Of the server.
+        created: Whether it is new.
+        changed: What is other than before; nothing of a new one.
+        replaced: Where the server of the same name came from that was another program or place
+            before; None where it was none.
+    """
 
     name: str
     created: bool
     changed: tuple[str, ...]
+    replaced: str | None = None
 
 
 def register(registrations: Iterable[Registration], *, sealer: Sealer) -> tuple[Registered, ...]:
     """Add servers or bring them up to date, all or none.
 
     A server that is known keeps its team and its switch; it keeps its trust as long as what it
-    starts or where it lies stays, unless the registration says otherwise.
+    starts, what that loads by its environment, or where it lies stays, unless the registration
+    says otherwise.
 
     Raises:
         ValidationError: If an entry breaks a rule of the catalogue.
@@ -106,10 +117,13 @@ def _register(registration: Registration, sealer: Sealer) -> Registered:
     server = server or Server(name=registration.name, enabled=registration.enabled)
     wanted = _wanted(registration, server)
     changed = [name for name, value in wanted.items() if getattr(server, name) != value]
+    elsewhere = bool(LAUNCH_FIELDS & set(changed))
+    another = elsewhere or _loads_otherwise(server, registration, sealer)
+    replaced = server.source if elsewhere and "source" in changed and not created else None
     if registration.trusted is not None and registration.trusted != server.trusted:
         wanted["trusted"] = registration.trusted
         changed.append("trusted")
-    elif server.trusted and LAUNCH_FIELDS & set(changed) and registration.trusted is None:
+    elif server.trusted and another and registration.trusted is None:
         # Trust was given to another program; it does not pass on with the name.
         wanted["trusted"] = False
         changed.append("trusted")
@@ -119,12 +133,19 @@ def _register(registration: Registration, sealer: Sealer) -> Registered:
             seal(server, name, secret, sealer=sealer)
     for name, value in wanted.items():
         setattr(server, name, value)
-    if LAUNCH_FIELDS & set(changed):
+    if another:
         server.capabilities = None  # another program, perhaps
     if created or changed:
         server.full_clean(exclude=["team"])
         server.save()
-    return Registered(name=server.name, created=created, changed=() if created else tuple(changed))
+    told = () if created else tuple(changed)
+    return Registered(name=server.name, created=created, changed=told, replaced=replaced)
+
+
+def _loads_otherwise(server: Server, registration: Registration, sealer: Sealer) -> bool:
+    """Whether the same command would run other code; so it is taken if nobody can tell."""
+    known = _known(server, "env", sealer)
+    return known is None or loaders_of(known) != loaders_of(registration.env)
 
 
 def _wanted(registration: Registration, server: Server) -> dict[str, Any]:

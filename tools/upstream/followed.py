@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from typing import Any
 
 import structlog
@@ -36,6 +36,12 @@ class Followed:
 
     def __iter__(self) -> Iterator[tuple[str, str]]:
         return ((uri, one) for uri, all_of_it in self._followers.items() for one in all_of_it)
+
+    def followers(self, uri: str) -> Collection[str]:
+        """Return who is to hear of a resource; it may be a part of what they follow."""
+        if uri in self._followers:
+            return frozenset(self._followers[uri])
+        return frozenset(one for all_of_it in self._followers.values() for one in all_of_it)
 
     async def add(self, uri: str, *, follower: str, connection: Connection) -> dict[str, Any]:
         """Have a follower hear of a resource.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from types import TracebackType
 from typing import Any, Self
 
@@ -46,8 +46,8 @@ class UpstreamPool:
         on_status: Called in the event loop with each new state of a server.
         on_changed: Called in the event loop with a server's name and what it says has changed:
             `tools`, `prompts` or `resources`; a burst of changes is one call.
-        on_updated: Called in the event loop with a server's name and the URI of a resource, one
-            that was subscribed to, whose content has changed.
+        on_updated: Called in the event loop with a server's name, the URI of a resource, one that
+            was subscribed to, whose content has changed, and the sessions of those it concerns.
         remote: Reaches the servers that are not started here; closed with the pool.
         idle_stop_s: Seconds without a call after which a server that is stateless by protocol is
             stopped, unless its entry says otherwise; 0: never.
@@ -63,7 +63,7 @@ class UpstreamPool:
         surroundings: Surroundings | None = None,
         on_status: Callable[[ServerStatus], None] | None = None,
         on_changed: Callable[[str, Kind], None] | None = None,
-        on_updated: Callable[[str, str], None] | None = None,
+        on_updated: Callable[[str, str, Collection[str]], None] | None = None,
         remote: Remote | None = None,
         idle_stop_s: float = 0.0,
         session_idle_s: float = 1_800.0,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
 
 from tools.upstream.breaker import RetryPolicy
@@ -26,7 +26,8 @@ class Shared:
         transport: Makes the transport of one start, for a user; may raise `UpstreamError`.
         on_status: Called with each new state.
         on_changed: Called with the server's name and what has changed.
-        on_updated: Called with the server's name and the URI of a changed resource.
+        on_updated: Called with the server's name, the URI of a changed resource, and the sessions
+            that follow it on the connection that told of it.
         idle_stop_s: Seconds without a request after which a server that is stateless by protocol
             is stopped; 0: never.
         session_idle_s: The same for a connection that belongs to one caller.
@@ -39,6 +40,6 @@ class Shared:
     transport: Callable[[ServerSpec, str], UpstreamTransport]
     on_status: Callable[[ServerStatus], None]
     on_changed: Callable[[str, Kind], None]
-    on_updated: Callable[[str, str], None]
+    on_updated: Callable[[str, str, Collection[str]], None]
     idle_stop_s: float = 0.0
     session_idle_s: float = 0.0

@@ -360,8 +360,8 @@ class Supervisor:
         self._shared.on_changed(self.spec.name, kind)
 
     def _resource_updated(self, uri: str) -> None:
-        if self._followed:  # a server may name a part of what was subscribed to
-            self._shared.on_updated(self.spec.name, uri)
+        if sessions := self._followed.followers(uri):
+            self._shared.on_updated(self.spec.name, uri, sessions)
 
     def _monotonic(self) -> float:
         return self._shared.surroundings.monotonic()

@@ -47,8 +47,14 @@ class Command(BaseCommand):
                 f"not registered or not enabled: {', '.join(refreshed.unknown)}; "
                 "`manage.py status` lists the servers"
             )
-        if refreshed.servers and all(outcome.error for outcome in refreshed.servers):
+        failed = sum(bool(outcome.error) for outcome in refreshed.servers)
+        if failed and failed == len(refreshed.servers):
             raise CommandError("no server answered; `manage.py doctor` looks for the cause")
+        if failed:
+            console.print(
+                f"[yellow]{failed} of {len(refreshed.servers)} servers failed[/yellow]; "
+                "`manage.py doctor` looks for the cause"
+            )
         if not refreshed.servers:
             console.print("No servers yet: `manage.py import_servers --from FILE` adds some.")
 
@@ -101,6 +107,7 @@ def report(refreshed: Refreshed, embedded: int | None) -> dict[str, Any]:
             }
             for outcome in refreshed.servers
         ],
+        "failed": sum(bool(outcome.error) for outcome in refreshed.servers),
         "unknown": list(refreshed.unknown),
         "embedded": embedded,
     }

@@ -62,6 +62,7 @@ class Command(BaseCommand):
             raise CommandError(str(error)) from None
         choice = self._choice(options, [entry.name for entry in parsed.entries])
         registrations = [_registration(entry, origin, choice) for entry in parsed.entries]
+        registered = _register(registrations, dry_run=dry_run)
         report = {
             "dry_run": dry_run,
             "servers": [
@@ -70,10 +71,14 @@ class Command(BaseCommand):
                     "change": _change(item, dry_run=dry_run),
                     "fields": list(item.changed),
                 }
-                for item in _register(registrations, dry_run=dry_run)
+                for item in registered
             ],
             "problems": list(parsed.problems),
-            "warnings": [*parsed.notes, *_warnings(parsed.entries, choice)],
+            "warnings": [
+                *parsed.notes,
+                *_warnings(parsed.entries, choice),
+                *_replacements(registered),
+            ],
         }
         self._print(report, as_json=options["json"])
         if parsed.problems and not parsed.entries:
@@ -211,6 +216,13 @@ def _warnings(entries: Sequence[Entry], choice: Choice) -> list[str]:
     if choice.unknown:
         lines.append(f"not trusted, since no such server is in it: {', '.join(choice.unknown)}")
     return lines
+
+
+def _replacements(registered: Sequence[Registered]) -> Iterator[str]:
+    for item in registered:
+        if item.replaced is not None:
+            before = item.replaced or "the console"
+            yield f"server {item.name!r} replaces another of that name, which came from {before}"
 
 
 def _concerns(entry: Entry) -> Iterator[str]:

@@ -63,15 +63,23 @@ class Hosting:
         self._thread.join(DEADLINE_S)
 
 
+class Outcome(list):
+    """What relaying came to, once that is known."""
+
+    def __init__(self):
+        self.known = threading.Event()
+
+
 @contextmanager
 def client(connection, *, prelude=None):
     """A client's two ends of a wire that is relayed; yields (write, read, outcome)."""
     (to_read, to_write), (from_read, from_write) = os.pipe(), os.pipe()
-    outcome = []
+    outcome = Outcome()
     wire = Wire(read_fd=to_read, write_fd=from_write)
 
     def run():
         outcome.append(relay(wire, connection, Conversation(), prelude=prelude))
+        outcome.known.set()
 
     thread = threading.Thread(target=run)
     thread.start()
@@ -109,6 +117,7 @@ def test_when_the_gateway_ends_the_client_can_go_on_elsewhere(tmp_path):
             hosting.__exit__()
             lost = json.loads(read.readline())
             assert (lost["id"], lost["error"]["code"]) == (7, -32603)
+            assert outcome.known.wait(DEADLINE_S)
     [prelude] = outcome
     assert [json.loads(line)["method"] for line in prelude.lines] == ["initialize"]
     assert prelude.unsent == b""
@@ -122,6 +131,7 @@ def test_half_a_line_is_kept_for_the_next_gateway(tmp_path):
             write.write(request(1) + request(2)[:10])
             assert json.loads(read.readline())["id"] == 1
             hosting.__exit__()
+            assert outcome.known.wait(DEADLINE_S)  # or the client's end comes first
     [prelude] = outcome
     assert prelude.unsent == request(2)[:10]
 

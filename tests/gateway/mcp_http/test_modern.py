@@ -1,10 +1,14 @@
 import asyncio
 import json
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
 from gateway_project.mcp.http import event_reply, modern, protocol
-from tests.gateway.mcp_http.conftest import called, listening, until
+from gateway_project.mcp.readiness import Gateway
+from tests.gateway.catalogues import catalogue, server, tool
+from tests.gateway.mcp_http.conftest import LOCAL, called, caller, listening, until
 
 
 async def events(response):
@@ -71,6 +75,22 @@ async def test_a_client_that_leaves_ends_its_call_whenever_that_is(monkeypatch, 
         await gateway.handled.began.wait()
         calling.cancel()
         await gateway.handled.cancelled.wait()
+
+
+async def test_headers_are_judged_by_tools_that_the_caller_knows_of():
+    schema = {"type": "object", "properties": {"a": {"type": "string", "x-mcp-header": "Secret"}}}
+    known = catalogue(
+        tool("team:log", team=7, input_schema=schema), servers=(server("team", team=7),)
+    )
+    effects: Any = SimpleNamespace(catalogue=lambda: known, exposure="full")
+    called_as = {"name": "team__log", "arguments": {"a": "x", "tool": "echo"}}
+    async with listening() as gateway:
+        gateway.service.runtime.readiness.serve(Gateway(effects=effects, caller=LOCAL))
+        gateway.tokens.give("tok-member", caller("member", team=7))
+        async with await gateway.modern("tools/call", called_as, bearer="tok-member") as response:
+            assert (await response.json())["error"]["code"] == -32020
+        async with await gateway.modern("tools/call", called_as, bearer="tok-bob") as response:
+            assert (await response.json())["result"]["content"][0]["text"] == "bob:"
 
 
 async def test_a_defect_is_told_without_its_words():

@@ -106,4 +106,4 @@ def test_pinning_says_what_changed():
 def test_the_catalogue_tells_what_was_found_also_of_tools_that_wait(server):
     listing("s", Definition(name="bad", description=ATTACK))
     (tool,) = catalogue.load().tools.values()
-    assert tool.findings[0].startswith("severe: overrides_instructions in description: ")
+    assert tool.findings[0] == "severe: overrides_instructions in description"

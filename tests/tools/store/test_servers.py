@@ -106,6 +106,48 @@ def test_trust_does_not_pass_to_another_command_under_the_same_name(sealer, chan
     assert not Server.objects.get().trusted
 
 
+@pytest.mark.parametrize(
+    ("env", "trusted"),
+    [
+        ({"TOKEN": "other"}, True),
+        ({}, True),
+        ({"TOKEN": "hunter2", "NODE_OPTIONS": "--require=/srv/x.js"}, False),
+        ({"LD_PRELOAD": "/srv/x.so"}, False),
+        ({"npm_config_registry": "https://evil.example"}, False),
+        ({"PATH": "/srv"}, False),
+    ],
+    ids=str,
+)
+def test_trust_does_not_pass_to_what_an_environment_loads(sealer, env, trusted):
+    register(having(trusted=True), sealer=sealer)
+    register(having(env=env), sealer=sealer)
+    assert Server.objects.get().trusted is trusted
+    register(having(env=env | {"PATH": "/other"}, trusted=True), sealer=sealer)
+    register(having(env=env), sealer=sealer)
+    assert not Server.objects.get().trusted
+
+
+def test_an_environment_that_no_key_opens_keeps_no_trust(sealer):
+    register(having(trusted=True), sealer=sealer)
+    register(GIT, sealer=Sealer([Fernet.generate_key()]))
+    assert not Server.objects.get().trusted
+
+
+@pytest.mark.parametrize(
+    ("values", "replaced"),
+    [
+        ({"source": "x.json"}, None),
+        ({"command": "evil"}, None),
+        ({"source": "x.json", "command": "evil"}, "claude-code"),
+        ({"source": "x.json", "args": ()}, "claude-code"),
+    ],
+    ids=str,
+)
+def test_another_server_of_the_same_name_is_said_to_be_replaced(sealer, values, replaced):
+    assert register(GIT, sealer=sealer)[0].replaced is None
+    assert register(having(**values), sealer=sealer)[0].replaced == replaced
+
+
 def test_a_server_that_the_client_has_switched_off_is_registered_so(sealer):
     register(having(enabled=False), sealer=sealer)
     assert not Server.objects.get().enabled

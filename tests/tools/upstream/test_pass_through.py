@@ -108,7 +108,7 @@ async def test_a_legacy_server_is_subscribed_to_once_for_all_and_again_when_it_s
         await pool.request("curious", "resources/unsubscribe", uri, downstream=one)
         said = [["notifications/resources/updated", uri]]
         await pool.call_tool("curious", "say", {"notifications": said})
-        await eventually(lambda: updated == [("curious", "test://1")])
+        await eventually(lambda: updated == [("curious", "test://1", {"two"})])
         assert (await told(pool))["followed"] == [["subscribe", "test://1"]]
 
         await pool.restart("curious")
@@ -135,7 +135,7 @@ async def test_a_modern_server_is_subscribed_to_by_listening():
         for uri in ("test://clock", "test://other"):
             assert await pool.request("inquiring", "resources/subscribe", {"uri": uri}) == {}
         await pool.call_tool("inquiring", "touch", {})
-        await eventually(lambda: updated == [("inquiring", "test://clock")])
+        await eventually(lambda: updated == [("inquiring", "test://clock", {""})])
         await pool.request("inquiring", "resources/unsubscribe", {"uri": "test://clock"})
         await pool.request("inquiring", "resources/unsubscribe", {"uri": "test://other"})
         await pool.call_tool("inquiring", "touch", {})

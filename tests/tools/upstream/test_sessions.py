@@ -202,6 +202,21 @@ async def test_a_server_is_not_stopped_during_a_call_or_while_a_resource_is_foll
         await seen.until("curious", "idle")
 
 
+async def test_an_update_concerns_those_whose_own_connection_told_of_it():
+    updated = []
+    async with UpstreamPool(
+        [curious(session="per_caller")], on_updated=lambda *what: updated.append(what)
+    ) as pool:
+        uri = {"uri": "test://1"}
+        for who in (ANN, BOB):
+            await pool.request("curious", "resources/subscribe", uri, downstream=who)
+        said = [["notifications/resources/updated", uri]]
+        for who in (BOB, ANN):
+            await pool.call_tool("curious", "say", {"notifications": said}, downstream=who)
+        await eventually(lambda: len(updated) == 2)
+    assert updated == [("curious", "test://1", {"bob"}), ("curious", "test://1", {"ann"})]
+
+
 async def test_a_server_that_is_followed_starts_again_by_itself_when_it_dies():
     updated = []
     async with UpstreamPool(
@@ -210,5 +225,5 @@ async def test_a_server_that_is_followed_starts_again_by_itself_when_it_dies():
         await pool.request("curious", "resources/subscribe", {"uri": "test://1"})
         ended = pool.status_of("curious").pid
         os.kill(ended, signal.SIGKILL)
-        await eventually(lambda: updated == [("curious", "test://1")])
+        await eventually(lambda: updated == [("curious", "test://1", {""})])
         assert pool.status_of("curious").pid not in (None, ended)
