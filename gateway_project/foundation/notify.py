@@ -22,6 +22,9 @@ CATALOGUE = "foregate_catalogue"
 SEARCH = "foregate_search"
 """Channel of the triggers on vectors and indexed words."""
 
+GRAPH = "foregate_graph"
+"""Channel of the triggers on relations, with their primary keys, and of computed metrics."""
+
 FIRST_RETRY_S = 0.2
 LONGEST_RETRY_S = 5.0
 KEEPALIVE_S = 30.0

@@ -33,6 +33,7 @@ INSTALLED_APPS = [
     "django.contrib.postgres",
     "gateway_project",
     "tools",
+    "graph",
     "execution",
 ]
 
