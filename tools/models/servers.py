@@ -219,6 +219,7 @@ class ServerItems(models.Model):
     listed_at = models.DateTimeField()
 
     class Meta:
+        verbose_name_plural = "server items"
         constraints = (
             models.UniqueConstraint(fields=["server", "kind"], name="server_items_once"),
             models.CheckConstraint(
