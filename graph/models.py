@@ -6,7 +6,7 @@ from django.db import models
 from django.db.models import F, Q
 from django.utils import timezone
 
-from graph.relations import Kind, Source
+from graph.relations import SYMMETRIC, Kind, Source
 from tools.models import Team, Tool
 
 KINDS = [(kind.value, kind.value.replace("_", " ")) for kind in Kind]
@@ -44,7 +44,18 @@ class ToolDependency(models.Model):
         verbose_name = "relation"
         constraints = (
             models.UniqueConstraint(fields=["source", "target", "kind"], name="relation_once"),
-            models.CheckConstraint(condition=~Q(source=F("target")), name="relation_of_two_tools"),
+            models.CheckConstraint(
+                condition=~Q(source=F("target")),
+                name="relation_of_two_tools",
+                violation_error_message="A tool cannot be related to itself; choose two tools.",
+            ),
+            models.CheckConstraint(
+                condition=~Q(kind__in=sorted(kind.value for kind in SYMMETRIC))
+                | Q(source__lt=F("target")),
+                name="relation_both_ways_stored_once",
+                violation_error_message="This kind holds both ways: name the two tools the other "
+                "way round.",
+            ),
             models.CheckConstraint(
                 condition=Q(kind__in=[kind.value for kind in Kind]), name="relation_kind_known"
             ),

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, contextmanager
 
 import psycopg
+from django.db import OperationalError, connection, transaction
 from psycopg import sql
 
 from gateway_project.foundation import notify
@@ -29,14 +30,55 @@ async def held(name: str, *, timeout_s: float) -> AsyncIterator[None]:
         psycopg.Error: If the database cannot be reached, or another holds the lock for too long.
     """
     parameters = await in_database(notify.connection_parameters)
-    connection = await psycopg.AsyncConnection.connect(**parameters, autocommit=True)
+    own = await psycopg.AsyncConnection.connect(**parameters, autocommit=True)
     try:
-        wait_ms = sql.Literal(f"{timeout_s * 1_000:.0f}ms")
-        await connection.execute(sql.SQL("SET lock_timeout = {}").format(wait_ms))
-        await connection.execute("SELECT pg_advisory_lock(%s)", [_number(name)])
+        wait_ms = sql.Literal(_milliseconds(timeout_s))
+        await own.execute(sql.SQL("SET lock_timeout = {}").format(wait_ms))
+        await own.execute("SELECT pg_advisory_lock(%s)", [_number(name)])
         yield
     finally:
-        await connection.close()
+        await own.close()
+
+
+@contextmanager
+def claimed(name: str, *, wait_s: float) -> Iterator[bool]:
+    """Hold an advisory lock on this thread's connection, or say that another holds it.
+
+    Args:
+        name: What is locked; processes of one database that give the same name exclude each other.
+        wait_s: How long to wait for it; less than a millisecond does not wait.
+    """
+    key = _number(name)
+    if not _claim(key, wait_s):
+        yield False
+        return
+    try:
+        yield True
+    finally:
+        with connection.cursor() as cursor:
+            cursor.execute("SELECT pg_advisory_unlock(%s)", [key])
+
+
+def _claim(key: int, wait_s: float) -> bool:
+    with connection.cursor() as cursor:
+        if wait_s * 1_000 < 1:
+            cursor.execute("SELECT pg_try_advisory_lock(%s)", [key])
+            (is_ours,) = cursor.fetchone()
+            return bool(is_ours)
+        try:
+            with transaction.atomic():
+                timeout = ["lock_timeout", _milliseconds(wait_s)]
+                cursor.execute("SELECT set_config(%s, %s, true)", timeout)
+                cursor.execute("SELECT pg_advisory_lock(%s)", [key])
+        except OperationalError as error:
+            if isinstance(error.__cause__, psycopg.errors.LockNotAvailable):
+                return False
+            raise
+    return True
+
+
+def _milliseconds(seconds: float) -> str:
+    return f"{seconds * 1_000:.0f}ms"
 
 
 def _number(name: str) -> int:

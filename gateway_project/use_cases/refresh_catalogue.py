@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from datetime import UTC, datetime
 
 from gateway_project.access import callers
 from gateway_project.foundation import sealing
 from gateway_project.foundation.config import Config
 from gateway_project.foundation.database import in_database
+from graph import refresh
 from tools import discover as discovery
 from tools.discover import Discovered
 from tools.keep_sign_ins import remote_with_sign_ins
@@ -36,7 +38,7 @@ async def refresh_catalogue(
     names: Sequence[str] | None = None,
     on_done: Callable[[Discovered], None] = lambda _: None,
 ) -> Refreshed:
-    """Start the servers, list their tools in parallel, store and index them.
+    """Start the servers, list their tools in parallel, store, index and relate them.
 
     Args:
         config: Time limits, and whether new tools are approved at once.
@@ -69,6 +71,7 @@ async def refresh_catalogue(
             on_done=on_done,
         )
     await in_database(lambda: postings.index_text(postings.stale()))
+    await in_database(refresh.refresh, now=datetime.now(UTC))
     known = {spec.name for spec in specs}
     return Refreshed(
         servers=found, unknown=tuple(name for name in names or () if name not in known)

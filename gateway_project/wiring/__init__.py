@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -18,6 +19,7 @@ from gateway_project.kept_results import KeptResults
 from gateway_project.mcp.readiness import Gateway, NotReady, Readiness
 from gateway_project.wiring import follow, snapshot
 from gateway_project.wiring.follow import TROUBLED, Current
+from gateway_project.wiring.follow_graph import GraphKeeper
 from gateway_project.wiring.relist import Relister
 from gateway_project.wiring.snapshot import Snapshot
 from tools import ids, kept_items, search, token_count
@@ -78,15 +80,22 @@ async def run(
         ItemLists(pool, on_late=current.listed_late, memory=MEMORY) as lists,
     ):
         current.lists = lists
-        effects = _effects(
-            current, pool, embedder=embedder, index=index, config=config, lists=lists
+        keeper = GraphKeeper()
+        effects = replace(
+            _effects(current, pool, embedder=embedder, index=index, config=config, lists=lists),
+            topology=keeper.graph.topology,
+            metrics=lambda: keeper.graph.metrics,
+            usage=keeper.usage.of,
+            count_call=keeper.usage.count,
+            saw_result=keeper.saw,
         )
         gateway = partial(_gateway, effects)
         readiness.serve(gateway(current.snapshot))
         follow.measure(current, pool)
         relister = Relister(pool, embedder, approve_new=config.approve_new == "auto")
         async with asyncio.TaskGroup() as group:
-            group.create_task(follow.listener(current, index).run(), name="listener")
+            group.create_task(follow.listener(current, index, keeper.told).run(), name="listener")
+            group.create_task(keeper.run(readiness), name="graph")
             group.create_task(
                 follow.refresh(current, pool, sign_ins, load=load, gateway=gateway),
                 name="refresh",

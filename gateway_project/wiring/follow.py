@@ -86,15 +86,26 @@ class Current:
         self.statuses.put_nowait(status)
 
 
-def listener(current: Current, index: KeptIndex) -> notify.Listener:
-    """Return what tells of changes in the database, and after every gap that there may be some."""
+def listener(
+    current: Current, index: KeptIndex, told: Callable[[notify.Event | None], None]
+) -> notify.Listener:
+    """Return what tells of changes in the database, and after every gap that there may be some.
+
+    Args:
+        current: Told of the catalogue's.
+        index: Told of those that search reads.
+        told: Told of those of the graph and of the catalogue; None: of a gap.
+    """
 
     async def changed(event: notify.Event | None = None) -> None:
-        index.outdate()
+        if event is None or event.channel != notify.GRAPH:
+            index.outdate()
         if event is None or event.channel == notify.CATALOGUE:
             current.changed.set()
+        if event is None or event.channel != notify.SEARCH:
+            told(event)
 
-    channels = (notify.CATALOGUE, notify.SEARCH)
+    channels = (notify.CATALOGUE, notify.SEARCH, notify.GRAPH)
     return notify.Listener(channels, on_event=changed, on_resync=changed)
 
 

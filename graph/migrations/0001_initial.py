@@ -123,7 +123,11 @@ class Migration(migrations.Migration):
         ),
         migrations.AddConstraint(
             model_name='tooldependency',
-            constraint=models.CheckConstraint(condition=models.Q(('source', models.F('target')), _negated=True), name='relation_of_two_tools'),
+            constraint=models.CheckConstraint(condition=models.Q(('source', models.F('target')), _negated=True), name='relation_of_two_tools', violation_error_message='A tool cannot be related to itself; choose two tools.'),
+        ),
+        migrations.AddConstraint(
+            model_name='tooldependency',
+            constraint=models.CheckConstraint(condition=models.Q(models.Q(('kind__in', ['alternative_to', 'mutually_exclusive', 'often_used_with']), _negated=True), ('source__lt', models.F('target')), _connector='OR'), name='relation_both_ways_stored_once', violation_error_message='This kind holds both ways: name the two tools the other way round.'),
         ),
         migrations.AddConstraint(
             model_name='tooldependency',

@@ -6,7 +6,10 @@ CHANNEL = "foregate_graph"
 """As in gateway_project.foundation.notify; a migration keeps its own copy."""
 
 MAX_NAMED = 500
-"""Relations named in one notification, which holds 8,000 bytes; beyond them it says `all`."""
+"""Relations named in one notification; beyond them it says `all`."""
+
+MAX_CHARS = 7_900
+"""Room for their keys in a notification, which holds 8,000 bytes."""
 
 WATCHED = {"graph_tooldependency": "id", "graph_relationevidence": "relation_id"}
 EVENTS = {"INSERT": "NEW", "UPDATE": "NEW", "DELETE": "OLD"}
@@ -21,7 +24,7 @@ def function(table, column):
     BEGIN
         SELECT string_agg(id::text, ','), count(*) INTO named, amount
         FROM (SELECT DISTINCT {column} AS id FROM touched LIMIT {MAX_NAMED + 1}) AS few;
-        IF amount > {MAX_NAMED} THEN
+        IF amount > {MAX_NAMED} OR length(named) > {MAX_CHARS} THEN
             PERFORM pg_notify('{CHANNEL}', 'all');
         ELSIF amount > 0 THEN
             PERFORM pg_notify('{CHANNEL}', 'relations:' || named);

@@ -3,8 +3,10 @@ from contextlib import suppress
 
 import psycopg
 import pytest
+from django.db import OperationalError
 
 from gateway_project.foundation import advisory
+from gateway_project.foundation.database import in_database
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -42,3 +44,28 @@ async def test_a_lock_ends_with_an_error_inside_it():
             raise ZeroDivisionError
     async with advisory.held("x", timeout_s=1):
         pass
+
+
+async def test_a_thread_may_claim_a_lock_or_learn_that_it_is_held():
+    def claim(wait_s):
+        with advisory.claimed("x", wait_s=wait_s) as is_ours:
+            return is_ours
+
+    async with advisory.held("x", timeout_s=PATIENCE_S):
+        assert not await in_database(claim, 0.0)
+        assert not await in_database(claim, 0.05)
+    assert await in_database(claim, PATIENCE_S)
+    assert await in_database(claim, 0.0)
+
+
+async def test_waiting_for_a_claim_leaves_other_errors_as_they_are(monkeypatch):
+    def refuse(*_):
+        raise OperationalError("gone")
+
+    def claim():
+        with advisory.claimed("x", wait_s=1.0):
+            raise AssertionError("claimed without a database")
+
+    monkeypatch.setattr(advisory.transaction, "atomic", refuse)
+    with pytest.raises(OperationalError, match="gone"):
+        await in_database(claim)

@@ -1,0 +1,265 @@
+"""The graph in a gateway: what its calls and its database tell it."""
+
+import asyncio
+from contextlib import asynccontextmanager
+from datetime import UTC, datetime
+
+import django.db
+import pytest
+from django.conf import settings as django_settings
+
+from gateway_project import wiring
+from gateway_project.foundation import advisory, notify
+from gateway_project.foundation.database import in_database
+from gateway_project.mcp.readiness import Readiness
+from gateway_project.wiring import follow_graph
+from gateway_project.wiring.follow_graph import GraphKeeper, Refresher
+from graph import kept_shapes, kept_usage, output_shape, refresh
+from graph.models import GraphState, OutputShape, ToolUsage
+from graph.record import Claim
+from graph.relations import Kind
+from graph.store import metrics, relations, state
+from tests.factories import ToolFactory, UserFactory
+from tests.fakes import FakeEmbedder
+from tools.embed.cache import CachedEmbedder
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+NOW = datetime(2026, 11, 22, tzinfo=UTC)
+PATIENCE_S = 60
+
+
+@pytest.fixture(autouse=True)
+def _quick(monkeypatch):
+    fake = FakeEmbedder()
+    monkeypatch.setattr(wiring.embedding, "embedder_for", lambda _config: CachedEmbedder(fake))
+    monkeypatch.setattr(wiring.token_count, "count", len)
+    for module, name in (
+        (follow_graph, "QUIET_S"),
+        (follow_graph, "LEAST_INTERVAL_S"),
+        (follow_graph, "RETRY_S"),
+        (follow_graph, "IDLE_SHARE"),
+        (kept_usage, "EVERY_S"),
+        (kept_shapes, "EVERY_S"),
+    ):
+        monkeypatch.setattr(module, name, 0.01)
+
+
+async def until(condition):
+    """Wait for what another task or process brings about."""
+    async with asyncio.timeout(PATIENCE_S):
+        while not await in_database(condition):  # noqa: ASYNC110 - the database sets no event
+            await asyncio.sleep(0.02)
+
+
+async def apart():
+    """Stand for the process that refreshes: it has its own connections, and so has a thread."""
+    return not (await in_database(refresh.refresh, now=NOW, wait_s=0.0)).is_busy
+
+
+@asynccontextmanager
+async def gateway(monkeypatch):
+    monkeypatch.setattr(wiring, "GraphKeeper", lambda: GraphKeeper(apart))
+    readiness = Readiness()
+    async with asyncio.TaskGroup() as group:
+        run = wiring.run(readiness, config=django_settings.FOREGATE, user="admin")
+        task = group.create_task(run)
+        async with asyncio.timeout(PATIENCE_S):
+            yield readiness, (await readiness.gateway()).effects
+        task.cancel()
+
+
+@pytest.fixture
+async def tools():
+    await in_database(UserFactory, username="admin", superuser=True)
+    return await in_database(ToolFactory.create_batch, 2)
+
+
+def curate(source, target):
+    claim = Claim(source=source.pk, target=target.pk, kind=Kind.DEPENDS_ON)
+    return relations.curate(claim, by="ann", at=NOW)
+
+
+@pytest.mark.usefixtures("home")
+async def test_relations_and_metrics_reach_a_gateway_and_go_on_to_be_followed(tools, monkeypatch):
+    one, other = tools
+    await in_database(curate, one, other)
+    async with gateway(monkeypatch) as (readiness, effects):
+        readiness.listed.set()
+        await until(lambda: effects.topology(None).get(one.pk, other.pk, Kind.DEPENDS_ON))
+        await until(lambda: effects.metrics().keys() == {one.pk, other.pk})
+        await in_database(relations.reject, one.pk, other.pk, Kind.DEPENDS_ON, at=NOW)
+        await until(lambda: not len(effects.topology(None)) and not effects.metrics())
+
+
+@pytest.mark.usefixtures("home")
+async def test_a_gateway_serves_before_the_graph_is_read(tools, monkeypatch):
+    await in_database(curate, *tools)
+    async with gateway(monkeypatch) as (_, effects):
+        assert len(effects.topology(None)) == 0
+        assert not effects.metrics()
+        assert not effects.usage(None)
+
+
+@pytest.mark.usefixtures("home")
+async def test_calls_and_shapes_are_kept_and_counted_to_the_end(tools, monkeypatch):
+    monkeypatch.setattr(output_shape, "shape_of", lambda _: {"type": "object"})
+    async with gateway(monkeypatch) as (readiness, effects):
+        readiness.listed.set()
+        tool = effects.catalogue().tools[f"{tools[0].server.name}:{tools[0].name}"]
+        effects.count_call(tool.pk, None, True)
+        effects.saw_result(tool, None, {"structuredContent": {"id": 1}})
+        await until(
+            lambda: OutputShape.objects.filter(definition_hash=tool.definition_hash).exists()
+        )
+        effects.count_call(tool.pk, None, False)
+        assert effects.usage(None)[tool.pk] == 2
+    stored = await in_database(lambda: ToolUsage.objects.get())
+    assert (stored.calls, stored.failures) == (2, 1)
+
+
+@pytest.mark.usefixtures("home")
+async def test_a_gateway_has_what_changes_in_the_catalogue_taken_up(tools, monkeypatch):
+    async with gateway(monkeypatch) as (readiness, _):
+        readiness.listed.set()
+        await until(lambda: not refresh.is_due(now=NOW))
+        before = await in_database(state.load)
+        await in_database(ToolFactory)
+        await until(lambda: state.load().derived_from != before.derived_from)
+
+
+async def test_the_graph_is_refreshed_in_a_process_of_its_own(tools):
+    assert await follow_graph.in_own_process()
+    assert await in_database(lambda: GraphState.objects.get().computed_at is not None)
+    async with advisory.held(refresh.LOCK, timeout_s=PATIENCE_S):
+        assert not await follow_graph.in_own_process()
+
+
+async def test_a_process_that_fails_says_so_and_is_not_tried_again_at_once(monkeypatch, caplog):
+    said = []
+    monkeypatch.setattr(follow_graph.log, "warning", lambda event, **why: said.append(why))
+    monkeypatch.setitem(follow_graph.connection.settings_dict, "NAME", "no_such_database")
+    assert await follow_graph.in_own_process()
+    assert "no_such_database" in said[0]["reason"]
+
+
+async def test_a_process_is_ended_with_its_gateway(monkeypatch):
+    started = []
+    create = asyncio.create_subprocess_exec
+
+    async def noted(*given, **named):
+        process = await create(*given, **named)
+        started.append(process)
+        return process
+
+    monkeypatch.setattr(asyncio, "create_subprocess_exec", noted)
+    task = asyncio.ensure_future(follow_graph.in_own_process())
+    while not started:  # noqa: ASYNC110 - a started process sets no event
+        await asyncio.sleep(0.01)
+    task.cancel()
+    await asyncio.wait([task], timeout=PATIENCE_S)
+    assert started[0].returncode == -9
+
+
+class TestRefresher:
+    @asynccontextmanager
+    async def running(self, work):
+        refresher = Refresher(work)
+        task = asyncio.ensure_future(refresher.run())
+        try:
+            async with asyncio.timeout(PATIENCE_S):
+                yield refresher
+        finally:
+            task.cancel()
+            await asyncio.wait([task])
+
+    async def test_many_changes_at_once_are_one_refresh(self, monkeypatch):
+        monkeypatch.setattr(refresh, "is_due", lambda *, now: True)
+        done, begun = asyncio.Event(), []
+
+        async def work():
+            begun.append(1)
+            done.set()
+            return True
+
+        async with self.running(work) as refresher:
+            for _ in range(50):
+                refresher.note()
+                await asyncio.sleep(0)
+            await done.wait()
+            assert begun == [1]
+
+    async def test_changes_that_never_stop_are_taken_up(self, monkeypatch):
+        monkeypatch.setattr(refresh, "is_due", lambda *, now: True)
+        monkeypatch.setattr(follow_graph, "QUIET_S", 0.05)
+        monkeypatch.setattr(follow_graph, "LONGEST_QUIET_S", 0.2)
+        done = asyncio.Event()
+
+        async def work():
+            done.set()
+            return True
+
+        async with self.running(work) as refresher:
+            while not done.is_set():
+                refresher.note()
+                await asyncio.sleep(0.01)
+
+    async def test_where_another_process_is_at_it_or_the_database_away_it_is_tried_again(
+        self, monkeypatch
+    ):
+        answers = [False, True]
+        looks = []
+        done = asyncio.Event()
+
+        def is_due(*, now):
+            looks.append(1)
+            if len(looks) == 1:
+                raise django.db.OperationalError("gone")
+            return True
+
+        async def work():
+            answer = answers.pop(0)
+            if answer:
+                done.set()
+            return answer
+
+        monkeypatch.setattr(refresh, "is_due", is_due)
+        async with self.running(work) as refresher:
+            refresher.note()
+            await done.wait()
+        assert len(looks) == 3
+
+    async def test_nothing_is_done_where_nothing_is_due(self, monkeypatch):
+        looked = asyncio.Event()
+        loop = asyncio.get_running_loop()
+
+        def is_due(*, now):
+            loop.call_soon_threadsafe(looked.set)
+            return False
+
+        async def work():
+            raise AssertionError("nothing was due")
+
+        monkeypatch.setattr(refresh, "is_due", is_due)
+        async with self.running(work) as refresher:
+            for _ in range(2):
+                looked.clear()
+                refresher.note()
+                await looked.wait()
+
+
+@pytest.mark.parametrize(
+    ("channel", "payload", "notes"),
+    [
+        (notify.GRAPH, "relations:1", 1),
+        (notify.GRAPH, "all", 1),
+        (notify.GRAPH, metrics.NOTICE, 0),
+        (notify.CATALOGUE, "tools_tool", 1),
+    ],
+)
+async def test_what_has_the_graph_refreshed(channel, payload, notes, monkeypatch):
+    noted = []
+    keeper = GraphKeeper(apart)
+    monkeypatch.setattr(keeper.refresher, "note", lambda: noted.append(1))
+    keeper.told(notify.Event(channel=channel, payload=payload))
+    assert len(noted) == notes

@@ -1,0 +1,277 @@
+import asyncio
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from itertools import pairwise
+
+import pytest
+
+from gateway_project.foundation import advisory
+from gateway_project.foundation.database import in_database
+from graph import measure, output_shape, refresh, shipped
+from graph.data_flow import derive
+from graph.data_flow.derive import Flow
+from graph.kept_shapes import KeptShapes
+from graph.models import GraphSnapshot, GraphState, ToolMetric
+from graph.record import Claim, Observation
+from graph.relations import Kind, Source
+from graph.store import metrics, relations, snapshots
+from graph.store.relations import Changes
+from tests.factories import TeamFactory, ToolFactory
+from tools.models import Tool
+
+pytestmark = pytest.mark.django_db
+
+NOW = datetime(2026, 11, 22, tzinfo=UTC)
+DAY = timedelta(days=1)
+DEADLINE_S = 60
+
+
+@pytest.fixture
+def derived(monkeypatch):
+    """Let each tool provide for the next one; note what was looked at."""
+    looked_at = []
+
+    def flows(tools):
+        looked_at.append(tools)
+        pks = sorted(tool.pk for tool in tools)
+        return [
+            Flow(source=a, target=b, confidence=0.5, fields=[], why="") for a, b in pairwise(pks)
+        ]
+
+    monkeypatch.setattr(derive, "derive", flows)
+    return looked_at
+
+
+@pytest.fixture
+def tools():
+    return [tool.pk for tool in ToolFactory.create_batch(4)]
+
+
+def observe(team, source, target, at=NOW):
+    seen = Observation(source=source, target=target, kind=Kind.PRECEDES, successes=9.0, at=at)
+    relations.observe(team, [seen])
+
+
+def test_relations_are_derived_and_metrics_computed(tools, derived):
+    done = refresh.refresh(now=NOW)
+    assert done.derived == Changes(added=3)
+    assert done.computed
+    assert {one.said[0].source for one in relations.load()} == {Source.SCHEMA}
+    stored = metrics.load()
+    assert set(stored) == set(tools)
+    assert sum(metric.pagerank for metric in stored.values()) == pytest.approx(1.0)
+    assert max(stored, key=lambda tool: stored[tool].pagerank) == tools[-1]
+
+
+def test_what_has_not_changed_is_left_alone(tools, derived, django_assert_max_num_queries):
+    refresh.refresh(now=NOW)
+    before = list(GraphState.objects.values())
+    assert not refresh.is_due(now=NOW + DAY / 2)
+    with django_assert_max_num_queries(12) as queries:
+        done = refresh.refresh(now=NOW + DAY / 2)
+    assert (done.derived, done.computed, done.snapshot) == (None, False, None)
+    assert list(GraphState.objects.values()) == before
+    written = [q["sql"] for q in queries if q["sql"].lstrip()[:6] in ("INSERT", "UPDATE")]
+    assert written == []
+    assert len(derived) == 1
+
+
+def test_force_does_it_all_again(tools, derived):
+    refresh.refresh(now=NOW)
+    done = refresh.refresh(now=NOW, force=True)
+    assert done.derived == Changes()
+    assert done.computed
+    assert len(derived) == 2
+
+
+def test_a_new_definition_has_relations_derived_anew(tools, derived):
+    refresh.refresh(now=NOW)
+    ToolFactory()
+    assert refresh.is_due(now=NOW)
+    assert refresh.refresh(now=NOW).derived == Changes(added=1)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda tool: Tool.objects.filter(pk=tool).update(state="removed"),
+        lambda tool: Tool.objects.filter(pk=tool).update(name="renamed"),
+        lambda tool: Tool.objects.get(pk=tool).server.tools.update(server=ToolFactory().server),
+        lambda tool: Tool.objects.filter(pk=tool).delete(),
+    ],
+)
+def test_what_tools_there_are_and_what_they_are_called_counts(tools, derived, change):
+    refresh.refresh(now=NOW)
+    change(tools[1])
+    assert refresh.refresh(now=NOW).derived is not None
+
+
+def test_switching_a_tool_off_changes_nothing(tools, derived):
+    refresh.refresh(now=NOW)
+    Tool.objects.filter(pk=tools[1]).update(enabled=False)
+    assert not refresh.is_due(now=NOW)
+
+
+def test_a_persons_word_has_metrics_computed_and_nothing_derived(tools, derived):
+    refresh.refresh(now=NOW)
+    relations.reject(tools[0], tools[1], Kind.PROVIDES, at=NOW)
+    done = refresh.refresh(now=NOW)
+    assert (done.derived, done.computed) == (None, True)
+    assert not ToolMetric.objects.filter(tool=tools[0]).exists()
+
+
+def test_what_a_team_observed_has_no_part_in_the_metrics(tools, derived):
+    refresh.refresh(now=NOW)
+    observe(TeamFactory().pk, tools[3], tools[0])
+    assert not refresh.is_due(now=NOW)
+    observe(None, tools[3], tools[0])
+    assert refresh.is_due(now=NOW)
+
+
+def test_what_was_observed_is_weighed_anew_each_day(tools, derived):
+    observe(None, tools[3], tools[0])
+    refresh.refresh(now=NOW)
+    assert not refresh.is_due(now=NOW)
+    assert refresh.refresh(now=NOW + DAY).computed
+
+
+def test_relations_that_only_a_deleted_team_saw_go(tools, derived):
+    team = TeamFactory()
+    observe(team.pk, tools[3], tools[0])
+    team.delete()
+    assert refresh.refresh(now=NOW).swept == 1
+
+
+def test_a_word_taken_back_on_what_is_shipped_brings_that_back(tools, derived, monkeypatch):
+    known = Claim(source=tools[0], target=tools[2], kind=Kind.VALIDATES, reason="shipped")
+    monkeypatch.setattr(shipped, "matching", lambda _: [known])
+    refresh.refresh(now=NOW)
+    relations.curate(replace(known, reason="mine"), by="ann", at=NOW)
+    refresh.refresh(now=NOW, force=True)
+    assert relations.find(*known.key).reason == "mine"
+    relations.withdraw(*known.key)
+    assert relations.find(*known.key) is None
+    refresh.refresh(now=NOW)
+    assert relations.find(*known.key).reason == "shipped"
+
+
+def test_ranks_begin_from_those_stored(tools, derived, monkeypatch):
+    refresh.refresh(now=NOW)
+    stored, compute, told = metrics.load(), measure.measure, []
+
+    def measured(topology, *, known):
+        told.append(known)
+        return compute(topology, known=known)
+
+    monkeypatch.setattr(measure, "measure", measured)
+    refresh.refresh(now=NOW, force=True)
+    assert told == [stored]
+
+
+def test_without_relations_there_are_no_metrics_and_nothing_to_remember():
+    done = refresh.refresh(now=NOW)
+    assert (done.computed, done.snapshot) == (True, None)
+    assert not ToolMetric.objects.exists()
+    assert not refresh.is_due(now=NOW)
+
+
+class TestObservedShapes:
+    async def saw(self, tool, team, shape):
+        kept = KeptShapes()
+        kept.saw(tool.pk, team, tool.definition.hash, shape)
+        await kept.flush()
+
+    @pytest.mark.django_db(transaction=True)
+    async def test_a_teams_calls_tell_only_of_its_own_tools(self, derived, monkeypatch):
+        monkeypatch.setattr(output_shape, "shape_of", lambda result: dict(result))
+        ours = await in_database(TeamFactory)
+        shared, own = await in_database(lambda: (ToolFactory(), ToolFactory(server__team=ours)))
+        await in_database(refresh.refresh, now=NOW)
+        await self.saw(shared, ours.pk, {"secret": 1})
+        await self.saw(own, ours.pk, {"own": 1})
+        assert await in_database(refresh.is_due, now=NOW)
+        await in_database(refresh.refresh, now=NOW)
+        observed = {tool.pk: tool.observed for tool in derived[-1]}
+        assert observed == {shared.pk: None, own.pk: {"own": 1}}
+        await self.saw(shared, None, {"open": 1})
+        await in_database(refresh.refresh, now=NOW)
+        assert {tool.pk: tool.observed for tool in derived[-1]}[shared.pk] == {"open": 1}
+
+
+class TestSnapshots:
+    def test_one_is_taken_a_day_at_most_and_only_of_what_changed(self, tools, derived):
+        first = refresh.refresh(now=NOW).snapshot
+        assert first is not None
+        ToolFactory()
+        assert refresh.refresh(now=NOW + DAY / 2).snapshot is None
+        assert refresh.refresh(now=NOW + DAY).snapshot is not None
+        assert refresh.refresh(now=NOW + 2 * DAY).snapshot is None
+
+    def test_one_is_taken_on_demand(self, tools, derived):
+        refresh.refresh(now=NOW)
+        pk = refresh.refresh(now=NOW, snapshot="before import").snapshot
+        assert snapshots.every()[0].pk == pk
+        assert [one.reason for one in snapshots.every()] == ["before import", "scheduled"]
+
+    def test_it_holds_tools_with_metrics_and_relations(self, tools, derived):
+        pk = refresh.refresh(now=NOW).snapshot
+        content = snapshots.content(pk)
+        assert {tool["id"] for tool in content["tools"]} == {
+            f"{tool.server.name}:{tool.name}" for tool in Tool.objects.select_related("server")
+        }
+        assert content["tools"][0].keys() > {"pagerank", "community", "betweenness", "closeness"}
+        assert content["relations"][0] == {
+            "source": 0,
+            "target": 1,
+            "kind": "provides",
+            "confidence": 0.5,
+        }
+        taken = snapshots.last()
+        assert (taken.tools, taken.relations, taken.reason) == (4, 3, "scheduled")
+
+    def test_thirty_scheduled_ones_are_kept_and_thirty_others(self):
+        for number in range(33):
+            for reason in ("scheduled", "by hand"):
+                snapshots.take(
+                    {"tools": [], "relations": []},
+                    digest=str(number),
+                    statistics={},
+                    reason=reason,
+                    at=NOW + number * DAY,
+                )
+        assert GraphSnapshot.objects.count() == 60
+        assert snapshots.every()[-1].digest == "3"
+
+
+@pytest.mark.django_db(transaction=True)
+class TestTogether:
+    async def test_where_another_process_is_at_it_nothing_is_done(self, derived):
+        async with advisory.held(refresh.LOCK, timeout_s=DEADLINE_S):
+            done = await in_database(refresh.refresh, now=NOW, wait_s=0.0)
+            assert done.is_busy
+            assert (await in_database(refresh.refresh, now=NOW, wait_s=0.05)).is_busy
+        done = await in_database(refresh.refresh, now=NOW, wait_s=DEADLINE_S)
+        assert not done.is_busy
+
+    async def test_two_at_once_derive_once(self, derived):
+        await in_database(ToolFactory.create_batch, 4)
+        async with asyncio.TaskGroup() as group:
+            tasks = [
+                group.create_task(in_database(refresh.refresh, now=NOW, wait_s=DEADLINE_S))
+                for _ in range(2)
+            ]
+        assert sorted(task.result().computed for task in tasks) == [False, True]
+        assert len(derived) == 1
+
+    def test_a_process_that_dies_in_between_leaves_what_was(self, derived, monkeypatch):
+        ToolFactory.create_batch(4)
+
+        def dies(*_, **__):
+            raise KeyboardInterrupt
+
+        monkeypatch.setattr(refresh.state, "note_derived", dies)
+        with pytest.raises(KeyboardInterrupt):
+            refresh.refresh(now=NOW)
+        assert relations.load() == []
+        monkeypatch.undo()
+        assert refresh.refresh(now=NOW, wait_s=0.0).derived is not None
