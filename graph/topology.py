@@ -2,109 +2,313 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+import gc
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from types import MappingProxyType
-from typing import Final
+from typing import TYPE_CHECKING, Any, Final
 
-from graph.relations import PATH_KINDS, SYMMETRIC, Kind, Relation
+from graph.relations import PATH_KINDS, SYMMETRIC, Kind, Relation, Source
+
+if TYPE_CHECKING:
+    from networkx import MultiDiGraph
 
 Key = tuple[int, int, Kind]
-_NONE: Final[Mapping[int, float]] = MappingProxyType({})
+Held = Relation | list[Relation]
+"""What holds from one tool to another: mostly one relation, a list where there are several."""
+Rows = dict[int, dict[int, Held]]
+
+_PATHS: Final = tuple(PATH_KINDS)  # members of an enumeration are slow to hash
+_NO_ROW: Final[Mapping[int, Held]] = MappingProxyType({})
+_NO_ARCS: Final[Mapping[int, float]] = MappingProxyType({})
+
+
+def always(tool: int) -> bool:  # noqa: ARG001 - a predicate for those who have none
+    """Say yes to every tool."""
+    return True
 
 
 class Topology:
     """Relations by tool, kept current one relation at a time.
 
-    Tools are primary keys. A tool without relations is not in it. Not safe for threads: one
-    event loop reads and writes it.
+    Tools are primary keys. A tool without relations is not in it. Relations lie once, reachable
+    from both their tools; what paths follow is merged for a tool when it is first asked for, and
+    then kept current, so mappings that were handed out change with the topology. Not safe for
+    threads: one event loop reads and writes it.
     """
 
     def __init__(self, relations: Iterable[Relation] = ()) -> None:
-        self._relations: dict[Key, Relation] = {}
-        self._from: dict[int, dict[Key, Relation]] = {}
-        self._to: dict[int, dict[Key, Relation]] = {}
-        self._arcs: dict[int, dict[int, float]] = {}
-        self._arcs_back: dict[int, dict[int, float]] = {}
-        for relation in relations:
-            self.put(relation)
+        self._from: Rows = {}
+        self._to: Rows = {}
+        same: dict[int, int] = {}
+        self._ahead = _Arcs(self._from, self._to, same)
+        self._behind = _Arcs(self._to, self._from, same)
+        self._around: dict[int, dict[int, float]] = {}
+        self._size = 0
+        self.successors: Callable[[int], Mapping[int, float]] = self._ahead.__getitem__
+        """Return where paths go on from a tool, with the best confidence of any kind of path.
+
+        `often_used_with` goes both ways. Relations of no confidence lead nowhere.
+        """
+        self.predecessors: Callable[[int], Mapping[int, float]] = self._behind.__getitem__
+        """Return where paths come from to a tool, with the best confidence."""
+        self._load(relations)
 
     def put(self, relation: Relation) -> None:
-        """Add a relation, or replace the one of its key."""
-        key = relation.key
-        self._relations[key] = relation
-        self._from.setdefault(relation.source, {})[key] = relation
-        self._to.setdefault(relation.target, {})[key] = relation
-        self._connect(relation.source, relation.target)
+        """Add a relation, or replace the one of its key; O(1)."""
+        held = _each(self._from.get(relation.source, _NO_ROW).get(relation.target))
+        rest = [other for other in held if other.kind is not relation.kind]
+        self._size += 1 + len(rest) - len(held)
+        self._hold(relation.source, relation.target, [*rest, relation])
 
     def discard(self, key: Key) -> None:
-        """Take a relation out, if it is there."""
-        if self._relations.pop(key, None) is None:
-            return
-        source, target, _ = key
-        for side, tool in ((self._from, source), (self._to, target)):
-            del side[tool][key]
-            if not side[tool]:
-                del side[tool]
-        self._connect(source, target)
+        """Take a relation out, if it is there; O(1)."""
+        source, target, kind = key
+        held = _each(self._from.get(source, _NO_ROW).get(target))
+        rest = [other for other in held if other.kind is not kind]
+        if len(rest) < len(held):
+            self._size -= 1
+            self._hold(source, target, rest)
 
     def get(self, source: int, target: int, kind: Kind) -> Relation | None:
         """Return a relation by its key; of symmetric kinds, whichever way it is stored."""
-        found = self._relations.get((source, target, kind))
-        if found is None and kind in SYMMETRIC:
-            found = self._relations.get((target, source, kind))
-        return found
+        for relation in _each(self._from.get(source, _NO_ROW).get(target)):
+            if relation.kind is kind:
+                return relation
+        if kind in SYMMETRIC:
+            for relation in _each(self._to.get(source, _NO_ROW).get(target)):
+                if relation.kind is kind:
+                    return relation
+        return None
 
     def of(self, tool: int) -> Iterator[Relation]:
         """Yield the relations from and to a tool."""
-        yield from self._from.get(tool, {}).values()
-        yield from self._to.get(tool, {}).values()
+        for rows in (self._from, self._to):
+            for held in rows.get(tool, _NO_ROW).values():
+                yield from _each(held)
+
+    def between(self, one: int, other: int) -> Iterator[Relation]:
+        """Yield the relations between two tools, whichever way they are stored."""
+        yield from _each(self._from.get(one, _NO_ROW).get(other))
+        yield from _each(self._to.get(one, _NO_ROW).get(other))
+
+    def among(self, tools: Iterable[int]) -> Iterator[Relation]:
+        """Yield the relations that both start from and lead to some of the tools."""
+        wanted = dict.fromkeys(tools)
+        for tool in wanted:
+            row = self._from.get(tool, _NO_ROW)
+            for other in sorted(row.keys() & wanted.keys()):
+                yield from _each(row[other])
 
     def outgoing(self, tool: int, kind: Kind) -> Iterator[Relation]:
         """Yield the relations of a kind that start from a tool; symmetric ones, all of them."""
-        yield from (r for r in self._from.get(tool, {}).values() if r.kind is kind)
         if kind in SYMMETRIC:
-            yield from (r for r in self._to.get(tool, {}).values() if r.kind is kind)
+            yield from (r for r in self.of(tool) if r.kind is kind)
+        else:
+            yield from _of_kind(self._from.get(tool, _NO_ROW), kind)
 
     def incoming(self, tool: int, kind: Kind) -> Iterator[Relation]:
         """Yield the relations of a kind that lead to a tool; symmetric ones, all of them."""
-        yield from (r for r in self._to.get(tool, {}).values() if r.kind is kind)
         if kind in SYMMETRIC:
-            yield from (r for r in self._from.get(tool, {}).values() if r.kind is kind)
+            yield from (r for r in self.of(tool) if r.kind is kind)
+        else:
+            yield from _of_kind(self._to.get(tool, _NO_ROW), kind)
 
-    def successors(self, tool: int) -> Mapping[int, float]:
-        """Return where paths go on from a tool, with the best confidence of any kind of path."""
-        return self._arcs.get(tool, _NONE)
+    def requires(self, tool: int) -> Iterator[Relation]:
+        """Yield what a tool cannot do without: its required `depends_on`."""
+        for relation in _of_kind(self._from.get(tool, _NO_ROW), Kind.DEPENDS_ON):
+            if relation.required:
+                yield relation
 
-    def predecessors(self, tool: int) -> Mapping[int, float]:
-        """Return where paths come from to a tool, with the best confidence."""
-        return self._arcs_back.get(tool, _NONE)
+    def neighbours(self, tool: int) -> Mapping[int, float]:
+        """Return what one relation of a path, either way, joins to a tool; most confident first.
 
-    def relations(self) -> Iterable[Relation]:
-        """Return every relation."""
-        return self._relations.values()
+        Equally confident ones are in the order of their keys.
+        """
+        found = self._around.get(tool)
+        if found is not None:
+            return found
+        if tool not in self:
+            return _NO_ARCS
+        best = dict(self.successors(tool))
+        for other, confidence in self.predecessors(tool).items():
+            if confidence > best.get(other, 0.0):
+                best[other] = confidence
+        ordered = dict(sorted(best.items(), key=lambda arc: (-arc[1], arc[0])))
+        self._around[tool] = ordered
+        return ordered
+
+    def relations(self) -> Iterator[Relation]:
+        """Yield every relation."""
+        for row in self._from.values():
+            for held in row.values():
+                if isinstance(held, list):
+                    yield from held
+                else:
+                    yield held
+
+    def tools(self) -> set[int]:
+        """Return the tools that have relations."""
+        return self._from.keys() | self._to.keys()
+
+    def to_networkx(self) -> MultiDiGraph[int]:
+        """Return all of it as a networkx graph, one edge a relation, its kind as the key."""
+        import networkx as nx  # noqa: PLC0415 - heavy
+
+        graph = nx.MultiDiGraph()
+        graph.add_edges_from(
+            (
+                relation.source,
+                relation.target,
+                relation.kind.value,
+                {
+                    "confidence": relation.confidence,
+                    "required": relation.required,
+                    "sources": relation.sources,
+                    "detail": relation.detail,
+                },
+            )
+            for relation in self.relations()
+        )
+        return graph
+
+    @classmethod
+    def from_networkx(cls, graph: MultiDiGraph[int]) -> Topology:
+        """Return the topology of a graph such as `to_networkx` makes.
+
+        Raises:
+            ValueError: If the key of an edge is not a kind of relation.
+        """
+        return cls(
+            _relation(source, target, key, attributes)
+            for source, target, key, attributes in graph.edges(keys=True, data=True)
+        )
 
     def __contains__(self, tool: int) -> bool:
         return tool in self._from or tool in self._to
 
     def __len__(self) -> int:
         """Count the relations."""
-        return len(self._relations)
+        return self._size
 
-    def _connect(self, source: int, target: int) -> None:
-        """Bring the arcs between two tools up to date; co-occurrence goes both ways."""
+    def _load(self, relations: Iterable[Relation]) -> None:
+        """Put many relations; quicker than one by one where pairs have a single one."""
+        outward, inward, loaded = self._from, self._to, 0
+        with _uncollected():
+            for relation in relations:
+                source, target = relation[0], relation[1]
+                row = outward.get(source)
+                if row is None:
+                    row = outward[source] = {}
+                elif target in row:
+                    self.put(relation)
+                    continue
+                row[target] = relation
+                back = inward.get(target)
+                if back is None:
+                    back = inward[target] = {}
+                back[source] = relation
+                loaded += 1
+        self._size += loaded
+
+    def _hold(self, source: int, target: int, relations: list[Relation]) -> None:
+        """Let relations be what holds from one tool to another, and bring the arcs up to date."""
+        for rows, start, end in ((self._from, source, target), (self._to, target, source)):
+            if relations:
+                held = relations[0] if len(relations) == 1 else relations
+                rows.setdefault(start, {})[end] = held
+                continue
+            del rows[start][end]
+            if not rows[start]:
+                del rows[start]
         for one, other in ((source, target), (target, source)):
-            best = max(self._paths(one, other), default=None)
-            for arcs, start, end in (
-                (self._arcs, one, other),
-                (self._arcs_back, other, one),
-            ):
-                if best is not None:
-                    arcs.setdefault(start, {})[end] = best
-                elif start in arcs:
-                    arcs[start].pop(end, None)
+            self._ahead.renew(one, other)
+            self._behind.renew(one, other)
+            self._around.pop(one, None)
 
-    def _paths(self, source: int, target: int) -> Iterator[float]:
-        for kind in PATH_KINDS:
-            found = self.get(source, target, kind)
-            if found is not None:
-                yield found.confidence
+
+class _Arcs(dict[int, dict[int, float]]):
+    """The best confidence of any path's relation from a tool, merged when first asked for.
+
+    Every key is one and the same object wherever it stands, so that looking it up is mostly a
+    comparison of pointers: that takes a third off what a path costs.
+    """
+
+    def __init__(self, along: Rows, against: Rows, same: dict[int, int]) -> None:
+        super().__init__()
+        self._along = along
+        self._against = against
+        self._same = same
+
+    def __missing__(self, tool: int) -> Mapping[int, float]:
+        if tool not in self._along and tool not in self._against:
+            return _NO_ARCS
+        same = self._same.setdefault
+        best: dict[int, float] = {}
+        for rows, counts in ((self._along, _leads), (self._against, _returns)):
+            for other, held in rows.get(tool, _NO_ROW).items():
+                for relation in _each(held):
+                    if relation.confidence > best.get(other, 0.0) and counts(relation):
+                        best[same(other, other)] = relation.confidence
+        self[same(tool, tool)] = best
+        return best
+
+    def renew(self, start: int, end: int) -> None:
+        """Bring an arc up to date if those of its start have been merged."""
+        if start not in self._along and start not in self._against:
+            self.pop(start, None)
+        if start not in self:
+            return
+        found = [r for r in _each(self._along.get(start, _NO_ROW).get(end)) if _leads(r)]
+        found += [r for r in _each(self._against.get(start, _NO_ROW).get(end)) if _returns(r)]
+        best = max((relation.confidence for relation in found), default=0.0)
+        if best > 0.0:
+            self[start][self._same.setdefault(end, end)] = best
+        else:
+            self[start].pop(end, None)
+
+
+@contextmanager
+def _uncollected() -> Iterator[None]:
+    """Do not look for garbage: with everything kept, that takes longer than loading it."""
+    was_enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_enabled:
+            gc.enable()
+
+
+def _each(held: Held | None) -> list[Relation] | tuple[Relation, ...]:
+    if held is None:
+        return ()
+    return held if isinstance(held, list) else (held,)
+
+
+def _of_kind(row: Mapping[int, Held], kind: Kind) -> Iterator[Relation]:
+    for held in row.values():
+        for relation in _each(held):
+            if relation.kind is kind:
+                yield relation
+
+
+def _leads(relation: Relation) -> bool:
+    return relation.kind in _PATHS
+
+
+def _returns(relation: Relation) -> bool:
+    return relation.kind is Kind.OFTEN_USED_WITH
+
+
+def _relation(source: int, target: int, key: str, attributes: Mapping[str, Any]) -> Relation:
+    """Read an edge; what it does not say is as in a new relation."""
+    return Relation(
+        source=source,
+        target=target,
+        kind=Kind(key),
+        confidence=float(attributes.get("confidence", 1.0)),
+        required=bool(attributes.get("required", True)),
+        sources=tuple(Source(name) for name in attributes.get("sources", ())),
+        detail=attributes.get("detail", {}),
+    )

@@ -1,0 +1,81 @@
+import networkx as nx
+from hypothesis import given
+from hypothesis import strategies as st
+
+from graph.algorithms.closure import closure
+from graph.relations import Kind, Relation
+from graph.topology import Topology
+from tests.graph.drawn import relations
+
+
+def needs(source, target, confidence=1.0, *, required=True):
+    return Relation(source, target, Kind.DEPENDS_ON, confidence, required)
+
+
+def test_dependencies_come_along_with_what_they_depend_on_themselves_first():
+    found = closure(Topology([needs(1, 2), needs(2, 3), needs(1, 4), needs(4, 3)]), 1)
+    assert found.ordered == (3, 2, 4)
+    assert found.via == {2: 1, 4: 1, 3: 2}
+    assert (found.missing, found.cut) == ((), ())
+
+
+def test_optional_dependencies_and_other_relations_do_not_come_along():
+    topology = Topology([needs(1, 2, required=False), Relation(3, 1, Kind.PROVIDES, 1.0)])
+    assert closure(topology, 1).ordered == ()
+
+
+def test_what_cannot_be_used_is_missing_and_not_looked_behind():
+    topology = Topology([needs(1, 2), needs(2, 3), needs(1, 4), needs(4, 2)])
+    found = closure(topology, 1, usable=lambda tool: tool != 2)
+    assert (found.ordered, found.missing, found.via) == ((4,), (2,), {2: 1, 4: 1})
+
+
+def test_a_tool_that_nobody_knows_needs_nothing():
+    assert closure(Topology(), 1).ordered == ()
+
+
+def test_a_tool_that_requires_itself_says_so_and_goes_on():
+    found = closure(Topology([needs(1, 1), needs(1, 2)]), 1)
+    assert (found.ordered, found.cut) == ((2,), (needs(1, 1),))
+
+
+def test_a_chain_of_thousands_is_no_recursion():
+    chain = Topology(needs(tool, tool + 1) for tool in range(5_000))
+    assert closure(chain, 0).ordered == tuple(range(5_000, 0, -1))
+
+
+@given(relations((Kind.DEPENDS_ON, Kind.PRECEDES), loops=True), st.sets(st.integers(2, 7)))
+def test_it_covers_all_that_is_required_and_puts_dependencies_first(drawn, unusable):
+    topology = Topology(drawn)
+    found = closure(topology, 1, usable=lambda tool: tool not in unusable)
+    required = [one for one in drawn if one.kind is Kind.DEPENDS_ON and one.required]
+    graph = nx.DiGraph((one.source, one.target) for one in required if one.source not in unusable)
+    graph.add_node(1)
+    reached = nx.descendants(graph, 1)
+    assert set(found.ordered) == reached - unusable
+    assert len(found.ordered) == len(set(found.ordered))
+    assert set(found.missing) == reached & unusable
+    assert found.via.keys() == reached
+    place = {tool: number for number, tool in enumerate(found.ordered)}
+    for one in required:
+        if one.source in place and one.target in place and one not in found.cut:
+            assert place[one.target] < place[one.source]
+
+
+@given(relations((Kind.DEPENDS_ON,), loops=True))
+def test_what_is_cut_is_the_weakest_of_a_cycle(drawn):
+    topology = Topology(drawn)
+    found = closure(topology, 1)
+    members = {1, *found.ordered}
+    inside = [one for one in drawn if one.required and {one.source, one.target} <= members]
+    for one in found.cut:
+        assert_weakest_of_a_cycle(one, inside)
+
+
+def assert_weakest_of_a_cycle(one, relations):
+    graph = nx.DiGraph()
+    graph.add_nodes_from([one.source, one.target])
+    graph.add_edges_from(
+        (other.source, other.target) for other in relations if other.confidence >= one.confidence
+    )
+    assert nx.has_path(graph, one.target, one.source)

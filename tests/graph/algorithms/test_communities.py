@@ -1,0 +1,81 @@
+import networkx as nx
+import numpy as np
+import pytest
+from hypothesis import given
+
+from graph.algorithms.communities import communities, modularity
+from graph.algorithms.matrix import matrix
+from graph.relations import Kind, Relation
+from graph.topology import Topology
+from tests.graph.drawn import as_networkx, digraph, random_matrix, relations, undirected
+
+WORSE = 0.03
+"""By how much networkx may find better communities: both are heuristics."""
+
+
+def groups(found, labels):
+    return [set(found.tools[labels == number].tolist()) for number in range(labels.max() + 1)]
+
+
+def cliques():
+    """Three groups, of two, four and three, with faint arcs between them."""
+    inside = [(1, 2), (11, 12), (12, 13), (13, 14), (14, 11), (11, 13), (5, 6), (6, 7), (7, 5)]
+    together = [Relation(*pair, Kind.OFTEN_USED_WITH, 1.0) for pair in inside]
+    return [*together, Relation(2, 11, Kind.PRECEDES, 0.05), Relation(14, 5, Kind.PRECEDES, 0.05)]
+
+
+def test_groups_are_found_and_numbered_by_size():
+    found = matrix(Topology(cliques()))
+    assert groups(found, communities(found)) == [{11, 12, 13, 14}, {5, 6, 7}, {1, 2}]
+
+
+def test_a_tool_that_many_depend_on_is_in_one_community_with_them():
+    star = Topology(Relation(tool, 1, Kind.DEPENDS_ON, 1.0) for tool in range(2, 7))
+    assert communities(matrix(star)).tolist() == [0] * 6
+
+
+def test_equally_large_ones_are_numbered_by_their_least_member():
+    pairs = [Relation(8, 3, Kind.PROVIDES, 1.0), Relation(2, 9, Kind.PROVIDES, 1.0)]
+    found = matrix(Topology(pairs), [1])
+    assert groups(found, communities(found)) == [{2, 9}, {3, 8}, {1}]
+
+
+@pytest.mark.parametrize("seed", [0, 1, 2])
+def test_they_are_about_as_good_as_those_of_networkx(seed):
+    found = random_matrix(tools=200, arcs=900, seed=seed)
+    labels = communities(found, seed=seed)
+    assert np.array_equal(labels, communities(found, seed=seed))
+    graph = undirected(as_networkx(found))
+    best = nx.community.louvain_communities(graph, seed=seed)
+    own = modularity(found, labels)
+    assert own == pytest.approx(nx.community.modularity(graph, groups(found, labels)))
+    assert own > nx.community.modularity(graph, best) - WORSE
+
+
+def test_a_higher_resolution_makes_more_of_them():
+    found = random_matrix(tools=200, arcs=900, seed=1)
+    assert communities(found, resolution=4.0).max() > communities(found, resolution=0.5).max()
+
+
+@given(relations())
+def test_every_tool_is_in_one_and_sizes_fall(drawn):
+    found = matrix(Topology(drawn), [101, 102])
+    labels = communities(found)
+    sizes = np.bincount(labels, minlength=1)
+    assert len(labels) == len(found.tools)
+    assert sorted(sizes, reverse=True) == sizes.tolist()
+    assert all(sizes)
+    parts = list(nx.connected_components(digraph(drawn, tools=[101, 102]).to_undirected()))
+    for group in groups(found, labels):
+        assert any(group <= part for part in parts)
+    if found.weights.nnz:
+        graph = undirected(digraph(drawn, tools=[101, 102]))
+        expected = nx.community.modularity(graph, groups(found, labels))
+        assert modularity(found, labels) == pytest.approx(expected)
+
+
+def test_no_arcs_are_no_communities_to_speak_of():
+    assert communities(matrix(Topology())).tolist() == []
+    lonely = matrix(Topology(), [4, 2])
+    assert communities(lonely).tolist() == [0, 1]
+    assert modularity(lonely, communities(lonely)) == 0.0

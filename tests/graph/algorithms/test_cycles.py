@@ -1,0 +1,81 @@
+import networkx as nx
+import pytest
+from hypothesis import given
+
+from graph.algorithms.cycles import (
+    Acyclic,
+    break_cycles,
+    cyclic,
+    strongly_connected,
+    topological_order,
+)
+from graph.relations import Kind, Relation
+from tests.graph.algorithms.test_closure import assert_weakest_of_a_cycle
+from tests.graph.drawn import relations
+
+
+def graph_of(drawn):
+    return nx.DiGraph((one.source, one.target) for one in drawn)
+
+
+@given(relations(loops=True))
+def test_components_are_those_that_networkx_finds_the_last_ones_first(drawn):
+    graph = graph_of(drawn)
+    found = list(strongly_connected(sorted(graph), graph.successors))
+    expected = nx.strongly_connected_components(graph)
+    assert sorted(map(sorted, found)) == sorted(map(sorted, expected))
+    number = {node: place for place, nodes in enumerate(found) for node in nodes}
+    assert all(number[target] <= number[source] for source, target in graph.edges)
+
+
+@given(relations(loops=True))
+def test_circles_are_the_components_that_hold_a_cycle(drawn):
+    graph = graph_of(drawn)
+    on_cycles = {node for cycle in nx.simple_cycles(graph) for node in cycle}
+    found = cyclic(drawn)
+    assert {node for circle in found for node in circle} == on_cycles
+    assert [len(circle) for circle in found] == sorted(map(len, found), reverse=True)
+
+
+@given(relations((Kind.DEPENDS_ON,), loops=True))
+def test_breaking_cycles_leaves_none_and_drops_only_what_it_must(drawn):
+    kept, cut = break_cycles(drawn)
+    graph = graph_of(kept)
+    assert sorted([*kept, *cut]) == sorted(drawn)
+    assert nx.is_directed_acyclic_graph(graph)
+    for one in cut:
+        assert_weakest_of_a_cycle(one, drawn)
+        graph.add_nodes_from(one[:2])
+        assert nx.has_path(graph, one.target, one.source)
+
+
+@given(relations((Kind.DEPENDS_ON,), tools=12, most=60, loops=True))
+def test_an_arc_is_refused_exactly_where_it_closes_a_cycle(drawn):
+    order, expected = Acyclic(range(1, 13)), nx.DiGraph()
+    expected.add_nodes_from(range(1, 13))
+    for one in drawn:
+        closes = nx.has_path(expected, one.target, one.source)
+        assert order.add(one.source, one.target) is not closes
+        if not closes:
+            expected.add_edge(one.source, one.target)
+    assert {(a, b) for a, ahead in order.arcs.items() for b in ahead} == set(expected.edges)
+
+
+@given(relations((Kind.DEPENDS_ON,), tools=9, most=30))
+def test_the_order_is_the_first_of_all_that_networkx_would_allow(drawn):
+    graph = graph_of(break_cycles(drawn).kept)
+    nodes = sorted(graph, reverse=True)
+    arcs = {node: list(graph.successors(node)) for node in graph}
+    expected = nx.lexicographical_topological_sort(graph, key=lambda node: -node)
+    assert topological_order(nodes, arcs) == list(expected)
+
+
+def test_no_order_of_a_cycle():
+    with pytest.raises(ValueError, match="cycle"):
+        topological_order([1, 2], {1: [2], 2: [1]})
+
+
+def test_a_ring_of_thousands_is_broken_where_it_is_weakest():
+    ring = [Relation(n, (n + 1) % 5_000, Kind.DEPENDS_ON, 1.0) for n in range(5_000)]
+    ring[123] = ring[123]._replace(confidence=0.5)
+    assert break_cycles(ring).cut == (ring[123],)

@@ -1,0 +1,39 @@
+import numpy as np
+from hypothesis import given
+
+from graph.algorithms.matrix import from_arrays, matrix
+from graph.relations import Kind, Relation
+from graph.topology import Topology
+from tests.graph.drawn import arcs_of, relations
+
+
+def entries(found):
+    arcs = found.weights.tocoo()
+    tools = found.tools.tolist()
+    return {
+        (tools[row], tools[column]): weight
+        for row, column, weight in zip(arcs.row, arcs.col, arcs.data, strict=True)
+    }
+
+
+@given(relations())
+def test_it_holds_the_surest_arc_of_any_kind_of_path(drawn):
+    found = matrix(Topology(drawn))
+    assert entries(found) == arcs_of(drawn)
+    assert found.tools.tolist() == sorted({end for one in drawn for end in one[:2]})
+
+
+def test_tools_without_relations_get_a_row_where_they_are_asked_for():
+    topology = Topology([Relation(5, 3, Kind.PROVIDES, 0.5)])
+    assert matrix(topology, [9, 3]).tools.tolist() == [3, 5, 9]
+    assert matrix(Topology(), [7]).weights.shape == (1, 1)
+    assert matrix(Topology()).weights.shape == (0, 0)
+
+
+def test_of_several_arcs_the_heaviest_counts_and_some_do_not_at_all():
+    found = from_arrays(
+        np.array([4, 4, 4, 2, 2]), np.array([2, 2, 4, 4, 9]), np.array([0.2, 0.7, 1.0, 0.3, 0.0])
+    )
+    assert entries(found) == {(4, 2): 0.7, (2, 4): 0.3}
+    assert found.tools.tolist() == [2, 4, 9]
+    assert found.weights.has_canonical_format

@@ -1,0 +1,82 @@
+import networkx as nx
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from graph.algorithms.matrix import matrix
+from graph.algorithms.pagerank import TOLERANCE, pagerank
+from graph.relations import Kind, Relation
+from graph.topology import Topology
+from tests.graph.drawn import as_networkx, digraph, random_matrix, relations
+
+LONELY = (101, 102)
+
+
+def solved(found, damping):
+    """Solve the linear equations that ranks are defined by."""
+    weights = found.weights.toarray()
+    n = len(weights)
+    total = weights.sum(axis=1, keepdims=True)
+    walk = np.divide(weights, total, out=np.full((n, n), 1.0 / n), where=total > 0.0)
+    return np.linalg.solve(np.eye(n) - damping * walk.T, np.full(n, (1.0 - damping) / n))
+
+
+@given(relations(), st.sampled_from((0.0, 0.5, 0.85, 0.99)))
+def test_it_is_within_the_tolerance_of_the_true_ranks(drawn, damping):
+    found = matrix(Topology(drawn), LONELY)
+    ranks = pagerank(found, damping=damping)
+    true = solved(found, damping)
+    assert np.abs(ranks.values - true).sum() <= ranks.error + 1e-12 <= TOLERANCE + 1e-12
+    assert ranks.values.sum() == pytest.approx(1.0)
+
+
+@given(relations())
+def test_it_agrees_with_networkx(drawn):
+    found = matrix(Topology(drawn), LONELY)
+    expected = nx.pagerank(digraph(drawn, tools=LONELY), tol=1e-14, max_iter=1_000)
+    assert pagerank(found).values == pytest.approx([expected[t] for t in found.tools], abs=1e-6)
+
+
+@pytest.mark.parametrize("seed", [1, 2, 3])
+def test_it_is_within_the_tolerance_of_larger_graphs(seed):
+    found = random_matrix(tools=400, arcs=2_000, seed=seed)
+    assert np.abs(pagerank(found).values - solved(found, 0.85)).sum() <= TOLERANCE
+    expected = nx.pagerank(as_networkx(found), tol=1e-14, max_iter=1_000)
+    assert np.abs(pagerank(found).values - list(expected.values())).sum() <= TOLERANCE
+
+
+def test_beginning_with_earlier_ranks_gets_to_the_same_ones_sooner():
+    earlier = random_matrix(tools=400, arcs=2_000, seed=1)
+    known = dict(zip(earlier.tools.tolist(), pagerank(earlier).values.tolist(), strict=True))
+    later = random_matrix(tools=400, arcs=2_000, seed=1)
+    later.weights.data[:5] = 1.0
+    cold, warm = pagerank(later), pagerank(later, warm=known)
+    assert np.abs(cold.values - warm.values).sum() <= 2 * TOLERANCE
+    assert warm.iterations < cold.iterations
+    assert pagerank(earlier, warm=known).iterations == 1
+
+
+@pytest.mark.parametrize(
+    "warm",
+    [
+        {1: 0.0, 2: 0.0},
+        {1: -1.0, 2: 5.0},
+        {1: float("nan"), 2: float("inf")},
+        {77: 1.0},
+    ],
+)
+def test_whatever_it_begins_with_the_ranks_are_the_same(warm):
+    found = matrix(Topology([Relation(1, 2, Kind.PROVIDES, 1.0)]))
+    assert pagerank(found, warm=warm).values == pytest.approx(pagerank(found).values, abs=2e-6)
+
+
+def test_no_tools_have_no_ranks_and_tools_without_arcs_equal_ones():
+    assert len(pagerank(matrix(Topology())).values) == 0
+    assert pagerank(matrix(Topology(), [1, 2, 3, 4])).values.tolist() == [0.25] * 4
+
+
+@pytest.mark.parametrize("wrong", [{"damping": 1.0}, {"damping": -0.1}, {"tolerance": 1e-15}])
+def test_what_cannot_be_reached_is_refused(wrong):
+    with pytest.raises(ValueError, match="damping must be"):
+        pagerank(matrix(Topology()), **wrong)

@@ -1,0 +1,108 @@
+import networkx as nx
+from hypothesis import given
+from hypothesis import strategies as st
+
+from graph.algorithms.run_order import run_order
+from graph.relations import Kind, Relation
+from graph.topology import Topology
+from tests.graph.algorithms.test_closure import assert_weakest_of_a_cycle
+from tests.graph.drawn import relations
+
+
+def test_a_dependency_goes_before_what_depends_on_it_required_or_not():
+    needs = [Relation(1, 2, Kind.DEPENDS_ON, 0.2), Relation(2, 3, Kind.DEPENDS_ON, 0.2, False)]
+    found = run_order(Topology(needs), [1, 2, 3])
+    assert (found.tools, found.cut, found.is_constrained) == ((3, 2, 1), (), True)
+
+
+def test_what_feeds_or_precedes_goes_first_and_what_checks_goes_last():
+    topology = Topology(
+        [
+            Relation(2, 1, Kind.PROVIDES, 0.5),
+            Relation(3, 2, Kind.PRECEDES, 0.5),
+            Relation(4, 5, Kind.VALIDATES, 0.5),
+        ]
+    )
+    assert run_order(topology, [1, 2, 3, 4, 5]).tools == (3, 2, 1, 5, 4)
+
+
+def test_what_is_free_stays_as_it_was_given():
+    others = [
+        Relation(1, 2, kind, 1.0)
+        for kind in Kind
+        if kind not in {Kind.DEPENDS_ON, Kind.PROVIDES, Kind.PRECEDES, Kind.VALIDATES}
+    ]
+    found = run_order(Topology(others), [2, 5, 1])
+    assert (found.tools, found.is_constrained) == ((2, 5, 1), False)
+
+
+def test_only_relations_among_the_tools_count():
+    needs = [Relation(1, 2, Kind.DEPENDS_ON, 1.0), Relation(2, 3, Kind.DEPENDS_ON, 1.0)]
+    assert run_order(Topology(needs), [1, 3]).tools == (1, 3)
+
+
+def test_a_dependency_outweighs_any_habit_and_data_flow_a_surer_habit():
+    topology = Topology(
+        [
+            Relation(1, 2, Kind.DEPENDS_ON, 0.1),
+            Relation(1, 2, Kind.PRECEDES, 1.0),
+            Relation(3, 4, Kind.PRECEDES, 0.9),
+            Relation(4, 3, Kind.PROVIDES, 0.1),
+        ]
+    )
+    found = run_order(topology, [1, 2, 3, 4])
+    assert (found.tools, found.cut) == ((2, 1, 4, 3), ())
+
+
+def test_the_weakest_of_a_cycle_is_dropped_and_reported():
+    there, back = Relation(1, 2, Kind.DEPENDS_ON, 0.9), Relation(2, 1, Kind.DEPENDS_ON, 0.4)
+    assert run_order(Topology([there, back]), [1, 2]).tools == (2, 1)
+    assert run_order(Topology([there, back]), [2, 1]).cut == (back,)
+
+
+def test_of_equally_sure_ones_the_optional_one_is_dropped():
+    there, back = Relation(1, 2, Kind.DEPENDS_ON, 0.9), Relation(2, 1, Kind.DEPENDS_ON, 0.9, False)
+    assert run_order(Topology([there, back]), [1, 2]).cut == (back,)
+
+
+def test_no_tools_are_no_order_and_repeated_ones_count_once():
+    assert run_order(Topology(), []).tools == ()
+    assert run_order(Topology(), [2, 1, 2]).tools == (2, 1)
+
+
+@given(relations(loops=True), st.lists(st.integers(1, 7), unique=True))
+def test_whatever_relations_there_are_the_order_can_run(drawn, tools):
+    found = run_order(Topology(drawn), tools)
+    assert sorted(found.tools) == sorted(tools)
+    place = {tool: number for number, tool in enumerate(found.tools)}
+    hard = [
+        one
+        for one in drawn
+        if one.kind is Kind.DEPENDS_ON and one.source in place and one.target in place
+    ]
+    assert all(one in hard for one in found.cut)
+    for one in hard:
+        if one in found.cut:
+            assert_weakest_of_a_cycle(one, hard)
+        else:
+            assert place[one.target] < place[one.source]
+
+
+@given(relations(), st.permutations(range(1, 8)))
+def test_an_order_is_gone_against_only_for_a_relation(drawn, tools):
+    found = run_order(Topology(drawn), tools).tools
+    joined = nx.Graph((one.source, one.target) for one in drawn)
+    joined.add_nodes_from(tools)
+    parts = list(nx.connected_components(joined))
+    for part in parts:
+        if len(part) == 1:
+            (alone,) = part
+            ahead = set(tools[: tools.index(alone)])
+            free = {tool for tool in ahead if len(nx.node_connected_component(joined, tool)) == 1}
+            assert free <= set(found[: found.index(alone)])
+
+
+@given(relations())
+def test_the_order_does_not_depend_on_how_the_relations_were_loaded(drawn):
+    tools = [3, 1, 4, 2, 7, 6, 5]
+    assert run_order(Topology(drawn), tools) == run_order(Topology(reversed(drawn)), tools)

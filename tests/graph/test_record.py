@@ -1,0 +1,130 @@
+from datetime import UTC, date, datetime, timedelta
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from graph import record
+from graph.record import Observation, Record, Said, SelfRelation
+from graph.relations import NO_DETAIL, SYMMETRIC, Kind, Source
+
+NOW = datetime(2026, 11, 22, tzinfo=UTC)
+
+keys = st.tuples(st.integers(1, 5), st.integers(1, 5), st.sampled_from(Kind)).filter(
+    lambda key: key[0] != key[1]
+)
+observations = st.builds(
+    lambda key, days, held, failed: (
+        seen(*key, at=NOW + timedelta(days=days), successes=held)
+        if failed is None
+        else seen(*key, at=NOW + timedelta(days=days), successes=held, failures=failed)
+    ),
+    keys,
+    st.integers(-90, 90),
+    st.floats(0, 100),
+    st.none() | st.floats(0, 100),
+)
+
+
+def said(source=Source.SCHEMA, **values):
+    known = {"confidence": 0.5, "successes": 0.0, "failures": 0.0, "last_seen": NOW}
+    return Said(source=source, **(known | values))
+
+
+def relation(*heard, **values):
+    return Record(source=1, target=2, kind=Kind.PRECEDES, said=heard, **values)
+
+
+def seen(source, target, kind=Kind.PRECEDES, *, at=NOW, **counts):
+    return Observation(source=source, target=target, kind=kind, at=at, **counts)
+
+
+def test_of_a_relation_that_nothing_speaks_for_nothing_is_seen():
+    assert record.view(relation(), None, now=NOW) is None
+
+
+def test_what_a_person_rejected_is_not_seen_whatever_speaks_for_it():
+    assert record.view(relation(said(), rejected=True), None, now=NOW) is None
+
+
+def test_what_a_team_observed_is_seen_by_it_alone():
+    one = relation(said(Source.OBSERVED, confidence=None, successes=9.0, team=7))
+    assert record.view(one, None, now=NOW) is None
+    assert record.view(one, 8, now=NOW) is None
+    assert record.view(one, 7, now=NOW).confidence > 0.5
+    assert one.teams == {7}
+
+
+def test_a_plain_relation_carries_no_detail_of_its_own():
+    assert record.view(relation(said()), None, now=NOW).detail is NO_DETAIL
+
+
+def test_all_that_is_known_stands_in_the_detail():
+    field = {"output": "/id", "input": "/id"}
+    one = relation(
+        said(fields=(field,)),
+        said(Source.IMPORTED, fields=(field, {"output": "/n", "input": "/n"})),
+        said(
+            Source.OBSERVED,
+            confidence=None,
+            successes=4.0,
+            failures=2.0,
+            seconds=10.0,
+            last_seen=NOW - timedelta(days=30),
+        ),
+        said(Source.OBSERVED, confidence=None, successes=2.0, seconds=30.0, team=7),
+        reason="so",
+        version="2",
+        deprecated_at=date(2026, 1, 2),
+    )
+    shown = record.view(one, 7, now=NOW)
+    assert shown.sources == (Source.SCHEMA, Source.OBSERVED, Source.IMPORTED)
+    assert shown.detail == {
+        "reason": "so",
+        "version": "2",
+        "deprecated_at": "2026-01-02",
+        "fields": [field, {"output": "/n", "input": "/n"}],
+        "successes": pytest.approx(4.0),
+        "failures": pytest.approx(1.0),
+        "seconds": pytest.approx(20.0),
+    }
+    assert record.view(one, None, now=NOW).detail["seconds"] == pytest.approx(10.0)
+
+
+@pytest.mark.parametrize("kind", Kind)
+def test_kinds_that_hold_both_ways_have_one_key(kind):
+    assert (record.ordered(2, 1, kind) == record.ordered(1, 2, kind)) == (kind in SYMMETRIC)
+
+
+def test_a_tool_is_not_related_to_itself():
+    with pytest.raises(SelfRelation, match="tool 3 cannot be related to itself"):
+        record.gathered([seen(3, 3)])
+
+
+@given(st.lists(observations, max_size=12))
+def test_gathering_counts_everything_once_at_its_age(batch):
+    gathered = record.gathered(batch)
+    assert [one.key for one in gathered] == sorted({record.ordered(*one.key) for one in batch})
+    for one in gathered:
+        of_it = [given for given in batch if record.ordered(*given.key) == one.key]
+        assert one.at == max(given.at for given in of_it)
+        for name in ("successes", "failures"):
+            expected = sum(
+                getattr(given, name) * 0.5 ** ((one.at - given.at).days / 30) for given in of_it
+            )
+            assert getattr(one, name) == pytest.approx(expected)
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "expected"),
+    [(None, None, None), (2.0, None, 2.0), (None, 2.0, 2.0), (2.0, 6.0, 5.0)],
+)
+def test_times_are_averaged_over_where_it_held(first, second, expected):
+    batch = [seen(1, 2, successes=1.0, seconds=first), seen(1, 2, successes=3.0, seconds=second)]
+    (one,) = record.gathered(batch)
+    assert one.seconds == expected
+
+
+def test_times_without_any_success_are_kept():
+    (one,) = record.gathered([seen(1, 2, seconds=2.0), seen(1, 2, seconds=4.0)])
+    assert one.seconds == 4.0

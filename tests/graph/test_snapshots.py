@@ -1,0 +1,91 @@
+from hypothesis import given
+from hypothesis import strategies as st
+
+from graph.snapshots import Changed, Moved, Shifted, difference
+
+
+def snapshot(tools, *relations):
+    """Make a snapshot of tools, as id: (community, rank), and relations between ids."""
+    return {
+        "tools": [
+            {"id": name, "community": community, "pagerank": rank}
+            for name, (community, rank) in tools.items()
+        ],
+        "relations": [
+            {"source": one, "target": other, "kind": kind, "confidence": sure}
+            for one, other, kind, sure in relations
+        ],
+    }
+
+
+PLAIN = {"s:a": (0, 0.5), "s:b": (0, 0.3), "s:c": (1, 0.2)}
+
+
+def test_tools_and_relations_come_and_go_and_change():
+    before = snapshot(
+        PLAIN,
+        ("s:a", "s:b", "provides", 0.5),
+        ("s:a", "s:b", "precedes", 0.5),
+        ("s:b", "s:c", "provides", 0.9),
+        ("s:a", "s:c", "provides", 0.9),
+    )
+    later = {name: PLAIN[name] for name in ("s:a", "s:c")} | {"s:d": (1, 0.3)}
+    after = snapshot(
+        later | {"s:b": PLAIN["s:b"]},
+        ("s:a", "s:b", "provides", 0.6),
+        ("s:b", "s:c", "provides", 0.3),
+        ("s:d", "s:a", "provides", 1.0),
+        ("s:a", "s:c", "provides", 0.90001),
+    )
+    found = difference(before, after)
+    assert (found.tools_added, found.tools_removed) == (("s:d",), ())
+    assert found.relations_added == (("s:d", "s:a", "provides"),)
+    assert found.relations_removed == (("s:a", "s:b", "precedes"),)
+    assert found.relations_changed == (
+        Changed("s:b", "s:c", "provides", 0.9, 0.3),
+        Changed("s:a", "s:b", "provides", 0.5, 0.6),
+    )
+    assert difference(after, before).tools_removed == ("s:d",)
+
+
+def test_relations_may_name_tools_by_their_places():
+    one = snapshot(PLAIN, ("s:a", "s:c", "provides", 0.5))
+    other = snapshot(dict(reversed(PLAIN.items())), (2, 0, "provides", 0.5))
+    assert difference(one, other) == difference(one, one)
+
+
+def test_numbers_of_communities_are_matched_before_any_tool_has_moved():
+    before = {"a": (0, 0.2), "b": (0, 0.2), "c": (0, 0.2), "d": (1, 0.2), "e": (1, 0.2)}
+    after = {"a": (1, 0.2), "b": (1, 0.2), "c": (0, 0.2), "d": (0, 0.2), "e": (0, 0.2)}
+    assert difference(snapshot(before), snapshot(after)).moved == (Moved("c", 0, 0),)
+
+
+def test_a_community_that_splits_keeps_its_larger_part():
+    before = {"a": (0, 0.2), "b": (0, 0.2), "c": (0, 0.2)}
+    after = {"a": (0, 0.2), "b": (0, 0.2), "c": (1, 0.2)}
+    assert difference(snapshot(before), snapshot(after)).moved == (Moved("c", 0, 1),)
+
+
+def test_a_tool_has_shifted_where_others_overtook_it_not_where_all_have_less():
+    after = {"s:a": (0, 0.2), "s:b": (0, 0.25), "s:c": (1, 0.1), "s:d": (1, 0.45)}
+    assert difference(snapshot(PLAIN), snapshot(after)).shifted == (
+        Shifted("s:a", 0.5, 0.2, 1, 2),
+        Shifted("s:b", 0.3, 0.25, 2, 1),
+    )
+
+
+def test_tools_not_measured_yet_have_not_moved():
+    bare = {"tools": [{"id": "s:a"}, {"id": "s:b"}], "relations": []}
+    found = difference(bare, snapshot(PLAIN))
+    assert (found.moved, found.shifted, found.tools_added) == ((), (), ("s:c",))
+
+
+@given(
+    st.dictionaries(
+        st.sampled_from("abcdef"), st.tuples(st.integers(0, 3), st.floats(0.0, 1.0)), max_size=6
+    )
+)
+def test_nothing_has_changed_since_itself(tools):
+    relations = [(one, one, "provides", 0.5) for one in tools]
+    found = difference(snapshot(tools, *relations), snapshot(tools, *relations))
+    assert all(part == () for part in (getattr(found, name) for name in found.__slots__))
