@@ -1,0 +1,1 @@
+"""Which output of one tool feeds which input of another, read from schemas and texts."""

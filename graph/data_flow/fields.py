@@ -1,0 +1,185 @@
+"""List the fields that a JSON Schema describes, with JSON pointers to them."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterator, Mapping
+from itertools import islice
+from typing import Any, Final, NamedTuple
+
+from gateway_project.foundation import schema_normalise
+
+MAX_FIELDS = 400
+"""Fields of one schema that are read, the outermost first."""
+MAX_STEPS = 4_000
+"""Parts of one schema that are looked at."""
+MAX_DEPTH = 8
+MAX_NAME = 120
+"""Characters of a field's name; longer ones are no names."""
+MAX_TEXT = 600
+"""Characters of a field's description that are read."""
+_BRANCHES: Final = ("allOf", "anyOf", "oneOf")
+_ROOT: Final = "root"
+
+
+class Field(NamedTuple):
+    """A field with a name.
+
+    Attributes:
+        pointer: JSON pointer; `*` stands for any item of an array.
+        name: Its own.
+        owner: Name of the nearest object around it that has one; empty at the root.
+        types: JSON types; of a list, those of its items; empty where anything goes.
+        format: As in JSON Schema; may be empty.
+        description: May be empty.
+        is_required: Whether its object requires it.
+        is_choice: Whether its values are given by the schema.
+        is_container: Whether it holds fields of its own.
+        has_default: Whether it may be left out without changing what is meant.
+    """
+
+    pointer: str
+    name: str
+    owner: str
+    types: frozenset[str]
+    format: str
+    description: str
+    is_required: bool
+    is_choice: bool
+    is_container: bool
+    has_default: bool
+
+
+class _Part(NamedTuple):
+    """A part of a schema that is still to be read."""
+
+    schema: Mapping[str, Any]
+    pointer: str
+    name: str
+    owner: str
+    depth: int
+    is_required: bool
+    around: frozenset[int] = frozenset()
+    """Identities of the schemas it lies in by reference."""
+
+
+def read(schema: object) -> list[Field]:
+    """Return the named fields of a schema, the outermost first; never raises.
+
+    Local references are followed; a reference to a part around itself ends there. The root may
+    describe a list: results often are.
+
+    Args:
+        schema: Whatever a server gave, or a shape that was observed.
+
+    Example:
+        >>> [f.pointer for f in read({"type": "array", "items": {"properties": {"id": {}}}})]
+        ['/*/id']
+    """
+    if not isinstance(schema, Mapping):
+        return []
+    if schema.get("type") == "array":
+        wrapped = schema_normalise.normalise({"type": "object", "properties": {_ROOT: schema}})
+        root = wrapped.schema["properties"][_ROOT]
+    else:
+        root = schema_normalise.normalise(schema).schema
+    return _walk(root)
+
+
+def _walk(root: Mapping[str, Any]) -> list[Field]:
+    fields: list[Field] = []
+    holders: set[str] = set()
+    waiting = deque([_Part(root, "", "", "", 0, False)])
+    steps = 0
+    while waiting and steps < MAX_STEPS and len(fields) < MAX_FIELDS:
+        steps += 1
+        part = waiting.popleft()
+        views = _views(part, root)
+        if part.name and not part.pointer.endswith("/*"):
+            fields.append(_field(part, views))
+            holders.add(part.pointer.rpartition("/")[0])
+        if part.depth < MAX_DEPTH:
+            around = part.around.union(id(view) for view in views)
+            waiting.extend(islice(_children(part, views, around), MAX_FIELDS))
+    lists = {place.removesuffix("/*") for place in holders}
+    return [f._replace(is_container=f.is_container or f.pointer in lists) for f in fields]
+
+
+def _views(part: _Part, root: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    """Return a part with what it refers to and its branches, each once, none around itself."""
+    found: list[Mapping[str, Any]] = []
+    seen = set(part.around)
+    waiting = [part.schema]
+    while waiting and len(found) < MAX_DEPTH:
+        view = waiting.pop(0)
+        if id(view) in seen:
+            continue
+        seen.add(id(view))
+        found.append(view)
+        target = _resolve(view.get("$ref"), root)
+        if target is not None:
+            waiting.append(target)
+        for key in _BRANCHES:
+            branches = view.get(key)
+            if isinstance(branches, list):
+                waiting.extend(branch for branch in branches if isinstance(branch, Mapping))
+    return found
+
+
+def _resolve(reference: object, root: Mapping[str, Any]) -> Mapping[str, Any] | None:
+    if not isinstance(reference, str) or not reference.startswith("#/"):
+        return None
+    place: Any = root
+    for step in reference[2:].split("/"):
+        name = step.replace("~1", "/").replace("~0", "~")
+        if not isinstance(place, Mapping) or name not in place:
+            return None
+        place = place[name]
+    return place if isinstance(place, Mapping) else None
+
+
+def _children(
+    part: _Part, views: list[Mapping[str, Any]], around: frozenset[int]
+) -> Iterator[_Part]:
+    owner = part.name or part.owner
+    for view in views:
+        required = view.get("required")
+        names = frozenset(required) if isinstance(required, list) else frozenset()
+        for name, inner in (view.get("properties") or {}).items():
+            if isinstance(inner, Mapping) and len(name) <= MAX_NAME:
+                pointer = f"{part.pointer}/{_escape(name)}"
+                yield _Part(inner, pointer, name, owner, part.depth + 1, name in names, around)
+        items = view.get("items")
+        if isinstance(items, Mapping):
+            pointer = f"{part.pointer}/*"
+            yield _Part(items, pointer, part.name, owner, part.depth + 1, False, around)
+
+
+def _field(part: _Part, views: list[Mapping[str, Any]]) -> Field:
+    types = frozenset[str]().union(*(_types(view) for view in views))
+    if "array" in types:
+        items = [v["items"] for v in views if isinstance(v.get("items"), Mapping)]
+        types = frozenset[str]().union(*(_types(item) for item in items))
+    texts = (view.get("description") or view.get("title") for view in views)
+    formats = (view.get("format") for view in views)
+    return Field(
+        pointer=part.pointer,
+        name=part.name,
+        owner=part.owner,
+        types=types - {"null"},
+        format=next((f for f in formats if isinstance(f, str)), ""),
+        description=next((t for t in texts if isinstance(t, str)), "")[:MAX_TEXT],
+        is_required=part.is_required,
+        is_choice="boolean" in types or any("enum" in v or "const" in v for v in views),
+        is_container="object" in types,
+        has_default=any(v.get("default") is not None for v in views),
+    )
+
+
+def _types(schema: Mapping[str, Any]) -> frozenset[str]:
+    given = schema.get("type", ())
+    return frozenset((given,) if isinstance(given, str) else given)
+
+
+def _escape(name: str) -> str:
+    return name.replace("~", "~0").replace("/", "~1")

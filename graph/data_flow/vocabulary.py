@@ -1,0 +1,167 @@
+"""Words that names of tools and parameters are made of, and what they say about data flow.
+
+The lists are short on purpose: a word that is missing costs a relation, one too many links what
+does not belong together. All words are in the singular and in lower case.
+"""
+
+from __future__ import annotations
+
+from enum import Enum
+from typing import Final
+
+
+class Act(Enum):
+    """What a tool does to the thing it names, as far as that decides what it gives back."""
+
+    SEARCH = "finds"
+    GET = "reads"
+    MAKE = "creates"
+    TAKE = "acts on"
+    COMPUTE = "computes"
+    SIGN_IN = "signs in and opens"
+
+
+def _words(text: str) -> frozenset[str]:
+    return frozenset(text.split())
+
+
+ACTS: Final = {
+    word: act
+    for act, words in {
+        Act.SEARCH: "search find list lookup query discover browse locate enumerate "
+        "searcher finder lister",
+        Act.GET: "get fetch retrieve read obtain provide display describe getter fetcher reader",
+        Act.MAKE: "create add generate register upload initialize init insert",
+        Act.TAKE: "delete remove update edit modify cancel set send reserve buy purchase",
+        Act.COMPUTE: "calculate compute convert estimate predict translate extract analyze",
+        Act.SIGN_IN: "login signin authenticate",
+    }.items()
+    for word in words.split()
+}
+"""Verbs that are hardly ever nouns: they count wherever they stand in a name."""
+LEADING_ACTS: Final = ACTS | {
+    word: act
+    for act, words in {
+        Act.SEARCH: "filter scan match recommend suggest identify",
+        Act.GET: "show view check load download open",
+        Act.MAKE: "new make start launch build post submit import clone fork record",
+        Act.TAKE: "book order play close stop rename move copy share run execute schedule "
+        "subscribe follow approve reject merge assign control enable disable track complete "
+        "mark apply use call test validate verify write append replace pay rent rate review "
+        "return save resolve",
+    }.items()
+    for word in words.split()
+}
+"""Verbs that are nouns as well: they count only where a name begins."""
+
+IDENTIFIERS: Final = _words("id slug")
+"""Attributes that mean something only to the server that gave them."""
+SECRETS: Final = _words("token key hash sha ref handle number")
+"""The same, of which a thing may have several or none."""
+CODES: Final = _words("code symbol")
+"""Attributes by which the world at large knows a thing."""
+ADDRESSES: Final = _words("url path email")
+NAMES: Final = _words("name title")
+ATTRIBUTES: Final = IDENTIFIERS | SECRETS | CODES | ADDRESSES | NAMES
+"""Attributes by which a thing is told from others of its kind."""
+ACCOUNT: Final = _words("login signin authenticate log in user account to")
+"""Words that names of tools for signing in are made of, beside what one signs in to."""
+
+ALIASES: Final = {
+    word: canonical
+    for canonical, words in {
+        "id": "identifier uuid guid uid ids pk",
+        "url": "uri link href permalink",
+        "repository": "repo",
+        "directory": "dir folder",
+        "organization": "org organisation",
+        "message": "msg",
+        "document": "doc",
+        "image": "img",
+        "latitude": "lat",
+        "longitude": "lng lon long",
+        "address": "addr",
+        "number": "num",
+        "quantity": "qty",
+        "timezone": "tz",
+        "project": "proj",
+        "account": "acct",
+        "transaction": "tx txn",
+        "database": "db",
+        "application": "app",
+        "symbol": "ticker",
+        "description": "desc",
+        "destination": "dest",
+        "person": "people",
+        "child": "children",
+        "index": "indices",
+    }.items()
+    for word in words.split()
+}
+COMPOUNDS: Final = {
+    **{
+        f"{noun}{attribute}": (noun, attribute)
+        for attribute in ("id", "name")
+        for noun in _words(
+            "user file order product channel message thread group project task chat video page "
+            "post item team event object place list game client host"
+        )
+    },
+    "filepath": ("file", "path"),
+    "foldername": ("directory", "name"),
+    "timezone": ("timezone",),
+}
+"""Words written together that are two."""
+
+GENERIC: Final = _words(
+    "query text content message data value input output body prompt keyword term string type "
+    "status state format language lang country region category description comment note date "
+    "time year month day start end from to operation action mode option config setting field "
+    "filter tag label item object entity element node result response record entry list detail "
+    "information info parameter param argument arg attribute property metadata unit amount "
+    "number price total sum rate score percentage level length width height size weight color "
+    "style theme position x y z a b c n k q s t v source target origin destination scope role "
+    "priority reason summary topic subject question answer version script code expression "
+    "command pattern header method timeout interval period duration range radius distance age "
+    "gender temperature word sentence phrase image file document path name title id url link"
+)
+"""Words that, alone, name what any tool may take or give."""
+CONTROL: Final = _words(
+    "limit page offset cursor sort sorting order pagination max maximum min minimum count "
+    "timeout include exclude enable verbose debug format width height color font theme locale "
+    "threshold per skip top depth retry zoom default is has should"
+)
+"""Words that mark a parameter as a setting of the call, which no other tool provides."""
+QUALIFIERS: Final = _words(
+    "origin destination source target from to start end old new first second parent base "
+    "current sender receiver recipient src dst input output pickup dropoff home work a b other "
+    "selected specific given unique exact primary secondary"
+)
+"""Words before a noun that say which of several it is, not what it is."""
+AMBIENT: Final = _words("current system default active nearest my")
+"""Words before a noun of which there is one at a time."""
+CONTAINERS: Final = _words(
+    "result data item response content list value output payload record entry hit info "
+    "information detail object body page element collection set row match"
+)
+"""Words for what things come in: they say nothing of the things."""
+FILLERS: Final = _words(
+    "a an the it them all any some each every this that these those your their its "
+    "his her new existing "
+    "available specific specified given certain particular single multiple several various many "
+    "more most one two detailed full complete comprehensive recent latest current real live "
+    "actual related relevant matching different best top full-text public trending popular "
+    "upcoming historical past real-time realtime"
+)
+"""Words before a noun that do not change what it is."""
+WRAPPERS: Final = _words(
+    "list set collection detail information info overview series result profile metadata data "
+    "array group"
+)
+"""Nouns that stand for the noun after `of`, or for the one before them."""
+STOPS: Final = _words(
+    "by with for from in on at of using via based given through within near between as to into "
+    "that which whose when where if than and or with_ without per about over under during after "
+    "before including matching is are was will can could should must may who then so against"
+)
+"""Words that end a noun phrase."""

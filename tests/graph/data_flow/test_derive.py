@@ -1,0 +1,308 @@
+"""What tools provide for each other, from declared results, from results seen and from texts."""
+
+import pytest
+
+from graph.data_flow.derive import LEAST, MAX_FIELDS, MAX_SOURCES, MAX_TARGETS
+from graph.data_flow.matching import MAX_CANDIDATES, WIDE
+from tests.graph.data_flow.flow_tools import Catalogue, listing, schema
+
+TEXT = {"type": "string"}
+
+
+@pytest.fixture
+def tools():
+    return Catalogue()
+
+
+def test_a_declared_field_feeds_an_input_of_the_same_name(tools):
+    tools.add("find_place", schema("query"), gives=listing(geo_id=TEXT))
+    tools.add("list_hotels", schema("geoId"))
+    flow = tools.flows()["find_place", "list_hotels"]
+    assert flow.fields == [{"output": "/items/*/geo_id", "input": "/geoId"}]
+    assert flow.confidence > 0.8
+    assert "geo_id" in flow.why
+
+
+def test_a_field_that_was_seen_counts_like_a_declared_one(tools):
+    tools.add("find_place", schema("query"), seen=listing(geoId=TEXT))
+    tools.add("list_hotels", schema("geoId"))
+    assert tools.flows()["find_place", "list_hotels"].fields[0]["output"] == "/items/*/geoId"
+
+
+@pytest.mark.parametrize(
+    ("gives", "takes"),
+    [
+        ({"airport": {"properties": {"id": TEXT}}}, "airportId"),
+        ({"airports": {"items": {"properties": {"uuid": TEXT}}}}, "airport_id"),
+        ({"airport_id": TEXT}, "destinationAirportId"),
+        ({"airport_url": TEXT}, "airport_link"),
+        ({"airport": {"type": "string", "format": "uri"}}, "airport_url"),
+        ({"repo_name": TEXT}, "repository-name"),
+    ],
+)
+def test_names_meet_through_their_parents_aliases_formats_and_qualifiers(tools, gives, takes):
+    tools.add("overview", gives={"type": "object", "properties": gives})
+    tools.add("show", schema(takes))
+    assert tools.flows()["overview", "show"].confidence > 0.5
+
+
+def test_a_bare_id_is_that_of_what_the_tool_finds_and_of_what_the_other_shows(tools):
+    tools.add("search_artists", schema("query"), gives=listing(id=TEXT))
+    tools.add("search_venues", schema("query"), gives=listing(id=TEXT))
+    tools.add("get_artist", schema("id"))
+    assert tools.flows().keys() == {("search_artists", "get_artist")}
+
+
+def test_inputs_inside_objects_and_lists_are_fed(tools):
+    inner = {"type": "object", "properties": {"user_ids": {"type": "array", "items": TEXT}}}
+    tools.add("find_users", gives=listing(user_id=TEXT))
+    tools.add("assign", schema(filter=inner))
+    fields = tools.flows()["find_users", "assign"].fields
+    assert fields == [{"output": "/items/*/user_id", "input": "/filter/user_ids"}]
+
+
+def test_types_and_formats_that_cannot_meet_do_not(tools):
+    tools.add("forecast", gives=listing(departure_time={"type": "string", "format": "date-time"}))
+    tools.add("book", schema(departure_time={"type": "string", "format": "date"}))
+    tools.add("ride", schema(departure_time={"type": "number"}))
+    assert tools.flows() == {}
+
+
+def test_a_search_named_after_what_an_input_takes_feeds_it_with_less_confidence(tools):
+    tools.add("search_airports", schema("query"), says="Search for airports by name.")
+    tools.add("book_flight", schema("airport_id"))
+    told = tools.flows()["search_airports", "book_flight"]
+    assert told.fields == [{"input": "/airport_id"}]
+    tools.add("find_airports", schema("query"), gives=listing(airport_id=TEXT))
+    assert told.confidence < tools.flows()["find_airports", "book_flight"].confidence
+
+
+def test_a_description_that_names_the_tool_is_trusted_most(tools):
+    says = {"type": "string", "description": "Code extracted from the Search Airport API."}
+    tools.add("SkySearchAirport", schema("query"))
+    tools.add("flights", {"properties": {"skyId": says}, "required": ["skyId"]})
+    assert tools.flows()["SkySearchAirport", "flights"].confidence > 0.9
+
+
+@pytest.mark.parametrize(
+    "says",
+    [
+        "Exact library ID retrieved from 'resolve-library-id' or from the query.",
+        "The id returned by resolve-library-id",
+        "必须是通过 `resolve-library-id` 接口查询得到的编码",
+    ],
+)
+def test_tools_are_recognised_by_their_exact_names(tools, says):
+    tools.add("resolve-library-id", schema("libraryName"))
+    tools.add("docs", schema(lib={"type": "string", "description": says}))
+    assert tools.flows()["resolve-library-id", "docs"].confidence > 0.9
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"), [("fetch_data", 0), ("list_open_invoices", 1), ("List Open Invoices", 0)]
+)
+def test_tools_of_other_servers_are_meant_only_where_nothing_else_can_be(tools, name, expected):
+    says = {"type": "string", "description": f"Value taken from {name}."}
+    tools.add(name.replace(" ", "_").lower(), schema("query"), server="other")
+    tools.add("send", schema(thing=says))
+    assert len(tools.flows()) == expected
+
+
+def test_a_description_of_what_comes_later_is_not_where_a_value_is_from(tools):
+    says = {"type": "string", "description": "Any text, used later with `assert_response`."}
+    tools.add("assert_response", schema("what"))
+    tools.add("expect", schema(tag=says))
+    assert tools.flows() == {}
+
+
+def test_a_mention_says_which_output_is_meant_where_it_is_known(tools):
+    says = {"type": "string", "description": "Process ID from start_process"}
+    tools.add("start_process", schema("command"), gives=schema("pid"))
+    tools.add("read_output", schema(pid=says))
+    fields = tools.flows()["start_process", "read_output"].fields
+    assert fields == [{"output": "/pid", "input": "/pid"}]
+
+
+def test_what_a_tool_asks_for_first_provides_for_it(tools):
+    tools.add("resolve-library", schema("q"))
+    tools.add("docs", schema("thing"), says="You must call 'resolve-library' first to get it.")
+    assert ("resolve-library", "docs") in tools.flows()
+
+
+def test_what_a_search_finds_is_provided_for_what_acts_on_it_in_the_same_family(tools):
+    tools.add("Buses.FindBus", schema("origin"))
+    tools.add("Buses.BuyBusTicket", schema("departure"))
+    tools.add("Trains.BuyBusTicket", schema("departure"))
+    assert tools.flows().keys() == {("Buses.FindBus", "Buses.BuyBusTicket")}
+
+
+def test_signing_in_opens_the_session_of_its_own_family(tools):
+    for shop in ("alpha", "beta"):
+        tools.add(f"{shop}_user_login", schema("email", "password"))
+        tools.add(f"{shop}_checkout", schema("session_id"))
+    assert tools.flows().keys() == {
+        ("alpha_user_login", "alpha_checkout"),
+        ("beta_user_login", "beta_checkout"),
+    }
+
+
+@pytest.mark.parametrize(
+    "bare", ["id", "name", "query", "path", "text", "limit", "url", "type", "status", "page_size"]
+)
+def test_a_bare_name_does_not_link_half_the_catalogue(tools, bare):
+    for place in range(40):
+        tools.add(f"do{place}", schema(bare), gives=listing(**{bare: TEXT}), server=f"s{place}")
+    assert tools.flows() == {}
+
+
+def order_tools(count):
+    tools = Catalogue()
+    for place in range(count):
+        tools.add(f"alpha{place}", gives=listing(order_id=TEXT))
+    tools.add("ship", schema("order_id"))
+    return tools
+
+
+def test_what_several_may_feed_is_less_sure_and_capped():
+    sure = order_tools(1).flows()["alpha0", "ship"].confidence
+    flows = order_tools(4 * MAX_SOURCES).flows()
+    assert len(flows) == MAX_SOURCES
+    assert all(flow.confidence < sure - 0.1 for flow in flows.values())
+
+
+def test_an_input_that_too_much_would_fit_is_left_alone():
+    assert order_tools(MAX_CANDIDATES + 1).flows() == {}
+
+
+def test_being_of_one_server_says_little_where_it_has_very_many_tools():
+    def sure(others):
+        tools = Catalogue()
+        tools.add("search_orders")
+        tools.add("ship", schema("order_id"))
+        for place in range(others):
+            tools.add(f"do{place}")
+        return tools.flows()["search_orders", "ship"].confidence
+
+    assert sure(WIDE) < sure(10) - 0.1
+
+
+def test_a_relation_names_a_bounded_number_of_inputs(tools):
+    names = [f"{a}{b}_id" for a in "bcdfg" for b in ("ook", "ird", "oat", "ell")]
+    tools.add("find", gives=listing(**dict.fromkeys(names, TEXT)))
+    tools.add("take", schema(*names))
+    assert len(tools.flows()["find", "take"].fields) == MAX_FIELDS
+
+
+def test_one_tool_feeds_a_bounded_number_of_others(tools):
+    tools.add("find_orders", gives=listing(order_id=TEXT))
+    for place in range(3 * MAX_TARGETS):
+        tools.add(f"ship{place}", schema("order_id"))
+    assert len(tools.flows()) == MAX_TARGETS
+
+
+def test_what_a_tool_was_given_it_hardly_provides(tools):
+    tools.add("get_order", schema("order_id"), gives=schema("order_id", "buyer_name"))
+    tools.add("ship", schema("order_id"))
+    tools.add("greet", schema("buyer_name"))
+    flows = tools.flows()
+    assert flows["get_order", "greet"].confidence > 0.7
+    assert ("get_order", "ship") not in flows or flows["get_order", "ship"].confidence < 0.5
+
+
+def test_switches_and_choices_are_not_fed(tools):
+    tools.add("find", gives=listing(order_open={}, order_sort=TEXT))
+    is_open = {"type": "boolean", "description": "Whether to take what came from find_it."}
+    tools.add("find_it")
+    tools.add("show", schema(order_open=is_open, order_sort={"enum": ["up", "down"]}))
+    assert tools.flows() == {}
+
+
+def test_a_name_that_something_new_shall_have_comes_from_nowhere(tools):
+    tools.add("list_projects")
+    tools.add("create_project", schema("project_name"))
+    tools.add("delete_project", schema("project_name"))
+    assert tools.flows().keys() == {("list_projects", "delete_project")}
+
+
+def test_other_servers_count_less(tools):
+    tools.add("find", gives=listing(customer_email=TEXT))
+    tools.add("invite", schema("customer_email"))
+    tools.add("write", schema("customer_email"), server="other")
+    flows = tools.flows()
+    assert LEAST <= flows["find", "write"].confidence < flows["find", "invite"].confidence - 0.2
+
+
+def test_private_tools_of_two_teams_never_relate(tools):
+    tools.add("find", gives=listing(customer_email=TEXT), server="a", team=1)
+    tools.add("write", schema("customer_email"), server="b", team=2)
+    assert tools.flows() == {}
+
+
+@pytest.mark.parametrize(("giver", "taker"), [(None, 2), (2, None), (2, 2), (None, None)])
+def test_shared_tools_and_those_of_one_team_relate(tools, giver, taker):
+    tools.add("find", gives=listing(customer_email=TEXT), server="a", team=giver)
+    tools.add("write", schema("customer_email"), server="b", team=taker)
+    assert tools.flows().keys() == {("find", "write")}
+
+
+def test_what_a_team_adds_of_its_own_changes_nothing_for_others(tools):
+    tools.add("find", gives=listing(customer_email=TEXT), server="a")
+    tools.add("write", schema("customer_email"), server="b")
+    tools.add("theirs", gives=listing(customer_email=TEXT), server="d", team=2)
+    before = tools.flows()
+    assert before.keys() == {("find", "write"), ("theirs", "write")}
+    for place in range(3 * MAX_SOURCES):
+        tools.add(f"p{place}", gives=listing(customer_email=TEXT), server=f"p{place}", team=1)
+    after = tools.flows()
+    assert {pair: after[pair] for pair in before} == before
+
+
+def test_the_targets_of_a_team_take_no_place_from_those_of_others(tools):
+    tools.add("find", gives=listing(customer_email=TEXT))
+    for team in (1, 2):
+        for place in range(MAX_TARGETS):
+            own = schema("customer_email")
+            tools.add(f"write{place}_{team}", own, server=f"s{team}", team=team)
+    assert len(tools.flows()) == 2 * MAX_TARGETS
+
+
+@pytest.mark.parametrize(
+    ("gives", "takes"),
+    [
+        ("user_id", "username_or_id"),
+        ("book_title", "book_name"),
+        ("artist_name", "artist"),
+    ],
+)
+def test_one_input_may_take_this_or_that(tools, gives, takes):
+    tools.add("overview", gives=listing(**{gives: TEXT}))
+    tools.add("show", schema(takes))
+    assert ("overview", "show") in tools.flows()
+
+
+def test_a_field_without_a_word_in_its_name_offers_nothing(tools):
+    tools.add("overview", gives=listing(**{"42": TEXT, "_": TEXT}))
+    tools.add("show", schema("_", "42"))
+    assert tools.flows() == {}
+
+
+def test_a_plain_word_is_that_of_the_object_around_it(tools):
+    place = {"type": "object", "properties": {"region": TEXT}}
+    tools.add("overview", gives={"type": "object", "properties": {"vineyard": place}})
+    tools.add("show", schema("vineyard_region"))
+    assert tools.flows()["overview", "show"].confidence > 0.5
+
+
+@pytest.mark.parametrize("bare", ["id", "name"])
+def test_a_bare_id_or_name_is_no_other_tools_id_or_name(tools, bare):
+    tools.add("overview", gives=listing(**{bare: TEXT}))
+    tools.add("act", schema(**{bare: {**TEXT, "description": "Any."}}))
+    assert tools.flows() == {}
+
+
+def test_where_a_new_thing_is_put_is_less_likely_given_than_where_an_old_one_is(tools):
+    tools.add("overview", gives=listing(archive_path=TEXT))
+    tools.add("create_copy", schema("archive_path"))
+    tools.add("show", schema("archive_path"))
+    flows = tools.flows()
+    assert flows["overview", "create_copy"].confidence < flows["overview", "show"].confidence - 0.2

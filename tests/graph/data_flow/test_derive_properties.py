@@ -1,0 +1,103 @@
+"""Whatever the schemas, what is derived holds together; and it is the same again."""
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from graph.data_flow.derive import FlowTool, derive
+
+NAMES = st.sampled_from(
+    [
+        "id",
+        "user_id",
+        "userName",
+        "url",
+        "q",
+        "geoId",
+        "items",
+        "",
+        "a/b",
+        "x" * 300,
+        "日期",
+        "type",
+    ]
+)
+LEAVES = st.one_of(
+    st.booleans(),
+    st.none(),
+    st.sampled_from(
+        ["string", "int", "dict", "date", {"$ref": "#"}, {"$ref": "#/$defs/a"}, 7, []]
+    ),
+)
+SCHEMAS = st.recursive(
+    LEAVES,
+    lambda inner: st.one_of(
+        st.fixed_dictionaries({"properties": st.dictionaries(NAMES | st.integers(), inner)}),
+        st.fixed_dictionaries({"type": st.just("array"), "items": inner}),
+        st.fixed_dictionaries({"type": inner, "description": NAMES | st.integers()}),
+        st.fixed_dictionaries({"anyOf": st.lists(inner, max_size=3), "$defs": st.just({"a": {}})}),
+    ),
+    max_leaves=12,
+)
+TOOLS = st.builds(
+    dict,
+    name=st.sampled_from(
+        ["search_users", "get_user", "a.b", "user_login", "🙂", "Users.BookUser"]
+    ),
+    description=st.sampled_from(
+        ["", "Returns the id of the user.", "Call get_user first. (", "、"]
+    ),
+    input_schema=SCHEMAS,
+    output_schema=SCHEMAS,
+    observed=SCHEMAS,
+    server=st.sampled_from(["s", "users"]),
+    team=st.sampled_from([None, 1, 2]),
+)
+
+
+@settings(deadline=None, max_examples=150)
+@given(st.lists(TOOLS, max_size=7), st.randoms(use_true_random=False))
+def test_any_tools_give_sound_relations_in_any_order(rows, random):
+    tools = [FlowTool(pk=pk, **row) for pk, row in enumerate(rows)]
+    flows = derive(tools)
+    teams = {tool.pk: tool.team for tool in tools}
+    assert len({(flow.source, flow.target) for flow in flows}) == len(flows)
+    for flow in flows:
+        assert flow.source != flow.target
+        assert 0.0 < flow.confidence < 1.0
+        assert flow.why.isprintable()
+        assert None in (one := {teams[flow.source], teams[flow.target]}) or len(one) == 1
+        assert all(pointer.startswith("/") for pair in flow.fields for pointer in pair.values())
+    random.shuffle(tools)
+    assert derive(tools) == flows
+
+
+def test_no_tools_give_no_relations():
+    assert derive([]) == []
+
+
+def test_ten_thousand_properties_are_no_trouble():
+    wide = {"properties": {f"thing{n}_id": {"type": "string"} for n in range(10_000)}}
+    made = {"description": "", "server": "s", "team": None}
+    tools = [
+        FlowTool(pk=1, name="find", input_schema={}, output_schema=wide, **made),
+        FlowTool(pk=2, name="take", input_schema=wide, output_schema=None, **made),
+    ]
+    assert len(derive(tools)) <= 1
+
+
+def test_texts_of_any_length_are_cut():
+    says = "Call get_user first. Returns the id of " + "the user of " * 50_000
+    deep = {"properties": {"q": {"type": "string", "description": says}}}
+    tools = [
+        FlowTool(
+            pk=pk,
+            name="get_user",
+            description=says,
+            input_schema=deep,
+            output_schema=None,
+            server=f"s{pk}",
+            team=None,
+        )
+        for pk in range(3)
+    ]
+    assert derive(tools) == []

@@ -1,0 +1,105 @@
+import pytest
+
+from graph.data_flow import fields
+
+
+def pointers(schema):
+    return [field.pointer for field in fields.read(schema)]
+
+
+def test_nested_objects_and_lists_are_listed_outermost_first():
+    schema = {
+        "properties": {
+            "page": {"type": "integer"},
+            "hits": {"type": "array", "items": {"properties": {"id": {}, "tags": {"items": {}}}}},
+        }
+    }
+    assert pointers(schema) == ["/page", "/hits", "/hits/*/id", "/hits/*/tags"]
+
+
+def test_a_result_may_be_a_list():
+    schema = {
+        "type": "array",
+        "items": {"$ref": "#/$defs/U"},
+        "$defs": {"U": {"properties": {"id": {}}}},
+    }
+    assert pointers(schema) == ["/*/id"]
+
+
+def test_names_with_slashes_and_tildes_are_escaped():
+    assert pointers({"properties": {"a/b": {}, "c~d": {}}}) == ["/a~1b", "/c~0d"]
+
+
+def test_a_reference_to_a_part_around_itself_ends_there():
+    node = {"properties": {"id": {}, "children": {"items": {"$ref": "#/$defs/N"}}}}
+    schema = {"properties": {"root": {"$ref": "#/$defs/N"}}, "$defs": {"N": node}}
+    assert pointers(schema) == ["/root", "/root/id", "/root/children"]
+
+
+@pytest.mark.parametrize("reference", ["#/nowhere", "#", "other.json#/a", "#/properties/a"])
+def test_a_reference_that_leads_nowhere_is_any_value(reference):
+    assert pointers({"properties": {"a": {"$ref": reference}}}) == ["/a"]
+
+
+def test_branches_are_read_together():
+    schema = {"properties": {"a": {"anyOf": [{"type": "integer"}, {"type": "null"}]}}}
+    assert fields.read(schema)[0].types == {"integer"}
+
+
+def test_the_type_of_a_list_is_that_of_its_items():
+    schema = {"properties": {"ids": {"type": "array", "items": {"type": "string"}}}}
+    assert fields.read(schema)[0].types == {"string"}
+
+
+def test_what_holds_fields_is_a_container_and_what_has_given_values_a_choice():
+    schema = {
+        "properties": {
+            "filter": {"properties": {"id": {}}},
+            "rows": {"items": {"properties": {"id": {}}}},
+            "sort": {"enum": ["asc", "desc"]},
+            "ids": {"type": "array", "items": {"type": "string"}},
+        }
+    }
+    found = {field.name: field for field in fields.read(schema)}
+    assert [found[name].is_container for name in ("filter", "rows", "ids")] == [True, True, False]
+    assert found["sort"].is_choice
+
+
+@pytest.mark.parametrize(
+    "schema",
+    [
+        None,
+        True,
+        False,
+        "dict",
+        [],
+        {},
+        {"properties": []},
+        {"properties": {1: {}, None: {}}},
+        {"properties": {"a": True, "b": None, "c": 3}, "required": "a"},
+        {"type": ["object", 3], "properties": {"a": {"type": {"type": "int"}}}},
+        {"type": "array"},
+        {"type": "array", "items": True},
+        {"$ref": "#"},
+        {"allOf": [{"$ref": "#"}], "properties": {"a": {"$ref": "#"}}},
+    ],
+)
+def test_bad_schemas_are_read_as_far_as_they_go(schema):
+    assert all(isinstance(field.name, str) for field in fields.read(schema))
+
+
+def test_a_schema_of_ten_thousand_properties_is_cut():
+    schema = {"properties": {f"field{n}": {"type": "string"} for n in range(10_000)}}
+    assert len(fields.read(schema)) == fields.MAX_FIELDS
+
+
+def test_a_schema_that_branches_without_end_is_cut():
+    defs = {
+        f"n{i}": {"properties": {f"{side}{i}": {"$ref": f"#/$defs/n{i + 1}"} for side in "lr"}}
+        for i in range(40)
+    }
+    assert len(fields.read({"$ref": "#/$defs/n0", "$defs": defs})) <= fields.MAX_FIELDS
+
+
+def test_names_too_long_to_be_names_are_left_out():
+    assert pointers({"properties": {"x" * 5_000: {}, "id": {}}}) == ["/id"]

@@ -1,0 +1,83 @@
+import pytest
+
+from graph.data_flow import phrases
+from graph.data_flow.vocabulary import Act
+
+
+def read(name, says="", server="server"):
+    deed = phrases.read(name, says, server)
+    return deed.act, [" ".join((*term.thing, term.attribute)).strip() for term in deed.terms]
+
+
+@pytest.mark.parametrize(
+    ("name", "says", "act", "thing"),
+    [
+        ("search_airports", "", Act.SEARCH, "airport"),
+        ("SkyScrapperSearchAirport", "", Act.SEARCH, "airport"),
+        ("package_search", "", Act.SEARCH, "package"),
+        ("trial_getter", "", Act.GET, "trial"),
+        ("Get_Artist_ID_By_Name", "", Act.GET, "artist id"),
+        ("get_all_orders", "", Act.SEARCH, "order"),
+        ("get_users_by_team", "", Act.SEARCH, "user"),
+        ("get_user_details", "", Act.GET, "user"),
+        ("create_calendar_event", "", Act.MAKE, "calendar event"),
+        ("resolve-library-id", "", Act.SEARCH, "library id"),
+        ("resolve_ticket", "", Act.TAKE, "ticket"),
+        ("book_hotel", "", Act.TAKE, "hotel"),
+        ("search_books", "", Act.SEARCH, "book"),
+        ("businesses", "Search for local businesses near you.", Act.SEARCH, "business"),
+        (
+            "reader",
+            "Returns the list of accounts followed by a user.",
+            Act.GET,
+            "account followed",
+        ),
+        ("x", "This tool allows you to find hotels in a city.", Act.SEARCH, "hotel"),
+        ("x", "Loads it and returns the path to the audio file.", Act.GET, "audio file path"),
+    ],
+)
+def test_names_and_first_sentences_say_what_is_done_to_what(name, says, act, thing):
+    done, things = read(name, says)
+    assert done is act
+    assert thing in things
+
+
+@pytest.mark.parametrize(
+    "name", ["login", "user_login", "login_to_shop", "log_in", "authenticate"]
+)
+def test_signing_in_is_recognised(name):
+    assert read(name)[0] is Act.SIGN_IN
+
+
+@pytest.mark.parametrize("name", ["get_login_status", "getCatalogInfo", "list_logins"])
+def test_what_only_sounds_like_signing_in_is_not(name):
+    assert read(name)[0] is not Act.SIGN_IN
+
+
+def test_the_name_of_the_server_is_no_thing():
+    assert read("airbnb_search", "Search for Airbnb listings.", "airbnb")[1] == ["airbnb listing"]
+
+
+def test_words_before_what_is_done_are_the_family():
+    assert phrases.read("Movies.FindMovies", "", "s").family == ("movie",)
+    assert phrases.read("spotify_scraper_get_artist", "", "s").family == ("spotify", "scraper")
+
+
+@pytest.mark.parametrize(
+    ("says", "thing"),
+    [
+        ("ID of the author whose books are retrieved", "author"),
+        ("The name of the movie.", "movie"),
+        ("Unique identifier for the calendar event to move", "calendar event"),
+        ("How many results to return", ""),
+        ("", ""),
+    ],
+)
+def test_a_description_names_the_thing_an_attribute_is_of(says, thing):
+    assert " ".join(phrases.named_thing(says)) == thing
+
+
+def test_parameters_are_described_in_the_description_of_the_tool():
+    says = "Ends it.\n\nArgs:\n    pid: Process from start_process\n    - `wait` (int): Seconds\n"
+    assert phrases.described(says)["pid"] == "Process from start_process"
+    assert phrases.described(says)["wait"] == "Seconds"

@@ -1,0 +1,234 @@
+"""What a result's shape tells, and what it must not."""
+
+import json
+
+import jsonschema
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from graph import output_shape
+from graph.output_shape import ALIKE, MAX_DEPTH, MAX_PROPERTIES, merge, shape_of
+
+
+def structured(value):
+    return shape_of({"structuredContent": value})
+
+
+def text(value):
+    return shape_of({"content": [{"type": "text", "text": value}]})
+
+
+def test_names_types_and_requirement_are_told():
+    shape = structured({"name": "Ann", "age": 7, "height": 1.7, "tags": ["a"], "boss": None})
+    assert shape["required"] == ["age", "boss", "height", "name", "tags"]
+    assert {name: one["type"] for name, one in shape["properties"].items()} == {
+        "name": "string",
+        "age": "integer",
+        "height": "number",
+        "tags": "array",
+        "boss": "null",
+    }
+
+
+@pytest.mark.parametrize(
+    ("value", "expected"),
+    [
+        ("9f3b2c77-1111-4222-8333-abcdefabcdef", "uuid"),
+        ("2026-11-22T10:00:00Z", "date-time"),
+        ("2026-11-22 10:00", "date-time"),
+        ("2026-11-22", "date"),
+        ("10:00:00", "time"),
+        ("ann@example.org", "email"),
+        ("https://example.org/a?b=c", "uri"),
+        ("git+ssh://host/path", "uri"),
+        ("192.168.0.1", "ipv4"),
+        ("300.168.0.1", ""),
+        ("fe80::1", "ipv6"),
+        ("10:30", ""),
+        ("just words", ""),
+        ("https://" + "a" * 5_000, ""),
+        ("", ""),
+    ],
+)
+def test_formats_are_recognised_by_how_they_are_written(value, expected):
+    assert output_shape.format_of(value) == expected
+
+
+@pytest.mark.parametrize(
+    ("result", "expected"),
+    [
+        ({"structuredContent": {"a": 1}, "content": [{"type": "text", "text": "{}"}]}, True),
+        ({"content": [{"type": "image", "data": "x"}, {"type": "text", "text": "[1]"}]}, True),
+        ({"content": [{"type": "text", "text": "  {\n}"}]}, True),
+        ({"content": [{"type": "text", "text": "plain"}]}, False),
+        ({"content": [{"type": "text", "text": "42"}]}, False),
+        ({"content": [{"type": "text", "text": '"{}"'}]}, False),
+        ({"content": [{"type": "text", "text": "{broken"}]}, False),
+        ({"content": [{"type": "text", "text": 7}]}, False),
+        ({"content": ["text", None, 3]}, False),
+        ({"content": "text"}, False),
+        ({"structuredContent": "text"}, False),
+        ({"structuredContent": {"a": 1}, "isError": True}, False),
+        ({}, False),
+    ],
+)
+def test_structure_is_read_from_where_it_stands(result, expected):
+    assert (shape_of(result) is not None) is expected
+
+
+@pytest.mark.parametrize(
+    "key",
+    [
+        *("ann@example.org", "42", "9f3b2c77-1111-4222-8333-abcdefabcdef", "/etc/passwd", ""),
+        *("John Smith", "example.org", "2026-11-22", "k" * 65, "日期", "a:b", "deadbeef01234567"),
+        *("correcthorsebatterystaple", "sk-3f9aa81b77c0", "<script>", "a\u200bb", "a\x00b"),
+    ],
+)
+def test_keys_that_are_data_do_not_enter(key):
+    shape = structured({"users": {key: {"n": 1}, "ok": {"n": 2}}})
+    users = shape["properties"]["users"]
+    assert users == {
+        "type": "object",
+        "additionalProperties": {
+            "type": "object",
+            "properties": {"n": {"type": "integer"}},
+            "required": ["n"],
+        },
+    }
+
+
+def test_a_value_that_json_does_not_know_is_of_any_type():
+    assert structured({"a": object()})["properties"] == {"a": {}}
+
+
+def test_many_keys_are_data():
+    shape = structured({f"key{chr(97 + n % 26)}{chr(97 + n // 26)}": n for n in range(100)})
+    assert shape == {"type": "object", "additionalProperties": {"type": "integer"}}
+
+
+def test_objects_of_one_shape_under_several_words_are_a_map():
+    names = ["ann", "bob", "cyd", "dan"]
+    assert len(names) == ALIKE
+    assert "ann" not in json.dumps(structured({name: {"score": 3} for name in names}))
+    assert "min" in json.dumps(structured({name: {"score": 3} for name in ("min", "max")}))
+
+
+def test_items_of_a_list_are_one_shape_and_need_what_all_have():
+    shape = structured({"rows": [{"id": 1, "name": "a"}, {"id": 2.5}, {"id": None}]})
+    assert shape["properties"]["rows"]["items"] == {
+        "type": "object",
+        "properties": {"id": {"type": ["null", "number"]}, "name": {"type": "string"}},
+        "required": ["id"],
+    }
+
+
+def test_an_empty_list_says_nothing_of_its_items():
+    assert merge(structured({"a": []}), structured({"a": [1]})) == structured({"a": [1]})
+
+
+def test_what_is_not_always_there_is_not_required():
+    merged = merge(structured({"id": 1, "next": "x"}), structured({"id": 2}))
+    assert merged["required"] == ["id"]
+    assert set(merged["properties"]) == {"id", "next"}
+
+
+def test_formats_that_differ_are_no_format():
+    one, other = structured({"at": "2026-11-22"}), structured({"at": "soon"})
+    assert merge(one, other)["properties"]["at"] == {"type": "string"}
+
+
+def test_keys_that_change_from_result_to_result_become_a_map():
+    one = structured({"ann": {"score": 1}, "bob": {"score": 2}})
+    other = structured({"cyd": {"score": 1}, "dan": {"score": 2}})
+    assert "properties" not in merge(one, other)
+
+
+def test_results_that_keep_adding_fields_end_as_a_map():
+    merged = structured({"a": 1})
+    for place in range(MAX_PROPERTIES + 1):
+        name = "f" + chr(97 + place // 26) + chr(97 + place % 26)
+        merged = merge(merged, structured({name: 1}))
+    assert merged == {"type": "object", "additionalProperties": {"type": "integer"}}
+
+
+def depth(shape):
+    inner = [*shape.get("properties", {}).values(), shape.get("items")]
+    return 1 + max((depth(one) for one in inner if isinstance(one, dict)), default=0)
+
+
+def nested(levels):
+    value = {}
+    for _ in range(levels):
+        value = {"a": value}
+    return value
+
+
+def test_depth_and_size_are_bounded():
+    assert depth(structured(nested(900))) <= MAX_DEPTH + 2
+    wide = {f"w{chr(97 + n)}": nested(6) | {"rows": [nested(5)] * 500} for n in range(20)}
+    assert len(json.dumps(structured({"all": [wide] * 1_000}))) < 100_000
+
+
+@pytest.mark.parametrize(
+    "said", ["[" * 200_000, '{"a":' * 200_000, "[" * 900 + "]" * 900, "[" + "9" * 5_000 + "]"]
+)
+def test_texts_made_to_exhaust_the_reader_do_not(said):
+    assert text(said) is None or depth(text(said)) <= MAX_DEPTH + 2
+
+
+def test_a_text_that_is_too_long_is_not_read():
+    assert text("[" + " " * output_shape.MAX_TEXT + "1]") is None
+
+
+KEYS = st.sampled_from(["id", "name", "rows", "createdAt"]) | st.text(max_size=8)
+SECRETS = st.sampled_from(["s3cret value", "ann@example.org", "2026-11-22"]) | st.text(max_size=8)
+VALUES = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | SECRETS,
+    lambda inner: st.lists(inner, max_size=5) | st.dictionaries(KEYS, inner, max_size=5),
+    max_leaves=25,
+)
+OBJECTS = st.dictionaries(KEYS, VALUES, max_size=6)
+
+
+@settings(deadline=None)
+@given(OBJECTS)
+def test_a_result_conforms_to_its_shape(value):
+    jsonschema.validate(value, structured(value))
+
+
+@settings(deadline=None)
+@given(OBJECTS, OBJECTS)
+def test_results_conform_to_the_merged_shape_whichever_came_first(one, other):
+    merged = merge(structured(one), structured(other))
+    assert merged == merge(structured(other), structured(one))
+    for value in (one, other):
+        jsonschema.validate(value, merged)
+
+
+@settings(deadline=None)
+@given(OBJECTS)
+def test_a_shape_merged_with_itself_is_unchanged(value):
+    assert merge(structured(value), structured(value)) == structured(value)
+
+
+ALLOWED = {"type", "format", "properties", "required", "items", "additionalProperties"}
+
+
+def keywords(shape):
+    """Yield the keywords of a shape and the names of its fields, apart."""
+    for key, inner in shape.items():
+        yield key, None
+        for name, one in inner.items() if key == "properties" else ():
+            yield None, name
+            yield from keywords(one)
+        if key in ("items", "additionalProperties") and isinstance(inner, dict):
+            yield from keywords(inner)
+
+
+@settings(deadline=None)
+@given(OBJECTS)
+def test_nothing_enters_a_shape_but_types_formats_and_names(value):
+    for keyword, name in keywords(structured(value)):
+        assert keyword is None or keyword in ALLOWED
+        assert name is None or output_shape.is_name(name)
