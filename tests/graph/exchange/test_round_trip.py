@@ -1,0 +1,113 @@
+import json
+
+import networkx as nx
+import pytest
+from hypothesis import given, settings
+
+from graph.exchange import graphml, json_form, read
+from graph.exchange.document import Document, Stated, StatedEvidence, StatedTool
+from graph.exchange.read import Form
+from graph.relations import Kind, Source
+from tests.graph.exchange.graphs import documents
+
+WRITERS = {
+    Form.JSON: json_form.write,
+    Form.JSON_LINES: json_form.write_lines,
+    Form.GRAPHML: graphml.write,
+}
+BOTH = Document(
+    tools=(StatedTool(id="s:a", category="code", metrics={"pagerank": 0.6, "community": 0}),),
+    relations=(
+        Stated(source="s:a", target="s:b", kind=Kind.PRECEDES, confidence=1 / 3),
+        Stated(source="s:a", target="s:b", kind=Kind.PROVIDES, confidence=0.5),
+    ),
+)
+
+
+def text_of(document, form):
+    return "".join(WRITERS[form](document))
+
+
+@pytest.mark.parametrize("form", Form)
+@given(document=documents())
+def test_what_is_written_is_read_back(form, document):
+    found = read.read(text_of(document, form).encode(), form=form)
+    assert found.problems == ()
+    assert found.relations == document.relations
+
+
+@pytest.mark.parametrize("form", Form)
+@settings(max_examples=15)
+@given(document=documents())
+def test_the_form_is_told_by_the_content(form, document):
+    text = text_of(document, form)
+    if text:
+        assert read.guess(text.encode()) is form
+
+
+@pytest.mark.parametrize("form", Form)
+def test_a_rejected_relation_is_not_drawn_but_written_down(form):
+    rejected = Stated(source="s:a", target="s:b", kind=Kind.PRECEDES, rejected=True)
+    document = Document(tools=(), relations=(rejected,))
+    found = read.read(text_of(document, form).encode(), form=form).relations
+    assert found == (() if form is Form.GRAPHML else (rejected,))
+
+
+@pytest.mark.parametrize("form", Form)
+def test_each_relation_stands_on_a_line_of_its_own_that_is_told_again(form):
+    text = text_of(BOTH, form)
+    lines = text.split("\n")
+    for relation in read.read(text.encode(), form=form).relations:
+        assert relation.kind.value in lines[relation.line - 1]
+
+
+@pytest.mark.parametrize("form", Form)
+def test_a_category_is_an_edge_that_is_passed_over_when_it_comes_back(form):
+    found = read.read(text_of(BOTH, form).encode(), form=form)
+    assert "belongs_to" in text_of(BOTH, form)
+    assert len(found.relations) == 2
+    assert "1 edges to categories ignored" in found.warnings[0]
+
+
+def test_networkx_reads_what_is_written(tmp_path):
+    evidence = StatedEvidence(source=Source.IMPORTED, confidence=0.5)
+    odd = Stated(
+        source='a b:"<é>"', target="s:\t\n\x07", kind=Kind.DEPENDS_ON, evidence=(evidence,)
+    )
+    file = tmp_path / "graph.graphml"
+    document = Document(tools=BOTH.tools, relations=(*BOTH.relations, odd))
+    file.write_text(text_of(document, Form.GRAPHML), encoding="utf-8")
+    graph = nx.read_graphml(file)
+    assert isinstance(graph, nx.MultiDiGraph)
+    kinds = [data["kind"] for _, _, data in graph.edges("s:a", data=True)]
+    assert sorted(kinds) == ["belongs_to", "precedes", "provides"]
+    first = graph.edges["s:a", "s:b", 0]
+    assert (first["weight"], first["confidence"]) == (1 / 3, 1 / 3)
+    assert graph.nodes["s:a"]["pagerank"] == 0.6
+    [odd_data] = graph.get_edge_data('a b:"<é>"', "s:\t\n_x0007_").values()
+    assert odd_data["required"] is True
+    assert json.loads(odd_data["evidence"]) == [{"source": "imported", "confidence": 0.5}]
+
+
+def test_what_networkx_writes_is_read(tmp_path):
+    graph = nx.MultiDiGraph()
+    graph.add_edge("s:a", "s:b", kind="precedes", confidence=0.25)
+    graph.add_edge("s:a", "s:b", kind="depends_on", required=False)
+    file = tmp_path / "graph.graphml"
+    nx.write_graphml_xml(graph, file)
+    assert read.read(file.read_bytes(), name=file.name).relations == (
+        Stated(source="s:a", target="s:b", kind=Kind.PRECEDES, confidence=0.25),
+        Stated(source="s:a", target="s:b", kind=Kind.DEPENDS_ON, required=False),
+    )
+
+
+def test_nodes_renamed_by_an_editor_are_known_by_their_tool():
+    text = text_of(BOTH, Form.GRAPHML)
+    renamed = text.replace('id="s:a"', 'id="n0"').replace('source="s:a"', 'source="n0"')
+    assert "n0" in renamed
+    assert read.read(renamed.encode(), form=Form.GRAPHML).relations == BOTH.relations
+
+
+def test_the_same_graph_gives_the_same_text():
+    assert text_of(BOTH, Form.JSON) == text_of(BOTH, Form.JSON)
+    assert json.loads(text_of(BOTH, Form.JSON))["format"] == "foregate-graph"

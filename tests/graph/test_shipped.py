@@ -1,0 +1,124 @@
+from dataclasses import replace
+
+import pytest
+
+from graph import shipped
+from graph.contradictions import circles, contradictions
+from graph.relations import Kind, Relation
+from graph.shipped_table import ACROSS, SERVERS
+from tests.gateway.catalogues import catalogue, tool
+
+KNOWN = [relation for one in SERVERS.values() for relation in one.relations]
+ALL = [*KNOWN, *(relation for relations in ACROSS.values() for relation in relations)]
+
+
+def names_of(known):
+    one = SERVERS[known]
+    ends = {end for relation in one.relations for end in (relation.source, relation.target)}
+    return sorted(one.marks | ends)
+
+
+def listing(known, called, *, team=None, without=()):
+    schema = {"type": "object", "properties": {"url": {"type": "string"}}}
+    return [
+        replace(tool(f"{called}:{name}", team=team), input_schema=schema)
+        for name in names_of(known)
+        if name not in without
+    ]
+
+
+def found(*tools):
+    numbered = [replace(one, pk=pk) for pk, one in enumerate(tools, start=1)]
+    called = {one.pk: one.tool for one in numbered}
+    claims = shipped.matching(catalogue(*numbered))
+    return {(called[claim.source], claim.kind, called[claim.target]): claim for claim in claims}
+
+
+@pytest.mark.parametrize("known", SERVERS)
+def test_every_relation_of_a_known_server_is_found_whatever_it_is_called(known):
+    claims = found(*listing(known, "mine"))
+    assert set(claims) == {
+        (f"mine:{one.source}", one.kind, f"mine:{one.target}") for one in SERVERS[known].relations
+    }
+
+
+def test_a_claim_says_how_sure_it_is_and_why():
+    claim = found(*listing("git", "g"))["g:git_add", Kind.PRECEDES, "g:git_commit"]
+    assert (claim.confidence, claim.reason) == (0.95, "a commit records what is staged")
+    assert claim.required
+
+
+def test_what_depends_can_do_without():
+    claims = found(*listing("filesystem", "f")).values()
+    depends = [claim for claim in claims if claim.kind is Kind.DEPENDS_ON]
+    assert depends
+    assert not any(claim.required for claim in depends)
+
+
+def test_a_server_of_another_version_is_known_by_most_of_its_names():
+    claims = found(*listing("git", "g", without={"git_show", "git_reset", "git_init"}))
+    assert ("g:git_add", Kind.PRECEDES, "g:git_commit") in claims
+    assert not any("git_show" in source + target for source, _, target in claims)
+
+
+def test_a_server_with_few_of_the_names_is_another_one():
+    few = [tool(f"g:{name}") for name in ("git_add", "git_commit", "git_status")]
+    assert not found(*few)
+
+
+def test_the_names_of_one_server_are_not_gathered_from_several():
+    names = names_of("git")
+    assert not found(
+        *(tool(f"one:{name}") for name in names[::2]),
+        *(tool(f"two:{name}") for name in names[1::2]),
+    )
+
+
+def test_relations_across_servers_join_each_pair_that_somebody_sees():
+    key = ("web:fetch", Kind.PRECEDES, "files:write_file")
+    assert key in found(*listing("fetch", "web"), *listing("filesystem", "files"))
+    assert key in found(*listing("fetch", "web"), *listing("filesystem", "files", team=1))
+    apart = found(*listing("fetch", "web", team=2), *listing("filesystem", "files", team=1))
+    assert key not in apart
+    assert ("files:read_text_file", Kind.REPLACES, "files:read_file") in apart
+
+
+def test_a_common_name_among_many_others_is_no_fetch_server():
+    files = listing("filesystem", "files")
+    others = [tool(f"web:other{number}") for number in range(2)]
+    across = ("web:fetch", Kind.PRECEDES, "files:write_file")
+    assert across not in found(*listing("fetch", "web"), *others, *files)
+    assert across not in found(tool("web:fetch"), *files)
+
+
+def test_an_empty_catalogue_has_none():
+    assert shipped.matching(catalogue()) == []
+
+
+def test_what_is_shipped_is_small_stated_once_and_gives_a_reason():
+    assert len(ALL) <= 120
+    assert all(0.5 <= one.confidence <= 1 and one.reason for one in ALL)
+    keys = [(one.source, one.kind, one.target) for one in ALL]
+    assert len(set(keys)) == len(keys)
+    assert not any(one.source == one.target for one in ALL)
+
+
+def test_what_is_shipped_contradicts_nothing():
+    names = sorted({end for one in ALL for end in (one.source, one.target)})
+    relations = [
+        Relation(names.index(one.source), names.index(one.target), one.kind, one.confidence)
+        for one in ALL
+    ]
+    assert not contradictions(relations)
+    assert not circles(relations)
+
+
+def test_servers_are_told_apart():
+    for known in SERVERS:
+        tools = {one.name: one for one in listing(known, "x")}
+        assert [name for name, one in SERVERS.items() if shipped._is(one, tools)] == [known]
+
+
+def test_a_server_can_be_seen_twice():
+    claims = found(*listing("time", "here"), *listing("time", "there"))
+    assert len(claims) == 2

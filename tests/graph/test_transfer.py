@@ -1,0 +1,375 @@
+import json
+from datetime import UTC, date, datetime, timedelta
+
+import pytest
+
+from graph import export, shipped, transfer
+from graph.exchange.read import Form
+from graph.models import RelationEvidence, ToolDependency
+from graph.record import Claim, Metric, Observation
+from graph.relations import Kind, Source
+from graph.store import metrics, relations
+from graph.transfer import ImportRefused
+from tests.factories import CategoryFactory, ServerFactory, TeamFactory, ToolFactory
+
+pytestmark = pytest.mark.django_db
+
+NOW = datetime(2026, 11, 22, 12, tzinfo=UTC)
+CURATED = {"source": "curated", "confidence": 0.9, "origin": "ann"}
+SCHEMA = {"source": "schema", "confidence": 0.7, "fields": [{"output": "/a", "input": "/b"}]}
+IMPORTED = {"source": "imported", "confidence": 0.6, "origin": "other.json"}
+OBSERVED = {"source": "observed", "successes": 3.5, "failures": 0.5, "team": "theirs"}
+
+
+@pytest.fixture
+def tools():
+    server = ServerFactory(name="s")
+    return {name: ToolFactory(server=server, name=name).pk for name in "abcd"}
+
+
+def row(source="s:a", target="s:b", kind="precedes", **more):
+    return {"source": source, "target": target, "kind": kind, **more}
+
+
+def take(*rows, filename="graph.jsonl", **options):
+    text = "\n".join(map(json.dumps, rows))
+    return transfer.import_text(text, filename=filename, now=NOW, **options)
+
+
+def refused(*rows, **options):
+    with pytest.raises(ImportRefused) as caught:
+        take(*rows, **options)
+    assert not ToolDependency.objects.exclude(reason="stored before").exists()
+    return caught.value
+
+
+def said(pk=None):
+    rows = RelationEvidence.objects.order_by("relation", "source")
+    return [
+        (one.source, one.team_id, one.origin, one.confidence)
+        for one in (rows if pk is None else rows.filter(relation=pk))
+    ]
+
+
+def text_of(form=Form.JSON, **options):
+    return "".join(export.text(export.document(now=NOW, **options), form))
+
+
+class TestImport:
+    def test_a_relation_that_is_just_stated_counts_as_imported_and_sure(self, tools):
+        done = take(row(), filename="mine.jsonl")
+        assert (done.added, done.changed, done.same, done.left_out) == (1, 0, 0, 0)
+        assert said() == [("imported", None, "mine.jsonl", 1.0)]
+
+    def test_its_confidence_is_kept_to_the_last_digit(self, tools):
+        take(row(confidence=0.1 + 0.2))
+        assert said()[0][3] == 0.1 + 0.2
+
+    def test_an_admin_who_vouches_makes_it_curated(self, tools):
+        take(row(confidence=0.8), as_curated=True)
+        assert said() == [("curated", None, "graph.jsonl", 0.8)]
+
+    def test_what_a_file_calls_curated_counts_as_imported_unless_vouched_for(self, tools):
+        take(row(evidence=[CURATED, IMPORTED]))
+        assert said() == [("imported", None, "graph.jsonl", 0.9)]
+
+    def test_every_source_is_kept_when_vouched_for(self, tools):
+        take(row(kind="provides", evidence=[CURATED, SCHEMA, IMPORTED]), as_curated=True)
+        assert said() == [
+            ("curated", None, "ann", 0.9),
+            ("imported", None, "other.json", 0.6),
+            ("schema", None, "", 0.7),
+        ]
+        assert RelationEvidence.objects.get(source="schema").fields == SCHEMA["fields"]
+
+    def test_what_was_observed_is_left_out_unless_a_team_takes_it_over(self, tools):
+        done = take(row(evidence=[OBSERVED]), row(target="s:c", evidence=[OBSERVED, IMPORTED]))
+        assert (done.added, done.left_out) == (1, 1)
+        assert done.warnings == (
+            "1 relations left out: teams observed them, and no team was named to take over",
+        )
+        assert [source for source, *_ in said()] == ["imported"]
+
+    def test_a_team_takes_over_what_was_observed(self, tools):
+        team = TeamFactory()
+        take(row(evidence=[OBSERVED]), team=team.pk)
+        found = RelationEvidence.objects.get()
+        assert (found.source, found.team, found.successes) == ("observed", team, 3.5)
+
+    def test_an_observation_is_never_later_than_the_import(self, tools):
+        ahead = OBSERVED | {"last_seen_at": "2999-01-01"}
+        take(row(evidence=[ahead]), team=TeamFactory().pk)
+        assert RelationEvidence.objects.get().last_seen_at == NOW
+
+    def test_importing_it_again_changes_nothing(self, tools):
+        rows = [
+            row(confidence=0.5, reason="why"),
+            row("s:b", "s:a", "alternative_to", evidence=[CURATED, IMPORTED]),
+            row("s:c", "s:d", "replaces", version="2", deprecated_at="2026-01-02"),
+        ]
+        take(*rows)
+        before = list(RelationEvidence.objects.order_by("pk").values())
+        again = take(*rows)
+        assert (again.added, again.changed, again.same) == (0, 0, 3)
+        assert list(RelationEvidence.objects.order_by("pk").values()) == before
+
+    def test_what_differs_is_changed(self, tools):
+        take(row(confidence=0.5))
+        done = take(row(confidence=0.6, reason="why"))
+        assert (done.added, done.changed) == (0, 1)
+        assert ToolDependency.objects.get().reason == "why"
+        assert said() == [("imported", None, "graph.jsonl", 0.6)]
+
+    def test_a_persons_words_stand_against_a_file(self, tools):
+        claim = Claim(source=tools["a"], target=tools["b"], kind=Kind.PRECEDES, reason="mine")
+        relations.curate(claim, by="ann", at=NOW)
+        take(row(reason="theirs"))
+        assert ToolDependency.objects.get().reason == "mine"
+        assert take(row(reason="theirs")).same == 1
+
+    def test_a_rejected_relation_stays_rejected(self, tools):
+        relations.reject(tools["a"], tools["b"], Kind.PRECEDES, at=NOW)
+        done = take(row(), as_curated=True)
+        assert (done.added, done.left_out) == (0, 1)
+        assert done.warnings == ("1 relations left out: an admin rejected them here",)
+        assert ToolDependency.objects.get().rejected
+
+    def test_a_rejection_is_taken_over_only_when_vouched_for(self, tools):
+        assert take(row(rejected=True)).left_out == 1
+        assert not ToolDependency.objects.exists()
+        assert take(row(rejected=True), as_curated=True).added == 1
+        assert ToolDependency.objects.get().rejected
+        assert take(row(rejected=True), as_curated=True).same == 1
+
+    def test_a_dry_run_stores_nothing(self, tools):
+        done = take(row(), dry_run=True)
+        assert done.changes[0][1:] == ("s:a", "s:b", "precedes", "new")
+        assert done.dry_run
+        assert not ToolDependency.objects.exists()
+
+    def test_relations_of_tools_that_are_not_here_can_be_left_out(self, tools):
+        done = take(row(), row(target="s:gone"), skip_unknown=True)
+        assert (done.added, done.left_out) == (1, 1)
+        assert done.warnings == ("1 relations left out: their tools are not here",)
+
+    def test_a_cycle_is_stored_with_a_warning_that_names_what_is_dropped(self, tools):
+        done = take(row(kind="depends_on"), row("s:b", "s:a", "depends_on", confidence=0.4))
+        assert done.added == 2
+        [warning] = done.warnings
+        assert warning.startswith("line 2: s:b depends on s:a, which depends on it in turn")
+        other = take(row("s:c", "s:d"))
+        assert other.warnings == ()
+
+    def test_many_cycles_are_counted(self, tools, monkeypatch):
+        monkeypatch.setattr(transfer, "MAX_WARNINGS", 1)
+        pairs = [("s:a", "s:b"), ("s:b", "s:a"), ("s:c", "s:d"), ("s:d", "s:c")]
+        done = take(*(row(*pair, "depends_on") for pair in pairs))
+        assert done.warnings[1:] == ("1 more dependencies of cycles are dropped",)
+        assert take(row("s:a", "s:c", "depends_on")).warnings == ()
+
+
+class TestRefusal:
+    def test_one_bad_row_of_ten_thousand_leaves_nothing_behind(self, tools):
+        server = ServerFactory(name="many")
+        names = [ToolFactory(server=server, name=f"t{n}").name for n in range(101)]
+        rows = [row(f"many:{a}", f"many:{b}") for a in names for b in names if a != b][:10_000]
+        rows[7_000]["target"] = "many:t1OO"
+        problem = refused(*rows)
+        assert problem.count == 1
+        assert str(problem.problems[0]).startswith(
+            "line 7001: no tool 'many:t1OO'; did you mean many:t1"
+        )
+
+    def test_every_problem_is_told_in_order_of_the_file(self, tools):
+        problem = refused(
+            row(target="s:aa"),
+            row(confidence=2),
+            row("s:c", "s:d", "replaces"),
+            row("s:d", "s:c", "replaces"),
+        )
+        assert [one.line for one in problem.problems] == [1, 2, 4]
+        assert problem.count == 3
+        assert "'graph.jsonl' is not imported: line 1: no tool 's:aa'" in str(problem)
+        assert "(and 2 more)" in str(problem)
+
+    def test_many_problems_are_counted_and_the_first_told(self, tools):
+        problem = refused(*(row(target=f"x:{n}") for n in range(50)))
+        assert (len(problem.problems), problem.count) == (20, 50)
+
+    def test_what_contradicts_something_stored_is_refused(self, tools):
+        claim = Claim(
+            source=tools["a"],
+            target=tools["b"],
+            kind=Kind.MUTUALLY_EXCLUSIVE,
+            reason="stored before",
+        )
+        relations.curate(claim, by="ann", at=NOW)
+        [problem] = refused(row(kind="depends_on")).problems
+        assert str(problem) == (
+            "line 1: s:a cannot both require s:b and exclude it: keep one of the two "
+            "(the other one is stored already)"
+        )
+        assert take(row(kind="depends_on", required=False)).added == 1
+
+    def test_contradictions_that_were_stored_before_are_not_the_files(self, tools):
+        for ends in (("a", "b"), ("b", "a")):
+            source, target = (tools[end] for end in ends)
+            claim = Claim(source=source, target=target, kind=Kind.REPLACES)
+            relations.curate(claim, by="ann", at=NOW)
+        assert take(row("s:c", "s:d")).added == 1
+
+    def test_a_tool_that_is_deleted_meanwhile_is_told(self, tools, monkeypatch):
+        def gone(records, *, at):
+            raise relations.UnknownTools([tools["a"]])
+
+        monkeypatch.setattr(relations, "put_many", gone)
+        assert "the tool 's:a' was deleted meanwhile; import it again" in str(refused(row()))
+
+    def test_removed_tools_are_unknown(self, tools):
+        ToolFactory(server__name="old", name="gone", state="removed")
+        assert "no tool 'old:gone'" in str(refused(row(target="old:gone")))
+
+    def test_text_that_is_no_file_of_relations_is_refused(self, tools):
+        for name in ("x.json", "x.jsonl", "x.graphml", "x"):
+            with pytest.raises(ImportRefused):
+                transfer.import_text("\ud800 no", filename=name)
+
+
+def fill(tools, team):
+    a, b, c, d = tools.values()
+    at = NOW - timedelta(days=3)
+    relations.curate(
+        Claim(source=a, target=b, kind=Kind.DEPENDS_ON, required=False, confidence=1 / 3),
+        by="ann",
+        at=at,
+    )
+    relations.curate(
+        Claim(
+            source=c,
+            target=d,
+            kind=Kind.REPLACES,
+            version="2",
+            deprecated_at=date(2026, 1, 2),
+            reason="newer & <better>\x07",
+        ),
+        by="ann",
+        at=at,
+    )
+    fields = ({"output": "/a", "input": "/b"},)
+    flow = Claim(source=a, target=b, kind=Kind.PROVIDES, confidence=0.7, fields=fields)
+    relations.replace_derived([flow], at=at)
+    relations.curate(
+        Claim(source=d, target=a, kind=Kind.ALTERNATIVE_TO, confidence=0.5), by="bob", at=at
+    )
+    seen = Observation(
+        source=a, target=c, kind=Kind.PRECEDES, successes=2.7, failures=0.1, seconds=1.5, at=at
+    )
+    relations.observe(None, [seen])
+    relations.observe(team, [seen])
+    relations.reject(b, c, Kind.PRECEDES, reason="no", at=at)
+
+
+def snapshot():
+    """Everything stored of relations, but for keys and times that no evidence rests on."""
+    return [
+        (
+            {end: getattr(one, end).name for end in ("source", "target")},
+            (one.kind, one.required, one.rejected, one.reason, one.version, one.deprecated_at),
+            [
+                tuple(
+                    getattr(item, field)
+                    for field in (
+                        *("source", "team_id", "origin", "confidence", "successes", "failures"),
+                        *("seconds", "fields", "last_seen_at"),
+                    )
+                )
+                for item in one.evidence.order_by("source", "team")
+            ],
+        )
+        for one in ToolDependency.objects.order_by("source", "target", "kind")
+    ]
+
+
+class TestRoundTrip:
+    @pytest.mark.parametrize("form", Form)
+    def test_an_empty_graph_becomes_the_same_again(self, tools, form):
+        team = TeamFactory(name="theirs")
+        fill(tools, team.pk)
+        before = snapshot()
+        text = text_of(form, team=team.pk)
+        ToolDependency.objects.all().delete()
+        done = transfer.import_text(
+            text, filename=f"x.{form}", as_curated=True, team=team.pk, now=NOW
+        )
+        kept = [one for one in before if not one[1][2]] if form is Form.GRAPHML else before
+        assert done.left_out == 0
+        assert snapshot() == kept
+        assert text_of(form, team=team.pk) == text
+
+    @pytest.mark.parametrize("form", Form)
+    @pytest.mark.parametrize("as_curated", [True, False])
+    def test_what_was_just_given_away_changes_nothing(self, tools, form, as_curated):
+        team = TeamFactory()
+        fill(tools, team.pk)
+        before = snapshot()
+        text = text_of(form, team=team.pk)
+        done = transfer.import_text(
+            text, filename=f"x.{form}", as_curated=as_curated, team=team.pk, now=NOW
+        )
+        assert done.changes == ()
+        assert snapshot() == before
+
+
+class TestExport:
+    def test_what_a_team_observed_and_owns_is_given_away_only_for_it(self, tools):
+        mine, theirs = TeamFactory(), TeamFactory()
+        own = ToolFactory(server__name="private", server__team=mine, name="t").pk
+        seen = Observation(
+            source=tools["a"], target=tools["b"], kind=Kind.PRECEDES, successes=1, at=NOW
+        )
+        relations.observe(mine.pk, [seen])
+        claim = Claim(source=own, target=tools["c"], kind=Kind.PRECEDES)
+        relations.curate(claim, by="ann", at=NOW)
+        assert export.document(now=NOW).relations == ()
+        assert export.document(now=NOW, team=theirs.pk).relations == ()
+        found = export.document(now=NOW, team=mine.pk)
+        assert found.team == mine.name
+        assert [one.source for one in found.relations] == ["private:t", "s:a"]
+        assert [item.team for item in found.relations[1].evidence] == [mine.name]
+
+    def test_tools_come_with_category_and_metrics(self, tools):
+        category = CategoryFactory(name="code")
+        filed = ToolFactory(server__name="x", name="filed", category=category)
+        ToolFactory(server=filed.server, name="alone")
+        metrics.replace({filed.pk: Metric(0.25, 1, 0.5, 0.75)})
+        [found] = export.document(now=NOW, with_metrics=True).tools
+        assert (found.id, found.category) == ("x:filed", "code")
+        assert found.metrics == {
+            "pagerank": 0.25,
+            "community": 1,
+            "betweenness": 0.5,
+            "closeness": 0.75,
+        }
+        assert export.document(now=NOW).tools[0].metrics == {}
+
+    @pytest.mark.parametrize(
+        ("hops", "kept"), [(0, ""), (1, "ab"), (2, "abc"), (3, "abcd"), (9, "abcd")]
+    )
+    def test_a_part_reaches_so_many_steps_either_way(self, tools, hops, kept):
+        take(row("s:b", "s:a"), row("s:b", "s:c"), row("s:c", "s:d"))
+        part = export.part(export.document(now=NOW), ["s:a"], hops=hops)
+        assert {tool.id[2:] for tool in part.tools} == set(kept or "a")
+        assert len(part.relations) == max(len(kept) - 1, 0)
+
+    def test_a_part_around_a_tool_that_is_not_there_is_refused(self, tools):
+        with pytest.raises(export.UnknownTool):
+            export.part(export.document(now=NOW), ["s:a"])
+
+
+def test_a_shipped_relation_that_was_rejected_stays_rejected(tools):
+    claim = Claim(source=tools["a"], target=tools["b"], kind=Kind.PRECEDES, confidence=0.9)
+    shipping = {"at": NOW, "source": Source.CURATED, "origin": shipped.ORIGIN}
+    assert relations.replace_derived([claim], **shipping).added == 1
+    relations.reject(tools["a"], tools["b"], Kind.PRECEDES, at=NOW)
+    relations.replace_derived([claim], **shipping)
+    assert len(relations.topology(now=NOW)) == 0
