@@ -17,11 +17,14 @@ from django.utils.html import format_html
 
 from gateway_project.access import audit, tokens
 from gateway_project.console.audited import Audited, caller_of
+from gateway_project.console.relation_pages import CuratedRelations
 from gateway_project.console.token_form import TokenForm, for_asker
 from gateway_project.foundation.caller import SCOPE_ALL
 from gateway_project.models import ApiToken, AuditEntry, MetricTotal, OneTimePassword
 from gateway_project.use_cases.approve_tools import approve_tools as approve
 from gateway_project.use_cases.pin_tools import set_pinned
+from graph.admin.tools import WithRelations
+from graph.models import ToolDependency
 from tools.admin import (
     CategoryAdmin,
     DangerousOperationAdmin,
@@ -111,10 +114,13 @@ class SignInAttemptAdmin(ReadOnlyAdmin):
 
 
 @admin.register(Tool)
-class AuditedToolAdmin(Audited, ToolAdmin):
+class AuditedToolAdmin(Audited, WithRelations, ToolAdmin):
     """Tools with their approval, each change written down."""
 
     actions = (approve_tools, pin_tools, unpin_tools)
+
+
+admin.site.register(ToolDependency, CuratedRelations)
 
 
 @admin.register(DangerousOperation)

@@ -9,6 +9,8 @@ import factory
 from django.contrib.auth import get_user_model
 from factory.django import DjangoModelFactory
 
+from graph.models import RelationEvidence, ToolDependency
+from graph.relations import Kind, Source
 from tools import embedding_text, models
 from tools.definition import Definition
 from tools.store import servers
@@ -131,3 +133,26 @@ class DangerousOperationFactory(DjangoModelFactory):
 
     pattern = factory.Sequence("detonate {}".format)
     reason = "explodes"
+
+
+class RelationFactory(DjangoModelFactory):
+    """A required dependency between two tools, without evidence."""
+
+    class Meta:
+        model = ToolDependency
+
+    source = factory.SubFactory(ToolFactory)
+    target = factory.SubFactory(ToolFactory)
+    kind = Kind.DEPENDS_ON.value
+
+
+class EvidenceFactory(DjangoModelFactory):
+    """What a person said of a relation."""
+
+    class Meta:
+        model = RelationEvidence
+
+    relation = factory.SubFactory(RelationFactory)
+    source = Source.CURATED.value
+    confidence = 1.0
+    last_seen_at = SEEN_AT

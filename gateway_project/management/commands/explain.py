@@ -1,0 +1,148 @@
+"""Say how two tools relate."""
+
+from __future__ import annotations
+
+import json
+from argparse import ArgumentParser
+from collections.abc import Iterator
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError
+from rich.console import Console
+from rich.markup import escape
+
+from gateway_project.access import callers
+from gateway_project.foundation.caller import SCOPE_ALL, Caller
+from gateway_project.foundation.postgres import migrate
+from graph import explain, explanation_json
+from graph.explain import Explanation, Link, Path, Place, Routes, Vocabulary
+from graph.record import Key, Said
+from graph.store import metrics, names, relations
+from graph.topology import Topology
+from tools.catalogue import Catalogue, CatalogueTool, UnknownTool
+from tools.store import catalogue
+
+
+class Command(BaseCommand):
+    """`manage.py explain A B`."""
+
+    help = "Say how two tools relate: directly, by which paths, and what speaks for it."
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        parser.add_argument("a", metavar="A", help="id of a tool, such as git:git_log")
+        parser.add_argument("b", metavar="B", help="id of another")
+        parser.add_argument("--team", metavar="NAME", help="as this team sees it")
+        parser.add_argument("--json", action="store_true", help="report as JSON")
+
+    def handle(self, *_: Any, **options: Any) -> None:
+        if migrate.pending_migrations():
+            raise CommandError("the database is not migrated; run `manage.py migrate`")
+        caller = _caller(options["team"])
+        known = catalogue.load()
+        a, b = (_find(known, options[side], caller) for side in ("a", "b"))
+        called = {tool.pk: tool.tool for tool in known.tools.values() if caller.sees(tool.team)}
+        found = explain.explain(
+            _topology(caller, called),
+            a.pk,
+            b.pk,
+            words=_vocabulary(caller, called),
+            metrics=metrics.load(),
+        )
+        if options["json"]:
+            report = explanation_json.as_json(found, called.__getitem__)
+            self.stdout.write(json.dumps(report, indent=2, ensure_ascii=False))
+            return
+        console = Console(highlight=False, soft_wrap=True)
+        for line in _lines(found, called):
+            console.print(line)
+
+
+def _caller(team: str | None) -> Caller:
+    pk = names.team(team) if team is not None else None
+    if team is not None and pk is None:
+        raise CommandError(
+            f"no team {team!r}; there are: {', '.join(names.teams().values()) or 'none'}"
+        )
+    return Caller(user=callers.LOCAL_ADMIN, team=pk, scopes=frozenset({SCOPE_ALL}), kind="command")
+
+
+def _find(known: Catalogue, tool_id: str, caller: Caller) -> CatalogueTool:
+    try:
+        return known.find(tool_id, caller)
+    except UnknownTool as error:
+        if not known.tools:
+            raise CommandError("no tools yet; `manage.py discover` asks the servers") from None
+        near = " or ".join(error.suggestions)
+        hint = f"; did you mean {near}?" if near else "; `manage.py graph_stats` names some"
+        raise CommandError(f"no tool {tool_id!r}{hint}") from None
+
+
+def _topology(caller: Caller, called: dict[int, str]) -> Topology:
+    """Return the relations between tools that the caller may know of."""
+    every = relations.topology(caller.team).relations()
+    return Topology(one for one in every if one.source in called and one.target in called)
+
+
+def _vocabulary(caller: Caller, called: dict[int, str]) -> Vocabulary:
+    teams = names.teams()
+
+    def said(key: Key) -> list[Said]:
+        stored = relations.find(*key)
+        return [one for one in stored.said if caller.sees(one.team)] if stored else []
+
+    return Vocabulary(
+        names=called.__getitem__, said=said, teams=lambda team: f"team {teams.get(team, team)}"
+    )
+
+
+def _lines(found: Explanation, called: dict[int, str]) -> Iterator[str]:
+    """Write an explanation as lines of rich markup."""
+    a, b = escape(found.a.name), escape(found.b.name)
+    yield _place(found.a)
+    if found.is_same:
+        yield "Both are this one tool."
+        return
+    yield _place(found.b) + (" (the same)" if found.same_community else "")
+    yield ""
+    if found.exclusive:
+        yield "[red]They exclude each other[/red]: they never stand in one workflow."
+    yield "[bold]Direct relations[/bold]" if found.links else "No direct relation."
+    for link in found.links:
+        yield from _link(link)
+    yield from _routes(found.there, f"{a} → {b}", called)
+    yield from _routes(found.back, f"{b} → {a}", called)
+    if found.common:
+        yield "[bold]Related to both[/bold]"
+        for tool, confidence in found.common:
+            yield f"  {escape(called[tool])}  {confidence:.2f}"
+
+
+def _place(place: Place) -> str:
+    name = f"[bold]{escape(place.name)}[/bold]"
+    if place.pagerank is None:
+        return f"{name}  no metrics yet: `manage.py graph_stats --refresh` computes them"
+    return f"{name}  PageRank {place.pagerank:.3g}, community {place.community}"
+
+
+def _routes(routes: Routes, ends: str, called: dict[int, str]) -> Iterator[str]:
+    if routes.shortest is None or routes.strongest is None:
+        yield f"No path {ends}."
+        return
+    if routes.shortest.tools == routes.strongest.tools:
+        yield from _path(routes.shortest, "Path", ends, called)
+        return
+    yield from _path(routes.shortest, "Shortest path", ends, called)
+    yield from _path(routes.strongest, "Strongest path", ends, called)
+
+
+def _path(path: Path, title: str, ends: str, called: dict[int, str]) -> Iterator[str]:
+    through = ", ".join(escape(called[tool]) for tool in path.tools[1:-1])
+    how = "direct" if path.is_direct else f"{len(path.hops)} hops, through {through}"
+    yield f"[bold]{title}[/bold] {ends}: {how}; confidence {path.confidence:.2f}"
+    for hop in path.hops:
+        yield from _link(hop)
+
+
+def _link(link: Link) -> Iterator[str]:
+    yield f"  {link.relation.confidence:.2f}  {escape(link.words)}"
+    yield f"        {escape('; '.join(link.grounds))}"

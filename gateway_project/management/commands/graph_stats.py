@@ -1,0 +1,265 @@
+"""Show what the graph of tools is like."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from argparse import ArgumentParser, ArgumentTypeError
+from collections.abc import Iterator, Mapping
+from datetime import UTC, datetime
+from typing import Any
+
+from django.conf import settings
+from django.core.management.base import BaseCommand, CommandError
+from django.utils import timezone
+from rich.console import Console
+from rich.markup import escape
+
+from gateway_project.foundation import telemetry
+from gateway_project.foundation.postgres import migrate
+from graph import refresh, report
+from graph.report import NoSuchSnapshot, Report, Valued
+
+ASKED_FOR = "asked for"
+"""Reason of a snapshot that somebody takes by hand."""
+MAX_TOP = 1_000
+WORTH_TELLING = 0.01
+"""Change of confidence; what was observed loses less than that from day to day by itself."""
+MEASURES = {"pagerank": "PageRank", "betweenness": "betweenness", "closeness": "closeness"}
+NO_TOOLS = (
+    "No tools yet: `manage.py import_servers` registers servers, `manage.py discover` asks them."
+)
+NO_RELATIONS = (
+    "No relations yet: `manage.py graph_stats --refresh` derives some from the tools' schemas, "
+    "`manage.py import_graph FILE` imports some, and the console takes them one by one."
+)
+BUSY = "another process is computing the graph right now; try again in a minute"
+
+
+class Command(BaseCommand):
+    """`manage.py graph_stats [--refresh] [--snapshot] [--since ID|DATE]`."""
+
+    help = "Show tools and relations in figures, the most central tools, cycles, communities."
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        parser.add_argument(
+            "--refresh", action="store_true", help="derive and compute what is out of date first"
+        )
+        parser.add_argument("--snapshot", action="store_true", help="keep the graph as it is now")
+        parser.add_argument(
+            "--since",
+            type=_moment,
+            metavar="ID|DATE",
+            help="what changed since a snapshot: its number, or a day such as 2026-11-01",
+        )
+        parser.add_argument(
+            "--top", type=_count, default=report.TOP, metavar="N", help="how many of each to name"
+        )
+        parser.add_argument("--json", action="store_true", help="report as JSON")
+
+    def handle(self, *_: Any, **options: Any) -> None:
+        if migrate.pending_migrations():
+            raise CommandError("the database is not migrated; run `manage.py migrate`")
+        telemetry.configure(settings.FOREGATE, process="graph_stats", quiet=True)
+        now = timezone.now()
+        taken = _refresh(options, now)
+        found = report.gather(now=now, top=options["top"])
+        changed = None if options["since"] is None else _since(options["since"], now)
+        if options["json"]:
+            self.stdout.write(json.dumps(_as_json(found, taken, changed), indent=2))
+            return
+        console = Console(highlight=False, soft_wrap=True)
+        for item in (*_lines(found), *_changes(changed, options["top"])):
+            console.print(item)
+        if taken is not None:
+            console.print(f"Snapshot {taken} taken; `--since {taken}` compares with it.")
+
+
+def _refresh(options: Mapping[str, Any], now: datetime) -> int | None:
+    """Bring the graph up to date and take a snapshot, as asked; return the snapshot's key."""
+    if not (options["refresh"] or options["snapshot"]):
+        return None
+    done = refresh.refresh(now=now, snapshot=ASKED_FOR if options["snapshot"] else None)
+    if done.is_busy:
+        raise CommandError(BUSY)
+    return done.snapshot if options["snapshot"] else None
+
+
+def _since(asked: int | datetime, now: datetime) -> dict[str, Any]:
+    try:
+        snapshot = report.find_snapshot(asked)
+    except NoSuchSnapshot as error:
+        raise CommandError(str(error)) from None
+    found = dataclasses.asdict(report.since(snapshot.pk, now=now))
+    for name in ("relations_changed", "moved", "shifted"):
+        found[name] = [one._asdict() for one in found[name]]
+    return {"snapshot": snapshot.pk, "taken_at": snapshot.taken_at.isoformat(), **found}
+
+
+def _moment(text: str) -> int | datetime:
+    """Read the number of a snapshot, or a date with or without a time."""
+    if text.isdecimal():
+        return int(text)
+    try:
+        at = datetime.fromisoformat(text)
+    except ValueError:
+        raise ArgumentTypeError(
+            f"{text!r} is neither the number of a snapshot nor a date such as 2026-11-01"
+        ) from None
+    return at if at.tzinfo else at.replace(tzinfo=UTC)
+
+
+def _count(text: str) -> int:
+    if not text.isdecimal() or not 1 <= int(text) <= MAX_TOP:
+        raise ArgumentTypeError(f"{text!r} is no number from 1 to {MAX_TOP:,}")
+    return int(text)
+
+
+def _as_json(
+    found: Report, taken: int | None, changed: Mapping[str, Any] | None
+) -> dict[str, Any]:
+    content = dataclasses.asdict(found)
+    for name in ("cycles", "top"):  # which the report has too, with the names of the tools
+        del content["statistics"][name]
+    content["top"] = {measure: list(map(_valued, tools)) for measure, tools in found.top.items()}
+    content["most_called"] = list(map(_valued, found.most_called))
+    content["snapshots"] = [
+        {"id": one.pk, "taken_at": one.taken_at.isoformat(), "reason": one.reason}
+        for one in found.snapshots
+    ]
+    for name in ("derived_at", "computed_at"):
+        content[name] = content[name].isoformat() if content[name] else None
+    extra = {"snapshot_taken": taken, "since": changed}
+    return content | {name: value for name, value in extra.items() if value is not None}
+
+
+def _valued(one: Valued) -> dict[str, Any]:
+    return one._asdict()
+
+
+def _lines(found: Report) -> Iterator[str]:
+    """Write a report as lines of rich markup."""
+    if not found.catalogue_tools:
+        yield NO_TOOLS
+        return
+    figures = found.statistics
+    yield f"[bold]Tools[/bold] {found.catalogue_tools:,}, {figures.isolated:,} without relations"
+    if not figures.relations:
+        yield NO_RELATIONS
+        yield from _computed(found)
+        return
+    yield f"[bold]Relations[/bold] {figures.relations:,}: {_counts(figures.kinds)}"
+    yield f"  resting on: {_counts(figures.sources)}"
+    yield (
+        f"[bold]Paths[/bold] {figures.arcs:,} arcs, density {figures.density:.2g}; "
+        f"{figures.components:,} separate parts, the largest of {figures.largest_component:,} "
+        f"tools; from a tool {_degrees(figures.out_degree)}, to a tool "
+        f"{_degrees(figures.in_degree)}"
+    )
+    yield from _cycles(found)
+    yield from _communities(found)
+    if any(found.top.values()):
+        yield from _central(found)
+    if found.isolated:
+        yield f"[bold]Without relations[/bold] {_listed(found.isolated, figures.isolated)}"
+    yield from _usage(found)
+    yield from _computed(found)
+
+
+def _counts(counts: Mapping[str, int]) -> str:
+    return ", ".join(f"{name.replace('_', ' ')} {count:,}" for name, count in counts.items())
+
+
+def _degrees(degrees: Mapping[str, int]) -> str:
+    if not degrees:
+        return "none"
+    return f"{degrees['p50']:,} (half of them), at most {degrees['max']:,}"
+
+
+def _listed(names: tuple[str, ...], count: int) -> str:
+    more = f" and {count - len(names):,} more" if count > len(names) else ""
+    return escape(", ".join(names)) + more
+
+
+def _cycles(found: Report) -> Iterator[str]:
+    count = found.statistics.cycle_count
+    if not count:
+        yield "[bold]Cycles[/bold] none among dependencies"
+        return
+    yield f"[bold]Cycles[/bold] {count:,} among dependencies; what orders leave out:"
+    for cycle in found.cycles:
+        yield f"  {escape(', '.join(cycle.tools))}: {escape('; '.join(cycle.dropped))}"
+
+
+def _communities(found: Report) -> Iterator[str]:
+    if not found.communities:
+        return
+    figures = found.statistics
+    yield f"[bold]Communities[/bold] {figures.communities:,}, modularity {figures.modularity:.2f}"
+    for one in found.communities:
+        yield f"  {one.number}: {one.size:,} tools around {escape(', '.join(one.members))}"
+
+
+def _central(found: Report) -> Iterator[str]:
+    yield "[bold]Most central[/bold]"
+    for measure, tools in found.top.items():
+        named = ", ".join(f"{one.tool} {one.value:.3g}" for one in tools)
+        yield f"  by {MEASURES[measure]}: {escape(named) or 'none'}"
+
+
+def _usage(found: Report) -> Iterator[str]:
+    if not found.calls:
+        yield "[bold]Calls[/bold] none counted yet"
+        return
+    most = ", ".join(f"{one.tool} {one.value:,.0f}" for one in found.most_called)
+    yield f"[bold]Calls[/bold] {found.calls:,} counted; most: {escape(most)}"
+
+
+def _computed(found: Report) -> Iterator[str]:
+    late = "[yellow]out of date[/yellow]: `manage.py graph_stats --refresh`"
+    yield (
+        f"[bold]Computed[/bold] derived from schemas {_minute(found.derived_at)}, ranks and "
+        f"communities {_minute(found.computed_at)}; {late if found.is_outdated else 'up to date'}"
+    )
+    if found.snapshots:
+        last = found.snapshots[0]
+        taken_at = _minute(last.taken_at)
+        yield f"[bold]Snapshots[/bold] {len(found.snapshots)}, the last {last.pk} of {taken_at}"
+
+
+def _minute(at: datetime | None) -> str:
+    return f"{at:%Y-%m-%d %H:%M}" if at else "never"
+
+
+def _changes(changed: Mapping[str, Any] | None, top: int) -> Iterator[str]:
+    """Write what differs from a snapshot."""
+    if changed is None:
+        return
+    taken_at = changed["taken_at"][:16].replace("T", " ")
+    yield f"[bold]Since snapshot {changed['snapshot']}[/bold] of {taken_at}"
+    texts = {
+        "tools added": changed["tools_added"],
+        "tools removed": changed["tools_removed"],
+        "relations added": [_link(*one) for one in changed["relations_added"]],
+        "relations removed": [_link(*one) for one in changed["relations_removed"]],
+        "relations surer or less sure": [
+            f"{_link(one['source'], one['target'], one['kind'])} "
+            f"{one['before']:.2f} → {one['after']:.2f}"
+            for one in changed["relations_changed"]
+            if abs(one["after"] - one["before"]) >= WORTH_TELLING
+        ],
+        "in another community": [one["tool"] for one in changed["moved"]],
+        "moved by PageRank": [
+            f"{one['tool']} {one['place_before']} → {one['place_after']}"
+            for one in changed["shifted"]
+        ],
+    }
+    for title, items in texts.items():
+        if items:
+            yield f"  {len(items):,} {title}: {_listed(tuple(items[:top]), len(items))}"
+    if not any(texts.values()):
+        yield "  nothing changed"
+
+
+def _link(source: str, target: str, kind: str) -> str:
+    return f"{source} {kind.replace('_', ' ')} {target}"

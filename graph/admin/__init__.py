@@ -1,0 +1,169 @@
+"""Admin pages of the tool graph.
+
+Those that people change are registered by the composition root, which owns the audit.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.contrib import admin
+from django.db.models import QuerySet
+from django.db.models.functions import Length
+from django.http import HttpRequest
+from django.template.defaultfilters import filesizeformat
+
+from graph.admin.filters import of_own_teams
+from graph.admin.shown import breakable
+from graph.models import (
+    GraphSnapshot,
+    GraphState,
+    OutputShape,
+    RelationEvidence,
+    ToolMetric,
+    ToolUsage,
+)
+from graph.relations import Source
+from tools.admin_bases import ReadOnlyAdmin
+
+MAX_FIELDS = 8
+"""Fields of a result that a list names."""
+OF_TEAM = ("team", admin.RelatedOnlyFieldListFilter)
+BY_TOOL = ("tool__name", "tool__server__name")
+
+
+class OfTeams(ReadOnlyAdmin):
+    """Rows of which a user sees everybody's and those of their own teams."""
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[Any]:
+        """Leave out other teams'."""
+        return of_own_teams(request, super().get_queryset(request))
+
+
+class OfTool(ReadOnlyAdmin):
+    """Rows of one tool each."""
+
+    search_fields = BY_TOOL
+
+    @admin.display(description="tool", ordering="tool__name")
+    def called(self, row: Any) -> str:
+        """Name the tool."""
+        return breakable(row.tool)
+
+
+@admin.register(RelationEvidence)
+class RelationEvidenceAdmin(OfTeams):
+    """What schemas, people, files and runs say of relations."""
+
+    list_display = (
+        "of", "source", "said_by", "team", "sure", "counted", "last_seen_at"
+    )  # fmt: skip
+    list_filter = ("source", "relation__kind", OF_TEAM)
+    list_select_related = ("relation__source__server", "relation__target__server", "team")
+    search_fields = ("relation__source__name", "relation__target__name", "origin")
+    show_full_result_count = False
+
+    @admin.display(description="relation")
+    def of(self, row: RelationEvidence) -> str:
+        """Name the relation."""
+        return breakable(row.relation)
+
+    @admin.display(description="said by")
+    def said_by(self, row: RelationEvidence) -> str:
+        """Name who or what said it."""
+        return breakable(row.origin)
+
+    @admin.display(description="confidence", ordering="confidence")
+    def sure(self, row: RelationEvidence) -> str:
+        """Say how sure the source is, where it is not counts that speak."""
+        return "" if row.confidence is None else f"{row.confidence:.2f}"
+
+    @admin.display(description="counted")
+    def counted(self, row: RelationEvidence) -> str:
+        """Say how often it held, where it was counted."""
+        return (
+            f"{row.successes:.3g} held, {row.failures:.3g} not"
+            if row.source == Source.OBSERVED
+            else ""
+        )
+
+
+@admin.register(ToolMetric)
+class ToolMetricAdmin(OfTool):
+    """Each tool's place in the shared graph, as last computed."""
+
+    list_display = ("called", "rank", "community", "between", "close")
+    list_filter = ("tool__server",)
+    list_select_related = ("tool__server",)
+    ordering = ("-pagerank",)
+    show_full_result_count = False
+
+    @admin.display(description="PageRank", ordering="pagerank")
+    def rank(self, row: ToolMetric) -> str:
+        """Share of all rank."""
+        return f"{row.pagerank:.3g}"
+
+    @admin.display(description="betweenness", ordering="betweenness")
+    def between(self, row: ToolMetric) -> str:
+        """Share of shortest paths."""
+        return f"{row.betweenness:.3g}"
+
+    @admin.display(description="closeness", ordering="closeness")
+    def close(self, row: ToolMetric) -> str:
+        """How near the others are."""
+        return f"{row.closeness:.3g}"
+
+
+@admin.register(ToolUsage)
+class ToolUsageAdmin(OfTeams, OfTool):
+    """How often teams have called tools."""
+
+    list_display = ("called", "team", "calls", "failures", "last_called_at")
+    list_filter = (OF_TEAM, "tool__server")
+    list_select_related = ("tool__server", "team")
+    ordering = ("-calls",)
+
+
+@admin.register(OutputShape)
+class OutputShapeAdmin(OfTeams, OfTool):
+    """Which fields the results of tools have shown."""
+
+    list_display = ("called", "team", "samples", "top_fields", "last_seen_at")
+    list_filter = (OF_TEAM, "tool__server")
+    list_select_related = ("tool__server", "team")
+
+    @admin.display(description="fields at the top")
+    def top_fields(self, row: OutputShape) -> str:
+        """Name the first fields."""
+        fields = list(row.schema.get("properties", {}) if isinstance(row.schema, dict) else {})
+        return ", ".join(fields[:MAX_FIELDS]) + (", …" if len(fields) > MAX_FIELDS else "")
+
+
+@admin.register(GraphState)
+class GraphStateAdmin(ReadOnlyAdmin):
+    """What the stored relations and metrics were computed from."""
+
+    list_display = ("__str__", "derived_at", "computed_at")
+
+
+@admin.register(GraphSnapshot)
+class GraphSnapshotAdmin(ReadOnlyAdmin):
+    """The shared graph at earlier times; `graph_stats --since` compares with them."""
+
+    list_display = ("taken_at", "id", "reason", "tools", "relations", "size")
+    list_filter = ("reason",)
+    date_hierarchy = "taken_at"
+    ordering = ("-taken_at",)
+    fields = ("taken_at", "reason", "tools", "relations", "digest", "size", "statistics")
+    readonly_fields = fields
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[Any]:
+        """Leave the content in the database: it may be megabytes."""
+        rows: QuerySet[Any] = super().get_queryset(request).defer("content")
+        sized: QuerySet[Any] = rows.annotate(content_bytes=Length("content"))
+        return sized
+
+    @admin.display(description="stored")
+    def size(self, row: Any) -> str:
+        """Size of the compressed content."""
+        return filesizeformat(row.content_bytes)

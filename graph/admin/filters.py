@@ -1,0 +1,117 @@
+"""What a user sees of relations, and the filters of their list."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from django.contrib import admin
+from django.db.models import Exists, OuterRef, Q, QuerySet
+from django.http import HttpRequest
+
+from graph import wording
+from graph.models import RelationEvidence
+from graph.relations import Source
+from tools import generic_django, ids  # noqa: F401 - generic_django for the subscripts below
+from tools.models import Server, Team, Tool
+
+Lookups = Iterable[tuple[str, str]]
+SHIPPED = Q(origin=wording.SHIPPED)
+EVIDENCE = {
+    "curated": ("curated by a person", Q(source=Source.CURATED.value) & ~SHIPPED),
+    "shipped": ("shipped with Foregate", SHIPPED),
+    "schema": ("derived from schemas", Q(source=Source.SCHEMA.value)),
+    "observed": ("observed in runs", Q(source=Source.OBSERVED.value)),
+    "imported": ("imported from a file", Q(source=Source.IMPORTED.value) & ~SHIPPED),
+}
+"""What a relation can rest on, by value of the filter, with its name and its condition."""
+
+
+def of_own_teams(request: HttpRequest, rows: QuerySet[Any]) -> QuerySet[Any]:
+    """Leave out what belongs to teams the user is not in; superusers see all."""
+    if request.user.is_superuser:
+        return rows
+    own = Team.objects.filter(memberships__user=request.user.pk)
+    return rows.filter(Q(team__isnull=True) | Q(team__in=own))
+
+
+def visible_evidence(request: HttpRequest) -> QuerySet[RelationEvidence]:
+    """Return the evidence that a user sees: everybody's, and that of their teams."""
+    return of_own_teams(request, RelationEvidence.objects.select_related("team"))
+
+
+def hidden_relations(request: HttpRequest) -> QuerySet[Any]:
+    """Return the keys of relations that only teams have observed which the user is not in."""
+    if request.user.is_superuser:
+        return RelationEvidence.objects.none().values("relation")
+    own = Team.objects.filter(memberships__user=request.user.pk)
+    foreign = RelationEvidence.objects.filter(team__isnull=False).exclude(team__in=own)
+    seen = visible_evidence(request).filter(relation=OuterRef("relation"))
+    return foreign.filter(~Exists(seen)).values("relation")
+
+
+def named(word: str) -> QuerySet[Tool]:
+    """Return the tools that a word fits: a part of a name or of a server's, or of an id."""
+    server, separator, name = word.partition(ids.SEPARATOR)
+    if separator:
+        return Tool.objects.filter(server__name__icontains=server, name__icontains=name)
+    return Tool.objects.filter(Q(name__icontains=word) | Q(server__name__icontains=word))
+
+
+class EvidenceFilter(admin.SimpleListFilter):
+    """By what a relation rests on, as far as the user sees it."""
+
+    title = "what it rests on"
+    parameter_name = "evidence"
+
+    def lookups(self, request: HttpRequest, model_admin: Any) -> Lookups:  # noqa: ARG002
+        """Offer every kind of evidence."""
+        return [(value, name) for value, (name, _) in EVIDENCE.items()]
+
+    def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
+        """Keep those that something of the kind speaks for."""
+        if self.value() not in EVIDENCE:
+            return queryset
+        _, condition = EVIDENCE[str(self.value())]
+        rows = visible_evidence(request).filter(condition, relation=OuterRef("pk"))
+        return queryset.filter(Exists(rows))
+
+
+class ServerFilter(admin.SimpleListFilter):
+    """By the server of either tool."""
+
+    title = "server of either tool"
+    parameter_name = "server"
+
+    def lookups(self, request: HttpRequest, model_admin: Any) -> Lookups:  # noqa: ARG002
+        """Offer all servers."""
+        return [
+            (str(pk), name)
+            for pk, name in Server.objects.order_by("name").values_list("pk", "name")
+        ]
+
+    def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:  # noqa: ARG002
+        """Keep those from or to a tool of the server."""
+        server = str(self.value() or "")
+        if not server.isdecimal():
+            return queryset
+        tools = Tool.objects.filter(server=int(server))
+        return queryset.filter(Q(source__in=tools) | Q(target__in=tools))
+
+
+class ToolFilter(admin.SimpleListFilter):
+    """By one tool, which the address names; the page of a tool links to it."""
+
+    title = "tool"
+    parameter_name = "tool"
+
+    def lookups(self, request: HttpRequest, model_admin: Any) -> Lookups:  # noqa: ARG002
+        """Offer the tool that was asked for, and no other: there may be thousands."""
+        asked = str(request.GET.get(self.parameter_name, ""))
+        rows = Tool.objects.filter(pk=asked) if asked.isdecimal() else Tool.objects.none()
+        return [(str(row.pk), str(row)) for row in rows.select_related("server")]
+
+    def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:  # noqa: ARG002
+        """Keep those from or to the tool."""
+        tool = str(self.value() or "")
+        return queryset.filter(Q(source=tool) | Q(target=tool)) if tool.isdecimal() else queryset

@@ -1,0 +1,18 @@
+"""How ids of tools are shown where there is little room."""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+from django.utils.html import format_html_join
+from django.utils.safestring import SafeString, mark_safe
+
+_BREAKS: Final = re.compile(r"(?<=[:_./-])")
+
+
+def breakable(text: object) -> SafeString:
+    """Return a text as HTML that may be broken after the marks that join its words."""
+    return format_html_join(
+        mark_safe("<wbr>"), "{}", ((part,) for part in _BREAKS.split(str(text)))
+    )

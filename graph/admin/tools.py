@@ -1,0 +1,73 @@
+"""What the page of a tool shows of its relations."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.contrib import admin
+from django.db.models import QuerySet
+from django.http import HttpRequest
+from django.urls import reverse
+from django.utils.html import format_html, format_html_join
+
+from graph.models import ToolDependency
+from graph.relations import Kind
+from tools import generic_django, ids  # noqa: F401 - generic_django for the subscripts below
+from tools.models import Tool
+
+SHOWN_ALONG = ("server", "category", "definition")
+
+
+class WithRelations(admin.ModelAdmin[Any]):
+    """Adds to the pages of tools what replaces them, and the way to their relations."""
+
+    ordering = ("server__name", "name")
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[Any]:
+        """Read the server along, since a tool is shown by its id: in lists to choose from, too."""
+        return super().get_queryset(request).select_related(*SHOWN_ALONG)
+
+    def get_search_results(
+        self, request: HttpRequest, queryset: QuerySet[Any], search_term: str
+    ) -> tuple[QuerySet[Any], bool]:
+        """Look for both halves of a tool's id."""
+        words = search_term.replace(ids.SEPARATOR, " ")
+        return super().get_search_results(request, queryset, words)
+
+    def get_fieldsets(self, request: HttpRequest, obj: Any = None) -> Any:
+        """Add a part of its own, before the record of the tool."""
+        *parts, record = super().get_fieldsets(request, obj)
+        return (*parts, ("Relations", {"fields": ("replaced_by", "relations")}), record)
+
+    def get_readonly_fields(self, request: HttpRequest, obj: Any = None) -> Any:
+        """Only show them."""
+        return (*super().get_readonly_fields(request, obj), "replaced_by", "relations")
+
+    @admin.display(description="deprecated")
+    def replaced_by(self, tool: Tool) -> str:
+        """What supersedes the tool, which makes it deprecated."""
+        rows = ToolDependency.objects.filter(
+            target=tool, kind=Kind.REPLACES.value, rejected=False, evidence__team=None,
+            evidence__isnull=False,
+        ).distinct()  # fmt: skip
+        links = [
+            (_page(row.source), row.source, f" since {row.version}" if row.version else "")
+            for row in rows.select_related("source__server")
+        ]
+        return format_html_join("", 'replaced by <a href="{}">{}</a>{}<br>', links) or "no"
+
+    @admin.display(description="relations")
+    def relations(self, tool: Tool) -> str:
+        """Lead to the relations from and to the tool."""
+        every = reverse("admin:graph_tooldependency_changelist")
+        return format_html(
+            '<a href="{}?tool={}">Look at its relations</a> or <a href="{}?source={}">add one</a>',
+            every,
+            tool.pk,
+            reverse("admin:graph_tooldependency_add"),
+            tool.pk,
+        )
+
+
+def _page(tool: Tool) -> str:
+    return reverse("admin:tools_tool_change", args=[tool.pk])

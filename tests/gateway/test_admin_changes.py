@@ -1,0 +1,200 @@
+"""Changes made in the console are written down, and what cannot be is not done."""
+
+import pytest
+from django.contrib.auth.models import Permission, User
+from django.urls import reverse
+
+import gateway_project.urls  # noqa: F401 - finds the pages
+from gateway_project.access import one_time_password
+from gateway_project.models import ApiToken, AuditEntry
+from tests.factories import (
+    SEEN_AT,
+    ServerFactory,
+    TeamFactory,
+    ToolFactory,
+    UserFactory,
+)
+from tests.gateway.admin_pages import SECRET, SERVER, act, entries, page, sign_in_root
+from tools.definition import Definition
+from tools.models import DangerousOperation, Membership, Server, Team, Tool
+from tools.store import catalogue
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def root(client, home):
+    return sign_in_root(client)
+
+
+def test_adding_changing_and_deleting_a_server_are_written_down(client, root):
+    client.post(page(Server, "add"), SERVER | {"environment": f'{{"TOKEN": "{SECRET}"}}'})
+    server = Server.objects.get()
+    client.post(page(Server, "change", server.pk), SERVER | {"command": "hg"})
+    client.post(page(Server, "delete", server.pk), {"post": "yes"})
+    assert not Server.objects.exists()
+    assert entries() == [
+        ("server.registered", "git", "root"),
+        ("server.changed", "git", "root"),
+        ("server.deleted", "git", "root"),
+    ]
+    added, changed, _ = AuditEntry.objects.order_by("pk")
+    assert "environment" in added.detail["changed"]
+    assert changed.detail == {"changed": ["command"]}
+    assert {entry.kind for entry in (added, changed)} == {"console"}
+    assert SECRET not in str(list(AuditEntry.objects.values()))
+
+
+def test_an_entry_carries_the_id_of_its_request(client, root):
+    client.post(page(Server, "add"), SERVER, headers={"x-request-id": "abc"})
+    assert AuditEntry.objects.get().request_id == "abc"
+
+
+def test_saving_without_a_change_is_not_written_down(client, root):
+    client.post(page(Server, "add"), SERVER)
+    AuditEntry.objects.all().delete()
+    client.post(page(Server, "change", Server.objects.get().pk), SERVER)
+    assert entries() == []
+
+
+def test_deleting_several_writes_down_each(client, root):
+    pks = [ServerFactory(name=name).pk for name in ("a", "b")]
+    client.post(
+        page(Server, "changelist"),
+        {"action": "delete_selected", "_selected_action": pks, "post": "yes"},
+    )
+    assert not Server.objects.exists()
+    assert sorted(entries()) == [("server.deleted", "a", "root"), ("server.deleted", "b", "root")]
+
+
+def test_a_user_can_be_deleted_with_their_one_time_passwords(client, root):
+    ann = UserFactory()
+    one_time_password.issue(ann)
+    client.post(page(type(ann), "delete", ann.pk), {"post": "yes"})
+    assert not type(ann).objects.filter(pk=ann.pk).exists()
+
+
+AUDITED = {
+    "a dangerous operation": lambda: (
+        page(DangerousOperation, "add"),
+        {"pattern": "zap", "danger": "dangerous", "reason": "", "enabled": "on"},
+    ),
+    "a team": lambda: (
+        reverse("admin:tools_team_add"),
+        {"name": "blue", "memberships-TOTAL_FORMS": 0, "memberships-INITIAL_FORMS": 0},
+    ),
+    "a membership": lambda: (
+        reverse("admin:tools_membership_add"),
+        {"user": UserFactory().pk, "team": TeamFactory().pk, "role": "admin"},
+    ),
+    "a category": lambda: (reverse("admin:tools_category_add"), {"name": "files"}),
+    "a token": lambda: (
+        page(ApiToken, "add"),
+        {"name": "x", "user": UserFactory().pk, "scopes": ["metrics"]},
+    ),
+}
+
+
+@pytest.mark.parametrize("prepare", AUDITED.values(), ids=AUDITED.keys())
+def test_every_change_made_in_the_console_is_written_down_once(client, root, prepare):
+    url, values = prepare()
+    assert client.post(url, values).status_code == 302
+    assert len(entries()) == 1
+
+
+def members(*rows, **values):
+    data = {"memberships-TOTAL_FORMS": len(rows), "memberships-INITIAL_FORMS": 0, "name": "blue"}
+    for place, row in enumerate(rows):
+        data |= {f"memberships-{place}-{field}": value for field, value in row.items()}
+    return data | values
+
+
+def test_a_team_with_its_members_is_written_down_one_by_one(client, root):
+    team = TeamFactory(name="blue")
+    row = {"user": UserFactory(username="ann").pk, "team": team.pk, "role": "member"}
+    client.post(page(Team, "change", team.pk), members(row))
+    row |= {"id": Membership.objects.get().pk, "role": "admin"}
+    kept = {"memberships-INITIAL_FORMS": 1}
+    client.post(page(Team, "change", team.pk), members(row, **kept))
+    client.post(page(Team, "change", team.pk), members(row, **kept))
+    client.post(page(Team, "change", team.pk), members(row | {"DELETE": "on"}, **kept))
+    client.post(page(Team, "change", team.pk), members(name="red"))
+    assert entries() == [
+        ("membership.registered", "ann in blue (member)", "root"),
+        ("membership.changed", "ann in blue (admin)", "root"),
+        ("membership.deleted", "ann in blue (admin)", "root"),
+        ("team.changed", "red", "root"),
+    ]
+    assert AuditEntry.objects.order_by("pk")[1].detail == {"changed": ["role"]}
+
+
+def test_a_new_password_is_written_down_but_not_what_it_is(client, root):
+    ann = UserFactory(username="ann")
+    values = {"password1": SECRET, "password2": SECRET, "usable_password": "true"}
+    client.post(reverse("admin:auth_user_password_change", args=[ann.pk]), values)
+    ann.refresh_from_db()
+    assert ann.check_password(SECRET)
+    assert entries() == [("user.changed", "ann", "root")]
+    assert AuditEntry.objects.get().detail == {"changed": ["password"]}
+
+
+def test_one_may_even_delete_oneself_and_it_is_written_down(client, root):
+    client.post(page(User, "delete", root.pk), {"post": "yes"})
+    assert not User.objects.exists()
+    assert entries() == [("user.deleted", "root", "root")]
+
+
+def test_trust_that_is_withdrawn_is_said_and_written_down(client, root):
+    server = ServerFactory(name="git", command="mcp-server-git", args=["-v"], trusted=True)
+    values = SERVER | {"trusted": "on", "command": "other"}
+    shown = client.post(page(Server, "change", server.pk), values, follow=True).content.decode()
+    assert "not trusted any more" in shown
+    assert not Server.objects.get().trusted
+    assert AuditEntry.objects.get().detail == {"changed": ["command", "trusted"]}
+    values["trusted"] = "on"
+    shown = client.post(page(Server, "change", server.pk), values, follow=True).content.decode()
+    assert "not trusted any more" not in shown
+    assert Server.objects.get().trusted
+
+
+def test_switching_tools_off_in_the_list_is_written_down(client, root):
+    tool = ToolFactory(server__name="s", name="read")
+    response = client.post(
+        page(Tool, "changelist"),
+        {
+            "form-TOTAL_FORMS": 1,
+            "form-INITIAL_FORMS": 1,
+            "form-0-id": tool.pk,
+            "_save": "Save",
+        },
+    )
+    assert response.status_code == 302
+    assert not Tool.objects.get().enabled
+    assert entries() == [("tool.changed", "s:read", "root")]
+
+
+@pytest.fixture
+def quarantined():
+    ServerFactory(name="s")
+    for description in ("old", "new"):
+        listed = [Definition(name="read", description=description)]
+        catalogue.record_listing("s", listed, at=SEEN_AT, approve_new=True)
+    return Tool.objects.get()
+
+
+def test_tools_are_approved_from_the_list(client, root, quarantined):
+    other = ToolFactory(pinned=False)
+    shown = act(client, Tool, "approve_tools", quarantined, other)
+    assert "1 of 2 tools approved." in shown
+    tool = Tool.objects.get(pk=quarantined.pk)
+    assert (tool.state, tool.definition.description) == ("active", "new")
+    assert tool.definition.approved_by == root
+    assert entries() == [("tool.approved", "s:read", "root")]
+
+
+def test_one_who_may_not_change_tools_may_not_approve_them(client, quarantined):
+    user = UserFactory(staff=True)
+    user.user_permissions.set(Permission.objects.filter(codename="view_tool"))
+    client.force_login(user)
+    act(client, Tool, "approve_tools", quarantined)
+    assert Tool.objects.get().state == "quarantined"

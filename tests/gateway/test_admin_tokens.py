@@ -1,0 +1,174 @@
+"""Tokens in the console: who may make which, shown once, revoked."""
+
+import re
+from datetime import timedelta
+
+import pytest
+from django.utils import timezone
+
+import gateway_project.urls  # noqa: F401 - finds the pages
+from gateway_project.access import audit, tokens
+from gateway_project.models import ApiToken, AuditEntry
+from tests.factories import MembershipFactory, TeamFactory, UserFactory
+from tests.gateway.admin_pages import act, entries, page, sign_in_root, sign_in_staff
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def root(client, home):
+    return sign_in_root(client)
+
+
+@pytest.fixture
+def staff(client):
+    return sign_in_staff(client)
+
+
+def test_staff_who_hold_no_scope_of_tokens_make_none(client, staff, monkeypatch):
+    monkeypatch.setattr(tokens, "SCOPES", ("metrics",))
+    assert client.get(page(ApiToken, "add")).status_code == 403
+    values = {"name": "x", "user": staff.pk, "scopes": ["metrics"]}
+    assert client.post(page(ApiToken, "add"), values).status_code == 403
+    assert not ApiToken.objects.exists()
+
+
+@pytest.fixture
+def holder(staff, monkeypatch):
+    """Let staff hold one of the scopes that tokens can have."""
+    monkeypatch.setattr(tokens, "SCOPES", ("metrics", "search"))
+    return staff
+
+
+def test_staff_may_make_a_token_for_themselves_and_a_team_of_theirs(client, holder):
+    team = MembershipFactory(user=holder).team
+    make_token(client, holder, scopes=["search"], team=team.pk)
+    row = ApiToken.objects.get()
+    assert (row.user, row.team, row.scopes) == (holder, team, ["search"])
+
+
+def test_staff_are_offered_no_more_than_is_theirs(client, holder):
+    MembershipFactory()
+    team = MembershipFactory(user=holder).team
+    form = client.get(page(ApiToken, "add")).context["adminform"].form
+    assert form.initial["scopes"] == ["search"]
+    assert [value for value, _ in form.fields["scopes"].choices] == ["search"]
+    assert list(form.fields["user"].queryset) == [holder]
+    assert list(form.fields["team"].queryset) == [team]
+
+
+FORGED = {
+    "a token for somebody else": lambda: {"user": UserFactory(superuser=True).pk},
+    "a token for everything": lambda: {"scopes": ["*"]},
+    "a scope they do not hold": lambda: {"scopes": ["search", "metrics"]},
+    "a scope that is none": lambda: {"scopes": ["x"]},
+    "no scope at all": lambda: {"scopes": []},
+    "a team of others": lambda: {"team": MembershipFactory().team.pk},
+}
+
+
+@pytest.mark.parametrize("forge", FORGED.values(), ids=FORGED.keys())
+def test_staff_cannot_make(client, holder, forge):
+    values = {"name": "x", "user": holder.pk, "scopes": ["search"]} | forge()
+    assert client.post(page(ApiToken, "add"), values).status_code == 200
+    assert not ApiToken.objects.exists()
+
+
+def test_deleting_a_token_is_written_down(client, root):
+    row, _ = tokens.create(root, name="monitor", scopes=["metrics"])
+    client.post(page(ApiToken, "delete", row.pk), {"post": "yes"})
+    assert not ApiToken.objects.exists()
+    assert [action for action, _, _ in entries()] == ["token.deleted"]
+
+
+def refuse(*_, **__):
+    raise RuntimeError("the trail cannot be written")
+
+
+@pytest.mark.parametrize("action", ["delete_selected", "revoke"])
+def test_what_cannot_be_written_down_is_not_done(client, root, monkeypatch, action):
+    row, token = tokens.create(root, name="monitor", scopes=["metrics"])
+    monkeypatch.setattr(audit, "record", refuse)
+    with pytest.raises(RuntimeError, match="trail"):
+        client.post(
+            page(ApiToken, "changelist"),
+            {"action": action, "_selected_action": [row.pk], "post": "yes"},
+        )
+    assert tokens.authenticate(token) is not None
+
+
+def make_token(client, user, **values):
+    data = {"name": "monitor", "user": user.pk, "scopes": ["metrics"]} | values
+    return client.post(page(ApiToken, "add"), data, follow=True).content.decode()
+
+
+def test_a_new_token_is_shown_once_and_works(client, root):
+    shown = make_token(client, root)
+    (token,) = set(re.findall(r"fgt_[A-Za-z0-9_-]{40,}", shown))
+    assert tokens.authenticate(token).user == "root"
+    row = ApiToken.objects.get()
+    for url in (page(ApiToken, "changelist"), page(ApiToken, "change", row.pk)):
+        assert token not in client.get(url).content.decode()
+    assert token not in str(list(AuditEntry.objects.values()))
+    assert row.prefix in str(entries())
+
+
+def test_a_new_token_may_expire(client, root):
+    make_token(client, root, expires_at_0="2099-01-02", expires_at_1="03:04:05")
+    assert ApiToken.objects.get().expires_at > timezone.now() + timedelta(days=365)
+
+
+def test_a_new_token_cannot_have_expired(client, root):
+    assert "has passed" in make_token(client, root, expires_at_0="2020-01-02", expires_at_1="0:0")
+    assert not ApiToken.objects.exists()
+
+
+def test_only_the_token_of_a_superuser_may_be_for_everything(client, root):
+    shown = make_token(client, UserFactory(username="ann"), scopes=["*"])
+    assert "ann is no superuser" in shown
+    assert not ApiToken.objects.exists()
+    make_token(client, root, scopes=["*"])
+    assert ApiToken.objects.get().scopes == ["*"]
+
+
+def test_what_a_new_token_may_do_is_written_down(client, root):
+    make_token(client, root, team=TeamFactory(name="blue").pk)
+    detail = {"user": "root", "scopes": ["metrics"], "team": "blue"}
+    assert AuditEntry.objects.get().detail == detail
+
+
+def test_a_new_token_may_act_for_a_team(client, root):
+    team = TeamFactory()
+    make_token(client, root, team=team.pk)
+    assert ApiToken.objects.get().team == team
+
+
+def test_a_token_acts_for_a_team_only_if_its_user_does(client, root):
+    other = {"user": UserFactory().pk, "team": TeamFactory().pk}
+    values = {"name": "x", "scopes": ["search"]} | other
+    response = client.post(page(ApiToken, "add"), values)
+    assert "is not in this team" in response.content.decode()
+    assert not ApiToken.objects.exists()
+
+
+def test_the_form_for_a_token_offers_its_scopes_and_the_one_who_asks(client, root):
+    form = client.get(page(ApiToken, "add")).context["adminform"].form
+    assert form.initial["user"] == root.pk
+    assert form.initial["scopes"] == ["search", "call", "read", "metrics"]
+
+
+def test_a_token_is_never_edited(client, root):
+    row, _ = tokens.create(root, name="monitor", scopes=["metrics"])
+    response = client.post(page(ApiToken, "change", row.pk), {"name": "x", "scopes": ["*"]})
+    assert response.status_code == 403
+    assert ApiToken.objects.get().name == "monitor"
+
+
+def test_a_revoked_token_is_useless_at_once_and_its_row_stays(client, root):
+    row, token = tokens.create(root, name="monitor", scopes=["metrics"])
+    act(client, ApiToken, "revoke", row)
+    first = ApiToken.objects.get().revoked_at
+    assert tokens.authenticate(token) is None
+    act(client, ApiToken, "revoke", row)
+    assert ApiToken.objects.get().revoked_at == first
+    assert [action for action, _, _ in entries()] == ["token.revoked"]

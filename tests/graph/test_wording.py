@@ -1,0 +1,102 @@
+from datetime import UTC, datetime
+
+import pytest
+
+from graph import wording
+from graph.record import Said
+from graph.relations import Kind, Relation, Source
+
+NAMES = {1: "a:x", 2: "b:y"}.__getitem__
+AT = datetime(2026, 11, 1, tzinfo=UTC)
+
+
+def said(source, **values):
+    defaults = {"confidence": None, "successes": 0.0, "failures": 0.0, "last_seen": AT}
+    return Said(source=Source(source), **(defaults | values))
+
+
+@pytest.mark.parametrize("kind", Kind)
+def test_every_kind_has_a_sentence_that_names_both_tools(kind):
+    words = wording.sentence(Relation(1, 2, kind, 0.5), NAMES)
+    assert words.startswith("a:x ")
+    assert "b:y" in words
+
+
+@pytest.mark.parametrize(
+    ("kind", "detail", "expected"),
+    [
+        ("depends_on", {}, "a:x requires b:y"),
+        ("precedes", {"seconds": 12.0}, "a:x comes before b:y, by 12 s on average"),
+        ("precedes", {"seconds": 0.0}, "a:x comes before b:y, by 0 s on average"),
+        ("replaces", {"version": "2"}, "a:x replaces b:y since version 2"),
+        (
+            "replaces",
+            {"version": "2", "deprecated_at": "2026-05-01", "reason": "faster"},
+            "a:x replaces b:y since version 2 (deprecated on 2026-05-01): faster",
+        ),
+        ("alternative_to", {"reason": "both log"}, "a:x and b:y are alternatives: both log"),
+        (
+            "provides",
+            {"fields": [{"output": "/items/*/id", "input": "/geoId"}]},
+            "a:x provides for b:y: its output /items/*/id feeds the parameter geoId",
+        ),
+    ],
+)
+def test_a_sentence_says_what_is_known(kind, detail, expected):
+    relation = Relation(1, 2, Kind(kind), 0.5, detail=detail)
+    assert wording.sentence(relation, NAMES) == expected
+
+
+def test_a_dependency_that_is_not_required_says_so():
+    relation = Relation(1, 2, Kind.DEPENDS_ON, 0.5, required=False)
+    assert wording.sentence(relation, NAMES) == "a:x can use b:y first, but does without"
+
+
+def test_parameters_inside_others_and_whole_outputs_are_named():
+    flow = [{"output": "", "input": "/filter/a~1b/*"}]
+    assert wording.data_flow(flow) == "its output (whole) feeds the parameter filter.a/b.*"
+
+
+def test_a_few_fields_are_named_and_the_rest_counted():
+    fields = [{"output": f"/{n}", "input": f"/{n}"} for n in range(5)]
+    words = wording.data_flow(fields)
+    assert words.count("its output") == wording.MAX_FIELDS
+    assert words.endswith(", 2 more")
+
+
+@pytest.mark.parametrize(
+    ("evidence", "expected"),
+    [
+        (said("curated", origin="ann"), "curated by ann"),
+        (said("curated"), "curated"),
+        (said("curated", origin="foregate"), "comes with Foregate"),
+        (said("schema"), "derived from the schemas of both"),
+        (said("imported", origin="graph.json"), "imported from graph.json"),
+        (said("imported"), "imported"),
+        (said("observed", successes=7, failures=1), "seen in 7 of 8 runs"),
+        (said("observed", successes=1), "seen in 1 of 1 run"),
+        (said("observed", successes=6.6, failures=1.2), "seen in about 7 of 8 runs"),
+        (said("observed", successes=0.2), "seen long ago"),
+        (said("observed", successes=2, team=5), "seen by team 5 in 2 of 2 runs"),
+    ],
+)
+def test_evidence_is_told_in_plain_words(evidence, expected):
+    assert wording.grounds(Relation(1, 2, Kind.PRECEDES, 0.5), [evidence]) == (expected,)
+
+
+def test_co_occurrence_is_use_together():
+    relation = Relation(1, 2, Kind.OFTEN_USED_WITH, 0.5)
+    evidence = [said("observed", successes=3, failures=1)]
+    assert wording.grounds(relation, evidence) == ("used together in 3 of 4 runs",)
+
+
+def test_without_evidence_the_sources_are_named():
+    relation = Relation(
+        1, 2, Kind.PRECEDES, 0.5, sources=tuple(Source), detail={"successes": 2, "failures": 0}
+    )
+    assert wording.grounds(relation) == (
+        "curated",
+        "derived from the schemas of both",
+        "seen in 2 of 2 runs",
+        "imported",
+    )
