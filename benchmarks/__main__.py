@@ -15,7 +15,16 @@ import tempfile
 from datetime import UTC, datetime
 from pathlib import Path
 
-NAMES = ("tokens", "cold_start", "memory", "discovery", "search_speed", "gateway_cost")
+NAMES = (
+    "tokens",
+    "cold_start",
+    "memory",
+    "discovery",
+    "search_speed",
+    "gateway_cost",
+    "graph",
+    "graph_update",
+)
 DOCUMENT = Path(__file__).resolve().parent.parent / "docs" / "benchmarks.md"
 
 

@@ -63,8 +63,13 @@ class Judged:
         return metrics.ndcg(metrics.gains(named, wanted), needed=len(wanted), k=10)
 
 
-def every_set(*, limit: int) -> dict[str, list[Judged]]:
-    """Search for a sample of each set's queries; the sets lie where FOREGATE_DATA says."""
+def every_set(*, limit: int, only: str = "*") -> dict[str, list[Judged]]:
+    """Search for a sample of each set's queries; the sets lie where FOREGATE_DATA says.
+
+    Args:
+        limit: Queries of each set, about.
+        only: Name of the sets to take, as a pattern.
+    """
     root = os.environ.get("FOREGATE_DATA")
     if not root:
         sys.exit("set FOREGATE_DATA to the folder of the data sets")
@@ -79,7 +84,7 @@ def every_set(*, limit: int) -> dict[str, list[Judged]]:
 
     telemetry.configure(settings.FOREGATE, process="tune", quiet=True)
     migrate.migrate_once()
-    folders = sorted(path.parent for path in Path(root).glob("*/queries.jsonl"))
+    folders = sorted(path.parent for path in Path(root).glob(f"{only}/queries.jsonl"))
     return {folder.name: gather(folder, limit=limit) for folder in folders}
 
 

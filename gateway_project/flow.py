@@ -3,23 +3,24 @@
 from __future__ import annotations
 
 import asyncio
-import json
-from collections.abc import Awaitable, Callable, Iterable
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 from dataclasses import dataclass
-from typing import Generic, Literal, TypeVar
+from typing import Any, Final, Generic, Literal, TypeVar
 
 import django.db
 import structlog
 
 from execution import call
 from execution.call import Outcome, Upstream, UpstreamResult
-from gateway_project import catalogue_search, tool_card
+from gateway_project import arrange, catalogue_search, relation_words
+from gateway_project.arrange import Terms
 from gateway_project.foundation.caller import Caller
 from gateway_project.foundation.sealing import Sealer
 from gateway_project.item_lists import ItemLists, Requests
 from gateway_project.kept_results import KeptResults
+from gateway_project.sight import Sight
 from gateway_project.tool_card import Card, Detail
-from tools import budget
+from graph.topology import Topology
 from tools.catalogue import Catalogue, CatalogueServer, CatalogueTool
 from tools.search import Hit, SearchAnswer, SearchRequest
 from tools.store.search import Context, Scope
@@ -34,6 +35,10 @@ NO_TOOLS = (
     "no tool is known yet: `manage.py import_servers` registers servers, "
     "`manage.py discover` asks them for their tools"
 )
+
+NO_RELATIONS: Final = Topology()
+UNFINISHED: Final = "input_required"
+"""Type of a result by which a server asks for more before it can answer."""
 
 R = TypeVar("R", bound=UpstreamResult)
 Exposure = Literal["meta", "hybrid", "full"]
@@ -59,6 +64,11 @@ class Effects(Generic[R]):
         kept: Results too large to send unasked.
         result_link_bytes: Size from which a result is kept and linked to; 0: never.
         sealer: Seals what passes through clients.
+        topology: The relations between tools as callers of a team see them.
+        metrics: PageRank, community and the like of each tool, by primary key.
+        usage: How often a team called each tool, by primary key.
+        count_call: Counts a call of a tool by a team, and whether it failed. Never raises.
+        saw_result: Shown what a tool answered a team, to learn its shape. Never raises.
     """
 
     catalogue: Callable[[], Catalogue]
@@ -73,6 +83,13 @@ class Effects(Generic[R]):
     kept: KeptResults
     result_link_bytes: int
     sealer: Sealer
+    topology: Callable[[int | None], Topology] = lambda _team: NO_RELATIONS
+    metrics: Callable[[], Mapping[int, Any]] = dict
+    usage: Callable[[int | None], Mapping[int, int]] = lambda _team: {}
+    count_call: Callable[[int, int | None, bool], None] = lambda _tool, _team, _failed: None
+    saw_result: Callable[[CatalogueTool, int | None, Mapping[str, Any]], None] = (
+        lambda _tool, _team, _result: None
+    )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -103,7 +120,7 @@ class Found:
     """Tools that were found, within the token budget.
 
     Attributes:
-        tools: Best first.
+        tools: Matches, best first, each with what stands beneath it.
         run_order: Ids in an order in which they can run; empty where any order will do.
         tokens_used: What the tools of this answer cost.
         tokens_budget: What they might have cost.
@@ -129,12 +146,14 @@ class Description:
         tool: From the catalogue.
         server: Its server.
         trouble: Why the server cannot be relied on right now; empty if it can.
+        relations: What relates it to tools the caller may know, strongest first.
         alternatives: Ids of tools that may do instead.
     """
 
     tool: CatalogueTool
     server: CatalogueServer
     trouble: str
+    relations: tuple[Mapping[str, Any], ...]
     alternatives: tuple[str, ...]
 
 
@@ -166,22 +185,35 @@ async def find_tools(effects: Effects[R], caller: Caller, request: FindRequest) 
     catalogue = effects.catalogue()
     context, ignored = _context(catalogue, caller, request.context_tools)
     answer = await _search(effects, catalogue, caller, request, context)
-    cards = _cards(effects, catalogue, answer, request.detail)
     limit = min(request.token_budget or effects.token_budget, effects.token_budget)
-    fitting = budget.cut(
-        cards,
-        cost=lambda some: effects.count_tokens(_sent(some)),
+    arranged = arrange.arrange(
+        answer.hits,
+        Terms(
+            sight=Sight(catalogue=catalogue, caller=caller),
+            topology=effects.topology(caller.team),
+            usage=effects.usage(caller.team),
+            in_use=context.tools,
+            server=request.server,
+            category=request.category,
+            detail=request.detail,
+            trouble=effects.trouble,
+        ),
+        count=arrange.counter(effects.count_tokens),
         budget_tokens=limit,
-        at_least=1,
     )
     return Found(
-        tools=fitting.kept,
-        run_order=(),
-        tokens_used=fitting.tokens,
+        tools=arranged.cards,
+        run_order=arranged.run_order,
+        tokens_used=arranged.tokens,
         tokens_budget=limit,
-        left_out=len(fitting.left_out),
+        left_out=arranged.left_out,
         tokens_listing_all=_tokens_listing_all(catalogue, caller),
-        warnings=(*_cautions(catalogue, caller, request), *ignored, *answer.warnings),
+        warnings=(
+            *_cautions(catalogue, caller, request),
+            *ignored,
+            *answer.warnings,
+            *arranged.warnings,
+        ),
     )
 
 
@@ -195,23 +227,36 @@ async def describe_tool(effects: Effects[R], caller: Caller, tool_id: str) -> De
     _require_search(caller)
     catalogue = effects.catalogue()
     tool = catalogue.find(tool_id, caller)
+    topology = effects.topology(caller.team)
+    sight = Sight(catalogue=catalogue, caller=caller)
     return Description(
         tool=tool,
         server=catalogue.servers[tool.server],
         trouble=effects.trouble(tool.server),
-        alternatives=tuple(
-            other.tool
-            for other in catalogue.visible(caller)
-            if other.name == tool.name and other.server != tool.server
-        ),
+        relations=tuple(relation_words.relations(tool, topology, sight)),
+        alternatives=relation_words.alternatives(tool, topology, sight, troubled=effects.trouble),
     )
 
 
 async def call_tool(effects: Effects[R], caller: Caller, request: call.Request) -> Outcome[R]:
     """Call an upstream tool; see `execution.call.call` for what it raises."""
-    return await call.call(
-        request, caller=caller, catalogue=effects.catalogue(), upstream=effects.upstream
+    catalogue = effects.catalogue()
+    outcome = await call.call(
+        request, caller=caller, catalogue=catalogue, upstream=effects.upstream
     )
+    _learn(effects, catalogue.tools[outcome.tool], caller, outcome.result)
+    return outcome
+
+
+def _learn(
+    effects: Effects[R], tool: CatalogueTool, caller: Caller, result: UpstreamResult
+) -> None:
+    """Count a call that was concluded, and show what it answered; a question is no answer."""
+    if result.raw.get("resultType") == UNFINISHED:
+        return
+    effects.count_call(tool.pk, caller.team, result.is_error)
+    if not result.is_error:
+        effects.saw_result(tool, caller.team, result.raw)
 
 
 def _cautions(catalogue: Catalogue, caller: Caller, request: FindRequest) -> tuple[str, ...]:
@@ -311,34 +356,6 @@ def _search_in_memory(
         ),
         warnings=(f"the database is out of reach, so tools were matched by words only: {reason}",),
     )
-
-
-def _cards(
-    effects: Effects[R], catalogue: Catalogue, answer: SearchAnswer, detail: Detail
-) -> list[Card]:
-    """Show the hits; one that is not in memory yet was added a moment ago and is left out."""
-    cards = []
-    for hit in answer.hits:
-        tool = catalogue.tools.get(hit.tool)
-        if tool is None:
-            continue
-        trouble = effects.trouble(tool.server)
-        cards.append(
-            tool_card.make(
-                tool,
-                name=catalogue.exposed_name(tool.tool),
-                detail=detail,
-                score=hit.score,
-                reasons=hit.reasons,
-                warnings=(f"its server is in trouble: {trouble}",) if trouble else (),
-            )
-        )
-    return cards
-
-
-def _sent(cards: Iterable[Card]) -> str:
-    every = [card.as_json() for card in cards]
-    return json.dumps(every, ensure_ascii=False, separators=(",", ":"))
 
 
 def _tokens_listing_all(catalogue: Catalogue, caller: Caller) -> int:

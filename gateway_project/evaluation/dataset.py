@@ -8,8 +8,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from graph.exchange import read
+from graph.exchange.document import Stated
+
 TOOLS = "tools.jsonl"
 QUERIES = "queries.jsonl"
+GRAPH = "graph.jsonl"
+PAIR = 2
 COLON = "∶"  # noqa: RUF001 - RATIO: looks like a colon, which no server's name may hold
 
 
@@ -49,22 +54,27 @@ class DatasetQuery:
         text: What is asked.
         slots: For each thing needed, the ids of all tools that do it; distinct slots.
         group: Queries of one group are paraphrases.
+        edges: Which tool comes before which, as ids in pairs; None where nobody noted it.
+        arguments: Calls with their arguments, in the set's own shape; None where there are none.
     """
 
     id: str
     text: str
     slots: tuple[frozenset[str], ...]
     group: str
+    edges: tuple[tuple[str, str], ...] | None = None
+    arguments: Any = None
 
 
 @dataclass(frozen=True, kw_only=True)
 class Dataset:
-    """Tools, queries and past runs."""
+    """Tools, queries, past runs, and relations between tools by their ids."""
 
     name: str
     tools: tuple[DatasetTool, ...]
     queries: tuple[DatasetQuery, ...]
     history: tuple[DatasetQuery, ...]
+    relations: tuple[Stated, ...] = ()
 
 
 def load(
@@ -77,7 +87,7 @@ def load(
     """Read and check a data set.
 
     Args:
-        folder: Holds `tools.jsonl` and `queries.jsonl`.
+        folder: Holds `tools.jsonl`, `queries.jsonl` and maybe `graph.jsonl`.
         queries: Another file of queries.
         history: File of past runs in the shape of queries; may be empty.
         limit: Queries to take from the beginning.
@@ -97,6 +107,7 @@ def load(
         tools=tools,
         queries=asked[:limit],
         history=_load_queries(history, known) if history else (),
+        relations=_load_relations(folder / GRAPH, known),
     )
 
 
@@ -158,9 +169,31 @@ def _load_queries(path: Path, known: set[str]) -> tuple[DatasetQuery, ...]:
                 text=_text(row, "text", place, required=True),
                 slots=tuple(dict.fromkeys(slot for slot in slots if slot)),
                 group=str(row.get("group") or identity),
+                edges=_edges(row.get("gold_edges"), f"{place}: gold_edges"),
+                arguments=row.get("gold_args"),
             )
         )
     return tuple(queries)
+
+
+def _load_relations(path: Path, known: set[str]) -> tuple[Stated, ...]:
+    if not path.exists():
+        return ()
+    found = read.read(_content(path), name=path.name)
+    for line, message in found.problems:
+        raise DatasetError(f"{path}, line {line}: {message}" if line else f"{path}: {message}")
+    for relation in found.relations:
+        for end in (relation.source, relation.target):
+            if end not in known:
+                raise DatasetError(f"{path}, line {relation.line}: no tool has the id {end!r}")
+    return found.relations
+
+
+def _content(path: Path) -> bytes:
+    try:
+        return path.read_bytes()
+    except OSError as error:
+        raise DatasetError(f"{path} cannot be read: {error.strerror}") from None
 
 
 def _rows(path: Path) -> Iterator[tuple[str, Mapping[str, Any]]]:
@@ -198,6 +231,17 @@ def _text(row: Mapping[str, Any], key: str, place: str, *, required: bool = Fals
     if required or not isinstance(value, str):
         raise DatasetError(f"{place}: {key} must be a text that is not empty")
     return value
+
+
+def _edges(value: Any, place: str) -> tuple[tuple[str, str], ...] | None:
+    if value is None:
+        return None
+    if not isinstance(value, list):
+        raise DatasetError(f"{place} must be a list of pairs of ids")
+    pairs = [_names(pair, place) for pair in value]
+    if any(len(pair) != PAIR for pair in pairs):
+        raise DatasetError(f"{place} must be a list of pairs of ids")
+    return tuple((pair[0], pair[1]) for pair in pairs)
 
 
 def _names(value: Any, place: str) -> Sequence[str]:

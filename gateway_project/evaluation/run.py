@@ -11,8 +11,9 @@ from typing import Any
 
 import numpy as np
 
-from gateway_project.evaluation import metrics
+from gateway_project.evaluation import data_flow, graph, metrics
 from gateway_project.evaluation.dataset import Dataset, DatasetQuery, DatasetTool
+from gateway_project.evaluation.graph import World
 from gateway_project.evaluation.metrics import Interval
 from gateway_project.evaluation.scratch import scratch_schema
 from tools import definition, ids, query_text, search
@@ -25,9 +26,29 @@ from tools.store import bulk_load, search_index
 from tools.store.bulk_load import DefinedTool
 
 DEPTH = 10
+TOKEN_BUDGET = 10_000
+"""As a gateway has it unless it is configured."""
 LATENCY_SAMPLE = 200
 WARM_CHUNK = 256
 MODES: tuple[Mode, ...] = ("fused", "dense", "lexical")
+COMPARED = "ndcg@10"
+WAYS = {
+    "graph": "retrieval",
+    "fused": "without_graph",
+    "dense": "dense",
+    "lexical": "lexical",
+    **{way: way for way in graph.BASELINES},
+}
+"""Ways of ranking, with what a report calls them."""
+TITLES = {
+    "graph": "with the graph",
+    "fused": "fused, no graph",
+    "dense": "dense alone",
+    "lexical": "lexical alone",
+    "pagerank_sorted": "dense, sorted by PageRank",
+    "two_hop": "dense, two-hop rule alone",
+    "closure": "dense, closure alone",
+}
 FIGURES = ("recall@1", "recall@5", "recall@10", "ndcg@10", "complete@10", "ap@10")
 
 MAX_INDEX_BYTES = 2_000_000_000
@@ -45,20 +66,28 @@ class Report:
     Attributes:
         n: Queries asked.
         tools: Tools they were asked of.
-        retrieval: Means of the figures by mode; empty where no query has gold.
+        relations: Between them, those that are derived included.
+        retrieval: Means of the figures by way of ranking; empty where no query has gold.
         fused_minus_best: nDCG@10 of fused minus that of the better of the others, paired.
         best: Which of the others was the better.
+        graph_minus_none: nDCG@10 of fused with the graph minus without, paired.
+        data_flow: Of the derived relations `provides`; None where no query has references.
         latency_ms: One search with its embedding, p50 and p95.
         search_ms: The same without the embedding.
+        enhancement_ms: What the graph adds to one search, p50 and p95.
     """
 
     n: int
     tools: int
+    relations: int
     retrieval: Mapping[str, Figures]
     fused_minus_best: Interval | None
     best: str | None
+    graph_minus_none: Interval | None
+    data_flow: Mapping[str, float | None] | None
     latency_ms: Figures
     search_ms: Figures
+    enhancement_ms: Figures
 
 
 def evaluate(
@@ -66,15 +95,20 @@ def evaluate(
     *,
     embedder: Embedder,
     kept: Embedder,
+    token_budget: int = TOKEN_BUDGET,
     on_progress: Progress = lambda _stage, _done, _all: None,
 ) -> Report:
     """Evaluate retrieval.
 
     Args:
-        dataset: Tools and queries.
+        dataset: Tools, queries and relations.
         embedder: Embeds the queries whose latency is taken.
         kept: Embeds everything else; may remember.
+        token_budget: Tokens that an answer may cost.
         on_progress: Told the stage, and how much of it is done.
+
+    Raises:
+        GraphBusy: If another process holds the graph of this database.
     """
     with scratch_schema():
         names = store_tools(dataset.tools)
@@ -84,19 +118,25 @@ def evaluate(
         _warm(dataset.queries, cached, on_progress)
         index = search_index.refresh(None, model=kept.model, max_bytes=MAX_INDEX_BYTES)
         ask = partial(search.search, embedder=cached, index=index)
-        scores = {mode: _judge_all(dataset, names, mode, ask, on_progress) for mode in MODES}
+        world = graph.prepare(dataset, names, token_budget=token_budget)
+        scores = _judge_all(dataset, world, ask, on_progress)
         sample = _sample(dataset.queries)
         whole = _latency(sample, partial(search.search, embedder=embedder, index=index))
         without = _latency(sample, ask)
+        added = [1_000 * graph.seconds(_ask(ask, query).hits, world) for query in sample]
     best, difference = _compare(scores)
     return Report(
         n=len(dataset.queries),
         tools=len(dataset.tools),
-        retrieval={mode: _means(rows) for mode, rows in scores.items() if rows},
+        relations=len(world.topology),
+        retrieval={way: _means(rows) for way, rows in scores.items() if rows},
         fused_minus_best=difference,
         best=best,
+        graph_minus_none=_difference(scores["graph"], scores["fused"]),
+        data_flow=data_flow.data_flow_figures(dataset.tools, dataset.queries),
         latency_ms=whole,
         search_ms=without,
+        enhancement_ms=_percentiles(added),
     )
 
 
@@ -130,20 +170,28 @@ def _warm(queries: Sequence[DatasetQuery], embedder: Embedder, on_progress: Prog
 
 
 def _judge_all(
-    dataset: Dataset,
-    names: Mapping[str, str],
-    mode: Mode,
-    ask: Ask,
-    on_progress: Progress,
-) -> list[Figures]:
-    """Search for every query that has gold; return its figures, in order."""
-    judged = []
+    dataset: Dataset, world: World, ask: Ask, on_progress: Progress
+) -> dict[str, list[Figures]]:
+    """Search for every query that has gold; return the figures of each way, in order."""
+    judged: dict[str, list[Figures]] = {way: [] for way in WAYS}
     for done, query in enumerate(dataset.queries, start=1):
         if query.slots:
-            answer = ask(SearchRequest(query=query.text, limit=DEPTH, mode=mode))
-            judged.append(judge([names[hit.tool] for hit in answer.hits], query))
-        on_progress(f"searching ({mode})", done, len(dataset.queries))
+            for way, ranked in _rankings(query, world, ask).items():
+                judged[way].append(judge(world.ids(ranked), query))
+        on_progress("searching", done, len(dataset.queries))
     return judged
+
+
+def _rankings(query: DatasetQuery, world: World, ask: Ask) -> dict[str, Sequence[int]]:
+    """Return the tools found for a query, best first, by each way of ranking."""
+    hits = {mode: _ask(ask, query, mode=mode).hits for mode in MODES}
+    ranked: dict[str, Sequence[int]] = {"graph": graph.answered(hits["fused"], world)}
+    ranked |= {mode: [hit.tool_pk for hit in found] for mode, found in hits.items()}
+    return ranked | {way: rank(hits["dense"], world) for way, rank in graph.BASELINES.items()}
+
+
+def _ask(ask: Ask, query: DatasetQuery, *, mode: Mode = "fused") -> SearchAnswer:
+    return ask(SearchRequest(query=query.text, limit=DEPTH, mode=mode))
 
 
 def judge(ranked: Sequence[str], query: DatasetQuery) -> Figures:
@@ -163,14 +211,19 @@ def _means(rows: Sequence[Figures]) -> Figures:
     return {figure: float(np.mean([row[figure] for row in rows])) for figure in FIGURES}
 
 
-def _compare(scores: Mapping[Mode, Sequence[Figures]]) -> tuple[str | None, Interval | None]:
+def _compare(
+    scores: Mapping[str, Sequence[Figures]],
+) -> tuple[str | None, Interval | None]:
+    """Compare fused search with dense or lexical alone, whichever is better."""
     if not scores["fused"]:
         return None, None
-    ndcg = {mode: [row["ndcg@10"] for row in rows] for mode, rows in scores.items()}
-    others: tuple[Mode, ...] = ("dense", "lexical")
-    best = max(others, key=lambda mode: float(np.mean(ndcg[mode])))
-    pairs = zip(ndcg["fused"], ndcg[best], strict=True)
-    return best, metrics.paired_bootstrap([fused - other for fused, other in pairs])
+    best = max(("dense", "lexical"), key=lambda mode: _means(scores[mode])[COMPARED])
+    return best, _difference(scores["fused"], scores[best])
+
+
+def _difference(ours: Sequence[Figures], theirs: Sequence[Figures]) -> Interval | None:
+    pairs = [our[COMPARED] - their[COMPARED] for our, their in zip(ours, theirs, strict=True)]
+    return metrics.paired_bootstrap(pairs) if pairs else None
 
 
 def _sample(queries: Sequence[DatasetQuery]) -> list[DatasetQuery]:
@@ -179,7 +232,10 @@ def _sample(queries: Sequence[DatasetQuery]) -> list[DatasetQuery]:
 
 
 def _latency(queries: Sequence[DatasetQuery], ask: Ask) -> Figures:
-    taken = list(_durations_ms(queries, ask))
+    return _percentiles(list(_durations_ms(queries, ask)))
+
+
+def _percentiles(taken: Sequence[float]) -> Figures:
     p50, p95 = np.percentile(taken, [50, 95])
     return {"p50": float(p50), "p95": float(p95)}
 
@@ -194,26 +250,34 @@ def _durations_ms(queries: Sequence[DatasetQuery], ask: Ask) -> Iterator[float]:
 
 def to_json(report: Report) -> dict[str, Any]:
     """Write a report in the documented shape; what is not measured yet is null."""
-    difference = report.fused_minus_best
     nothing = dict.fromkeys(FIGURES)
+    by_way = {name: dict(report.retrieval.get(way, nothing)) for way, name in WAYS.items()}
     return {
         "n": report.n,
-        "retrieval": dict(report.retrieval.get("fused", nothing)),
+        "retrieval": by_way.pop("retrieval"),
         "workflow": dict.fromkeys(("node_f1", "edge_f1", "exact_set", "exact_dag")),
         "binding": dict.fromkeys(("precision", "recall", "unresolved_required")),
         "calibration": dict.fromkeys(("ece", "brier", "auroc", "coverage_at_95")),
         "latency_ms": dict(report.latency_ms),
         "slices": {
-            "dense": dict(report.retrieval.get("dense", nothing)),
-            "lexical": dict(report.retrieval.get("lexical", nothing)),
-            "fused_minus_best": difference
-            and {
-                "against": report.best,
-                "figure": "ndcg@10",
-                "mean": difference.mean,
-                "ci95": [difference.low, difference.high],
-            },
+            **by_way,
+            "graph_minus_none": _interval(report.graph_minus_none, against="without_graph"),
+            "fused_minus_best": _interval(report.fused_minus_best, against=report.best),
+            "data_flow": None if report.data_flow is None else dict(report.data_flow),
             "search_without_embedding_ms": dict(report.search_ms),
+            "enhancement_ms": dict(report.enhancement_ms),
             "tools": report.tools,
+            "relations": report.relations,
         },
+    }
+
+
+def _interval(difference: Interval | None, *, against: str | None) -> dict[str, Any] | None:
+    if difference is None:
+        return None
+    return {
+        "against": against,
+        "figure": COMPARED,
+        "mean": difference.mean,
+        "ci95": [difference.low, difference.high],
     }

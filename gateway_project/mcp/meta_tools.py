@@ -6,6 +6,8 @@ from typing import Any, Final
 
 from mcp_types import Tool, ToolAnnotations
 
+from graph.relations import Kind, Source
+
 SEARCH: Final = "search_tools"
 DESCRIBE: Final = "describe_tool"
 CALL: Final = "call_tool"
@@ -77,7 +79,10 @@ _FOUND: Final[dict[str, Any]] = {
         "tool": {"type": "string", "description": "Id for call_tool"},
         "name": {"type": "string", "description": "Exposed name"},
         "score": {"type": "number", "minimum": 0, "maximum": 1},
-        "role": {"enum": ["match", "required", "related"]},
+        "role": {
+            "enum": ["match", "required", "related"],
+            "description": "required: call it before the match above it",
+        },
         "reasons": _STRINGS,
         "warnings": _STRINGS,
         "description": _TEXT,
@@ -108,6 +113,32 @@ _SEARCH_OUTPUT: Final[dict[str, Any]] = {
     },
     "required": ["tools", "run_order", "tokens", "warnings"],
 }
+_RELATION: Final[dict[str, Any]] = {
+    "type": "object",
+    "properties": {
+        "kind": {"enum": [kind.value for kind in Kind]},
+        "direction": {
+            "enum": ["from", "to", "both"],
+            "description": "from the described tool, or to it",
+        },
+        "tool": {"type": "string", "description": "Id of the other tool"},
+        "confidence": {"type": "number", "minimum": 0, "maximum": 1},
+        "sources": {"type": "array", "items": {"enum": [source.value for source in Source]}},
+        "required": {"type": "boolean"},
+        "reason": _TEXT,
+        "version": _TEXT,
+        "deprecated_at": _TEXT,
+        "fields": {
+            "type": "array",
+            "items": _OBJECT,
+            "description": "Which output feeds which input, as JSON pointers",
+        },
+        "seconds": {"type": "number", "description": "Between the two, on average"},
+        "successes": {"type": "number"},
+        "failures": {"type": "number"},
+    },
+    "required": ["kind", "direction", "tool", "confidence", "sources"],
+}
 _DESCRIBE_OUTPUT: Final[dict[str, Any]] = {
     "type": "object",
     "properties": {
@@ -136,7 +167,7 @@ _DESCRIBE_OUTPUT: Final[dict[str, Any]] = {
             "required": ["level", "reasons"],
         },
         "warnings": {**_STRINGS, "description": "What its texts hide, or tell models to do"},
-        "relations": {"type": "array", "items": _OBJECT},
+        "relations": {"type": "array", "items": _RELATION, "description": "Strongest first"},
         "alternatives": {**_STRINGS, "description": "Ids of tools that may do instead"},
         "tokens": {"type": "integer"},
     },
@@ -163,7 +194,7 @@ TOOLS: Final = (
     ),
     _tool(
         DESCRIBE,
-        "Give the whole definition of a tool: schemas, danger, alternatives.",
+        "Give the whole definition of a tool: schemas, danger, relations, alternatives.",
         input_schema={
             "type": "object",
             "properties": {"tool": {"type": "string", "description": "server:tool"}},

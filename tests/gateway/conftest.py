@@ -20,6 +20,8 @@ from gateway_project.mcp import handlers
 from gateway_project.mcp import server as mcp_server
 from gateway_project.mcp.readiness import Gateway, Readiness
 from gateway_project.mcp.runtime import Prepared, Runtime
+from graph.relations import Relation
+from graph.topology import Topology
 from tests.gateway.catalogues import FakeRequests, FakeUpstream, catalogue, tool
 from tools.catalogue import Catalogue
 from tools.search import Hit, SearchAnswer, SearchRequest
@@ -61,6 +63,10 @@ class World:
     lists: ItemLists | None = None
     sealer: Sealer = field(default_factory=lambda: Sealer([Fernet.generate_key()]))
     readiness: Readiness | None = None
+    relations: list[Relation] = field(default_factory=list)
+    usage: dict[int, int] = field(default_factory=dict)
+    counted: list[tuple[int, int | None, bool]] = field(default_factory=list)
+    seen: list[tuple[str, int | None, Any]] = field(default_factory=list)
 
     async def search(self, request: SearchRequest) -> SearchAnswer:
         self.searched.append(request)
@@ -83,6 +89,10 @@ class World:
             kept=KeptResults(self.home / "results", self.sealer),
             result_link_bytes=self.result_link_bytes,
             sealer=self.sealer,
+            topology=lambda _team: Topology(self.relations),
+            usage=lambda _team: self.usage,
+            count_call=lambda *call: self.counted.append(call),
+            saw_result=lambda tool, team, raw: self.seen.append((tool.tool, team, raw)),
         )
 
     async def wire(self, readiness: Readiness) -> None:

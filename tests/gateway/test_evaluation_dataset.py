@@ -4,6 +4,7 @@ import pytest
 
 from gateway_project.evaluation import dataset
 from gateway_project.evaluation.dataset import DatasetError, load
+from graph.relations import Kind
 
 TOOL = {"id": "a/b c.d", "server": "s:1", "name": "t", "description": "D."}
 QUERY = {"id": "q", "text": "do it", "gold_tools": ["a/b c.d"], "group": "g"}
@@ -49,6 +50,53 @@ def test_history_and_other_queries_are_read_and_queries_limited(tmp_path):
 
 def test_a_query_without_gold_is_borne(tmp_path):
     assert load(write(tmp_path, queries=[{"id": 1, "text": "x"}])).queries[0].slots == ()
+
+
+def test_edges_and_arguments_of_the_gold_are_kept_as_they_are(tmp_path):
+    query = QUERY | {"gold_edges": [["a/b c.d", "x"]], "gold_args": [{"tool": "x"}]}
+    first, second = load(write(tmp_path, queries=[query, QUERY])).queries
+    assert first.edges == (("a/b c.d", "x"),)
+    assert first.arguments == [{"tool": "x"}]
+    assert (second.edges, second.arguments) == (None, None)
+
+
+def test_relations_are_read_the_prerequisite_first(tmp_path):
+    write(tmp_path, [TOOL, TOOL | {"id": "x", "name": "u"}])
+    row = {"source": "x", "target": "a/b c.d", "type": "PARAMETER_DIRECTLY_DEPENDS_ON"}
+    (tmp_path / "graph.jsonl").write_text(json.dumps(row))
+    told = {(stated.source, stated.kind, stated.target) for stated in load(tmp_path).relations}
+    assert told == {
+        ("a/b c.d", Kind.DEPENDS_ON, "x"),
+        ("x", Kind.PROVIDES, "a/b c.d"),
+    }
+
+
+@pytest.mark.parametrize(
+    ("row", "message"),
+    [
+        ("{", r"graph.jsonl, line 1: no JSON object"),
+        ({"source": "no", "target": "a/b c.d", "kind": "precedes"}, r"line 1: .* has the id 'no'"),
+        ({"source": "a/b c.d", "kind": "precedes"}, r"line 1: target is missing"),
+    ],
+)
+def test_a_bad_relation_is_named_by_its_line(tmp_path, row, message):
+    write(tmp_path)
+    (tmp_path / "graph.jsonl").write_text(row if isinstance(row, str) else json.dumps(row))
+    with pytest.raises(DatasetError, match=message):
+        load(tmp_path)
+
+
+def test_relations_that_cannot_be_read_are_said_to_be(tmp_path):
+    write(tmp_path)
+    (tmp_path / "graph.jsonl").mkdir()
+    with pytest.raises(DatasetError, match=r"graph.jsonl cannot be read"):
+        load(tmp_path)
+
+
+@pytest.mark.parametrize("edges", ["x", [["a/b c.d"]], [3]])
+def test_edges_must_be_pairs(tmp_path, edges):
+    with pytest.raises(DatasetError, match="gold_edges must be a list of"):
+        load(write(tmp_path, queries=[QUERY | {"gold_edges": edges}]))
 
 
 @pytest.mark.parametrize(

@@ -7,6 +7,8 @@ from django.db import connection
 
 from gateway_project.evaluation import kept_vectors, run, scratch
 from gateway_project.evaluation.dataset import Dataset, DatasetQuery, DatasetTool
+from graph.exchange.document import Stated
+from graph.relations import Kind
 from tests.factories import ToolFactory
 from tests.fakes import FakeEmbedder
 from tools.embed import load
@@ -32,8 +34,10 @@ def query(text, *gold):
     return DatasetQuery(id=text, text=text, slots=slots, group=text)
 
 
-def data(*queries):
-    return Dataset(name="small", tools=TOOLS, queries=queries, history=())
+def data(*queries, relations=()):
+    return Dataset(
+        name="small", tools=TOOLS, queries=queries, history=(), relations=tuple(relations)
+    )
 
 
 def evaluate(dataset, **values):
@@ -52,10 +56,27 @@ def test_what_is_found_is_judged_for_each_kind_of_evidence():
     assert (report.n, report.tools) == (2, 4)
     assert report.retrieval["fused"]["recall@10"] == 1
     assert report.retrieval["lexical"]["complete@10"] == 1
-    assert set(report.retrieval) == {"fused", "dense", "lexical"}
+    assert set(report.retrieval) == set(run.WAYS)
     assert report.best in {"dense", "lexical"}
-    assert ("searching (fused)", 2, 2) in told
+    assert ("searching", 2, 2) in told
     assert [tool.name for tool in Tool.objects.all()] == ["mine"]
+
+
+@pytest.mark.django_db(transaction=True)
+def test_what_the_graph_adds_is_judged_beside_other_ways_to_use_it():
+    needs = Stated(source="id/alpha", target="id/delta", kind=Kind.DEPENDS_ON)
+    asked = query("alpha", "alpha", "delta")
+    report = run.to_json(evaluate(data(asked, relations=[needs])))
+    with_it, slices = report["retrieval"], report["slices"]
+    assert (with_it["ndcg@10"], with_it["ap@10"]) == (1, 1)
+    assert slices["without_graph"]["ndcg@10"] < 1
+    assert slices["graph_minus_none"]["mean"] > 0
+    assert slices["graph_minus_none"]["against"] == "without_graph"
+    assert slices["closure"]["complete@10"] == 1
+    assert slices["pagerank_sorted"]["recall@1"] == 0.5
+    assert slices["two_hop"]["recall@10"] == 1
+    assert slices["relations"] == 1
+    assert slices["enhancement_ms"]["p95"] > 0
 
 
 @pytest.mark.django_db(transaction=True)
@@ -147,7 +168,19 @@ def test_the_command_reports_in_the_documented_shape(tmp_path, home, capsys):
     assert report["retrieval"] == dict.fromkeys(run.FIGURES, 1.0)
     assert set(report["calibration"]) == {"ece", "brier", "auroc", "coverage_at_95"}
     call_command("evaluate", str(tmp_path))
-    assert "fused minus" in capsys.readouterr().out
+    printed = capsys.readouterr().out
+    assert "fused minus" in printed
+    assert "with the graph minus without" in printed
+
+
+@pytest.mark.django_db
+def test_the_command_names_the_line_of_a_bad_relation(tmp_path, home):
+    tool = {"id": "1", "server": "clock", "name": "get_time", "description": "Current time."}
+    (tmp_path / "tools.jsonl").write_text(json.dumps(tool))
+    (tmp_path / "queries.jsonl").write_text(json.dumps({"id": "q", "text": "time"}))
+    (tmp_path / "graph.jsonl").write_text('\n{"source": "1", "target": "2", "type": "x"}')
+    with pytest.raises(CommandError, match=r"graph.jsonl, line 2: type 'x' is unknown"):
+        call_command("evaluate", str(tmp_path))
 
 
 @pytest.mark.django_db

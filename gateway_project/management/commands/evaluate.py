@@ -20,7 +20,8 @@ def _positive(text: str) -> int:
 class Command(BaseCommand):
     help = (
         "Run the real search over a data set and report how much of what is needed it finds: "
-        "both kinds of evidence, and each alone. The installation's own data stays untouched."
+        "with the graph, without it, and by simpler ways. The installation's own data stays "
+        "untouched."
     )
 
     def add_arguments(self, parser: CommandParser) -> None:
@@ -33,7 +34,7 @@ class Command(BaseCommand):
     def handle(self, *_args: Any, **options: Any) -> None:
         from django.conf import settings
 
-        from gateway_project.evaluation import dataset, kept_vectors, run
+        from gateway_project.evaluation import dataset, graph, kept_vectors, run
         from gateway_project.foundation import telemetry
         from gateway_project.foundation.postgres import migrate
         from gateway_project.management.progress import progress
@@ -54,8 +55,19 @@ class Command(BaseCommand):
             embedder = embedder_for(config)
             with kept_vectors.open_kept(config.home / "cache") as store, progress() as on_progress:
                 kept = kept_vectors.KeptEmbedder(embedder, store)
-                report = run.evaluate(data, embedder=embedder, kept=kept, on_progress=on_progress)
-        except (dataset.DatasetError, EmbeddingUnavailable, UnknownModel) as error:
+                report = run.evaluate(
+                    data,
+                    embedder=embedder,
+                    kept=kept,
+                    token_budget=config.token_budget,
+                    on_progress=on_progress,
+                )
+        except (
+            dataset.DatasetError,
+            EmbeddingUnavailable,
+            UnknownModel,
+            graph.GraphBusy,
+        ) as error:
             raise CommandError(str(error)) from None
         if options["json"]:
             self.stdout.write(json.dumps(run.to_json(report), indent=2))
@@ -67,24 +79,31 @@ def _print_table(name: str, report: Any) -> None:
     from rich.console import Console
     from rich.table import Table
 
-    from gateway_project.evaluation.run import FIGURES
+    from gateway_project.evaluation.run import FIGURES, TITLES
 
-    table = Table(title=f"{name}: {report.n} queries, {report.tools} tools, figures in %")
+    table = Table(
+        title=f"{name}: {report.n} queries, {report.tools} tools, {report.relations} relations, "
+        "figures in %"
+    )
     table.add_column("")
     for figure in FIGURES:
         table.add_column(figure, justify="right")
-    for mode, figures in report.retrieval.items():
-        table.add_row(mode, *(f"{100 * figures[figure]:.1f}" for figure in FIGURES))
+    for way, figures in report.retrieval.items():
+        table.add_row(TITLES[way], *(f"{100 * figures[figure]:.1f}" for figure in FIGURES))
     console = Console(file=sys.stdout)
     console.print(table)
-    difference = report.fused_minus_best
-    if difference is not None:
-        console.print(
-            f"fused minus {report.best}, nDCG@10: {100 * difference.mean:+.2f} points "
-            f"(95 % interval {100 * difference.low:+.2f} to {100 * difference.high:+.2f})"
-        )
-    console.print(
-        f"one search: p50 {report.latency_ms['p50']:.1f} ms, p95 {report.latency_ms['p95']:.1f} "
-        f"ms; without embedding p50 {report.search_ms['p50']:.1f} ms, "
-        f"p95 {report.search_ms['p95']:.1f} ms"
-    )
+    for what, difference in (
+        ("with the graph minus without", report.graph_minus_none),
+        (f"fused minus {report.best}, both without the graph", report.fused_minus_best),
+    ):
+        if difference is not None:
+            console.print(
+                f"{what}, nDCG@10: {100 * difference.mean:+.2f} points "
+                f"(95 % interval {100 * difference.low:+.2f} to {100 * difference.high:+.2f})"
+            )
+    for what, taken in (
+        ("one search", report.latency_ms),
+        ("without embedding", report.search_ms),
+        ("what the graph adds", report.enhancement_ms),
+    ):
+        console.print(f"{what}: p50 {taken['p50']:.2f} ms, p95 {taken['p95']:.2f} ms")

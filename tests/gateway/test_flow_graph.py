@@ -1,0 +1,338 @@
+from dataclasses import replace
+
+import jsonschema
+import pytest
+
+from execution.call import Request
+from gateway_project import flow
+from gateway_project.flow import FindRequest
+from gateway_project.mcp import meta_tools
+from graph.relations import Kind, Relation, Source
+from tests.gateway.catalogues import catalogue, server, text_result, tool
+from tests.gateway.conftest import hit
+from tools.upstream.result import UpstreamResult
+
+PUSH, LOGIN, BRANCH, LOG = "git:push", "git:login", "git:branch", "git:log"
+
+
+@pytest.fixture
+def hub(world):
+    """A world where a push requires a login."""
+    world.catalogue = catalogue(
+        tool(PUSH, description="Sends commits."),
+        tool(LOGIN, description="Signs in."),
+        tool(BRANCH, description="Makes a branch.", category="branches"),
+        tool(LOG, description="Shows the log."),
+        tool("lab:push"),
+        tool("lab:merge"),
+        tool("red:secret", team=9),
+    )
+    world.hits = (hit(PUSH, 0.9), hit(LOG, 0.6))
+    world.relations = [relation(world, PUSH, Kind.DEPENDS_ON, LOGIN)]
+    return world
+
+
+def relation(world, source, kind, target, confidence=1.0, **detail):
+    tools = world.catalogue.tools
+    return Relation(
+        tools[source].pk, tools[target].pk, kind, confidence, True, (Source.CURATED,), detail
+    )
+
+
+async def find(world, **values):
+    request = FindRequest(**({"query": "push commits", "limit": 5} | values))
+    return await flow.find_tools(world.effects, world.caller, request)
+
+
+async def warnings_of(world, tool_id=PUSH, **values):
+    found = await find(world, **values)
+    return next(card.warnings for card in found.tools if card.tool == tool_id)
+
+
+async def test_what_a_match_requires_stands_beneath_it_and_the_order_to_run_in_is_told(hub):
+    found = await find(hub)
+    assert [(card.tool, card.role, card.reasons[0]) for card in found.tools] == [
+        (PUSH, "match", hit(PUSH).reasons[0]),
+        (LOGIN, "required", "required by git:push"),
+        (LOG, "match", hit(LOG).reasons[0]),
+    ]
+    assert found.run_order == (LOGIN, PUSH, LOG)
+    assert found.warnings == ()
+
+
+async def test_a_related_tool_says_by_which_way_it_is_related(hub):
+    hub.relations = [
+        relation(hub, BRANCH, Kind.PRECEDES, PUSH, 0.93),
+        relation(hub, PUSH, Kind.OFTEN_USED_WITH, "lab:merge", 0.8),
+        relation(hub, "lab:merge", Kind.PROVIDES, "lab:push", 0.9),
+    ]
+    told = {card.tool: card.reasons for card in (await find(hub)).tools if card.role == "related"}
+    assert told == {
+        BRANCH: ("comes before git:push (0.93)",),
+        "lab:merge": ("often used with git:push (0.80)",),
+        "lab:push": ("takes an output of lab:merge, which is often used with git:push (0.72)",),
+    }
+
+
+@pytest.mark.parametrize(
+    ("ends", "words"),
+    [((LOGIN, PUSH), "can use git:push first"), ((PUSH, LOGIN), "of use before git:push")],
+)
+async def test_what_can_be_done_without_is_told_as_such(hub, ends, words):
+    optional = relation(hub, ends[0], Kind.DEPENDS_ON, ends[1], 0.9)
+    hub.relations = [optional._replace(required=False)]
+    card = (await find(hub)).tools[1]
+    assert (card.tool, card.role, card.reasons) == (LOGIN, "related", (f"{words} (0.90)",))
+
+
+async def test_filters_hold_for_related_tools_and_not_for_required_ones(hub):
+    hub.relations += [
+        relation(hub, PUSH, Kind.OFTEN_USED_WITH, BRANCH, 0.9),
+        relation(hub, PUSH, Kind.OFTEN_USED_WITH, "lab:merge", 0.9),
+    ]
+    assert {card.tool for card in (await find(hub, server="git")).tools} == {
+        PUSH,
+        LOGIN,
+        LOG,
+        BRANCH,
+    }
+    assert {card.tool for card in (await find(hub, category="branches")).tools} == {
+        PUSH,
+        LOGIN,
+        LOG,
+        BRANCH,
+    }
+
+
+@pytest.mark.parametrize(
+    ("state", "why"),
+    [
+        ({"enabled": False}, "is switched off"),
+        ({"state": "quarantined"}, "changed and waits for an admin to approve it"),
+        ({"state": "pending"}, "waits for an admin to approve it"),
+        ({"state": "removed"}, "is no longer offered by its server"),
+    ],
+)
+async def test_a_match_says_what_it_requires_that_is_not_there_and_why(hub, state, why):
+    others = [item for item in hub.catalogue.tools.values() if item.tool != LOGIN]
+    hub.catalogue = catalogue(*others, replace(hub.catalogue.tools[LOGIN], **state))
+    found = await find(hub)
+    assert LOGIN not in {card.tool for card in found.tools}
+    assert found.tools[0].warnings == (f"requires git:login, which {why}",)
+
+
+async def test_a_required_tool_of_a_server_that_is_switched_off_is_not_listed(hub):
+    hub.relations = [relation(hub, PUSH, Kind.DEPENDS_ON, "lab:merge")]
+    hub.catalogue = catalogue(
+        *hub.catalogue.tools.values(), servers=(server("lab", enabled=False),)
+    )
+    assert await warnings_of(hub) == (
+        "requires lab:merge, which belongs to a server that is switched off",
+    )
+
+
+async def test_the_tools_of_another_team_are_never_named(hub):
+    hub.relations = [
+        relation(hub, PUSH, kind, "red:secret")
+        for kind in (Kind.DEPENDS_ON, Kind.OFTEN_USED_WITH, Kind.MUTUALLY_EXCLUSIVE)
+    ]
+    hub.relations += [
+        relation(hub, "red:secret", Kind.REPLACES, PUSH),
+        relation(hub, "red:secret", Kind.ALTERNATIVE_TO, PUSH),
+    ]
+    hub.trouble = {"git": "it is down"}
+    found = await find(hub)
+    described = await flow.describe_tool(hub.effects, hub.caller, PUSH)
+    assert "secret" not in repr(found)
+    assert "secret" not in repr(described)
+    assert "requires a tool that you cannot use" in found.tools[0].warnings
+
+
+async def test_tools_in_use_are_not_listed_again_and_count_as_there(hub):
+    others = [item for item in hub.catalogue.tools.values() if item.tool != LOGIN]
+    hub.catalogue = catalogue(*others, replace(hub.catalogue.tools[LOGIN], enabled=False))
+    found = await find(hub, context_tools=(LOGIN,))
+    assert [card.tool for card in found.tools] == [PUSH, LOG]
+    assert found.tools[0].warnings == ()
+
+
+async def test_a_replaced_tool_warns_and_names_what_took_its_place(hub):
+    hub.relations = [
+        relation(hub, "lab:push", Kind.REPLACES, PUSH, version="v2", deprecated_at="2024-01-01")
+    ]
+    assert await warnings_of(hub) == ("replaced by lab:push since v2 (2024-01-01)",)
+
+
+async def test_two_tools_that_exclude_each_other_are_warned_of(hub):
+    hub.relations = [
+        relation(hub, PUSH, Kind.MUTUALLY_EXCLUSIVE, LOG, reason="one\u200b lock for both")
+    ]
+    assert await warnings_of(hub, LOG) == (
+        "must not be used together with git:push: one lock for both",
+    )
+
+
+async def test_where_a_server_is_in_trouble_alternatives_on_sound_servers_are_named(hub):
+    hub.relations = [
+        relation(hub, PUSH, Kind.ALTERNATIVE_TO, "lab:merge"),
+        relation(hub, LOG, Kind.ALTERNATIVE_TO, PUSH),
+    ]
+    hub.trouble = {"git": "it is down"}
+    assert await warnings_of(hub) == (
+        "its server is in trouble: it is down; instead: lab:merge, lab:push",
+    )
+
+
+async def test_circles_of_requirements_are_listed_once_and_said_to_be_broken(hub):
+    hub.relations.append(relation(hub, LOGIN, Kind.DEPENDS_ON, PUSH, 0.4))
+    found = await find(hub)
+    assert found.run_order == (LOGIN, PUSH, LOG)
+    (warning,) = found.warnings
+    assert warning.endswith("the order ignores that git:login requires git:push")
+
+
+async def test_a_match_whose_requirements_do_not_fit_goes_with_all_that_follow(hub):
+    hub.hits = (hit(LOG, 0.9), hit(PUSH, 0.8), hit("lab:merge", 0.7))
+    whole = await find(hub)
+    assert [card.tool for card in whole.tools] == [LOG, PUSH, LOGIN, "lab:merge"]
+    less = await find(hub, token_budget=whole.tokens_used - 1)
+    assert [card.tool for card in less.tools] == [LOG, PUSH, LOGIN]
+    assert less.left_out == 1
+    least = await find(hub, token_budget=less.tokens_used - 1)
+    assert [card.tool for card in least.tools] == [LOG]
+    assert least.left_out == 2
+
+
+async def test_of_the_first_match_what_does_not_fit_is_named(hub):
+    found = await find(hub, token_budget=1)
+    assert [card.tool for card in found.tools] == [PUSH]
+    assert found.tools[0].warnings == ("requires too, beyond the token budget: git:login",)
+    assert found.left_out == 1
+
+
+async def test_related_tools_are_the_first_to_go(hub):
+    hub.relations.append(relation(hub, PUSH, Kind.OFTEN_USED_WITH, BRANCH, 0.9))
+    whole = await find(hub)
+    assert [card.tool for card in whole.tools] == [PUSH, LOGIN, BRANCH, LOG]
+    less = await find(hub, token_budget=whole.tokens_used - 1)
+    assert [card.tool for card in less.tools] == [PUSH, LOGIN, LOG]
+    assert less.left_out == 0
+
+
+async def test_without_the_database_relations_still_count(hub):
+    hub.search_error = TimeoutError()
+    found = await find(hub, query="sends commits")
+    assert [(card.tool, card.role) for card in found.tools][:2] == [
+        (PUSH, "match"),
+        (LOGIN, "required"),
+    ]
+
+
+async def test_ties_among_related_tools_go_by_what_the_team_uses(hub):
+    hub.relations = [
+        relation(hub, PUSH, Kind.OFTEN_USED_WITH, other, 0.9)
+        for other in (LOGIN, BRANCH, "lab:push", "lab:merge")
+    ]
+    hub.usage = {hub.catalogue.tools["lab:merge"].pk: 5}
+    related = [card.tool for card in (await find(hub)).tools if card.role == "related"]
+    assert related[0] == "lab:merge"
+
+
+async def test_describing_a_tool_tells_its_relations_and_alternatives(hub):
+    hub.trouble = {"lab": "it is down"}
+    hub.relations = [
+        relation(hub, PUSH, Kind.ALTERNATIVE_TO, LOG, 0.8, reason="same\u200b end"),
+        relation(hub, PUSH, Kind.DEPENDS_ON, LOGIN),
+        relation(hub, LOGIN, Kind.PROVIDES, PUSH, 0.7, fields=[{"output": "/t", "input": "/t"}]),
+    ]
+    described = await flow.describe_tool(hub.effects, hub.caller, PUSH)
+    assert described.alternatives == (LOG, "lab:push")
+    assert list(described.relations) == [
+        {
+            "kind": "depends_on",
+            "direction": "from",
+            "tool": LOGIN,
+            "confidence": 1.0,
+            "sources": ["curated"],
+            "required": True,
+        },
+        {
+            "kind": "alternative_to",
+            "direction": "both",
+            "tool": LOG,
+            "confidence": 0.8,
+            "sources": ["curated"],
+            "reason": "same end",
+        },
+        {
+            "kind": "provides",
+            "direction": "to",
+            "tool": LOGIN,
+            "confidence": 0.7,
+            "sources": ["curated"],
+            "fields": [{"output": "/t", "input": "/t"}],
+        },
+    ]
+
+
+async def test_of_a_tool_with_many_relations_the_strongest_are_told(hub):
+    others = [tool(f"many:t{number}", pk=10_000 + number) for number in range(30)]
+    hub.catalogue = catalogue(*hub.catalogue.tools.values(), *others)
+    hub.relations = [
+        relation(hub, PUSH, Kind.PRECEDES, other.tool, number / 100)
+        for number, other in enumerate(others)
+    ]
+    described = await flow.describe_tool(hub.effects, hub.caller, PUSH)
+    assert [row["confidence"] for row in described.relations] == [
+        number / 100 for number in range(29, 9, -1)
+    ]
+
+
+async def test_a_call_is_counted_and_its_result_shown(hub):
+    await flow.call_tool(hub.effects, hub.caller, Request(tool=PUSH, arguments={}))
+    pk = hub.catalogue.tools[PUSH].pk
+    assert hub.counted == [(pk, hub.caller.team, False)]
+    assert hub.seen == [(PUSH, hub.caller.team, text_result("push").raw)]
+
+
+@pytest.mark.parametrize(
+    ("raw", "counted"),
+    [
+        ({"content": [], "isError": True}, 1),
+        ({"resultType": "input_required", "requestState": "x", "inputRequests": {}}, 0),
+    ],
+)
+async def test_what_is_no_answer_shows_nothing(hub, raw, counted):
+    async def answer(_called, _progress):
+        return UpstreamResult.from_wire(raw)
+
+    hub.upstream.answer = answer
+    await flow.call_tool(hub.effects, hub.caller, Request(tool=PUSH, arguments={}))
+    assert [failed for _, _, failed in hub.counted] == [True] * counted
+    assert hub.seen == []
+
+
+async def test_clients_are_told_relations_as_the_schema_announces_them(hub, connect):
+    hub.relations = [
+        relation(hub, PUSH, Kind.ALTERNATIVE_TO, "lab:merge", 0.8, reason="same end"),
+        relation(hub, PUSH, Kind.PRECEDES, LOG, 0.9, seconds=2.0, successes=3.0, failures=1.0),
+        relation(hub, PUSH, Kind.DEPENDS_ON, LOGIN),
+    ]
+    async with connect() as client:
+        described = await client.call_tool("describe_tool", {"tool": PUSH})
+        found = await client.call_tool("search_tools", {"query": "push commits"})
+    value = described.structured_content
+    assert [row["kind"] for row in value["relations"]] == [
+        "depends_on",
+        "precedes",
+        "alternative_to",
+    ]
+    assert value["alternatives"] == ["lab:merge", "lab:push"]
+    jsonschema.validate(value, meta_tools.BY_NAME["describe_tool"].output_schema)
+    jsonschema.validate(found.structured_content, meta_tools.BY_NAME["search_tools"].output_schema)
+    assert [row["role"] for row in found.structured_content["tools"]] == [
+        "match",
+        "required",
+        "match",
+    ]
+    assert found.structured_content["run_order"] == [LOGIN, PUSH, LOG]
