@@ -22,6 +22,8 @@ from tools import token_count
 CONTEXT_WINDOW = 200_000
 """Tokens of the context window that shares are given of."""
 MAX_SHOWN = 300
+RELATED = "git:git_commit"
+"""A tool whose relations are shown."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -85,6 +87,7 @@ class Shown:
         called: Calls that succeeded.
         intents: Number of intents tried.
         search_tokens: Tokens of the mean search answer.
+        relations: Relations told of one of the tools.
     """
 
     listed: tuple[str, ...]
@@ -94,6 +97,7 @@ class Shown:
     called: int
     intents: int
     search_tokens: int
+    relations: int
 
 
 def show(console: Console, base: Path, intents: tuple[Step, ...]) -> Shown:
@@ -122,6 +126,7 @@ async def _drive(console: Console, transport: Any, intents: tuple[Step, ...]) ->
             f"{', '.join(tool.name for tool in listing.tools)}"
         )
         outcomes = [await _try(console, client, step) for step in intents]
+        relations = await _relate(console, client)
     meta_tokens = sum(
         token_count.count_definition(tool.name, tool.description or "", tool.input_schema)
         for tool in listing.tools
@@ -134,6 +139,7 @@ async def _drive(console: Console, transport: Any, intents: tuple[Step, ...]) ->
         called=sum(called for _, called, _ in outcomes),
         intents=len(outcomes),
         search_tokens=sum(tokens for _, _, tokens in outcomes) // max(1, len(outcomes)),
+        relations=relations,
     )
 
 
@@ -152,9 +158,9 @@ async def _try(console: Console, client: Client, step: Step) -> tuple[bool, bool
     answer = await client.call_tool("search_tools", {"query": step.intent, "limit": 5})
     content = answer.structured_content or {}
     hits = content.get("tools", [])
-    table = Table("tool", "score", "why", box=None, pad_edge=False, padding=(0, 2, 0, 0))
+    table = _table("tool", "role", "score", "why")
     for hit in hits:
-        table.add_row(hit["tool"], f"{hit['score']:.2f}", "; ".join(hit["reasons"]))
+        table.add_row(hit["tool"], hit["role"], f"{hit['score']:.2f}", "; ".join(hit["reasons"]))
     console.print(table)
     for warning in content.get("warnings", []):
         console.print(f"[yellow]{warning}[/yellow]")
@@ -168,6 +174,28 @@ async def _try(console: Console, client: Client, step: Step) -> tuple[bool, bool
     console.print(f"call {step.tool} {json.dumps(step.arguments, ensure_ascii=False)}")
     console.print(mark, _short(result), highlight=False, markup=True)
     return found, not result.is_error, int(content.get("tokens", {}).get("used", 0))
+
+
+async def _relate(console: Console, client: Client) -> int:
+    """Show how a tool relates to others, as clients are told; return how many relations."""
+    answer = await client.call_tool("describe_tool", {"tool": RELATED})
+    relations = (answer.structured_content or {}).get("relations", [])
+    console.print(f"\n[bold]How {RELATED} relates to other tools[/bold]")
+    table = _table("relation", "tool", "confidence", "rests on")
+    arrows = {"from": "{} →", "to": "← {}", "both": "↔ {}"}
+    for relation in relations:
+        table.add_row(
+            arrows[relation["direction"]].format(relation["kind"]),
+            relation["tool"],
+            f"{relation['confidence']:.2f}",
+            ", ".join(relation["sources"]),
+        )
+    console.print(table)
+    return len(relations)
+
+
+def _table(*columns: str) -> Table:
+    return Table(*columns, box=None, pad_edge=False, padding=(0, 2, 0, 0))
 
 
 def _short(result: Any) -> str:

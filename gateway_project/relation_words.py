@@ -23,13 +23,13 @@ _DIGITS: Final = 2
 
 # From the related tool to the one named: where the relation starts from it, and where it ends.
 _PHRASES: Final[Mapping[Kind, tuple[str, str]]] = {
-    Kind.DEPENDS_ON: ("requires {}", "required by {}"),
+    Kind.DEPENDS_ON: ("requires {}", "is required by {}"),
     Kind.PRECEDES: ("comes before {}", "comes after {}"),
     Kind.PROVIDES: ("its output feeds {}", "takes an output of {}"),
-    Kind.OFTEN_USED_WITH: ("often used with {}", "often used with {}"),
-    Kind.VALIDATES: ("checks {}", "checked by {}"),
+    Kind.OFTEN_USED_WITH: ("is often used with {}", "is often used with {}"),
+    Kind.VALIDATES: ("checks {}", "is checked by {}"),
 }
-_OPTIONAL: Final = ("can use {} first", "of use before {}")
+_OPTIONAL: Final = ("can use {} first", "is of use before {}")
 
 
 def reason(entry: Entry, topology: Topology, sight: Sight) -> str:
@@ -39,7 +39,7 @@ def reason(entry: Entry, topology: Topology, sight: Sight) -> str:
     if entry.role == "required":
         return f"required by {sight.name(entry.path[-2])}"
     steps = [_step(topology, one, other, sight) for one, other in pairwise(entry.path[::-1])]
-    return f"{', which is '.join(steps)} ({entry.confidence:.2f})"
+    return f"{', which '.join(steps)} ({entry.confidence:.2f})"
 
 
 def _step(topology: Topology, tool: int, other: int, sight: Sight) -> str:

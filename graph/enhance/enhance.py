@@ -15,6 +15,8 @@ from graph.topology import Topology, always
 
 LEADING_SHARE: Final = 0.5
 """Share of the best match's score from which a match brings related tools along."""
+LEAST_SCORE: Final = 0.1
+"""Score that a match must have for it: what goes with an unlikely tool is worth no tokens."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -110,7 +112,8 @@ def _groups(
 def _related(topology: Topology, groups: Sequence[Group], rules: Rules) -> tuple[Entry, ...]:
     """Choose from what goes with the matches that stand out, and nothing that contradicts."""
     matches = [Match(group.match.tool, group.match.score) for group in groups]
-    least = LEADING_SHARE * max((match.score for match in matches), default=0.0)
+    best = max((match.score for match in matches), default=0.0)
+    least = max(LEADING_SHARE * best, LEAST_SCORE)
     needed = {entry.tool for group in groups for entry in group.required}
     together = {*needed, *rules.in_use, *(match.tool for match in matches)}
 

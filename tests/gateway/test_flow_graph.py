@@ -69,14 +69,14 @@ async def test_a_related_tool_says_by_which_way_it_is_related(hub):
     told = {card.tool: card.reasons for card in (await find(hub)).tools if card.role == "related"}
     assert told == {
         BRANCH: ("comes before git:push (0.93)",),
-        "lab:merge": ("often used with git:push (0.80)",),
+        "lab:merge": ("is often used with git:push (0.80)",),
         "lab:push": ("takes an output of lab:merge, which is often used with git:push (0.72)",),
     }
 
 
 @pytest.mark.parametrize(
     ("ends", "words"),
-    [((LOGIN, PUSH), "can use git:push first"), ((PUSH, LOGIN), "of use before git:push")],
+    [((LOGIN, PUSH), "can use git:push first"), ((PUSH, LOGIN), "is of use before git:push")],
 )
 async def test_what_can_be_done_without_is_told_as_such(hub, ends, words):
     optional = relation(hub, ends[0], Kind.DEPENDS_ON, ends[1], 0.9)

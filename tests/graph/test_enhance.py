@@ -168,6 +168,13 @@ def test_only_matches_that_stand_out_bring_related_tools_along():
     assert enhanced.related == ()
 
 
+@pytest.mark.parametrize(("score", "expected"), [(0.05, ()), (0.2, (3,))])
+def test_an_unlikely_match_brings_no_related_tool_along(score, expected):
+    topology = Topology([relation(2, Kind.OFTEN_USED_WITH, 3, 0.9)])
+    enhanced = enhance(topology, [Match(2, score)])
+    assert tuple(entry.tool for entry in enhanced.related) == expected
+
+
 def test_schemas_alone_suggest_only_what_is_sure_and_after_all_matches():
     unsure = [relation(1, Kind.PROVIDES, 3, 0.79, sources=SCHEMA)]
     sure = [relation(1, Kind.PROVIDES, 4, 0.8, sources=SCHEMA)]

@@ -125,4 +125,5 @@ def _savings(console: Console, shown: Any, all_tokens: int, tools: int) -> dict[
         "intents": shown.intents,
         "found": shown.found,
         "called": shown.called,
+        "relations": shown.relations,
     }
