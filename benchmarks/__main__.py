@@ -11,9 +11,10 @@ import importlib
 import os
 import platform
 import re
-import tempfile
 from datetime import UTC, datetime
 from pathlib import Path
+
+from benchmarks.scratch_home import scratch_home
 
 NAMES = (
     "tokens",
@@ -37,10 +38,7 @@ def main() -> None:
     unknown = set(arguments.names) - set(NAMES)
     if unknown:
         parser.error(f"no benchmark {', '.join(sorted(unknown))}; there are {', '.join(NAMES)}")
-    with tempfile.TemporaryDirectory(prefix="foregate-bench-") as home:
-        os.environ["FOREGATE_HOME"] = home
-        os.environ.setdefault("DJANGO_SETTINGS_MODULE", "gateway_project.settings.base")
-        Path(home).chmod(0o755)
+    with scratch_home():
         _prepare()
         for name in arguments.names or NAMES:
             _clear()

@@ -23,6 +23,7 @@ from gateway_project.foundation.caller import SCOPE_ALL
 from gateway_project.models import ApiToken, AuditEntry, MetricTotal, OneTimePassword
 from gateway_project.use_cases.approve_tools import approve_tools as approve
 from gateway_project.use_cases.pin_tools import set_pinned
+from graph.admin.servers import CountsRelations
 from graph.admin.tools import WithRelations
 from graph.models import ToolDependency
 from tools.admin import (
@@ -72,7 +73,7 @@ def unpin_tools(_: Any, request: HttpRequest, queryset: QuerySet[Tool]) -> None:
 
 
 @admin.register(Server)
-class AuditedServerAdmin(Audited, ServerAdmin):
+class AuditedServerAdmin(Audited, CountsRelations, ServerAdmin):
     """Servers, each change written down."""
 
     list_display: Any = (*ServerAdmin.list_display, "sign_in")

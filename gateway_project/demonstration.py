@@ -15,6 +15,7 @@ from typing import Any
 from mcp import Client, StdioServerParameters
 from mcp.client.stdio import stdio_client
 from rich.console import Console
+from rich.markup import escape
 from rich.table import Table
 
 from tools import token_count
@@ -160,10 +161,14 @@ async def _try(console: Console, client: Client, step: Step) -> tuple[bool, bool
     hits = content.get("tools", [])
     table = _table("tool", "role", "score", "why")
     for hit in hits:
-        table.add_row(hit["tool"], hit["role"], f"{hit['score']:.2f}", "; ".join(hit["reasons"]))
+        why = "; ".join(hit["reasons"])
+        warned = "".join(f"\n[yellow]{escape(warning)}[/yellow]" for warning in hit["warnings"])
+        table.add_row(hit["tool"], hit["role"], f"{hit['score']:.2f}", escape(why) + warned)
     console.print(table)
+    if content.get("run_order"):
+        console.print(f"can run in this order: {', '.join(content['run_order'])}")
     for warning in content.get("warnings", []):
-        console.print(f"[yellow]{warning}[/yellow]")
+        console.print(f"[yellow]{escape(warning)}[/yellow]")
     found = any(hit["tool"] == step.tool for hit in hits)
     if not found:
         console.print(f"[red]{step.tool} was not found[/red]")
@@ -181,14 +186,13 @@ async def _relate(console: Console, client: Client) -> int:
     answer = await client.call_tool("describe_tool", {"tool": RELATED})
     relations = (answer.structured_content or {}).get("relations", [])
     console.print(f"\n[bold]How {RELATED} relates to other tools[/bold]")
-    table = _table("relation", "tool", "confidence", "rests on")
-    arrows = {"from": "{} →", "to": "← {}", "both": "↔ {}"}
+    table = _table("it", "confidence", "rests on", "why")
     for relation in relations:
         table.add_row(
-            arrows[relation["direction"]].format(relation["kind"]),
-            relation["tool"],
+            escape(relation["says"]),
             f"{relation['confidence']:.2f}",
             ", ".join(relation["sources"]),
+            escape(relation.get("reason", "")),
         )
     console.print(table)
     return len(relations)

@@ -12,7 +12,8 @@ import structlog
 
 from execution import call
 from execution.call import Outcome, Upstream, UpstreamResult
-from gateway_project import arrange, catalogue_search, relation_words
+from gateway_project import arrange, catalogue_search, relation_rows, relation_words
+from gateway_project.alternatives import alternatives
 from gateway_project.arrange import Terms
 from gateway_project.foundation.caller import Caller
 from gateway_project.foundation.sealing import Sealer
@@ -20,6 +21,9 @@ from gateway_project.item_lists import ItemLists, Requests
 from gateway_project.kept_results import KeptResults
 from gateway_project.sight import Sight
 from gateway_project.tool_card import Card, Detail
+from graph.enhance import enhance
+from graph.enhance.rules import Rules
+from graph.record import Metric
 from graph.topology import Topology
 from tools.catalogue import Catalogue, CatalogueServer, CatalogueTool
 from tools.search import Hit, SearchAnswer, SearchRequest
@@ -84,7 +88,7 @@ class Effects(Generic[R]):
     result_link_bytes: int
     sealer: Sealer
     topology: Callable[[int | None], Topology] = lambda _team: NO_RELATIONS
-    metrics: Callable[[], Mapping[int, Any]] = dict
+    metrics: Callable[[], Mapping[int, Metric]] = dict
     usage: Callable[[int | None], Mapping[int, int]] = lambda _team: {}
     count_call: Callable[[int, int | None, bool], None] = lambda _tool, _team, _failed: None
     saw_result: Callable[[CatalogueTool, int | None, Mapping[str, Any]], None] = (
@@ -121,8 +125,8 @@ class Found:
 
     Attributes:
         tools: Matches, best first, each with what stands beneath it.
-        run_order: Ids in an order in which they can run; empty where any order will do.
-        tokens_used: What the tools of this answer cost.
+        run_order: Ids of those tools that relations order, in an order in which they can run.
+        tokens_used: What tools, run order and warnings of this answer cost.
         tokens_budget: What they might have cost.
         left_out: Matches that did not fit the budget.
         tokens_listing_all: What listing every tool would cost.
@@ -146,6 +150,7 @@ class Description:
         tool: From the catalogue.
         server: Its server.
         trouble: Why the server cannot be relied on right now; empty if it can.
+        warnings: What relations say against calling it.
         relations: What relates it to tools the caller may know, strongest first.
         alternatives: Ids of tools that may do instead.
     """
@@ -153,6 +158,7 @@ class Description:
     tool: CatalogueTool
     server: CatalogueServer
     trouble: str
+    warnings: tuple[str, ...]
     relations: tuple[Mapping[str, Any], ...]
     alternatives: tuple[str, ...]
 
@@ -192,6 +198,7 @@ async def find_tools(effects: Effects[R], caller: Caller, request: FindRequest) 
             sight=Sight(catalogue=catalogue, caller=caller),
             topology=effects.topology(caller.team),
             usage=effects.usage(caller.team),
+            metrics=effects.metrics(),
             in_use=context.tools,
             server=request.server,
             category=request.category,
@@ -200,6 +207,7 @@ async def find_tools(effects: Effects[R], caller: Caller, request: FindRequest) 
         ),
         count=arrange.counter(effects.count_tokens),
         budget_tokens=limit,
+        warnings=(*_cautions(catalogue, caller, request), *ignored, *answer.warnings),
     )
     return Found(
         tools=arranged.cards,
@@ -208,12 +216,7 @@ async def find_tools(effects: Effects[R], caller: Caller, request: FindRequest) 
         tokens_budget=limit,
         left_out=arranged.left_out,
         tokens_listing_all=_tokens_listing_all(catalogue, caller),
-        warnings=(
-            *_cautions(catalogue, caller, request),
-            *ignored,
-            *answer.warnings,
-            *arranged.warnings,
-        ),
+        warnings=arranged.warnings,
     )
 
 
@@ -229,12 +232,15 @@ async def describe_tool(effects: Effects[R], caller: Caller, tool_id: str) -> De
     tool = catalogue.find(tool_id, caller)
     topology = effects.topology(caller.team)
     sight = Sight(catalogue=catalogue, caller=caller)
+    remarks = enhance.of_tool(topology, tool.pk, rules=Rules(usable=sight.usable))
+    others = alternatives(tool, topology, sight, troubled=effects.trouble)
     return Description(
         tool=tool,
         server=catalogue.servers[tool.server],
         trouble=effects.trouble(tool.server),
-        relations=tuple(relation_words.relations(tool, topology, sight)),
-        alternatives=relation_words.alternatives(tool, topology, sight, troubled=effects.trouble),
+        warnings=relation_words.warnings(remarks, sight),
+        relations=tuple(relation_rows.relations(tool, topology, sight)),
+        alternatives=others[:MAX_LISTED],
     )
 
 

@@ -18,6 +18,7 @@ from prometheus_client.samples import Sample
 
 from gateway_project.foundation import canonical, telemetry
 from gateway_project.foundation.database import in_database
+from gateway_project.foundation.reasons import first_line
 from gateway_project.models import MetricTotal
 
 ADDED_UP = ("counter", "histogram")
@@ -106,7 +107,7 @@ async def keep_totals() -> None:
                 await in_database(add, written, now)
             written = now
         except (DatabaseError, TimeoutError) as error:
-            log.warning("metrics.not_written", error=str(error).strip().partition("\n")[0])
+            log.warning("metrics.not_written", error=first_line(error))
     raise asyncio.CancelledError
 
 

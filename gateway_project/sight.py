@@ -55,6 +55,12 @@ class Sight:
             return _STATES.get(tool.state, f"is {tool.state}")
         return "" if tool.enabled else "is switched off"
 
+    def vouched(self, one: int, other: int) -> bool:
+        """Whether what servers say of two tools is believed: of their own, or where trusted."""
+        tools = (self.tool(one), self.tool(other))
+        servers = {tool.server for tool in tools if tool is not None}
+        return len(servers) == 1 or all(self.catalogue.servers[name].trusted for name in servers)
+
     def namesakes(self, tool: CatalogueTool) -> tuple[CatalogueTool, ...]:
         """Return the tools of the same name on other servers that the caller may know of."""
         found = _by_name(self.catalogue).get(tool.name, ())

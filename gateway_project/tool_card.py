@@ -11,10 +11,10 @@ from itertools import accumulate
 from typing import Any, Final, Literal
 
 from gateway_project.foundation.schema_normalise import normalise
+from graph.enhance.found import Role
 from tools.catalogue import CatalogueTool
 
 Detail = Literal["name", "summary", "full"]
-Role = Literal["match", "required", "related"]
 
 SUMMARY_LENGTH = 200
 """Characters of a description in a summary: enough to choose by, some 45 tokens."""

@@ -7,8 +7,8 @@ from datetime import datetime
 from itertools import pairwise
 
 from graph import record, wording
-from graph.algorithms.cycles import break_cycles
 from graph.algorithms.shortest_path import shortest_path
+from graph.contradictions import dropped
 from graph.store import dependencies, names
 from graph.topology import Topology
 
@@ -50,8 +50,8 @@ def closed_by(source: int, target: int, *, now: datetime) -> ClosedCycle | None:
     around = (source, *back)
     called = names.of(records)
     on_it = set(pairwise(around))
-    dropped = [cut for cut in break_cycles(shared).cut if (cut.source, cut.target) in on_it]
+    cuts = [cut for cut in dropped(shared) if (cut.source, cut.target) in on_it]
     return ClosedCycle(
         tools=tuple(called[tool] for tool in around),
-        dropped=tuple(wording.sentence(cut, called.__getitem__) for cut in dropped),
+        dropped=tuple(wording.sentence(cut, called.__getitem__) for cut in cuts),
     )

@@ -25,7 +25,7 @@ class Contradiction:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Cycle:
+class BrokenCycle:
     """A dependency that is left out of every order, because others lead back from its target.
 
     Attributes:
@@ -79,9 +79,9 @@ def contradictions(
     return tuple(found)
 
 
-def circles(
+def broken_cycles(
     relations: Iterable[Relation], *, name: Callable[[int], str] = "tool {}".format
-) -> tuple[Cycle, ...]:
+) -> tuple[BrokenCycle, ...]:
     """Find the dependencies that close a cycle, which is allowed, and say which are dropped.
 
     The same are dropped whenever an order is made: the weakest of each cycle.
@@ -90,16 +90,25 @@ def circles(
         relations: As they would be stored; only `depends_on` counts.
         name: Name of a tool by primary key, for the messages.
     """
-    depends = [relation for relation in relations if relation.kind is Kind.DEPENDS_ON]
     return tuple(
-        Cycle(
+        BrokenCycle(
             dropped=cut,
             message=f"{name(cut.source)} depends on {name(cut.target)}, which depends on it in "
             f"turn: this weakest dependency of the cycle ({cut.confidence:.2g}) is dropped "
             "wherever an order is made",
         )
-        for cut in cycles.break_cycles(depends).cut
+        for cut in dropped(relations)
     )
+
+
+def dropped(relations: Iterable[Relation]) -> tuple[Relation, ...]:
+    """Return the dependencies that are left out of every order: the weakest of each cycle.
+
+    Args:
+        relations: Of any kinds; only `depends_on` counts.
+    """
+    depends = (relation for relation in relations if relation.kind is Kind.DEPENDS_ON)
+    return cycles.break_cycles(depends).cut
 
 
 _KEEP_ONE = "keep one of the two"

@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from math import prod
 from typing import Final
 
 from graph import wording
-from graph.algorithms.shortest_path import shortest_path, strongest_path
-from graph.record import Key, Metric, Said
-from graph.relations import PATH_KINDS, SYMMETRIC, Kind, Relation
+from graph.algorithms.shortest_path import confidence_of, shortest_path, strongest_path
+from graph.record import Metric, Said
+from graph.relations import PATH_KINDS, SYMMETRIC, Key, Kind, Relation
 from graph.topology import Topology
 
 MAX_COMMON: Final = 5
@@ -214,7 +213,7 @@ def path(topology: Topology, tools: Sequence[int], *, words: Vocabulary) -> Path
     return Path(
         tools=tuple(tools),
         hops=tuple(link(hop, words, start=tool) for hop, tool in zip(hops, tools, strict=False)),
-        confidence=prod(hop.confidence for hop in hops),
+        confidence=confidence_of(topology, tools),
     )
 
 

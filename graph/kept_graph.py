@@ -3,32 +3,32 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from itertools import islice
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import django.db
 import structlog
 
 from gateway_project.foundation.database import in_database
-from graph.record import Key, Metric
-from graph.relations import Relation
+from graph.record import Metric
+from graph.relations import Key, Relation
 from graph.store import metrics, views
 from graph.store.views import View
 from graph.topology import Topology
-
-if TYPE_CHECKING:
-    from gateway_project.foundation import notify
 
 RELATIONS: Final = "relations"
 """What stands before the keys of relations in a notification."""
 RELOAD_S: Final = 3_600.0
 """Observations count the less the older they are, so everything is read again after this."""
 RETRY_S: Final = 5.0
+MAX_NAMED: Final = 20_000
+"""Relations to bring up to date one by one; more of them are sooner read with all others."""
 CHUNK: Final = 500
 """Relations brought up to date at once, between which the event loop does other things."""
 
@@ -42,14 +42,27 @@ def _now() -> datetime:
 
 @dataclass(kw_only=True, slots=True)
 class _Outdated:
-    """What has to be read again."""
+    """What has to be read again, and the teams whose topology has to be made."""
 
     everything: bool = False
     metrics: bool = False
     relations: dict[int, None] = field(default_factory=dict)
+    teams: set[int] = field(default_factory=set)
+
+    def add(self, pks: Iterable[int]) -> None:
+        """Name relations; needless where everything is read, and too many are everything."""
+        if self.everything:
+            return
+        self.relations.update(dict.fromkeys(pks))
+        if len(self.relations) > MAX_NAMED:
+            self.add_everything()
+
+    def add_everything(self) -> None:
+        self.everything = True
+        self.relations.clear()
 
     def __bool__(self) -> bool:
-        return self.everything or self.metrics or bool(self.relations)
+        return self.everything or self.metrics or bool(self.relations or self.teams)
 
 
 @dataclass(kw_only=True, slots=True)
@@ -58,59 +71,43 @@ class _Views:
 
     Attributes:
         shared: As callers see them whose team has observed nothing.
-        keys: Of every stored relation, by primary key.
-        own: As a team sees them, where it has observed something itself; by primary key.
-        teams: All that a team sees; made when it is first asked for.
+        read: Every stored relation by primary key, as all see it.
+        own: How many relations look different to a team, since it observed something itself.
+        teams: All that a team sees, where it has been made.
     """
 
     shared: Topology = field(default_factory=Topology)
-    keys: dict[int, Key] = field(default_factory=dict)
-    own: dict[int, dict[int, Relation]] = field(default_factory=dict)
+    read: dict[int, View] = field(default_factory=dict)
+    own: Counter[int] = field(default_factory=Counter)
     teams: dict[int, Topology] = field(default_factory=dict)
 
-    def of(self, team: int | None) -> Topology:
+    def of(self, team: int | None) -> Topology | None:
+        """Return what a team sees; None where that has to be made yet."""
         if team is None or team not in self.own:
             return self.shared
-        if team not in self.teams:
-            self.teams[team] = self._made(team)
-        return self.teams[team]
+        return self.teams.get(team)
 
     def put(self, pk: int, seen: View | None) -> None:
         """Take over a relation; None: it is gone."""
-        known = self.keys.get(pk)
-        if known is not None and (seen is None or seen.key != known):
-            self._forget(pk, known)
+        known = self.read.pop(pk, None)
+        self._count(known, seen)
+        if known is not None and (seen is None or seen.key != known.key):
+            for topology in (self.shared, *self.teams.values()):
+                topology.discard(known.key)
         if seen is None:
             return
-        self.keys[pk] = seen.key
-        for team in {*self.own, *seen.own}:
-            self._own(team, pk, seen.own.get(team))
+        self.read[pk] = seen
         _place(self.shared, seen.key, seen.shared)
         for team, topology in self.teams.items():
             _place(topology, seen.key, seen.own.get(team, seen.shared))
 
-    def _forget(self, pk: int, key: Key) -> None:
-        del self.keys[pk]
-        for topology in (self.shared, *self.teams.values()):
-            topology.discard(key)
-        for team in list(self.own):
-            self._own(team, pk, None)
-
-    def _own(self, team: int, pk: int, relation: Relation | None) -> None:
-        if relation is not None:
-            self.own.setdefault(team, {})[pk] = relation
-            return
-        relations_of = self.own[team]
-        relations_of.pop(pk, None)
-        if not relations_of:
-            del self.own[team]
-            self.teams.pop(team, None)
-
-    def _made(self, team: int) -> Topology:
-        topology = Topology(self.shared.relations())
-        for relation in self.own[team].values():
-            topology.put(relation)
-        return topology
+    def _count(self, before: View | None, after: View | None) -> None:
+        self.own.update(() if after is None else after.own.keys())
+        self.own.subtract(() if before is None else before.own.keys())
+        for team in () if before is None else before.own:
+            if not self.own[team]:
+                del self.own[team]
+                self.teams.pop(team, None)
 
 
 def _place(topology: Topology, key: Key, relation: Relation | None) -> None:
@@ -145,9 +142,19 @@ class KeptGraph:
         return self._metrics
 
     def topology(self, team: int | None) -> Topology:
-        """Return the relations that the callers of a team see; empty until they are read."""
+        """Return the relations that the callers of a team see; empty until they are read.
+
+        What a team observed itself is missing the first time that it is asked for: copying
+        100,000 relations would hold up everybody for longer than a search takes.
+        """
         self._wanted.set()
-        return self._views.of(team)
+        seen = self._views.of(team)
+        if seen is not None:
+            return seen
+        if team is not None:
+            self._outdated.teams.add(team)
+            self._told.set()
+        return self._views.shared
 
     def want(self) -> None:
         """Say that the graph will be asked for."""
@@ -155,7 +162,7 @@ class KeptGraph:
 
     def outdate(self) -> None:
         """Take note that anything may have changed."""
-        self._outdated.everything = True
+        self._outdated.add_everything()
         self._told.set()
 
     def notice(self, payload: str) -> None:
@@ -165,20 +172,10 @@ class KeptGraph:
         if payload == metrics.NOTICE:
             self._outdated.metrics = True
         elif kind == RELATIONS and all(pk.isdecimal() for pk in pks):
-            self._outdated.relations.update(dict.fromkeys(map(int, pks)))
+            self._outdated.add(map(int, pks))
         else:
-            self._outdated.everything = True
+            self._outdated.add_everything()
         self._told.set()
-
-    async def apply(self, event: notify.Event) -> None:
-        """Bring up to date what a notification says has changed."""
-        self.notice(event.payload)
-        await self.catch_up()
-
-    async def resync(self) -> None:
-        """Read everything again."""
-        self.outdate()
-        await self.catch_up()
 
     async def run(self) -> None:
         """Follow what is noticed, once the graph is wanted; until cancelled."""
@@ -192,7 +189,8 @@ class KeptGraph:
                     await self._told.wait()
             now = asyncio.get_running_loop().time()
             if now - read_at >= RELOAD_S:
-                self._outdated.everything, read_at = True, now
+                self._outdated.add_everything()
+                read_at = now
 
     async def catch_up(self) -> bool:
         """Read what is outdated; what cannot be read leaves the old in force, and says so."""
@@ -209,20 +207,32 @@ class KeptGraph:
 
     def _restore(self, taken: _Outdated) -> None:
         later = self._outdated
-        later.everything |= taken.everything
+        if taken.everything:
+            later.add_everything()
         later.metrics |= taken.metrics
-        later.relations = taken.relations | later.relations
+        later.add(taken.relations)
+        later.teams |= taken.teams
 
     async def _read(self, taken: _Outdated) -> None:
         if taken.everything:
-            self._views = await in_database(_load, self._clock(), list(self._views.teams))
+            teams = taken.teams.union(self._views.teams)
+            self._views = await in_database(_load, self._clock(), teams)
         else:
             for some in _chunks(list(taken.relations)):
                 for pk, seen in (await in_database(_load_some, some, self._clock())).items():
                     self._views.put(pk, seen)
                 await asyncio.sleep(0)
+            await self._make(taken.teams)
         if taken.everything or taken.metrics:
             self._metrics = MappingProxyType(await in_database(metrics.load))
+
+    async def _make(self, teams: Iterable[int]) -> None:
+        """Make what teams see beside the event loop; nothing is read or put meanwhile."""
+        views = self._views
+        wanted = [team for team in teams if team in views.own and team not in views.teams]
+        if wanted:
+            made = await asyncio.to_thread(_made, list(views.read.values()), wanted)
+            views.teams.update(made)
 
 
 def _chunks(pks: Sequence[int]) -> Iterator[list[int]]:
@@ -231,19 +241,27 @@ def _chunks(pks: Sequence[int]) -> Iterator[list[int]]:
         yield chunk
 
 
-def _load(now: datetime, teams: Sequence[int]) -> _Views:
-    """Read all relations; what some teams see of them is made at once."""
+def _load(now: datetime, teams: Iterable[int]) -> _Views:
+    """Read all relations, and make what some teams see of them."""
     loaded = views.load(now=now)
-    made = _Views(
+    read = {seen.pk: seen for seen in loaded}
+    own = Counter(team for seen in loaded for team in seen.own)
+    return _Views(
         shared=Topology(seen.shared for seen in loaded if seen.shared is not None),
-        keys={seen.pk: seen.key for seen in loaded},
+        read=read,
+        own=own,
+        teams=_made(loaded, own.keys() & set(teams)),
     )
-    for seen in loaded:
-        for team, relation in seen.own.items():
-            made.own.setdefault(team, {})[seen.pk] = relation
-    for team in teams:
-        made.of(team)
-    return made
+
+
+def _made(read: Iterable[View], teams: Iterable[int]) -> dict[int, Topology]:
+    """Return what teams see: where they observed a relation themselves, as it looks to them."""
+    return {
+        team: Topology(
+            relation for seen in read if (relation := seen.own.get(team, seen.shared)) is not None
+        )
+        for team in teams
+    }
 
 
 def _load_some(pks: Sequence[int], now: datetime) -> dict[int, View | None]:

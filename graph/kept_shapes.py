@@ -12,6 +12,7 @@ import structlog
 from django.db import Error as DatabaseError
 
 from gateway_project.foundation.database import in_database
+from gateway_project.foundation.reasons import first_line
 from graph.store import shapes
 from graph.store.shapes import Seen
 
@@ -96,7 +97,7 @@ class KeptShapes:
         try:
             changed = await in_database(_learn, taken, self._clock())
         except DatabaseError as error:
-            log.warning("shapes.not_written", error=str(error).strip().partition("\n")[0])
+            log.warning("shapes.not_written", error=first_line(error))
             return
         if changed:
             self._on_changed()

@@ -11,6 +11,7 @@ import structlog
 from django.db import Error as DatabaseError
 
 from gateway_project.foundation.database import in_database
+from gateway_project.foundation.reasons import first_line
 from graph.store import usage
 from graph.store.usage import Count, Place
 
@@ -89,7 +90,7 @@ class KeptUsage:
         try:
             stored = await in_database(usage.load)
         except DatabaseError as error:
-            log.warning("usage.not_read", error=_first_line(error))
+            log.warning("usage.not_read", error=first_line(error))
             return False
         self._is_loaded = True
         known: dict[int | None, dict[int, int]] = {None: {}}
@@ -123,16 +124,19 @@ class KeptUsage:
             taken, self._pending = self._pending, {}
             self._writing = asyncio.ensure_future(self._write(taken))
         # Who is cancelled here leaves the write to the one that flushes next.
-        is_written = await asyncio.shield(self._writing)
-        self._writing = None
-        return is_written
+        writing = self._writing
+        try:
+            return await asyncio.shield(writing)
+        finally:
+            if writing.done():
+                self._writing = None
 
     async def _write(self, taken: Mapping[Place, Count]) -> bool:
         try:
             stored = await in_database(usage.add, taken, at=self._clock())
         except DatabaseError as error:
             self._restore(taken)
-            log.warning("usage.not_written", error=_first_line(error))
+            log.warning("usage.not_written", error=first_line(error))
             return False
         for (tool, team), calls in stored.items():
             since = self._pending.get((tool, team), Count(0, 0))
@@ -155,7 +159,3 @@ class KeptUsage:
     def _raise(self, tool: int, team: int | None, calls: int) -> None:
         known = self._known.setdefault(team, {})
         known[tool] = known.get(tool, 0) + calls
-
-
-def _first_line(error: Exception) -> str:
-    return str(error).strip().partition("\n")[0]

@@ -6,7 +6,7 @@ from django.db import models
 from django.db.models import F, Q
 from django.utils import timezone
 
-from graph.relations import SYMMETRIC, Kind, Source
+from graph.relations import OF_A_TEAM, SYMMETRIC, Kind, Source
 from tools.models import Team, Tool
 
 KINDS = [(kind.value, kind.value.replace("_", " ")) for kind in Kind]
@@ -66,7 +66,7 @@ class ToolDependency(models.Model):
 
 
 class RelationEvidence(models.Model):
-    """What one source says of a relation; what is observed belongs to the team that did it."""
+    """What one source says of a relation; what a team observed or saw in results is its own."""
 
     relation = models.ForeignKey(ToolDependency, on_delete=models.CASCADE, related_name="evidence")
     source = models.CharField(max_length=10, choices=SOURCES)
@@ -76,7 +76,7 @@ class RelationEvidence(models.Model):
         blank=True,
         on_delete=models.CASCADE,
         related_name="+",
-        help_text="Whose observation it is; empty: everybody's.",
+        help_text="Whose observation it is, or whose results show it; empty: everybody's.",
     )
     origin = models.CharField(
         max_length=200,
@@ -115,8 +115,9 @@ class RelationEvidence(models.Model):
                 condition=Q(successes__gte=0, failures__gte=0), name="evidence_counts"
             ),
             models.CheckConstraint(
-                condition=Q(source="observed") | Q(team__isnull=True),
-                name="evidence_of_a_team_is_observed",
+                condition=Q(source__in=sorted(source.value for source in OF_A_TEAM))
+                | Q(team__isnull=True),
+                name="evidence_of_a_team",
             ),
             models.CheckConstraint(
                 condition=Q(source__in=[source.value for source in Source]),

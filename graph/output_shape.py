@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import reduce
 from itertools import islice
 from typing import Any, Final
@@ -23,6 +23,8 @@ MAX_ITEMS = 20
 """Items of a list that are looked at."""
 MAX_PARTS = 1_500
 """Values that are looked at in one result."""
+MAX_SHAPE = 3_000
+"""Parts of a shape; if results that keep changing add up to more, the deepest are not told."""
 MAX_TEXT = 1_000_000
 """Characters of a text that may be read as JSON."""
 MAX_BLOCKS = 20
@@ -93,7 +95,55 @@ def merge(one: Mapping[str, Any], other: Mapping[str, Any]) -> Shape:
         >>> merge({"type": "string", "format": "date"}, {"type": "null"})
         {'type': ['null', 'string'], 'format': 'date'}
     """
-    return _merge(one, other, 0)
+    merged = _merge(one, other, 0)
+    levels = MAX_DEPTH
+    while levels and _parts(merged) > MAX_SHAPE:
+        levels -= 1
+        merged = _shallow(merged, levels)
+    return merged
+
+
+def certain(shape: Mapping[str, Any]) -> Shape:
+    """Return a shape without the fields that only some results had.
+
+    A name that comes and goes may be a person's or a customer's, and so a value.
+
+    Example:
+        >>> certain(merge(shape_of({"structuredContent": {"id": 1, "ann": 2}}),
+        ...               shape_of({"structuredContent": {"id": 3, "bob": 4}})))["properties"]
+        {'id': {'type': 'integer'}}
+    """
+    found = dict(shape)
+    if "properties" in found:
+        always = {*found.get("required", ())}
+        fields = found["properties"].items()
+        found["properties"] = {name: certain(one) for name, one in fields if name in always}
+    within = (key for key in _PARTS if isinstance(found.get(key), dict))
+    return found | {key: certain(found[key]) for key in within}
+
+
+def _parts(shape: Mapping[str, Any]) -> int:
+    return 1 + sum(map(_parts, _inner(shape)))
+
+
+def _inner(shape: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
+    yield from shape.get("properties", {}).values()
+    yield from (shape[key] for key in _PARTS if isinstance(shape.get(key), dict))
+
+
+def _shallow(shape: Mapping[str, Any], levels: int) -> Shape:
+    """Return a shape in which what lies deeper may be anything."""
+    if not levels:
+        return {}
+    found = dict(shape)
+    if "properties" in found:
+        fields = found["properties"].items()
+        found["properties"] = {name: _shallow(one, levels - 1) for name, one in fields}
+    within = (key for key in _PARTS if isinstance(found.get(key), dict))
+    return found | {key: _shallow(found[key], levels - 1) for key in within}
+
+
+_PARTS: Final = ("items", "additionalProperties")
 
 
 class _Reader:
@@ -165,6 +215,18 @@ def _are_alike(shapes: Iterable[Shape]) -> bool:
     return has_parts and all(other == first for other in others)
 
 
+def _are_data(left: Mapping[str, Shape], right: Mapping[str, Shape]) -> bool:
+    """Tell whether the keys of two objects are data: none in common, and values of one kind."""
+    if not (left and right and left.keys().isdisjoint(right)):
+        return False
+    values = (*left.values(), *right.values())
+    if len(values) >= ALIKE and _are_alike(values):
+        return True
+    types = [_types(value) for value in values]
+    kinds = set[str]().union(*types) - {"null"}
+    return all(types) and kinds <= _SCALAR and len(_widened(kinds, kinds)) <= 1
+
+
 def _scalar(value: object) -> Shape:
     if value is None:
         return {"type": "null"}
@@ -209,6 +271,7 @@ def _of_text(content: object) -> dict[Any, Any] | list[Any] | None:
     return value if isinstance(value, dict | list) else None
 
 
+_SCALAR: Final = frozenset({"boolean", "integer", "number", "string"})
 _NOTHING: Final[Shape] = {"not": {}}
 """The shape of no value: what a merge begins with."""
 
@@ -283,9 +346,7 @@ def _merged_objects(one: Mapping[str, Any], other: Mapping[str, Any], depth: int
         return _merged_maps(one, other, depth)
     left, right = one.get("properties", {}), other.get("properties", {})
     names = sorted({*left, *right})
-    apart = bool(left) and bool(right) and left.keys().isdisjoint(right)
-    values = (*left.values(), *right.values())
-    if len(names) > MAX_PROPERTIES or (apart and len(names) >= ALIKE and _are_alike(values)):
+    if len(names) > MAX_PROPERTIES or _are_data(left, right):
         return _merged_maps(one, other, depth)
     fields = {
         name: _merge(left.get(name, _NOTHING), right.get(name, _NOTHING), depth + 1)

@@ -10,8 +10,10 @@ from typing import Any, Final, NamedTuple
 
 from graph.relations import (
     NO_DETAIL,
+    SECONDS_A_DAY,
     SYMMETRIC,
     Evidence,
+    Key,
     Kind,
     Relation,
     Source,
@@ -19,9 +21,8 @@ from graph.relations import (
     decay,
 )
 
-Key = tuple[int, int, Kind]
-"""Source, target and kind, in the order they are stored in."""
-SECONDS_A_DAY: Final = 86_400
+SHIPPED: Final = "foregate"
+"""Origin of what comes with the product."""
 
 
 class SelfRelation(ValueError):
@@ -36,7 +37,8 @@ class Said(Evidence):
     """What one source says of a relation, as it is stored.
 
     Attributes:
-        team: Primary key of the team that observed it; None: everybody's.
+        team: Primary key of the team that observed it, or saw the results that it is derived
+            from; None: everybody's.
         origin: Who or what said it: a user, a file.
         seconds: Of `precedes`: average time between the two.
         fields: Of `provides`: {"output", "input"} JSON pointers.
@@ -46,6 +48,11 @@ class Said(Evidence):
     origin: str = ""
     seconds: float | None = None
     fields: tuple[Mapping[str, str], ...] = ()
+
+    @property
+    def is_a_persons(self) -> bool:
+        """Whether a person of this installation says so, and not what it came with."""
+        return self.source is Source.CURATED and self.origin != SHIPPED
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -82,8 +89,13 @@ class Record:
         return (self.source, self.target, self.kind)
 
     @property
+    def by_a_person(self) -> Said | None:
+        """What a person of this installation says of it; None: nothing."""
+        return next((said for said in self.said if said.is_a_persons), None)
+
+    @property
     def teams(self) -> set[int]:
-        """Return the teams that have observed it themselves."""
+        """Return the teams that know something of it which not everybody does."""
         return {said.team for said in self.said if said.team is not None}
 
 
@@ -163,6 +175,20 @@ class Metric(NamedTuple):
     closeness: float
 
 
+def stated(claim: Claim, said: Said) -> Record:
+    """Return the relation that a claim is of, with what is said of it."""
+    return Record(
+        source=claim.source,
+        target=claim.target,
+        kind=claim.kind,
+        required=claim.required,
+        reason=claim.reason,
+        version=claim.version,
+        deprecated_at=claim.deprecated_at,
+        said=(said,),
+    )
+
+
 def ordered(source: int, target: int, kind: Kind) -> Key:
     """Return the key that a relation is stored by: symmetric kinds from the smaller tool.
 
@@ -207,7 +233,8 @@ def view(record: Record, team: int | None, *, now: datetime) -> Relation | None:
 def _sources(said: list[Said]) -> tuple[Source, ...]:
     if len(said) == 1:
         return (said[0].source,)
-    return tuple(source for source in Source if any(one.source is source for one in said))
+    named = {one.source for one in said}
+    return tuple(source for source in Source if source in named)
 
 
 def _detail(record: Record, said: list[Said], *, now: datetime) -> Mapping[str, Any]:
@@ -219,14 +246,21 @@ def _detail(record: Record, said: list[Said], *, now: datetime) -> Mapping[str, 
         detail["version"] = record.version
     if record.deprecated_at is not None:
         detail["deprecated_at"] = record.deprecated_at.isoformat()
-    for one in said:
-        if one.fields:
-            detail.setdefault("fields", []).extend(
-                field for field in one.fields if field not in detail.get("fields", ())
-            )
+    fields = _fields(said)
+    if fields:
+        detail["fields"] = fields
     if any(one.source is Source.OBSERVED for one in said):
         detail.update(_counts(said, now=now))
     return detail or NO_DETAIL
+
+
+def _fields(said: list[Said]) -> list[Mapping[str, str]]:
+    """Return what feeds what, each once; where an output is known, not also that none is."""
+    found: list[Mapping[str, str]] = []
+    for one in said:
+        found += [field for field in one.fields if field not in found]
+    known = {field.get("input") for field in found if "output" in field}
+    return [field for field in found if "output" in field or field.get("input") not in known]
 
 
 def _counts(said: list[Said], *, now: datetime) -> dict[str, float]:

@@ -12,16 +12,16 @@ import structlog
 from django.db import transaction
 
 from gateway_project.foundation import advisory
-from graph.record import Claim, Metric
-from graph.relations import Kind, Source
+from graph.record import Metric
+from graph.relations import Source
+from graph.snapshots import content
 from graph.store import metrics, names, relations, shapes, snapshots, state, writing
 from graph.store.relations import Changes
 from graph.topology import Topology
-from tools.catalogue import Catalogue
 from tools.store import catalogue as catalogue_store
 
 LOCK: Final = "graph refresh"
-DERIVED_BY: Final = 1
+DERIVED_BY: Final = 2
 """Version of the rules that relations are derived by; another one has all derived anew."""
 COMPUTED_BY: Final = 1
 """Version of what is computed of the relations, likewise."""
@@ -80,7 +80,7 @@ def refresh(
     with advisory.claimed(LOCK, wait_s=wait_s) as is_ours:
         if not is_ours:
             return Refreshed(is_busy=True, duration_s=time.perf_counter() - started)
-        swept = relations.sweep()
+        swept = writing.retried(relations.sweep)
         derived = _derive(now, force=force)
         computed = _compute(now, force=force)
         taken = _snapshot(now, reason=snapshot)
@@ -109,13 +109,18 @@ def _derive(now: datetime, *, force: bool) -> Changes | None:
     if version == state.load().derived_from and not force:
         return None
     from graph import shipped  # noqa: PLC0415 - only where something has changed
+    from graph.data_flow import seen  # noqa: PLC0415 - likewise
 
-    catalogue = catalogue_store.load()
-    flows, known = _flows(catalogue), shipped.matching(catalogue)
+    catalogue, told = catalogue_store.load(), shapes.load()
+    tools = catalogue.tools.values()
+    flows, known = seen.shared(tools, told), shipped.matching(catalogue)
+    # What a team's calls have shown of a shared tool is that team's alone.
+    besides = seen.besides(tools, told, flows)
 
     def store() -> Changes:
         with transaction.atomic():
             derived = relations.replace_derived(flows, at=now)
+            derived += relations.replace_derived_of_teams(besides, at=now)
             taken_over = relations.replace_derived(
                 known, at=now, source=Source.CURATED, origin=shipped.ORIGIN
             )
@@ -123,37 +128,6 @@ def _derive(now: datetime, *, force: bool) -> Changes | None:
         return derived + taken_over
 
     return writing.retried(store)
-
-
-def _flows(catalogue: Catalogue) -> list[Claim]:
-    from graph.data_flow import derive  # noqa: PLC0415 - only where something has changed
-
-    seen = shapes.load()
-    tools = [
-        derive.FlowTool(
-            pk=tool.pk,
-            name=tool.name,
-            description=tool.description,
-            input_schema=tool.input_schema,
-            output_schema=tool.output_schema,
-            server=tool.server,
-            team=tool.team,
-            # What a team's calls have shown of a shared tool is that team's alone.
-            observed=seen.get((tool.pk, tool.team)) or seen.get((tool.pk, None)),
-        )
-        for tool in catalogue.tools.values()
-        if tool.definition_hash
-    ]
-    return [
-        Claim(
-            source=flow.source,
-            target=flow.target,
-            kind=Kind.PROVIDES,
-            confidence=flow.confidence,
-            fields=tuple(flow.fields),
-        )
-        for flow in derive.derive(tools)
-    ]
 
 
 def _compute(now: datetime, *, force: bool) -> bool:
@@ -193,34 +167,12 @@ def _snapshot(now: datetime, *, reason: str | None) -> int | None:
     known = state.load()
     if reason is None and not _is_snapshot_due(now, known.computed_from):
         return None
+    topology, computed = relations.topology(now=now), metrics.load()
+    called = names.tools(topology.tools() | computed.keys())
     return snapshots.take(
-        _content(relations.topology(now=now)),
+        content(topology, computed, names=called),
         digest=known.computed_from,
         statistics=known.statistics,
         reason=reason or snapshots.SCHEDULED,
         at=now,
     )
-
-
-def _content(topology: Topology) -> Mapping[str, Any]:
-    """Return the graph as JSON values; relations name tools by their places in the list."""
-    stored = metrics.load()
-    called = names.tools(topology.tools() | stored.keys())
-    places = {pk: place for place, pk in enumerate(sorted(called, key=called.__getitem__))}
-    return {
-        "tools": [_tool(called[pk], stored.get(pk)) for pk in places],
-        "relations": [
-            {
-                "source": places[relation.source],
-                "target": places[relation.target],
-                "kind": relation.kind.value,
-                "confidence": round(relation.confidence, 4),
-            }
-            for relation in topology.relations()
-            if relation.source in places and relation.target in places
-        ],
-    }
-
-
-def _tool(called: str, metric: Metric | None) -> Mapping[str, Any]:
-    return {"id": called} if metric is None else {"id": called, **metric._asdict()}

@@ -9,6 +9,7 @@ from enum import StrEnum
 from types import MappingProxyType
 from typing import Any, Final, NamedTuple
 
+SECONDS_A_DAY: Final = 86_400
 HALF_LIFE_DAYS: Final = 30.0
 """Age at which an observation counts half."""
 PRIOR_STRENGTH: Final = 4.0
@@ -42,13 +43,18 @@ class Source(StrEnum):
     IMPORTED = "imported"
 
 
+OF_A_TEAM: Final = frozenset({Source.OBSERVED, Source.SCHEMA})
+"""Sources whose evidence may be one team's: its runs, and what results that it saw speak for."""
 SYMMETRIC: Final = frozenset({Kind.OFTEN_USED_WITH, Kind.ALTERNATIVE_TO, Kind.MUTUALLY_EXCLUSIVE})
 """Kinds that hold both ways, whichever way they are stored."""
 PATH_KINDS: Final = frozenset(
     {Kind.DEPENDS_ON, Kind.PRECEDES, Kind.PROVIDES, Kind.OFTEN_USED_WITH}
 )
 """Kinds that PageRank, communities and paths are computed on."""
+Key = tuple[int, int, Kind]
+"""Source, target and kind of a relation, in the order they are stored in."""
 NO_DETAIL: Final[Mapping[str, Any]] = MappingProxyType({})
+_SCHEMA_ALONE: Final = (Source.SCHEMA,)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -65,8 +71,8 @@ class Evidence:
 
     source: Source
     confidence: float | None
-    successes: float
-    failures: float
+    successes: float = 0.0
+    failures: float = 0.0
     last_seen: datetime
 
 
@@ -93,9 +99,24 @@ class Relation(NamedTuple):
     detail: Mapping[str, Any] = NO_DETAIL
 
     @property
-    def key(self) -> tuple[int, int, Kind]:
+    def key(self) -> Key:
         """What identifies it."""
         return (self.source, self.target, self.kind)
+
+
+def is_guess(relation: Relation) -> bool:
+    """Whether servers alone speak for a relation, by texts or results: no run, no person.
+
+    What is observed with nothing counted says no more than schemas do.
+
+    Example:
+        >>> is_guess(Relation(1, 2, Kind.PROVIDES, 0.9, sources=(Source.SCHEMA,)))
+        True
+    """
+    if relation.sources == _SCHEMA_ALONE:
+        return True
+    counted = relation.detail.get("successes", 1.0) + relation.detail.get("failures", 0.0)
+    return not counted and OF_A_TEAM.issuperset(relation.sources)
 
 
 def decay(age_days: float) -> float:
@@ -127,18 +148,20 @@ def confidence(kind: Kind, evidence: Iterable[Evidence], *, now: datetime) -> fl
         >>> round(confidence(Kind.OFTEN_USED_WITH, [seen], now=at), 2)
         0.92
     """
-    prior, said, held, failed = UNSEEN, 0.0, 0.0, 0.0
+    priors: list[float] = []
+    said, held, failed = 0.0, 0.0, 0.0
     is_curated = False
     for item in evidence:
         if item.source is Source.CURATED:
             is_curated, said = True, max(said, 1.0 if item.confidence is None else item.confidence)
         elif item.confidence is not None:
-            prior = max(prior, item.confidence) if prior != UNSEEN else item.confidence
+            priors.append(item.confidence)
         if item.source is Source.OBSERVED:
-            weight = decay((now - item.last_seen).total_seconds() / 86_400)
+            weight = decay((now - item.last_seen).total_seconds() / SECONDS_A_DAY)
             held += weight * item.successes
             failed += weight * item.failures
     if is_curated:
         return said
     strength = RATIO_STRENGTH if kind is Kind.OFTEN_USED_WITH else PRIOR_STRENGTH
+    prior = max(priors, default=UNSEEN)
     return (strength * prior + held) / (strength + held + failed)

@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from graph import contradictions, refresh, wording
 from graph.record import Metric
@@ -53,7 +53,7 @@ class Community:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Cycle:
+class Circle:
     """Tools that depend on each other in a circle.
 
     Attributes:
@@ -86,7 +86,7 @@ class Report:
 
     catalogue_tools: int
     statistics: Statistics
-    cycles: tuple[Cycle, ...]
+    cycles: tuple[Circle, ...]
     communities: tuple[Community, ...]
     top: Mapping[str, tuple[Valued, ...]]
     isolated: tuple[str, ...]
@@ -136,9 +136,11 @@ def since(pk: int, *, now: datetime) -> Difference:
         pk: Primary key of the snapshot.
         now: Time that the age of observations is taken at.
     """
-    from graph.snapshots import difference  # noqa: PLC0415 - few ask
+    from graph.snapshots import content, difference  # noqa: PLC0415 - few ask
 
-    return difference(snapshots.content(pk), _content(now))
+    topology, known = relations.topology(now=now), metrics.load()
+    called = names.tools(topology.tools() | known.keys())
+    return difference(snapshots.content(pk), content(topology, known, names=called))
 
 
 def find_snapshot(asked: int | datetime) -> Taken:
@@ -175,12 +177,12 @@ def _calls(counted: Iterable[tuple[tuple[int, int | None], int]]) -> dict[int, i
 
 def _cycles(
     topology: Topology, circles: Iterable[tuple[int, ...]], called: Callable[[int], str]
-) -> Iterable[Cycle]:
+) -> Iterable[Circle]:
     """Name the tools of each circle, and what is dropped inside it."""
-    cuts = [cycle.dropped for cycle in contradictions.circles(topology.relations())]
+    cuts = contradictions.dropped(topology.relations())
     for circle in circles:
         inside = [cut for cut in cuts if cut.source in circle and cut.target in circle]
-        yield Cycle(
+        yield Circle(
             tools=tuple(map(called, circle)),
             dropped=tuple(
                 f"{wording.sentence(cut, called)} ({cut.confidence:.2f})" for cut in inside
@@ -217,24 +219,3 @@ def _first(
     """Return the tools of the greatest values above 0."""
     ordered = sorted((-value, tool) for tool, value in values if value > 0)
     return tuple(Valued(called(tool), -minus) for minus, tool in ordered[:top])
-
-
-def _content(now: datetime) -> dict[str, Any]:
-    """Return the shared graph in the form that snapshots have, relations between ids."""
-    topology, known = relations.topology(now=now), metrics.load()
-    tools = topology.tools() | known.keys()
-    called = _named(tools)
-    return {
-        "tools": [
-            {"id": called(pk)} | (known[pk]._asdict() if pk in known else {}) for pk in tools
-        ],
-        "relations": [
-            {
-                "source": called(one.source),
-                "target": called(one.target),
-                "kind": one.kind.value,
-                "confidence": round(one.confidence, 4),
-            }
-            for one in topology.relations()
-        ],
-    }

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Final
 
-from graph import wording
+from graph import record
 from graph.record import Claim
 from graph.relations import Kind
 from graph.shipped_table import ACROSS, SERVERS, Known, KnownServer
 from tools.catalogue import Catalogue, CatalogueTool
 
-ORIGIN: Final = wording.SHIPPED
+ORIGIN: Final = record.SHIPPED
 """Origin of the evidence, which is curated."""
 SHARE_OF_MARKS: Final = 0.7
 """Of a known server's names that a server must have; versions differ."""
@@ -26,8 +26,9 @@ Tools = Mapping[str, CatalogueTool]
 def matching(catalogue: Catalogue) -> list[Claim]:
     """Return the relations shipped for servers that are in the catalogue.
 
-    A server is told by the names of its tools, since its own is its user's choice. Relations
-    between two servers are left out where no caller sees both. O(tools).
+    A server is told by the names of its tools, since its own is its user's choice. Anybody can
+    choose such names, so relations between two servers hold only where a person trusts both; and
+    they are left out where no caller sees both. O(tools).
 
     Returns:
         One claim for each pair of tools and kind, by source, target and kind.
@@ -46,9 +47,14 @@ def matching(catalogue: Catalogue) -> list[Claim]:
     for (one, other), relations in ACROSS.items():
         for tools in found[one]:
             for others in found[other]:
-                if tools is not others:
+                if tools is not others and _is_trusted(catalogue, tools, others):
                     claims += _claims(relations, tools, others)
     return sorted(claims, key=lambda claim: claim.key)
+
+
+def _is_trusted(catalogue: Catalogue, *servers: Tools) -> bool:
+    names = {tool.server for tools in servers for tool in tools.values()}
+    return all(name in catalogue.servers and catalogue.servers[name].trusted for name in names)
 
 
 def _by_server(tools: Iterable[CatalogueTool]) -> Iterable[Tools]:

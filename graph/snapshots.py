@@ -1,7 +1,7 @@
-"""What changed between two snapshots of a graph.
+"""What a snapshot of a graph holds, and what changed between two of them.
 
 A snapshot holds `tools`, each with `id` and, once computed, `pagerank` and `community`; and
-`relations`, each with `source` and `target` (places in the list of tools, or ids), `kind` and
+`relations`, each with `source` and `target` (places in the list of tools), `kind` and
 `confidence`.
 """
 
@@ -11,6 +11,9 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final, NamedTuple
+
+from graph.record import Metric
+from graph.topology import Topology
 
 SAME_RANK: Final = 2e-6
 """Ranks this close may be the same: each is computed to within half of it."""
@@ -81,6 +84,34 @@ class Difference:
     shifted: tuple[Shifted, ...]
 
 
+def content(
+    topology: Topology, metrics: Mapping[int, Metric], *, names: Mapping[int, str]
+) -> dict[str, Any]:
+    """Return a graph as a snapshot holds it, in JSON values.
+
+    Args:
+        topology: The relations.
+        metrics: By primary key; a tool may be missing.
+        names: Ids of tools by primary key; a tool without one is left out, with its relations.
+    """
+    places = {pk: place for place, pk in enumerate(sorted(names, key=names.__getitem__))}
+    return {
+        "tools": [
+            {"id": names[pk]} | (metrics[pk]._asdict() if pk in metrics else {}) for pk in places
+        ],
+        "relations": [
+            {
+                "source": places[relation.source],
+                "target": places[relation.target],
+                "kind": relation.kind.value,
+                "confidence": round(relation.confidence, 4),
+            }
+            for relation in topology.relations()
+            if relation.source in places and relation.target in places
+        ],
+    }
+
+
 def difference(before: Mapping[str, Any], after: Mapping[str, Any]) -> Difference:
     """Compare two snapshots.
 
@@ -106,12 +137,8 @@ def difference(before: Mapping[str, Any], after: Mapping[str, Any]) -> Differenc
 
 def _links(snapshot: Mapping[str, Any]) -> dict[Link, float]:
     ids = [tool["id"] for tool in snapshot["tools"]]
-
-    def named(end: int | str) -> str:
-        return end if isinstance(end, str) else ids[end]
-
     return {
-        (named(one["source"]), named(one["target"]), one["kind"]): one["confidence"]
+        (ids[one["source"]], ids[one["target"]], one["kind"]): one["confidence"]
         for one in snapshot["relations"]
     }
 

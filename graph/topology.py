@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
-import gc
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from itertools import pairwise
+from operator import itemgetter
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final
 
-from graph.relations import PATH_KINDS, SYMMETRIC, Kind, Relation, Source
+from gateway_project.foundation.garbage import uncollected
+from graph.relations import PATH_KINDS, SYMMETRIC, Key, Kind, Relation, Source
 
 if TYPE_CHECKING:
+    import numpy as np
     from networkx import MultiDiGraph
+    from numpy.typing import NDArray
 
-Key = tuple[int, int, Kind]
 Held = Relation | list[Relation]
 """What holds from one tool to another: mostly one relation, a list where there are several."""
-Rows = dict[int, dict[int, Held]]
 
 _PATHS: Final = tuple(PATH_KINDS)  # members of an enumeration are slow to hash
 _NO_ROW: Final[Mapping[int, Held]] = MappingProxyType({})
@@ -38,12 +39,12 @@ class Topology:
     """
 
     def __init__(self, relations: Iterable[Relation] = ()) -> None:
-        self._from: Rows = {}
-        self._to: Rows = {}
+        self._from = _Rows()
+        self._to = _Rows()
         same: dict[int, int] = {}
         self._ahead = _Arcs(self._from, self._to, same)
         self._behind = _Arcs(self._to, self._from, same)
-        self._around: dict[int, dict[int, float]] = {}
+        self._around: dict[bool, dict[int, dict[int, float]]] = {True: {}, False: {}}
         self._size = 0
         self.successors: Callable[[int], Mapping[int, float]] = self._ahead.__getitem__
         """Return where paths go on from a tool, with the best confidence of any kind of path.
@@ -56,7 +57,7 @@ class Topology:
 
     def put(self, relation: Relation) -> None:
         """Add a relation, or replace the one of its key; O(1)."""
-        held = _each(self._from.get(relation.source, _NO_ROW).get(relation.target))
+        held = _each(self._from[relation.source].get(relation.target))
         rest = [other for other in held if other.kind is not relation.kind]
         self._size += 1 + len(rest) - len(held)
         self._hold(relation.source, relation.target, [*rest, relation])
@@ -64,7 +65,7 @@ class Topology:
     def discard(self, key: Key) -> None:
         """Take a relation out, if it is there; O(1)."""
         source, target, kind = key
-        held = _each(self._from.get(source, _NO_ROW).get(target))
+        held = _each(self._from[source].get(target))
         rest = [other for other in held if other.kind is not kind]
         if len(rest) < len(held):
             self._size -= 1
@@ -72,11 +73,11 @@ class Topology:
 
     def get(self, source: int, target: int, kind: Kind) -> Relation | None:
         """Return a relation by its key; of symmetric kinds, whichever way it is stored."""
-        for relation in _each(self._from.get(source, _NO_ROW).get(target)):
+        for relation in _each(self._from[source].get(target)):
             if relation.kind is kind:
                 return relation
         if kind in SYMMETRIC:
-            for relation in _each(self._to.get(source, _NO_ROW).get(target)):
+            for relation in _each(self._to[source].get(target)):
                 if relation.kind is kind:
                     return relation
         return None
@@ -84,19 +85,19 @@ class Topology:
     def of(self, tool: int) -> Iterator[Relation]:
         """Yield the relations from and to a tool."""
         for rows in (self._from, self._to):
-            for held in rows.get(tool, _NO_ROW).values():
+            for held in rows[tool].values():
                 yield from _each(held)
 
     def between(self, one: int, other: int) -> Iterator[Relation]:
         """Yield the relations between two tools, whichever way they are stored."""
-        yield from _each(self._from.get(one, _NO_ROW).get(other))
-        yield from _each(self._to.get(one, _NO_ROW).get(other))
+        yield from _each(self._from[one].get(other))
+        yield from _each(self._to[one].get(other))
 
     def among(self, tools: Iterable[int]) -> Iterator[Relation]:
         """Yield the relations that both start from and lead to some of the tools."""
         wanted = dict.fromkeys(tools)
         for tool in wanted:
-            row = self._from.get(tool, _NO_ROW)
+            row = self._from[tool]
             for other in sorted(row.keys() & wanted.keys()):
                 yield from _each(row[other])
 
@@ -105,27 +106,32 @@ class Topology:
         if kind in SYMMETRIC:
             yield from (r for r in self.of(tool) if r.kind is kind)
         else:
-            yield from _of_kind(self._from.get(tool, _NO_ROW), kind)
+            yield from _of_kind(self._from[tool], kind)
 
     def incoming(self, tool: int, kind: Kind) -> Iterator[Relation]:
         """Yield the relations of a kind that lead to a tool; symmetric ones, all of them."""
         if kind in SYMMETRIC:
             yield from (r for r in self.of(tool) if r.kind is kind)
         else:
-            yield from _of_kind(self._to.get(tool, _NO_ROW), kind)
+            yield from _of_kind(self._to[tool], kind)
 
     def requires(self, tool: int) -> Iterator[Relation]:
         """Yield what a tool cannot do without: its required `depends_on`."""
-        for relation in _of_kind(self._from.get(tool, _NO_ROW), Kind.DEPENDS_ON):
+        for relation in _of_kind(self._from[tool], Kind.DEPENDS_ON):
             if relation.required:
                 yield relation
 
-    def neighbours(self, tool: int) -> Mapping[int, float]:
+    def neighbours(self, tool: int, *, dependents: bool = True) -> Mapping[int, float]:
         """Return what one relation of a path, either way, joins to a tool; most confident first.
 
         Equally confident ones are in the order of their keys.
+
+        Args:
+            tool: Its key.
+            dependents: Whether `depends_on` joins to a tool what depends on it.
         """
-        found = self._around.get(tool)
+        known = self._around[dependents]
+        found = known.get(tool)
         if found is not None:
             return found
         if tool not in self:
@@ -133,14 +139,19 @@ class Topology:
         best = dict(self.successors(tool))
         for other, confidence in self.predecessors(tool).items():
             if confidence > best.get(other, 0.0):
-                best[other] = confidence
+                if not dependents:
+                    back = [r for r in _each(self._to[tool].get(other)) if _leads(r)]
+                    sure = (r.confidence for r in back if r.kind is not Kind.DEPENDS_ON)
+                    confidence = max(sure, default=0.0)
+                best[other] = max(best.get(other, 0.0), confidence)
+        best = {other: confidence for other, confidence in best.items() if confidence}
         ordered = dict(sorted(best.items(), key=lambda arc: (-arc[1], arc[0])))
-        self._around[tool] = ordered
+        known[tool] = ordered
         return ordered
 
     def relations(self) -> Iterator[Relation]:
         """Yield every relation."""
-        for row in self._from.values():
+        for row in self._from.every():
             for held in row.values():
                 if isinstance(held, list):
                     yield from held
@@ -149,7 +160,7 @@ class Topology:
 
     def tools(self) -> set[int]:
         """Return the tools that have relations."""
-        return self._from.keys() | self._to.keys()
+        return self._from.tools() | self._to.tools()
 
     def to_networkx(self) -> MultiDiGraph[int]:
         """Return all of it as a networkx graph, one edge a relation, its kind as the key."""
@@ -192,39 +203,104 @@ class Topology:
         return self._size
 
     def _load(self, relations: Iterable[Relation]) -> None:
-        """Put many relations; quicker than one by one where pairs have a single one."""
-        outward, inward, loaded = self._from, self._to, 0
-        with _uncollected():
-            for relation in relations:
-                source, target = relation[0], relation[1]
-                row = outward.get(source)
-                if row is None:
-                    row = outward[source] = {}
-                elif target in row:
-                    self.put(relation)
-                    continue
-                row[target] = relation
-                back = inward.get(target)
-                if back is None:
-                    back = inward[target] = {}
-                back[source] = relation
-                loaded += 1
-        self._size += loaded
+        """Take over many relations; of those with the same key the last one counts."""
+        with uncollected():
+            loaded = list(relations)
+        if not loaded:
+            return
+        import numpy as np  # noqa: PLC0415 - not for an empty graph
+
+        sources = np.fromiter(map(itemgetter(0), loaded), np.int64, len(loaded))
+        targets = np.fromiter(map(itemgetter(1), loaded), np.int64, len(loaded))
+        order = np.lexsort((targets, sources))
+        is_same = (np.diff(sources[order]) == 0) & (np.diff(targets[order]) == 0)
+        several = np.flatnonzero(is_same)
+        shared = [loaded[place].key for place in order[np.union1d(several, several + 1)].tolist()]
+        if len(set(shared)) < len(shared):
+            self._load({relation.key: relation for relation in loaded}.values())
+            return
+        self._from.load(loaded, sources, order)
+        self._to.load(loaded, targets, np.argsort(targets, kind="stable"))
+        self._size = len(loaded)
 
     def _hold(self, source: int, target: int, relations: list[Relation]) -> None:
         """Let relations be what holds from one tool to another, and bring the arcs up to date."""
-        for rows, start, end in ((self._from, source, target), (self._to, target, source)):
-            if relations:
-                held = relations[0] if len(relations) == 1 else relations
-                rows.setdefault(start, {})[end] = held
-                continue
-            del rows[start][end]
-            if not rows[start]:
-                del rows[start]
+        self._from.hold(source, target, relations)
+        self._to.hold(target, source, relations)
         for one, other in ((source, target), (target, source)):
             self._ahead.renew(one, other)
             self._behind.renew(one, other)
-            self._around.pop(one, None)
+            for known in self._around.values():
+                known.pop(one, None)
+
+
+class _Rows(dict[int, Mapping[int, Held]]):
+    """Relations by the tool at one of their ends, then by the tool at the other.
+
+    What is loaded at once is only sorted; the row of a tool is made when it is first asked for.
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._loaded: Sequence[Relation] = ()
+        self._order: NDArray[np.int64] | None = None
+        self._spans: dict[int, tuple[int, int]] = {}
+
+    def load(
+        self, relations: Sequence[Relation], ends: NDArray[np.int64], order: NDArray[np.int64]
+    ) -> None:
+        """Take over relations, none of which is there yet.
+
+        Args:
+            relations: Each key once.
+            ends: The tool of each that its row is to be under.
+            order: Their places, sorted by that.
+        """
+        import numpy as np  # noqa: PLC0415 - not for an empty graph
+
+        starts = np.flatnonzero(np.diff(ends[order], prepend=ends.min() - 1))
+        bounds = pairwise([*starts.tolist(), len(relations)])
+        self._spans = dict(zip(ends[order[starts]].tolist(), bounds, strict=True))
+        self._loaded, self._order = relations, order
+
+    def hold(self, start: int, end: int, relations: list[Relation]) -> None:
+        """Let relations, or none, be what holds between two tools."""
+        row = self[start]
+        if not isinstance(row, dict):
+            row = self[start] = {}
+        if relations:
+            row[end] = relations[0] if len(relations) == 1 else relations
+            return
+        del row[end]
+        if not row:
+            del self[start]
+
+    def every(self) -> Iterator[Mapping[int, Held]]:
+        """Return all rows."""
+        for tool in list(self._spans):
+            self[tool]
+        self._loaded, self._order = (), None
+        return iter(self.values())
+
+    def tools(self) -> set[int]:
+        """Return the tools that have a row."""
+        return self.keys() | self._spans.keys()
+
+    def __contains__(self, tool: object) -> bool:
+        return tool in self._spans or super().__contains__(tool)
+
+    def __missing__(self, tool: int) -> Mapping[int, Held]:
+        span = self._spans.pop(tool, None)
+        if span is None or self._order is None:
+            return _NO_ROW
+        row: dict[int, Held] = {}
+        for place in self._order[slice(*span)].tolist():
+            relation = self._loaded[place]
+            other = relation.target if relation.source == tool else relation.source
+            held = row.get(other)
+            row[other] = relation if held is None else [*_each(held), relation]
+        self[tool] = row
+        return row
 
 
 class _Arcs(dict[int, dict[int, float]]):
@@ -234,7 +310,7 @@ class _Arcs(dict[int, dict[int, float]]):
     comparison of pointers: that takes a third off what a path costs.
     """
 
-    def __init__(self, along: Rows, against: Rows, same: dict[int, int]) -> None:
+    def __init__(self, along: _Rows, against: _Rows, same: dict[int, int]) -> None:
         super().__init__()
         self._along = along
         self._against = against
@@ -246,7 +322,7 @@ class _Arcs(dict[int, dict[int, float]]):
         same = self._same.setdefault
         best: dict[int, float] = {}
         for rows, counts in ((self._along, _leads), (self._against, _returns)):
-            for other, held in rows.get(tool, _NO_ROW).items():
+            for other, held in rows[tool].items():
                 for relation in _each(held):
                     if relation.confidence > best.get(other, 0.0) and counts(relation):
                         best[same(other, other)] = relation.confidence
@@ -259,25 +335,13 @@ class _Arcs(dict[int, dict[int, float]]):
             self.pop(start, None)
         if start not in self:
             return
-        found = [r for r in _each(self._along.get(start, _NO_ROW).get(end)) if _leads(r)]
-        found += [r for r in _each(self._against.get(start, _NO_ROW).get(end)) if _returns(r)]
+        found = [r for r in _each(self._along[start].get(end)) if _leads(r)]
+        found += [r for r in _each(self._against[start].get(end)) if _returns(r)]
         best = max((relation.confidence for relation in found), default=0.0)
         if best > 0.0:
             self[start][self._same.setdefault(end, end)] = best
         else:
             self[start].pop(end, None)
-
-
-@contextmanager
-def _uncollected() -> Iterator[None]:
-    """Do not look for garbage: with everything kept, that takes longer than loading it."""
-    was_enabled = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if was_enabled:
-            gc.enable()
 
 
 def _each(held: Held | None) -> list[Relation] | tuple[Relation, ...]:

@@ -5,13 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Final
 
-from graph.record import Said
+from graph.record import SHIPPED, Said
 from graph.relations import Kind, Relation, Source
 
 MAX_FIELDS: Final = 3
 """Fields of a data flow that are named; the rest is counted."""
-SHIPPED: Final = "foregate"
-"""Origin of what comes with the product."""
 ROUNDED_AWAY: Final = 0.05
 """Part of a run that may be left out without a word."""
 _UNSIGNED: Final[Mapping[Source, str]] = {
@@ -126,6 +124,8 @@ def _ground(kind: Kind, said: Said, teams: Callable[[int], str]) -> str:
     if said.source is Source.OBSERVED:
         by = "" if said.team is None else f" by {teams(said.team)}"
         return counted(kind, said.successes, said.failures, by=by)
+    if said.team is not None:
+        return f"derived from results that {teams(said.team)} saw"
     if said.origin == SHIPPED:
         return "comes with Foregate"
     signed = f" {_PREPOSITIONS[said.source]} {said.origin}" if said.origin else ""

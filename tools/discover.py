@@ -15,6 +15,7 @@ from django.db import DataError
 
 from gateway_project.foundation import canonical
 from gateway_project.foundation.database import in_database
+from gateway_project.foundation.reasons import first_line
 from tools import kept_items
 from tools.definition import Definition, storable
 from tools.store import catalogue, servers
@@ -143,7 +144,7 @@ async def _discover_one(
         )
     except (ObjectDoesNotExist, DataError) as error:
         # Of this server alone; that the database is away concerns all and is raised.
-        reason = f"server {name!r}: what it lists cannot be stored: {_first_line(error)}"
+        reason = f"server {name!r}: what it lists cannot be stored: {first_line(error)}"
         return Discovered(server=name, error=reason, duration_s=time.perf_counter() - started)
     await in_database(
         servers.record_connected,
@@ -204,7 +205,3 @@ def to_definition(tool: Any) -> Definition:
         output_schema=tool.output_schema,
         annotations=hints,
     )
-
-
-def _first_line(error: Exception) -> str:
-    return str(error).strip().partition("\n")[0]

@@ -13,6 +13,7 @@ import psycopg
 
 from gateway_project.foundation import advisory
 from gateway_project.foundation.database import in_database
+from gateway_project.foundation.reasons import first_line
 from gateway_project.foundation.sealing import SealBroken, Sealer
 from tools.store import sign_ins as store
 from tools.upstream.http.remote import Remote
@@ -110,5 +111,4 @@ async def _ask(function: Callable[P, R], /, *args: P.args, **kwargs: P.kwargs) -
 
 
 def _unavailable(error: Exception) -> KeepUnavailable:
-    first = str(error).strip().partition("\n")[0]
-    return KeepUnavailable(f"sign-ins cannot be read or written: {first}")
+    return KeepUnavailable(f"sign-ins cannot be read or written: {first_line(error)}")

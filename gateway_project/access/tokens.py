@@ -14,6 +14,7 @@ from django.utils import timezone
 
 from gateway_project.access.standing import Standing, TokensUnavailable
 from gateway_project.foundation.caller import SCOPE_ALL, Caller
+from gateway_project.foundation.reasons import first_line
 from gateway_project.models import ApiToken
 
 if TYPE_CHECKING:
@@ -86,7 +87,7 @@ def standings(digests: Collection[str]) -> dict[str, Standing]:
     try:
         return {row.digest: _standing(row) for row in _good().filter(digest__in=digests)}
     except DatabaseError as error:
-        raise TokensUnavailable(str(error).strip().partition("\n")[0]) from None
+        raise TokensUnavailable(first_line(error)) from None
 
 
 def note_used(digests: Collection[str]) -> None:
@@ -98,7 +99,7 @@ def note_used(digests: Collection[str]) -> None:
     try:
         ApiToken.objects.filter(digest__in=digests).update(last_used_at=timezone.now())
     except DatabaseError as error:
-        raise TokensUnavailable(str(error).strip().partition("\n")[0]) from None
+        raise TokensUnavailable(first_line(error)) from None
 
 
 def _good() -> Any:

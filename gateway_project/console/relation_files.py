@@ -22,7 +22,7 @@ from gateway_project.console.audited import caller_of
 from gateway_project.use_cases.import_graph import import_graph
 from graph import export
 from graph.exchange.read import Form
-from graph.transfer import Imported, ImportRefused
+from graph.import_file import Imported, ImportRefused
 from tools import generic_django  # noqa: F401 - for the subscripts below
 
 MAX_BYTES: Final = 20_000_000
@@ -132,7 +132,8 @@ class RelationFiles(admin.ModelAdmin[Any]):
             return self._page(
                 request, form=ImportForm(), refused=error, filename=options["filename"]
             )
-        text = f"{done.filename}: {done.added:,} relations added, {done.changed:,} changed."
+        # Django writes the first letter of a message large, which a file's name is not to be.
+        text = f"Imported {done.filename}: {done.added:,} new, {done.changed:,} changed."
         messages.success(request, text)
         for warning in done.warnings:
             messages.warning(request, warning)

@@ -18,7 +18,11 @@ from graph.admin.relations import RelationAdmin
 from graph.relations import Kind
 
 MAX_AT_ONCE = 1_000
-TOO_MANY = "Choose at most {:,} relations at a time; nothing was changed."
+TOO_MANY = (
+    "Choose at most {:,} relations at a time; nothing was changed. Narrow the list by a filter or "
+    "a search and take them in parts. To reject more at once, export the relations, write "
+    "“rejected”: true beside those that do not hold, and import that file, vouching for it."
+)
 
 
 class CuratedRelations(Audited, RelationFiles, RelationAdmin):

@@ -17,6 +17,7 @@ from gateway_project.console.serve import PortUnavailable
 from gateway_project.diagnosis.finding import Finding
 from gateway_project.foundation.config import Config
 from gateway_project.foundation.home import default_home
+from gateway_project.foundation.reasons import first_line
 from tools.embed.embedder import EmbeddingUnavailable
 from tools.embed.load import embedder_for
 from tools.upstream.network import parse_networks
@@ -103,7 +104,7 @@ def database() -> Finding:
             )
             version, vector, clock = cursor.fetchone()
     except Error as error:
-        detail = str(error).strip().partition("\n")[0]
+        detail = first_line(error)
         return Finding(check="database", verdict="failure", detail=detail)
     skew = abs(clock - time.time())
     if skew > MAX_SKEW_S:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
@@ -16,8 +16,10 @@ from graph import record, refresh
 from graph.algorithms.closure import closure
 from graph.algorithms.expand import expand
 from graph.enhance.related import MAX_RELATED
-from graph.record import Record, Said
-from graph.relations import Source
+from graph.exchange import adopt
+from graph.exchange.document import Stated
+from graph.record import Metric, Record
+from graph.relations import Key
 from graph.store import metrics, relations
 from graph.topology import Topology
 from tools import token_count
@@ -50,14 +52,14 @@ class World:
         names: The data set's id of each tool, by primary key.
         catalogue: The stored tools.
         topology: Their relations: those of the data set, and what is derived from schemas.
-        pagerank: By primary key; of tools with relations.
+        metrics: Each tool's place in the graph, by primary key; of tools with relations.
         token_budget: Tokens that an answer may cost.
     """
 
     names: Mapping[int, str]
     catalogue: Catalogue
     topology: Topology
-    pagerank: Mapping[int, float]
+    metrics: Mapping[int, Metric]
     token_budget: int
 
     def ids(self, ranked: Sequence[int]) -> list[str]:
@@ -79,41 +81,28 @@ def prepare(dataset: Dataset, names: Mapping[str, str], *, token_budget: int) ->
     now = datetime.now(UTC)
     catalogue = catalogue_store.load()
     keys = {names[tool.tool]: tool.pk for tool in catalogue.tools.values()}
-    curated = [
-        Record(
-            source=keys[stated.source],
-            target=keys[stated.target],
-            kind=stated.kind,
-            required=stated.required,
-            reason=stated.reason,
-            version=stated.version,
-            deprecated_at=stated.deprecated_at,
-            said=(_said(stated.confidence, now),),
-        )
-        for stated in dataset.relations
-    ]
-    unique = {record.ordered(*one.key): one for one in curated}
-    relations.put_many(list(unique.values()), at=now)
+    relations.put_many(_curated(dataset.relations, keys, now), at=now)
     if refresh.refresh(now=now, wait_s=LOCK_WAIT_S).is_busy:
         raise GraphBusy
     return World(
         names={pk: name for name, pk in keys.items()},
         catalogue=catalogue,
         topology=relations.topology(now=now),
-        pagerank={pk: metric.pagerank for pk, metric in metrics.load().items()},
+        metrics=metrics.load(),
         token_budget=token_budget,
     )
 
 
-def _said(confidence: float | None, now: datetime) -> Said:
-    return Said(
-        source=Source.CURATED,
-        origin=ORIGIN,
-        confidence=1.0 if confidence is None else confidence,
-        successes=0.0,
-        failures=0.0,
-        last_seen=now,
-    )
+def _curated(stated: Iterable[Stated], keys: Mapping[str, int], now: datetime) -> list[Record]:
+    """Return the relations of a file as an admin who vouches for it would import them."""
+    terms = adopt.Terms(origin=ORIGIN, as_curated=True, team=None, now=now)
+    found: dict[Key, Record] = {}
+    for one in stated:
+        key = record.ordered(keys[one.source], keys[one.target], one.kind)
+        curated = adopt.adopt(one, source=key[0], target=key[1], terms=terms, stored=None)
+        if isinstance(curated, Record):
+            found[key] = curated
+    return list(found.values())
 
 
 def answered(hits: Sequence[Hit], world: World) -> Ranked:
@@ -134,13 +123,21 @@ def seconds(hits: Sequence[Hit], world: World) -> float:
 
 
 def _terms(world: World) -> Terms:
-    return Terms(sight=Sight(catalogue=world.catalogue, caller=CALLER), topology=world.topology)
+    return Terms(
+        sight=Sight(catalogue=world.catalogue, caller=CALLER),
+        topology=world.topology,
+        metrics=world.metrics,
+    )
 
 
 def by_pagerank(hits: Sequence[Hit], world: World) -> Ranked:
     """Sort hits by PageRank alone: what is required everywhere comes first."""
-    found = [hit.tool_pk for hit in hits]
-    return sorted(found, key=lambda pk: -world.pagerank.get(pk, 0.0))
+
+    def rank(pk: int) -> float:
+        metric = world.metrics.get(pk)
+        return 0.0 if metric is None else metric.pagerank
+
+    return sorted((hit.tool_pk for hit in hits), key=rank, reverse=True)
 
 
 def by_two_hops(hits: Sequence[Hit], world: World) -> Ranked:

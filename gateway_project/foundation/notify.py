@@ -15,6 +15,7 @@ from django.db import connection
 from psycopg import sql
 
 from gateway_project.foundation.database import in_database
+from gateway_project.foundation.reasons import first_line
 
 CATALOGUE = "foregate_catalogue"
 """Channel of the triggers on servers, tools, categories and dangerous operations."""
@@ -76,7 +77,7 @@ class Listener:
             try:
                 await self._listen_once()
             except (psycopg.Error, DatabaseError, OSError) as error:
-                log.warning("notify.disconnected", error=_first_line(error), retry_s=self._retry_s)
+                log.warning("notify.disconnected", error=first_line(error), retry_s=self._retry_s)
             await asyncio.sleep(self._retry_s * random.uniform(0.5, 1.0))  # noqa: S311 - jitter
             self._retry_s = min(self._retry_s * 2, LONGEST_RETRY_S)
 
@@ -108,7 +109,3 @@ def connection_parameters() -> Mapping[str, Any]:
     for key in ("cursor_factory", "context", "prepare_threshold"):
         parameters.pop(key, None)
     return parameters
-
-
-def _first_line(error: Exception) -> str:
-    return str(error).strip().partition("\n")[0]

@@ -8,6 +8,7 @@ from django.db import Error as DatabaseError
 from django.db import OperationalError
 
 from gateway_project.foundation.config import ConfigurationError
+from gateway_project.foundation.reasons import first_line
 from gateway_project.foundation.sealing import SealBroken
 
 EXPECTED = (ConfigurationError, SealBroken, OperationalError, psycopg.OperationalError)
@@ -24,12 +25,12 @@ def explain(error: BaseException) -> str | None:
     if isinstance(error, KeyboardInterrupt):
         return "interrupted; what was done so far is kept"
     if isinstance(error, (*EXPECTED, *_of_use_cases())):
-        return _first_line(error)
+        return first_line(error)
     driver = error.__cause__ if isinstance(error, DatabaseError) else error
     if isinstance(driver, UNMIGRATED):
         return "the database is not migrated; run `manage.py migrate`"
     if isinstance(driver, REFUSED):
-        return f"the database refuses: {_first_line(driver)}; let its user read and write there"
+        return f"the database refuses: {first_line(driver)}; let its user read and write there"
     return None
 
 
@@ -44,7 +45,3 @@ def _of_use_cases() -> tuple[type[Exception], ...]:
     )
 
     return (UnknownUser, NotPermitted, NotRegistrable)
-
-
-def _first_line(error: BaseException) -> str:
-    return str(error).strip().partition("\n")[0]

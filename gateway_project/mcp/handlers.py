@@ -218,7 +218,7 @@ def _described(described: Description, name: str) -> dict[str, Any]:
         "category": tool.category,
         "state": tool.state if tool.enabled else "disabled",
         "danger": {"level": tool.danger.value, "reasons": list(tool.danger_reasons)},
-        "warnings": list(tool_card.cautions(tool)),
+        "warnings": [*described.warnings, *tool_card.cautions(tool)],
         "relations": [dict(relation) for relation in described.relations],
         "alternatives": list(described.alternatives),
         "tokens": tool.token_count,

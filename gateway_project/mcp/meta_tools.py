@@ -97,12 +97,12 @@ _SEARCH_OUTPUT: Final[dict[str, Any]] = {
         "tools": {"type": "array", "items": _FOUND},
         "run_order": {
             **_STRINGS,
-            "description": "Ids in an order in which they can run; empty where any order will do",
+            "description": "Ids of tools that belong together, in an order in which they can run",
         },
         "tokens": {
             "type": "object",
             "properties": {
-                "used": {"type": "integer", "description": "Of the tools in this answer"},
+                "used": {"type": "integer", "description": "Of tools, run_order and warnings"},
                 "budget": {"type": "integer"},
                 "left_out": {"type": "integer", "description": "Matches beyond the budget"},
                 "listing_all": {"type": "integer", "description": "Of listing every tool"},
@@ -116,15 +116,14 @@ _SEARCH_OUTPUT: Final[dict[str, Any]] = {
 _RELATION: Final[dict[str, Any]] = {
     "type": "object",
     "properties": {
+        "says": {"type": "string", "description": "What the described tool does"},
         "kind": {"enum": [kind.value for kind in Kind]},
-        "direction": {
-            "enum": ["from", "to", "both"],
-            "description": "from the described tool, or to it",
-        },
-        "tool": {"type": "string", "description": "Id of the other tool"},
+        "source": {"type": "string", "description": "Id of the tool that it starts from"},
+        "target": _TEXT,
         "confidence": {"type": "number", "minimum": 0, "maximum": 1},
         "sources": {"type": "array", "items": {"enum": [source.value for source in Source]}},
         "required": {"type": "boolean"},
+        "unusable": {"type": "string", "description": "Why the other cannot be called now"},
         "reason": _TEXT,
         "version": _TEXT,
         "deprecated_at": _TEXT,
@@ -137,7 +136,7 @@ _RELATION: Final[dict[str, Any]] = {
         "successes": {"type": "number"},
         "failures": {"type": "number"},
     },
-    "required": ["kind", "direction", "tool", "confidence", "sources"],
+    "required": ["says", "kind", "source", "target", "confidence", "sources"],
 }
 _DESCRIBE_OUTPUT: Final[dict[str, Any]] = {
     "type": "object",
@@ -166,7 +165,10 @@ _DESCRIBE_OUTPUT: Final[dict[str, Any]] = {
             "properties": {"level": _TEXT, "reasons": _STRINGS},
             "required": ["level", "reasons"],
         },
-        "warnings": {**_STRINGS, "description": "What its texts hide, or tell models to do"},
+        "warnings": {
+            **_STRINGS,
+            "description": "What replaces it, what it lacks, what its texts hide or tell models",
+        },
         "relations": {"type": "array", "items": _RELATION, "description": "Strongest first"},
         "alternatives": {**_STRINGS, "description": "Ids of tools that may do instead"},
         "tokens": {"type": "integer"},

@@ -10,7 +10,6 @@ from django.db import transaction
 
 from gateway_project.access import audit
 from gateway_project.foundation.caller import Caller
-from graph import wording
 from graph.record import Claim, Record, Said
 from graph.relations import Source
 from graph.store import names, relations
@@ -47,14 +46,12 @@ def confirm(caller: Caller, pks: Collection[int], *, at: datetime) -> int:
         found = [
             record
             for record in relations.load(pks)
-            if not record.rejected and not is_curated(record)
+            if not record.rejected and not record.by_a_person
         ]
         said = Said(
             source=Source.CURATED,
             origin=caller.user,
             confidence=1.0,
-            successes=0.0,
-            failures=0.0,
             last_seen=at,
         )
         relations.put_many([replace(record, said=(said,)) for record in found], at=at)
@@ -83,13 +80,6 @@ def restore(caller: Caller, pks: Collection[int]) -> int:
             relations.withdraw(*record.key)
         _record(caller, "relation.restored", found)
     return len(found)
-
-
-def is_curated(record: Record) -> bool:
-    """Whether a person has said that a relation holds, not only what Foregate ships with."""
-    return any(
-        said.source is Source.CURATED and said.origin != wording.SHIPPED for said in record.said
-    )
 
 
 def _record(

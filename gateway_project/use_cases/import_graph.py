@@ -8,8 +8,8 @@ from django.db import transaction
 
 from gateway_project.access import audit
 from gateway_project.foundation.caller import Caller
-from graph import transfer
-from graph.transfer import Imported
+from graph import import_file
+from graph.import_file import Imported
 
 
 def import_graph(
@@ -22,13 +22,13 @@ def import_graph(
         data: Its content.
         filename: Its name.
         dry_run: Only say what would change.
-        options: As `graph.transfer.import_text` has them.
+        options: As `graph.import_file.import_text` has them.
 
     Raises:
         ImportRefused: If anything is wrong with it.
     """
     with transaction.atomic():
-        imported = transfer.import_text(data, filename=filename, dry_run=dry_run, **options)
+        imported = import_file.import_text(data, filename=filename, dry_run=dry_run, **options)
         if imported.changes and not dry_run:
             detail = {"added": imported.added, "changed": imported.changed}
             audit.record(caller, "relations.imported", filename, detail=detail)

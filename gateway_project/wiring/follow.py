@@ -12,11 +12,12 @@ import structlog
 
 from gateway_project.foundation import notify, telemetry
 from gateway_project.foundation.database import in_database
+from gateway_project.foundation.reasons import first_line
 from gateway_project.foundation.sealing import Sealer
 from gateway_project.item_lists import ItemLists
 from gateway_project.mcp.readiness import Gateway, NotReady, Readiness
 from gateway_project.wiring import snapshot
-from gateway_project.wiring.snapshot import Load, Snapshot, first_line
+from gateway_project.wiring.snapshot import Load, Snapshot
 from tools import token_count
 from tools.embed.cache import CachedEmbedder
 from tools.embed.embedder import EmbeddingUnavailable

@@ -17,8 +17,8 @@ from django.db import connection
 
 from gateway_project.foundation import notify
 from gateway_project.foundation.database import in_database
+from gateway_project.foundation.reasons import first_line
 from gateway_project.mcp.readiness import Readiness
-from gateway_project.wiring.snapshot import first_line
 from graph.__main__ import BUSY
 from graph.kept_graph import KeptGraph
 from graph.kept_shapes import KeptShapes
@@ -32,7 +32,7 @@ LONGEST_QUIET_S: Final = 30.0
 """Changes that never stop are taken up all the same."""
 LEAST_INTERVAL_S: Final = 30.0
 IDLE_SHARE: Final = 20.0
-"""After a refresh comes a rest of so many times as long."""
+"""After a refresh, or a look whether one is due, comes a rest of so many times as long."""
 LOOK_S: Final = 3_600.0
 """Age changes what observations weigh, and a snapshot is due each day, without any change."""
 RETRY_S: Final = 5.0
@@ -42,11 +42,16 @@ Work = Callable[[], Awaitable[bool]]
 log = structlog.get_logger(__name__)
 
 
+class NotRefreshed(RuntimeError):
+    """A refresh failed: it is tried again after a rest, as nothing else would ask for it."""
+
+
 class Refresher:
     """Has the graph refreshed once what it comes from has changed and come to rest.
 
     Args:
-        work: Refreshes the graph; says whether it did, or another process is at it.
+        work: Refreshes the graph; says whether it did, or another process is at it, and raises
+            `NotRefreshed` where it could not.
     """
 
     def __init__(self, work: Work) -> None:
@@ -86,13 +91,17 @@ class Refresher:
 
     async def _refresh(self) -> float:
         """Refresh if it is due; return how long to rest from it."""
-        if not await in_database(_is_due):
-            return 0.0
         clock = asyncio.get_running_loop().time
         started = clock()
-        if not await self._work():
+        if not await in_database(_is_due):
+            return IDLE_SHARE * (clock() - started)
+        try:
+            if not await self._work():
+                self.note()
+                return RETRY_S
+        except NotRefreshed as error:
+            log.warning("graph.not_refreshed", reason=str(error))
             self.note()
-            return RETRY_S
         return max(LEAST_INTERVAL_S, IDLE_SHARE * (clock() - started))
 
 
@@ -107,6 +116,9 @@ async def in_own_process() -> bool:
 
     What computes on thousands of tools would hold up the event loop, and its libraries take
     more memory than all the rest of a gateway.
+
+    Raises:
+        NotRefreshed: If it fails, or takes too long.
     """
     process = await asyncio.create_subprocess_exec(
         sys.executable,
@@ -123,15 +135,14 @@ async def in_own_process() -> bool:
         async with asyncio.timeout(WORK_TIMEOUT_S):
             _, complaint = await process.communicate()
     except TimeoutError:
-        log.warning("graph.not_refreshed", reason=f"it took more than {WORK_TIMEOUT_S:g} s")
-        return True
+        raise NotRefreshed(f"it took more than {WORK_TIMEOUT_S:g} s") from None
     finally:
         if process.returncode is None:
             process.kill()
             await process.wait()
     if process.returncode not in (0, BUSY):
         *_, reason = complaint.decode(errors="replace").strip().splitlines() or [""]
-        log.warning("graph.not_refreshed", code=process.returncode, reason=reason)
+        raise NotRefreshed(reason or f"its process ended with code {process.returncode}")
     return process.returncode != BUSY
 
 
@@ -168,10 +179,20 @@ class GraphKeeper:
     async def run(self, readiness: Readiness) -> None:
         """Keep all of it current until cancelled; what is heavy waits for a client to stay."""
         async with asyncio.TaskGroup() as group:
-            group.create_task(self.usage.run(), name="usage")
-            group.create_task(self.shapes.run(), name="shapes")
+            group.create_task(self._kept(self.usage.run), name="usage")
+            group.create_task(self._kept(self.shapes.run), name="shapes")
             await readiness.listed.wait()
             self.graph.want()
-            group.create_task(self.graph.run(), name="relations")
-            group.create_task(self.refresher.run(), name="graph refresh")
+            group.create_task(self._kept(self.graph.run), name="relations")
+            group.create_task(self._kept(self.refresher.run), name="graph refresh")
             await self.usage.load()
+
+    async def _kept(self, run: Callable[[], Awaitable[None]]) -> None:
+        """Run a task until cancelled; where it fails, calls go on and it begins again."""
+        while True:
+            try:
+                await run()
+            except Exception:
+                log.exception("graph.task_failed", task=run.__qualname__)
+                self.graph.outdate()
+                await asyncio.sleep(RETRY_S)

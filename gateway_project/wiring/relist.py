@@ -8,7 +8,7 @@ import django.db
 import structlog
 
 from gateway_project.foundation.database import in_database
-from gateway_project.wiring.snapshot import first_line
+from gateway_project.foundation.reasons import first_line
 from tools import discover, embed_catalogue
 from tools.embed.cache import CachedEmbedder
 from tools.embed.embedder import EmbeddingUnavailable

@@ -15,6 +15,7 @@ from gateway_project.foundation.caller import Caller, Kind
 from gateway_project.foundation.config import Config, ConfigurationError
 from gateway_project.foundation.database import in_database
 from gateway_project.foundation.postgres import migrate
+from gateway_project.foundation.reasons import first_line
 from gateway_project.mcp.readiness import NotReady, Readiness
 from tools.catalogue import Catalogue
 from tools.store import catalogue as catalogue_store
@@ -130,8 +131,3 @@ async def _unfit(error: django.db.ProgrammingError) -> NotReady:
         "database_unavailable",
         f"the database does not fit this version although it is migrated: {first_line(error)}",
     )
-
-
-def first_line(error: Exception) -> str:
-    """Return the first line of a message that says anything."""
-    return next((line.strip() for line in str(error).splitlines() if line.strip()), repr(error))

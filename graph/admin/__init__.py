@@ -13,8 +13,8 @@ from django.db.models.functions import Length
 from django.http import HttpRequest
 from django.template.defaultfilters import filesizeformat
 
+from graph.admin.breakable import breakable
 from graph.admin.filters import of_own_teams
-from graph.admin.shown import breakable
 from graph.models import (
     GraphSnapshot,
     GraphState,

@@ -9,14 +9,14 @@ from django.contrib import admin
 from django.db.models import Exists, OuterRef, Q, QuerySet
 from django.http import HttpRequest
 
-from graph import wording
+from graph import record
 from graph.models import RelationEvidence
 from graph.relations import Source
 from tools import generic_django, ids  # noqa: F401 - generic_django for the subscripts below
 from tools.models import Server, Team, Tool
 
 Lookups = Iterable[tuple[str, str]]
-SHIPPED = Q(origin=wording.SHIPPED)
+SHIPPED = Q(origin=record.SHIPPED)
 EVIDENCE = {
     "curated": ("curated by a person", Q(source=Source.CURATED.value) & ~SHIPPED),
     "shipped": ("shipped with Foregate", SHIPPED),

@@ -12,7 +12,7 @@ from django.utils.html import format_html, format_html_join
 
 from graph import record, wording
 from graph.contradictions import contradictions
-from graph.models import RelationEvidence, ToolDependency
+from graph.models import ToolDependency
 from graph.record import Claim, Record
 from graph.relations import Kind, Relation, Source
 from graph.store import names, relations
@@ -27,7 +27,7 @@ MEANINGS = {
     Kind.REPLACES: "The source supersedes the target, which is deprecated.",
     Kind.MUTUALLY_EXCLUSIVE: "The two never stand in one workflow.",
     Kind.VALIDATES: "The source checks what the target did, and is offered after it.",
-    Kind.OPTIMIZES: "The source makes the target better; it only moves the ranking.",
+    Kind.OPTIMIZES: "The source makes the target better; it only breaks ties among related tools.",
 }
 KINDS_EXPLAINED = format_html(
     "<p>Read it from the source to the target.</p><ul>{}</ul>",
@@ -79,9 +79,10 @@ class RelationForm(forms.ModelForm[ToolDependency]):
 
     def __init__(self, *args: Any, **values: Any) -> None:
         super().__init__(*args, **values)
-        rows = self.instance.evidence if self.instance.pk else RelationEvidence.objects.none()
-        said = rows.filter(source=Source.CURATED.value).first()
-        self.is_curated = said is not None and said.origin != wording.SHIPPED
+        stored = relations.load([self.instance.pk]) if self.instance.pk else []
+        every = (said for one in stored for said in one.said)
+        said = next((said for said in every if said.source is Source.CURATED), None)
+        self.is_curated = said is not None and said.is_a_persons
         if said is not None and said.confidence is not None:
             self.initial.setdefault("confidence", said.confidence)
 
@@ -102,6 +103,8 @@ class RelationForm(forms.ModelForm[ToolDependency]):
         ]
         self._require_new(claim, others)
         self._require_consistent(claim, others)
+        if (source.pk, target.pk) != record.ordered(*claim.key)[:2]:
+            data |= {"source": target, "target": source}
         return data
 
     def claim(self) -> Claim:
@@ -109,8 +112,10 @@ class RelationForm(forms.ModelForm[ToolDependency]):
         row = self.instance
         return self._claim(self.cleaned_data, row.source_id, row.target_id, Kind(row.kind))
 
-    def validate_constraints(self) -> None:
-        """Leave it to `clean`, which names the other relation."""
+    def _get_validation_exclusions(self) -> set[str]:
+        """Leave the constraints of what identifies a relation to `clean`, which says more."""
+        excluded: set[str] = super()._get_validation_exclusions()  # type: ignore[misc]
+        return excluded.union(KEY)
 
     def _claim(self, data: dict[str, Any], source: int, target: int, kind: Kind) -> Claim:
         return Claim(

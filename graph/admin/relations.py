@@ -9,7 +9,8 @@ from django.db.models import Prefetch, Q, QuerySet
 from django.http import HttpRequest
 from django.utils import timezone
 
-from graph import wording
+from graph import record, wording
+from graph.admin.breakable import breakable
 from graph.admin.filters import (
     EvidenceFilter,
     ServerFilter,
@@ -19,7 +20,6 @@ from graph.admin.filters import (
     visible_evidence,
 )
 from graph.admin.form import KINDS_EXPLAINED, MEANINGS, RelationForm
-from graph.admin.shown import breakable
 from graph.models import RelationEvidence, ToolDependency
 from graph.relations import Evidence, Kind, Source, confidence
 from tools import generic_django  # noqa: F401 - for the subscripts below
@@ -213,10 +213,12 @@ def _evidence(row: RelationEvidence) -> Evidence:
 
 
 def _named(row: RelationEvidence) -> str:
-    if row.origin == wording.SHIPPED:
+    if row.origin == record.SHIPPED:
         return "shipped"
     if row.source == Source.OBSERVED:
         return f"observed by {row.team}" if row.team else "observed"
+    if row.team:
+        return f"derived from results that {row.team} saw"
     if row.source == Source.SCHEMA or not row.origin:
         return row.source
     return f"{row.source} ({row.origin})"

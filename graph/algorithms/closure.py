@@ -32,6 +32,10 @@ class Closure:
 def closure(topology: Topology, tool: int, *, usable: Callable[[int], bool] = always) -> Closure:
     """Collect the required dependencies of a tool, in an order in which they can run.
 
+    For whoever wants all of it in one order, and what evaluation compares answers with. What a
+    search adds beneath a match is walked nearest first instead (`graph.enhance.required`), so
+    that what does not fit is what is farthest.
+
     O(tools log tools + relations) of what is reached, plus the breaking of cycles.
 
     Args:

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import heapq
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import NamedTuple
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from typing import Final, NamedTuple, Protocol
 
-from graph.relations import Relation
+from graph.relations import Kind, Relation
+
+MAX_CLOSED: Final = 500
+"""Nodes up to which a graph keeps what each of them reaches."""
 
 
 class Broken(NamedTuple):
@@ -103,10 +106,10 @@ def cyclic(relations: Iterable[Relation]) -> list[list[int]]:
 def break_cycles(relations: Iterable[Relation]) -> Broken:
     """Drop the weakest relations so that no cycle is left.
 
-    Inside each strongly connected component the relations are taken up again, most confident
-    first, but for those that would close a cycle. So each relation dropped is the weakest of a
-    cycle whose others are kept, and none could be taken back. Of equally confident ones, what is
-    not required is weaker, then what has the larger keys.
+    Inside each strongly connected component the relations are taken up again, strongest first,
+    but for those that would close a cycle. So each relation dropped is the weakest of a cycle
+    whose others are kept, and none could be taken back. What is not required is weaker than any
+    required dependency, then what is less confident, then what has the larger keys.
 
     Example:
         >>> from graph.relations import Kind
@@ -123,7 +126,7 @@ def break_cycles(relations: Iterable[Relation]) -> Broken:
         if relation.source in component
         and component[relation.source] == component.get(relation.target)
     ]
-    order = Acyclic(component)
+    order = acyclic(component)
     cut = {
         relation.key: relation
         for relation in strongest_first(inside)
@@ -136,14 +139,77 @@ def break_cycles(relations: Iterable[Relation]) -> Broken:
 
 
 def strongest_first(relations: Iterable[Relation]) -> list[Relation]:
-    """Sort relations by confidence; of equal ones, required before optional, then by keys."""
-    return sorted(relations, key=lambda r: (-r.confidence, not r.required, r.source, r.target))
+    """Sort relations: dependencies that are required first, then by confidence, then by keys."""
+    return sorted(relations, key=lambda r: (not _is_required(r), -r.confidence, r[0], r[1]))
 
 
-class Acyclic:
-    """A graph that takes an arc only if it closes no cycle.
+def _is_required(relation: Relation) -> bool:
+    return relation.kind is Kind.DEPENDS_ON and relation.required
 
-    It keeps a topological order; an arc against it costs a search between the places of its ends.
+
+class Acyclic(Protocol):
+    """A graph that takes an arc only if it closes no cycle."""
+
+    @property
+    def arcs(self) -> Mapping[int, Sequence[int]]:
+        """Where the arcs taken so far lead, by where they start from."""
+
+    def add(self, first: int, then: int) -> bool:
+        """Take an arc between two of the nodes; say whether that was possible."""
+
+
+def acyclic(nodes: Collection[int]) -> Acyclic:
+    """Return a graph without arcs, kept in the way that suits its size."""
+    return Closed(nodes) if len(nodes) <= MAX_CLOSED else Ordered(nodes)
+
+
+class Closed:
+    """Keeps what each node reaches, as bits of an integer; best for few nodes with many arcs.
+
+    An arc that closes a cycle, or says nothing new, costs O(1). All others together set each of
+    the nodes^2 bits once: O(nodes^3 / 64).
+    """
+
+    def __init__(self, nodes: Iterable[int]) -> None:
+        self._nodes = tuple(dict.fromkeys(nodes))
+        self._number = {node: number for number, node in enumerate(self._nodes)}
+        self._after = [1 << number for number in range(len(self._nodes))]
+        self._before = list(self._after)
+        self._arcs: dict[int, list[int]] = {}
+
+    @property
+    def arcs(self) -> Mapping[int, Sequence[int]]:
+        """Where the arcs taken so far lead, by where they start from."""
+        return self._arcs
+
+    def add(self, first: int, then: int) -> bool:
+        """Take an arc between two of the nodes; say whether that was possible."""
+        start, end = self._number[first], self._number[then]
+        if self._after[end] >> start & 1:
+            return False
+        if not self._after[start] >> end & 1:
+            after, before = self._after[end], self._before[start]
+            gain, gained = before & ~self._before[end], after & ~self._after[start]
+            for number in _bits(gain):
+                self._after[number] |= after
+            for number in _bits(gained):
+                self._before[number] |= before
+        self._arcs.setdefault(first, []).append(then)
+        return True
+
+
+def _bits(mask: int) -> Iterator[int]:
+    """Yield the numbers of the bits that are set."""
+    while mask:
+        lowest = mask & -mask
+        yield lowest.bit_length() - 1
+        mask ^= lowest
+
+
+class Ordered:
+    """Keeps a topological order; best for many nodes with few arcs.
+
+    An arc against the order costs a search between the places of its ends.
 
     References:
         Pearce and Kelly, A dynamic topological sort algorithm for directed acyclic graphs,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any, Final
@@ -34,21 +33,18 @@ class Matrix:
     weights: csr_array
 
 
-def matrix(topology: Topology, tools: Iterable[int] = ()) -> Matrix:
+def matrix(topology: Topology) -> Matrix:
     """Return the arcs of a topology: kinds of paths, co-occurrence both ways.
 
-    Args:
-        topology: Its arcs.
-        tools: More tools that are to have a row, though they may have no relations.
+    Every tool that has relations of any kind has a row.
     """
     paths = [relation for relation in topology.relations() if relation.kind in _PATHS]
     back = [relation for relation in paths if relation.kind is Kind.OFTEN_USED_WITH]
-    also = np.fromiter({*tools, *topology.tools()}, np.int64)
     return from_arrays(
         np.concatenate([_column(paths, SOURCE, np.int64), _column(back, TARGET, np.int64)]),
         np.concatenate([_column(paths, TARGET, np.int64), _column(back, SOURCE, np.int64)]),
         np.concatenate([_column(paths, SURE, np.float64), _column(back, SURE, np.float64)]),
-        tools=also,
+        tools=np.fromiter(topology.tools(), np.int64),
     )
 
 

@@ -6,12 +6,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from graph.algorithms.cycles import Acyclic, strongest_first, topological_order
-from graph.relations import Kind, Relation
+from graph.algorithms.cycles import Acyclic, acyclic, strongest_first, topological_order
+from graph.relations import Kind, Relation, is_guess
 from graph.topology import Topology
 
 SOFT: Final = (Kind.PROVIDES, Kind.PRECEDES, Kind.VALIDATES)
-"""Kinds that order where they contradict nothing that came before, in this order."""
+"""Kinds that order where they contradict nothing; of equally sure ones, in this order."""
 _TARGET_FIRST: Final = (Kind.DEPENDS_ON, Kind.VALIDATES)
 
 
@@ -35,19 +35,20 @@ def run_order(topology: Topology, tools: Sequence[int]) -> RunOrder:
 
     Dependencies, required or not, come first; the weakest of each cycle is dropped. Then what
     provides for another, precedes it, or is checked by it goes before it, as far as that closes
-    no cycle. What is left free stays as it was given.
+    no cycle: first what a person, a file or runs say, the surest first, then likewise what
+    servers alone say. What is left free stays as it was given.
 
     Args:
         topology: Where the relations between the tools are.
         tools: Keys; repeated ones count once.
     """
     given = tuple(dict.fromkeys(tools))
-    order = Acyclic(given)
+    order = acyclic(given)
     related = list(topology.among(given))
-    cut = tuple(r for r in _of_kind(related, Kind.DEPENDS_ON) if not _add(order, r))
-    for kind in SOFT:
-        for relation in _of_kind(related, kind):
-            _add(order, relation)
+    hard = strongest_first(r for r in related if r.kind is Kind.DEPENDS_ON)
+    cut = tuple(relation for relation in hard if not _add(order, relation))
+    for relation in sorted((r for r in related if r.kind in SOFT), key=_softness):
+        _add(order, relation)
     return RunOrder(
         tools=tuple(topological_order(given, order.arcs)),
         cut=cut,
@@ -55,8 +56,9 @@ def run_order(topology: Topology, tools: Sequence[int]) -> RunOrder:
     )
 
 
-def _of_kind(relations: Sequence[Relation], kind: Kind) -> list[Relation]:
-    return strongest_first(relation for relation in relations if relation.kind is kind)
+def _softness(relation: Relation) -> tuple[bool, float, int, int, int]:
+    kind = SOFT.index(relation.kind)
+    return (is_guess(relation), -relation.confidence, kind, relation.source, relation.target)
 
 
 def _add(order: Acyclic, relation: Relation) -> bool:

@@ -2,31 +2,30 @@
 
 What a tool needs and what it offers are read from schemas, from results that were seen and from
 texts (`endpoints`), matched by an index of words (`matching`) and by the tools that descriptions
-name (`mentions`), and weighed (`evidence`). Deterministic; linear in the number of inputs and
+name (`mentions`), and weighed (`clues`). Deterministic; linear in the number of inputs and
 outputs, since an input that too much would fit is left alone.
 """
 
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import takewhile
-from typing import Final, NamedTuple, TypeVar
+from typing import NamedTuple, TypeVar
 
-from graph.data_flow import endpoints
+from graph.data_flow import endpoints, matching
+from graph.data_flow.clues import CEILING, Clue, Ground, confidence
 from graph.data_flow.endpoints import Endpoints, FlowTool, Need
-from graph.data_flow.evidence import CEILING, Evidence, Kind, confidence
 from graph.data_flow.matching import Candidate, Index, ranked
 from graph.data_flow.mentions import MAX_RIVALS, Names
-from graph.data_flow.vocabulary import Act
 from graph.data_flow.words import split
 
 __all__ = ["Flow", "FlowTool", "derive"]
 
 T = TypeVar("T")
 
-LEAST = 0.2
+LEAST = 0.25
 """Confidence below which a relation is not worth keeping."""
 MAX_SOURCES = 6
 """Tools that feed one input, the surest first."""
@@ -36,10 +35,15 @@ DISTINCT = 3
 """Words of a name from which on another server's tool may be meant by it."""
 MAX_FIELDS = 12
 """Inputs that a relation names."""
-MAX_SHOWN = 60
-"""Characters of a field's name in an explanation."""
 FURTHER = 0.25
 """Share of its own weight that each further input adds to a relation."""
+
+
+Around = Callable[[Sequence[Endpoints]], Iterable[int]]
+
+
+def _everything(read: Sequence[Endpoints]) -> Iterable[int]:
+    return range(len(read))
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -53,14 +57,12 @@ class Flow:
         fields: The surest first: `input` is a JSON pointer into the target's arguments, `output`
             one into the source's result; `*` stands for any item of an array. `output` is absent
             where only texts say that the value is there.
-        why: In plain words.
     """
 
     source: int
     target: int
     confidence: float
     fields: list[dict[str, str]]
-    why: str
 
 
 class _Link(NamedTuple):
@@ -69,33 +71,56 @@ class _Link(NamedTuple):
     confidence: float
     input: str
     output: str | None
-    why: str
 
 
-def derive(tools: Sequence[FlowTool]) -> list[Flow]:
+def derive(
+    tools: Sequence[FlowTool],
+    *,
+    read_by: Callable[[FlowTool], Endpoints] = endpoints.read,
+    around: Around = _everything,
+) -> list[Flow]:
     """Return the relations that schemas, results seen and texts speak for.
 
     Args:
         tools: All that may relate; those of two teams' private servers never do.
+        read_by: Reads a tool; one that keeps what it has read saves most of the time.
+        around: Says which targets relations are derived for, by their places.
 
     Returns:
         By source and target, each pair once.
     """
-    read = [endpoints.read(tool) for tool in sorted(tools, key=lambda tool: tool.pk)]
+    read = [read_by(tool) for tool in sorted(tools, key=lambda tool: tool.pk)]
     index, names = Index(read), Names(read)
     links: dict[tuple[int, int], list[_Link]] = defaultdict(list)
-    for target, one in enumerate(read):
-        for need in one.needs:
+    for target in around(read):
+        for need in read[target].needs:
             for source, link in _links(read, index, names, target, need):
                 links[source, target].append(link)
-        for source, link in (
-            *_prerequisites(read, names, target),
-            *_sequences(read, index, target),
-        ):
+        for source, link in (*_prerequisites(read, names, target), *_sequences(index, target)):
             links[source, target] = links.get((source, target)) or [link]
     flows = [_flow(read, pair, found) for pair, found in links.items()]
     teams = {one.tool.pk: one.tool.team for one in read}
     return sorted(_capped(flows, teams), key=lambda flow: (flow.source, flow.target))
+
+
+def targets_of(sources: Collection[int], told: Collection[int]) -> Around:
+    """Return what finds the targets that outputs of some tools may feed, or are known to.
+
+    Args:
+        sources: Primary keys of tools of which more outputs are known now.
+        told: Primary keys of targets that they feed as far as is known.
+    """
+
+    def found(read: Sequence[Endpoints]) -> list[int]:
+        offers = [offer for one in read if one.tool.pk in sources for offer in one.offers]
+        words = {word for offer in offers for word in matching.words_of(offer)}
+        return [
+            place
+            for place, one in enumerate(read)
+            if one.tool.pk in told or not words.isdisjoint(matching.wanted_words(one))
+        ]
+
+    return found
 
 
 def _links(
@@ -103,27 +128,27 @@ def _links(
 ) -> Iterator[tuple[int, _Link]]:
     """Yield the tools that feed an input, the surest first."""
     found = {item.source: item for item in index.candidates(target, need)}
-    for source, evidence in _mentioned(read, names, target, need):
-        known = found.get(source, Candidate(source, evidence, None, None))
-        found[source] = known._replace(evidence=evidence)
+    for source, clue in _mentioned(read, names, target, need):
+        known = found.get(source, Candidate(source, clue, None))
+        found[source] = known._replace(clue=clue)
     teams = {source: read[source].tool.team for source in found}
     best = ranked(found.values(), teams, read[target].tool.team)
     sure_enough = takewhile(lambda pair: pair[0] >= LEAST, best)
     for sure, item in _first(sure_enough, MAX_SOURCES, lambda pair: teams[pair[1].source]):
         output = item.offer.field.pointer if item.offer and item.offer.field else None
-        yield item.source, _Link(sure, need.field.pointer, output, _why(read, item, need))
+        yield item.source, _Link(sure, need.field.pointer, output)
 
 
 def _mentioned(
     read: Sequence[Endpoints], names: Names, target: int, need: Need
-) -> Iterator[tuple[int, Evidence]]:
+) -> Iterator[tuple[int, Clue]]:
     """Yield the tools that an input's description names as where its value is from."""
     for places in names.sources(need.field.description):
         for source in _meant(read, places, target):
             giver = read[source].tool
             is_near = giver.server == read[target].tool.server
             if is_near or _is_unmistakable(giver.name, need.field.description):
-                yield source, Evidence(kind=Kind.MENTION, is_same_server=is_near)
+                yield source, Clue(ground=Ground.MENTION, is_same_server=is_near)
 
 
 def _is_unmistakable(name: str, text: str) -> bool:
@@ -136,24 +161,19 @@ def _prerequisites(
 ) -> Iterator[tuple[int, _Link]]:
     """Yield the tools of the same server that a tool's description asks to call before it."""
     taker = read[target].tool
-    sure = confidence(Evidence(kind=Kind.PREREQUISITE))
+    sure = confidence(Clue(ground=Ground.PREREQUISITE))
     for places in names.prerequisites(taker.description):
         for source in _meant(read, places, target):
             if read[source].tool.server == taker.server:
-                why = f"the description of {_shown(taker.name)} asks for it first"
-                yield source, _Link(sure, "", None, why)
+                yield source, _Link(sure, "", None)
 
 
-def _sequences(
-    read: Sequence[Endpoints], index: Index, target: int
-) -> Iterator[tuple[int, _Link]]:
+def _sequences(index: Index, target: int) -> Iterator[tuple[int, _Link]]:
     """Yield the tools of the same family that find what a tool acts on."""
     found = index.finders(target)
     if len(found) <= MAX_RIVALS:
         for item in found:
-            sure = confidence(item.evidence)
-            why = f"it finds what {_shown(read[target].tool.name)} acts on"
-            yield item.source, _Link(sure, "", None, why)
+            yield item.source, _Link(confidence(item.clue), "", None)
 
 
 def _meant(read: Sequence[Endpoints], places: Sequence[int], target: int) -> list[int]:
@@ -171,34 +191,6 @@ def _meant(read: Sequence[Endpoints], places: Sequence[int], target: int) -> lis
     return found if len(found) <= MAX_RIVALS else []
 
 
-_DOES: Final[Mapping[Act | None, str]] = {
-    Act.SEARCH: "finds",
-    Act.GET: "returns",
-    Act.MAKE: "creates",
-    Act.COMPUTE: "computes",
-    Act.SIGN_IN: "signs in and opens",
-}
-
-
-def _why(read: Sequence[Endpoints], item: Candidate, need: Need) -> str:
-    """Say in plain words what speaks for a link."""
-    giver, taken = read[item.source], _shown(need.field.name)
-    if item.evidence.kind is Kind.MENTION or item.offer is None or item.term is None:
-        return f"the description of {taken} names {_shown(giver.tool.name)}"
-    thing = " ".join((*item.term.thing, item.term.attribute)).strip()
-    if item.offer.field is not None:
-        given = _shown(item.offer.field.name)
-        return f"its output {given} and the input {taken} both stand for {thing}"
-    given = " ".join((*item.offer.term.thing, item.offer.term.attribute)).strip()
-    does = _DOES.get(giver.deed.act, "returns")
-    return f"it {does} {given}, and the input {taken} takes {thing}"
-
-
-def _shown(name: str) -> str:
-    """Return a name from a server as it may be shown."""
-    return name[:MAX_SHOWN] if name.isprintable() else " ".join(split(name))
-
-
 def _flow(read: Sequence[Endpoints], pair: tuple[int, int], links: list[_Link]) -> Flow:
     ordered = sorted(links, key=lambda link: (-link.confidence, link.input))
     doubt = 1.0 - ordered[0].confidence
@@ -214,7 +206,6 @@ def _flow(read: Sequence[Endpoints], pair: tuple[int, int], links: list[_Link]) 
         target=read[pair[1]].tool.pk,
         confidence=round(min(CEILING, 1.0 - doubt), 3),
         fields=fields,
-        why="; ".join(dict.fromkeys(link.why for link in ordered[:3])),
     )
 
 

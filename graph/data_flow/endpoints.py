@@ -54,6 +54,7 @@ class FlowTool:
         server: Name of its server.
         team: Whose private server it is; None: everybody's.
         observed: Shape of the results seen so far (see `graph.output_shape`); None: none seen.
+        own: Of those that the team saw which relations are derived for; None: none seen.
     """
 
     pk: int
@@ -64,6 +65,7 @@ class FlowTool:
     server: str
     team: int | None
     observed: Mapping[str, Any] | None = None
+    own: Mapping[str, Any] | None = None
 
 
 class Need(NamedTuple):
@@ -119,6 +121,20 @@ class Endpoints:
     has_outputs: bool
 
 
+class Reader:
+    """Reads tools, each again only where something of it is new since it was read last."""
+
+    def __init__(self) -> None:
+        self._known: dict[int, Endpoints] = {}
+
+    def read(self, tool: FlowTool) -> Endpoints:
+        """Read what a tool needs and offers."""
+        known = self._known.get(tool.pk)
+        if known is None or known.tool != tool:
+            known = self._known[tool.pk] = read(tool)
+        return known
+
+
 def read(tool: FlowTool) -> Endpoints:
     """Read what a tool needs and offers."""
     deed = phrases.read(tool.name, tool.description, tool.server)
@@ -156,7 +172,7 @@ def _inputs(tool: FlowTool) -> list[Field]:
 def _outputs(tool: FlowTool) -> list[Field]:
     """Return the fields that are declared or were seen, each once."""
     found: dict[str, Field] = {}
-    for schema in (tool.output_schema, tool.observed):
+    for schema in (tool.output_schema, tool.observed, tool.own):
         for field in fields.read(schema) if schema is not None else ():
             found.setdefault(field.pointer, field)
     return list(found.values())
@@ -215,13 +231,19 @@ def _meant(one: Term) -> Term:
 
 def _given(outputs: Sequence[Field], deed: Deed, inputs: Sequence[Field]) -> list[Offer]:
     """Return what the fields of a result offer."""
-    asked = {split(field.name) for field in inputs}
+    asked = {words for field in inputs for words in _called(field)}
     return [
-        Offer(one, field, split(field.name) in asked, is_generic)
+        Offer(one, field, not asked.isdisjoint(_called(field)), is_generic)
         for field in outputs
         if not (field.is_container or "boolean" in field.types)
         for one, is_generic in _offered(field, deed)
     ]
+
+
+def _called(field: Field) -> tuple[tuple[str, ...], ...]:
+    """Return the words of a field, and those with its owner's: `source.zone` is `source_zone`."""
+    words, owner = split(field.name), split(field.owner)
+    return (words, owner + words) if owner else (words,)
 
 
 def _offered(field: Field, deed: Deed) -> Iterator[tuple[Term, bool]]:

@@ -6,8 +6,8 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Final, NamedTuple
 
+from graph.data_flow.clues import Class, Clue, Fit, Ground, confidence
 from graph.data_flow.endpoints import Endpoints, Need, Offer
-from graph.data_flow.evidence import Class, Evidence, Fit, Kind, confidence
 from graph.data_flow.vocabulary import (
     ACCOUNT,
     ADDRESSES,
@@ -30,6 +30,8 @@ MAX_KIN = 20
 KIN_SHARE = 0.3
 WIDE = 150
 """Tools from which on a server is a collection: to be of it says little."""
+WRAPPED = 4
+"""Tools of a server from which on a bare name that most of them give is how it answers."""
 _COMMON: Final = GENERIC | ACCOUNT | LEADING_ACTS.keys()
 _NAMING: Final = frozenset({"name", "title"})
 
@@ -41,15 +43,13 @@ class Candidate(NamedTuple):
 
     Attributes:
         source: Place of the tool that gives.
-        evidence: Why, without regard to rivals.
+        clue: Why, without regard to rivals.
         offer: What it gives; None where the input's description names the tool.
-        term: What the input takes; None likewise.
     """
 
     source: int
-    evidence: Evidence
+    clue: Clue
     offer: Offer | None
-    term: Term | None
 
 
 class Index:
@@ -79,11 +79,11 @@ class Index:
                 by_team.setdefault(one.tool.team, []).append((place, offer))
 
     def candidates(self, target: int, need: Need) -> list[Candidate]:
-        """Return the tools that may feed an input, each once and with its best evidence."""
+        """Return the tools that may feed an input, each once and with its best clue."""
         best: dict[int, Candidate] = {}
         for found in self._all(target, need):
             known = best.get(found.source)
-            if known is None or confidence(found.evidence) > confidence(known.evidence):
+            if known is None or confidence(found.clue) > confidence(known.clue):
                 best[found.source] = found
         return [best[source] for source in sorted(best)]
 
@@ -102,8 +102,8 @@ class Index:
             and _finds(self._tools[source])
             and self._tools[source].deed.family == taker.deed.family
         }
-        evidence = Evidence(kind=Kind.SEQUENCE)
-        return [Candidate(source, evidence, None, None) for source in sorted(found - {target})]
+        clue = Clue(ground=Ground.SEQUENCE)
+        return [Candidate(source, clue, None) for source in sorted(found - {target})]
 
     def _all(self, target: int, need: Need) -> Iterator[Candidate]:
         one = self._tools[target].tool
@@ -137,8 +137,8 @@ class Index:
             return
         yield Candidate(
             source,
-            Evidence(
-                kind=Kind.TEXT if offer.field is None else Kind.FIELD,
+            Clue(
+                ground=Ground.TEXT if offer.field is None else Ground.FIELD,
                 fit=fit,
                 takes=_class(wanted),
                 act=giver.deed.act,
@@ -152,28 +152,32 @@ class Index:
                 has_outputs=giver.has_outputs,
             ),
             offer,
-            wanted,
         )
 
     def _alike(self, target: int, need: Need, server: Server) -> Iterator[Candidate]:
         """Yield outputs of the same bare name on the same server: `distance`, `url`."""
         word = _bare_name(need)
-        if word in IDENTIFIERS or word in NAMES:
+        found = self._generic.get((server, word), [])
+        if word in IDENTIFIERS or word in NAMES or self._is_wrapper(found, server):
             return
-        for source, offer in _few(self._generic.get((server, word), [])):
+        for source, offer in _few(found):
             if source != target and _types_fit(need, offer):
                 yield Candidate(
                     source,
-                    Evidence(
-                        kind=Kind.FIELD,
+                    Clue(
+                        ground=Ground.FIELD,
                         fit=Fit.GENERIC,
                         takes=_class(offer.term),
                         is_echo=offer.is_echo,
                         is_required=need.field.is_required,
                     ),
                     offer,
-                    offer.term,
                 )
+
+    def _is_wrapper(self, found: Sequence[tuple[int, Offer]], server: Server) -> bool:
+        """Tell whether so many tools give a bare name that it says nothing: `content`."""
+        givers = len({source for source, _ in found})
+        return givers >= WRAPPED and 2 * givers > self._sizes[server]
 
     def _kinship(self, one: Endpoints, other: Endpoints, about: Term) -> int:
         """Count what two names share beside what the relation is about."""
@@ -190,6 +194,20 @@ class Index:
         )
 
 
+def words_of(offer: Offer) -> set[str]:
+    """Return the words that `wanted_words` has in common where an offer may feed a tool."""
+    return {offer.term.thing[-1], _bare(offer.term)} if offer.term.thing else {_bare(offer.term)}
+
+
+def wanted_words(one: Endpoints) -> set[str]:
+    """Return the nouns of what a tool needs or acts on, and its inputs' bare names."""
+    found = {wanted.thing[-1] for need in one.needs for wanted in need.terms}
+    found |= {_bare_name(need) for need in one.needs if need.is_generic}
+    if one.deed.act is Act.TAKE:
+        found |= {noun for acted in one.deed.terms for noun in (acted.thing[0], acted.thing[-1])}
+    return found
+
+
 def ranked(
     candidates: Iterable[Candidate], teams: Mapping[int, int | None], taker: int | None
 ) -> list[tuple[float, Candidate]]:
@@ -203,33 +221,33 @@ def ranked(
         teams: Team of each source.
         taker: Team of the tool whose input it is.
     """
-    alone = [(confidence(item.evidence), item) for item in _nearest(candidates)]
+    alone = [(confidence(item.clue), item) for item in _nearest(candidates)]
     found = []
     for sure, item in alone:
         audience = {None, taker, teams[item.source]}
         rivals = sum(
             other >= sure - 0.02 and teams[rival.source] in audience for other, rival in alone
         )
-        evidence = item.evidence._replace(rivals=max(rivals, 1))
-        found.append((confidence(evidence), item._replace(evidence=evidence)))
+        clue = item.clue._replace(rivals=max(rivals, 1))
+        found.append((confidence(clue), item._replace(clue=clue)))
     return sorted(found, key=lambda pair: (-pair[0], pair[1].source))
 
 
 def _nearest(candidates: Iterable[Candidate]) -> Iterator[Candidate]:
     """Mark those that a nearer kin of the target outdoes; of sign-ins, leave only the nearest."""
     items = list(candidates)
-    nearest: dict[tuple[Kind, bool], int] = {}
+    nearest: dict[tuple[Ground, bool], int] = {}
     for item in items:
-        key = (item.evidence.kind, item.evidence.act is Act.SIGN_IN)
-        nearest[key] = max(nearest.get(key, 0), item.evidence.kinship)
-    several = sum(item.evidence.act is Act.SIGN_IN for item in items) > 1
+        key = (item.clue.ground, item.clue.act is Act.SIGN_IN)
+        nearest[key] = max(nearest.get(key, 0), item.clue.kinship)
+    several = sum(item.clue.act is Act.SIGN_IN for item in items) > 1
     for item in items:
-        evidence = item.evidence
-        is_sign_in = evidence.act is Act.SIGN_IN
-        best = nearest[evidence.kind, is_sign_in]
-        if is_sign_in and (evidence.kinship < best or (several and not best)):
+        clue = item.clue
+        is_sign_in = clue.act is Act.SIGN_IN
+        best = nearest[clue.ground, is_sign_in]
+        if is_sign_in and (clue.kinship < best or (several and not best)):
             continue
-        yield item._replace(evidence=evidence._replace(is_outdone=evidence.kinship < best))
+        yield item._replace(clue=clue._replace(is_outdone=clue.kinship < best))
 
 
 def _few(items: list[tuple[int, Offer]]) -> list[tuple[int, Offer]]:

@@ -2,39 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 from typing import Final
 
 from graph.enhance import instead
 from graph.enhance.found import About, Enhanced, Entry, Group, Match, Remark
 from graph.enhance.related import related
 from graph.enhance.required import required
+from graph.enhance.rules import Rules
 from graph.relations import Kind
-from graph.topology import Topology, always
+from graph.topology import Topology
 
 LEADING_SHARE: Final = 0.5
 """Share of the best match's score from which a match brings related tools along."""
 LEAST_SCORE: Final = 0.1
 """Score that a match must have for it: what goes with an unlikely tool is worth no tokens."""
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Rules:
-    """What the caller of a search may see, and what it has.
-
-    Attributes:
-        usable: Whether a tool may be used by the caller now.
-        wanted: Whether a tool passes the filters of the search.
-        in_use: Tools the caller uses already: not listed again, and not lacking.
-        usage: How often the caller's team called each tool, by primary key.
-    """
-
-    usable: Callable[[int], bool] = always
-    wanted: Callable[[int], bool] = always
-    in_use: Collection[int] = frozenset()
-    usage: Mapping[int, int] = field(default_factory=dict)
-
+LEAST_SURE: Final = 0.5
+"""Confidence from which what replaces a match is put before it."""
 
 OPEN: Final = Rules()
 
@@ -42,8 +27,9 @@ OPEN: Final = Rules()
 def enhance(topology: Topology, matches: Sequence[Match], *, rules: Rules = OPEN) -> Enhanced:
     """Add to the matches of a search what relations tell of them.
 
-    Each match is followed by all that it requires and that does not stand above it; a match that
-    a better one requires stands there and not on its own. Filters do not hold for what is
+    A match that replaces another one stands right before it at the latest. Each match is followed
+    by all that it requires and that does not stand above it; a match that one above it requires
+    stands there and not on its own. Filters do not hold for what is
     required: it is needed whichever server it is on. At most three related tools come beside.
 
     Args:
@@ -65,12 +51,43 @@ def enhance(topology: Topology, matches: Sequence[Match], *, rules: Rules = OPEN
     """
     if not len(topology):
         return Enhanced(groups=tuple(Group(_match(match)) for match in matches))
-    groups, lacking = _groups(topology, matches, rules)
+    groups, lacking = _groups(topology, _superseding_first(topology, matches), rules)
     listed = [entry.tool for group in groups for entry in group.entries]
     beside = _related(topology, groups, rules)
     shown = [*listed, *(entry.tool for entry in beside)]
     remarks = (*lacking, *_replaced(topology, shown), *_exclusions(topology, listed, rules))
     return Enhanced(groups=groups, related=beside, remarks=remarks)
+
+
+def of_tool(topology: Topology, tool: int, *, rules: Rules = OPEN) -> tuple[Remark, ...]:
+    """Return what is to be said of a tool by itself: what it lacks, and what took its place.
+
+    Args:
+        topology: Relations as the caller sees them.
+        tool: Its primary key.
+        rules: What the caller may see.
+    """
+    needs = required(topology, tool, usable=rules.usable, satisfied=rules.in_use)
+    lacking = (remark._replace(tool=tool) for remark in needs.lacking)
+    return (*lacking, *_replaced(topology, [tool]))
+
+
+def _superseding_first(topology: Topology, matches: Sequence[Match]) -> list[Match]:
+    """Put what replaces a match right before it, unless it stands above it anyway."""
+    waiting = {match.tool: match for match in matches}
+    ordered: list[Match] = []
+
+    def place(tool: int) -> None:
+        match = waiting.pop(tool, None)
+        if match is not None:
+            for relation in instead.replacements(topology, tool):
+                if relation.confidence >= LEAST_SURE:
+                    place(relation.source)
+            ordered.append(match)
+
+    for match in matches:
+        place(match.tool)
+    return ordered
 
 
 def _match(match: Match) -> Entry:
@@ -122,15 +139,10 @@ def _related(topology: Topology, groups: Sequence[Group], rules: Rules) -> tuple
             topology.get(tool, other, Kind.MUTUALLY_EXCLUSIVE) for other in together
         ) and not any(rules.usable(r.source) for r in instead.replacements(topology, tool))
 
-    return related(
-        topology,
-        [match for match in matches if match.score >= least],
-        offered=rules.wanted,
-        fits=fits,
-        # Over a tool that many require, everything that requires it would be related.
-        usable=lambda tool: tool not in together and rules.usable(tool),
-        usage=rules.usage,
-    )
+    # Over a tool that many require, everything that requires it would be related.
+    further = replace(rules, usable=lambda tool: tool not in together and rules.usable(tool))
+    leading = [match for match in matches if match.score >= least]
+    return related(topology, leading, rules=further, fits=fits)
 
 
 def _replaced(topology: Topology, tools: Iterable[int]) -> Iterator[Remark]:

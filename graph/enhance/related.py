@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import heapq
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import groupby, islice, pairwise
 from typing import Final
 
 from graph.algorithms import expand
 from graph.algorithms.expand import LEAST, Reached
 from graph.enhance.found import Entry, Match
-from graph.enhance.required import GUESSED
-from graph.relations import PATH_KINDS, Kind
+from graph.enhance.rules import Rules
+from graph.relations import PATH_KINDS, Kind, Relation, is_guess
 from graph.topology import Topology, always
 
 MAX_RELATED: Final = 3
@@ -20,44 +20,49 @@ SURE: Final = 0.8
 """Rank from which what schemas alone suggest is offered."""
 DIRECT: Final = 2
 """Tools on a path of one relation."""
+RANK_DIGITS: Final = 6
+"""Of PageRank: its errors add up to no more than the last of them."""
+
+Tie = tuple[bool, int, float, int]
 
 
 def related(
     topology: Topology,
     matches: Sequence[Match],
     *,
-    offered: Callable[[int], bool],
+    rules: Rules,
     fits: Callable[[int], bool] = always,
-    usable: Callable[[int], bool] = always,
-    usage: Mapping[int, int],
 ) -> tuple[Entry, ...]:
     """Choose the tools that go with some matches.
 
     Over one relation a tool ranks by its confidence; over two, by half of the product, which must
-    reach one half. What checks a match's work ranks as one relation does. Of equals, what
-    optimizes a match comes first, then what is used more, then by primary key.
+    reach one half. What depends on a tool is not related to it for that. What checks a match's
+    work ranks as one relation does. Of equals, what optimizes a match comes first, then what is
+    used more, then what has the higher PageRank, then by primary key.
 
     Args:
         topology: Where to look.
         matches: Best first.
-        offered: Whether a tool may be offered at all; asked of the best only.
-        fits: Whether it goes with the rest of the answer; asked last.
-        usable: Whether a tool may be used at all, be it on the way to another.
-        usage: How often each was called, by primary key.
+        rules: What may be offered, asked of the best only; what may be used at all, be it on the
+            way to another; and what settles ties.
+        fits: Whether a tool goes with the rest of the answer; asked last.
     """
     scores = {match.tool: match.score for match in matches}
 
-    def tie(reached: Reached) -> tuple[bool, int, int]:
+    def tie(reached: Reached) -> Tie:
         tool = reached.tool
-        return (not _optimizes(topology, tool, scores), -usage.get(tool, 0), tool)
+        rank = round(rules.pagerank(tool), RANK_DIGITS)
+        return (not _optimizes(topology, tool, scores), -rules.usage.get(tool, 0), -rank, tool)
 
     def entries() -> Iterator[Entry]:
-        near = expand.expand(topology, scores, usable=usable)
-        for reached in _in_order(near, _validators(topology, scores, usable), tie):
-            if reached.tool in scores or not offered(reached.tool):
+        near = expand.reached(topology, scores, usable=rules.usable, dependents=False)
+        for reached in _in_order(near, _validators(topology, scores, rules.usable), tie):
+            if reached.tool in scores or not rules.wanted(reached.tool):
                 continue
-            is_told = _is_told(topology, reached.path)
-            if (is_told or reached.rank >= SURE) and fits(reached.tool):
+            guessed = _guessed(topology, reached.path)
+            is_told = not guessed
+            is_sure = reached.rank >= SURE and all(rules.vouched(*pair) for pair in guessed)
+            if (is_told or is_sure) and fits(reached.tool):
                 score = scores[reached.path[0]] * reached.rank
                 yield _entry(reached, score, is_close=is_told and len(reached.path) == DIRECT)
 
@@ -79,7 +84,7 @@ def _entry(reached: Reached, score: float, *, is_close: bool) -> Entry:
 def _in_order(
     near: Iterable[Reached],
     checks: Iterable[Reached],
-    tie: Callable[[Reached], tuple[bool, int, int]],
+    tie: Callable[[Reached], Tie],
 ) -> Iterator[Reached]:
     """Yield each tool once, by rank; ties are only looked into as far as anybody asks."""
     taken = set()
@@ -112,15 +117,23 @@ def _optimizes(topology: Topology, tool: int, matches: Iterable[int]) -> bool:
     return any(topology.get(tool, match, Kind.OPTIMIZES) is not None for match in matches)
 
 
-def _is_told(topology: Topology, path: Sequence[int]) -> bool:
-    """Whether each step of a path rests on more than schemas."""
-    return all(
-        any(
-            relation.kind in _LEADING and relation.sources != GUESSED
-            for relation in topology.between(one, other)
-        )
+def _guessed(topology: Topology, path: Sequence[int]) -> list[tuple[int, int]]:
+    """Return the steps of a path that rest on what servers alone say."""
+    return [
+        (one, other)
         for one, other in pairwise(path)
-    )
+        if all(map(is_guess, leading(topology, one, other)))
+    ]
 
 
-_LEADING: Final = PATH_KINDS | {Kind.VALIDATES}
+def leading(topology: Topology, one: int, other: int) -> list[Relation]:
+    """Return the relations by which a way to related tools may go from one tool to another."""
+    return [relation for relation in topology.between(one, other) if _leads(relation, other)]
+
+
+def _leads(relation: Relation, tool: int) -> bool:
+    if relation.kind is Kind.DEPENDS_ON:
+        return relation.target == tool
+    if relation.kind is Kind.VALIDATES:
+        return relation.source == tool
+    return relation.kind in PATH_KINDS

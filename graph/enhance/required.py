@@ -4,14 +4,11 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Collection
-from typing import Final, NamedTuple
+from typing import NamedTuple
 
 from graph.enhance.found import About, Remark
-from graph.relations import Kind, Relation, Source
+from graph.relations import Kind, Relation, is_guess
 from graph.topology import Topology
-
-GUESSED: Final = (Source.SCHEMA,)
-"""Whose word alone is not enough to say what feeds what."""
 
 
 class Required(NamedTuple):
@@ -80,7 +77,7 @@ def _in_order(topology: Topology, tool: int) -> list[Relation]:
     def place(relation: Relation) -> tuple[bool, int, int]:
         needed = relation.target
         flow = topology.get(needed, tool, Kind.PROVIDES)
-        feeds = flow is not None and flow.sources != GUESSED
+        feeds = flow is not None and not is_guess(flow)
         return (not feeds, -len(topology.predecessors(needed)), needed)
 
     found = list(topology.requires(tool))

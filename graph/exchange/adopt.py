@@ -34,8 +34,8 @@ class Terms:
         origin: What the file is called.
         as_curated: Whether an admin vouches for it: what it calls curated or derived from schemas
             counts as that, what it just states counts as curated, and its rejections hold.
-        team: Primary key of the team that takes over what the file's team observed; None: what
-            was observed is left out.
+        team: Primary key of the team that takes over what the file's team observed or saw in
+            results; None: that, and what anybody observed, is left out.
         now: When it is imported.
     """
 
@@ -110,7 +110,11 @@ def merged(stored: Record, new: Record) -> Record:
 
 
 def _counts(item: StatedEvidence, terms: Terms) -> bool:
-    return item.source is not Source.OBSERVED or terms.team is not None
+    return terms.team is not None or not _is_a_teams(item)
+
+
+def _is_a_teams(item: StatedEvidence) -> bool:
+    return item.source is Source.OBSERVED or bool(item.team)
 
 
 def _plain(stated: Stated, terms: Terms) -> Said:
@@ -128,14 +132,14 @@ def _imported(
     terms: Terms,
     known: Mapping[tuple[Source, int | None], Said],
 ) -> list[Said]:
-    """Take observations as they are, and all else as one word of the file.
+    """Take what teams know of their own as it is, and all else as one word of the file.
 
     What is stored already just as the file has it is not said again.
     """
     said, words = [], []
     for item in evidence:
         own = _said(item, terms)
-        if item.source is Source.OBSERVED:
+        if _is_a_teams(item):
             said.append(own)
         elif item.source is Source.IMPORTED:
             words.append(own)

@@ -11,7 +11,7 @@ from functools import lru_cache
 from typing import Any, Final
 
 from graph.exchange.document import BELONGS_TO, Stated, StatedEvidence, shown
-from graph.relations import Kind, Source
+from graph.relations import OF_A_TEAM, Kind, Source
 
 MAX_ID: Final = 1_000
 MAX_WORD: Final = 30
@@ -258,8 +258,9 @@ def _evidence(fields: Fields) -> StatedEvidence | None:
     before = len(fields.wrong)
     source = SOURCES.get(fields.word("source", SOURCES))
     team = fields.text("team", longest=MAX_TEAM)
-    if team and source is not None and source is not Source.OBSERVED:
-        fields.complain("team", f"only what is observed has one, and this is {source}")
+    if team and source is not None and source not in OF_A_TEAM:
+        known = " or ".join(sorted(OF_A_TEAM))
+        fields.complain("team", f"only what is {known} has one, and this is {source}")
     item = StatedEvidence(
         source=source or Source.IMPORTED,
         confidence=fields.number("confidence", most=1),

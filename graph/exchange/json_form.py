@@ -21,7 +21,7 @@ from graph.exchange.document import (
     StatedTool,
     shown,
 )
-from graph.exchange.json_lines import unique
+from graph.exchange.json_lines import unique, what
 from graph.relations import Kind
 
 KNOWN: Final = frozenset({"format", "version", "team", "tools", "categories"})
@@ -229,7 +229,7 @@ def _not_json(error: JSONDecodeError, text: str) -> str:
     if not text.strip():
         return "the file is empty"
     cut = "; is the file cut off?" if error.pos >= len(text.rstrip()) else ""
-    return f"no JSON: {error.msg} at column {error.colno}{cut}"
+    return f"no JSON: {what(error)} at column {error.colno}{cut}"
 
 
 def _tool(tool: StatedTool) -> dict[str, Any]:

@@ -62,7 +62,7 @@ def parse(text: str) -> dict[str, Any]:
     try:
         row = json.loads(text, object_pairs_hook=unique)
     except json.JSONDecodeError as error:
-        raise NoObject(f"{error.msg} at character {error.pos + 1}") from None
+        raise NoObject(f"{what(error)} at character {error.pos + 1}") from None
     except ValueError as error:
         raise NoObject(str(error)) from None
     except RecursionError:
@@ -70,6 +70,11 @@ def parse(text: str) -> dict[str, Any]:
     if not isinstance(row, dict):
         raise NoObject('expected one in braces, as in {"source": …, "target": …}')
     return row
+
+
+def what(error: json.JSONDecodeError) -> str:
+    """Return what is wrong, without the word that leads to where."""
+    return error.msg.removesuffix(" at")
 
 
 def unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

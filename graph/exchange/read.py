@@ -85,6 +85,8 @@ def read(data: bytes, *, name: str = "", form: Form | None = None) -> Read:
         line = data.count(b"\n", 0, error.start) + 1
         message = f"no text in UTF-8 (byte {error.start + 1}); save the file as UTF-8"
         return Read(relations=(), problems=(Problem(line, message),), problem_count=1)
+    if not text.strip():
+        return Read(relations=(), problems=(Problem(1, "the file is empty"),), problem_count=1)
     return json_lines.read_lines(text) if form is Form.JSON_LINES else json_form.read(text)
 
 

@@ -81,7 +81,7 @@ class Migration(migrations.Migration):
                 ('seconds', models.FloatField(blank=True, help_text='Of precedes: average time between the two.', null=True)),
                 ('fields', models.JSONField(blank=True, default=list, help_text='Of provides: which output feeds which input, as JSON pointers.')),
                 ('last_seen_at', models.DateTimeField(default=django.utils.timezone.now)),
-                ('team', models.ForeignKey(blank=True, help_text="Whose observation it is; empty: everybody's.", null=True, on_delete=django.db.models.deletion.CASCADE, related_name='+', to='tools.team')),
+                ('team', models.ForeignKey(blank=True, help_text="Whose observation it is, or whose results show it; empty: everybody's.", null=True, on_delete=django.db.models.deletion.CASCADE, related_name='+', to='tools.team')),
                 ('relation', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='evidence', to='graph.tooldependency')),
             ],
             options={
@@ -147,7 +147,7 @@ class Migration(migrations.Migration):
         ),
         migrations.AddConstraint(
             model_name='relationevidence',
-            constraint=models.CheckConstraint(condition=models.Q(('source', 'observed'), ('team__isnull', True), _connector='OR'), name='evidence_of_a_team_is_observed'),
+            constraint=models.CheckConstraint(condition=models.Q(('source__in', ['observed', 'schema']), ('team__isnull', True), _connector='OR'), name='evidence_of_a_team'),
         ),
         migrations.AddConstraint(
             model_name='relationevidence',

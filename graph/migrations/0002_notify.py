@@ -5,11 +5,11 @@ from django.db import migrations
 CHANNEL = "foregate_graph"
 """As in gateway_project.foundation.notify; a migration keeps its own copy."""
 
-MAX_NAMED = 500
-"""Relations named in one notification; beyond them it says `all`."""
+MAX_NAMED = 10_000
+"""Relations that one statement names; beyond them it says `all`."""
 
-MAX_CHARS = 7_900
-"""Room for their keys in a notification, which holds 8,000 bytes."""
+PART_CHARS = 7_860
+"""Of keys, in one notification, but for the last of them; it holds 8,000 bytes."""
 
 WATCHED = {"graph_tooldependency": "id", "graph_relationevidence": "relation_id"}
 EVENTS = {"INSERT": "NEW", "UPDATE": "NEW", "DELETE": "OLD"}
@@ -19,16 +19,25 @@ def function(table, column):
     return f"""
     CREATE FUNCTION {table}_notify() RETURNS trigger LANGUAGE plpgsql AS $$
     DECLARE
-        named text;
         amount bigint;
+        named text;
     BEGIN
-        SELECT string_agg(id::text, ','), count(*) INTO named, amount
-        FROM (SELECT DISTINCT {column} AS id FROM touched LIMIT {MAX_NAMED + 1}) AS few;
-        IF amount > {MAX_NAMED} OR length(named) > {MAX_CHARS} THEN
+        SELECT count(*) INTO amount
+        FROM (SELECT DISTINCT {column} FROM touched LIMIT {MAX_NAMED + 1}) AS few;
+        IF amount > {MAX_NAMED} THEN
             PERFORM pg_notify('{CHANNEL}', 'all');
-        ELSIF amount > 0 THEN
-            PERFORM pg_notify('{CHANNEL}', 'relations:' || named);
+            RETURN NULL;
         END IF;
+        FOR named IN
+            SELECT string_agg(id::text, ',' ORDER BY id)
+            FROM (
+                SELECT id, sum(length(id::text) + 1) OVER (ORDER BY id) / {PART_CHARS} AS part
+                FROM (SELECT DISTINCT {column} AS id FROM touched) AS every
+            ) AS placed
+            GROUP BY part
+        LOOP
+            PERFORM pg_notify('{CHANNEL}', 'relations:' || named);
+        END LOOP;
         RETURN NULL;
     END
     $$;

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any, Final
 
 from django.db import connection, transaction
 
-from graph.record import Claim, Key, Record, Said
-from graph.relations import Kind, Source
+from graph import record
+from graph.record import Claim, Record, Said
+from graph.relations import Key, Kind, Source
 from graph.store import writing
 from tools.definition import storable
 
@@ -21,16 +22,24 @@ SELECT stored.id, stored.source_id, stored.target_id, stored.kind, stored.reject
        known.confidence, known.fields::text,
        EXISTS (SELECT FROM graph_relationevidence AS other
                WHERE other.relation_id = stored.id AND other.id <> known.id
-                 AND other.source <> 'observed')
+                 AND other.source <> 'observed' AND other.team_id IS NULL)
 FROM graph_relationevidence AS known
 JOIN graph_tooldependency AS stored ON stored.id = known.relation_id
-WHERE known.source = %(source)s AND known.origin = %(origin)s AND known.team_id IS NULL
+WHERE known.source = %(source)s AND known.origin = %(origin)s
+  AND known.team_id IS NOT DISTINCT FROM %(team)s
 """
 
 _UNSAY = """
 DELETE FROM graph_relationevidence
-WHERE source = %(source)s AND origin = %(origin)s AND team_id IS NULL
+WHERE source = %(source)s AND origin = %(origin)s AND team_id IS NOT DISTINCT FROM %(team)s
   AND relation_id = ANY(%(pks)s)
+"""
+
+_TEAMS = """
+SELECT id FROM tools_team
+WHERE id = ANY(%(wanted)s)
+   OR id IN (SELECT team_id FROM graph_relationevidence WHERE source = %(source)s)
+ORDER BY id
 """
 
 _SETTLES: Final = {"settles": True}
@@ -44,7 +53,7 @@ class _Known:
         pk: The relation's primary key.
         rejected: Whether a person said that it does not hold.
         claim: What is said.
-        is_shared: Whether somebody else says something of it too, runs aside.
+        is_shared: Whether somebody else tells everybody something of it too, runs aside.
     """
 
     pk: int
@@ -61,11 +70,13 @@ class Derived:
         source: Where it comes from.
         origin: Told apart from others of that source.
         at: When.
+        team: Primary key of the team that it is said to; None: everybody.
     """
 
     source: Source
     origin: str
     at: datetime
+    team: int | None = None
 
     def replace(self, wanted: Mapping[Key, Claim]) -> tuple[int, int, int, int]:
         """Write the difference; return relations added, changed, removed and skipped."""
@@ -86,7 +97,7 @@ class Derived:
 
     def _known(self) -> dict[Key, _Known]:
         with connection.cursor() as cursor:
-            cursor.execute(_SAID_BY, {"source": self.source.value, "origin": self.origin})
+            cursor.execute(_SAID_BY, self._who())
             return {known.claim.key: known for known in map(_known, cursor)}
 
     def _change(self, wanted: Mapping[Key, Claim], known: Mapping[Key, _Known]) -> int:
@@ -108,14 +119,14 @@ class Derived:
     def _remove(self, pks: Sequence[int]) -> int:
         if not pks:
             return 0
-        told = {"source": self.source.value, "origin": self.origin, "pks": list(pks)}
         with connection.cursor() as cursor:
-            cursor.execute(_UNSAY, told)
+            cursor.execute(_UNSAY, {**self._who(), "pks": list(pks)})
         return writing.sweep(pks)
 
     def _record(self, key: Key, claim: Claim) -> Record:
         said = Said(
             source=self.source,
+            team=self.team,
             origin=self.origin,
             confidence=claim.confidence,
             successes=0.0,
@@ -123,16 +134,17 @@ class Derived:
             fields=claim.fields,
             last_seen=self.at,
         )
-        return Record(
-            source=key[0],
-            target=key[1],
-            kind=claim.kind,
-            required=claim.required,
-            reason=claim.reason,
-            version=claim.version,
-            deprecated_at=claim.deprecated_at,
-            said=(said,),
-        )
+        return record.stated(replace(claim, source=key[0], target=key[1]), said)
+
+    def _who(self) -> dict[str, Any]:
+        return {"source": self.source.value, "origin": self.origin, "team": self.team}
+
+
+def teams(source: Source, wanted: Collection[int]) -> list[int]:
+    """Return the teams that a source tells something of their own, and of some those there are."""
+    with connection.cursor() as cursor:
+        cursor.execute(_TEAMS, {"source": source.value, "wanted": list(wanted)})
+        return [pk for (pk,) in cursor.fetchall()]
 
 
 def _known(row: Sequence[Any]) -> _Known:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from itertools import groupby
@@ -13,8 +13,8 @@ from django.db import transaction
 
 from graph import record
 from graph.models import RelationEvidence, ToolDependency
-from graph.record import Claim, Key, Observation, Record, Said
-from graph.relations import Kind, Source
+from graph.record import Claim, Observation, Record, Said
+from graph.relations import Key, Kind, Source
 from graph.store import deriving, state, views, writing
 from graph.topology import Topology
 
@@ -148,7 +148,7 @@ def curate(claim: Claim, *, by: str, at: datetime) -> int:
         fields=claim.fields,
         last_seen=at,
     )
-    return _put_one(_stated(claim, said), at=at, may_hold=True)
+    return _put_one(record.stated(claim, said), at=at, may_hold=True)
 
 
 def reject(source: int, target: int, kind: Kind, *, reason: str = "", at: datetime) -> int:
@@ -220,6 +220,7 @@ def replace_derived(
     at: datetime,
     source: Source = Source.SCHEMA,
     origin: str = "",
+    team: int | None = None,
 ) -> Changes:
     """Make what one source says exactly these claims; one transaction, and only differences.
 
@@ -231,6 +232,7 @@ def replace_derived(
         at: When.
         source: Where it comes from.
         origin: Told apart from others of that source.
+        team: Primary key of the team that it is said to; None: everybody.
 
     Raises:
         SelfRelation: If one is of a tool with itself; nothing is stored then.
@@ -240,9 +242,32 @@ def replace_derived(
         key = record.ordered(*claim.key)
         if key not in wanted or (wanted[key].confidence or 0.0) < (claim.confidence or 0.0):
             wanted[key] = claim
-    derived = deriving.Derived(source=source, origin=origin, at=at)
+    derived = deriving.Derived(source=source, origin=origin, at=at, team=team)
     added, changed, removed, skipped = writing.retried(lambda: derived.replace(wanted))
     return Changes(added=added, changed=changed, removed=removed, skipped=skipped)
+
+
+def replace_derived_of_teams(claims: Mapping[int, Iterable[Claim]], *, at: datetime) -> Changes:
+    """Make what is derived for the callers of single teams exactly these claims.
+
+    It is what results that a team saw speak for; what is derived for all is not touched. One
+    transaction, and only differences.
+
+    Args:
+        claims: All of them, by team; those of a team that is gone are left out.
+        at: When.
+
+    Raises:
+        SelfRelation: If one is of a tool with itself; nothing is stored then.
+    """
+
+    def replace_all() -> Changes:
+        with transaction.atomic():
+            there = deriving.teams(Source.SCHEMA, claims.keys())
+            done = (replace_derived(claims.get(team, ()), at=at, team=team) for team in there)
+            return sum(done, Changes())
+
+    return writing.retried(replace_all)
 
 
 def put_many(records: Sequence[Record], *, at: datetime, may_hold: bool = False) -> Changes:
@@ -292,19 +317,6 @@ def _put_one(wanted: Record, *, at: datetime, may_hold: bool) -> int:
         return ToolDependency.objects.values_list("pk", flat=True).get(
             source_id=source, target_id=target, kind=kind.value
         )
-
-
-def _stated(claim: Claim, said: Said) -> Record:
-    return Record(
-        source=claim.source,
-        target=claim.target,
-        kind=claim.kind,
-        required=claim.required,
-        reason=claim.reason,
-        version=claim.version,
-        deprecated_at=claim.deprecated_at,
-        said=(said,),
-    )
 
 
 def _by_key(records: Sequence[Record]) -> dict[Key, Record]:

@@ -16,7 +16,8 @@ from graph.models import GraphState
 _INPUTS = """
 SELECT count(*) || '.' || coalesce(sum(hashtextextended(line, 0)), 0)
 FROM (
-    SELECT concat_ws(E'\\x1f', t.id, s.name, s.team_id, t.name, d.hash) AS line
+    SELECT concat_ws(E'\\x1f', t.id, s.name, coalesce(s.team_id, 0), s.trusted, t.name, d.hash)
+           AS line
     FROM tools_tool t
     JOIN tools_server s ON s.id = t.server_id
     JOIN tools_tooldefinition d ON d.id = t.definition_id
@@ -71,7 +72,7 @@ def load() -> State:
 
 
 def inputs() -> str:
-    """Return the version of the tools' definitions and of the shapes of their results."""
+    """Return the version of the tools' definitions, whom a person trusts, and results' shapes."""
     with connection.cursor() as cursor:
         cursor.execute(_INPUTS)
         (version,) = cursor.fetchone()

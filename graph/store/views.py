@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import gc
 import json
-from collections.abc import Collection, Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Collection, Iterable, Mapping
 from datetime import datetime
 from itertools import groupby
 from operator import itemgetter
@@ -14,9 +12,10 @@ from typing import Any, Final, NamedTuple
 
 from django.db import connection
 
+from gateway_project.foundation.garbage import uncollected
 from graph import record
-from graph.record import Key, Record, Said
-from graph.relations import NO_DETAIL, Kind, Relation, Source
+from graph.record import Record, Said
+from graph.relations import NO_DETAIL, Key, Kind, Relation, Source
 
 _NOBODY: Final[Mapping[int, Relation]] = MappingProxyType({})
 _KINDS: Final = {kind.value: kind for kind in Kind}
@@ -41,7 +40,7 @@ ORDER BY stored.id
 
 
 class View(NamedTuple):
-    """A relation as everybody sees it, and as the teams do that observed it themselves.
+    """A relation as everybody sees it, and as the teams do that know more of it.
 
     Attributes:
         pk: Primary key.
@@ -63,27 +62,15 @@ def load(pks: Collection[int] | None = None, *, now: datetime) -> list[View]:
         pks: Primary keys of those wanted; None: all. Such as are gone are left out.
         now: Time that the age of observations is taken at.
     """
-    with connection.cursor() as cursor, _uncollected():
+    with connection.cursor() as cursor, uncollected():
         cursor.execute(_READ, {"pks": None if pks is None else list(pks)})
         return [_view(list(rows), now) for _, rows in groupby(cursor, key=itemgetter(0))]
-
-
-@contextmanager
-def _uncollected() -> Iterator[None]:
-    """Do not look for garbage: with everything kept, that takes longer than reading it."""
-    was_enabled = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if was_enabled:
-            gc.enable()
 
 
 def _view(rows: list[tuple[Any, ...]], now: datetime) -> View:
     pk, source, target, kind = rows[0][:4]
     key = (source, target, _KINDS[kind])
-    if len(rows) == 1 and rows[0][9] != _OBSERVED:
+    if len(rows) == 1 and rows[0][9] != _OBSERVED and rows[0][12] is None:
         return View(pk=pk, key=key, shared=_plain(key, rows[0], now))
     one = _record(rows, now)
     views = ((team, record.view(one, team, now=now)) for team in one.teams)
@@ -96,7 +83,7 @@ def _view(rows: list[tuple[Any, ...]], now: datetime) -> View:
 
 
 def _plain(key: Key, row: tuple[Any, ...], now: datetime) -> Relation | None:
-    """Return a relation that one source alone speaks for, and not from observation."""
+    """Return a relation that one source alone speaks for, to all, and not from observation."""
     required, rejected, *described, said, confidence, fields = row[4:12]
     if said is None or rejected:
         return None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from datetime import datetime
 from itertools import islice
 from typing import Any, Final, TypeVar
@@ -11,9 +12,8 @@ from typing import Any, Final, TypeVar
 import psycopg
 from django.db import DatabaseError, connection, transaction
 
-from graph import record
-from graph.record import Key, Observation, Record, Said
-from graph.relations import HALF_LIFE_DAYS, Source
+from graph.record import Observation, Record, Said
+from graph.relations import HALF_LIFE_DAYS, SECONDS_A_DAY, Key, Source
 from tools.definition import storable
 
 T = TypeVar("T")
@@ -123,7 +123,7 @@ WHERE NOT rejected AND (%(pks)s::bigint[] IS NULL OR id = ANY(%(pks)s))
 def _aged(seen_at: str) -> str:
     """Return the SQL of how much counts of one time are worth at the later of the two."""
     later = "greatest(known.last_seen_at, excluded.last_seen_at)"
-    days = f"extract(epoch FROM {later} - {seen_at})::float8 / {record.SECONDS_A_DAY}"
+    days = f"extract(epoch FROM {later} - {seen_at})::float8 / {SECONDS_A_DAY}"
     return f"power(0.5::float8, {days} / {HALF_LIFE_DAYS}::float8)"
 
 
@@ -207,17 +207,7 @@ def _placed(key: Key, one: Record) -> Record:
     """Return a relation the way round it is stored."""
     if one.key == key:
         return one
-    return Record(
-        source=key[0],
-        target=key[1],
-        kind=one.kind,
-        required=one.required,
-        rejected=one.rejected,
-        reason=one.reason,
-        version=one.version,
-        deprecated_at=one.deprecated_at,
-        said=one.said,
-    )
+    return replace(one, source=key[0], target=key[1])
 
 
 def sweep(pks: Collection[int] | None) -> int:

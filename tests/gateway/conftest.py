@@ -22,6 +22,7 @@ from gateway_project.mcp.readiness import Gateway, Readiness
 from gateway_project.mcp.runtime import Prepared, Runtime
 from graph.relations import Relation
 from graph.topology import Topology
+from tests.gateway import admin_pages
 from tests.gateway.catalogues import FakeRequests, FakeUpstream, catalogue, tool
 from tools.catalogue import Catalogue
 from tools.search import Hit, SearchAnswer, SearchRequest
@@ -127,6 +128,18 @@ def world(tmp_path: Path) -> World:
         ),
         hits=(hit("git:git_log", 0.9), hit("git:git_status", 0.4)),
     )
+
+
+@pytest.fixture
+def root(client: Any, home: Path) -> Any:
+    """Sign a superuser in to the console."""
+    return admin_pages.sign_in_root(client)
+
+
+@pytest.fixture
+def staff(client: Any) -> Any:
+    """Sign in somebody with every permission there is, but no superuser."""
+    return admin_pages.sign_in_staff(client)
 
 
 @asynccontextmanager

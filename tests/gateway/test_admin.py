@@ -39,8 +39,6 @@ from tests.gateway.admin_pages import (
     SERVER,
     label,
     page,
-    sign_in_root,
-    sign_in_staff,
 )
 from tools.models import (
     DangerousOperation,
@@ -65,11 +63,6 @@ BY_THE_PRODUCT = (
     ServerItems, ServerSignIn, SignInAttempt, RelationEvidence, ToolMetric, ToolUsage, OutputShape,
     GraphState, GraphSnapshot,
 )  # fmt: skip
-
-
-@pytest.fixture
-def root(client, home):
-    return sign_in_root(client)
 
 
 @pytest.fixture
@@ -184,11 +177,6 @@ def test_no_page_shows_a_secret(client, rows, model):
 def test_the_front_page_leads_to_the_console_and_the_console_to_signing_in(client):
     assert client.get("/").url == reverse("admin:index")
     assert client.get(reverse("admin:index")).url.startswith(reverse("admin:login"))
-
-
-@pytest.fixture
-def staff(client):
-    return sign_in_staff(client)
 
 
 @pytest.mark.parametrize("model", [Server, DangerousOperation], ids=label)

@@ -14,17 +14,20 @@ from tests.factories import (
     ToolFactory,
     UserFactory,
 )
-from tests.gateway.admin_pages import SECRET, SERVER, act, entries, page, sign_in_root
+from tests.gateway.admin_pages import (
+    SECRET,
+    SERVER,
+    act,
+    entries,
+    page,
+    relation,
+    three_tools,
+)
 from tools.definition import Definition
 from tools.models import DangerousOperation, Membership, Server, Team, Tool
 from tools.store import catalogue
 
 pytestmark = pytest.mark.django_db
-
-
-@pytest.fixture
-def root(client, home):
-    return sign_in_root(client)
 
 
 def test_adding_changing_and_deleting_a_server_are_written_down(client, root):
@@ -55,6 +58,21 @@ def test_saving_without_a_change_is_not_written_down(client, root):
     AuditEntry.objects.all().delete()
     client.post(page(Server, "change", Server.objects.get().pk), SERVER)
     assert entries() == []
+
+
+def test_deleting_servers_asks_with_the_number_of_their_relations(client, root):
+    one, other, third = three_tools()
+    relation(one, other)
+    relation(one, other, "alternative_to")
+    relation(third, one)
+    relation(third, other)
+    rows = [one.server.pk, other.server.pk]
+    context = client.get(page(Server, "delete", one.server.pk)).context
+    assert dict(context["model_count"])["relations"] == 3
+    response = client.post(
+        page(Server, "changelist"), {"action": "delete_selected", "_selected_action": rows}
+    )
+    assert dict(response.context["model_count"])["relations"] == 4
 
 
 def test_deleting_several_writes_down_each(client, root):

@@ -14,23 +14,13 @@ from tests.factories import (
     TeamFactory,
     ToolFactory,
 )
-from tests.gateway.admin_pages import act, page, relation, sign_in_root, sign_in_staff, three_tools
+from tests.gateway.admin_pages import act, page, relation, three_tools
 from tools.models import Tool
 
 pytestmark = pytest.mark.django_db
 
 LIST = reverse("admin:graph_tooldependency_changelist")
 ADD = reverse("admin:graph_tooldependency_add")
-
-
-@pytest.fixture
-def root(client, home):
-    return sign_in_root(client)
-
-
-@pytest.fixture
-def staff(client):
-    return sign_in_staff(client)
 
 
 @pytest.fixture
@@ -49,10 +39,12 @@ def test_staff_see_no_evidence_of_teams_they_are_not_in(client, staff, tools):
     both = relation(tools[0], tools[1], source="schema")
     for team in (own, other):
         EvidenceFactory(relation=both, source="observed", team=team, confidence=None, successes=3)
+        EvidenceFactory(relation=both, source="schema", team=team, confidence=0.7)
     hidden = relation(tools[0], tools[2], source="observed", team=other, confidence=None)
     shown = seen(client, LIST)
-    assert "observed by blue, schema" in shown
-    assert "observed by crimson" not in shown
+    assert "observed by blue, derived from results that blue saw, schema" in shown
+    assert "by crimson" not in shown
+    assert "that crimson" not in shown
     assert "s1:status" not in shown
     assert client.get(page(ToolDependency, "change", hidden.pk)).status_code == 302
     page_of_both = client.get(page(ToolDependency, "change", both.pk)).content.decode()

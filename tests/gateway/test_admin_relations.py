@@ -17,8 +17,6 @@ from tests.gateway.admin_pages import (
     entries,
     page,
     relation,
-    sign_in_root,
-    sign_in_staff,
     three_tools,
 )
 
@@ -26,16 +24,6 @@ pytestmark = pytest.mark.django_db
 
 LIST = reverse("admin:graph_tooldependency_changelist")
 ADD = reverse("admin:graph_tooldependency_add")
-
-
-@pytest.fixture
-def root(client, home):
-    return sign_in_root(client)
-
-
-@pytest.fixture
-def staff(client):
-    return sign_in_staff(client)
 
 
 @pytest.fixture
@@ -103,12 +91,29 @@ def test_a_relation_that_is_there_is_named_and_linked(client, root, tools):
     assert page(ToolDependency, "change", row.pk) in shown
     assert "git:commit requires s0:add" in shown
     assert "is there already" in shown
+    assert "already exists" not in shown
 
 
 def test_a_symmetric_relation_is_there_whichever_way_it_is_asked_for(client, root, tools):
     relation(tools[0], tools[1], "alternative_to", source="curated")
     assert "is there already" in add(client, tools[1], "alternative_to", tools[0])
     assert ToolDependency.objects.count() == 1
+
+
+@pytest.mark.parametrize("kind", ["alternative_to", "mutually_exclusive", "often_used_with"])
+def test_a_relation_that_holds_both_ways_is_stored_whichever_way_it_is_given(
+    client, root, tools, kind
+):
+    first, second, _ = sorted(tools, key=lambda tool: tool.pk)
+    add(client, second, kind, first, reason="Either.")
+    row = ToolDependency.objects.get()
+    assert (row.source, row.target, row.kind, row.reason) == (first, second, kind, "Either.")
+
+
+def test_one_that_holds_one_way_is_not_turned(client, root, tools):
+    first, second, _ = sorted(tools, key=lambda tool: tool.pk)
+    add(client, second, "precedes", first)
+    assert ToolDependency.objects.get().source == second
 
 
 def test_a_rejected_relation_is_not_added_anew(client, root, tools):
@@ -248,7 +253,9 @@ def test_deleting_says_what_it_does_not_do_and_is_written_down(client, root, too
 def test_not_too_many_at_a_time(client, root, tools, monkeypatch, action):
     monkeypatch.setattr(relation_pages, "MAX_AT_ONCE", 1)
     rows = [relation(tools[0], tool, source="schema") for tool in tools[1:]]
-    assert "at most 1 relations" in act(client, ToolDependency, action, *rows, post="yes")
+    told = act(client, ToolDependency, action, *rows, post="yes")
+    assert "at most 1 relations" in told
+    assert "Narrow the list" in told
     assert ToolDependency.objects.filter(rejected=False).count() == 2
     assert entries() == []
 

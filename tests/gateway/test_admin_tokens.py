@@ -10,19 +10,9 @@ import gateway_project.urls  # noqa: F401 - finds the pages
 from gateway_project.access import audit, tokens
 from gateway_project.models import ApiToken, AuditEntry
 from tests.factories import MembershipFactory, TeamFactory, UserFactory
-from tests.gateway.admin_pages import act, entries, page, sign_in_root, sign_in_staff
+from tests.gateway.admin_pages import act, entries, page
 
 pytestmark = pytest.mark.django_db
-
-
-@pytest.fixture
-def root(client, home):
-    return sign_in_root(client)
-
-
-@pytest.fixture
-def staff(client):
-    return sign_in_staff(client)
 
 
 def test_staff_who_hold_no_scope_of_tokens_make_none(client, staff, monkeypatch):

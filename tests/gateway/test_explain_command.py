@@ -125,6 +125,24 @@ def test_what_is_unknown_is_one_line(tools, arguments, said):
         run(*arguments)
 
 
+@pytest.mark.parametrize("state", ["pending", "quarantined"])
+def test_a_tool_that_awaits_approval_is_told_with_what_to_do(tools, capsys, state):
+    ToolFactory(server=tools[0].server, name="commit_all", state=state)
+    run("git:commit_all", "s0:add")
+    printed = capsys.readouterr().out
+    assert f"git:commit_all is {state}, so that searches leave it out" in printed
+    assert "`manage.py approve_tools git:commit_all`" in printed
+    assert report("git:commit_all", "s0:add")["a"]["state"] == state
+    with pytest.raises(CommandError, match=rf"did you mean .*git:commit_all \({state}\)"):
+        run("git:comit_all", "s0:add")
+
+
+def test_a_tool_that_is_switched_off_is_told(tools, capsys):
+    ToolFactory(server=tools[0].server, name="push", enabled=False)
+    run("git:push", "s0:add")
+    assert "git:push is switched off" in capsys.readouterr().out
+
+
 def test_without_tools_it_says_what_to_do():
     with pytest.raises(CommandError, match=r"manage\.py discover"):
         run("a:b", "c:d")

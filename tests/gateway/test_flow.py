@@ -66,11 +66,15 @@ async def test_nobody_may_ask_for_more_than_the_installation_allows(world):
     assert (await find(world, token_budget=10_000)).tokens_budget == 30
 
 
-async def test_tokens_are_those_of_the_tools_as_the_answer_has_them(world):
-    found = await find(world)
-    sent = json.dumps(
-        [card.as_json() for card in found.tools], ensure_ascii=False, separators=(",", ":")
-    )
+async def test_tokens_are_those_of_tools_order_and_warnings_as_the_answer_has_them(world):
+    found = await find(world, server="none")
+    answer = {
+        "tools": [card.as_json() for card in found.tools],
+        "run_order": list(found.run_order),
+        "warnings": list(found.warnings),
+    }
+    sent = json.dumps(answer, ensure_ascii=False, separators=(",", ":"))
+    assert found.warnings
     assert found.tokens_used == world.effects.count_tokens(sent)
 
 

@@ -77,7 +77,7 @@ def test_an_import_computes_the_metrics_anew_which_are_exported(file):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (["--team", "nobody"], "no team 'nobody'; there is red"),
+        (["--team", "nobody"], "no team 'nobody'; there are: red"),
         (["--hops", "2"], "--hops counts from a tool; name one with --around"),
         (["--hops", "-1", "--around", "s:a"], "--hops must be 0 or more"),
         (["--around", "s:aa"], "no tool 's:aa' in the graph; did you mean s:a?"),
@@ -198,6 +198,19 @@ def test_many_changes_are_shown_in_part(file, monkeypatch):
     rows = [ROW, ROW | {"target": "s:c"}]
     file.write_text("\n".join(map(json.dumps, rows)), encoding="utf-8")
     assert "and 1 more" in run("import_graph", file, "--dry-run")[0]
+
+
+@pytest.mark.parametrize("name", ["x.json", "x.jsonl", "x.graphml", "x"])
+def test_an_empty_file_is_refused_in_whichever_form(tmp_path, name):
+    empty = tmp_path / name
+    empty.touch()
+    with pytest.raises(CommandError, match="nothing was imported"):
+        run("import_graph", empty)
+
+
+def test_an_import_writes_nothing_but_its_report(file, capfd):
+    run("import_graph", file)
+    assert capfd.readouterr() == ("", "")
 
 
 def test_a_file_that_is_not_there_is_told(tmp_path):

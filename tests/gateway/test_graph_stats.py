@@ -132,7 +132,7 @@ def test_a_snapshot_can_be_compared_with(tools, capsys):
     assert "1 tools added: s1:status" in shown
 
 
-def test_a_snapshot_is_found_by_the_day_it_is_of(tools):
+def test_a_snapshot_is_found_by_the_day_it_is_of(tools, capsys):
     now = timezone.now()
     for days in (10, 5):
         report("--snapshot")
@@ -142,11 +142,16 @@ def test_a_snapshot_is_found_by_the_day_it_is_of(tools):
     old, new = GraphSnapshot.objects.order_by("taken_at").values_list("pk", flat=True)
 
     def found(days):
-        return report("--since", f"{now - timedelta(days=days):%Y-%m-%d}")["since"]["snapshot"]
+        since = report("--since", f"{now - timedelta(days=days):%Y-%m-%d}")["since"]
+        return since["snapshot"], since["is_later"]
 
-    assert found(2) == new
-    assert found(7) == old
-    assert found(30) == old
+    assert found(2) == (new, False)
+    assert found(7) == (old, False)
+    assert found(30) == (old, True)
+    oldest = "the oldest kept: none is as old as the date asked for"
+    assert oldest in printed(capsys, "--since", f"{now - timedelta(days=30):%Y-%m-%d}")
+    for since in (f"{now - timedelta(days=7):%Y-%m-%d}", str(old)):
+        assert oldest not in printed(capsys, "--since", since)
 
 
 @pytest.mark.parametrize(

@@ -17,13 +17,6 @@ PUBLIC = "https://foregate.example"
 LOCAL = {"HTTP_HOST": "127.0.0.1:8420"}
 
 
-@pytest.fixture
-def root(client, home):
-    user = UserFactory(username="root", superuser=True)
-    client.force_login(user)
-    return user
-
-
 def remote(**values):
     entry = {"name": "notes", "transport": "http", "command": "", "url": "https://m.example/mcp"}
     return ServerFactory(**(entry | {"authorization": "oauth"} | values))

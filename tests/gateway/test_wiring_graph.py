@@ -135,12 +135,16 @@ async def test_the_graph_is_refreshed_in_a_process_of_its_own(tools):
         assert not await follow_graph.in_own_process()
 
 
-async def test_a_process_that_fails_says_so_and_is_not_tried_again_at_once(monkeypatch, caplog):
-    said = []
-    monkeypatch.setattr(follow_graph.log, "warning", lambda event, **why: said.append(why))
+async def test_a_process_that_fails_says_why(monkeypatch):
     monkeypatch.setitem(follow_graph.connection.settings_dict, "NAME", "no_such_database")
-    assert await follow_graph.in_own_process()
-    assert "no_such_database" in said[0]["reason"]
+    with pytest.raises(follow_graph.NotRefreshed, match="no_such_database"):
+        await follow_graph.in_own_process()
+
+
+async def test_a_process_that_takes_too_long_is_ended(monkeypatch):
+    monkeypatch.setattr(follow_graph, "WORK_TIMEOUT_S", 0.01)
+    with pytest.raises(follow_graph.NotRefreshed, match=r"more than 0\.01 s"):
+        await follow_graph.in_own_process()
 
 
 async def test_a_process_is_ended_with_its_gateway(monkeypatch):
@@ -159,6 +163,25 @@ async def test_a_process_is_ended_with_its_gateway(monkeypatch):
     task.cancel()
     await asyncio.wait([task], timeout=PATIENCE_S)
     assert started[0].returncode == -9
+
+
+async def test_a_task_of_the_graph_that_fails_begins_again_and_harms_no_other(monkeypatch):
+    keeper, tries, again = GraphKeeper(apart), [], asyncio.Event()
+
+    async def flush():
+        tries.append(1)
+        if len(tries) == 1:
+            raise ValueError("odd")
+        again.set()
+
+    monkeypatch.setattr(keeper.shapes, "flush", flush)
+    task = asyncio.ensure_future(keeper.run(Readiness()))
+    keeper.shapes.saw(1, None, "hash", {})
+    async with asyncio.timeout(PATIENCE_S):
+        await again.wait()
+    assert not task.done()
+    task.cancel()
+    await asyncio.wait([task])
 
 
 class TestRefresher:
@@ -228,6 +251,23 @@ class TestRefresher:
             refresher.note()
             await done.wait()
         assert len(looks) == 3
+
+    async def test_what_failed_is_tried_again_though_nothing_changes(self, monkeypatch):
+        monkeypatch.setattr(refresh, "is_due", lambda *, now: True)
+        begun, done, said = [], asyncio.Event(), []
+        monkeypatch.setattr(follow_graph.log, "warning", lambda _, reason: said.append(reason))
+
+        async def work():
+            begun.append(1)
+            if len(begun) == 1:
+                raise follow_graph.NotRefreshed("out of memory")
+            done.set()
+            return True
+
+        async with self.running(work) as refresher:
+            refresher.note()
+            await done.wait()
+        assert said == ["out of memory"]
 
     async def test_nothing_is_done_where_nothing_is_due(self, monkeypatch):
         looked = asyncio.Event()

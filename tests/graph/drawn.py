@@ -62,6 +62,13 @@ def random_matrix(*, tools: int, arcs: int, seed: int) -> Matrix:
     return from_arrays(*ends, 1.0 - random.random(arcs), tools=np.arange(tools))
 
 
+def with_rows(matrix: Matrix, tools: Iterable[int]) -> Matrix:
+    """Return a matrix with rows for more tools, which have no arcs."""
+    arcs = matrix.weights.tocoo()
+    ends = matrix.tools[arcs.row], matrix.tools[arcs.col]
+    return from_arrays(*ends, arcs.data, tools=np.array([*matrix.tools, *tools], np.int64))
+
+
 def as_networkx(matrix: Matrix) -> nx.DiGraph:
     """Return a matrix as a networkx graph of the same tools."""
     graph = nx.from_scipy_sparse_array(matrix.weights, create_using=nx.DiGraph)

@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from graph.contradictions import circles, contradictions
+from graph.contradictions import broken_cycles, contradictions
 from graph.relations import Kind, Relation
 from graph.topology import Topology
 
@@ -64,14 +64,14 @@ def test_the_weakest_dependency_of_a_cycle_is_named():
         relation(B, C, Kind.DEPENDS_ON, 0.4),
         relation(C, A, Kind.DEPENDS_ON),
     ]
-    [cycle] = circles(round_trip, name=NAMES.__getitem__)
+    [cycle] = broken_cycles(round_trip, name=NAMES.__getitem__)
     assert cycle.dropped == round_trip[1]
     assert cycle.message.startswith("git:commit depends on git:push, which depends on it in turn")
     assert "(0.4) is dropped" in cycle.message
 
 
 def test_only_dependencies_form_cycles():
-    assert not circles([relation(A, B, Kind.PRECEDES), relation(B, A, Kind.PRECEDES)])
+    assert not broken_cycles([relation(A, B, Kind.PRECEDES), relation(B, A, Kind.PRECEDES)])
 
 
 pairs = st.tuples(st.integers(1, 5), st.integers(1, 5)).filter(lambda pair: pair[0] != pair[1])
@@ -93,5 +93,5 @@ def test_nothing_contradicts_once_one_of_each_pair_is_gone(stated):
         if one.kind is Kind.DEPENDS_ON and one.required:
             assert topology.get(one.source, one.target, Kind.MUTUALLY_EXCLUSIVE) is None
     kept = topology.relations()
-    dropped = {cycle.dropped.key for cycle in circles(kept)}
-    assert not circles(one for one in kept if one.key not in dropped)
+    dropped = {cycle.dropped.key for cycle in broken_cycles(kept)}
+    assert not broken_cycles(one for one in kept if one.key not in dropped)

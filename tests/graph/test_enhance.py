@@ -1,7 +1,8 @@
 import pytest
 
-from graph.enhance.enhance import Rules, enhance
+from graph.enhance.enhance import enhance
 from graph.enhance.found import About, Match
+from graph.enhance.rules import Rules
 from graph.relations import Kind, Relation, Source
 from graph.topology import Topology
 
@@ -135,13 +136,16 @@ def test_a_path_of_two_relations_must_reach_one_half():
     assert shown(weak, 1) == [(1, "match"), (2, "related")]
 
 
-def test_at_most_three_related_tools_come_along_ties_by_usage_and_then_by_key():
+def test_at_most_three_related_tools_come_along_ties_by_usage_then_by_rank_and_by_key():
     relations = [relation(1, Kind.OFTEN_USED_WITH, tool, 0.9) for tool in (2, 3, 4, 5)]
     assert shown(relations, 1, usage={5: 7})[1:] == [
         (5, "related"),
         (2, "related"),
         (3, "related"),
     ]
+    ranks = {2: 0.1, 3: 0.1 + 1e-9, 4: 0.2, 5: 0.1}
+    ranked = shown(relations, 1, usage={5: 7}, pagerank=ranks.__getitem__)
+    assert [tool for tool, _ in ranked] == [1, 5, 4, 2]
 
 
 def test_what_optimizes_a_match_is_preferred_among_equals_and_brings_nothing_along():
@@ -228,3 +232,47 @@ def test_listed_tools_that_exclude_each_other_are_warned_of_at_the_later_one():
     assert remarks(relations, 1, 3) == [(About.EXCLUDES, 3, 2)]
     assert remarks(relations, 3, in_use=frozenset({2})) == [(About.EXCLUDES, 3, 2)]
     assert remarks(relations, 4, in_use=frozenset({2, 3})) == []
+
+
+def test_what_servers_alone_say_of_each_others_tools_brings_nothing_along_unless_vouched_for():
+    observed = Relation(
+        1, 2, Kind.PROVIDES, 0.9, True, (Source.OBSERVED,), {"successes": 0.0, "failures": 0.0}
+    )
+    for flow in (relation(1, Kind.PROVIDES, 2, 0.9, sources=SCHEMA), observed):
+        assert shown([flow], 1) == [(1, "match"), (2, "related")]
+        assert shown([flow], 1, vouched=lambda _one, _other: False) == [(1, "match")]
+    told = relation(1, Kind.PROVIDES, 2, 0.9)
+    assert shown([told], 1, vouched=lambda _one, _other: False)[1:] == [(2, "related")]
+
+
+def test_what_was_observed_is_no_more_than_a_guess_until_runs_are_counted():
+    def seen(successes):
+        detail = {"successes": successes, "failures": 0.0}
+        return Relation(1, 2, Kind.PROVIDES, 0.6, True, (Source.OBSERVED,), detail)
+
+    assert shown([seen(0.0)], 1) == [(1, "match")]
+    assert shown([seen(1.0)], 1) == [(1, "match"), (2, "related")]
+
+
+def test_nothing_is_related_to_a_match_for_depending_on_it():
+    relations = [needs(3, 1), needs(4, 1, required=False), relation(5, Kind.PRECEDES, 3, 1.0)]
+    assert shown(relations, 1) == [(1, "match")]
+    habit = relation(3, Kind.OFTEN_USED_WITH, 1, 0.6)
+    assert shown([*relations, habit], 1)[:2] == [(1, "match"), (3, "related")]
+    (entry, *_) = enhance(Topology([*relations, habit]), found(1)).related
+    assert entry.confidence == 0.6
+
+
+def test_what_gives_a_match_an_input_and_what_takes_its_output_are_related():
+    relations = [relation(3, Kind.PROVIDES, 1, 0.9), relation(1, Kind.PROVIDES, 4, 0.8)]
+    assert shown(relations, 1) == [(1, "match"), (3, "related"), (4, "related")]
+
+
+def test_a_match_that_replaces_another_one_stands_right_before_it():
+    replaces = [relation(4, Kind.REPLACES, 2), relation(2, Kind.REPLACES, 1)]
+    assert [tool for tool, _ in shown(replaces, 1, 3, 2, 5, 4)] == [4, 2, 1, 3, 5]
+    assert [tool for tool, _ in shown(replaces, 4, 3, 2)] == [4, 3, 2]
+    circle = [relation(1, Kind.REPLACES, 2), relation(2, Kind.REPLACES, 1)]
+    assert [tool for tool, _ in shown(circle, 1, 2)] == [2, 1]
+    doubted = [relation(2, Kind.REPLACES, 1, 0.3)]
+    assert [tool for tool, _ in shown(doubted, 1, 2)] == [1, 2]

@@ -5,9 +5,10 @@ from hypothesis import strategies as st
 
 from graph.algorithms.closure import closure
 from graph.algorithms.run_order import run_order
-from graph.enhance.enhance import Rules, enhance
+from graph.enhance.enhance import enhance
 from graph.enhance.found import About, Match
 from graph.enhance.related import MAX_RELATED
+from graph.enhance.rules import Rules
 from graph.relations import Kind, Relation, Source
 from graph.topology import Topology
 

@@ -1,5 +1,6 @@
 import asyncio
 import sys
+import threading
 from contextlib import asynccontextmanager
 from datetime import UTC, datetime, timedelta
 
@@ -181,16 +182,71 @@ async def test_a_teams_relation_that_others_share_looks_different_to_it(tools):
     team = (await in_database(TeamFactory)).pk
     await in_database(relations.replace_derived, [claim(a, b, confidence=0.5)], at=NOW)
     kept = KeptGraph(clock=lambda: NOW)
-    await kept.resync()
+    await kept.catch_up()
     await in_database(observe, team, a, b)
     pk = await in_database(lambda: ToolDependency.objects.get().pk)
-    await kept.apply(notify.Event(channel=notify.GRAPH, payload=f"relations:{pk}"))
+    kept.notice(f"relations:{pk}")
+    await kept.catch_up()
     assert kept.topology(None).get(a, b, Kind.PRECEDES).confidence == 0.5
+    kept.topology(team)
+    await kept.catch_up()
     assert kept.topology(team).get(a, b, Kind.PRECEDES).confidence > 0.5
     await in_database(lambda: Team.objects.get().delete())
-    await kept.apply(notify.Event(channel=notify.GRAPH, payload=f"relations:{pk}"))
+    kept.notice(f"relations:{pk}")
+    await kept.catch_up()
     assert kept.topology(team) is kept.topology(None)
     assert len(kept.topology(None)) == 1
+
+
+async def test_what_a_team_observed_is_put_together_beside_the_event_loop(tools, monkeypatch):
+    a, b, c = tools
+    teams = [team.pk for team in await in_database(TeamFactory.create_batch, 2)]
+    await in_database(curate, a, b)
+    for team in teams:
+        await in_database(observe, team, b, c)
+    makers, made = [], kept_graph._made
+
+    def watched(read, teams):
+        makers.append((threading.current_thread(), sorted(teams)))
+        return made(read, teams)
+
+    monkeypatch.setattr(kept_graph, "_made", watched)
+    kept = KeptGraph(clock=lambda: NOW)
+    await kept.catch_up()
+    assert kept.topology(teams[0]) is kept.topology(None)
+    await kept.catch_up()
+    assert keys(kept.topology(teams[0])) == {(a, b, Kind.PRECEDES), (b, c, Kind.PRECEDES)}
+    kept.outdate()
+    await kept.catch_up()
+    assert len(kept.topology(teams[0])) == 2
+    assert [asked for _, asked in makers] == [[], [teams[0]], [teams[0]]]
+    assert threading.current_thread() not in {thread for thread, _ in makers}
+
+
+async def test_what_a_team_observed_is_followed_once_it_is_there(tools):
+    a, b, c = tools
+    team = (await in_database(TeamFactory)).pk
+    await in_database(observe, team, a, b)
+    kept = KeptGraph(clock=lambda: NOW)
+    await kept.catch_up()
+    kept.topology(team)
+    await kept.catch_up()
+    seen = kept.topology(team)
+    await in_database(observe, team, b, c)
+    pks = await in_database(lambda: list(ToolDependency.objects.values_list("pk", flat=True)))
+    told = f"relations:{','.join(map(str, pks))}"
+    kept.notice(told)
+    await kept.catch_up()
+    assert kept.topology(team) is seen
+    assert keys(seen) == {(a, b, Kind.PRECEDES), (b, c, Kind.PRECEDES)}
+    await in_database(relations.reject, a, b, Kind.PRECEDES, at=NOW)
+    kept.notice(told)
+    await kept.catch_up()
+    assert keys(kept.topology(team)) == {(b, c, Kind.PRECEDES)}
+    await in_database(relations.reject, b, c, Kind.PRECEDES, at=NOW)
+    kept.notice(told)
+    await kept.catch_up()
+    assert kept.topology(team) is kept.topology(None)
 
 
 async def test_it_begins_empty_and_is_read_once_it_is_wanted(tools, monkeypatch):
@@ -214,7 +270,7 @@ async def test_while_the_database_is_away_the_last_graph_stays_and_nothing_is_mi
     a, b, c = tools
     await in_database(curate, a, b)
     kept = KeptGraph()
-    await kept.resync()
+    await kept.catch_up()
     pk = await in_database(curate, b, c)
 
     def away(*_, **__):
@@ -222,7 +278,8 @@ async def test_while_the_database_is_away_the_last_graph_stays_and_nothing_is_mi
 
     load = views.load
     monkeypatch.setattr(views, "load", away)
-    await kept.apply(notify.Event(channel=notify.GRAPH, payload=f"relations:{pk}"))
+    kept.notice(f"relations:{pk}")
+    await kept.catch_up()
     assert not await kept.catch_up()
     assert keys(kept.topology(None)) == {(a, b, Kind.PRECEDES)}
     monkeypatch.setattr(views, "load", load)
@@ -235,7 +292,7 @@ async def test_what_is_observed_counts_less_as_time_goes_by(tools, monkeypatch):
     await in_database(observe, None, a, b)
     times = [NOW]
     kept = KeptGraph(clock=lambda: times[-1])
-    await kept.resync()
+    await kept.catch_up()
     at_first = kept.topology(None).get(a, b, Kind.PRECEDES).confidence
     times.append(NOW + timedelta(days=60))
     monkeypatch.setattr(kept_graph, "RELOAD_S", 0.01)
@@ -251,9 +308,33 @@ async def test_what_is_observed_counts_less_as_time_goes_by(tools, monkeypatch):
 @pytest.mark.parametrize("payload", ["relations:", "relations:x", "unheard of", "relations:1,,2"])
 async def test_a_notification_that_says_nothing_known_has_everything_read(tools, payload):
     kept = KeptGraph()
-    await kept.resync()
+    await kept.catch_up()
     await in_database(curate, *tools[:2])
-    await kept.apply(notify.Event(channel=notify.GRAPH, payload=payload))
+    kept.notice(payload)
+    await kept.catch_up()
+    assert len(kept.topology(None)) == 1
+
+
+async def test_what_is_named_while_everything_is_to_be_read_is_not_kept():
+    kept = KeptGraph()
+    kept.notice("relations:1,2")
+    assert not kept._outdated.relations
+    kept._outdated.everything = False
+    kept.notice("relations:1,2")
+    assert list(kept._outdated.relations) == [1, 2]
+    kept.outdate()
+    assert not kept._outdated.relations
+
+
+async def test_of_more_relations_than_it_keeps_note_of_everything_is_read(tools, monkeypatch):
+    monkeypatch.setattr(kept_graph, "MAX_NAMED", 2)
+    await in_database(curate, *tools[:2])
+    kept = KeptGraph()
+    await kept.catch_up()
+    kept.notice("relations:1,2")
+    kept.notice("relations:2,3")
+    assert (kept._outdated.everything, kept._outdated.relations) == (True, {})
+    assert await kept.catch_up()
     assert len(kept.topology(None)) == 1
 
 
@@ -271,6 +352,6 @@ async def test_what_changes_while_everything_is_read_is_not_missed(tools, monkey
         return loaded
 
     monkeypatch.setattr(views, "load", slow)
-    await kept.resync()
+    await kept.catch_up()
     await kept.catch_up()
     assert len(kept.topology(None)) == 2

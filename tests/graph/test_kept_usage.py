@@ -165,3 +165,20 @@ async def test_the_first_write_reads_what_could_not_be_read_before(monkeypatch):
     kept.count(tool.pk, None, False)
     assert await kept.flush()
     assert dict(kept.of(None)) == {tool.pk: 1, other.pk: 5}
+
+
+async def test_a_defect_in_one_write_does_not_stop_those_that_follow(monkeypatch):
+    tool = await in_database(ToolFactory)
+    kept, add = KeptUsage(), usage.add
+
+    def odd(*_given, **_named):
+        raise ValueError("odd")
+
+    monkeypatch.setattr(usage, "add", odd)
+    kept.count(tool.pk, None, False)
+    with pytest.raises(ValueError, match="odd"):
+        await kept.flush()
+    monkeypatch.setattr(usage, "add", add)
+    kept.count(tool.pk, None, False)
+    assert await kept.flush()
+    assert (await in_database(ToolUsage.objects.get)).calls == 1

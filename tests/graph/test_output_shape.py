@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from graph import output_shape
-from graph.output_shape import ALIKE, MAX_DEPTH, MAX_PROPERTIES, merge, shape_of
+from graph.output_shape import ALIKE, MAX_DEPTH, MAX_PROPERTIES, certain, merge, shape_of
 
 
 def structured(value):
@@ -144,6 +144,28 @@ def test_keys_that_change_from_result_to_result_become_a_map():
     assert "properties" not in merge(one, other)
 
 
+@pytest.mark.parametrize(
+    ("one", "other", "kept"),
+    [
+        ({"alice": 1, "bob": 2}, {"carol": 3}, False),
+        ({"alice": 1.5}, {"carol": 3, "dave": None}, False),
+        ({"alice": 1, "bob": 2}, {"alice": 3, "carol": 4}, True),
+        ({"id": 1}, {"error": "no"}, True),
+        ({"rows": []}, {"items": []}, True),
+    ],
+)
+def test_scalars_of_one_type_under_ever_other_keys_become_a_map(one, other, kept):
+    assert ("properties" in merge(structured(one), structured(other))) is kept
+
+
+def test_what_only_some_results_had_is_not_certain():
+    row = structured({"rows": [{"id": 1, "ann": "x"}, {"id": 2, "bob": {"x": 1}}], "n": 1})
+    found = certain(merge(row, structured({"rows": [], "carol": "x"})))
+    (name,) = found["properties"]
+    assert name == "rows"
+    assert set(found["properties"]["rows"]["items"]["properties"]) == {"id"}
+
+
 def test_results_that_keep_adding_fields_end_as_a_map():
     merged = structured({"a": 1})
     for place in range(MAX_PROPERTIES + 1):
@@ -168,6 +190,17 @@ def test_depth_and_size_are_bounded():
     assert depth(structured(nested(900))) <= MAX_DEPTH + 2
     wide = {f"w{chr(97 + n)}": nested(6) | {"rows": [nested(5)] * 500} for n in range(20)}
     assert len(json.dumps(structured({"all": [wide] * 1_000}))) < 100_000
+
+
+def test_results_made_to_differ_do_not_fill_the_database():
+    letters = [chr(97 + one) + chr(97 + other) for one in range(7) for other in range(8)]
+    merged = structured({})
+    for first in letters:
+        for second in letters[::4]:
+            leaves = dict.fromkeys(letters, 1)
+            merged = merge(merged, structured({first: {second: leaves, "k": 1}, "n": 1}))
+    assert len(json.dumps(merged)) < 200_000
+    assert merged["properties"]["n"] == {"type": "integer"}
 
 
 @pytest.mark.parametrize(

@@ -128,3 +128,11 @@ def test_times_are_averaged_over_where_it_held(first, second, expected):
 def test_times_without_any_success_are_kept():
     (one,) = record.gathered([seen(1, 2, seconds=2.0), seen(1, 2, seconds=4.0)])
     assert one.seconds == 4.0
+
+
+def test_a_persons_word_is_curated_and_not_what_came_with_the_product():
+    shipped = said(Source.CURATED, origin=record.SHIPPED)
+    imported = said(Source.IMPORTED, origin="ann")
+    own = said(Source.CURATED, origin="ann")
+    assert relation(shipped, imported).by_a_person is None
+    assert relation(imported, own).by_a_person is own

@@ -10,14 +10,16 @@ from gateway_project.foundation.database import in_database
 from graph import measure, output_shape, refresh, shipped
 from graph.data_flow import derive
 from graph.data_flow.derive import Flow
+from graph.kept_graph import KeptGraph
 from graph.kept_shapes import KeptShapes
 from graph.models import GraphSnapshot, GraphState, ToolMetric
 from graph.record import Claim, Observation
 from graph.relations import Kind, Source
 from graph.store import metrics, relations, snapshots
 from graph.store.relations import Changes
-from tests.factories import TeamFactory, ToolFactory
-from tools.models import Tool
+from tests.factories import ServerFactory, TeamFactory, ToolFactory, store_definition
+from tools.definition import Definition
+from tools.models import Server, Tool
 
 pytestmark = pytest.mark.django_db
 
@@ -31,12 +33,10 @@ def derived(monkeypatch):
     """Let each tool provide for the next one; note what was looked at."""
     looked_at = []
 
-    def flows(tools):
+    def flows(tools, **_):
         looked_at.append(tools)
         pks = sorted(tool.pk for tool in tools)
-        return [
-            Flow(source=a, target=b, confidence=0.5, fields=[], why="") for a, b in pairwise(pks)
-        ]
+        return [Flow(source=a, target=b, confidence=0.5, fields=[]) for a, b in pairwise(pks)]
 
     monkeypatch.setattr(derive, "derive", flows)
     return looked_at
@@ -103,6 +103,12 @@ def test_a_new_definition_has_relations_derived_anew(tools, derived):
 def test_what_tools_there_are_and_what_they_are_called_counts(tools, derived, change):
     refresh.refresh(now=NOW)
     change(tools[1])
+    assert refresh.refresh(now=NOW).derived is not None
+
+
+def test_whom_a_person_trusts_counts(tools, derived):
+    refresh.refresh(now=NOW)
+    Server.objects.filter(tools=tools[0]).update(trusted=True)
     assert refresh.refresh(now=NOW).derived is not None
 
 
@@ -175,27 +181,93 @@ def test_without_relations_there_are_no_metrics_and_nothing_to_remember():
     assert not refresh.is_due(now=NOW)
 
 
+@pytest.mark.django_db(transaction=True)
 class TestObservedShapes:
     async def saw(self, tool, team, shape):
         kept = KeptShapes()
         kept.saw(tool.pk, team, tool.definition.hash, shape)
         await kept.flush()
 
-    @pytest.mark.django_db(transaction=True)
-    async def test_a_teams_calls_tell_only_of_its_own_tools(self, derived, monkeypatch):
+    async def test_results_seen_by_callers_without_a_team_or_on_its_own_server_count_for_all(
+        self, derived, monkeypatch
+    ):
         monkeypatch.setattr(output_shape, "shape_of", lambda result: dict(result))
         ours = await in_database(TeamFactory)
         shared, own = await in_database(lambda: (ToolFactory(), ToolFactory(server__team=ours)))
         await in_database(refresh.refresh, now=NOW)
-        await self.saw(shared, ours.pk, {"secret": 1})
-        await self.saw(own, ours.pk, {"own": 1})
+        await self.saw(shared, ours.pk, {"properties": {"secret": {}}})
+        await self.saw(own, ours.pk, {"properties": {"own": {}}})
         assert await in_database(refresh.is_due, now=NOW)
+        del derived[:]
         await in_database(refresh.refresh, now=NOW)
-        observed = {tool.pk: tool.observed for tool in derived[-1]}
-        assert observed == {shared.pk: None, own.pk: {"own": 1}}
-        await self.saw(shared, None, {"open": 1})
+        for_all, for_us = [
+            {tool.pk: (tool.observed, tool.own) for tool in tools} for tools in derived
+        ]
+        assert for_all == {shared.pk: (None, None), own.pk: ({"properties": {"own": {}}}, None)}
+        assert for_us == for_all | {shared.pk: (None, {"properties": {"secret": {}}})}
+        del derived[:]
+        seen = {"properties": {"open": {}}, "required": ["open"]}
+        await self.saw(shared, None, seen)
         await in_database(refresh.refresh, now=NOW)
-        assert {tool.pk: tool.observed for tool in derived[-1]}[shared.pk] == {"open": 1}
+        assert {tool.pk: tool.observed for tool in derived[0]}[shared.pk] == seen
+
+    async def test_what_a_members_call_shows_relates_tools_for_that_team_alone(self):
+        ours, theirs = [team.pk for team in await in_database(TeamFactory.create_batch, 2)]
+        report, paint = await in_database(widgets)
+        await in_database(refresh.refresh, now=NOW)
+        result = {"structuredContent": {"items": [{"widget_id": "w-17"}]}}
+        await self.saw(report, ours, result)
+        assert (await in_database(refresh.refresh, now=NOW)).derived == Changes(added=1)
+        flow = (report.pk, paint.pk, Kind.PROVIDES)
+        graph = KeptGraph(clock=lambda: NOW)
+        await graph.catch_up()
+        graph.topology(ours)
+        await graph.catch_up()
+        seen = {team: graph.topology(team).get(*flow) for team in (ours, theirs, None)}
+        assert (seen[theirs], seen[None]) == (None, None)
+        assert seen[ours].detail["fields"] == [
+            {"output": "/items/*/widget_id", "input": "/widget_id"}
+        ]
+        assert not await in_database(ToolMetric.objects.exists)
+        assert not await in_database(refresh.is_due, now=NOW)
+        await self.saw(report, None, result)
+        assert (await in_database(refresh.refresh, now=NOW)).derived == Changes(changed=1)
+        (record,) = await in_database(relations.load)
+        assert [one.source for one in record.said] == [Source.SCHEMA]
+
+    async def test_it_goes_with_the_definition_whose_results_showed_it(self):
+        ours = (await in_database(TeamFactory)).pk
+        report, _ = await in_database(widgets)
+        await self.saw(report, ours, {"structuredContent": {"items": [{"widget_id": "w-17"}]}})
+        await in_database(refresh.refresh, now=NOW)
+        assert len(await in_database(relations.topology, ours)) == 1
+        await in_database(redefine, report)
+        assert (await in_database(refresh.refresh, now=NOW)).derived == Changes(removed=1)
+
+
+def widgets():
+    """Make a shared tool that says nothing of its results, and one that takes widgets."""
+    takes = {"type": "object", "properties": {"widget_id": {"type": "string"}}}
+    server = ServerFactory()
+    return (
+        ToolFactory(server=server, name="report", description="Report."),
+        ToolFactory(server=server, name="paint", input_schema=takes | {"required": ["widget_id"]}),
+    )
+
+
+def redefine(tool):
+    tool.definition = store_definition(
+        tool,
+        Definition(
+            name=tool.name,
+            title="",
+            description="Report anew.",
+            input_schema={"type": "object"},
+            output_schema=None,
+            annotations={},
+        ),
+    )
+    tool.save()
 
 
 class TestSnapshots:

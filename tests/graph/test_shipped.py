@@ -3,10 +3,10 @@ from dataclasses import replace
 import pytest
 
 from graph import shipped
-from graph.contradictions import circles, contradictions
+from graph.contradictions import broken_cycles, contradictions
 from graph.relations import Kind, Relation
 from graph.shipped_table import ACROSS, SERVERS
-from tests.gateway.catalogues import catalogue, tool
+from tests.gateway.catalogues import catalogue, server, tool
 
 KNOWN = [relation for one in SERVERS.values() for relation in one.relations]
 ALL = [*KNOWN, *(relation for relations in ACROSS.values() for relation in relations)]
@@ -27,10 +27,12 @@ def listing(known, called, *, team=None, without=()):
     ]
 
 
-def found(*tools):
+def found(*tools, trusted=("files", "web")):
     numbered = [replace(one, pk=pk) for pk, one in enumerate(tools, start=1)]
     called = {one.pk: one.tool for one in numbered}
-    claims = shipped.matching(catalogue(*numbered))
+    teams = {one.server: one.team for one in numbered}
+    servers = [server(name, team=team, trusted=name in trusted) for name, team in teams.items()]
+    claims = shipped.matching(catalogue(*numbered, servers=tuple(servers)))
     return {(called[claim.source], claim.kind, called[claim.target]): claim for claim in claims}
 
 
@@ -83,6 +85,13 @@ def test_relations_across_servers_join_each_pair_that_somebody_sees():
     assert ("files:read_text_file", Kind.REPLACES, "files:read_file") in apart
 
 
+@pytest.mark.parametrize("trusted", [(), ("files",), ("web",)])
+def test_servers_that_nobody_trusts_are_joined_to_no_other(trusted):
+    claims = found(*listing("fetch", "web"), *listing("filesystem", "files"), trusted=trusted)
+    assert ("files:read_text_file", Kind.REPLACES, "files:read_file") in claims
+    assert not [key for key in claims if key[0].split(":")[0] != key[2].split(":")[0]]
+
+
 def test_a_common_name_among_many_others_is_no_fetch_server():
     files = listing("filesystem", "files")
     others = [tool(f"web:other{number}") for number in range(2)]
@@ -110,7 +119,7 @@ def test_what_is_shipped_contradicts_nothing():
         for one in ALL
     ]
     assert not contradictions(relations)
-    assert not circles(relations)
+    assert not broken_cycles(relations)
 
 
 def test_servers_are_told_apart():

@@ -88,6 +88,12 @@ def check_arcs(topology, tool, arcs):
     assert list(topology.neighbours(tool).items()) == in_order
 
 
+@given(relations(tools=3), relations(tools=3))
+def test_of_relations_loaded_with_the_same_key_the_last_one_counts(drawn, again):
+    last = {relation.key: relation for relation in [*drawn, *again]}
+    check(Topology([*drawn, *again]), list(last.values()))
+
+
 def test_what_a_path_follows_stays_current_in_mappings_handed_out():
     topology = Topology([NEEDS])
     ahead, behind = topology.successors(1), topology.predecessors(2)

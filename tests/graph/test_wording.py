@@ -77,6 +77,7 @@ def test_a_few_fields_are_named_and_the_rest_counted():
         (said("observed", successes=1), "seen in 1 of 1 run"),
         (said("observed", successes=6.6, failures=1.2), "seen in about 7 of 8 runs"),
         (said("observed", successes=0.2), "seen long ago"),
+        (said("schema", team=3), "derived from results that team 3 saw"),
         (said("observed", successes=2, team=5), "seen by team 5 in 2 of 2 runs"),
     ],
 )

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from tokenizers import Tokenizer
 
+from gateway_project.foundation.reasons import first_line
 from tools.embed.embedder import EmbeddingUnavailable, Kind, Vectors
 from tools.embed.graph_version import WEIGHTS
 from tools.embed.locate import ModelFiles
@@ -35,7 +36,7 @@ class OnnxEmbedder:
             self._session = _open_session(files, threads=threads)
         except Exception as error:  # both libraries raise it bare
             raise EmbeddingUnavailable(
-                f"the model {recipe.repo} cannot be loaded: {_first_line(error)}"
+                f"the model {recipe.repo} cannot be loaded: {first_line(error)}"
             ) from error
         self._inputs = {item.name for item in self._session.get_inputs()}
 
@@ -97,7 +98,3 @@ def _open_session(files: ModelFiles, *, threads: int) -> onnxruntime.InferenceSe
     weights = np.memmap(files.weights, dtype=np.uint8, mode="r")
     options.add_external_initializers_from_files_in_memory([WEIGHTS], [weights], [weights.nbytes])
     return onnxruntime.InferenceSession(files.graph, options, providers=PROVIDERS)
-
-
-def _first_line(error: Exception) -> str:
-    return str(error).strip().partition("\n")[0] or type(error).__name__

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Callable, Mapping
-from contextlib import asynccontextmanager, suppress
+from contextlib import asynccontextmanager
 from typing import Any
 
 from mcp.shared.exceptions import MCPError
 from mcp_types import RequestId
 from pydantic import ValidationError
 
+from gateway_project.foundation.reasons import first_line
 from tools.upstream.client import Client
 from tools.upstream.connection import Connection, explain
 from tools.upstream.dispatch import Wire
@@ -141,13 +142,7 @@ async def _settle(
         return error
     except (ValidationError, VersionRefused) as error:
         return ProtocolViolation(
-            f"answered the handshake with something that is not MCP ({_first_line(error)}); "
+            f"answered the handshake with something that is not MCP ({first_line(error)}); "
             "check that its command starts an MCP server",
             server=spec.name,
         )
-
-
-def _first_line(error: Exception) -> str:
-    with suppress(IndexError):
-        return str(error).splitlines()[0]
-    return type(error).__name__

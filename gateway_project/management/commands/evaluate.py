@@ -10,6 +10,17 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
+HEADS = {
+    "recall@1": "R@1",
+    "recall@5": "R@5",
+    "recall@10": "R@10",
+    "ndcg@10": "nDCG",
+    "complete@10": "comp",
+    "ap@10": "AP",
+}
+"""Heads of columns, so short that the table fits 80 characters."""
+LEGEND = "in %; R: recall; comp: all found; nDCG, comp, AP: of the first 10"
+
 
 def _positive(text: str) -> int:
     if not text.isdecimal() or int(text) < 1:
@@ -82,23 +93,23 @@ def _print_table(name: str, report: Any) -> None:
     from gateway_project.evaluation.run import FIGURES, TITLES
 
     table = Table(
-        title=f"{name}: {report.n} queries, {report.tools} tools, {report.relations} relations, "
-        "figures in %"
+        title=f"{name}: {report.n} queries, {report.tools} tools, {report.relations} relations\n"
+        + LEGEND
     )
     table.add_column("")
     for figure in FIGURES:
-        table.add_column(figure, justify="right")
+        table.add_column(HEADS[figure], justify="right", no_wrap=True)
     for way, figures in report.retrieval.items():
         table.add_row(TITLES[way], *(f"{100 * figures[figure]:.1f}" for figure in FIGURES))
-    console = Console(file=sys.stdout)
+    console = Console(file=sys.stdout, soft_wrap=True)
     console.print(table)
     for what, difference in (
         ("with the graph minus without", report.graph_minus_none),
-        (f"fused minus {report.best}, both without the graph", report.fused_minus_best),
+        (f"fused minus {report.best}, no graph", report.fused_minus_best),
     ):
         if difference is not None:
             console.print(
-                f"{what}, nDCG@10: {100 * difference.mean:+.2f} points "
+                f"nDCG, {what}: {100 * difference.mean:+.2f} "
                 f"(95 % interval {100 * difference.low:+.2f} to {100 * difference.high:+.2f})"
             )
     for what, taken in (

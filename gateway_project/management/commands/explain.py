@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from argparse import ArgumentParser
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
@@ -14,9 +14,12 @@ from rich.markup import escape
 from gateway_project.access import callers
 from gateway_project.foundation.caller import SCOPE_ALL, Caller
 from gateway_project.foundation.postgres import migrate
+from gateway_project.management.teams import named_team
 from graph import explain, explanation_json
+from graph.exchange.check import similar
 from graph.explain import Explanation, Link, Path, Place, Routes, Vocabulary
-from graph.record import Key, Said
+from graph.record import Said
+from graph.relations import Key
 from graph.store import metrics, names, relations
 from graph.topology import Topology
 from tools.catalogue import Catalogue, CatalogueTool, UnknownTool
@@ -37,9 +40,12 @@ class Command(BaseCommand):
     def handle(self, *_: Any, **options: Any) -> None:
         if migrate.pending_migrations():
             raise CommandError("the database is not migrated; run `manage.py migrate`")
-        caller = _caller(options["team"])
+        team = named_team(options["team"])
+        scopes = frozenset({SCOPE_ALL})
+        caller = Caller(user=callers.LOCAL_ADMIN, team=team, scopes=scopes, kind="command")
         known = catalogue.load()
-        a, b = (_find(known, options[side], caller) for side in ("a", "b"))
+        sides = {side: _find(known, options[side], caller) for side in ("a", "b")}
+        a, b = sides.values()
         called = {tool.pk: tool.tool for tool in known.tools.values() if caller.sees(tool.team)}
         found = explain.explain(
             _topology(caller, called),
@@ -50,20 +56,13 @@ class Command(BaseCommand):
         )
         if options["json"]:
             report = explanation_json.as_json(found, called.__getitem__)
+            for side, tool in sides.items():
+                report[side] |= {"state": tool.state, "enabled": tool.enabled}
             self.stdout.write(json.dumps(report, indent=2, ensure_ascii=False))
             return
         console = Console(highlight=False, soft_wrap=True)
-        for line in _lines(found, called):
+        for line in (*_lines(found, called), *_barred(sides.values())):
             console.print(line)
-
-
-def _caller(team: str | None) -> Caller:
-    pk = names.team(team) if team is not None else None
-    if team is not None and pk is None:
-        raise CommandError(
-            f"no team {team!r}; there are: {', '.join(names.teams().values()) or 'none'}"
-        )
-    return Caller(user=callers.LOCAL_ADMIN, team=pk, scopes=frozenset({SCOPE_ALL}), kind="command")
 
 
 def _find(known: Catalogue, tool_id: str, caller: Caller) -> CatalogueTool:
@@ -72,9 +71,33 @@ def _find(known: Catalogue, tool_id: str, caller: Caller) -> CatalogueTool:
     except UnknownTool as error:
         if not known.tools:
             raise CommandError("no tools yet; `manage.py discover` asks the servers") from None
-        near = " or ".join(error.suggestions)
+        near = " or ".join((*error.suggestions, *_barred_like(known, tool_id, caller)))
         hint = f"; did you mean {near}?" if near else "; `manage.py graph_stats` names some"
         raise CommandError(f"no tool {tool_id!r}{hint}") from None
+
+
+def _barred_like(known: Catalogue, tool_id: str, caller: Caller) -> Iterator[str]:
+    """Yield ids that look like an unknown one and may not be used yet, with why."""
+    barred = {
+        tool.tool: tool
+        for tool in known.tools.values()
+        if caller.sees(tool.team) and not tool.usable
+    }
+    for name in similar(tool_id, barred):
+        yield f"{name} ({_standing(barred[name])})"
+
+
+def _standing(tool: CatalogueTool) -> str:
+    return tool.state if tool.enabled else "switched off"
+
+
+def _barred(tools: Iterable[CatalogueTool]) -> Iterator[str]:
+    """Say of tools that searches leave out why, and what to do."""
+    for name, tool in {tool.tool: tool for tool in tools if not tool.usable}.items():
+        mend = "the console switches it on"
+        if tool.enabled:
+            mend = f"`manage.py approve_tools {name}` shows why and approves it"
+        yield escape(f"{name} is {_standing(tool)}, so that searches leave it out; {mend}.")
 
 
 def _topology(caller: Caller, called: dict[int, str]) -> Topology:

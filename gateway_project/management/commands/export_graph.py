@@ -15,11 +15,11 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError
 
 from gateway_project.foundation.postgres import migrate
+from gateway_project.management.teams import named_team
 from graph import export
 from graph.exchange.check import similar
 from graph.exchange.document import Document
 from graph.exchange.read import Form, form_of
-from graph.store import names
 
 
 class Command(BaseCommand):
@@ -91,21 +91,6 @@ class Command(BaseCommand):
             self.stdout.write(
                 f"{relations:,} relations between {tools:,} tools written to {options['file']}"
             )
-
-
-def named_team(name: str | None) -> int | None:
-    """Return the primary key of a team that an option names.
-
-    Raises:
-        CommandError: If there is none of that name.
-    """
-    if name is None:
-        return None
-    team = names.team(name)
-    if team is None:
-        known = ", ".join(sorted(names.teams().values())) or "none"
-        raise CommandError(f"no team {name!r}; there is {known}")
-    return team
 
 
 def _form(options: dict[str, Any]) -> Form:

@@ -91,9 +91,11 @@ def _since(asked: int | datetime, now: datetime) -> dict[str, Any]:
     except NoSuchSnapshot as error:
         raise CommandError(str(error)) from None
     found = dataclasses.asdict(report.since(snapshot.pk, now=now))
+    is_later = isinstance(asked, datetime) and snapshot.taken_at > asked
     for name in ("relations_changed", "moved", "shifted"):
         found[name] = [one._asdict() for one in found[name]]
-    return {"snapshot": snapshot.pk, "taken_at": snapshot.taken_at.isoformat(), **found}
+    head = {"snapshot": snapshot.pk, "taken_at": snapshot.taken_at.isoformat()}
+    return {**head, "is_later": is_later, **found}
 
 
 def _moment(text: str) -> int | datetime:
@@ -236,7 +238,8 @@ def _changes(changed: Mapping[str, Any] | None, top: int) -> Iterator[str]:
     if changed is None:
         return
     taken_at = changed["taken_at"][:16].replace("T", " ")
-    yield f"[bold]Since snapshot {changed['snapshot']}[/bold] of {taken_at}"
+    later = ", the oldest kept: none is as old as the date asked for" * changed["is_later"]
+    yield f"[bold]Since snapshot {changed['snapshot']}[/bold] of {taken_at}{later}"
     texts = {
         "tools added": changed["tools_added"],
         "tools removed": changed["tools_removed"],

@@ -8,18 +8,20 @@ from argparse import ArgumentParser
 from pathlib import Path
 from typing import Any
 
+from django.conf import settings
 from django.contrib.auth import get_user_model
 from django.core.management.base import BaseCommand, CommandError
 from django.utils import timezone
 
 from gateway_project.access import callers
+from gateway_project.foundation import telemetry
 from gateway_project.foundation.caller import Caller
 from gateway_project.foundation.postgres import migrate
-from gateway_project.management.commands.export_graph import named_team
+from gateway_project.management.teams import named_team
 from gateway_project.use_cases.import_graph import import_graph
 from graph import refresh
 from graph.exchange.read import MAX_BYTES, Form
-from graph.transfer import Imported, ImportRefused
+from graph.import_file import Imported, ImportRefused
 
 MAX_SHOWN = 20
 """Changes that are shown without --json; the rest is counted."""
@@ -59,6 +61,7 @@ class Command(BaseCommand):
     def handle(self, *_: Any, **options: Any) -> None:
         if migrate.pending_migrations():
             raise CommandError("the database is not migrated; run `manage.py migrate`")
+        telemetry.configure(settings.FOREGATE, process="import_graph", quiet=True)
         caller = _caller(options["user"])
         name = "standard input" if options["file"] == "-" else Path(options["file"]).name
         try:

@@ -76,6 +76,8 @@ def assert_weakest_of_a_cycle(one, relations):
     graph = nx.DiGraph()
     graph.add_nodes_from([one.source, one.target])
     graph.add_edges_from(
-        (other.source, other.target) for other in relations if other.confidence >= one.confidence
+        (other.source, other.target)
+        for other in relations
+        if (other.required, other.confidence) >= (one.required, one.confidence)
     )
     assert nx.has_path(graph, one.target, one.source)

@@ -7,7 +7,7 @@ from graph.algorithms.communities import communities, modularity
 from graph.algorithms.matrix import matrix
 from graph.relations import Kind, Relation
 from graph.topology import Topology
-from tests.graph.drawn import as_networkx, digraph, random_matrix, relations, undirected
+from tests.graph.drawn import as_networkx, digraph, random_matrix, relations, undirected, with_rows
 
 WORSE = 0.03
 """By how much networkx may find better communities: both are heuristics."""
@@ -36,7 +36,7 @@ def test_a_tool_that_many_depend_on_is_in_one_community_with_them():
 
 def test_equally_large_ones_are_numbered_by_their_least_member():
     pairs = [Relation(8, 3, Kind.PROVIDES, 1.0), Relation(2, 9, Kind.PROVIDES, 1.0)]
-    found = matrix(Topology(pairs), [1])
+    found = with_rows(matrix(Topology(pairs)), [1])
     assert groups(found, communities(found)) == [{2, 9}, {3, 8}, {1}]
 
 
@@ -59,7 +59,7 @@ def test_a_higher_resolution_makes_more_of_them():
 
 @given(relations())
 def test_every_tool_is_in_one_and_sizes_fall(drawn):
-    found = matrix(Topology(drawn), [101, 102])
+    found = with_rows(matrix(Topology(drawn)), [101, 102])
     labels = communities(found)
     sizes = np.bincount(labels, minlength=1)
     assert len(labels) == len(found.tools)
@@ -76,6 +76,6 @@ def test_every_tool_is_in_one_and_sizes_fall(drawn):
 
 def test_no_arcs_are_no_communities_to_speak_of():
     assert communities(matrix(Topology())).tolist() == []
-    lonely = matrix(Topology(), [4, 2])
+    lonely = with_rows(matrix(Topology()), [4, 2])
     assert communities(lonely).tolist() == [0, 1]
     assert modularity(lonely, communities(lonely)) == 0.0

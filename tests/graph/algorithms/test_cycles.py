@@ -3,7 +3,8 @@ import pytest
 from hypothesis import given
 
 from graph.algorithms.cycles import (
-    Acyclic,
+    Closed,
+    Ordered,
     break_cycles,
     cyclic,
     strongly_connected,
@@ -49,9 +50,10 @@ def test_breaking_cycles_leaves_none_and_drops_only_what_it_must(drawn):
         assert nx.has_path(graph, one.target, one.source)
 
 
-@given(relations((Kind.DEPENDS_ON,), tools=12, most=60, loops=True))
-def test_an_arc_is_refused_exactly_where_it_closes_a_cycle(drawn):
-    order, expected = Acyclic(range(1, 13)), nx.DiGraph()
+@pytest.mark.parametrize("kept", [Closed, Ordered])
+@given(relations((Kind.DEPENDS_ON, Kind.PRECEDES), tools=12, most=90, loops=True))
+def test_an_arc_is_refused_exactly_where_it_closes_a_cycle(kept, drawn):
+    order, expected = kept(range(1, 13)), nx.DiGraph()
     expected.add_nodes_from(range(1, 13))
     for one in drawn:
         closes = nx.has_path(expected, one.target, one.source)
@@ -79,3 +81,20 @@ def test_a_ring_of_thousands_is_broken_where_it_is_weakest():
     ring = [Relation(n, (n + 1) % 5_000, Kind.DEPENDS_ON, 1.0) for n in range(5_000)]
     ring[123] = ring[123]._replace(confidence=0.5)
     assert break_cycles(ring).cut == (ring[123],)
+
+
+def test_what_is_required_is_kept_against_what_is_surer_but_optional():
+    required = Relation(1, 2, Kind.DEPENDS_ON, 0.6)
+    optional = Relation(2, 1, Kind.DEPENDS_ON, 0.9, False)
+    assert break_cycles([optional, required]).cut == (optional,)
+
+
+def test_a_dense_graph_costs_no_search_for_each_of_its_arcs(monkeypatch):
+    monkeypatch.setattr(Ordered, "add", None)
+    dense = [
+        Relation(source, target, Kind.DEPENDS_ON, (source * 31 + target * 17) % 97 / 97)
+        for source in range(50)
+        for target in range(50)
+    ]
+    kept, cut = break_cycles(dense)
+    assert (len(kept), len(cut)) == (1_225, 1_275)

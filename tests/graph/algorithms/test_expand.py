@@ -54,7 +54,7 @@ GRAPHS = relations(tools=6)
 SEEDS = st.lists(st.integers(1, 6), max_size=3)
 
 
-@given(GRAPHS, SEEDS, st.sampled_from((0.2, 0.5)), st.sampled_from((PATH_KINDS, tuple(Kind))))
+@given(GRAPHS, SEEDS, st.sampled_from((0.2, 0.5, 0.6)), st.sampled_from((PATH_KINDS, tuple(Kind))))
 def test_it_finds_the_best_path_to_each_as_trying_all_of_them_does(drawn, seeds, least, kinds):
     found = expand(Topology(drawn), seeds, kinds=kinds, least=least)
     expected = brute_force(drawn, seeds, kinds, least)
@@ -68,6 +68,15 @@ def test_no_more_is_asked_about_than_is_taken():
     asked = []
     first = next(reached(CHAIN, [1], allowed=lambda tool: not asked.append(tool)))
     assert (first.tool, asked) == (2, [2])
+
+
+def test_no_second_relation_is_looked_for_while_one_leads_to_enough():
+    topology, asked = Topology(together(1, tool, 0.9) for tool in range(2, 50)), []
+    neighbours = topology.neighbours
+    topology.neighbours = lambda tool: asked.append(tool) or neighbours(tool)
+    found = reached(topology, [1])
+    assert [next(found).tool for _ in range(5)] == [2, 3, 4, 5, 6]
+    assert asked == [1]
 
 
 def brute_force(drawn, seeds, kinds, least):

@@ -23,10 +23,10 @@ def test_it_holds_the_surest_arc_of_any_kind_of_path(drawn):
     assert found.tools.tolist() == sorted({end for one in drawn for end in one[:2]})
 
 
-def test_tools_without_relations_get_a_row_where_they_are_asked_for():
-    topology = Topology([Relation(5, 3, Kind.PROVIDES, 0.5)])
-    assert matrix(topology, [9, 3]).tools.tolist() == [3, 5, 9]
-    assert matrix(Topology(), [7]).weights.shape == (1, 1)
+def test_tools_with_relations_that_are_no_arcs_have_a_row():
+    topology = Topology([Relation(5, 3, Kind.PROVIDES, 0.5), Relation(9, 3, Kind.REPLACES, 1.0)])
+    assert matrix(topology).tools.tolist() == [3, 5, 9]
+    assert entries(matrix(topology)) == {(5, 3): 0.5}
     assert matrix(Topology()).weights.shape == (0, 0)
 
 

@@ -1,9 +1,10 @@
 import networkx as nx
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from graph.algorithms.run_order import run_order
-from graph.relations import Kind, Relation
+from graph.relations import Kind, Relation, Source
 from graph.topology import Topology
 from tests.graph.algorithms.test_closure import assert_weakest_of_a_cycle
 from tests.graph.drawn import relations
@@ -41,17 +42,31 @@ def test_only_relations_among_the_tools_count():
     assert run_order(Topology(needs), [1, 3]).tools == (1, 3)
 
 
-def test_a_dependency_outweighs_any_habit_and_data_flow_a_surer_habit():
+def test_a_dependency_outweighs_any_habit_and_of_habit_and_data_flow_the_surer_counts():
     topology = Topology(
         [
             Relation(1, 2, Kind.DEPENDS_ON, 0.1),
             Relation(1, 2, Kind.PRECEDES, 1.0),
-            Relation(3, 4, Kind.PRECEDES, 0.9),
-            Relation(4, 3, Kind.PROVIDES, 0.1),
+            Relation(3, 4, Kind.PRECEDES, 0.8),
+            Relation(4, 3, Kind.PROVIDES, 0.9),
+            Relation(6, 5, Kind.VALIDATES, 0.9),
+            Relation(6, 5, Kind.PRECEDES, 0.8),
         ]
     )
-    found = run_order(topology, [1, 2, 3, 4])
-    assert (found.tools, found.cut) == ((2, 1, 4, 3), ())
+    found = run_order(topology, [1, 2, 3, 4, 6, 5])
+    assert (found.tools, found.cut) == ((2, 1, 4, 3, 5, 6), ())
+
+
+@pytest.mark.parametrize("source", [Source.CURATED, Source.IMPORTED, Source.OBSERVED])
+def test_what_schemas_alone_suggest_never_beats_what_anybody_says(source):
+    detail = {"successes": 1.0, "failures": 3.0} if source is Source.OBSERVED else {}
+    topology = Topology(
+        [
+            Relation(1, 2, Kind.PROVIDES, 0.99, sources=(Source.SCHEMA,)),
+            Relation(2, 1, Kind.PRECEDES, 0.2, sources=(source,), detail=detail),
+        ]
+    )
+    assert run_order(topology, [1, 2]).tools == (2, 1)
 
 
 def test_the_weakest_of_a_cycle_is_dropped_and_reported():
@@ -60,8 +75,8 @@ def test_the_weakest_of_a_cycle_is_dropped_and_reported():
     assert run_order(Topology([there, back]), [2, 1]).cut == (back,)
 
 
-def test_of_equally_sure_ones_the_optional_one_is_dropped():
-    there, back = Relation(1, 2, Kind.DEPENDS_ON, 0.9), Relation(2, 1, Kind.DEPENDS_ON, 0.9, False)
+def test_an_optional_one_is_dropped_however_sure():
+    there, back = Relation(1, 2, Kind.DEPENDS_ON, 0.6), Relation(2, 1, Kind.DEPENDS_ON, 0.9, False)
     assert run_order(Topology([there, back]), [1, 2]).cut == (back,)
 
 

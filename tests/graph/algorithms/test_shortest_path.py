@@ -1,13 +1,16 @@
 import math
+from itertools import pairwise
+from itertools import product as product_of
 
 import networkx as nx
 import pytest
 from hypothesis import given
+from hypothesis import strategies as st
 
 from graph.algorithms.shortest_path import confidence_of, shortest_path, strongest_path
 from graph.relations import Kind, Relation
 from graph.topology import Topology
-from tests.graph.drawn import digraph, relations
+from tests.graph.drawn import CONFIDENCES, digraph, relations
 
 TOOLS = range(1, 9)
 GRAPHS = relations(tools=8, most=30)
@@ -47,6 +50,30 @@ def test_the_strongest_is_as_sure_as_the_best_of_all_paths(drawn):
             continue
         best = max(product(graph, path) for path in every)
         assert confidence_of(topology, found) == pytest.approx(best)
+
+
+@given(st.lists(CONFIDENCES, min_size=45, max_size=45))
+def test_it_is_the_surest_where_there_is_a_choice_at_every_hop(confidences):
+    layers = [[0], *([layer, layer + 1, layer + 2] for layer in range(10, 70, 10)), [1]]
+    arcs = [arc for one, other in pairwise(layers) for arc in product_of(one, other)]
+    drawn = [leads(*arc, sure) for arc, sure in zip(arcs, confidences + [0.5] * 6, strict=True)]
+    topology, graph = Topology(drawn), digraph(drawn)
+    best = max(product(graph, path) for path in nx.all_simple_paths(graph, 0, 1))
+    for find in (shortest_path, strongest_path):
+        assert confidence_of(topology, find(topology, 0, 1)) == pytest.approx(best)
+
+
+def test_of_equal_paths_the_one_of_smaller_keys_is_taken_whatever_the_order():
+    # 8 and 16 fall on the same place in a small set, so it holds them as they came.
+    one = [leads(1, 8), leads(8, 2), leads(2, 3), leads(3, 4)]
+    other = [leads(1, 16), leads(16, 2)]
+    for drawn in ([*one, *other], [*other, *one]):
+        topology = Topology()
+        for relation in drawn:
+            topology.put(relation)
+        assert shortest_path(topology, 1, 2) == (1, 8, 2)
+        assert shortest_path(topology, 1, 4) == (1, 8, 2, 3, 4)
+        assert strongest_path(topology, 1, 4) == (1, 8, 2, 3, 4)
 
 
 @given(GRAPHS)

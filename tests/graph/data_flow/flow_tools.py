@@ -15,9 +15,10 @@ def schema(*required: str, **optional: Any) -> dict[str, Any]:
 
 
 def listing(**fields: Any) -> dict[str, Any]:
-    """Return the schema of a result that lists items with these fields."""
-    items = {"type": "array", "items": {"type": "object", "properties": fields}}
-    return {"type": "object", "properties": {"items": items}}
+    """Return the schema of a result that lists items with these fields, all of them there."""
+    item = {"type": "object", "properties": fields, "required": sorted(fields)}
+    items = {"type": "array", "items": item}
+    return {"type": "object", "properties": {"items": items}, "required": ["items"]}
 
 
 class Catalogue:

@@ -3,7 +3,7 @@
 import pytest
 
 from graph.data_flow.derive import LEAST, MAX_FIELDS, MAX_SOURCES, MAX_TARGETS
-from graph.data_flow.matching import MAX_CANDIDATES, WIDE
+from graph.data_flow.matching import MAX_CANDIDATES, WIDE, WRAPPED
 from tests.graph.data_flow.flow_tools import Catalogue, listing, schema
 
 TEXT = {"type": "string"}
@@ -20,7 +20,6 @@ def test_a_declared_field_feeds_an_input_of_the_same_name(tools):
     flow = tools.flows()["find_place", "list_hotels"]
     assert flow.fields == [{"output": "/items/*/geo_id", "input": "/geoId"}]
     assert flow.confidence > 0.8
-    assert "geo_id" in flow.why
 
 
 def test_a_field_that_was_seen_counts_like_a_declared_one(tools):
@@ -207,6 +206,31 @@ def test_what_a_tool_was_given_it_hardly_provides(tools):
     flows = tools.flows()
     assert flows["get_order", "greet"].confidence > 0.7
     assert ("get_order", "ship") not in flows or flows["get_order", "ship"].confidence < 0.5
+
+
+def test_what_a_tool_was_given_is_known_by_the_object_around_it(tools):
+    zone = {"type": "object", "properties": {"timezone": TEXT}}
+    clock = {"type": "object", "properties": {"source": zone, "elsewhere": zone}}
+    nested = {"type": "object", "properties": {"source": zone}, "required": ["source"]}
+    flat = schema("source_timezone")
+    tools.add("convert_time", flat, gives={"type": "object", "properties": {"source": zone}})
+    tools.add("shift_time", nested, gives=schema("source_timezone"))
+    tools.add("current_time", schema("timezone"))
+    assert tools.flows() == {}
+    tools.add("world_clock", flat, gives=clock)
+    assert tools.flows()["world_clock", "current_time"].confidence > 0.5
+
+
+def test_a_bare_name_that_most_tools_of_a_server_answer_with_says_nothing(tools):
+    for place in range(WRAPPED - 1):
+        tools.add(f"do{place}", gives=schema("content"))
+    tools.add("write", schema("content"))
+    assert ("do0", "write") in tools.flows()
+    tools.add("look", gives=schema("content"))
+    assert tools.flows() == {}
+    for place in range(WRAPPED):
+        tools.add(f"act{place}")
+    assert ("look", "write") in tools.flows()
 
 
 def test_switches_and_choices_are_not_fed(tools):

@@ -64,7 +64,6 @@ def test_any_tools_give_sound_relations_in_any_order(rows, random):
     for flow in flows:
         assert flow.source != flow.target
         assert 0.0 < flow.confidence < 1.0
-        assert flow.why.isprintable()
         assert None in (one := {teams[flow.source], teams[flow.target]}) or len(one) == 1
         assert all(pointer.startswith("/") for pair in flow.fields for pointer in pair.values())
     random.shuffle(tools)
@@ -75,14 +74,14 @@ def test_no_tools_give_no_relations():
     assert derive([]) == []
 
 
-def test_ten_thousand_properties_are_no_trouble():
+def test_ten_thousand_properties_that_might_all_be_meant_relate_nothing():
     wide = {"properties": {f"thing{n}_id": {"type": "string"} for n in range(10_000)}}
     made = {"description": "", "server": "s", "team": None}
     tools = [
         FlowTool(pk=1, name="find", input_schema={}, output_schema=wide, **made),
         FlowTool(pk=2, name="take", input_schema=wide, output_schema=None, **made),
     ]
-    assert len(derive(tools)) <= 1
+    assert derive(tools) == []
 
 
 def test_texts_of_any_length_are_cut():

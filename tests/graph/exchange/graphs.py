@@ -5,7 +5,7 @@ from datetime import UTC, date
 from hypothesis import strategies as st
 
 from graph.exchange.document import Document, Stated, StatedEvidence, StatedTool
-from graph.relations import Kind, Source
+from graph.relations import OF_A_TEAM, Kind, Source
 
 NAMES = (
     "s:a",
@@ -36,7 +36,7 @@ def evidence(draw, source):
             {"output": draw(texts), "input": draw(texts)} for _ in range(draw(st.integers(0, 2)))
         ),
         origin=draw(texts),
-        team=draw(texts) if is_observed else "",
+        team=draw(texts) if source in OF_A_TEAM else "",
         last_seen_at=draw(st.none() | moments),
     )
 

@@ -52,8 +52,8 @@ def graphml(edge, head='edgedefault="directed"'):
         ({"evidence": [{}] * 2_000}, "evidence has 2,000 entries; at most 1,000 are allowed"),
         ({"evidence": [{"source": "guess"}]}, "evidence 1: source 'guess' is unknown"),
         (
-            {"evidence": [{"source": "schema", "team": "red"}]},
-            "evidence 1: team only what is observed has one, and this is schema",
+            {"evidence": [{"source": "curated", "team": "red"}]},
+            "evidence 1: team only what is observed or schema has one, and this is curated",
         ),
         (
             {"evidence": [{"source": "schema"}, {"source": "schema"}]},
@@ -135,6 +135,7 @@ def test_unknown_fields_are_ignored_with_a_warning_each():
         ("[1]", "expected one in braces"),
         ("{", "no JSON object: Expecting property name"),
         ("nonsense", "no JSON object: Expecting value"),
+        ('{"source": "a', "no JSON object: Unterminated string starting at character 12"),
         ('{"source": "a", "source": "b"}', "the name 'source' stands there twice"),
         ("[" * 100_000, "nested too deeply"),
         ('{"confidence": ' + "9" * 5_000 + "}", "no JSON object: Exceeds the limit"),
@@ -154,6 +155,8 @@ def test_a_line_that_is_no_relation_is_told_and_the_next_one_read(line, message)
         (" \n", 1, "the file is empty"),
         ('{"relations": [\n{"source": "s:a"', 2, "is the file cut off?"),
         ('{"relations": []', 1, "is the file cut off?"),
+        ('{"relations": "a', 1, "no JSON: relations must be a list at column 15"),
+        ('{"tools": "a', 1, "no JSON: Unterminated string starting at column 11"),
         ('{"relations": {}}', 1, "relations must be a list"),
         ('{\n"version": 2,\n"relations": []}', 2, "version 2 is not known; this reads version 1"),
         ('{"format": "other", "relations": []}', 1, "the format is 'other'"),
@@ -175,6 +178,13 @@ def test_a_broken_document_is_told_with_its_line(text, line, message):
     assert message in found.problems[0].message
     assert found.problems[0].line == line
     assert found.relations == ()
+
+
+@pytest.mark.parametrize("data", [b"", b" \n\n", codecs.BOM_UTF8])
+@pytest.mark.parametrize("form", [Form.JSON, Form.JSON_LINES, None])
+def test_an_empty_file_is_a_problem_in_whichever_form(form, data):
+    found = read.read(data, form=form)
+    assert found.problems == ((1, "the file is empty"),)
 
 
 def test_members_of_a_document_that_mean_nothing_are_told():
@@ -349,7 +359,9 @@ def test_whatever_a_file_holds_it_is_read_or_told(form, data):
 
 @given(data=st.binary(max_size=50))
 def test_any_bytes_are_read_or_told(data):
-    assert read.read(data).problem_count >= 0
+    found = read.read(data)
+    assert len(found.problems) == found.problem_count
+    assert all(problem.message.isprintable() for problem in found.problems)
 
 
 json_values = st.recursive(

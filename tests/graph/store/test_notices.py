@@ -105,37 +105,51 @@ def test_what_is_rolled_back_is_not_told(heard, tools):
     assert heard() == []
 
 
-@pytest.mark.parametrize("amount", [500, 501])
-def test_more_than_five_hundred_are_not_named_one_by_one(heard, amount):
-    tools = [tool.pk for tool in ToolFactory.create_batch(24)]
-    pairs = [(a, b) for a in tools for b in tools if a != b][:amount]
-    rows = [ToolDependency(source_id=a, target_id=b, kind="precedes") for a, b in pairs]
-    every = {str(row.pk) for row in ToolDependency.objects.bulk_create(rows)}
-    for told in (heard(), ToolDependency.objects.update(reason="so") and heard()):
-        (payload,) = told
-        if amount > 500:
-            assert payload == "all"
-        else:
-            assert set(payload.removeprefix("relations:").split(",")) == every
-    ToolDependency.objects.all().delete()  # in statements of a hundred rows
-    gone = [payload.removeprefix("relations:").split(",") for payload in heard()]
-    assert {pk for pks in gone for pk in pks} == every
+INSERT = """
+INSERT INTO graph_tooldependency
+    (source_id, target_id, kind, required, rejected, reason, version, created_at)
+SELECT one.id, other.id, 'precedes', true, false, '', '', now()
+FROM tools_tool AS one, tools_tool AS other
+WHERE one.id <> other.id LIMIT %s
+RETURNING id
+"""
 
 
-def test_keys_too_long_for_a_notification_are_not_named(heard):
-    tools = [tool.pk for tool in ToolFactory.create_batch(24)]
-    pairs = [(a, b) for a in tools for b in tools if a != b][:490]
+def stored(amount):
     with connection.cursor() as cursor:
-        cursor.execute(
-            "ALTER SEQUENCE graph_tooldependency_id_seq RESTART WITH 1000000000000000000"
-        )
+        cursor.execute(INSERT, [amount])
+        return {pk for (pk,) in cursor.fetchall()}
+
+
+def told_of(payloads):
+    return [pk for told in payloads for pk in map(int, told.removeprefix("relations:").split(","))]
+
+
+@pytest.mark.parametrize("first", [1, 10**18])
+def test_many_are_named_in_parts_that_a_notification_has_room_for(heard, first):
+    ToolFactory.create_batch(36)
+    with connection.cursor() as cursor:
+        cursor.execute(f"ALTER SEQUENCE graph_tooldependency_id_seq RESTART WITH {first}")
     try:
-        rows = [ToolDependency(source_id=a, target_id=b, kind="precedes") for a, b in pairs]
-        ToolDependency.objects.bulk_create(rows)
-        assert heard() == ["all"]
+        every = stored(1_250)
+        for told in (heard(), ToolDependency.objects.update(reason="so") and heard()):
+            assert sorted(told_of(told)) == sorted(every)
+            assert len(told) == (1 if first == 1 else 4)
+            assert max(map(len, told)) < 7_900
     finally:
         with connection.cursor() as cursor:
             cursor.execute("ALTER SEQUENCE graph_tooldependency_id_seq RESTART WITH 1")
+
+
+def test_more_than_ten_thousand_are_all(heard):
+    ToolFactory.create_batch(101)
+    every = stored(10_000)
+    assert sorted(told_of(heard())) == sorted(every)
+    with connection.cursor() as cursor:
+        cursor.execute("TRUNCATE graph_tooldependency CASCADE")
+    heard()
+    stored(10_001)
+    assert heard() == ["all"]
 
 
 def test_metrics_are_told_once_they_differ(heard, tools):

@@ -1,4 +1,4 @@
-"""How sure a piece of evidence makes that one tool's output feeds another's input.
+"""How sure a clue makes that one tool's output feeds another's input.
 
 Weights are log-odds that add up. They were set on public data sets (docs/data_flow.md says how)
 so that, of all relations with a confidence of about p, a share of p is right.
@@ -14,8 +14,8 @@ from typing import Final, NamedTuple
 from graph.data_flow.vocabulary import Act
 
 
-class Kind(Enum):
-    """What a piece of evidence rests on."""
+class Ground(Enum):
+    """What a clue rests on."""
 
     MENTION = "mention"
     PREREQUISITE = "prerequisite"
@@ -44,11 +44,11 @@ class Class(Enum):
     THING = "thing"
 
 
-class Evidence(NamedTuple):
+class Clue(NamedTuple):
     """One reason to believe in a relation, and what weakens it.
 
     Attributes:
-        kind: What it rests on.
+        ground: What it rests on.
         fit: How well the terms fit.
         takes: What the input takes.
         act: What the source does.
@@ -64,7 +64,7 @@ class Evidence(NamedTuple):
         has_outputs: Whether outputs of the source are known.
     """
 
-    kind: Kind
+    ground: Ground
     fit: Fit = Fit.EXACT
     takes: Class = Class.THING
     act: Act | None = None
@@ -81,11 +81,11 @@ class Evidence(NamedTuple):
 
 
 BASE: Final = {
-    Kind.MENTION: 2.4,
-    Kind.PREREQUISITE: 1.0,
-    Kind.FIELD: 1.2,
-    Kind.TEXT: -0.2,
-    Kind.SEQUENCE: 0.0,
+    Ground.MENTION: 2.4,
+    Ground.PREREQUISITE: 1.0,
+    Ground.FIELD: 1.2,
+    Ground.TEXT: -0.2,
+    Ground.SEQUENCE: 0.0,
 }
 FIT: Final = {Fit.EXACT: 0.0, Fit.QUALIFIED: -0.2, Fit.SUFFIX: -1.0, Fit.GENERIC: -1.5}
 TAKES: Final = {
@@ -122,28 +122,28 @@ TEXT_CEILING: Final = 0.85
 """Texts alone make nothing surer than this: one in five of the best is not used together."""
 
 
-def confidence(evidence: Evidence) -> float:
-    """Return the probability that a relation holds which rests on one piece of evidence."""
-    odds = BASE[evidence.kind]
-    if evidence.kind in (Kind.FIELD, Kind.TEXT):
-        odds += FIT[evidence.fit] + TAKES[evidence.takes] + _doubts(evidence)
-        odds += IS_KIN * (evidence.kinship > 0)
-        odds += IS_WIDE * (evidence.is_wide and evidence.is_same_server and not evidence.kinship)
-    if evidence.kind is Kind.TEXT:
-        odds += IS_SAID if evidence.is_said else ACT.get(evidence.act, 0.0)
-        odds += HAS_OUTPUTS * evidence.has_outputs
-    if not evidence.is_same_server:
-        odds += OTHER_SERVER[evidence.takes]
-    odds += RIVALS * math.log(max(1.0, evidence.rivals / FREE_RIVALS))
-    ceiling = TEXT_CEILING if evidence.kind is Kind.TEXT else CEILING
+def confidence(clue: Clue) -> float:
+    """Return the probability that a relation holds which rests on one clue."""
+    odds = BASE[clue.ground]
+    if clue.ground in (Ground.FIELD, Ground.TEXT):
+        odds += FIT[clue.fit] + TAKES[clue.takes] + _doubts(clue)
+        odds += IS_KIN * (clue.kinship > 0)
+        odds += IS_WIDE * (clue.is_wide and clue.is_same_server and not clue.kinship)
+    if clue.ground is Ground.TEXT:
+        odds += IS_SAID if clue.is_said else ACT.get(clue.act, 0.0)
+        odds += HAS_OUTPUTS * clue.has_outputs
+    if not clue.is_same_server:
+        odds += OTHER_SERVER[clue.takes]
+    odds += RIVALS * math.log(max(1.0, clue.rivals / FREE_RIVALS))
+    ceiling = TEXT_CEILING if clue.ground is Ground.TEXT else CEILING
     return min(ceiling, 1.0 / (1.0 + math.exp(-odds)))
 
 
-def _doubts(evidence: Evidence) -> float:
+def _doubts(clue: Clue) -> float:
     """Return the log-odds of what speaks against a match of terms."""
-    odds = IS_OPTIONAL * (not evidence.is_required) + IS_OUTDONE * evidence.is_outdone
-    if evidence.is_chosen and evidence.takes in (Class.NAME, Class.ADDRESS):
+    odds = IS_OPTIONAL * (not clue.is_required) + IS_OUTDONE * clue.is_outdone
+    if clue.is_chosen and clue.takes in (Class.NAME, Class.ADDRESS):
         odds += IS_CHOSEN
-    if evidence.is_echo:
-        odds += IS_ECHO_OF_SEARCH if evidence.act is Act.SEARCH else IS_ECHO
+    if clue.is_echo:
+        odds += IS_ECHO_OF_SEARCH if clue.act is Act.SEARCH else IS_ECHO
     return odds

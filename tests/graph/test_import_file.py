@@ -1,15 +1,16 @@
 import json
+from dataclasses import replace
 from datetime import UTC, date, datetime, timedelta
 
 import pytest
 
-from graph import export, shipped, transfer
+from graph import export, import_file, shipped
 from graph.exchange.read import Form
+from graph.import_file import ImportRefused
 from graph.models import RelationEvidence, ToolDependency
 from graph.record import Claim, Metric, Observation
 from graph.relations import Kind, Source
 from graph.store import metrics, relations
-from graph.transfer import ImportRefused
 from tests.factories import CategoryFactory, ServerFactory, TeamFactory, ToolFactory
 
 pytestmark = pytest.mark.django_db
@@ -33,7 +34,7 @@ def row(source="s:a", target="s:b", kind="precedes", **more):
 
 def take(*rows, filename="graph.jsonl", **options):
     text = "\n".join(map(json.dumps, rows))
-    return transfer.import_text(text, filename=filename, now=NOW, **options)
+    return import_file.import_text(text, filename=filename, now=NOW, **options)
 
 
 def refused(*rows, **options):
@@ -95,6 +96,14 @@ class TestImport:
         take(row(evidence=[OBSERVED]), team=team.pk)
         found = RelationEvidence.objects.get()
         assert (found.source, found.team, found.successes) == ("observed", team, 3.5)
+
+    def test_what_results_showed_a_team_is_left_out_unless_a_team_takes_it_over(self, tools):
+        shown = SCHEMA | {"team": "theirs"}
+        done = take(row(kind="provides", evidence=[shown]), as_curated=True)
+        assert (done.added, done.left_out) == (0, 1)
+        team = TeamFactory()
+        take(row(kind="provides", evidence=[shown]), team=team.pk)
+        assert said() == [("schema", team.pk, "", 0.7)]
 
     def test_an_observation_is_never_later_than_the_import(self, tools):
         ahead = OBSERVED | {"last_seen_at": "2999-01-01"}
@@ -161,7 +170,7 @@ class TestImport:
         assert other.warnings == ()
 
     def test_many_cycles_are_counted(self, tools, monkeypatch):
-        monkeypatch.setattr(transfer, "MAX_WARNINGS", 1)
+        monkeypatch.setattr(import_file, "MAX_WARNINGS", 1)
         pairs = [("s:a", "s:b"), ("s:b", "s:a"), ("s:c", "s:d"), ("s:d", "s:c")]
         done = take(*(row(*pair, "depends_on") for pair in pairs))
         assert done.warnings[1:] == ("1 more dependencies of cycles are dropped",)
@@ -232,7 +241,7 @@ class TestRefusal:
     def test_text_that_is_no_file_of_relations_is_refused(self, tools):
         for name in ("x.json", "x.jsonl", "x.graphml", "x"):
             with pytest.raises(ImportRefused):
-                transfer.import_text("\ud800 no", filename=name)
+                import_file.import_text("\ud800 no", filename=name)
 
 
 def fill(tools, team):
@@ -258,6 +267,7 @@ def fill(tools, team):
     fields = ({"output": "/a", "input": "/b"},)
     flow = Claim(source=a, target=b, kind=Kind.PROVIDES, confidence=0.7, fields=fields)
     relations.replace_derived([flow], at=at)
+    relations.replace_derived_of_teams({team: [replace(flow, confidence=0.8)]}, at=at)
     relations.curate(
         Claim(source=d, target=a, kind=Kind.ALTERNATIVE_TO, confidence=0.5), by="bob", at=at
     )
@@ -298,7 +308,7 @@ class TestRoundTrip:
         before = snapshot()
         text = text_of(form, team=team.pk)
         ToolDependency.objects.all().delete()
-        done = transfer.import_text(
+        done = import_file.import_text(
             text, filename=f"x.{form}", as_curated=True, team=team.pk, now=NOW
         )
         kept = [one for one in before if not one[1][2]] if form is Form.GRAPHML else before
@@ -313,7 +323,7 @@ class TestRoundTrip:
         fill(tools, team.pk)
         before = snapshot()
         text = text_of(form, team=team.pk)
-        done = transfer.import_text(
+        done = import_file.import_text(
             text, filename=f"x.{form}", as_curated=as_curated, team=team.pk, now=NOW
         )
         assert done.changes == ()

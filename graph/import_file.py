@@ -1,4 +1,4 @@
-"""Take relations over from a file, all or none, and give them away."""
+"""Take relations over from a file, all or none."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from graph.exchange import adopt, read
 from graph.exchange.adopt import Left, Terms
 from graph.exchange.check import similar
 from graph.exchange.document import Problem, Problems, Stated, shown
-from graph.record import Key, Record
-from graph.relations import Relation
+from graph.record import Record
+from graph.relations import Key, Relation
 from graph.store import listed, relations
 
 MAX_ORIGIN: Final = 200
@@ -239,7 +239,7 @@ class _Import:
             if here:
                 at_home = "" if None not in lines else " (the other one is stored already)"
                 self.problems.add(max(here), pair.message + at_home)
-        found = contradictions.circles(after, name=self._name)
+        found = contradictions.broken_cycles(after, name=self._name)
         before = self._dropped_before() if found else set()
         for cycle in found:
             if cycle.dropped.key not in before:
@@ -250,7 +250,7 @@ class _Import:
         """Return the dependencies that close a cycle already, without the file."""
         seen = (self._seen(one) for one in self._stored.values())
         stored = [relation for relation in seen if relation is not None]
-        return {cycle.dropped.key for cycle in contradictions.circles(stored)}
+        return {cut.key for cut in contradictions.dropped(stored)}
 
     def _after(self) -> Iterable[Record]:
         """Yield all relations as they would be stored."""

@@ -1,0 +1,29 @@
+import gc
+
+import pytest
+
+from gateway_project.foundation.garbage import uncollected
+
+
+@pytest.fixture(autouse=True)
+def _enabled():
+    assert gc.isenabled()
+    yield
+    gc.enable()
+
+
+def test_there_is_no_collecting_within_and_again_after_it_even_if_it_fails():
+    def fail():
+        assert not gc.isenabled()
+        raise KeyError
+
+    with pytest.raises(KeyError), uncollected():
+        fail()
+    assert gc.isenabled()
+
+
+def test_who_had_turned_it_off_keeps_it_off():
+    gc.disable()
+    with uncollected(), uncollected():
+        pass
+    assert not gc.isenabled()

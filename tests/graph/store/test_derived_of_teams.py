@@ -1,0 +1,139 @@
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from graph.models import RelationEvidence, ToolDependency
+from graph.record import Claim, Observation
+from graph.relations import Kind, Source
+from graph.store import relations
+from graph.store.relations import Changes
+from graph.store.relations import replace_derived_of_teams as replace
+from tests.factories import TeamFactory, ToolFactory
+
+pytestmark = pytest.mark.django_db
+
+NOW = datetime(2026, 11, 22, tzinfo=UTC)
+DAY = timedelta(days=1)
+PAIR = {"output": "/items/*/widget_id", "input": "/widget_id"}
+GONE = 10**9
+
+
+@pytest.fixture
+def tools():
+    return [tool.pk for tool in ToolFactory.create_batch(3)]
+
+
+@pytest.fixture
+def teams():
+    return [team.pk for team in TeamFactory.create_batch(2)]
+
+
+def claim(source, target, confidence=0.6, fields=(PAIR,)):
+    return Claim(
+        source=source, target=target, kind=Kind.PROVIDES, confidence=confidence, fields=fields
+    )
+
+
+def count(team, source, target, *, at=NOW, **counts):
+    seen = Observation(source=source, target=target, kind=Kind.PROVIDES, at=at, **counts)
+    relations.observe(team, [seen])
+
+
+def said():
+    columns = ("team_id", "source", "confidence", "successes", "failures", "fields")
+    return sorted(RelationEvidence.objects.values_list(*columns))
+
+
+def seen_by(team, source, target):
+    return relations.topology(team, now=NOW).get(source, target, Kind.PROVIDES)
+
+
+def test_it_is_seen_by_the_team_alone_as_sure_as_it_was_derived(tools, teams):
+    (a, b, _), (ours, theirs) = tools, teams
+    assert replace({ours: [claim(a, b)]}, at=NOW) == Changes(added=1)
+    found = seen_by(ours, a, b)
+    assert (found.confidence, found.sources) == (0.6, (Source.SCHEMA,))
+    assert found.detail == {"fields": [PAIR]}
+    assert seen_by(theirs, a, b) is None
+    assert seen_by(None, a, b) is None
+
+
+def test_repeating_it_writes_nothing(tools, teams):
+    claims = {team: [claim(*tools[:2]), claim(*tools[1:])] for team in teams}
+    replace(claims, at=NOW)
+    before = list(RelationEvidence.objects.values())
+    assert replace(claims, at=NOW + DAY) == Changes()
+    assert list(RelationEvidence.objects.values()) == before
+
+
+def test_what_is_no_longer_derived_goes_with_its_relation(tools, teams):
+    (a, b, c), (ours, theirs) = tools, teams
+    replace({ours: [claim(a, b), claim(b, c)], theirs: [claim(b, c)]}, at=NOW)
+    done = replace({ours: [claim(b, c, 0.8)]}, at=NOW)
+    assert done == Changes(changed=1, removed=1)
+    assert said() == [(ours, "schema", 0.8, 0.0, 0.0, [PAIR])]
+    replace({}, at=NOW)
+    assert not ToolDependency.objects.exists()
+
+
+def test_what_the_team_counted_stays_as_it_was_counted(tools, teams):
+    (a, b, _), (ours, _) = tools, teams
+    count(ours, a, b, successes=3.0, failures=1.0)
+    counted = (ours, "observed", None, 3.0, 1.0, [])
+    replace({ours: [claim(a, b)]}, at=NOW + DAY)
+    assert said() == [counted, (ours, "schema", 0.6, 0.0, 0.0, [PAIR])]
+    found = seen_by(ours, a, b)
+    assert found.confidence == pytest.approx((4 * 0.6 + 3) / 8)
+    assert found.sources == (Source.SCHEMA, Source.OBSERVED)
+    assert (found.detail["successes"], found.detail["failures"]) == (3.0, 1.0)
+    replace({}, at=NOW + DAY)
+    assert said() == [counted]
+    assert RelationEvidence.objects.get().last_seen_at == NOW
+
+
+def test_what_is_counted_later_adds_to_it(tools, teams):
+    (a, b, _), (ours, _) = tools, teams
+    replace({ours: [claim(a, b)]}, at=NOW - DAY)
+    count(ours, a, b, successes=2.0)
+    assert seen_by(ours, a, b).confidence == pytest.approx((4 * 0.6 + 2) / 6)
+    replace({}, at=NOW)
+    assert said() == [(ours, "observed", None, 2.0, 0.0, [])]
+
+
+def test_what_a_person_rejected_stays_rejected(tools, teams):
+    (a, b, _), (ours, _) = tools, teams
+    relations.reject(a, b, Kind.PROVIDES, at=NOW)
+    assert replace({ours: [claim(a, b)]}, at=NOW) == Changes(skipped=1)
+    assert said() == []
+    assert seen_by(ours, a, b) is None
+
+
+def test_what_is_derived_for_all_is_not_touched(tools, teams):
+    (a, b, _), (ours, _) = tools, teams
+    told = {"input": "/widget_id"}
+    relations.replace_derived([claim(a, b, 0.5, (told,))], at=NOW)
+    replace({ours: [claim(a, b, 0.4)]}, at=NOW)
+    assert (seen_by(None, a, b).confidence, seen_by(None, a, b).detail["fields"]) == (0.5, [told])
+    assert (seen_by(ours, a, b).confidence, seen_by(ours, a, b).detail["fields"]) == (0.5, [PAIR])
+    relations.replace_derived([], at=NOW)
+    assert seen_by(None, a, b) is None
+    assert seen_by(ours, a, b).confidence == 0.4
+
+
+def test_what_is_of_a_tool_or_team_that_is_gone_is_left_out(tools, teams):
+    (a, b, c), (ours, _) = tools, teams
+    claims = {ours: [claim(a, b), claim(a, GONE)], GONE: [claim(b, c)]}
+    assert replace(claims, at=NOW) == Changes(added=1, skipped=1)
+    assert [team for team, *_ in said()] == [ours]
+
+
+def test_what_a_person_says_of_the_relation_stays_as_they_said_it(tools, teams):
+    (a, b, _), (ours, _) = tools, teams
+    word = Claim(source=a, target=b, kind=Kind.PROVIDES, reason="see the manual")
+    relations.curate(word, by="ann", at=NOW)
+    replace({ours: [claim(a, b)]}, at=NOW)
+    assert replace({ours: [claim(a, b, 0.9)]}, at=NOW) == Changes(changed=1)
+    assert relations.find(a, b, Kind.PROVIDES).reason == "see the manual"
+    assert seen_by(ours, a, b).confidence == 1.0
+    replace({}, at=NOW)
+    assert [source for _, source, *_ in said()] == ["curated"]
