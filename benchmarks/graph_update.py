@@ -208,7 +208,7 @@ async def _beside() -> None:
 
 
 def _unsettle() -> None:
-    state.note_derived("", at=_now())
+    state.note_derived("", at=_now(), since=state.load().derived_from)
     state.note_computed("", at=_now(), statistics={})
 
 

@@ -139,14 +139,12 @@ def arrange(
     """
     whole = enhanced(hits, terms)
     sheet = _Sheet(whole, _Cards(whole, hits, terms), terms, count, warnings)
-    groups, related = whole.groups, whole.related
-    fitting = sheet.cut(groups, budget_tokens)
-    if fitting.tokens > budget_tokens and fitting.kept:
-        groups = sheet.first_cut(fitting.kept[0], budget_tokens)
-    else:
-        groups = fitting.kept
+    fitting = sheet.cut(whole.groups, budget_tokens)
+    groups = fitting.kept
     kept = {group.match.tool for group in groups}
-    related = tuple(entry for entry in related if entry.match in kept)
+    related = tuple(entry for entry in whole.related if entry.match in kept)
+    if fitting.tokens > budget_tokens and groups:
+        groups, related = sheet.first_cut(groups[0], budget_tokens), ()
     answer = sheet.answer(groups, related)
     while answer.tokens > budget_tokens and related:
         related = related[:-1]

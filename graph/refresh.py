@@ -105,8 +105,8 @@ def _relations(now: datetime) -> str:
 
 def _derive(now: datetime, *, force: bool) -> Changes | None:
     """Derive relations from schemas and shapes, and take over those that are shipped."""
-    version = _inputs()
-    if version == state.load().derived_from and not force:
+    known_version, version = state.load().derived_from, _inputs()
+    if version == known_version and not force:
         return None
     from graph import shipped  # noqa: PLC0415 - only where something has changed
     from graph.data_flow import seen  # noqa: PLC0415 - likewise
@@ -124,7 +124,7 @@ def _derive(now: datetime, *, force: bool) -> Changes | None:
             taken_over = relations.replace_derived(
                 known, at=now, source=Source.CURATED, origin=shipped.ORIGIN
             )
-            state.note_derived(version, at=now)
+            state.note_derived(version, at=now, since=known_version)
         return derived + taken_over
 
     return writing.retried(store)

@@ -54,6 +54,8 @@ PATH_KINDS: Final = frozenset(
 Key = tuple[int, int, Kind]
 """Source, target and kind of a relation, in the order they are stored in."""
 NO_DETAIL: Final[Mapping[str, Any]] = MappingProxyType({})
+LEAST_BINDING: Final = 0.5
+"""Confidence from which on a required dependency binds, whoever says so."""
 _SCHEMA_ALONE: Final = (Source.SCHEMA,)
 
 
@@ -102,6 +104,22 @@ class Relation(NamedTuple):
     def key(self) -> Key:
         """What identifies it."""
         return (self.source, self.target, self.kind)
+
+
+def is_binding(relation: Relation) -> bool:
+    """Whether the source of a relation cannot do without the target.
+
+    A required dependency that is less sure than not binds only if it is curated.
+
+    Example:
+        >>> is_binding(Relation(1, 2, Kind.DEPENDS_ON, 0.9)), is_binding(
+        ...     Relation(1, 2, Kind.DEPENDS_ON, 0.4))
+        (True, False)
+    """
+    is_required = relation.kind is Kind.DEPENDS_ON and relation.required
+    return is_required and (
+        relation.confidence >= LEAST_BINDING or Source.CURATED in relation.sources
+    )
 
 
 def is_guess(relation: Relation) -> bool:

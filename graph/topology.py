@@ -9,7 +9,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final
 
 from gateway_project.foundation.garbage import uncollected
-from graph.relations import PATH_KINDS, SYMMETRIC, Key, Kind, Relation, Source
+from graph.relations import PATH_KINDS, SYMMETRIC, Key, Kind, Relation, Source, is_binding
 
 if TYPE_CHECKING:
     import numpy as np
@@ -116,9 +116,9 @@ class Topology:
             yield from _of_kind(self._to[tool], kind)
 
     def requires(self, tool: int) -> Iterator[Relation]:
-        """Yield what a tool cannot do without: its required `depends_on`."""
+        """Yield what a tool cannot do without: its `depends_on` that bind."""
         for relation in _of_kind(self._from[tool], Kind.DEPENDS_ON):
-            if relation.required:
+            if is_binding(relation):
                 yield relation
 
     def neighbours(self, tool: int, *, dependents: bool = True) -> Mapping[int, float]:

@@ -45,7 +45,7 @@ def confirm(caller: Caller, pks: Collection[int], *, at: datetime) -> int:
     with transaction.atomic():
         found = [
             record
-            for record in relations.load(pks)
+            for record in relations.locked(pks)
             if not record.rejected and not record.by_a_person
         ]
         said = Said(
@@ -62,7 +62,7 @@ def confirm(caller: Caller, pks: Collection[int], *, at: datetime) -> int:
 def reject(caller: Caller, pks: Collection[int], *, at: datetime) -> int:
     """Store a person's word that relations do not hold; return how many held before."""
     with transaction.atomic():
-        found = [record for record in relations.load(pks) if not record.rejected]
+        found = [record for record in relations.locked(pks) if not record.rejected]
         for record in found:
             relations.reject(*record.key, reason=record.reason, at=at)
         _record(caller, "relation.rejected", found)
@@ -75,7 +75,7 @@ def restore(caller: Caller, pks: Collection[int]) -> int:
     One that nothing else speaks for is gone then.
     """
     with transaction.atomic():
-        found = [record for record in relations.load(pks) if record.rejected]
+        found = [record for record in relations.locked(pks) if record.rejected]
         for record in found:
             relations.withdraw(*record.key)
         _record(caller, "relation.restored", found)

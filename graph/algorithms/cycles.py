@@ -6,7 +6,7 @@ import heapq
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Final, NamedTuple, Protocol
 
-from graph.relations import Kind, Relation
+from graph.relations import Relation, is_binding
 
 MAX_CLOSED: Final = 500
 """Nodes up to which a graph keeps what each of them reaches."""
@@ -108,8 +108,8 @@ def break_cycles(relations: Iterable[Relation]) -> Broken:
 
     Inside each strongly connected component the relations are taken up again, strongest first,
     but for those that would close a cycle. So each relation dropped is the weakest of a cycle
-    whose others are kept, and none could be taken back. What is not required is weaker than any
-    required dependency, then what is less confident, then what has the larger keys.
+    whose others are kept, and none could be taken back. What does not bind is weaker than any
+    dependency that does, then what is less confident, then what has the larger keys.
 
     Example:
         >>> from graph.relations import Kind
@@ -139,12 +139,8 @@ def break_cycles(relations: Iterable[Relation]) -> Broken:
 
 
 def strongest_first(relations: Iterable[Relation]) -> list[Relation]:
-    """Sort relations: dependencies that are required first, then by confidence, then by keys."""
-    return sorted(relations, key=lambda r: (not _is_required(r), -r.confidence, r[0], r[1]))
-
-
-def _is_required(relation: Relation) -> bool:
-    return relation.kind is Kind.DEPENDS_ON and relation.required
+    """Sort relations: dependencies that bind first, then by confidence, then by keys."""
+    return sorted(relations, key=lambda r: (not is_binding(r), -r.confidence, r[0], r[1]))
 
 
 class Acyclic(Protocol):

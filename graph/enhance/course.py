@@ -9,7 +9,7 @@ from typing import Final
 from graph.algorithms.expand import LEAST
 from graph.algorithms.run_order import RunOrder, run_order
 from graph.enhance.related import SURE
-from graph.relations import Kind, Relation, is_guess
+from graph.relations import Kind, Relation, is_binding, is_guess
 from graph.topology import Topology
 
 RIVALS: Final = frozenset({Kind.MUTUALLY_EXCLUSIVE, Kind.REPLACES, Kind.ALTERNATIVE_TO})
@@ -78,7 +78,7 @@ def _meant(among: Sequence[Relation], listed: Sequence[int]) -> dict[int, None]:
     needs: dict[int, list[int]] = {}
     rivals: dict[int, set[int]] = {}
     for relation in among:
-        if relation.kind is Kind.DEPENDS_ON and relation.required:
+        if is_binding(relation):
             needs.setdefault(relation.source, []).append(relation.target)
         elif relation.kind in RIVALS:
             rivals.setdefault(relation.source, set()).add(relation.target)

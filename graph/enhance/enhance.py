@@ -114,10 +114,10 @@ def _groups(
                 role="required",
                 score=scores.get(tool, match.score),
                 match=match.tool,
-                path=path,
+                path=(by, tool),
                 confidence=needs.confidence[tool],
             )
-            for tool, path in needs.paths.items()
+            for tool, by in needs.via.items()
             if tool not in listed
         )
         listed.update(entry.tool for entry in beneath)

@@ -32,7 +32,8 @@ class Entry(NamedTuple):
         score: Of a match and of what it requires, the match's; of a related tool, that of its
             match times its rank; in [0, 1].
         match: Match that it stands beneath; itself, where it is one.
-        path: From that match to this tool, both included.
+        path: From that match to this tool, both included; of what is required, from the tool that
+            requires it.
         confidence: That it is related so, in [0, 1]; 1 for a match.
         is_close: Whether it stands right beneath its match: it does unless the way to a related
             tool takes two relations, or rests on schemas alone.

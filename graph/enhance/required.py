@@ -15,12 +15,12 @@ class Required(NamedTuple):
     """The closure of a tool under required dependencies.
 
     Attributes:
-        paths: From the tool to each thing it requires, by what is required, nearest first.
-        confidence: The least along that path, by what is required.
+        via: What requires it, by what is required, nearest to the tool first.
+        confidence: The least on the way there from the tool, by what is required.
         lacking: What is required and cannot be used; what that requires is not followed.
     """
 
-    paths: dict[int, tuple[int, ...]]
+    via: dict[int, int]
     confidence: dict[int, float]
     lacking: tuple[Remark, ...]
 
@@ -50,10 +50,10 @@ def required(
     Example:
         >>> topology = Topology([Relation(1, 2, Kind.DEPENDS_ON, 1.0),
         ...                      Relation(2, 3, Kind.DEPENDS_ON, 1.0)])
-        >>> required(topology, 1, usable=lambda tool: True, satisfied=()).paths
-        {2: (1, 2), 3: (1, 2, 3)}
+        >>> required(topology, 1, usable=lambda tool: True, satisfied=()).via
+        {2: 1, 3: 2}
     """
-    paths: dict[int, tuple[int, ...]] = {tool: (tool,)}
+    via: dict[int, int] = {tool: tool}
     confidence = {tool: 1.0}
     lacking: dict[int, Remark] = {}
     waiting = deque([tool])
@@ -61,16 +61,16 @@ def required(
         current = waiting.popleft()
         for relation in _in_order(topology, current):
             needed = relation.target
-            if needed in paths or needed in lacking or needed in satisfied:
+            if needed in via or needed in lacking or needed in satisfied:
                 continue
             if not usable(needed):
                 lacking[needed] = Remark(About.LACKS, current, needed, relation)
                 continue
-            paths[needed] = (*paths[current], needed)
+            via[needed] = current
             confidence[needed] = min(confidence[current], relation.confidence)
             waiting.append(needed)
-    del paths[tool], confidence[tool]
-    return Required(paths, confidence, tuple(lacking.values()))
+    del via[tool], confidence[tool]
+    return Required(via, confidence, tuple(lacking.values()))
 
 
 def _in_order(topology: Topology, tool: int) -> list[Relation]:

@@ -25,6 +25,9 @@ MAX_EVIDENCE: Final = 1_000
 MAX_FIELDS: Final = 1_000
 MAX_POINTER: Final = 2_000
 
+EARLIEST: Final = datetime(2000, 1, 1, tzinfo=UTC)
+"""There was no tool before."""
+
 KINDS: Final[Mapping[str, Kind]] = {kind.value: kind for kind in Kind}
 SOURCES: Final[Mapping[str, Source]] = {source.value: source for source in Source}
 PREREQUISITE: Final = re.compile(r".+_depends_on")
@@ -108,10 +111,14 @@ class Fields:
             return None
         try:
             at = datetime.fromisoformat(value)
-            return at.replace(tzinfo=UTC) if at.tzinfo is None else at.astimezone(UTC)
+            at = at.replace(tzinfo=UTC) if at.tzinfo is None else at.astimezone(UTC)
         except (TypeError, ValueError, OverflowError):
             self.complain(key, f"must be a date as in 2026-11-22, not {shown(value)}")
             return None
+        if at < EARLIEST:
+            self.complain(key, f"must be a date from {EARLIEST:%Y} on, not {shown(value)}")
+            return None
+        return at
 
     def day(self, key: str) -> date | None:
         """Return a day."""

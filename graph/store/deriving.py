@@ -42,7 +42,8 @@ WHERE id = ANY(%(wanted)s)
 ORDER BY id
 """
 
-_SETTLES: Final = {"settles": True}
+_LOCK = "SELECT FROM graph_tooldependency WHERE id = ANY(%s) ORDER BY id FOR UPDATE"
+_BESIDES_OTHERS: Final = {"settles": False}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -110,11 +111,22 @@ class Derived:
             and not _same(claim, stored)
         ]
         own = [row for row in rows if not known[row.key].is_shared]
+        self._lock([known[row.key].pk for row in rows])
+        # A person may have said something since all was read: their word stands.
         changed = writing.returned(
-            writing.OVERWRITE, (writing.relation(row) | _SETTLES for row in own), may_hold=False
+            writing.OVERWRITE,
+            (writing.relation(row) | _BESIDES_OTHERS for row in own),
+            may_hold=False,
+            origin=self.origin if self.source is Source.CURATED else None,
         )
-        changed |= writing.returned(writing.SET, writing.evidence(rows), rejected_too=False)
+        changed |= writing.returned(writing.SET_OWN, writing.evidence(rows), rejected_too=False)
         return len(changed)
+
+    def _lock(self, pks: Sequence[int]) -> None:
+        """Keep others from saying anything of some relations until all is written."""
+        if pks:
+            with connection.cursor() as cursor:
+                cursor.execute(_LOCK, [list(pks)])
 
     def _remove(self, pks: Sequence[int]) -> int:
         if not pks:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from itertools import groupby
 from operator import itemgetter
 from typing import Any
 
 from django.db import transaction
+from django.db.models import QuerySet
 
 from graph import record
 from graph.models import RelationEvidence, ToolDependency
@@ -101,14 +102,18 @@ def load_of(tool: int) -> list[Record]:
     return _records(rows.filter(source_id=tool) | rows.filter(target_id=tool))
 
 
+def locked(pks: Collection[int]) -> list[Record]:
+    """Return relations as `load` does; nobody else changes them until the transaction ends."""
+    return _records(_locked(ToolDependency.objects.filter(pk__in=list(pks))))
+
+
 def find(source: int, target: int, kind: Kind) -> Record | None:
     """Return one relation; of symmetric kinds, whichever way it is asked for.
 
     Raises:
         SelfRelation: If the two are one.
     """
-    source, target, kind = record.ordered(source, target, kind)
-    rows = ToolDependency.objects.filter(source_id=source, target_id=target, kind=kind.value)
+    rows = _of_key(record.ordered(source, target, kind))
     return next(iter(_records(rows.order_by("pk"))), None)
 
 
@@ -154,14 +159,25 @@ def curate(claim: Claim, *, by: str, at: datetime) -> int:
 def reject(source: int, target: int, kind: Kind, *, reason: str = "", at: datetime) -> int:
     """Store a person's word that a relation does not hold, and return its primary key.
 
-    What else speaks for it is kept and no longer counts; a person's earlier word goes.
+    What else speaks for it is kept and no longer counts; a person's earlier word goes. The rest
+    of what is stored of it stays, so that it is as it was if that is taken back.
+
+    Args:
+        source: Primary key of the tool it starts from.
+        target: Primary key of the tool it leads to.
+        kind: How they relate.
+        reason: Why; empty: what is stored.
+        at: When.
 
     Raises:
         SelfRelation: If both tools are one.
         UnknownTools: If a tool is not there.
     """
     with transaction.atomic():
-        wanted = Record(source=source, target=target, kind=kind, rejected=True, reason=reason)
+        new = Record(source=source, target=target, kind=kind)
+        ordered = record.ordered(*new.key)
+        stored = next(iter(_records(_locked(_of_key(ordered)))), new)
+        wanted = replace(stored, rejected=True, reason=reason or stored.reason, said=())
         pk = _put_one(wanted, at=at, may_hold=False)
         RelationEvidence.objects.filter(relation=pk, source=Source.CURATED.value).delete()
     return pk
@@ -199,7 +215,7 @@ def observe(team: int | None, observations: Iterable[Observation]) -> Changes:
 
     Counts are kept as of when the relation was seen last: what was counted earlier is worth less
     by then, and what comes late is added at its age. Writers of several processes may add at
-    once; nothing is lost. Observations of tools that are gone are left out.
+    once; nothing is lost. Observations of tools or a team that are gone are left out.
 
     Args:
         team: Whose it is; None: everybody's.
@@ -308,6 +324,17 @@ def exist() -> bool:
 def sweep() -> int:
     """Delete every relation that nothing speaks for and nobody rejected; return how many."""
     return writing.sweep(None)
+
+
+def _of_key(key: Key) -> QuerySet[ToolDependency]:
+    source, target, kind = key
+    return ToolDependency.objects.filter(source_id=source, target_id=target, kind=kind.value)
+
+
+def _locked(rows: QuerySet[ToolDependency]) -> QuerySet[ToolDependency]:
+    """Lock relations; return them to be read, as they are now."""
+    pks = list(rows.order_by("pk").select_for_update().values_list("pk", flat=True))
+    return ToolDependency.objects.filter(pk__in=pks).order_by("pk")
 
 
 def _put_one(wanted: Record, *, at: datetime, may_hold: bool) -> int:

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import secrets
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
+from typing import Any, Final
 
 from django.db import connection
 
 from graph.models import GraphState
+
+FORGOTTEN: Final = "forgotten "
+"""What stands before a number of its own in place of a version, so that none is overwritten."""
 
 # Lines in any order: a sum of hashes needs no sorting. 64 bits tell versions of one catalogue
 # apart; nobody gains anything by making two alike.
@@ -90,9 +94,17 @@ def shared_relations(now: datetime) -> str:
     return f"{version}.{now:%Y%m%d}" if is_observed else str(version)
 
 
-def note_derived(version: str, *, at: datetime) -> None:
-    """Take note that relations were derived from this version of schemas and shapes."""
-    GraphState.objects.update_or_create(pk=1, defaults={"derived_from": version, "derived_at": at})
+def note_derived(version: str, *, at: datetime, since: str) -> None:
+    """Take note that relations were derived from this version of schemas and shapes.
+
+    Args:
+        version: Of what they were derived from.
+        at: When.
+        since: Version that was stored when it began; if there is another one now, relations are
+            to be derived anew, and nothing is noted.
+    """
+    GraphState.objects.get_or_create(pk=1)
+    GraphState.objects.filter(pk=1, derived_from=since).update(derived_from=version, derived_at=at)
 
 
 def note_computed(version: str, *, at: datetime, statistics: Mapping[str, Any]) -> None:
@@ -105,4 +117,5 @@ def note_computed(version: str, *, at: datetime, statistics: Mapping[str, Any]) 
 
 def forget_derived() -> None:
     """Have relations derived anew next time, although nothing they come from has changed."""
-    GraphState.objects.filter(pk=1).update(derived_from="")
+    again = f"{FORGOTTEN}{secrets.token_hex(8)}"
+    GraphState.objects.update_or_create(pk=1, defaults={"derived_from": again})

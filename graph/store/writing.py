@@ -13,8 +13,9 @@ import psycopg
 from django.db import DatabaseError, connection, transaction
 
 from graph.record import Observation, Record, Said
-from graph.relations import HALF_LIFE_DAYS, SECONDS_A_DAY, Key, Source
+from graph.relations import HALF_LIFE_DAYS, SECONDS_A_DAY, Key, Kind, Source
 from tools.definition import storable
+from tools.models import Team
 
 T = TypeVar("T")
 
@@ -27,6 +28,8 @@ _AGAIN: Final = (
     psycopg.errors.ForeignKeyViolation,
 )
 """What another writer can cause, and is over once it has committed."""
+MAX_HALVINGS: Final = 100
+"""What is older counts as much as that: next to nothing, and no number too small to be one."""
 MAX_ORIGIN_CHARS: Final = 200
 
 # Without a lock: who deletes a tool has locked its evidence first, and would wait for a writer
@@ -64,7 +67,8 @@ WHERE stored.source_id = given.source AND stored.target_id = given.target
                         given.rejected OR (stored.rejected AND NOT %(may_hold)s))
   AND (given.settles OR NOT EXISTS (
       SELECT FROM graph_relationevidence
-      WHERE relation_id = stored.id AND source = 'curated'))
+      WHERE relation_id = stored.id AND source = 'curated'
+        AND origin IS DISTINCT FROM %(origin)s))
 RETURNING stored.id
 """
 
@@ -99,17 +103,20 @@ _ADD = f"""{_EVIDENCE} UPDATE SET
 RETURNING relation_id
 """
 
-SET = f"""{_EVIDENCE} UPDATE SET
+_REPLACE = f"""{_EVIDENCE} UPDATE SET
     origin = excluded.origin, confidence = excluded.confidence, successes = excluded.successes,
     failures = excluded.failures, seconds = excluded.seconds, fields = excluded.fields,
     last_seen_at = excluded.last_seen_at
-WHERE (known.origin, known.confidence, known.successes, known.failures, known.seconds,
-       known.fields)
-      IS DISTINCT FROM (excluded.origin, excluded.confidence, excluded.successes,
-                        excluded.failures, excluded.seconds, excluded.fields)
-   OR (known.source = 'observed' AND known.last_seen_at <> excluded.last_seen_at)
+WHERE ({{whose}}) AND ((known.origin, known.confidence, known.successes, known.failures,
+        known.seconds, known.fields)
+       IS DISTINCT FROM (excluded.origin, excluded.confidence, excluded.successes,
+                         excluded.failures, excluded.seconds, excluded.fields)
+   OR (known.source = 'observed' AND known.last_seen_at <> excluded.last_seen_at))
 RETURNING relation_id
 """
+SET = _REPLACE.format(whose="true")
+SET_OWN = _REPLACE.format(whose="known.origin = excluded.origin")
+"""The same where nobody else has put their word in its place."""
 
 FIRST_WORD = f"{_EVIDENCE} NOTHING RETURNING relation_id"
 
@@ -124,7 +131,7 @@ def _aged(seen_at: str) -> str:
     """Return the SQL of how much counts of one time are worth at the later of the two."""
     later = "greatest(known.last_seen_at, excluded.last_seen_at)"
     days = f"extract(epoch FROM {later} - {seen_at})::float8 / {SECONDS_A_DAY}"
-    return f"power(0.5::float8, {days} / {HALF_LIFE_DAYS}::float8)"
+    return f"power(0.5::float8, least({days} / {HALF_LIFE_DAYS}::float8, {MAX_HALVINGS}))"
 
 
 _ADD = _ADD.format(old=_aged("known.last_seen_at"), new=_aged("excluded.last_seen_at"))
@@ -159,12 +166,23 @@ def missing(tools: Iterable[int]) -> set[int]:
 
 
 def observe(team: int | None, wanted: Sequence[Observation]) -> tuple[int, int]:
-    """Add observations, one a relation; return how many relations are new, and how many known."""
+    """Add observations, one a relation; return how many relations are new, and how many known.
+
+    What was observed to go with another is not required for that: only others can say so.
+    """
     with transaction.atomic():
+        if team is not None and not Team.objects.filter(pk=team).exists():
+            return 0, 0
         missing = missing_tools(one.key for one in wanted)
         there = [one for one in wanted if not missing.intersection((one.source, one.target))]
         rows = [
-            Record(source=one.source, target=one.target, kind=one.kind, said=(_seen(team, one),))
+            Record(
+                source=one.source,
+                target=one.target,
+                kind=one.kind,
+                required=one.kind is not Kind.DEPENDS_ON,
+                said=(_seen(team, one),),
+            )
             for one in there
         ]
         added = returned(INSERT, map(relation, rows), at=_latest(there))
@@ -198,7 +216,7 @@ def put(wanted: Mapping[Key, Record], *, at: datetime, may_hold: bool) -> tuple[
     """
     rows = [_placed(key, wanted[key]) for key in sorted(wanted)]
     added = returned(INSERT, map(relation, rows), at=at)
-    changed = returned(OVERWRITE, map(relation, rows), may_hold=may_hold)
+    changed = returned(OVERWRITE, map(relation, rows), may_hold=may_hold, origin=None)
     changed |= returned(SET, evidence(rows), rejected_too=True)
     return len(added), len(changed - added)
 

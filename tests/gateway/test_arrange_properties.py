@@ -13,7 +13,7 @@ from gateway_project.foundation.caller import Caller
 from gateway_project.relation_words import MAX_WARNINGS
 from gateway_project.sight import Sight
 from graph.enhance.course import RIVALS
-from graph.relations import Kind
+from graph.relations import Kind, is_binding
 from graph.topology import Topology
 from tests.gateway.catalogues import catalogue, tool
 from tests.gateway.conftest import hit
@@ -75,7 +75,7 @@ def test_what_requires_a_listed_tool_runs_after_it_or_not_at_all(drawn, matches)
     shown = {PK[card.tool] for card in answer.cards}
     ordered = {PK[name] for name in answer.run_order}
     for one in drawn:
-        if one.kind is Kind.DEPENDS_ON and one.required and one.target in shown:
+        if is_binding(one) and one.target in shown:
             assert one.source not in ordered or one.target in ordered
     if not any(one.kind in RIVALS for one in drawn):
         hard = [one for one in drawn if one.kind is Kind.DEPENDS_ON]

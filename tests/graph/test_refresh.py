@@ -106,6 +106,25 @@ def test_what_tools_there_are_and_what_they_are_called_counts(tools, derived, ch
     assert refresh.refresh(now=NOW).derived is not None
 
 
+@pytest.mark.parametrize("is_first", [True, False])
+def test_what_is_forgotten_during_a_refresh_is_derived_again(
+    tools, derived, monkeypatch, is_first
+):
+    if not is_first:
+        refresh.refresh(now=NOW)
+        ToolFactory()
+    matching = shipped.matching
+
+    def meanwhile(catalogue):
+        refresh.state.forget_derived()
+        return matching(catalogue)
+
+    monkeypatch.setattr(shipped, "matching", meanwhile)
+    refresh.refresh(now=NOW)
+    monkeypatch.undo()
+    assert refresh.is_outdated(now=NOW)
+
+
 def test_whom_a_person_trusts_counts(tools, derived):
     refresh.refresh(now=NOW)
     Server.objects.filter(tools=tools[0]).update(trusted=True)

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from graph.relations import SYMMETRIC, Kind, Relation, Source
+from graph.relations import SYMMETRIC, Kind, Relation, Source, is_binding
 from graph.topology import Topology
 from tests.graph.drawn import CONFIDENCES, arcs_of, relations
 
@@ -70,9 +70,7 @@ def check_relations(topology, tool, touching):
         for one in out:
             assert topology.get(tool, one.target if one.source == tool else one.source, kind)
     assert sorted(topology.requires(tool)) == sorted(
-        one
-        for one in touching
-        if one.source == tool and one.kind is Kind.DEPENDS_ON and one.required
+        one for one in touching if one.source == tool and is_binding(one)
     )
 
 

@@ -3,7 +3,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from graph.algorithms.closure import closure
-from graph.relations import Kind, Relation
+from graph.relations import Kind, Relation, Source, is_binding
 from graph.topology import Topology
 from tests.graph.drawn import relations
 
@@ -22,6 +22,11 @@ def test_dependencies_come_along_with_what_they_depend_on_themselves_first():
 def test_optional_dependencies_and_other_relations_do_not_come_along():
     topology = Topology([needs(1, 2, required=False), Relation(3, 1, Kind.PROVIDES, 1.0)])
     assert closure(topology, 1).ordered == ()
+
+
+def test_what_is_unlikely_does_not_come_along_unless_a_person_says_so():
+    unlikely, said = needs(1, 2, 0.49), needs(1, 3, 0.3)._replace(sources=(Source.CURATED,))
+    assert closure(Topology([unlikely, said, needs(1, 4, 0.5)]), 1).ordered == (3, 4)
 
 
 def test_what_cannot_be_used_is_missing_and_not_looked_behind():
@@ -48,7 +53,7 @@ def test_a_chain_of_thousands_is_no_recursion():
 def test_it_covers_all_that_is_required_and_puts_dependencies_first(drawn, unusable):
     topology = Topology(drawn)
     found = closure(topology, 1, usable=lambda tool: tool not in unusable)
-    required = [one for one in drawn if one.kind is Kind.DEPENDS_ON and one.required]
+    required = [one for one in drawn if is_binding(one)]
     graph = nx.DiGraph((one.source, one.target) for one in required if one.source not in unusable)
     graph.add_node(1)
     reached = nx.descendants(graph, 1)
@@ -67,7 +72,7 @@ def test_what_is_cut_is_the_weakest_of_a_cycle(drawn):
     topology = Topology(drawn)
     found = closure(topology, 1)
     members = {1, *found.ordered}
-    inside = [one for one in drawn if one.required and {one.source, one.target} <= members]
+    inside = [one for one in drawn if is_binding(one) and {one.source, one.target} <= members]
     for one in found.cut:
         assert_weakest_of_a_cycle(one, inside)
 
@@ -78,6 +83,6 @@ def assert_weakest_of_a_cycle(one, relations):
     graph.add_edges_from(
         (other.source, other.target)
         for other in relations
-        if (other.required, other.confidence) >= (one.required, one.confidence)
+        if (is_binding(other), other.confidence) >= (is_binding(one), one.confidence)
     )
     assert nx.has_path(graph, one.target, one.source)

@@ -1,6 +1,6 @@
 """Documents that hold whatever a graph may hold."""
 
-from datetime import UTC, date
+from datetime import UTC, date, datetime
 
 from hypothesis import strategies as st
 
@@ -20,7 +20,7 @@ ids = st.sampled_from(NAMES) | st.text(
 ).map("x:{}".format)
 texts = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\x00"), max_size=30)
 confidences = st.floats(0, 1) | st.sampled_from([0.1 + 0.2, 1 / 3, 5e-324])
-moments = st.datetimes(timezones=st.just(UTC))
+moments = st.datetimes(datetime(2000, 1, 2), timezones=st.just(UTC))  # noqa: DTZ001 - bounds have no zone
 
 
 @st.composite
@@ -54,7 +54,7 @@ def relations(draw):
         confidence=draw(st.none() | confidences),
         reason=draw(texts),
         version=draw(texts),
-        deprecated_at=draw(st.none() | st.dates(date(1900, 1, 1), date(2100, 1, 1))),
+        deprecated_at=draw(st.none() | st.dates(date(2000, 1, 1), date(2100, 1, 1))),
         evidence=tuple(draw(evidence(source)) for source in sources),
     )
 

@@ -47,6 +47,7 @@ def graphml(edge, head='edgedefault="directed"'):
         ({"reason": "a\x00b"}, "reason holds a character that cannot be stored"),
         ({"reason": "\ud800"}, "reason holds a character that cannot be stored"),
         ({"deprecated_at": "soon"}, "deprecated_at must be a date as in 2026-11-22, not 'soon'"),
+        ({"deprecated_at": "1999-12-31"}, "deprecated_at must be a date from 2000 on"),
         ({"evidence": {}}, "evidence must be a list of objects"),
         ({"evidence": [1]}, "evidence must be a list of objects"),
         ({"evidence": [{}] * 2_000}, "evidence has 2,000 entries; at most 1,000 are allowed"),
