@@ -15,6 +15,7 @@ from typing import Final
 import django.db
 import structlog
 
+from gateway_project.foundation import garbage
 from gateway_project.foundation.database import in_database
 from graph.record import Metric
 from graph.relations import Key, Relation
@@ -29,6 +30,8 @@ RELOAD_S: Final = 3_600.0
 RETRY_S: Final = 5.0
 MAX_NAMED: Final = 20_000
 """Relations to bring up to date one by one; more of them are sooner read with all others."""
+MANY: Final = 20_000
+"""Relations that take the garbage collector tens of milliseconds to go through."""
 CHUNK: Final = 500
 """Relations brought up to date at once, between which the event loop does other things."""
 
@@ -243,15 +246,18 @@ def _chunks(pks: Sequence[int]) -> Iterator[list[int]]:
 
 def _load(now: datetime, teams: Iterable[int]) -> _Views:
     """Read all relations, and make what some teams see of them."""
-    loaded = views.load(now=now)
-    read = {seen.pk: seen for seen in loaded}
-    own = Counter(team for seen in loaded for team in seen.own)
-    return _Views(
-        shared=Topology(seen.shared for seen in loaded if seen.shared is not None),
-        read=read,
-        own=own,
-        teams=_made(loaded, own.keys() & set(teams)),
-    )
+    with garbage.uncollected():
+        loaded = views.load(now=now)
+        own = Counter(team for seen in loaded for team in seen.own)
+        made = _Views(
+            shared=Topology(seen.shared for seen in loaded if seen.shared is not None),
+            read={seen.pk: seen for seen in loaded},
+            own=own,
+            teams=_made(loaded, own.keys() & set(teams)),
+        )
+        if len(loaded) >= MANY:
+            garbage.age()
+    return made
 
 
 def _made(read: Iterable[View], teams: Iterable[int]) -> dict[int, Topology]:

@@ -2,7 +2,7 @@ import gc
 
 import pytest
 
-from gateway_project.foundation.garbage import uncollected
+from gateway_project.foundation.garbage import age, uncollected
 
 
 @pytest.fixture(autouse=True)
@@ -27,3 +27,12 @@ def test_who_had_turned_it_off_keeps_it_off():
     with uncollected(), uncollected():
         pass
     assert not gc.isenabled()
+
+
+def test_what_has_aged_is_not_looked_through_as_new():
+    with uncollected():
+        new = [[] for _ in range(1_000)]
+        age()
+    assert not {id(one) for one in gc.get_objects(generation=0)} & {id(one) for one in new}
+    assert {id(one) for one in gc.get_objects(generation=2)} > {id(one) for one in new}
+    assert gc.get_freeze_count() == 0

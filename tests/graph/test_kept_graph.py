@@ -1,4 +1,5 @@
 import asyncio
+import gc
 import sys
 import threading
 from contextlib import asynccontextmanager
@@ -324,6 +325,17 @@ async def test_what_is_named_while_everything_is_to_be_read_is_not_kept():
     assert list(kept._outdated.relations) == [1, 2]
     kept.outdate()
     assert not kept._outdated.relations
+
+
+@pytest.mark.parametrize("many", [1, 2])
+async def test_many_relations_are_not_looked_through_as_new_objects(tools, monkeypatch, many):
+    aged = []
+    monkeypatch.setattr(kept_graph, "MANY", many)
+    monkeypatch.setattr(kept_graph.garbage, "age", lambda: aged.append(gc.isenabled()))
+    await in_database(curate, *tools[:2])
+    await KeptGraph().catch_up()
+    assert aged == ([False] if many == 1 else [])
+    assert gc.isenabled()
 
 
 async def test_of_more_relations_than_it_keeps_note_of_everything_is_read(tools, monkeypatch):
