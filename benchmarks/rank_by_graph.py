@@ -59,7 +59,7 @@ def _graph(folder: Path) -> tuple[Needs, Mapping[str, int]]:
         for stated in data.relations
     )
     needs = {
-        name: [names[k] for k in required(topology, key, usable=always, satisfied=()).paths]
+        name: [names[k] for k in required(topology, key, usable=always, satisfied=()).via]
         for name, key in keys.items()
     }
     led_to = {
