@@ -8,6 +8,8 @@ from graph import record
 from graph.relations import Kind
 from tests.factories import EvidenceFactory, RelationFactory, ToolFactory, UserFactory
 
+LIST = reverse("admin:graph_tooldependency_changelist")
+ADD = reverse("admin:graph_tooldependency_add")
 SECRET = "hunter2-is-nobodys-business"
 SERVER = {
     "name": "git",

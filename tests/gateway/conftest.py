@@ -131,6 +131,12 @@ def world(tmp_path: Path) -> World:
 
 
 @pytest.fixture
+def tools() -> Any:
+    """Three tools of three servers, to be related."""
+    return admin_pages.three_tools()
+
+
+@pytest.fixture
 def root(client: Any, home: Path) -> Any:
     """Sign a superuser in to the console."""
     return admin_pages.sign_in_root(client)

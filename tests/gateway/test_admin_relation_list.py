@@ -14,18 +14,10 @@ from tests.factories import (
     TeamFactory,
     ToolFactory,
 )
-from tests.gateway.admin_pages import act, page, relation, three_tools
+from tests.gateway.admin_pages import ADD, LIST, act, page, relation
 from tools.models import Tool
 
 pytestmark = pytest.mark.django_db
-
-LIST = reverse("admin:graph_tooldependency_changelist")
-ADD = reverse("admin:graph_tooldependency_add")
-
-
-@pytest.fixture
-def tools():
-    return three_tools()
 
 
 def seen(client, url):

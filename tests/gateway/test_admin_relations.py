@@ -13,22 +13,15 @@ from tests.factories import (
     UserFactory,
 )
 from tests.gateway.admin_pages import (
+    ADD,
+    LIST,
     act,
     entries,
     page,
     relation,
-    three_tools,
 )
 
 pytestmark = pytest.mark.django_db
-
-LIST = reverse("admin:graph_tooldependency_changelist")
-ADD = reverse("admin:graph_tooldependency_add")
-
-
-@pytest.fixture
-def tools():
-    return three_tools()
 
 
 def values(source, kind, target, **others):

@@ -8,14 +8,9 @@ from django.core.management import CommandError, call_command
 
 from graph.models import ToolMetric
 from tests.factories import EvidenceFactory, TeamFactory, ToolFactory
-from tests.gateway.admin_pages import relation, three_tools
+from tests.gateway.admin_pages import relation
 
 pytestmark = pytest.mark.django_db
-
-
-@pytest.fixture
-def tools():
-    return three_tools()
 
 
 def run(*arguments):

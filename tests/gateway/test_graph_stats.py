@@ -11,14 +11,9 @@ from django.utils import timezone
 from graph import refresh
 from graph.models import GraphSnapshot, ToolDependency, ToolMetric, ToolUsage
 from tests.factories import SEEN_AT, TeamFactory, ToolFactory
-from tests.gateway.admin_pages import relation, three_tools
+from tests.gateway.admin_pages import relation
 
 pytestmark = pytest.mark.django_db
-
-
-@pytest.fixture
-def tools():
-    return three_tools()
 
 
 def run(*options):

@@ -1,18 +1,26 @@
 from __future__ import annotations
 
+import asyncio
+from contextlib import asynccontextmanager
 from urllib.parse import urlsplit
 
+import aiohttp
 import pytest
 
 from tests.servers import oauth_world
+from tests.tools.upstream.oauth.keeps import MemoryKeep
 from tools.upstream.http.client import HttpClient
 from tools.upstream.oauth import authorization, clients, discovery, grants
+from tools.upstream.oauth.authorize import Authorization
 from tools.upstream.oauth.challenge import Challenge
 from tools.upstream.oauth.fetching import over_http
+from tools.upstream.oauth.sign_ins import SignIns
 from tools.upstream.oauth.values import Key
 
 REDIRECT = "http://127.0.0.1:8420/sign-in/callback"
 ALL = Key("notes", "")
+ANN, BOB = Key("notes", "ann"), Key("notes", "bob")
+PATIENCE_S = 20
 
 
 @pytest.fixture
@@ -52,5 +60,55 @@ def sign_in(world, fetch, clock):
         assert answer["state"] == state
         code = authorization.code_of(attempt, answer)
         return await grants.exchange(attempt, code, fetch=fetch, now=clock())
+
+    return run
+
+
+@pytest.fixture
+def keep():
+    return MemoryKeep()
+
+
+@pytest.fixture
+def process(keep, http, clock):
+    """Run what holds a process's sign-ins: `async with process() as authorization`."""
+
+    @asynccontextmanager
+    async def run(*, per_user=False, listing_user=""):
+        async with (
+            asyncio.timeout(PATIENCE_S),
+            SignIns(keep=keep, http=lambda: http, clock=clock) as sign_ins,
+        ):
+            yield Authorization(
+                sign_ins=sign_ins,
+                server="notes",
+                per_user=per_user,
+                private=True,
+                listing_user=listing_user,
+            )
+
+    return run
+
+
+@pytest.fixture
+def call(world):
+    """Call the server as a transport does: with headers, and once more if that is worth it."""
+
+    async def run(authorization, user=""):
+        async with aiohttp.ClientSession() as session:
+            for again in (True, False):
+                headers = await authorization.headers(world.mcp_url, user)
+                message = {"jsonrpc": "2.0", "id": 1, "method": "tools/call"}
+                async with session.post(world.mcp_url, json=message, headers=headers) as answer:
+                    if answer.status == 200:
+                        return (await answer.json())["result"]["content"][0]["text"]
+                    said = answer.headers.get("WWW-Authenticate", "")
+                    status = answer.status
+                retry = await authorization.refused(
+                    status=status, www_authenticate=said, user=user
+                )
+                if not (again and retry):
+                    return status
+        return None
 
     return run

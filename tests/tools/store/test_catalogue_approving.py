@@ -1,0 +1,111 @@
+"""Approving tools: what is pinned, by whom, and what cannot be."""
+
+import threading
+from datetime import timedelta
+
+import pytest
+from django.db import connection
+
+from tests.factories import (
+    ToolFactory,
+    UserFactory,
+)
+from tests.tools.store.conftest import READ, READ_MORE, READ_MOST, START, pinned, states
+from tools.models import Tool
+from tools.store import catalogue
+from tools.store.catalogue import Recorded
+
+pytestmark = pytest.mark.django_db
+
+
+def approve(*names, user=None):
+    tools = Tool.objects.filter(name__in=names).select_related("server")
+    return catalogue.approve(tools, user=user, at=START + timedelta(days=1))
+
+
+def test_approving_pins_the_newest_definition_and_names_who_did(record):
+    record(READ)
+    record(READ_MORE)
+    ann = UserFactory()
+    assert approve("read", user=ann) == {"s:read": Tool.objects.get(name="read").definition.hash}
+    assert states() == {"read": "active"}
+    assert pinned() == "Reads more."
+    row = Tool.objects.get().definition
+    assert (row.approved_by, row.approved_at) == (ann, START + timedelta(days=1))
+    assert record(READ_MORE) == Recorded(unchanged=1)
+
+
+def test_approving_makes_a_waiting_tool_usable(record):
+    record(READ, approve_new=False)
+    assert approve("read") == {"s:read": Tool.objects.get(name="read").definition.hash}
+    assert states() == {"read": "active"}
+
+
+@pytest.mark.parametrize(
+    "listings",
+    [
+        [READ, READ_MORE, READ_MOST, READ_MORE],
+        [READ, READ_MORE, READ_MOST, READ_MORE, READ_MORE],
+    ],
+)
+def test_approving_pins_what_the_server_lists_now_also_after_going_back_and_forth(
+    record, listings
+):
+    for listed in listings:
+        record(listed)
+    approve("read")
+    assert pinned() == listings[-1].description
+
+
+def test_approving_a_tool_that_went_back_to_what_is_pinned_changes_nothing(record):
+    record(READ)
+    record(READ_MORE)
+    record(READ)
+    assert approve("read") == {}
+    assert pinned() == "Reads."
+
+
+def test_an_approval_that_changes_nothing_is_not_reported(record):
+    record(READ)
+    assert approve("read", user=UserFactory()) == {}
+    assert Tool.objects.get().definition.approved_by is None
+
+
+def test_what_is_not_listed_any_more_cannot_be_approved(record):
+    record(READ)
+    record(READ_MORE)
+    record()
+    assert approve("read") == {}
+    assert states() == {"read": "removed"}
+    assert pinned() == "Reads."
+
+
+def test_a_tool_without_any_definition_cannot_be_approved():
+    ToolFactory(name="bare", pinned=False)
+    assert approve("bare") == {}
+
+
+@pytest.mark.django_db(transaction=True)
+def test_an_approval_is_not_lost_to_a_listing_recorded_at_the_same_time(record, monkeypatch):
+    record(READ)
+    record(READ_MORE)
+    settle, approved = catalogue._settle, threading.Event()
+
+    def approve_elsewhere():
+        try:
+            approve("read")
+        finally:
+            connection.close()
+            approved.set()
+
+    def settle_late(*args, **kwargs):
+        thread.start()
+        approved.wait(timeout=1)  # an approval that waits for the listing is right too
+        return settle(*args, **kwargs)
+
+    thread = threading.Thread(target=approve_elsewhere)
+    monkeypatch.setattr(catalogue, "_settle", settle_late)
+    record(READ_MORE)
+    thread.join(timeout=10)
+    assert pinned() == "Reads more."
+    assert states() == {"read": "active"}
