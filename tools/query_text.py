@@ -51,7 +51,8 @@ def read(raw: str) -> Query:
         ('Find a flight.', 'Then book a hotel!')
     """
     lines = [
-        embedding_text.clean(line, limit=MAX_CHARS) for line in raw[: 2 * MAX_CHARS].splitlines()
+        embedding_text.clean(line, limit=2 * MAX_CHARS)
+        for line in raw[: 2 * MAX_CHARS].splitlines()
     ]
     whole = "\n".join(line for line in lines if line)
     if not whole:

@@ -135,6 +135,8 @@ class SearchIndex:
         postings: The inverted index.
         server_names: Primary key of each server by name.
         category_names: Primary key of each category by name.
+        derived: What readers worked out from the arrays once, by keys of their own; it lives as
+            long as the index and is no part of its value.
     """
 
     model: str
@@ -149,10 +151,11 @@ class SearchIndex:
     postings: Postings
     server_names: Mapping[str, int] = field(default_factory=dict)
     category_names: Mapping[str, int] = field(default_factory=dict)
+    derived: dict[Any, Any] = field(default_factory=dict, repr=False)
 
     @property
     def nbytes(self) -> int:
-        """Memory it takes, but for names."""
+        """Memory it takes, but for names and what is derived."""
         columns = (self.tools, self.servers, self.categories, self.teams, self.texts)
         rest = (self.lengths, self.embeddings, self.vectors, self.postings)
         return sum(array.nbytes for array in (*columns, *rest))
@@ -196,7 +199,7 @@ class SearchIndex:
         References:
             Robertson & Zaragoza, The Probabilistic Relevance Framework: BM25 and Beyond (2009).
         """
-        seen = self._seen(only)
+        seen = self.visible(only.team)
         kept = self._kept(only, seen)
         spans = self.postings.spans(lexemes)
         bm25 = self._bm25(spans, seen)[kept]
@@ -229,11 +232,11 @@ class SearchIndex:
             for row, position, (names, rest) in zip(chosen, at, held, strict=True)
         ]
 
-    def _seen(self, only: Filter) -> NDArray[np.bool_] | None:
-        """Tell which tools the caller may see; None: every one."""
+    def visible(self, team: int | None) -> NDArray[np.bool_] | None:
+        """Tell which tools a team sees, its own and the shared; None: every one."""
         if not self._is_private:
             return None
-        return np.isin(self.teams, (NOBODY, only.team or NOBODY))
+        return np.isin(self.teams, (NOBODY, team or NOBODY))
 
     def _kept(self, only: Filter, seen: NDArray[np.bool_] | None) -> Any:
         """Return what selects the tools that pass the filter."""

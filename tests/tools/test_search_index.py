@@ -197,3 +197,10 @@ def test_an_empty_catalogue_finds_nothing():
 
 def test_its_memory_is_counted():
     assert index([[1, 0, 0, 0]] * 10).nbytes > 10 * DIMENSIONS * 4
+
+
+def test_what_a_team_sees_is_told_only_where_something_is_private():
+    assert index([[1, 0, 0, 0]] * 2).visible(4) is None
+    private = index([[1, 0, 0, 0]] * 3, teams=[NOBODY, 4, 5])
+    assert private.visible(4).tolist() == [True, True, False]
+    assert private.visible(None).tolist() == [True, False, False]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from django.db import connection
@@ -58,6 +58,21 @@ def read(words: Sequence[str], vectors: Vectors | None) -> Query:
                 found.setdefault(lexeme, word)
                 keys[lexeme] = key
     return Query(vectors=vectors, words=found, keys=keys)
+
+
+def lexeme_keys(words: Iterable[str]) -> dict[str, tuple[int, ...]]:
+    """Find the lexemes of words, by their keys in the index; a stop word has none.
+
+    One question to the database for any number of words.
+    """
+    wanted = sorted(set(words))
+    found: dict[str, tuple[int, ...]] = {}
+    if wanted:
+        with connection.cursor() as cursor:
+            cursor.execute(_LEXEMES, {"words": wanted, "configuration": CONFIGURATION})
+            for word, _lexeme, key in cursor.fetchall():
+                found[word] = (*found.get(word, ()), key)
+    return found
 
 
 def candidates(

@@ -1,0 +1,1 @@
+"""Learn on public sets what ranking and binding know before any run."""

@@ -1,0 +1,52 @@
+import numpy as np
+
+from benchmarks.suggestion import copying
+from benchmarks.suggestion.boosting import Boosting, Catalogue
+from graph.intent.encoded import Encoded
+
+RANDOM = np.random.default_rng(0)
+TOOLS = RANDOM.standard_normal((12, 8)).astype(np.float32)
+TOOLS /= np.linalg.norm(TOOLS, axis=1, keepdims=True)
+
+
+def intent(*tools):
+    vector = TOOLS[list(tools)].sum(axis=0) + 0.1 * RANDOM.standard_normal(8)
+    vector = (vector / np.linalg.norm(vector)).astype(np.float32)
+    return Encoded(
+        whole=vector,
+        masked=vector,
+        sentences=vector[None],
+        clauses=TOOLS[list(tools)],
+        masked_clauses=TOOLS[list(tools)],
+        words=(),
+        clause_words=((),) * len(tools),
+        length=10,
+    )
+
+
+CHAINS = [[at % 10, at % 10 + 1] for at in range(60)]
+PAST = [intent(*chain) for chain in CHAINS]
+
+
+def test_boosting_learns_which_tools_and_in_which_order():
+    catalogue = Catalogue(vectors=TOOLS, bm25=lambda _: np.zeros(12))
+    fitted = Boosting(catalogue, PAST, CHAINS)
+    found = [fitted.suggest(intent(at, at + 1)) for at in range(10)]
+    right = [tools == [at, at + 1] for at, (tools, _) in enumerate(found)]
+    assert np.mean(right) > 0.7
+    assert all(0 <= chance <= 1 for _, chance in found)
+
+
+def test_what_it_learns_from_does_not_know_what_the_run_itself_did():
+    catalogue = Catalogue(vectors=TOOLS, bm25=lambda _: np.zeros(12))
+    alone = [*PAST[:-1], intent(11)]
+    fitted = Boosting(catalogue, alone, [*CHAINS[:-1], [11]])
+    left_out = np.arange(60) == 59
+    rows = fitted._evidence.without(left_out).rows(alone[-1])
+    of_eleven = rows.features[rows.tools == 11][0]
+    assert list(of_eleven[6:]) == [0, 0, -1, 0, 0]
+
+
+def test_the_nearest_workflow_is_copied_and_each_clause_finds_its_tool():
+    assert copying.copy_nearest(intent(3, 4), PAST, CHAINS) == [3, 4]
+    assert copying.best_of_clauses(intent(7, 2), TOOLS, list(range(12))) == [7, 2]

@@ -1,0 +1,175 @@
+import json
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+from benchmarks import document
+from benchmarks.suggestion import kept_rows, priors, report, resample, summary
+from benchmarks.suggestion.plan import Job, jobs
+from graph.ranking import prior
+
+COUNT = {
+    "right": 1,
+    "bound": 2,
+    "gold": 4,
+    "unresolved": 1,
+    "required": 2,
+    "by_source": {"literal": [1, 2]},
+}
+
+
+def row(number, *, right, **values):
+    ours = [1.0 if right else 0.5, 0.5, float(right), float(right)]
+    return {
+        "id": str(number),
+        "ours": ours,
+        "confidence": 0.8 if right else 0.3,
+        "similarity": 0.5 + number / 20,
+        "seen": bool(number % 2),
+        "ms": 5.0,
+        "binding": None,
+        "given": None,
+        "copy": [0.5, 0.5, 0.0, 0.0],
+        "boosting": [0.25, None, 0.0, None],
+        "clause": [0.5, 0.5, 0.0, 0.0],
+        **values,
+    }
+
+
+def result(rows, history=50):
+    return {"prior": "a, b", "history": history, "fit_s": 1.0, "rows": rows}
+
+
+def study():
+    found = []
+    for fold in range(2):
+        rows = [row(number, right=number < 7) for number in range(10)]
+        found.append((Job(kind="fold", data="ultratool", runs=50, part=fold), result(rows)))
+    bound = [row(number, right=True, binding=COUNT, given=COUNT) for number in range(4)]
+    found.append((Job(kind="fold", data="nestful", runs=None, part=0), result(bound)))
+    found.append((Job(kind="shift", data="nestful", runs=20, part=0), result(bound)))
+    drawn = [row(number, right=number < 5) for number in range(10)]
+    found.append((Job(kind="single", data="ultratool", runs=50, part=0), result(drawn)))
+    taken = [{"id": "1", "nothing": [1, 1, 1, 1], "clauses": [0.5, 0.5, 0, 0]}] * 3
+    found.append((Job(kind="ablation", data="ultratool", runs=200, part=0), result(taken)))
+    return found
+
+
+def test_folds_are_put_together_and_a_constant_is_taken_from_the_others():
+    one = summary.sized(study())["ultratool", 50]
+    assert len(one.rows) == 20
+    assert one.means("ours")[summary.EXACT].mean == pytest.approx(0.7)
+    assert one.ahead("copy")[summary.NODE].mean == pytest.approx(0.35)
+    assert set(one.constant) == {0.7}
+    assert one.calibration(one.said)["ece"] == pytest.approx(0.23)
+    assert one.part(one.seen).means("ours")[summary.EXACT].mean == pytest.approx(0.6)
+
+
+def test_intervals_hold_their_means_and_repeat():
+    rows = np.random.default_rng(1).random((80, 2))
+    first, second = resample.mean_intervals(rows)
+    assert first.low < first.mean < first.high
+    assert (first, second) == tuple(resample.mean_intervals(rows))
+    (share,) = resample.share_intervals(rows[:, :1], np.ones((80, 1)))
+    assert share.low == pytest.approx(first.low)
+    assert np.isnan(resample.mean_intervals(np.full((3, 1), np.nan))[0].mean)
+
+
+def test_what_is_bound_is_pooled_over_arguments():
+    one = summary.sized(study())["nestful", None]
+    found = summary.bound(one.counts("given"))
+    assert [round(part.mean, 2) for part in found.pooled] == [0.5, 0.25, 0.5]
+    assert found.by_source == {"literal": (4, 8)}
+
+
+def test_every_figure_has_its_table():
+    found = dict(report.blocks(study()))
+    assert set(found) == {
+        "suggestion_history",
+        "suggestion_ahead",
+        "suggestion_calibration",
+        "suggestion_singles",
+        "suggestion_slices",
+        "suggestion_ablation",
+        "suggestion_others",
+        "suggestion_shift",
+        "suggestion_bindings",
+    }
+    history = found["suggestion_history"]
+    assert (
+        "| 50 | **85.0 / 50.0 / 70.0** | 50.0 / 50.0 / 0.0 | 25.0 / \N{EN DASH} / 0.0 |" in history
+    )
+    assert "65.1 / 27.9 / 23.2" in history
+    assert "\N{MINUS SIGN}50.0" in found["suggestion_ablation"]
+    assert "literal 4/8" in found["suggestion_bindings"]
+    assert "+35.0 (" in found["suggestion_ahead"]
+    widths = [line.count("|") for line in found["suggestion_calibration"].splitlines()]
+    assert len(set(widths)) == 1
+
+
+def test_a_part_of_the_study_shows_a_part_of_the_tables():
+    assert set(dict(report.blocks(study()[:1]))) == {
+        "suggestion_history",
+        "suggestion_ahead",
+        "suggestion_calibration",
+        "suggestion_slices",
+    }
+
+
+def test_results_are_kept_until_what_they_depend_on_changes(tmp_path):
+    job = next(iter(jobs()))
+    kept = kept_rows.KeptRows(tmp_path, digest="one")
+    assert kept.divide([job]) == ([], [job])
+    kept.save(job, {"rows": []})
+    assert kept.divide([job]) == ([(job, {"rows": []})], [])
+    assert kept_rows.KeptRows(tmp_path, digest="other").load(job) is None
+    next(tmp_path.glob("*.json")).write_text("{torn")
+    assert kept.load(job) is None
+
+
+def test_the_digest_follows_data_model_and_code(tmp_path):
+    (tmp_path / "set").mkdir()
+    (tmp_path / "set" / "tools.jsonl").write_text("1")
+    first = kept_rows.digest(tmp_path, model="m")
+    assert first == kept_rows.digest(tmp_path, model="m")
+    assert first != kept_rows.digest(tmp_path, model="n")
+    assert first != kept_rows.digest(tmp_path, model="m", code=kept_rows.TEACHES)
+    (tmp_path / "set" / "tools.jsonl").write_text("2")
+    assert first != kept_rows.digest(tmp_path, model="m")
+
+
+def test_every_job_has_a_name_of_its_own():
+    names = [job.name for job in jobs()]
+    assert len(set(names)) == len(names)
+
+
+def test_a_prior_that_was_learned_on_the_judged_set_is_refused(tmp_path):
+    shipped = prior.load()
+    place = tmp_path / f"without_{shipped.learned_on[0]}.json"
+    place.write_text(json.dumps(prior.as_json(shipped)))
+    with pytest.raises(AssertionError, match="was learned on"):
+        priors.load(tmp_path, shipped.learned_on[0])
+
+
+def test_tables_replace_what_stands_between_their_markers(tmp_path):
+    page = tmp_path / "page.md"
+    page.write_text("a\n<!-- t -->\nold\n<!-- /t -->\nb\n")
+    document.replace(page, "t", r"new \1")
+    assert page.read_text() == "a\n<!-- t -->\nnew \\1\n<!-- /t -->\nb\n"
+    with pytest.raises(SystemExit, match="no place for u"):
+        document.replace(page, "u", "new")
+
+
+def test_without_the_data_sets_the_study_says_what_is_missing(tmp_path):
+    ended = subprocess.run(
+        [sys.executable, "-m", "benchmarks.suggestion"],
+        env={"PATH": "", "FOREGATE_DATA": str(tmp_path), "FOREGATE_HOME": str(tmp_path)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert ended.returncode == 1
+    assert "set FOREGATE_DATA" in ended.stderr
+    assert len(ended.stderr.splitlines()) == 1

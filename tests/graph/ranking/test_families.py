@@ -1,0 +1,30 @@
+import pytest
+
+from graph.ranking import families, order, set_features, tool_model
+
+FEATURES = {*tool_model.FEATURES, *set_features.FEATURES, *order.FEATURES}
+
+
+@pytest.mark.parametrize("family", sorted(families.FAMILIES))
+def test_a_family_holds_features_that_models_have(family):
+    assert families.FAMILIES[family]
+    assert set() == families.FAMILIES[family] - FEATURES
+
+
+def test_the_family_of_history_holds_all_that_past_runs_say():
+    told = {*tool_model.HISTORY, *set_features.set_evidence.FEATURES, *order.FEATURES} - {"clpos"}
+    assert families.FAMILIES["history"] == told
+
+
+def test_features_of_several_families_are_their_union():
+    both = families.features_of({"popularity", "server"})
+    assert both == families.FAMILIES["popularity"] | families.FAMILIES["server"]
+
+
+def test_without_a_family_no_feature_is_named():
+    assert families.features_of(()) == frozenset()
+
+
+def test_an_unknown_family_is_named_beside_the_known_ones():
+    with pytest.raises(ValueError, match=r"no feature family magic; there are clauses, .*size"):
+        families.features_of({"magic", "size"})

@@ -1,0 +1,153 @@
+import numpy as np
+import pytest
+
+from graph.ranking import prior, set_model
+from graph.ranking.choice import probabilities
+from graph.ranking.set_candidates import NEAR_SETS, Candidates
+from graph.ranking.set_features import FEATURES
+from graph.ranking.set_history import SetHistory
+from graph.ranking.set_model import Choices, SetExample
+from tests.graph.ranking.drawn_runs import TOOLS, drawn_runs, drawn_scored
+
+SETS = prior.load().sets
+
+
+def choices(members, likely, f1_share):
+    rows = np.array(members, dtype=np.float32)
+    found = Candidates(columns=np.arange(rows.shape[1]), members=rows, sizes=rows.sum(axis=1))
+    return Choices(candidates=found, probabilities=np.array(likely), f1_share=f1_share)
+
+
+OVERLAPPING = [[1, 1, 0, 0], [1, 0, 1, 0], [0, 0, 0, 1]]
+
+
+def test_the_likeliest_set_is_chosen_where_only_being_right_counts():
+    assert choices(OVERLAPPING, [0.3, 0.3, 0.4], 0.0).best_first(1) == [2]
+
+
+def test_a_set_that_overlaps_with_likely_ones_is_chosen_where_f1_counts():
+    assert choices(OVERLAPPING, [0.31, 0.29, 0.4], 1.0).best_first(1) == [0]
+
+
+def test_alternatives_follow_by_probability():
+    assert choices(OVERLAPPING, [0.31, 0.29, 0.4], 1.0).best_first(4) == [0, 2, 1]
+    assert choices(OVERLAPPING, [0.31, 0.29, 0.4], 1.0).best_first(2) == [0, 2]
+
+
+def examples(count=30, seed=0):
+    """Make examples of past runs whose tools are the likeliest of all."""
+    runs, scored = [], []
+    for own in range(count):
+        one = drawn_scored(seed + own, past=count, own=own)
+        scored.append(one)
+        runs.append(tuple(one.tools[np.argsort(-one.logits)[:2]].tolist()))
+    history = SetHistory.of(runs)
+    made = [
+        set_model.example(one, history, frozenset(run))
+        for one, run in zip(scored, runs, strict=True)
+    ]
+    return made, history
+
+
+def test_an_example_knows_which_candidate_the_run_called():
+    scored = drawn_scored(past=1, own=0)
+    likeliest = frozenset(scored.tools[np.argsort(-scored.logits)[:3]].tolist())
+    made = set_model.example(scored, SetHistory.of([tuple(likeliest)]), likeliest)
+    assert frozenset(made.candidates.tools(made.right, scored).tolist()) == likeliest
+    assert set_model.example(scored, SetHistory.of([(999,)]), frozenset({999})).right is None
+
+
+def test_without_examples_the_prior_is_the_model():
+    model = set_model.fit_set_model((), prior=SETS, runs=0)
+    assert model.coefficients.tolist() == SETS.of(FEATURES).at(0).tolist()
+    assert (model.near_sets, model.f1_share) == (NEAR_SETS, 1.0)
+
+
+def test_fitting_makes_what_runs_called_likelier():
+    made, _ = examples()
+    fitted = set_model.fit_set_model(made, prior=SETS, runs=len(made))
+    before = set_model.fit_set_model((), prior=SETS, runs=len(made))
+    chance = [
+        np.mean([probabilities(one.rows, it.coefficients, it.scales)[one.right] for one in made])
+        for it in (before, fitted)
+    ]
+    assert chance[1] > 1.1 * chance[0]
+
+
+def test_examples_whose_set_is_no_candidate_teach_nothing():
+    made, _ = examples(8)
+    lost = [SetExample(candidates=one.candidates, rows=one.rows, right=None) for one in made]
+    model = set_model.fit_set_model(lost, prior=SETS, runs=8)
+    assert model.coefficients.tolist() == SETS.of(FEATURES).at(8).tolist()
+
+
+@pytest.mark.parametrize(
+    ("runs", "f1_share"), [(0, 1.0), (19, 1.0), (20, 0.8), (49, 0.8), (50, 0.6)]
+)
+def test_the_more_runs_the_more_being_right_counts(runs, f1_share):
+    assert set_model.fit_set_model((), prior=SETS, runs=runs).f1_share == f1_share
+
+
+def test_the_prior_holds_more_strongly_with_few_runs():
+    made, _ = examples(12)
+    moved = [
+        np.abs(
+            set_model.fit_set_model(made, prior=SETS, runs=runs).coefficients
+            - SETS.of(FEATURES).at(runs)
+        ).sum()
+        for runs in (9, 29, 31)
+    ]
+    assert moved == sorted(moved)
+
+
+@pytest.mark.parametrize("when", ["fitted", "used"])
+def test_a_feature_left_out_says_nothing(when):
+    made, _ = examples(12)
+    left_out = {"pmi", "sup"}
+    if when == "fitted":
+        model = set_model.fit_set_model(made, prior=SETS, runs=12, without=left_out)
+    else:
+        model = set_model.fit_set_model(made, prior=SETS, runs=12).without(left_out)
+    said = dict(zip(FEATURES, model.coefficients, strict=True))
+    assert {name for name, value in said.items() if value == 0} == left_out
+    assert model.near_sets == NEAR_SETS
+
+
+def test_without_patterns_their_sets_are_no_candidates():
+    scored = drawn_scored(past=1)
+    history = SetHistory.of([TOOLS[:7]])
+    model = set_model.fit_set_model((), prior=SETS, runs=5)
+    assert len(model.choices(scored, history).probabilities) == 219
+    assert len(model.without({"hasP"}).choices(scored, history).probabilities) == 218
+    unaware = set_model.fit_set_model((), prior=SETS, runs=5, without={"hasP"})
+    assert len(unaware.choices(scored, history).probabilities) == 218
+    made = set_model.example(scored, history, frozenset(TOOLS[:7]), without={"hasP"})
+    assert made.right is None
+
+
+def test_each_run_is_judged_by_a_model_that_did_not_see_it(monkeypatch):
+    made, _ = examples(11)
+    fitted = set_model.fit_set_model
+    seen = []
+
+    def note(rest, **fields):
+        seen.append({id(one) for one in rest})
+        return fitted(rest, **fields)
+
+    def check(one, model):
+        assert id(one) not in seen[-1]
+        return 0.5, True
+
+    monkeypatch.setattr(set_model, "fit_set_model", note)
+    monkeypatch.setattr(set_model, "choose", check)
+    likely, right = set_model.judge_held_out(made, prior=SETS, runs=11, seed=3)
+    assert likely.tolist() == [0.5] * 11
+    assert right.tolist() == [1.0] * 11
+    assert sum(len(made) - len(rest) for rest in seen) == 11
+
+
+def test_probabilities_of_an_intent_sum_to_one():
+    runs = drawn_runs(20)
+    model = set_model.fit_set_model((), prior=SETS, runs=20)
+    found = model.choices(drawn_scored(past=20), SetHistory.of(runs))
+    assert found.probabilities.sum() == pytest.approx(1)
