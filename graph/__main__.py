@@ -1,4 +1,4 @@
-"""Refreshes the graph in a process of its own, so that a gateway has nothing to wait for.
+"""Refreshes the graph and fits models in a process of its own: a gateway waits for nothing.
 
 `python -m graph DATABASE` prints nothing; it exits with `BUSY` where another is at it.
 """
@@ -14,19 +14,24 @@ NICENESS = 10
 
 
 def main(database: str) -> int:
-    """Refresh the graph in a database of the configured server; return the exit code."""
+    """Do what is due in a database of the configured server; return the exit code."""
     os.nice(NICENESS)
+    os.environ.setdefault("OMP_NUM_THREADS", "1")  # the other cores are for those who wait
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "gateway_project.settings.base")
     import django  # noqa: PLC0415 - after the settings are named
 
     django.setup()
-    from django.db import connection  # noqa: PLC0415 - after Django is set up
+    from django.conf import settings  # noqa: PLC0415 - after Django is set up
+    from django.db import connection  # noqa: PLC0415 - likewise
 
-    from graph import refresh  # noqa: PLC0415 - likewise
+    from graph import fit_models, refresh  # noqa: PLC0415 - likewise
 
     connection.settings_dict["NAME"] = database
-    done = refresh.refresh(now=datetime.now(UTC), wait_s=0.0)
-    return BUSY if done.is_busy else 0
+    now = datetime.now(UTC)
+    is_busy = refresh.refresh(now=now, wait_s=0.0).is_busy
+    terms = fit_models.terms(settings.FOREGATE)
+    is_busy |= terms is not None and fit_models.fit_due(terms, now=now) is None
+    return BUSY if is_busy else 0
 
 
 if __name__ == "__main__":

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+import hmac
 import json
 from collections.abc import Iterable
 from pathlib import Path
@@ -9,10 +11,11 @@ from typing import Any
 
 from cryptography.fernet import Fernet, InvalidToken, MultiFernet
 
-from gateway_project.foundation import private_file
+from gateway_project.foundation import canonical, private_file
 from gateway_project.foundation.config import ConfigurationError
 
 REDACTED = "[redacted]"
+DIGESTS = b"foregate keyed digests"  # what the key of digests is derived for
 MIN_REDACTED_LENGTH = 4  # shorter values would blank out ordinary words
 
 
@@ -31,7 +34,10 @@ class Sealer:
     """
 
     def __init__(self, keys: Iterable[bytes]) -> None:
-        self._fernet = MultiFernet([Fernet(key) for key in keys])
+        listed = list(keys)
+        self._fernet = MultiFernet([Fernet(key) for key in listed])
+        # The oldest, which stays for as long as anything is sealed with it.
+        self._digest_key = hmac.digest(listed[-1], DIGESTS, hashlib.sha256)
 
     def seal(self, value: Any) -> str:
         """Return a token that only this installation opens."""
@@ -58,6 +64,21 @@ class Sealer:
             SealBroken: If no key opens the token.
         """
         return self.seal(self.open(token))
+
+    def digest(self, *parts: Any) -> str:
+        """Return a keyed digest of JSON values, in hex: alike for alike values, only here.
+
+        Without the key nobody can tell a value by trying likely ones. A key that is put before
+        the others changes no digest; taking away the oldest changes all.
+
+        Raises:
+            NotCanonical: If JSON cannot hold a part.
+
+        References:
+            RFC 2104, HMAC: Keyed-Hashing for Message Authentication.
+        """
+        text = canonical.dumps(parts).encode()
+        return hmac.digest(self._digest_key, text, hashlib.sha256).hex()
 
 
 def load_or_create(home: Path) -> Sealer:

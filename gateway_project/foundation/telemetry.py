@@ -38,6 +38,12 @@ searches = Counter(
     "foregate_searches_total", "Searches by outcome code.", ["outcome"], registry=registry
 )
 search_seconds = Histogram("foregate_search_seconds", "Duration of searches.", registry=registry)
+intents = Counter(
+    "foregate_intents_total", "Intents answered, by mode.", ["mode"], registry=registry
+)
+intent_seconds = Histogram(
+    "foregate_intent_seconds", "Duration of answers to intents.", registry=registry
+)
 servers_by_state = Gauge(
     "foregate_servers", "Enabled upstream servers by state.", ["state"], registry=registry
 )

@@ -9,8 +9,8 @@ from typing import Any
 
 from gateway_project import metrics
 from gateway_project.access import callers
-from gateway_project.flow import Effects
-from gateway_project.foundation import sealing
+from gateway_project.effects import Effects
+from gateway_project.foundation import notify, sealing
 from gateway_project.foundation.caller import Kind
 from gateway_project.foundation.config import Config
 from gateway_project.foundation.database import in_database
@@ -22,6 +22,9 @@ from gateway_project.wiring.follow import TROUBLED, Current
 from gateway_project.wiring.follow_graph import GraphKeeper
 from gateway_project.wiring.relist import Relister
 from gateway_project.wiring.snapshot import Snapshot
+from gateway_project.wiring.suggester import Suggester
+from graph.kept_rankers import KeptRankers
+from graph.store import fitted
 from tools import ids, kept_items, search, token_count
 from tools.catalogue import Catalogue
 from tools.embed import load as embedding
@@ -81,11 +84,19 @@ async def run(
     ):
         current.lists = lists
         keeper = GraphKeeper()
+        rankers = KeptRankers(embedder.model, sealer=current.sealer)
+
+        def told(event: notify.Event | None) -> None:
+            keeper.told(event)
+            if event is None or (event.channel == notify.GRAPH and event.payload == fitted.NOTICE):
+                rankers.outdate()
+
         effects = replace(
             _effects(current, pool, embedder=embedder, index=index, config=config, lists=lists),
             topology=keeper.graph.topology,
             metrics=lambda: keeper.graph.metrics,
             usage=keeper.usage.of,
+            rank=Suggester(embedder=embedder, index=index, rankers=rankers).rank,
             count_call=keeper.usage.count,
             saw_result=keeper.saw,
         )
@@ -94,7 +105,7 @@ async def run(
         follow.measure(current, pool)
         relister = Relister(pool, embedder, approve_new=config.approve_new == "auto")
         async with asyncio.TaskGroup() as group:
-            group.create_task(follow.listener(current, index, keeper.told).run(), name="listener")
+            group.create_task(follow.listener(current, index, told).run(), name="listener")
             group.create_task(keeper.run(readiness), name="graph")
             group.create_task(
                 follow.refresh(current, pool, sign_ins, load=load, gateway=gateway),
@@ -104,6 +115,7 @@ async def run(
             group.create_task(relister.run(current.relisted), name="listings")
             group.create_task(follow.warm(readiness, embedder), name="warm")
             group.create_task(follow.keep_index(readiness, index), name="search index")
+            group.create_task(rankers.run(), name="rankers")
             group.create_task(metrics.keep_totals(), name="metrics")
             group.create_task(effects.kept.keep_swept(), name="results")
 

@@ -23,7 +23,7 @@ from graph.__main__ import BUSY
 from graph.kept_graph import KeptGraph
 from graph.kept_shapes import KeptShapes
 from graph.kept_usage import KeptUsage
-from graph.store.metrics import NOTICE
+from graph.store import fitted, metrics, patterns
 from tools.catalogue import CatalogueTool
 
 QUIET_S: Final = 2.0
@@ -106,13 +106,16 @@ class Refresher:
 
 
 def _is_due() -> bool:
-    from graph import refresh  # noqa: PLC0415 - not needed before a client is there to stay
+    from graph import fit_models, refresh  # noqa: PLC0415 - not before a client is there to stay
 
-    return refresh.is_due(now=datetime.now(UTC))
+    terms = fit_models.terms(settings.FOREGATE)
+    return refresh.is_due(now=datetime.now(UTC)) or (
+        terms is not None and fit_models.is_due(terms)
+    )
 
 
 async def in_own_process() -> bool:
-    """Refresh the graph in a process of low priority; say whether it was not busy already.
+    """Refresh and fit in a process of low priority; say whether it was not busy already.
 
     What computes on thousands of tools would hold up the event loop, and its libraries take
     more memory than all the rest of a gateway.
@@ -166,9 +169,11 @@ class GraphKeeper:
         """Take note of a notification; None: of a gap, in which anything may have changed."""
         if event is None:
             self.graph.outdate()
-        elif event.channel == notify.GRAPH:
+        elif event.channel == notify.GRAPH and event.payload == fitted.NOTICE:
+            return
+        elif event.channel == notify.GRAPH and event.payload != patterns.NOTICE:
             self.graph.notice(event.payload)
-            if event.payload == NOTICE:
+            if event.payload == metrics.NOTICE:
                 return
         self.refresher.note()
 

@@ -13,8 +13,9 @@ from django.db.models.functions import Length
 from django.http import HttpRequest
 from django.template.defaultfilters import filesizeformat
 
+from graph.admin import history  # noqa: F401 - registers its pages
+from graph.admin.bases import OF_TEAM, OfTeams, OfTool
 from graph.admin.breakable import breakable
-from graph.admin.filters import of_own_teams
 from graph.models import (
     GraphSnapshot,
     GraphState,
@@ -28,27 +29,6 @@ from tools.admin_bases import ReadOnlyAdmin
 
 MAX_FIELDS = 8
 """Fields of a result that a list names."""
-OF_TEAM = ("team", admin.RelatedOnlyFieldListFilter)
-BY_TOOL = ("tool__name", "tool__server__name")
-
-
-class OfTeams(ReadOnlyAdmin):
-    """Rows of which a user sees everybody's and those of their own teams."""
-
-    def get_queryset(self, request: HttpRequest) -> QuerySet[Any]:
-        """Leave out other teams'."""
-        return of_own_teams(request, super().get_queryset(request))
-
-
-class OfTool(ReadOnlyAdmin):
-    """Rows of one tool each."""
-
-    search_fields = BY_TOOL
-
-    @admin.display(description="tool", ordering="tool__name")
-    def called(self, row: Any) -> str:
-        """Name the tool."""
-        return breakable(row.tool)
 
 
 @admin.register(RelationEvidence)

@@ -3,7 +3,7 @@ from cryptography.fernet import Fernet
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gateway_project.foundation import sealing
+from gateway_project.foundation import canonical, sealing
 from gateway_project.foundation.config import ConfigurationError
 from gateway_project.foundation.sealing import REDACTED, SealBroken, Sealer
 
@@ -60,6 +60,26 @@ def test_after_a_rotation_old_values_open_and_new_ones_need_the_new_key():
 def test_what_cannot_be_opened_cannot_be_rotated():
     with pytest.raises(SealBroken):
         Sealer([NEW]).rotate(Sealer([FOREIGN]).seal("x"))
+
+
+@given(JSON, JSON)
+def test_alike_values_have_one_digest_and_others_another(one, other):
+    sealer = Sealer([OLD])
+    assert (sealer.digest(one) == sealer.digest(other)) == (
+        canonical.dumps(one) == canonical.dumps(other)
+    )
+
+
+def test_a_digest_tells_apart_where_its_parts_end():
+    sealer = Sealer([OLD])
+    assert sealer.digest("ab", "c") != sealer.digest("a", "bc")
+
+
+def test_digests_are_of_one_installation_and_outlast_a_rotation():
+    before = Sealer([OLD]).digest("Rome")
+    assert Sealer([FOREIGN]).digest("Rome") != before
+    assert Sealer([NEW, OLD]).digest("Rome") == before
+    assert "Rome" not in before
 
 
 def test_the_installations_keys_are_made_once_and_kept_private(tmp_path):

@@ -11,7 +11,7 @@ import pytest
 from cryptography.fernet import Fernet
 from mcp import Client
 
-from gateway_project.flow import Effects, Exposure
+from gateway_project.effects import Effects, Exposure
 from gateway_project.foundation.caller import SCOPE_ALL, Caller
 from gateway_project.foundation.sealing import Sealer
 from gateway_project.item_lists import ItemLists
@@ -20,6 +20,7 @@ from gateway_project.mcp import handlers
 from gateway_project.mcp import server as mcp_server
 from gateway_project.mcp.readiness import Gateway, Readiness
 from gateway_project.mcp.runtime import Prepared, Runtime
+from graph.rank_intent import NotRanked, Ranked
 from graph.relations import Relation
 from graph.topology import Topology
 from tests.gateway import admin_pages
@@ -68,6 +69,14 @@ class World:
     usage: dict[int, int] = field(default_factory=dict)
     counted: list[tuple[int, int | None, bool]] = field(default_factory=list)
     seen: list[tuple[str, int | None, Any]] = field(default_factory=list)
+    ranked: Ranked | Exception = field(default_factory=lambda: NotRanked("nothing is set up"))
+    asked_for: list[tuple[str, int | None, list[int]]] = field(default_factory=list)
+
+    async def rank(self, reading: Any, team: int | None, considered: Any) -> Ranked:
+        self.asked_for.append((reading.text, team, list(considered)))
+        if isinstance(self.ranked, Exception):
+            raise self.ranked
+        return self.ranked
 
     async def search(self, request: SearchRequest) -> SearchAnswer:
         self.searched.append(request)
@@ -92,6 +101,7 @@ class World:
             sealer=self.sealer,
             topology=lambda _team: Topology(self.relations),
             usage=lambda _team: self.usage,
+            rank=self.rank,
             count_call=lambda *call: self.counted.append(call),
             saw_result=lambda tool, team, raw: self.seen.append((tool.tool, team, raw)),
         )

@@ -16,12 +16,17 @@ from gateway_project.foundation import sealing
 from gateway_project.foundation.caller import Caller
 from gateway_project.models import ApiToken, AuditEntry, MetricTotal, OneTimePassword
 from graph.models import (
+    FittedModel,
     GraphSnapshot,
     GraphState,
+    LearnedBinding,
     OutputShape,
+    PatternEmbedding,
+    PatternRun,
     RelationEvidence,
     ToolMetric,
     ToolUsage,
+    WorkflowPattern,
 )
 from tests.factories import (
     SEEN_AT,
@@ -61,7 +66,8 @@ REGISTERED = sorted(admin.site._registry, key=lambda model: model._meta.label)
 BY_THE_PRODUCT = (
     ToolDefinition, ToolEmbedding, ToolText, ToolPosting, OneTimePassword, AuditEntry, MetricTotal,
     ServerItems, ServerSignIn, SignInAttempt, RelationEvidence, ToolMetric, ToolUsage, OutputShape,
-    GraphState, GraphSnapshot,
+    GraphState, GraphSnapshot, WorkflowPattern, PatternEmbedding, PatternRun, LearnedBinding,
+    FittedModel,
 )  # fmt: skip
 
 
@@ -100,6 +106,7 @@ def rows(root):
     MetricTotal.objects.create(name="foregate_calls_total", labels={"server": "git"}, value=3)
     Group.objects.create(name="operators")
     store_graph(tool)
+    store_history(tool, sealed)
 
 
 def store_graph(tool):
@@ -111,6 +118,33 @@ def store_graph(tool):
         tool=tool, definition_hash="0" * 64, schema={"type": "object"}, last_seen_at=SEEN_AT
     )
     GraphSnapshot.objects.create(digest="0" * 64, tools=2, relations=1, content=b"not shown")
+
+
+def store_history(tool, sealed):
+    pattern = WorkflowPattern.objects.create(
+        workflow_hash="0" * 64,
+        intent_hash="0" * 64,
+        tasks=[
+            {
+                "id": "t1",
+                "tool": "git:read_log",
+                "depends_on": ["t0"],
+                "references": [{"parameter": "path", "task": "t0", "pointer": "/path"}],
+            }
+        ],
+        tools=[tool.pk],
+        intent=sealed,
+        first_seen_at=SEEN_AT,
+        last_seen_at=SEEN_AT,
+    )
+    PatternEmbedding.objects.create(pattern=pattern, model="m", vector=[0.6, 0.8], encoded=b"e")
+    PatternRun.objects.create(key="run 1", pattern=pattern, succeeded=True, at=SEEN_AT)
+    LearnedBinding.objects.create(
+        tool=tool, parameter="path", kind="literal", sealed=sealed, runs=3, last_seen_at=SEEN_AT
+    )
+    FittedModel.objects.create(
+        embedding_model="m", content=b"c", fitted_at=SEEN_AT, seconds=1.0, peak_memory_mb=80
+    )
 
 
 def test_every_model_of_the_product_has_its_pages():
@@ -170,6 +204,8 @@ def test_no_page_shows_a_secret(client, rows, model):
                 assert server.env_sealed not in shown
             for token in ApiToken.objects.all():
                 assert token.digest not in shown
+            for pattern in WorkflowPattern.objects.all():
+                assert pattern.intent not in shown
             for password in OneTimePassword.objects.all():
                 assert password.digest not in shown
 

@@ -6,7 +6,7 @@ import django.db
 import pytest
 
 from execution.call import Request
-from gateway_project import flow
+from gateway_project import flow, unknown_names
 from gateway_project.flow import FindRequest, SearchNotPermitted
 from gateway_project.foundation.caller import Caller
 from tests.gateway.catalogues import catalogue, server, tool
@@ -168,7 +168,7 @@ async def test_categories_of_other_teams_are_not_told(world):
 
 async def test_an_empty_catalogue_says_how_to_fill_it(world):
     world.catalogue, world.hits = catalogue(), ()
-    assert (await find(world, server="git")).warnings == (flow.NO_TOOLS,)
+    assert (await find(world, server="git")).warnings == (unknown_names.NO_TOOLS,)
 
 
 async def test_a_long_list_of_servers_is_cut(world):

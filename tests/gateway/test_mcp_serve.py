@@ -6,7 +6,7 @@ import threading
 
 import pytest
 
-from gateway_project.mcp import serve
+from gateway_project.mcp import meta_tools, serve
 from gateway_project.mcp.runtime import Prepared
 from gateway_project.mcp.wire import Wire
 
@@ -85,7 +85,7 @@ def test_a_client_that_sends_and_closes_gets_its_answers(ends):
     run(ends)
     hello, listed = ends.answers()
     assert hello["result"]["serverInfo"]["name"] == "foregate"
-    assert len(listed["result"]["tools"]) == 3
+    assert len(listed["result"]["tools"]) == len(meta_tools.NAMES)
 
 
 def test_the_end_of_the_input_ends_the_wiring_too(ends):

@@ -6,32 +6,41 @@ from datetime import UTC, datetime
 
 import django.db
 import pytest
+from cryptography.fernet import Fernet
 from django.conf import settings as django_settings
 
 from gateway_project import wiring
 from gateway_project.foundation import advisory, notify
 from gateway_project.foundation.database import in_database
+from gateway_project.foundation.sealing import Sealer
 from gateway_project.mcp.readiness import Readiness
 from gateway_project.wiring import follow_graph
 from gateway_project.wiring.follow_graph import GraphKeeper, Refresher
-from graph import kept_shapes, kept_usage, output_shape, refresh
-from graph.models import GraphState, OutputShape, ToolUsage
+from graph import fit_models, kept_shapes, kept_usage, output_shape, refresh
+from graph.kept_rankers import KeptRankers
+from graph.models import FittedModel, GraphState, OutputShape, ToolUsage
 from graph.record import Claim
+from graph.record_runs import record_runs
 from graph.relations import Kind
-from graph.store import metrics, relations, state
+from graph.store import fitted, metrics, patterns, relations, state
 from tests.factories import ToolFactory, UserFactory
 from tests.fakes import FakeEmbedder
+from tests.graph.histories import run, task
+from tools.embed import load as embedding
 from tools.embed.cache import CachedEmbedder
+from tools.embed_catalogue import embed_missing
+from tools.store import embeddings
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
 NOW = datetime(2026, 11, 22, tzinfo=UTC)
 PATIENCE_S = 60
+MODEL = embedding.embedder_for(django_settings.FOREGATE).model
 
 
 @pytest.fixture(autouse=True)
 def _quick(monkeypatch):
-    fake = FakeEmbedder()
+    fake = FakeEmbedder(model=MODEL)
     monkeypatch.setattr(wiring.embedding, "embedder_for", lambda _config: CachedEmbedder(fake))
     monkeypatch.setattr(wiring.token_count, "count", len)
     for module, name in (
@@ -294,6 +303,8 @@ class TestRefresher:
         (notify.GRAPH, "relations:1", 1),
         (notify.GRAPH, "all", 1),
         (notify.GRAPH, metrics.NOTICE, 0),
+        (notify.GRAPH, patterns.NOTICE, 1),
+        (notify.GRAPH, fitted.NOTICE, 0),
         (notify.CATALOGUE, "tools_tool", 1),
     ],
 )
@@ -303,3 +314,69 @@ async def test_what_has_the_graph_refreshed(channel, payload, notes, monkeypatch
     monkeypatch.setattr(keeper.refresher, "note", lambda: noted.append(1))
     keeper.told(notify.Event(channel=channel, payload=payload))
     assert len(noted) == notes
+
+
+@pytest.mark.parametrize("payload", [patterns.NOTICE, fitted.NOTICE])
+async def test_what_runs_have_shown_is_no_reason_to_read_the_graph_again(payload, monkeypatch):
+    keeper, read = GraphKeeper(apart), []
+    monkeypatch.setattr(keeper.graph, "notice", read.append)
+    keeper.told(notify.Event(channel=notify.GRAPH, payload=payload))
+    assert read == []
+
+
+@pytest.fixture
+def _no_index_left():
+    """Drop the index that embedding makes: it outlasts the test, and is for one length."""
+    yield
+    embeddings.drop_index(MODEL)
+
+
+def record_run(key):
+    """Record a run of a tool that has a vector by the model of the settings."""
+    model = CachedEmbedder(FakeEmbedder(model=MODEL))
+    tool = ToolFactory()
+    embed_missing(model)
+    one = run(key, "Send the report", task("x", tool.pk))
+    record_runs([one], team=None, embedder=model, sealer=Sealer([Fernet.generate_key()]))
+
+
+@pytest.mark.usefixtures("_no_index_left")
+async def test_the_process_fits_what_runs_have_shown():
+    await in_database(record_run, "r1")
+    assert await in_database(follow_graph._is_due)
+    assert await follow_graph.in_own_process()
+    assert await in_database(lambda: FittedModel.objects.get().figures["runs"] == 1)
+    assert not await in_database(follow_graph._is_due)
+    async with advisory.held(fit_models.LOCK, timeout_s=PATIENCE_S):
+        assert not await follow_graph.in_own_process()
+
+
+@pytest.mark.usefixtures("_no_index_left", "home", "tools")
+async def test_a_gateway_has_runs_fitted_and_goes_by_what_was_fitted(monkeypatch):
+    fitted_by = []
+
+    async def work():
+        fitted_by.append(1)
+        return await apart() and await in_database(fit) is not None
+
+    def fit():
+        return fit_models.fit_due(fit_models.terms(django_settings.FOREGATE), now=NOW)
+
+    monkeypatch.setattr(wiring, "GraphKeeper", lambda: GraphKeeper(work))
+    outdated, outdate = asyncio.Event(), KeptRankers.outdate
+    readiness = Readiness()
+    async with asyncio.TaskGroup() as group:
+        served = wiring.run(readiness, config=django_settings.FOREGATE, user="admin")
+        gateway = group.create_task(served)
+        async with asyncio.timeout(PATIENCE_S):
+            await readiness.gateway()
+            readiness.listed.set()
+            await until(lambda: GraphState.objects.filter(computed_at__isnull=False).exists())
+            monkeypatch.setattr(
+                KeptRankers, "outdate", lambda self: (outdate(self), outdated.set())
+            )
+            await in_database(record_run, "r1")
+            await until(FittedModel.objects.exists)
+            await outdated.wait()
+        gateway.cancel()
+    assert fitted_by

@@ -1,4 +1,4 @@
-"""Bring search up to date: index the words of changed tools and embed what is new."""
+"""Bring search and suggestions up to date: index words, embed tools and what runs were for."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 class Command(BaseCommand):
     help = (
-        "Embed the tools that have no vector yet. With --model, prepare another model while the "
-        "present one goes on serving. Safe to interrupt and to run again."
+        "Embed the tools and past intents that have no vector yet. With --model, prepare another "
+        "model while the present one goes on serving. Safe to interrupt and to run again."
     )
 
     def add_arguments(self, parser: CommandParser) -> None:
@@ -21,9 +21,10 @@ class Command(BaseCommand):
     def handle(self, *_args: Any, **options: Any) -> None:
         from django.conf import settings
 
-        from gateway_project.foundation import telemetry
+        from gateway_project.foundation import sealing, telemetry
         from gateway_project.foundation.postgres import migrate
         from gateway_project.management.progress import progress
+        from graph import embed_patterns
         from tools.embed.embedder import EmbeddingUnavailable
         from tools.embed.load import embedder_for
         from tools.embed.recipes import UnknownModel
@@ -38,15 +39,25 @@ class Command(BaseCommand):
                     embedder,
                     lambda count, total: report(f"embedding ({embedder.model})", count, total),
                 )
+                intents = embed_patterns.embed_missing(
+                    embedder,
+                    sealer=sealing.load_or_create(settings.FOREGATE.home),
+                    on_progress=lambda count, total: report("past intents", count, total),
+                )
         except (EmbeddingUnavailable, UnknownModel) as error:
             raise CommandError(str(error)) from None
         except KeyboardInterrupt:
             raise CommandError(
                 "interrupted: what is done is kept, run it again to go on"
             ) from None
-        self._report(done, configured=settings.FOREGATE.embedding_model, as_json=options["json"])
+        self._report(
+            done,
+            intents,
+            configured=settings.FOREGATE.embedding_model,
+            as_json=options["json"],
+        )
 
-    def _report(self, done: Any, *, configured: str, as_json: bool) -> None:
+    def _report(self, done: Any, intents: Any, *, configured: str, as_json: bool) -> None:
         from tools.store import embeddings
 
         coverage = embeddings.coverage(done.model)
@@ -66,6 +77,8 @@ class Command(BaseCommand):
                         "covered": coverage.embedded,
                         "tools": coverage.total,
                         "other_models": others,
+                        "intents_embedded": intents.embedded,
+                        "intents_unreadable": intents.unreadable,
                     }
                 )
             )
@@ -74,6 +87,13 @@ class Command(BaseCommand):
             f"{done.model}: {done.embedded} embedded now, {coverage.embedded} of "
             f"{coverage.total} tools in all; words of {done.indexed} indexed"
         )
+        if intents.embedded:
+            self.stdout.write(f"{intents.embedded} past intents embedded")
+        if intents.unreadable:
+            self.stdout.write(
+                f"{intents.unreadable} past intents cannot be embedded: nothing was kept of them "
+                "but values, or the key they were sealed with is gone"
+            )
         if not is_configured:
             self.stdout.write(
                 f"To search with it, set FOREGATE_EMBEDDING_MODEL={done.model} and restart the "

@@ -1,0 +1,186 @@
+"""Admin pages of what runs have shown. Nothing that is sealed is shown, nor any vector."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.contrib import admin
+from django.db.models import QuerySet
+from django.db.models.functions import Length
+from django.http import HttpRequest
+from django.template.defaultfilters import filesizeformat
+from django.utils.html import format_html_join
+from django.utils.safestring import mark_safe
+
+from graph.admin.bases import OF_TEAM, OfTeams
+from graph.admin.breakable import breakable
+from graph.models import (
+    FittedModel,
+    LearnedBinding,
+    PatternEmbedding,
+    PatternRun,
+    WorkflowPattern,
+)
+from tools import generic_django  # noqa: F401 - for the subscripts below
+from tools.admin_bases import ReadOnlyAdmin
+
+MAX_SHOWN = 6
+"""Tasks of a pattern that a list names."""
+
+
+@admin.register(WorkflowPattern)
+class WorkflowPatternAdmin(OfTeams):
+    """Workflows that carried out an intent, and how often."""
+
+    list_display = ("id", "called", "team", "successes", "failures", "last_seen_at")
+    list_filter = (OF_TEAM,)
+    list_select_related = ("team",)
+    search_fields = ("tasks",)
+    search_help_text = "part of the id of a tool"
+    ordering = ("-last_seen_at",)
+    date_hierarchy = "last_seen_at"
+    fields = ("team", "workflow", "successes", "failures", "first_seen_at", "last_seen_at")
+    readonly_fields = fields
+    show_full_result_count = False
+
+    @admin.display(description="tools")
+    def called(self, row: WorkflowPattern) -> str:
+        """Name the tools in the order they ran."""
+        named = [str(task["tool"]) for task in row.tasks]
+        more = (f"and {len(named) - MAX_SHOWN} more",) if len(named) > MAX_SHOWN else ()
+        parts = (*(breakable(name) for name in named[:MAX_SHOWN]), *more)
+        return format_html_join(" → ", "{}", ((part,) for part in parts))
+
+    @admin.display(description="workflow")
+    def workflow(self, row: WorkflowPattern) -> str:
+        """Say of each task what it waits for, and what it takes from others."""
+        return format_html_join(mark_safe("<br>"), "{}", ((_told(one),) for one in row.tasks))
+
+
+def _told(task: dict[str, Any]) -> str:
+    waits = ", ".join(task["depends_on"])
+    taken = ", ".join(
+        f"{one['parameter']} from {one['task']}{one['pointer']}" for one in task["references"]
+    )
+    parts = (f"after {waits}" if waits else "", f"takes {taken}" if taken else "")
+    told = "; ".join(part for part in parts if part)
+    return f"{task['id']}: {task['tool']}" + (f" ({told})" if told else "")
+
+
+@admin.register(PatternEmbedding)
+class PatternEmbeddingAdmin(ReadOnlyAdmin):
+    """By which models the intents of patterns are embedded."""
+
+    list_display = ("pattern", "model")
+    list_filter = ("model",)
+    list_select_related = ("pattern",)
+    fields = ("pattern", "model")
+    readonly_fields = fields
+    show_full_result_count = False
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[Any]:
+        """Leave vectors in the database, and other teams' patterns out."""
+        rows: QuerySet[Any] = super().get_queryset(request).defer("vector", "encoded")
+        if request.user.is_superuser:
+            return rows
+        own: QuerySet[Any] = WorkflowPatternAdmin(WorkflowPattern, self.admin_site).get_queryset(
+            request
+        )
+        return rows.filter(pattern__in=own)
+
+
+@admin.register(PatternRun)
+class PatternRunAdmin(OfTeams):
+    """Finished runs that count."""
+
+    list_display = ("key", "pattern", "team", "succeeded", "at")
+    list_filter = ("succeeded", OF_TEAM)
+    list_select_related = ("pattern", "team")
+    search_fields = ("key",)
+    ordering = ("-at",)
+    date_hierarchy = "at"
+    fields = ("key", "pattern", "team", "succeeded", "at")
+    readonly_fields = fields
+    show_full_result_count = False
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[Any]:
+        """Leave in the database what bindings are fitted with."""
+        rows: QuerySet[Any] = super().get_queryset(request).defer("samples")
+        return rows
+
+
+@admin.register(LearnedBinding)
+class LearnedBindingAdmin(OfTeams):
+    """Where arguments of past runs came from."""
+
+    list_display = (
+        "called", "parameter", "kind", "given", "team", "uses", "runs", "stated", "last_seen_at"
+    )  # fmt: skip
+    list_filter = ("kind", OF_TEAM)
+    list_select_related = ("tool__server", "giver__server", "team")
+    search_fields = ("tool__name", "tool__server__name", "parameter")
+    ordering = ("-uses",)
+    fields = (
+        "tool", "parameter", "kind", "given", "team", "uses", "runs", "stated", "last_seen_at"
+    )  # fmt: skip
+    readonly_fields = fields
+    show_full_result_count = False
+
+    @admin.display(description="tool", ordering="tool__name")
+    def called(self, row: LearnedBinding) -> str:
+        """Name the tool."""
+        return breakable(row.tool)
+
+    @admin.display(description="value")
+    def given(self, row: LearnedBinding) -> str:
+        """Say what was given, as far as that may be told."""
+        if row.giver is not None:
+            which = f", task {row.nth + 1} of it" if row.nth else ""
+            return f"result of {row.giver}{which}, {row.pointer or 'the whole'}"
+        if row.kind == "literal":
+            return "sealed" if row.sealed else "not kept"
+        return "" if row.kind == "call" else str(row.value)
+
+
+@admin.register(FittedModel)
+class FittedModelAdmin(OfTeams):
+    """Models that suggestions go by, as last fitted."""
+
+    list_display = (
+        "serves", "embedding_model", "patterns", "runs", "seconds", "peak_memory_mb", "size",
+        "fitted_at",
+    )  # fmt: skip
+    list_filter = ("embedding_model", OF_TEAM)
+    list_select_related = ("team",)
+    ordering = ("-fitted_at",)
+    fields = (
+        "serves", "embedding_model", "figures", "seconds", "peak_memory_mb", "size", "fitted_at",
+        "digest",
+    )  # fmt: skip
+    readonly_fields = fields
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[Any]:
+        """Leave the content in the database: it may be megabytes."""
+        rows: QuerySet[Any] = super().get_queryset(request).defer("content", "bindings")
+        sized: QuerySet[Any] = rows.annotate(content_bytes=Length("content"))
+        return sized
+
+    @admin.display(description="serves", ordering="team")
+    def serves(self, row: FittedModel) -> str:
+        """Name whom it serves."""
+        return "all without runs of their own" if row.team is None else str(row.team)
+
+    @admin.display(description="patterns")
+    def patterns(self, row: FittedModel) -> str:
+        """How many it was fitted to."""
+        return str(row.figures.get("patterns", ""))
+
+    @admin.display(description="runs")
+    def runs(self, row: FittedModel) -> str:
+        """How many runs these stand for."""
+        return str(row.figures.get("runs", ""))
+
+    @admin.display(description="stored")
+    def size(self, row: Any) -> str:
+        """Size of the content."""
+        return filesizeformat(row.content_bytes)

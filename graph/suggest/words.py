@@ -1,0 +1,198 @@
+"""Why a workflow is suggested and what to know before it is run, in plain words.
+
+Texts of servers, files and people stand in none of these sentences, only ids of tools and the
+caller's own intent.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Final
+
+from graph.enhance.instead import replacements
+from graph.ranking.calibrate import CEILING, FEW
+from graph.suggest.choose import MAX_REQUIRED, Chosen, name
+from graph.suggest.evidence import SIMILAR
+from graph.suggest.types import Asked, Evidence, Known
+
+if TYPE_CHECKING:
+    from graph.ranking.rank import Ranking
+    from graph.relations import Relation
+    from graph.suggest.dag import Dag
+
+MAX_TOOLS: Final = 8
+"""Tools of a workflow of which it is said one by one what speaks for them."""
+MAX_WARNINGS: Final = 10
+MAX_QUOTED: Final = 80
+"""Characters of a clause of the intent."""
+MEANT: Final = 0.5
+"""Share of the best fit to a clause from which a tool is said to answer it."""
+
+
+def explanation(
+    chosen: Chosen, dag: Dag, said: Evidence, *, asked: Asked, ranking: Ranking, known: Known
+) -> tuple[str, ...]:
+    """Say why this workflow, in short sentences."""
+    return (
+        *(_drafted() if known.unranked else _history(said)),
+        *chosen.changes,
+        *_overlap(chosen, ranking),
+        *_tools(chosen, asked, ranking, known),
+        *_added(chosen, known),
+        *_order(dag),
+        *_bound(dag),
+    )
+
+
+def warnings(
+    chosen: Chosen, dag: Dag, *, asked: Asked, known: Known, unplaced: Sequence[str]
+) -> tuple[str, ...]:
+    """Say what to know before the workflow is run; the first few of it."""
+    told = dict.fromkeys(
+        (
+            *(("only the beginning of the intent was read",) if asked.reading.is_cut else ()),
+            *unplaced,
+            *_lacking(chosen, known),
+            *_replaced(chosen, known),
+            *_troubled(chosen, known),
+            *(_broken(relation, known) for relation in dag.broken),
+        )
+    )
+    every = tuple(told)
+    more = len(every) - MAX_WARNINGS
+    return (*every[:MAX_WARNINGS], *((f"and {more} more",) if more > 0 else ()))
+
+
+def _drafted() -> Iterator[str]:
+    yield "These tools share words with the intent. Nothing was ranked, so there is no confidence."
+
+
+def _history(said: Evidence) -> Iterator[str]:
+    if not said.history:
+        yield "No past run is known yet, so the intent's words and meaning alone speak for it."
+    else:
+        runs = said.successes + said.failures
+        yield f"The ranking has learned from {_counted(said.history, 'past intent')}."
+        if runs:
+            yield f"{said.successes} of {_counted(runs, 'similar run')} of these tools succeeded."
+        elif said.similar:
+            yield f"Of {_counted(said.similar, 'similar past intent')} none was served by them."
+        elif said.nearest is not None:
+            yield f"No past intent is similar: the nearest has a cosine of {said.nearest:.2f}."
+        if said.same_tools and said.nearest is not None:
+            yield (
+                f"{said.same_tools} of {_counted(said.similar, 'similar past intent')} (cosine "
+                f"{SIMILAR:g} and more) {'was' if said.same_tools == 1 else 'were'} served by "
+                f"them; the nearest has {said.nearest:.2f}."
+            )
+    if said.history < FEW:
+        yield f"Confidence is at most {CEILING:.2f} until {FEW} past intents are known."
+
+
+def _overlap(chosen: Chosen, ranking: Ranking) -> Iterator[str]:
+    """Say why a set was chosen although another one is likelier."""
+    likelier = [o for o in ranking.alternatives if o.confidence > chosen.ranked.confidence]
+    if chosen.ranked is ranking.best and likelier:
+        yield "No set is likely alone; this one has most in common with all that are."
+
+
+def _tools(chosen: Chosen, asked: Asked, ranking: Ranking, known: Known) -> Iterator[str]:
+    ranked = [pk for pk in dict.fromkeys(chosen.tools) if pk not in chosen.required]
+    for pk in ranked[:MAX_TOOLS]:
+        parts = []
+        if pk in ranking.tool_probabilities:
+            parts.append(f"probability {ranking.tool_probabilities[pk]:.2f}")
+        if clause := _clause(pk, asked, ranking):
+            parts.append(f"fits “{clause}”")
+        if pk in known.metrics:
+            parts.append(f"PageRank {known.metrics[pk].pagerank:.2g}")
+        if parts:
+            yield f"{name(known, pk)}: {', '.join(parts)}."
+    if len(ranked) > MAX_TOOLS:
+        yield f"And {len(ranked) - MAX_TOOLS} more tools."
+
+
+def _clause(pk: int, asked: Asked, ranking: Ranking) -> str:
+    """Return the clause of the intent that a tool answers best, if it answers one."""
+    shares = ranking.clause_shares.get(pk)
+    clauses = asked.reading.clauses
+    if shares is None or len(shares) != len(clauses) or not len(clauses):
+        return ""
+    best = int(shares.argmax())
+    if shares[best] < MEANT:
+        return ""
+    text = " ".join(clauses[best].text.split())
+    return text if len(text) <= MAX_QUOTED else text[: MAX_QUOTED - 1].rstrip() + "…"
+
+
+def _added(chosen: Chosen, known: Known) -> Iterator[str]:
+    for tool, cause in list(chosen.required.items())[:MAX_TOOLS]:
+        yield f"{name(known, tool)} was added: {name(known, cause)} requires it."
+    if len(chosen.required) > MAX_TOOLS:
+        yield f"And {len(chosen.required) - MAX_TOOLS} more required tools were added."
+    if chosen.required:
+        added = len(chosen.required)
+        yield (
+            "Confidence is that of the ranked tools, without the "
+            f"{'one' if added == 1 else added} added."
+        )
+
+
+def _order(dag: Dag) -> Iterator[str]:
+    if dag.is_serial:
+        yield (
+            "Tasks keep their order where one of two may do more than read; "
+            "only a trusted server's word counts for that."
+        )
+
+
+def _bound(dag: Dag) -> Iterator[str]:
+    bound = sum(len(step.bindings) for step in dag.bound)
+    missing = sum(len(step.needs_input) for step in dag.bound)
+    if bound or missing:
+        needed = f"; {missing} more {'is' if missing == 1 else 'are'} needed" if missing else ""
+        counted = _counted(bound, "argument") if bound else "No argument"
+        yield f"{counted} {'are' if bound > 1 else 'is'} bound{needed}."
+
+
+def _lacking(chosen: Chosen, known: Known) -> Iterator[str]:
+    for relation in chosen.lacking:
+        tool = known.tool(relation.target)
+        if tool is not None:
+            why = f", which {tool.obstacle}" if tool.obstacle else ", which cannot be called now"
+            yield f"{name(known, relation.source)} requires {tool.tool}{why}"
+    if chosen.beyond:
+        yield f"more than {MAX_REQUIRED} tools are required; {chosen.beyond} of them are left out"
+
+
+def _replaced(chosen: Chosen, known: Known) -> Iterator[str]:
+    for tool in dict.fromkeys(chosen.tools):
+        for relation in replacements(known.topology, tool):
+            other = known.tool(relation.source)
+            if other is not None:
+                aside = f", which {other.obstacle}" if other.obstacle else ""
+                yield f"{name(known, tool)} is replaced by {other.tool}{aside}"
+
+
+def _troubled(chosen: Chosen, known: Known) -> Iterator[str]:
+    troubled: Mapping[int, str] = {
+        pk: tool.trouble
+        for pk in chosen.tools
+        if (tool := known.tool(pk)) is not None and tool.trouble
+    }
+    for pk, trouble in troubled.items():
+        tool = known.tool(pk)
+        instead = f"; instead: {', '.join(tool.instead)}" if tool and tool.instead else ""
+        yield f"the server of {name(known, pk)} is in trouble: {trouble}{instead}"
+
+
+def _broken(relation: Relation, known: Known) -> str:
+    return (
+        "tools require each other in a circle; the order ignores that "
+        f"{name(known, relation.source)} requires {name(known, relation.target)} "
+        f"(confidence {relation.confidence:.2f}, the weakest of them)"
+    )
+
+
+def _counted(number: int, what: str) -> str:
+    return f"{number} {what}{'' if number == 1 else 's'}"

@@ -1,0 +1,111 @@
+import json
+from itertools import pairwise
+
+import pytest
+from django.core.management import call_command
+
+from gateway_project.evaluation import run
+from gateway_project.evaluation.dataset import Dataset, DatasetQuery, DatasetTool
+from graph.models import PatternRun
+from tests.fakes import FakeEmbedder
+
+WORDS = ("flight", "hotel", "weather", "invoice", "photo", "recipe")
+
+
+def tool(word):
+    schema = {
+        "type": "object",
+        "properties": {"city": {"type": "string"}, "unit": {"enum": ["metric", "imperial"]}},
+        "required": ["city"],
+    }
+    return DatasetTool(
+        id=f"id/{word}",
+        server="s",
+        name=word,
+        title="",
+        description=f"find {word}",
+        input_schema=schema,
+        category="",
+    )
+
+
+def query(number, *words, city="Paris"):
+    tools = tuple(f"id/{word}" for word in words)
+    return DatasetQuery(
+        id=str(number),
+        text=f'find {" and find ".join(words)} for "{city}"',
+        slots=tuple(frozenset({one}) for one in tools),
+        group=str(number),
+        tools=tools,
+        edges=tuple(pairwise(tools)),
+        arguments=[{"tool": one, "args": {"city": city}} for one in tools],
+    )
+
+
+PAIRS = [(WORDS[at % 6], WORDS[(at + 1) % 6]) for at in range(24)]
+HISTORY = tuple(query(number, *pair, city=f"Town {number}") for number, pair in enumerate(PAIRS))
+ASKED = (
+    query(100, "flight", "hotel", city="Lyon"),
+    query(101, "hotel", "weather"),
+    query(102, "photo", "flight"),
+)
+
+
+def evaluated(history=HISTORY, queries=ASKED):
+    embedder = FakeEmbedder()
+    data = Dataset(
+        name="small", tools=tuple(map(tool, WORDS)), queries=queries, history=tuple(history)
+    )
+    return run.to_json(run.evaluate(data, embedder=embedder, kept=embedder))
+
+
+@pytest.mark.django_db(transaction=True)
+def test_what_is_suggested_after_a_history_is_judged_in_every_way():
+    report = evaluated()
+    workflow, slices = report["workflow"], report["slices"]
+    assert workflow["node_f1"] > 0.6
+    assert all(0 <= value <= 1 for value in workflow.values())
+    assert all(0 <= value <= 1 for value in report["binding"].values())
+    assert report["calibration"]["ece"] is not None
+    assert (slices["tool_set_seen"]["n"], slices["tool_set_unseen"]["n"]) == (2, 1)
+    assert [point["past_intents"] for point in slices["learning_curve"]] == [0, 5, 6]
+    assert slices["learning_curve"][-1]["node_f1"] == workflow["node_f1"]
+    assert slices["history"]["runs"] == 24
+    assert sum(band["n"] for band in slices["similarity"]) == 3
+    assert slices["binding_given_calls_pooled"]["arguments"] == 6
+    assert slices["calibration_of_constant"]["ece"] == pytest.approx(0)
+    assert slices["gold_is_chain"] is True
+    assert slices["suggestion_ms"]["p95"] > 0
+    assert not PatternRun.objects.exists()
+
+
+@pytest.mark.django_db(transaction=True)
+def test_without_history_a_suggestion_is_made_and_judged():
+    report = evaluated(history=())
+    assert report["workflow"]["node_f1"] is not None
+    assert report["slices"]["learning_curve"] == []
+    assert report["slices"]["similarity"] == []
+    assert report["slices"]["tool_set_unseen"]["n"] == 3
+
+
+@pytest.mark.django_db(transaction=True)
+def test_figures_repeat_to_the_digit():
+    first, second = evaluated(), evaluated()
+    for part in ("workflow", "binding", "calibration"):
+        assert first[part] == second[part]
+
+
+@pytest.mark.django_db(transaction=True)
+def test_the_command_tells_what_was_suggested(tmp_path, home, capsys):
+    tools = [{"id": w, "server": "s", "name": w, "description": f"find {w}"} for w in WORDS]
+    asked = [
+        {"id": str(n), "text": f"find {a} and {b}", "gold_tools": [a, b], "gold_edges": [[a, b]]}
+        for n, (a, b) in enumerate(PAIRS[:8])
+    ]
+    (tmp_path / "tools.jsonl").write_text("\n".join(map(json.dumps, tools)))
+    (tmp_path / "queries.jsonl").write_text("\n".join(map(json.dumps, asked[:4])))
+    (tmp_path / "past.jsonl").write_text("\n".join(map(json.dumps, asked[4:])))
+    call_command("evaluate", str(tmp_path), "--history", str(tmp_path / "past.jsonl"))
+    printed = capsys.readouterr().out
+    assert "suggested after 4 past runs" in printed
+    assert "calibration" in printed

@@ -1,0 +1,128 @@
+"""The commands that suggest a workflow and say why."""
+
+import json
+from io import StringIO
+
+import pytest
+from django.core.management import CommandError, call_command
+
+from gateway_project.foundation import telemetry
+from gateway_project.wiring import one_intent
+from tests.factories import TeamFactory, ToolFactory
+from tests.fakes import FakeEmbedder
+from tools.embed.cache import CachedEmbedder
+from tools.embed_catalogue import embed_missing
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+CITY = {
+    "type": "object",
+    "properties": {"city": {"type": "string"}},
+    "required": ["city"],
+}
+
+
+@pytest.fixture(autouse=True)
+def embedder(monkeypatch, home):
+    fake = FakeEmbedder()
+    monkeypatch.setattr(one_intent, "embedder_for", lambda _config: CachedEmbedder(fake))
+    monkeypatch.setattr(telemetry, "configure", lambda *_, **__: None)
+    return fake
+
+
+@pytest.fixture
+def weather(embedder):
+    tool = ToolFactory(
+        server__name="sky",
+        name="get_weather",
+        description="Tells the weather of a city",
+        input_schema=CITY,
+    )
+    ToolFactory(server__name="post", name="send_letter")
+    embed_missing(embedder)
+    return tool
+
+
+def run(command, *arguments):
+    out = StringIO()
+    call_command(command, *arguments, stdout=out)
+    return out.getvalue()
+
+
+def suggested(*arguments):
+    return json.loads(run("suggest", *arguments, "--json"))
+
+
+@pytest.mark.usefixtures("weather")
+def test_an_intent_becomes_a_workflow():
+    answer = suggested("get weather of a city", "--parameters", '{"city": "Rome"}')
+    (task,) = answer["draft_workflow"]["tasks"]
+    assert (task["tool"], task["arguments"]) == ("sky:get_weather", {"city": "Rome"})
+    assert answer["mode"] == "explicit_required"
+    assert answer["warnings"] == []
+
+
+@pytest.mark.usefixtures("weather")
+def test_it_is_shown_as_a_table_with_what_is_needed(capsys):
+    run("suggest", "get weather of a city")
+    shown = capsys.readouterr().out
+    assert "sky:get_weather" in shown
+    assert "city = ?" in shown
+    assert "needs input get_weather/city" in shown
+    assert "No past run is known yet" in shown
+
+
+@pytest.mark.usefixtures("weather")
+def test_why_is_told_with_probabilities_and_bindings(capsys):
+    run("explain", "get weather of a city")
+    shown = capsys.readouterr().out
+    assert "Why" in shown
+    assert "probability" in shown
+    report = json.loads(run("explain", "get weather of a city", "--json"))
+    assert report["tool_probabilities"][0]["tool"] == "sky:get_weather"
+    assert report["neighbours"] == []
+
+
+def test_one_tool_alone_cannot_be_explained(weather):
+    with pytest.raises(CommandError, match="name another one too, or an intent in words"):
+        run("explain", "sky:get_weather")
+
+
+def test_without_tools_it_says_what_to_do():
+    answer = suggested("get weather")
+    assert answer["draft_workflow"] == {"tasks": []}
+    assert "manage.py import_servers" in answer["warnings"][0]
+
+
+def test_without_vectors_there_is_a_draft_and_it_says_what_to_do():
+    ToolFactory(server__name="sky", name="get_weather")
+    answer = suggested("get weather")
+    assert answer["draft_workflow"]["tasks"][0]["tool"] == "sky:get_weather"
+    assert answer["warnings"] == [
+        "drafted from words alone, without confidence: no tool is embedded by fake/words yet; "
+        "run `manage.py embed`"
+    ]
+
+
+@pytest.mark.usefixtures("weather")
+def test_a_team_does_not_see_what_is_another_s():
+    TeamFactory(name="red")
+    secret = ToolFactory(server__name="vault", server__team=TeamFactory(name="blue"), name="city")
+    assert secret.server.team.name == "blue"
+    assert "vault" not in run("suggest", "weather city", "--team", "red", "--json")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (("\x07",), "the intent is empty"),
+        (("x", "--parameters", "{"), "--parameters is no JSON"),
+        (("x", "--parameters", "[1]"), "must be a JSON object"),
+        (("x", "--team", "none"), "no team 'none'"),
+        (("weather", "--parameters", '{"city": {"a": 1}}'), "city"),
+    ],
+)
+@pytest.mark.usefixtures("weather")
+def test_what_cannot_be_is_said_in_one_line(arguments, said):
+    with pytest.raises(CommandError, match=said):
+        run("suggest", *arguments)

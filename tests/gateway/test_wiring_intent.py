@@ -1,0 +1,65 @@
+"""A gateway as it is wired suggests workflows."""
+
+import asyncio
+
+import pytest
+from django.conf import settings as django_settings
+
+from gateway_project import flow, wiring
+from gateway_project.foundation.database import in_database
+from gateway_project.intent_answer import IntentRequest
+from gateway_project.mcp.readiness import NotReady, Readiness
+from tests.factories import ToolFactory, UserFactory
+from tests.fakes import FakeEmbedder
+from tools import kept_index
+from tools.embed.cache import CachedEmbedder
+from tools.embed_catalogue import embed_missing
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+DEADLINE_S = 30
+
+
+@pytest.fixture
+def embedder(monkeypatch, home):
+    fake = FakeEmbedder()
+    monkeypatch.setattr(wiring.embedding, "embedder_for", lambda _config: CachedEmbedder(fake))
+    monkeypatch.setattr(kept_index, "DEBOUNCE_S", 0)
+    return fake
+
+
+async def served(readiness):
+    while True:
+        try:
+            return await readiness.gateway()
+        except NotReady:
+            await asyncio.sleep(0)
+
+
+async def test_an_intent_is_ranked_by_what_the_gateway_keeps_in_memory(embedder):
+    await in_database(UserFactory, username="admin", superuser=True)
+    tool = await in_database(ToolFactory, server__name="sky", name="get_weather")
+    await in_database(embed_missing, embedder)
+    readiness = Readiness()
+    async with asyncio.TaskGroup() as group, asyncio.timeout(DEADLINE_S):
+        task = group.create_task(
+            wiring.run(readiness, config=django_settings.FOREGATE, user="admin")
+        )
+        gateway = await served(readiness)
+
+        async def answered():
+            request = IntentRequest(intent="get weather")
+            return await flow.handle_intent(gateway.effects, gateway.caller, request)
+
+        early = await answered()
+        assert "the catalogue is not in memory yet" in early.warnings[0]
+        readiness.listed.set()
+        while (answer := await answered()).warnings:
+            continue
+        async with asyncio.TaskGroup() as many:
+            at_once = [many.create_task(answered()) for _ in range(8)]
+        task.cancel()
+    for one in (answer, *(done.result() for done in at_once)):
+        assert [step.tool for step in one.suggestion.tasks] == [tool.pk]
+        assert one.suggestion.ranked.tools == (tool.pk,)
+        assert one.ranked.ranking.tool_probabilities.keys() == {tool.pk}

@@ -1,0 +1,70 @@
+"""What the triggers tell of what runs have shown."""
+
+import psycopg
+import pytest
+from psycopg import sql
+
+from gateway_project.foundation import notify
+from graph.models import WorkflowPattern
+from graph.record_runs import record_runs
+from graph.store import fitted, patterns
+from graph.store.fitted import Model
+from tests.factories import TeamFactory, ToolFactory
+from tests.fakes import FakeEmbedder
+from tests.graph.histories import NOW, run, task
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+
+@pytest.fixture
+def heard():
+    """Return what was told since the last time; a mark of one's own says that that is all."""
+    parameters = notify.connection_parameters()
+    with psycopg.connect(**parameters, autocommit=True) as listening:
+        listening.execute(sql.SQL("LISTEN {}").format(sql.Identifier(notify.GRAPH)))
+
+        def since():
+            notify.send(notify.GRAPH, "mark")
+            told = []
+            for notice in listening.notifies(timeout=15):
+                if notice.payload == "mark":
+                    break
+                told.append(notice.payload)
+            return set(told)
+
+        yield since
+
+
+@pytest.fixture
+def record(sealer):
+    tool = ToolFactory().pk
+
+    def work(key):
+        runs = [run(key, "Send it", task("x", tool))]
+        return record_runs(runs, team=None, embedder=FakeEmbedder(), sealer=sealer)
+
+    return work
+
+
+def test_a_run_is_told_of_and_a_repeated_one_is_not(heard, record):
+    record("r1")
+    assert heard() == {patterns.NOTICE}
+    record("r1")
+    assert heard() == set()
+    record("r2")
+    assert heard() == {patterns.NOTICE}
+    WorkflowPattern.objects.all().delete()
+    assert heard() == {patterns.NOTICE}
+
+
+def test_a_fitted_model_is_told_of(heard):
+    one = Model(team=None, digest="d", content=b"c", bindings=b"", figures={})
+    assert fitted.store(one, model="m", at=NOW)
+    assert heard() == {fitted.NOTICE}
+    assert fitted.drop("m", [None]) == 1
+    assert heard() == {fitted.NOTICE}
+
+
+def test_nothing_is_told_where_nothing_goes(heard):
+    TeamFactory().delete()
+    assert heard() == set()

@@ -1,0 +1,164 @@
+import json
+from contextlib import suppress
+from datetime import UTC, datetime, timedelta
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from graph import history_lines
+from graph.history_lines import MAX_LINE_BYTES
+from graph.patterns import InvalidRun, PastRun, UnknownTool, workflow
+from tests.graph.histories import NOW, taken, task
+
+TOOLS = {"git:log": 1, "mail:send": 2, "a": 3, "b": 4, "c": 5}
+ROW = {"id": "r1", "intent": "Send the log", "tasks": [{"id": "x", "tool": "git:log"}]}
+
+
+def read(row, *, at=NOW):
+    line = row if isinstance(row, bytes) else json.dumps(row).encode()
+    return history_lines.run_of(line, tools=TOOLS, now=at)
+
+
+def test_a_run_is_read_with_all_that_it_says():
+    tasks = [
+        {"id": "x", "tool": "git:log", "arguments": {"path": "/r"}},
+        {
+            "id": "y",
+            "tool": "mail:send",
+            "arguments": {"body": taken("x", "/text")},
+            "depends_on": ["x"],
+        },
+    ]
+    row = ROW | {"tasks": tasks, "succeeded": False, "at": "2026-11-01T08:00:00Z"}
+    assert read(row) == (
+        PastRun(
+            key="r1",
+            intent="Send the log",
+            tasks=(task("x", 1, path="/r"), task("y", 2, "x", body=taken("x", "/text"))),
+            succeeded=False,
+            at=datetime(2026, 11, 1, 8, tzinfo=UTC),
+        ),
+        False,
+    )
+
+
+def test_what_a_run_does_not_say_is_taken_as_usual():
+    one, _ = read(ROW | {"id": 7})
+    assert (one.key, one.succeeded, one.at) == ("7", True, NOW)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"id": ""}, 'no "id"'),
+        ({"id": None}, 'no "id"'),
+        ({"intent": 3}, 'no "intent"'),
+        ({"tasks": []}, 'no "tasks"'),
+        ({"tasks": "git:log"}, 'no "tasks"'),
+        ({"tasks": ["git:log"]}, "task 1 is no object"),
+        ({"tasks": [{"tool": "git:log"}]}, 'task 1 has no "id"'),
+        ({"tasks": [{"id": "x"}]}, 'no "tool"'),
+        ({"tasks": [{"id": "x", "tool": "git:lag"}]}, "no tool 'git:lag'"),
+        ({"tasks": [{"id": "x", "tool": "git:log", "arguments": []}]}, "is no object"),
+        ({"tasks": [{"id": "x", "tool": "git:log", "depends_on": "y"}]}, "no list of ids"),
+        ({"succeeded": "yes"}, "true or false"),
+        ({"at": "yesterday"}, '"at" must be a time'),
+        ({"at": 3}, '"at" must be a time'),
+        ({"at": "2030-01-01T00:00:00Z"}, "lies in the future"),
+    ],
+)
+def test_what_is_wrong_with_a_run_is_told(change, message):
+    with pytest.raises(InvalidRun, match=message):
+        read(ROW | change)
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        (b"{", "no JSON: .* at character 2"),
+        (b"[1]", "no JSON object"),
+        (b"\xff{}", "not UTF-8"),
+        (b'{"id": "r", "id": "s"}', "'id' stands there twice"),
+        (b'{"id": NaN}', "NaN is no number of JSON"),
+        (b"[" * 100_000, "nested too deeply"),
+        (b'"' + b"x" * MAX_LINE_BYTES + b'"', "longer than 1,000,000 bytes"),
+    ],
+)
+def test_what_is_no_run_at_all_is_told(line, message):
+    with pytest.raises(InvalidRun, match=message):
+        read(line)
+
+
+@given(st.binary(max_size=60) | st.text(max_size=60).map(str.encode))
+def test_no_line_does_worse_than_be_refused(line):
+    with pytest.raises(InvalidRun):
+        read(line)
+
+
+@given(
+    st.recursive(
+        st.none() | st.booleans() | st.floats(allow_nan=False) | st.text(max_size=4),
+        lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=4), inner),
+        max_leaves=6,
+    ),
+    st.sampled_from(["id", "intent", "tasks", "succeeded", "at", "gold_tools", "gold_edges"]),
+)
+def test_no_value_in_a_wrong_place_does_worse_than_be_refused(value, field):
+    with suppress(InvalidRun):
+        read(ROW | {field: value})
+
+
+def test_a_clock_that_is_a_little_ahead_is_forgiven():
+    ahead = NOW + timedelta(hours=3)
+    assert read(ROW | {"at": ahead.isoformat()})[0].at == NOW
+
+
+def test_an_unknown_tool_is_named():
+    with pytest.raises(UnknownTool) as refused:
+        read(ROW | {"tasks": [{"id": "x", "tool": "git:lag"}]})
+    assert refused.value.tool == "git:lag"
+
+
+def gold(names, edges=None, calls=None):
+    row = {"id": "q", "text": "Do it", "gold_tools": names, "gold_edges": edges}
+    one, is_partial = read(row | {"gold_args": calls})
+    return workflow(one.tasks), one, is_partial
+
+
+def test_a_chain_of_a_data_set_is_read_in_its_order():
+    done, one, _ = gold(["a", "b", "c"], [["a", "b"], ["b", "c"]])
+    assert (one.intent, done.tools) == ("Do it", (3, 4, 5))
+    assert [one.depends_on for one in done.tasks] == [(), ("t1",), ("t2",)]
+
+
+def test_edges_count_more_than_the_order_of_the_list():
+    done, _, _ = gold(["b", "a"], [["a", "b"]])
+    assert done.tools == (3, 4)
+
+
+def test_a_tool_that_stands_twice_waits_for_what_stands_before_it():
+    done, _, _ = gold(["a", "b", "a"], [["a", "b"], ["b", "a"], ["a", "a"]])
+    assert done.tools == (3, 4, 3)
+    assert [one.depends_on for one in done.tasks] == [(), ("t1",), ("t1", "t2")]
+
+
+def test_tools_without_edges_wait_for_nothing():
+    done, _, _ = gold(["a", "b"])
+    assert [one.depends_on for one in done.tasks] == [(), ()]
+
+
+def test_calls_of_a_data_set_are_read_with_their_references():
+    calls = [
+        {"tool": "a", "args": {"query": "Rome"}, "label": "var1"},
+        {"tool": "a", "args": {"query": "Oslo"}, "label": "var2"},
+        {"tool": "b", "args": {"from": "$var1.places[0].id$", "cost": "$5"}, "label": "var3"},
+    ]
+    done, one, is_partial = gold(["a", "b"], [["a", "b"]], calls)
+    assert (done.tools, is_partial) == ((3, 3, 4), False)
+    assert one.tasks[2].arguments == {"from": taken("t1", "/places/0/id"), "cost": "$5"}
+
+
+def test_calls_in_an_unknown_form_are_left_out_and_told():
+    done, one, is_partial = gold(["a"], None, [["cd(folder='x')"]])
+    assert (done.tools, one.tasks[0].arguments, is_partial) == ((3,), {}, True)

@@ -1,0 +1,163 @@
+import asyncio
+
+import django.db
+import pytest
+from cryptography.fernet import Fernet
+
+from gateway_project.foundation.database import in_database
+from gateway_project.foundation.sealing import Sealer
+from graph import fit_models, kept_rankers
+from graph.fit_models import Terms
+from graph.kept_rankers import KeptRankers
+from graph.models import FittedModel
+from graph.record_runs import record_runs
+from graph.store import fitted
+from tests.factories import TeamFactory, ToolFactory
+from tests.fakes import FakeEmbedder
+from tests.graph.histories import NOW, run, task
+from tools.embed_catalogue import embed_missing
+from tools.store import embeddings
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+EMBEDDER = FakeEmbedder()
+TERMS = Terms(model=EMBEDDER.model, max_bytes=10_000_000)
+PATIENCE_S = 60
+
+
+@pytest.fixture
+async def tools():
+    def make():
+        made = [ToolFactory(name=name).pk for name in ("read", "send")]
+        embed_missing(EMBEDDER)
+        return made
+
+    yield await in_database(make)
+    # An index outlasts the test, and is for vectors of one length.
+    await in_database(embeddings.drop_index, EMBEDDER.model)
+
+
+@pytest.fixture
+def learn(sealer):
+    def work(*runs, team=None):
+        record_runs(runs, team=team, embedder=EMBEDDER, sealer=sealer)
+        fit_models.fit_due(TERMS, now=NOW)
+
+    async def learned(*runs, team=None):
+        await in_database(work, *runs, team=team)
+
+    return learned
+
+
+@pytest.fixture
+def kept(sealer):
+    return KeptRankers(EMBEDDER.model, sealer=sealer)
+
+
+@pytest.fixture
+def reads(monkeypatch):
+    """Note which teams' models are read."""
+    seen, load = [], fitted.load
+
+    def noted(team, model):
+        seen.append(team)
+        return load(team, model)
+
+    monkeypatch.setattr(fitted, "load", noted)
+    return seen
+
+
+async def test_without_history_there_is_what_is_shipped(tools, kept):
+    found = await kept.get(None)
+    assert (found.ranker.runs, found.digest) == (0, "")
+    assert found.knowledge.totals == {}
+
+
+async def test_without_a_model_there_is_nothing(sealer):
+    assert await KeptRankers(None, sealer=sealer).get(None) is None
+
+
+async def test_what_is_fitted_is_read_once_however_many_ask_at_once(tools, learn, kept, reads):
+    await learn(run("r1", "Send it", task("x", tools[1], to="ann")))
+    async with asyncio.TaskGroup() as group:
+        asked = [group.create_task(kept.get(None)) for _ in range(5)]
+    assert {one.result().ranker.runs for one in asked} == {1}
+    assert (await kept.get(None)).knowledge.runs == {tools[1]: 1}
+    assert reads == [None]
+
+
+async def test_a_team_without_runs_of_its_own_shares_everybodys(tools, learn, kept, reads):
+    mine, other = await in_database(TeamFactory.create_batch, 2)
+    await learn(run("r1", "Send it", task("x", tools[1])))
+    await learn(run("r2", "Read it", task("x", tools[0])), team=mine.pk)
+    shared, theirs, own = [await kept.get(team) for team in (None, other.pk, mine.pk)]
+    assert shared.ranker is theirs.ranker
+    assert (shared.ranker.runs, own.ranker.runs) == (1, 2)
+    assert reads == [None, mine.pk]
+
+
+async def test_what_is_fitted_anew_takes_the_place_of_the_old(tools, learn, kept):
+    await learn(run("r1", "Send it", task("x", tools[1])))
+    before = await kept.get(None)
+    async with asyncio.timeout(PATIENCE_S), asyncio.TaskGroup() as group:
+        follows = group.create_task(kept.run())
+        await learn(run("r2", "Read it", task("x", tools[0])))
+        assert await kept.get(None) is before
+        kept.outdate()
+        while (await kept.get(None)).ranker.runs != 2:  # noqa: ASYNC110 - it sets no event
+            await asyncio.sleep(0.01)
+        follows.cancel()
+
+
+async def test_while_the_database_is_away_the_old_serves(tools, learn, kept, monkeypatch):
+    monkeypatch.setattr(kept_rankers, "RETRY_S", 0.01)
+    await learn(run("r1", "Send it", task("x", tools[1])))
+    before = await kept.get(None)
+    tries, digest = [], fitted.digest
+
+    def away(team, model):
+        tries.append(1)
+        if len(tries) <= 2:
+            raise django.db.OperationalError("gone")
+        return digest(team, model)
+
+    monkeypatch.setattr(fitted, "digest", away)
+    async with asyncio.timeout(PATIENCE_S), asyncio.TaskGroup() as group:
+        follows = group.create_task(kept.run())
+        kept.outdate()
+        while len(tries) < 3:
+            assert (await kept.get(None)).ranker is before.ranker
+            await asyncio.sleep(0.01)
+        follows.cancel()
+
+
+async def test_where_the_database_is_away_at_first_it_is_asked_again(tools, kept, monkeypatch):
+    def away(*_):
+        raise django.db.OperationalError("gone")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(fitted, "digest", away)
+        assert await kept.get(None) is None
+    assert await kept.get(None) is not None
+
+
+async def test_a_model_that_cannot_be_read_gives_way_to_what_is_shipped(tools, learn, kept):
+    await learn(run("r1", "Send it", task("x", tools[1])))
+    await in_database(FittedModel.objects.update, content=b"torn", bindings=b"torn")
+    found = await kept.get(None)
+    assert found.ranker.runs == 0
+    assert found.digest
+
+
+async def test_literals_that_cannot_be_opened_are_left_out(tools, learn):
+    await learn(*(run(f"r{n}", "Send it", task("x", tools[1], to="ann")) for n in range(3)))
+    found = await KeptRankers(EMBEDDER.model, sealer=Sealer([Fernet.generate_key()])).get(None)
+    assert found.ranker.runs == 1
+    assert found.knowledge.totals == {}
+
+
+async def test_only_some_teams_stay_in_memory(tools, learn, kept, reads, monkeypatch):
+    monkeypatch.setattr(kept_rankers, "MAX_TEAMS", 2)
+    for team in (None, 1, 2, None):
+        await kept.get(team)
+    assert list(kept._kept) == [2, None]

@@ -1,0 +1,135 @@
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from graph.patterns import (
+    MAX_TASKS,
+    InvalidRun,
+    document,
+    normal_intent,
+    references,
+    workflow,
+    workflow_hash,
+)
+from tests.graph.histories import taken, task
+
+NAMES = {1: "git:log", 2: "mail:send", 3: "time:now"}
+
+
+def hashed(*tasks):
+    return workflow_hash(document(workflow(tasks), NAMES))
+
+
+@st.composite
+def workflows(draw):
+    """Tasks in an order in which they can run."""
+    count = draw(st.integers(1, 8))
+    tasks = []
+    for place in range(count):
+        before = [one.id for one in tasks]
+        after = draw(st.lists(st.sampled_from(before), unique=True)) if before else []
+        tool = draw(st.sampled_from(sorted(NAMES)))
+        tasks.append(task(f"n{place}", tool, *after, text=draw(st.text(max_size=3))))
+    return tasks
+
+
+def test_tasks_are_named_by_place_and_lose_their_values():
+    done = workflow([task("a", 1, path="/secret"), task("b", 2, body=taken("a", "/entries"))])
+    assert document(done, NAMES) == [
+        {"id": "t1", "tool": "git:log", "depends_on": [], "references": []},
+        {
+            "id": "t2",
+            "tool": "mail:send",
+            "depends_on": ["t1"],
+            "references": [{"parameter": "body", "task": "t1", "pointer": "/entries"}],
+        },
+    ]
+
+
+def test_what_did_the_same_is_alike_whatever_its_ids_and_values():
+    one = hashed(task("a", 1, path="/x"), task("b", 2, "a", to="ann"))
+    assert one == hashed(task("first", 1, path="/y", n=3), task("then", 2, "first"))
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        [task("a", 1), task("b", 3, "a")],
+        [task("a", 1), task("b", 2)],
+        [task("a", 1), task("b", 2, "a", body=taken("a"))],
+        [task("a", 1), task("b", 2, "a"), task("c", 2, "b")],
+        [task("b", 2), task("a", 1, "b")],
+    ],
+    ids=["tool", "order", "reference", "more", "the other way round"],
+)
+def test_what_did_something_else_is_not(other):
+    assert hashed(task("a", 1), task("b", 2, "a")) != hashed(*other)
+
+
+def test_tasks_told_in_the_wrong_order_are_put_right():
+    done = workflow([task("b", 2, "a"), task("a", 1), task("c", 3)])
+    assert (done.tools, dict(done.ids)) == ((1, 2, 3), {"a": "t1", "b": "t2", "c": "t3"})
+
+
+@given(workflows())
+def test_every_task_stands_after_what_it_waits_for(tasks):
+    done = workflow(tasks)
+    seen = set()
+    for one in done.tasks:
+        assert set(one.depends_on) <= seen
+        seen.add(one.id)
+    assert sorted(done.tools) == sorted(one.tool for one in tasks)
+    assert done.ids.keys() == {one.id for one in tasks}
+
+
+@given(workflows())
+def test_a_workflow_is_the_same_when_read_from_its_own_form(tasks):
+    again = workflow(workflow(tasks).tasks)
+    assert again.tasks == workflow(tasks).tasks
+
+
+@pytest.mark.parametrize(
+    ("tasks", "message"),
+    [
+        ([], "no tasks"),
+        ([task("", 1)], "no id"),
+        ([task("a", 1), task("a", 2)], "two tasks have the id 'a'"),
+        ([task("a", 1, "b")], "'a' waits for 'b', which is not there"),
+        ([task("a", 1, x=taken("z"))], "'a' waits for 'z', which is not there"),
+        ([task("a", 1, "a")], "'a' waits for itself"),
+        ([task("a", 1, "b"), task("b", 2, "a")], "wait for each other: 'a', 'b'"),
+        ([task(f"t{n}", 1) for n in range(MAX_TASKS + 1)], "at most 100"),
+    ],
+)
+def test_what_is_no_workflow_is_refused_with_the_reason(tasks, message):
+    with pytest.raises(InvalidRun, match=message):
+        workflow(tasks)
+
+
+@pytest.mark.parametrize(
+    ("value", "found"),
+    [
+        (taken("a", "/x"), [("a", "/x")]),
+        ({"$ref": "a"}, [("a", "")]),
+        ([{"deep": taken("a")}, taken("b")], [("a", ""), ("b", "")]),
+        ({"$literal": taken("a")}, []),
+        ({"$ref": "a", "pointer": "", "more": 1}, []),
+        ({"$ref": 3}, []),
+        ("$ref", []),
+    ],
+)
+def test_references_are_found_at_any_depth_and_literals_are_none(value, found):
+    assert list(references(value)) == found
+
+
+def test_what_is_nested_too_deeply_is_refused():
+    value = 1
+    for _ in range(200):
+        value = [value]
+    with pytest.raises(InvalidRun, match="nested deeper"):
+        workflow([task("a", 1, x=value)])
+
+
+@pytest.mark.parametrize("text", ["Book a flight", " book  a FLIGHT. ", "Book a flight!\n"])
+def test_an_intent_is_known_again_by_its_words(text):
+    assert normal_intent(text) == "book a flight"

@@ -1,0 +1,333 @@
+import asyncio
+import json
+
+import pytest
+from django.db import connection
+
+from gateway_project.foundation.database import in_database
+from graph.encode import encode
+from graph.intent import reading
+from graph.models import LearnedBinding, PatternEmbedding, PatternRun, WorkflowPattern
+from graph.patterns import InvalidRun
+from graph.record_runs import Recorded, record_runs
+from graph.store import learned, patterns
+from graph.store.recording import TeamGone
+from tests.factories import ServerFactory, TeamFactory, ToolFactory
+from tests.fakes import FakeEmbedder
+from tests.graph.histories import NOW, run, taken, task
+from tools.embed.embedder import EmbeddingUnavailable
+from tools.models import Tool
+from tools.query_text import QueryError
+
+pytestmark = pytest.mark.django_db
+
+SCHEMA = {
+    "type": "object",
+    "properties": {
+        "city": {"type": "string"},
+        "unit": {"type": "string", "enum": ["C", "F"]},
+        "days": {"type": "integer"},
+        "is_short": {"type": "boolean"},
+    },
+}
+
+
+class Missing(FakeEmbedder):
+    """A model that cannot be loaded."""
+
+    def embed(self, texts, *, kind):
+        raise EmbeddingUnavailable("no such file")
+
+
+@pytest.fixture
+def embedder():
+    return FakeEmbedder()
+
+
+@pytest.fixture
+def tools(db):
+    server = ServerFactory(name="s")
+    made = [ToolFactory(server=server, name=name, input_schema=SCHEMA) for name in "abc"]
+    return [tool.pk for tool in made]
+
+
+@pytest.fixture
+def record(embedder, sealer):
+    def work(*runs, team=None, by=embedder):
+        return record_runs(runs, team=team, embedder=by, sealer=sealer)
+
+    return work
+
+
+def flight(key, tools, city="Rome", **more):
+    return run(key, f'Weather in "{city}" then tell me', task("x", tools[0], city=city), **more)
+
+
+def test_what_is_kept_of_a_run_is_its_workflow_and_its_intent_as_numbers(
+    tools, record, sealer, embedder
+):
+    intent = 'Weather in "Rome" tomorrow, then mail it'
+    chain = (task("x", tools[0], city="Rome"), task("y", tools[1], "x", city=taken("x", "/name")))
+    assert record(run("r1", intent, *chain)) == Recorded(new=1, patterns=1)
+    stored = WorkflowPattern.objects.get()
+    assert stored.tools == tools[:2]
+    assert [one["tool"] for one in stored.tasks] == ["s:a", "s:b"]
+    assert sealer.open(stored.intent) == reading.read(intent).masked
+    (past,) = patterns.history(None, embedder.model)
+    (encoded,) = encode([reading.read(intent)], embedder=embedder)
+    assert past.tools == tuple(tools[:2])
+    assert past.encoded.words == encoded.words
+    assert abs(past.encoded.masked - encoded.masked).max() < 1e-3
+    assert (past.successes, past.failures, past.last_seen) == (1, 0, NOW)
+
+
+def test_nothing_of_an_intent_or_an_argument_stands_in_clear(tools, record):
+    record(
+        *(
+            run(
+                f"r{n}",
+                "Pay 4711 to zebra@example.org for Hillary",
+                task("x", tools[0], city="Qo"),
+            )
+            for n in range(4)
+        )
+    )
+    with connection.cursor() as cursor:
+        for model in (WorkflowPattern, PatternRun, PatternEmbedding, LearnedBinding):
+            cursor.execute(f"SELECT row_to_json(t)::text FROM {model._meta.db_table} t")
+            shown = " ".join(row[0] for row in cursor.fetchall())
+            assert shown
+            for word in ("4711", "zebra", "Hillary", '"Qo"'):
+                assert word not in shown
+
+
+def test_a_run_counts_once_however_often_it_is_handed_in(tools, record):
+    assert record(flight("r1", tools), flight("r1", tools)) == Recorded(
+        new=1, repeated=1, patterns=1
+    )
+    assert record(flight("r1", tools)) == Recorded(repeated=1)
+    # What it says the second time is not looked at.
+    assert record(run("r1", "Something else", task("x", tools[2]))) == Recorded(repeated=1)
+    assert WorkflowPattern.objects.get().successes == 1
+    assert LearnedBinding.objects.get(kind="call").uses == 1
+
+
+def test_runs_that_did_the_same_are_one_pattern_whatever_values_they_had(tools, record):
+    done = record(
+        flight("r1", tools, "Rome", days_ago=2),
+        flight("r2", tools, "Oslo", days_ago=1),
+        flight("r3", tools, "Bonn", succeeded=False, days_ago=3),
+    )
+    assert done == Recorded(new=3, patterns=1)
+    one = WorkflowPattern.objects.get()
+    assert (one.successes, one.failures) == (2, 1)
+    assert (one.last_seen_at - one.first_seen_at).days == 2
+
+
+def test_another_intent_or_another_workflow_is_another_pattern(tools, record):
+    record(
+        run("r1", "Send the report", task("x", tools[0])),
+        run("r2", "Send the report", task("x", tools[1])),
+        run("r3", "Throw the report away", task("x", tools[0])),
+    )
+    assert WorkflowPattern.objects.count() == 3
+
+
+def test_the_same_key_is_another_run_in_another_team(tools, record):
+    team = TeamFactory()
+    record(flight("r1", tools))
+    assert record(flight("r1", tools), team=team.pk) == Recorded(new=1, patterns=1)
+    hashes = WorkflowPattern.objects.values_list("intent_hash", flat=True)
+    assert len(set(hashes)) == 2, "one team's intents cannot be looked up by another's"
+
+
+def test_a_team_learns_from_its_own_runs_and_everybodys(tools, record, embedder):
+    mine, other = TeamFactory(), TeamFactory()
+    record(run("r1", "Send it", task("x", tools[0])))
+    record(run("r2", "Read it", task("x", tools[1])), team=mine.pk)
+    seen = {
+        team: {one.tools for one in patterns.history(team, embedder.model)}
+        for team in (None, mine.pk, other.pk)
+    }
+    assert seen == {
+        None: {(tools[0],)},
+        mine.pk: {(tools[0],), (tools[1],)},
+        other.pk: {(tools[0],)},
+    }
+
+
+def test_what_never_succeeded_is_counted_and_not_learned_from(tools, record, embedder):
+    record(flight("r1", tools, succeeded=False))
+    assert WorkflowPattern.objects.get().failures == 1
+    assert patterns.history(None, embedder.model) == []
+    assert not LearnedBinding.objects.exists()
+    record(flight("r2", tools))
+    (past,) = patterns.history(None, embedder.model)
+    assert (past.successes, past.failures) == (1, 1)
+
+
+@pytest.mark.parametrize(
+    "broken",
+    [
+        run("r2", "Send it", task("x", 999_999)),
+        run("r2", "Send it"),
+        run("", "Send it", task("x", 1)),
+        run("k" * 201, "Send it", task("x", 1)),
+        run("a\x00b", "Send it", task("x", 1)),
+        run("r2", " \x00 ", task("x", 1)),
+        run("r2", "Send it", task("x", 1, n=float("nan"))),
+        run("r2", "Send it", task("x", 1, "y"), task("y", 1, "x")),
+    ],
+)
+def test_where_one_run_cannot_be_recorded_none_is(tools, record, broken):
+    tasks = tuple(
+        task(one.id, tools[0] if one.tool == 1 else one.tool, *one.depends_on, **one.arguments)
+        for one in broken.tasks
+    )
+    with pytest.raises((InvalidRun, QueryError)):
+        record(flight("r1", tools), run(broken.key, broken.intent, *tasks))
+    assert not PatternRun.objects.exists()
+    assert not WorkflowPattern.objects.exists()
+
+
+def test_runs_of_a_team_that_is_gone_are_refused(tools, record):
+    with pytest.raises(TeamGone):
+        record(flight("r1", tools), team=999_999)
+
+
+@pytest.mark.parametrize("intent", ["x", "Send it. " * 12_000, "\x07Send\x00 it\u200b"])
+def test_odd_intents_are_recorded(tools, record, intent):
+    assert record(run("r1", intent, task("x", tools[0]))).new == 1
+
+
+def test_values_and_keys_that_postgresql_cannot_hold_do_no_harm(tools, record, sealer):
+    odd = {"ci\x00ty": "a\x00b", "surrogate\ud800": "\udfff", "k" * 300: 1}
+    record(*(run(f"r{n}", "Send it", task("x", tools[0], **odd)) for n in range(3)))
+    assert learned.knowledge(None, sealer).runs == {tools[0]: 3}
+
+
+def test_without_a_model_runs_are_recorded_to_be_embedded_later(tools, record, embedder):
+    assert record(flight("r1", tools), by=Missing()) == Recorded(new=1, patterns=1, unembedded=1)
+    assert patterns.history(None, embedder.model) == []
+    assert record(flight("r2", tools)) == Recorded(new=1)
+    assert len(patterns.history(None, embedder.model)) == 1
+
+
+def test_an_intent_is_embedded_once_where_its_arguments_teach_nothing(tools, record, embedder):
+    record(run("r1", "Send it", task("x", tools[0])))
+    known = len(embedder.embedded)
+    record(run("r2", "Send it", task("x", tools[0])))
+    assert len(embedder.embedded) == known
+
+
+class TestWhatArgumentsShow:
+    def runs(self, tools, values, **more):
+        return [
+            run(f"{more}{n}", "Weather please", task("x", tools[0], **arguments), **more)
+            for n, arguments in enumerate(values)
+        ]
+
+    def test_references_enumerations_and_booleans_are_kept_in_clear(self, tools, record, sealer):
+        chain = (
+            task("x", tools[0], unit="C", is_short=True),
+            task("y", tools[1], city=taken("x", "/name")),
+        )
+        record(run("r1", "Weather please", *chain), run("r2", "Weather please", *chain))
+        told = learned.knowledge(None, sealer)
+        assert told.references[tools[1], "city"] == {(tools[0], "/name", 0): 2}
+        assert [(one.value, one.count) for one in told.constants[tools[0], "unit"]] == [("C", 2)]
+        assert [one.value for one in told.constants[tools[0], "is_short"]] == [True]
+        assert told.totals == {
+            (tools[0], "unit"): 2,
+            (tools[0], "is_short"): 2,
+            (tools[1], "city"): 2,
+        }
+        assert told.runs == {tools[0]: 2, tools[1]: 2}
+
+    def test_a_literal_is_kept_once_three_runs_gave_it_and_then_sealed(
+        self, tools, record, sealer
+    ):
+        record(*self.runs(tools, [{"city": "Rome"}] * 2 + [{"city": "Oslo"}]))
+        told = learned.knowledge(None, sealer)
+        assert (told.constants, told.totals) == ({}, {(tools[0], "city"): 3})
+        assert set(LearnedBinding.objects.values_list("sealed", flat=True)) == {""}
+        record(*self.runs(tools, [{"city": "Rome"}], days_ago=1))
+        (one,) = learned.knowledge(None, sealer).constants[tools[0], "city"]
+        assert (one.value, one.count) == ("Rome", 3)
+        row = LearnedBinding.objects.exclude(sealed="").get()
+        assert sealer.open(row.sealed) == "Rome"
+        assert "Rome" not in json.dumps([row.key, row.sealed, row.value])
+
+    def test_a_run_that_gives_a_literal_three_times_is_one_run(self, tools, record, sealer):
+        tasks = [task(f"x{n}", tools[0], city="Rome") for n in range(3)]
+        record(run("r1", "Weather please", *tasks))
+        assert learned.knowledge(None, sealer).constants == {}
+        row = LearnedBinding.objects.get(kind="literal")
+        assert (row.uses, row.runs) == (3, 1)
+
+    def test_a_long_literal_is_counted_and_never_kept(self, tools, record, sealer):
+        record(*self.runs(tools, [{"city": "R" * 2_000}] * 4))
+        told = learned.knowledge(None, sealer)
+        assert (told.constants, told.totals) == ({}, {(tools[0], "city"): 4})
+
+    def test_literals_of_a_team_are_told_to_nobody_else(self, tools, record, sealer):
+        team = TeamFactory()
+        record(*self.runs(tools, [{"city": "Rome"}] * 3), team=team.pk)
+        assert learned.knowledge(None, sealer).totals == {}
+        assert learned.knowledge(team.pk, sealer).constants[tools[0], "city"]
+
+    def test_what_a_team_and_everybody_gave_adds_up(self, tools, record, sealer):
+        team = TeamFactory()
+        for of in (team.pk, None):
+            record(*self.runs(tools, [{"city": "Rome"}] * 3), team=of)
+        (one,) = learned.knowledge(team.pk, sealer).constants[tools[0], "city"]
+        assert one.count == 6
+
+
+class TestToolsThatGo:
+    def test_a_pattern_of_a_deleted_tool_is_kept_and_not_learned_from(
+        self, tools, record, embedder, sealer
+    ):
+        record(flight("r1", tools), run("r2", "Send it", task("x", tools[1])))
+        Tool.objects.filter(pk=tools[0]).delete()
+        assert WorkflowPattern.objects.count() == 2
+        assert [one.tools for one in patterns.history(None, embedder.model)] == [(tools[1],)]
+        assert learned.knowledge(None, sealer).totals == {}
+
+    def test_a_tool_that_is_back_under_its_name_is_known_again(self, tools, record, embedder):
+        record(flight("r1", tools))
+        gone = Tool.objects.get(pk=tools[0])
+        server = gone.server
+        gone.delete()
+        back = ToolFactory(server=server, name="a", input_schema=SCHEMA)
+        assert [one.tools for one in patterns.history(None, embedder.model)] == [(back.pk,)]
+        assert record(flight("r2", [back.pk])) == Recorded(new=1)
+
+
+@pytest.mark.django_db(transaction=True)
+async def test_runs_that_two_processes_record_at_once_count_once(sealer):
+    def prepare():
+        return [ToolFactory(input_schema=SCHEMA).pk for _ in range(3)]
+
+    tools = await in_database(prepare)
+    runs = [flight(f"r{n}", tools, city=f"C{n % 5}") for n in range(40)]
+    runs += [run(f"s{n}", f"Send {n} it", task("x", tools[n % 3])) for n in range(40)]
+
+    def work(order):
+        return record_runs(order, team=None, embedder=FakeEmbedder(), sealer=sealer)
+
+    async with asyncio.TaskGroup() as group:
+        done = [
+            group.create_task(in_database(work, order))
+            for order in (runs, runs[::-1], runs[40:] + runs[:40])
+        ]
+    assert sum(one.result().new for one in done) == 80
+    shown = await in_database(WorkflowPattern.objects.count)
+    assert sum(one.result().patterns for one in done) == shown
+    counted = await in_database(
+        lambda: sum(WorkflowPattern.objects.values_list("successes", flat=True))
+    )
+    calls = await in_database(
+        lambda: sum(LearnedBinding.objects.filter(kind="call").values_list("uses", flat=True))
+    )
+    assert (counted, calls) == (80, 40)
