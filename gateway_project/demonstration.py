@@ -18,6 +18,7 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
+from gateway_project import intent_table
 from tools import token_count
 
 CONTEXT_WINDOW = 200_000
@@ -89,6 +90,7 @@ class Shown:
         intents: Number of intents tried.
         search_tokens: Tokens of the mean search answer.
         relations: Relations told of one of the tools.
+        suggested: Tasks of the workflow that was suggested.
     """
 
     listed: tuple[str, ...]
@@ -99,24 +101,34 @@ class Shown:
     intents: int
     search_tokens: int
     relations: int
+    suggested: int
 
 
-def show(console: Console, base: Path, intents: tuple[Step, ...]) -> Shown:
-    """Start `manage.py run_gateway`, connect to it, search and call.
+def task(repository: Path) -> str:
+    """Return a task of several steps, in words, for which a workflow is suggested."""
+    return (
+        f'Stage the file "notes.txt" in the repository {repository}, commit it with the message '
+        '"Add notes", then tell the current time'
+    )
+
+
+def show(console: Console, base: Path, intents: tuple[Step, ...], *, whole: str) -> Shown:
+    """Start `manage.py run_gateway`, connect to it, search, call, and have a workflow suggested.
 
     Args:
         console: Where to print.
         base: Folder of manage.py.
         intents: What to try.
+        whole: A task of several steps.
     """
     parameters = StdioServerParameters(
         command=sys.executable, args=[str(base / "manage.py"), "run_gateway"], env=_environment()
     )
     with Path(os.devnull).open("w") as quiet:  # the gateway's log is in its file
-        return asyncio.run(_drive(console, stdio_client(parameters, errlog=quiet), intents))
+        return asyncio.run(_drive(console, stdio_client(parameters, errlog=quiet), intents, whole))
 
 
-async def _drive(console: Console, transport: Any, intents: tuple[Step, ...]) -> Shown:
+async def _drive(console: Console, transport: Any, intents: tuple[Step, ...], whole: str) -> Shown:
     started = time.perf_counter()
     async with Client(transport, mode="auto") as client:
         listing = await client.list_tools()
@@ -128,6 +140,7 @@ async def _drive(console: Console, transport: Any, intents: tuple[Step, ...]) ->
         )
         outcomes = [await _try(console, client, step) for step in intents]
         relations = await _relate(console, client)
+        suggested = await _suggest(console, client, whole)
     meta_tokens = sum(
         token_count.count_definition(tool.name, tool.description or "", tool.input_schema)
         for tool in listing.tools
@@ -141,6 +154,7 @@ async def _drive(console: Console, transport: Any, intents: tuple[Step, ...]) ->
         intents=len(outcomes),
         search_tokens=sum(tokens for _, _, tokens in outcomes) // max(1, len(outcomes)),
         relations=relations,
+        suggested=suggested,
     )
 
 
@@ -196,6 +210,21 @@ async def _relate(console: Console, client: Client) -> int:
         )
     console.print(table)
     return len(relations)
+
+
+async def _suggest(console: Console, client: Client, whole: str) -> int:
+    """Show which workflow is suggested for a task of several steps; return how many tasks."""
+    console.print("\n[bold]A whole task becomes a workflow[/bold], which is not run")
+    console.print(f'[bold cyan]"{escape(whole)}"[/bold cyan]')
+    result = await client.call_tool("run_intent", {"intent": whole})
+    answer = result.structured_content
+    if answer is None or result.is_error:
+        console.print("[red]error[/red]", _short(result), highlight=False, markup=True)
+        return 0
+    for shown in (*intent_table.workflow(answer), *intent_table.reasons(answer)):
+        console.print(shown)
+    drafted = answer.get("workflow") or answer["draft_workflow"]
+    return len(drafted["tasks"])
 
 
 def _table(*columns: str) -> Table:

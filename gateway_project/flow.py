@@ -3,97 +3,52 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Iterable, Mapping
+import uuid
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any, Final, Generic, Literal, TypeVar
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import django.db
 import structlog
 
-from execution import call
-from execution.call import Outcome, Upstream, UpstreamResult
-from gateway_project import arrange, catalogue_search, relation_rows, relation_words
+from execution import call, mode
+from execution.call import Outcome, UpstreamResult
+from gateway_project import (
+    arrange,
+    catalogue_search,
+    intent_draft,
+    intent_ground,
+    relation_rows,
+    relation_words,
+    unknown_names,
+)
 from gateway_project.alternatives import alternatives
 from gateway_project.arrange import Terms
+from gateway_project.effects import Effects, IntentEffects
 from gateway_project.foundation.caller import Caller
-from gateway_project.foundation.sealing import Sealer
-from gateway_project.item_lists import ItemLists, Requests
-from gateway_project.kept_results import KeptResults
+from gateway_project.intent_answer import IntentAnswer, IntentRequest
 from gateway_project.sight import Sight
 from gateway_project.tool_card import Card, Detail
 from graph.enhance import enhance
 from graph.enhance.rules import Rules
-from graph.record import Metric
-from graph.topology import Topology
+from graph.rank_intent import NotRanked, Ranked
 from tools.catalogue import Catalogue, CatalogueServer, CatalogueTool
 from tools.search import Hit, SearchAnswer, SearchRequest
 from tools.store.search import Context, Scope
 
+if TYPE_CHECKING:
+    from graph.intent.reading import Reading
+
 SCOPE_SEARCH = "search"
 SEARCH_TIMEOUT_S = 10.0
 """Covers the first search of a process, which loads the embedding model."""
-MAX_LISTED = 20
-MAX_SHOWN = 200
-"""Characters of an id that a warning repeats."""
-NO_TOOLS = (
-    "no tool is known yet: `manage.py import_servers` registers servers, "
-    "`manage.py discover` asks them for their tools"
-)
 
-NO_RELATIONS: Final = Topology()
 UNFINISHED: Final = "input_required"
 """Type of a result by which a server asks for more before it can answer."""
 
 R = TypeVar("R", bound=UpstreamResult)
-Exposure = Literal["meta", "hybrid", "full"]
-"""What clients are shown: the gateway's own tools; pinned tools too; or all."""
 
 log = structlog.get_logger(__name__)
-
-
-@dataclass(frozen=True, kw_only=True)
-class Effects(Generic[R]):
-    """All that the functions here reach for.
-
-    Attributes:
-        catalogue: What is known of servers and tools right now.
-        search: The search in the database.
-        upstream: The pool of upstream servers.
-        trouble: Why a server cannot be relied on right now, by its name; empty if it can.
-        count_tokens: Tokens of a text.
-        token_budget: Tokens that one search answer may cost unless less is asked for.
-        exposure: What clients are shown.
-        requests: The pool of upstream servers, for all but tools.
-        lists: What servers list beside their tools.
-        kept: Results too large to send unasked.
-        result_link_bytes: Size from which a result is kept and linked to; 0: never.
-        sealer: Seals what passes through clients.
-        topology: The relations between tools as callers of a team see them.
-        metrics: PageRank, community and the like of each tool, by primary key.
-        usage: How often a team called each tool, by primary key.
-        count_call: Counts a call of a tool by a team, and whether it failed. Never raises.
-        saw_result: Shown what a tool answered a team, to learn its shape. Never raises.
-    """
-
-    catalogue: Callable[[], Catalogue]
-    search: Callable[[SearchRequest], Awaitable[SearchAnswer]]
-    upstream: Upstream[R]
-    trouble: Callable[[str], str]
-    count_tokens: Callable[[str], int]
-    token_budget: int
-    exposure: Exposure
-    requests: Requests
-    lists: ItemLists
-    kept: KeptResults
-    result_link_bytes: int
-    sealer: Sealer
-    topology: Callable[[int | None], Topology] = lambda _team: NO_RELATIONS
-    metrics: Callable[[], Mapping[int, Metric]] = dict
-    usage: Callable[[int | None], Mapping[int, int]] = lambda _team: {}
-    count_call: Callable[[int, int | None, bool], None] = lambda _tool, _team, _failed: None
-    saw_result: Callable[[CatalogueTool, int | None, Mapping[str, Any]], None] = (
-        lambda _tool, _team, _result: None
-    )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -189,13 +144,15 @@ async def find_tools(effects: Effects[R], caller: Caller, request: FindRequest) 
     """
     _require_search(caller)
     catalogue = effects.catalogue()
-    context, ignored = _context(catalogue, caller, request.context_tools)
+    sight = Sight(catalogue=catalogue, caller=caller)
+    context, ignored = unknown_names.tools(sight, request.context_tools, argument="context_tools")
     answer = await _search(effects, catalogue, caller, request, context)
+    cautions = unknown_names.filters(sight, server=request.server, category=request.category)
     limit = min(request.token_budget or effects.token_budget, effects.token_budget)
     arranged = arrange.arrange(
         answer.hits,
         Terms(
-            sight=Sight(catalogue=catalogue, caller=caller),
+            sight=sight,
             topology=effects.topology(caller.team),
             usage=effects.usage(caller.team),
             metrics=effects.metrics(),
@@ -207,7 +164,7 @@ async def find_tools(effects: Effects[R], caller: Caller, request: FindRequest) 
         ),
         count=arrange.counter(effects.count_tokens),
         budget_tokens=limit,
-        warnings=(*_cautions(catalogue, caller, request), *ignored, *answer.warnings),
+        warnings=(*cautions, *ignored, *answer.warnings),
     )
     return Found(
         tools=arranged.cards,
@@ -240,8 +197,69 @@ async def describe_tool(effects: Effects[R], caller: Caller, tool_id: str) -> De
         trouble=effects.trouble(tool.server),
         warnings=relation_words.warnings(remarks, sight),
         relations=tuple(relation_rows.relations(tool, topology, sight)),
-        alternatives=others[:MAX_LISTED],
+        alternatives=others[: unknown_names.MAX_LISTED],
     )
+
+
+async def handle_intent(
+    effects: IntentEffects, caller: Caller, request: IntentRequest
+) -> IntentAnswer:
+    """Suggest a workflow for an intent, with bound arguments; nothing is run.
+
+    Where nothing can be ranked it is a draft by words alone, and a warning says why.
+
+    Raises:
+        SearchNotPermitted: If the caller lacks the scope.
+        QueryError: If the intent says nothing.
+        graph.binding.parameters.ParameterError: If a parameter is of the wrong type.
+    """
+    from graph.intent import reading  # noqa: PLC0415 - heavy
+    from graph.suggest import suggest, types  # noqa: PLC0415 - heavy
+
+    _require_search(caller)
+    read = reading.read(request.intent)
+    catalogue = effects.catalogue()
+    sight = Sight(catalogue=catalogue, caller=caller)
+    context, ignored = unknown_names.tools(sight, request.considered, argument="tools_considered")
+    ranked, unranked = await _ranked(effects, sight, read, context)
+    known = intent_ground.known(
+        ranked,
+        sight,
+        topology=effects.topology(caller.team),
+        metrics=effects.metrics(),
+        trouble=effects.trouble,
+        unranked=unranked,
+    )
+    asked = types.Asked(reading=read, parameters=request.parameters)
+    suggestion = await asyncio.to_thread(suggest.suggest, asked, ranked.ranking, known=known)
+    cautions = ignored if catalogue.tools else (unknown_names.NO_TOOLS,)
+    answer = IntentAnswer(
+        speculation_id=uuid.uuid4().hex,
+        mode=mode.decide(suggestion.confidence, is_ranked=not unranked),
+        suggestion=suggestion,
+        ranked=ranked,
+        name=sight.name,
+        warnings=(*cautions, *((unranked,) if unranked and catalogue.tools else ())),
+    )
+    log.info("intent.suggested", **answer.figures)
+    return answer
+
+
+async def _ranked(
+    effects: IntentEffects, sight: Sight, read: Reading, context: Context
+) -> tuple[Ranked, str]:
+    """Rank sets of tools; where that cannot be, draft one by words and say why."""
+    try:
+        async with asyncio.timeout(SEARCH_TIMEOUT_S):
+            return await effects.rank(read, sight.caller.team, sorted(context.tools)), ""
+    except NotRanked as error:
+        reason = str(error)
+    except (django.db.Error, TimeoutError) as error:
+        reason = str(error).strip() or f"no answer within {SEARCH_TIMEOUT_S:g} s"
+    log.warning("intent.not_ranked", reason=reason)
+    tools = sight.catalogue.visible(sight.caller)
+    drafted = await asyncio.to_thread(intent_draft.from_words, read, tools)
+    return Ranked(ranking=drafted), f"drafted from words alone, without confidence: {reason}"
 
 
 async def call_tool(effects: Effects[R], caller: Caller, request: call.Request) -> Outcome[R]:
@@ -263,50 +281,6 @@ def _learn(
     effects.count_call(tool.pk, caller.team, result.is_error)
     if not result.is_error:
         effects.saw_result(tool, caller.team, result.raw)
-
-
-def _cautions(catalogue: Catalogue, caller: Caller, request: FindRequest) -> tuple[str, ...]:
-    """Say why an answer is empty that would otherwise mislead."""
-    if not catalogue.tools:
-        return (NO_TOOLS,)
-    warnings = []
-    servers = [s.name for s in catalogue.servers.values() if s.enabled and caller.sees(s.team)]
-    if request.server is not None and request.server not in servers:
-        warnings.append(f"there is no server {request.server!r}; {_listed(servers)}")
-    if request.category is not None:
-        seen = (tool for tool in catalogue.tools.values() if caller.sees(tool.team))
-        categories = {tool.category for tool in seen if tool.category}
-        if request.category not in categories:
-            warnings.append(f"there is no category {request.category!r}; {_listed(categories)}")
-    return tuple(warnings)
-
-
-def _context(
-    catalogue: Catalogue, caller: Caller, tools: Iterable[str]
-) -> tuple[Context, tuple[str, ...]]:
-    """Look up the tools in use; what is not known is ignored with a warning."""
-    known, unknown = [], []
-    for tool_id in dict.fromkeys(tools):
-        tool = catalogue.tools.get(tool_id) or catalogue.exposed(tool_id, caller)
-        if tool is None or not caller.sees(tool.team):
-            unknown.append(tool_id[:MAX_SHOWN])
-        else:
-            known.append(tool)
-    context = Context(
-        tools=frozenset(tool.pk for tool in known),
-        servers=frozenset(tool.server for tool in known),
-    )
-    if not unknown:
-        return context, ()
-    more = f" and {len(unknown) - MAX_LISTED} more" if len(unknown) > MAX_LISTED else ""
-    named = ", ".join(repr(tool_id) for tool_id in unknown[:MAX_LISTED])
-    return context, (f"context_tools: there is no tool {named}{more}; ignored",)
-
-
-def _listed(names: Iterable[str]) -> str:
-    known = sorted(names)
-    more = f" and {len(known) - MAX_LISTED} more" if len(known) > MAX_LISTED else ""
-    return f"there are {', '.join(known[:MAX_LISTED])}{more}" if known else "there is none yet"
 
 
 def _require_search(caller: Caller) -> None:

@@ -14,7 +14,7 @@ from typing import Any, ClassVar, Final
 import structlog
 
 from execution.call import Progress
-from gateway_project.flow import Effects
+from gateway_project.effects import Effects
 from gateway_project.foundation.caller import Caller
 from gateway_project.tool_card import clean
 from tools import ids, resource_uris

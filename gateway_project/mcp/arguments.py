@@ -7,6 +7,7 @@ from typing import Any
 
 from gateway_project.flow import FindRequest
 from gateway_project.foundation import schema
+from gateway_project.intent_answer import IntentRequest
 from gateway_project.mcp import meta_tools
 
 MAX_SHOWN = 200
@@ -68,4 +69,15 @@ def find_request(given: Mapping[str, Any]) -> FindRequest:
         token_budget=given.get("token_budget"),
         context_tools=tuple(given.get("context_tools", ())),
         detail=given.get("detail", meta_tools.DEFAULT_DETAIL),
+    )
+
+
+def intent_request(given: Mapping[str, Any]) -> IntentRequest:
+    """Read the arguments of run_intent."""
+    return IntentRequest(
+        intent=given["intent"],
+        parameters=given.get("parameters", {}),
+        considered=tuple(given.get("tools_considered", ())),
+        mode=given.get("mode", "auto"),
+        context=given.get("context", {}),
     )

@@ -8,7 +8,7 @@ from typing import Any
 
 from mcp.server import ServerRequestContext
 
-from gateway_project.flow import Effects
+from gateway_project.effects import Effects
 from gateway_project.foundation.caller import Caller
 from gateway_project.mcp import interaction
 from gateway_project.mcp.interaction import Operation, Reply, Turn

@@ -37,6 +37,7 @@ from gateway_project.pass_through import (
     UnknownResource,
 )
 from gateway_project.tool_card import clean
+from graph.binding.parameters import ParameterError
 from tools.catalogue import UnknownTool
 from tools.query_text import QueryError
 from tools.upstream.errors import UpstreamError, UpstreamRefused
@@ -46,6 +47,7 @@ INTERNAL: Final = "internal_error"
 _CODES: Final[Mapping[type[Exception], str]] = {
     UnknownTool: "unknown_tool",
     QueryError: InvalidArguments.code,
+    ParameterError: InvalidArguments.code,
 }
 """Codes of exceptions that carry none of their own."""
 _OWN: Final = (

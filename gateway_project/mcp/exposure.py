@@ -14,7 +14,7 @@ from pydantic import TypeAdapter, ValidationError
 
 from execution.call import SCOPE
 from gateway_project import tool_card
-from gateway_project.flow import Exposure
+from gateway_project.effects import Exposure
 from gateway_project.foundation.caller import Caller
 from gateway_project.foundation.schema_normalise import normalise
 from tools.catalogue import Catalogue, CatalogueTool

@@ -93,6 +93,15 @@ async def _search(asked: Asked, given: Mapping[str, Any]) -> CallToolResult:
     return _structured(_found(found))
 
 
+async def _intent(asked: Asked, given: Mapping[str, Any]) -> CallToolResult:
+    with telemetry.intent_seconds.time():
+        answer = await flow.handle_intent(
+            asked.effects, asked.caller, arguments.intent_request(given)
+        )
+    telemetry.intents.labels(answer.mode.value).inc()
+    return _structured(answer.as_json())
+
+
 async def _describe(asked: Asked, given: Mapping[str, Any]) -> CallToolResult:
     described = await flow.describe_tool(asked.effects, asked.caller, given["tool"])
     name = asked.effects.catalogue().exposed_name(described.tool.tool)
@@ -144,6 +153,7 @@ _OWN: Final[Mapping[str, Callable[[Asked, Mapping[str, Any]], Awaitable[CallTool
     meta_tools.SEARCH: _search,
     meta_tools.DESCRIBE: _describe,
     meta_tools.CALL: _call,
+    meta_tools.INTENT: _intent,
 }
 """The gateway's own tools, by name."""
 _METHODS: Final[Mapping[str, Callable[[Asked, Any], Awaitable[Any]]]] = {

@@ -13,7 +13,7 @@ from typing import Any, Final
 
 import structlog
 
-from gateway_project.flow import Effects
+from gateway_project.effects import Effects
 from gateway_project.foundation.caller import Caller
 from gateway_project.kept_results import Kept
 from gateway_project.mcp.interaction import Reply

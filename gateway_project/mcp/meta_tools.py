@@ -6,15 +6,20 @@ from typing import Any, Final
 
 from mcp_types import Tool, ToolAnnotations
 
+from gateway_project.mcp.intent_schema import INTENT_OUTPUT
 from graph.relations import Kind, Source
 
 SEARCH: Final = "search_tools"
 DESCRIBE: Final = "describe_tool"
 CALL: Final = "call_tool"
+INTENT: Final = "run_intent"
 
 MAX_LIMIT: Final = 50
 MAX_CONTEXT_TOOLS: Final = 50
 MAX_QUERY_LENGTH: Final = 2_000
+MAX_INTENT_LENGTH: Final = 200_000
+"""Far more than is read of an intent, which is cut with a warning."""
+MAX_CONSIDERED: Final = 50
 DEFAULT_LIMIT: Final = 5
 DEFAULT_DETAIL: Final = "summary"
 
@@ -25,6 +30,8 @@ Foregate stands before many MCP servers and finds the few tools a task needs.
 tools with their arguments; name in context_tools the ones you use already.
 2. call_tool with the id found (server:tool) and its arguments. The result is the server's own.
 describe_tool gives the whole definition where the summary does not suffice.
+For a task of several steps, run_intent suggests the tools, their order and their arguments; it \
+runs nothing.
 """
 _REST: Final = """
 A failed call says what is wrong and what is expected; a misspelt id is answered with the likely \
@@ -138,6 +145,31 @@ _RELATION: Final[dict[str, Any]] = {
     },
     "required": ["says", "kind", "source", "target", "confidence", "sources"],
 }
+_INTENT_INPUT: Final[dict[str, Any]] = {
+    "type": "object",
+    "properties": {
+        "intent": {
+            "type": "string",
+            "description": "The whole task, in words, with its values",
+            "minLength": 1,
+            "maxLength": MAX_INTENT_LENGTH,
+        },
+        "parameters": {"type": "object", "description": "Values by parameter name"},
+        "context": {
+            "type": "object",
+            "properties": {"workflow_type": _TEXT, "domain": _TEXT, "complexity": _TEXT},
+            "additionalProperties": False,
+        },
+        "tools_considered": {
+            "type": "array",
+            "items": {"type": "string"},
+            "maxItems": MAX_CONSIDERED,
+        },
+        "mode": {"enum": ["auto", "suggest"], "default": "auto"},
+    },
+    "required": ["intent"],
+    "additionalProperties": False,
+}
 _DESCRIBE_OUTPUT: Final[dict[str, Any]] = {
     "type": "object",
     "properties": {
@@ -204,6 +236,14 @@ TOOLS: Final = (
             "additionalProperties": False,
         },
         output_schema=_DESCRIBE_OUTPUT,
+        annotations=_READS,
+    ),
+    _tool(
+        INTENT,
+        "Suggest a workflow for a task: tools in order, arguments bound, what is still needed. "
+        "Runs nothing.",
+        input_schema=_INTENT_INPUT,
+        output_schema=INTENT_OUTPUT,
         annotations=_READS,
     ),
     _tool(

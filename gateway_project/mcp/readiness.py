@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 if TYPE_CHECKING:
-    from gateway_project.flow import Effects
+    from gateway_project.effects import Effects
     from gateway_project.foundation.caller import Caller
 
 Changed = Literal["tools", "prompts", "resources"]

@@ -20,7 +20,7 @@ from tests.journeys.gateways import (
 )
 
 INSPECTOR = BASE / ".venv" / "node" / "test" / "node_modules" / ".bin" / "mcp-inspector"
-META_TOOLS = ["search_tools", "describe_tool", "call_tool"]
+META_TOOLS = ["search_tools", "describe_tool", "run_intent", "call_tool"]
 
 
 def text(result):
@@ -41,6 +41,28 @@ async def test_a_client_finds_a_tool_reads_about_it_and_calls_it(installation, e
         assert described.structured_content["input_schema"]["required"] == ["timezone"]
         called = await client.call_tool(
             "call_tool", {"tool": best["tool"], "arguments": {"timezone": "Asia/Tokyo"}}
+        )
+        assert json.loads(text(called))["timezone"] == "Asia/Tokyo"
+
+
+@pytest.mark.parametrize("era", ERAS)
+async def test_a_suggested_task_can_be_called_as_it_stands(installation, era):
+    async with asyncio.timeout(PATIENCE_S), installation.client(era) as client:
+        await client.list_tools()
+        suggested = await client.call_tool(
+            "run_intent",
+            {
+                "intent": "tell the current time in Tokyo",
+                "parameters": {"timezone": "Asia/Tokyo"},
+                "tools_considered": ["time:get_current_time"],
+            },
+        )
+        answer = suggested.structured_content
+        assert (answer["mode"], answer["evidence"]["history"]) == ("explicit_required", 0)
+        tasks = answer["draft_workflow"]["tasks"]
+        (task,) = [one for one in tasks if one["tool"] == "time:get_current_time"]
+        called = await client.call_tool(
+            "call_tool", {"tool": task["tool"], "arguments": task["arguments"]}
         )
         assert json.loads(text(called))["timezone"] == "Asia/Tokyo"
 

@@ -1,4 +1,4 @@
-"""Say how two tools relate."""
+"""Say how two tools relate, or why a workflow is suggested for an intent."""
 
 from __future__ import annotations
 
@@ -7,13 +7,17 @@ from argparse import ArgumentParser
 from collections.abc import Iterable, Iterator
 from typing import Any
 
+from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError
 from rich.console import Console
 from rich.markup import escape
 
+from gateway_project import intent_table
 from gateway_project.access import callers
+from gateway_project.foundation import telemetry
 from gateway_project.foundation.caller import SCOPE_ALL, Caller
 from gateway_project.foundation.postgres import migrate
+from gateway_project.management import intents
 from gateway_project.management.teams import named_team
 from graph import explain, explanation_json
 from graph.exchange.check import similar
@@ -27,13 +31,18 @@ from tools.store import catalogue
 
 
 class Command(BaseCommand):
-    """`manage.py explain A B`."""
+    """`manage.py explain A B`, `manage.py explain "INTENT"`."""
 
-    help = "Say how two tools relate: directly, by which paths, and what speaks for it."
+    help = (
+        "Say how two tools relate: directly, by which paths, and what speaks for it; or, of an "
+        "intent in words, why which workflow is suggested for it."
+    )
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        parser.add_argument("a", metavar="A", help="id of a tool, such as git:git_log")
-        parser.add_argument("b", metavar="B", help="id of another")
+        parser.add_argument(
+            "a", metavar="A", help="id of a tool, such as git:git_log; or an intent"
+        )
+        parser.add_argument("b", metavar="B", nargs="?", help="id of another tool")
         parser.add_argument("--team", metavar="NAME", help="as this team sees it")
         parser.add_argument("--json", action="store_true", help="report as JSON")
 
@@ -44,6 +53,9 @@ class Command(BaseCommand):
         scopes = frozenset({SCOPE_ALL})
         caller = Caller(user=callers.LOCAL_ADMIN, team=team, scopes=scopes, kind="command")
         known = catalogue.load()
+        if options["b"] is None:
+            self._why(options, known)
+            return
         sides = {side: _find(known, options[side], caller) for side in ("a", "b")}
         a, b = sides.values()
         called = {tool.pk: tool.tool for tool in known.tools.values() if caller.sees(tool.team)}
@@ -63,6 +75,29 @@ class Command(BaseCommand):
         console = Console(highlight=False, soft_wrap=True)
         for line in (*_lines(found, called), *_barred(sides.values())):
             console.print(line)
+
+    def _why(self, options: dict[str, Any], known: Catalogue) -> None:
+        """Say why a workflow is suggested for an intent."""
+        if options["a"] in known.tools:
+            raise CommandError(
+                f"{options['a']} is one tool: name another one too, or an intent in words"
+            )
+        telemetry.configure(settings.FOREGATE, process="explain", quiet=True)
+        answer = intents.answer(options["a"], parameters={}, team=options["team"])
+        told, why = answer.as_json(), answer.why_json()
+        if options["json"]:
+            self.stdout.write(json.dumps(told | why, indent=2, ensure_ascii=False))
+            return
+        console = intents.terminal()
+        for shown in (
+            *intent_table.workflow(told),
+            "\n[bold]Why[/bold]",
+            *intent_table.reasons(told),
+            "",
+            *intent_table.likely(why),
+            *((intent_table.bindings(told),) if told["bindings"] else ()),
+        ):
+            console.print(shown)
 
 
 def _find(known: Catalogue, tool_id: str, caller: Caller) -> CatalogueTool:

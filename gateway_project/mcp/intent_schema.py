@@ -1,0 +1,120 @@
+"""The output schema of run_intent."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from execution.mode import Mode
+
+_TEXT: Final = {"type": "string"}
+_STRINGS: Final = {"type": "array", "items": _TEXT}
+_PROBABILITY: Final = {"type": "number", "minimum": 0, "maximum": 1}
+_COUNT: Final = {"type": "integer", "minimum": 0}
+
+_WORKFLOW: Final[dict[str, Any]] = {
+    "type": "object",
+    "properties": {
+        "tasks": {
+            "type": "array",
+            "items": {
+                "type": "object",
+                "properties": {
+                    "id": _TEXT,
+                    "tool": _TEXT,
+                    "arguments": {
+                        "type": "object",
+                        "description": '{"$ref": task, "pointer": "/…"} is a value of its result',
+                    },
+                    "depends_on": _STRINGS,
+                },
+                "required": ["id", "tool", "arguments"],
+                "additionalProperties": False,
+            },
+        }
+    },
+    "required": ["tasks"],
+    "additionalProperties": False,
+}
+_EVIDENCE: Final[dict[str, Any]] = {
+    "type": "object",
+    "properties": {
+        "history": {**_COUNT, "description": "Past intents learned from"},
+        "similar": {**_COUNT, "description": "Of the nearest of them, those that are similar"},
+        "same_tools": {**_COUNT, "description": "Of these, those served by the same tools"},
+        "successes": {**_COUNT, "description": "Runs of these"},
+        "failures": {**_COUNT, "description": "Runs of these"},
+        "nearest": {"type": ["number", "null"], "description": "Cosine of the nearest"},
+    },
+    "required": ["history", "similar", "same_tools", "successes", "failures", "nearest"],
+}
+_BINDING: Final[dict[str, Any]] = {
+    "type": "object",
+    "properties": {
+        "task": _TEXT,
+        "pointer": {"type": "string", "description": "Into the arguments"},
+        "source": {"enum": ["user", "literal", "learned", "ref", "default"]},
+        "evidence": _TEXT,
+        "confidence": _PROBABILITY,
+    },
+    "required": ["task", "pointer", "source", "evidence", "confidence"],
+}
+_NEEDED: Final[dict[str, Any]] = {
+    "type": "object",
+    "properties": {
+        "task": _TEXT,
+        "pointer": _TEXT,
+        "why": _TEXT,
+        "schema": {"type": "object"},
+    },
+    "required": ["task", "pointer", "why", "schema"],
+}
+_PATH: Final[dict[str, Any]] = {
+    "type": "object",
+    "properties": {
+        "tools": _STRINGS,
+        "hops": {"type": "integer", "minimum": 1},
+        "confidence": _PROBABILITY,
+        "says": _STRINGS,
+    },
+    "required": ["tools", "hops", "confidence", "says"],
+}
+_ALTERNATIVE: Final[dict[str, Any]] = {
+    "type": "object",
+    "properties": {"tools": _STRINGS, "confidence": _PROBABILITY},
+    "required": ["tools", "confidence"],
+}
+
+INTENT_OUTPUT: Final[dict[str, Any]] = {
+    "type": "object",
+    "properties": {
+        "mode": {"enum": [mode.value for mode in Mode]},
+        "confidence": {**_PROBABILITY, "description": "That the tools are exactly the right ones"},
+        "evidence": _EVIDENCE,
+        "workflow": _WORKFLOW,
+        "draft_workflow": {
+            **_WORKFLOW,
+            "description": "In its place where mode is explicit_required",
+        },
+        "order": {**_STRINGS, "description": "Ids of the tasks, one after another"},
+        "bindings": {"type": "array", "items": _BINDING},
+        "needs_input": {"type": "array", "items": _NEEDED, "description": "Required, not known"},
+        "explanation": _STRINGS,
+        "dependency_paths": {"type": "array", "items": _PATH},
+        "alternatives": {"type": "array", "items": _ALTERNATIVE},
+        "warnings": _STRINGS,
+        "speculation_id": {"type": "string", "description": "Names this answer"},
+    },
+    "required": [
+        "mode",
+        "confidence",
+        "evidence",
+        "order",
+        "bindings",
+        "needs_input",
+        "explanation",
+        "dependency_paths",
+        "alternatives",
+        "warnings",
+        "speculation_id",
+    ],
+}
