@@ -1,1 +1,1 @@
-"""Arguments of suggested tools: from the intent, the caller, past runs and data flow."""
+"""Where the arguments of a workflow's tasks come from."""

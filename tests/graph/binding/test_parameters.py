@@ -1,0 +1,73 @@
+from __future__ import annotations
+
+import pytest
+
+from graph.binding.parameters import ParameterError, place, unplaced
+from tests.graph.binding.tools import arguments, bound, needs, steps, text, tool
+
+INTEGER = {"type": "integer"}
+
+
+def test_a_parameter_goes_to_all_steps_that_accept_it() -> None:
+    one, other = tool({"path": text()}), tool({"path": text(), "n": INTEGER})
+    told = arguments("do it", one, other, parameters={"path": "a", "n": 2})
+    assert told == [{"path": "a"}, {"path": "a", "n": 2}]
+
+
+def test_a_step_that_accepts_another_type_goes_without() -> None:
+    one, other = tool({"id": text()}), tool({"id": INTEGER})
+    assert arguments("do it", one, other, parameters={"id": 5}) == [{}, {"id": 5}]
+
+
+@pytest.mark.parametrize("key", ["maxCount", "max-count", "MAX_COUNT"])
+def test_case_and_separators_are_ignored_where_no_name_is_exact(key: str) -> None:
+    assert arguments("do it", tool({"max_count": INTEGER}), parameters={key: 3}) == [
+        {"max_count": 3}
+    ]
+
+
+def test_an_exact_name_is_preferred_to_one_spelt_alike() -> None:
+    one, other = tool({"max_count": INTEGER}), tool({"maxCount": INTEGER})
+    assert arguments("do it", one, other, parameters={"maxCount": 3}) == [{}, {"maxCount": 3}]
+
+
+@pytest.mark.parametrize("key", ["t1.path", "server/write.path", "write.path"])
+def test_a_parameter_may_be_addressed_to_a_task_or_a_tool(key: str) -> None:
+    read, write = tool({"path": text()}, name="read"), tool({"path": text()}, name="write")
+    assert arguments("do it", read, write, parameters={key: "a"}) == [{}, {"path": "a"}]
+
+
+def test_what_a_caller_gives_wins_over_what_the_intent_states() -> None:
+    read = tool({"path": text("Path of the file")}, required=["path"])
+    assert arguments('read "a.txt"', read, parameters={"path": "b.txt"}) == [{"path": "b.txt"}]
+
+
+def test_a_wrong_type_is_an_error_that_names_field_and_expectation() -> None:
+    with pytest.raises(ParameterError) as caught:
+        bound("do it", tool({"count": INTEGER}), parameters={"count": "five"})
+    told = str(caught.value)
+    assert "'count'" in told
+    assert 'must be an integer, not the text "five"' in told
+    assert "server/act" in told
+
+
+def test_a_parameter_that_fits_nothing_is_told() -> None:
+    made = steps(tool({"path": text()}))
+    (warning,) = unplaced(made, {"path": "a", "colour": "red"})
+    assert "'colour'" in warning
+    assert "path" in warning
+    assert place(made, {"colour": "red"}) == {}
+
+
+def test_a_literal_that_looks_like_a_reference_is_escaped() -> None:
+    body = {"type": "object"}
+    given = {"inner": [{"$ref": "t0", "pointer": "/x"}]}
+    (told,) = arguments("do it", tool({"body": body}), parameters={"body": given})
+    assert told == {"body": {"inner": [{"$literal": {"$ref": "t0", "pointer": "/x"}}]}}
+
+
+def test_what_a_caller_gives_does_not_hide_what_is_still_missing() -> None:
+    (step,) = bound(
+        "do it", tool({"a": text(), "b": text()}, required=["a", "b"]), parameters={"a": "x"}
+    )
+    assert needs(step) == ["b"]

@@ -1,0 +1,74 @@
+from __future__ import annotations
+
+from graph.binding.bind import BoundStep, FieldPair
+from tests.graph.binding.tools import bound, needs, text, tool
+
+FIND = tool({"city": text("Name of the city")}, required=["city"], name="find_airport")
+LIST = tool({}, name="list")
+FLY = tool(
+    {"origin_id": text(), "destination_id": text()},
+    required=["origin_id", "destination_id"],
+    name="fly",
+)
+GET = tool({"page_id": text()}, required=["page_id"], name="get")
+
+
+def flowing(
+    intent: str, *tools: object, pairs: dict[tuple[int, int], list[FieldPair]]
+) -> BoundStep:
+    found = bound(intent, *tools, feeds=lambda one, other: pairs.get((one, other), ()))  # type: ignore[arg-type]
+    return found[-1]
+
+
+def test_prepositions_tell_which_task_gives_origin_and_destination() -> None:
+    pairs = [FieldPair("/id", f"/{name}_id", 0.8) for name in ("origin", "destination")]
+    step = flowing("fly from Rome to Oslo", FIND, FIND, FLY, pairs={(FIND.pk, FLY.pk): pairs})
+    assert step.arguments == {
+        "origin_id": {"$ref": "t0", "pointer": "/id"},
+        "destination_id": {"$ref": "t1", "pointer": "/id"},
+    }
+
+
+def test_two_tools_that_give_the_same_leave_it_open() -> None:
+    pair = [FieldPair("/id", "/page_id", 0.8)]
+    step = flowing("go", LIST, FIND, GET, pairs={(LIST.pk, GET.pk): pair, (FIND.pk, GET.pk): pair})
+    assert needs(step) == ["page_id"]
+    assert step.after == ("t0", "t1")
+
+
+def test_two_fields_of_one_task_leave_it_open_too() -> None:
+    pair = [FieldPair("/id", "/page_id", 0.8), FieldPair("/key", "/page_id", 0.8)]
+    step = flowing("go", LIST, GET, pairs={(LIST.pk, GET.pk): pair})
+    assert needs(step) == ["page_id"]
+    assert step.after == ("t0",)
+
+
+def test_the_first_item_of_a_list_is_taken_only_where_it_is_sure_enough() -> None:
+    sure = flowing(
+        "go", LIST, GET, pairs={(LIST.pk, GET.pk): [FieldPair("/*/id", "/page_id", 0.9)]}
+    )
+    assert sure.arguments == {"page_id": {"$ref": "t0", "pointer": "/0/id"}}
+    assert sure.bindings[0].confidence == 0.45
+    unsure = flowing(
+        "go", LIST, GET, pairs={(LIST.pk, GET.pk): [FieldPair("/*/id", "/page_id", 0.5)]}
+    )
+    assert needs(unsure) == ["page_id"]
+    assert unsure.after == ("t0",)
+
+
+def test_where_only_texts_tell_of_data_flow_the_order_alone_is_known() -> None:
+    step = flowing("go", LIST, GET, pairs={(LIST.pk, GET.pk): [FieldPair("", "/page_id", 0.9)]})
+    assert needs(step) == ["page_id"]
+    assert step.after == ("t0",)
+
+
+def test_weak_data_flow_gives_nothing() -> None:
+    step = flowing("go", LIST, GET, pairs={(LIST.pk, GET.pk): [FieldPair("/id", "/page_id", 0.2)]})
+    assert needs(step) == ["page_id"]
+    assert step.after == ()
+
+
+def test_the_kth_task_takes_from_the_kth() -> None:
+    pairs = {(LIST.pk, GET.pk): [FieldPair("/id", "/page_id", 0.9)]}
+    found = bound("go", LIST, LIST, GET, GET, feeds=lambda a, b: pairs.get((a, b), ()))
+    assert [one.refs for one in found[2:]] == [("t0",), ("t1",)]
