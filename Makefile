@@ -1,7 +1,7 @@
 # `make help` lists the targets. Each sets up what it needs, is safe to repeat, and leaves
 # everything it makes in .venv and in the data folder (FOREGATE_HOME).
 .DEFAULT_GOAL := help
-.PHONY: help setup run demo test test-models test-full check bench lock clean
+.PHONY: help setup run demo test test-models test-full check bench evaluation lock clean
 MAKEFLAGS += --no-print-directory
 unexport PYTHONPATH PYTHONHOME
 
@@ -49,6 +49,10 @@ check: ## Lint, types, imports, migrations, templates, deployment settings, lock
 bench: ## Measure speed, memory and retrieval quality
 	@$(SETUP) demo node-demo
 	@$(VPY) -m benchmarks $(ARGS)
+
+evaluation: ## Judge suggestions by cross-validation, rewrite docs/evaluation.md (FOREGATE_DATA)
+	@$(SETUP) dev
+	@$(VPY) -m benchmarks.suggestion --write $(ARGS)
 
 lock: ## Compile the locks anew from pyproject.toml and requirements/node (needs the network)
 	@$(SETUP) demo

@@ -8,12 +8,9 @@ from __future__ import annotations
 
 import argparse
 import importlib
-import os
-import platform
-import re
-from datetime import UTC, datetime
 from pathlib import Path
 
+from benchmarks import document
 from benchmarks.scratch_home import scratch_home
 
 NAMES = (
@@ -22,6 +19,7 @@ NAMES = (
     "memory",
     "discovery",
     "search_speed",
+    "suggestion_speed",
     "gateway_cost",
     "graph",
     "graph_update",
@@ -45,7 +43,7 @@ def main() -> None:
             table = importlib.import_module(f"benchmarks.{name}").run()
             print(f"\n{table}\n", flush=True)
             if arguments.write:
-                _write(name, table)
+                document.replace(DOCUMENT, name, f"{table}\n\n{document.stamp()}")
 
 
 def _prepare() -> None:
@@ -69,18 +67,6 @@ def _clear() -> None:
     from tools.models import Server
 
     Server.objects.all().delete()
-
-
-def _write(name: str, table: str) -> None:
-    """Replace a benchmark's table in the document."""
-    text = DOCUMENT.read_text()
-    machine = f"{os.cpu_count()} cores, Python {platform.python_version()}, {platform.system()}"
-    stamp = f"Measured {datetime.now(UTC):%Y-%m-%d} on {machine}."
-    block = f"<!-- {name} -->\n{table}\n\n{stamp}\n<!-- /{name} -->"
-    pattern = re.compile(rf"<!-- {name} -->.*?<!-- /{name} -->", re.DOTALL)
-    if not pattern.search(text):
-        raise SystemExit(f"docs/benchmarks.md has no place for {name}")
-    DOCUMENT.write_text(pattern.sub(lambda _: block, text))
 
 
 if __name__ == "__main__":

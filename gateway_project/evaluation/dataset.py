@@ -54,6 +54,7 @@ class DatasetQuery:
         text: What is asked.
         slots: For each thing needed, the ids of all tools that do it; distinct slots.
         group: Queries of one group are paraphrases.
+        tools: The gold tools in the order given; one may recur.
         edges: Which tool comes before which, as ids in pairs; None where nobody noted it.
         arguments: Calls with their arguments, in the set's own shape; None where there are none.
     """
@@ -62,6 +63,7 @@ class DatasetQuery:
     text: str
     slots: tuple[frozenset[str], ...]
     group: str
+    tools: tuple[str, ...] = ()
     edges: tuple[tuple[str, str], ...] | None = None
     arguments: Any = None
 
@@ -169,6 +171,7 @@ def _load_queries(path: Path, known: set[str]) -> tuple[DatasetQuery, ...]:
                 text=_text(row, "text", place, required=True),
                 slots=tuple(dict.fromkeys(slot for slot in slots if slot)),
                 group=str(row.get("group") or identity),
+                tools=tuple(gold),
                 edges=_edges(row.get("gold_edges"), f"{place}: gold_edges"),
                 arguments=row.get("gold_args"),
             )

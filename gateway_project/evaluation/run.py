@@ -1,4 +1,4 @@
-"""Run the real search over a data set, on tables of its own, and judge what it finds."""
+"""Run the real search and suggestion over a data set, on tables of its own, and judge them."""
 
 from __future__ import annotations
 
@@ -11,17 +11,22 @@ from typing import Any
 
 import numpy as np
 
-from gateway_project.evaluation import data_flow, graph, metrics
+from gateway_project.evaluation import data_flow, graph, metrics, suggested
 from gateway_project.evaluation.dataset import Dataset, DatasetQuery, DatasetTool
 from gateway_project.evaluation.graph import World
+from gateway_project.evaluation.ground import Ground, own_sealer, read
+from gateway_project.evaluation.learn import learn
 from gateway_project.evaluation.metrics import Interval
 from gateway_project.evaluation.scratch import scratch_schema
+from gateway_project.evaluation.suggested import Suggested
+from gateway_project.evaluation.suggesting import answer
 from tools import definition, ids, query_text, search
 from tools.definition import Definition
 from tools.embed.cache import CachedEmbedder
 from tools.embed.embedder import Embedder
 from tools.embed_catalogue import embed_missing
 from tools.search import Mode, SearchAnswer, SearchRequest
+from tools.search_index import SearchIndex
 from tools.store import bulk_load, search_index
 from tools.store.bulk_load import DefinedTool
 
@@ -75,6 +80,8 @@ class Report:
         latency_ms: One search with its embedding, p50 and p95.
         search_ms: The same without the embedding.
         enhancement_ms: What the graph adds to one search, p50 and p95.
+        suggested: What was suggested; None where nothing can be ranked.
+        suggestion_ms: One suggestion with its embedding, p50 and p95; None likewise.
     """
 
     n: int
@@ -88,6 +95,8 @@ class Report:
     latency_ms: Figures
     search_ms: Figures
     enhancement_ms: Figures
+    suggested: Suggested | None
+    suggestion_ms: Figures | None
 
 
 def evaluate(
@@ -98,10 +107,10 @@ def evaluate(
     token_budget: int = TOKEN_BUDGET,
     on_progress: Progress = lambda _stage, _done, _all: None,
 ) -> Report:
-    """Evaluate retrieval.
+    """Evaluate search and suggestion.
 
     Args:
-        dataset: Tools, queries and relations.
+        dataset: Tools, queries, past runs and relations.
         embedder: Embeds the queries whose latency is taken.
         kept: Embeds everything else; may remember.
         token_budget: Tokens that an answer may cost.
@@ -124,6 +133,9 @@ def evaluate(
         whole = _latency(sample, partial(search.search, embedder=embedder, index=index))
         without = _latency(sample, ask)
         added = [1_000 * graph.seconds(_ask(ask, query).hits, world) for query in sample]
+        ground = None if index is None else _ground(world, index, kept)
+        found = None if ground is None else suggested.evaluate(dataset, ground, on_progress)
+        taken = None if ground is None else _suggestion_ms(ground, sample, embedder)
     best, difference = _compare(scores)
     return Report(
         n=len(dataset.queries),
@@ -137,7 +149,25 @@ def evaluate(
         latency_ms=whole,
         search_ms=without,
         enhancement_ms=_percentiles(added),
+        suggested=found,
+        suggestion_ms=taken,
     )
+
+
+def _ground(world: World, index: SearchIndex, embedder: Embedder) -> Ground:
+    return Ground(world=world, index=index, embedder=embedder, sealer=own_sealer())
+
+
+def _suggestion_ms(ground: Ground, queries: Sequence[DatasetQuery], embedder: Embedder) -> Figures:
+    """Take how long it is from an intent's text to a suggestion."""
+    learned = learn(ground)
+    taken = []
+    for query in queries:
+        started = time.perf_counter()
+        (intent,) = read([query.text], embedder=embedder)
+        answer(ground, learned, intent)
+        taken.append((time.perf_counter() - started) * 1_000)
+    return _percentiles(taken)
 
 
 def store_tools(tools: Sequence[DatasetTool]) -> dict[str, str]:
@@ -249,15 +279,16 @@ def _durations_ms(queries: Sequence[DatasetQuery], ask: Ask) -> Iterator[float]:
 
 
 def to_json(report: Report) -> dict[str, Any]:
-    """Write a report in the documented shape; what is not measured yet is null."""
+    """Write a report in the documented shape; null where there is nothing to judge."""
     nothing = dict.fromkeys(FIGURES)
     by_way = {name: dict(report.retrieval.get(way, nothing)) for way, name in WAYS.items()}
+    workflow, binding, calibration, slices = suggested.as_json(report.suggested)
     return {
         "n": report.n,
         "retrieval": by_way.pop("retrieval"),
-        "workflow": dict.fromkeys(("node_f1", "edge_f1", "exact_set", "exact_dag")),
-        "binding": dict.fromkeys(("precision", "recall", "unresolved_required")),
-        "calibration": dict.fromkeys(("ece", "brier", "auroc", "coverage_at_95")),
+        "workflow": workflow,
+        "binding": binding,
+        "calibration": calibration,
         "latency_ms": dict(report.latency_ms),
         "slices": {
             **by_way,
@@ -266,6 +297,8 @@ def to_json(report: Report) -> dict[str, Any]:
             "data_flow": None if report.data_flow is None else dict(report.data_flow),
             "search_without_embedding_ms": dict(report.search_ms),
             "enhancement_ms": dict(report.enhancement_ms),
+            **slices,
+            "suggestion_ms": None if report.suggestion_ms is None else dict(report.suggestion_ms),
             "tools": report.tools,
             "relations": report.relations,
         },

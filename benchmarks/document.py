@@ -1,0 +1,28 @@
+"""Put tables into a document, between markers that name them."""
+
+from __future__ import annotations
+
+import os
+import platform
+import re
+from datetime import UTC, datetime
+from pathlib import Path
+
+
+def replace(document: Path, name: str, content: str) -> None:
+    """Replace what stands between `<!-- name -->` and `<!-- /name -->`.
+
+    Ends the program where the document has no such place.
+    """
+    text = document.read_text()
+    pattern = re.compile(rf"<!-- {name} -->.*?<!-- /{name} -->", re.DOTALL)
+    if not pattern.search(text):
+        raise SystemExit(f"{document.name} has no place for {name}")
+    block = f"<!-- {name} -->\n{content}\n<!-- /{name} -->"
+    document.write_text(pattern.sub(lambda _: block, text))
+
+
+def stamp() -> str:
+    """Say when and on what was measured."""
+    machine = f"{os.cpu_count()} cores, Python {platform.python_version()}, {platform.system()}"
+    return f"Measured {datetime.now(UTC):%Y-%m-%d} on {machine}."

@@ -1,0 +1,1 @@
+"""How good suggestions are: cross-validation on public sets, beside simpler ways to suggest."""

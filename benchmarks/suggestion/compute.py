@@ -1,0 +1,164 @@
+"""Compute the results of one job, by the code that serves clients and by the baselines."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from dataclasses import asdict
+from typing import Any
+
+from benchmarks.suggestion import folds
+from benchmarks.suggestion.boosting import LEAST_RUNS, Boosting
+from benchmarks.suggestion.copying import best_of_clauses, copy_nearest
+from benchmarks.suggestion.folds import Split
+from benchmarks.suggestion.plan import Job
+from benchmarks.suggestion.prepared import Prepared
+from benchmarks.suggestion.priors import Priors
+from gateway_project.evaluation import suggested, workflow_figures
+from gateway_project.evaluation.dataset import DatasetQuery
+from gateway_project.evaluation.learn import Learned, learn, learn_again, record
+from gateway_project.evaluation.past_runs import past_runs
+from gateway_project.evaluation.suggested import Judged
+from gateway_project.evaluation.suggesting import answer
+from graph.ranking.families import FAMILIES
+
+Json = dict[str, Any]
+
+
+def compute(prepared: Prepared, job: Job, priors: Priors) -> Json:
+    """Compute the results of a job: one row for each query asked, and what it took."""
+    begun = time.perf_counter()
+    split = _split(prepared, job)
+    learned, record_s = _learned(prepared, job, split, priors)
+    kinds = {"fold": _fold, "single": _single, "shift": _fold, "ablation": _ablation}
+    rows = kinds[job.kind](prepared, split, learned, priors)
+    return {
+        "job": job.as_json(),
+        "prior": priors.name,
+        "history": len(split.history),
+        "patterns": len(learned.past),
+        "record_s": record_s,
+        "fit_s": learned.seconds,
+        "seconds": time.perf_counter() - begun,
+        "rows": rows,
+    }
+
+
+def _split(prepared: Prepared, job: Job) -> Split:
+    if job.kind == "single":
+        assert job.runs is not None
+        return folds.single(prepared.queries, draw=job.part, runs=job.runs)
+    if job.kind == "shift":
+        assert job.runs is not None
+        return folds.shifted(prepared.queries, runs=job.runs)
+    return folds.split(prepared.queries, fold=job.part, runs=job.runs)
+
+
+def _learned(prepared: Prepared, job: Job, split: Split, priors: Priors) -> tuple[Learned, float]:
+    """Record the history as the runs of a team of its own, and learn from them."""
+    from tools.models import Team
+
+    team, _ = Team.objects.get_or_create(name=job.name)
+    ground, started = prepared.ground, time.perf_counter()
+    runs = list(past_runs(split.history, names=prepared.names, keys=ground.keys))
+    if runs:
+        record(ground, runs, team=team.pk)
+    took = time.perf_counter() - started
+    learned = learn(ground, team=team.pk, prior=priors.ranking, binding_prior=priors.binding)
+    assert len(learned.past) <= len(split.history)
+    return learned, took
+
+
+def _fold(prepared: Prepared, split: Split, learned: Learned, _priors: Priors) -> list[Json]:
+    asked = [(query, prepared.intents[query.id]) for query in split.asked]
+    judged = suggested.judge_all(prepared.ground, learned, asked, prepared.names)
+    rows = [_row(one) for one in judged]
+    baselines = _Baselines(prepared, split.history)
+    for row, query in zip(rows, split.asked, strict=True):
+        row.update(baselines.judge(query))
+    return rows
+
+
+def _row(one: Judged) -> Json:
+    return {
+        "id": one.query.id,
+        "ours": _figures(one.answer.chain, one.query),
+        "waits": one.waits,
+        "confidence": one.answer.confidence,
+        "probability": one.answer.probability,
+        "similarity": one.answer.similarity,
+        "seen": one.is_seen,
+        "ms": one.milliseconds,
+        "binding": None if one.binding is None else asdict(one.binding),
+        "given": None if one.given is None else asdict(one.given),
+    }
+
+
+def _figures(chain: Sequence[str], query: DatasetQuery) -> list[float | None]:
+    return list(workflow_figures.judge(chain, query).as_json().values())
+
+
+class _Baselines:
+    """The simpler ways to suggest, from the same history."""
+
+    def __init__(self, prepared: Prepared, history: Sequence[DatasetQuery]) -> None:
+        self._prepared = prepared
+        self._past = [prepared.intents[query.id].encoded for query in history]
+        self._chains = [prepared.places(query.tools) for query in history]
+        self._boosting = (
+            Boosting(prepared.catalogue, self._past, self._chains)
+            if len(history) >= LEAST_RUNS
+            else None
+        )
+
+    def judge(self, query: DatasetQuery) -> Json:
+        """Return the figures of each way, by name."""
+        prepared = self._prepared
+        intent = prepared.intents[query.id].encoded
+        vectors = prepared.catalogue.vectors
+        best = best_of_clauses(intent, vectors, range(len(vectors)))
+        found: Json = {"clause": _figures(prepared.ids(best), query)}
+        if self._past:
+            copied = copy_nearest(intent, self._past, self._chains)
+            found["copy"] = _figures(prepared.ids(copied), query)
+        if self._boosting is not None:
+            tools, chance = self._boosting.suggest(intent)
+            found["boosting"] = _figures(prepared.ids(tools), query)
+            found["boosting_chance"] = chance
+        return found
+
+
+def _single(prepared: Prepared, split: Split, learned: Learned, _priors: Priors) -> list[Json]:
+    return [_plain_row(prepared, query, learned) for query in split.asked]
+
+
+def _plain_row(
+    prepared: Prepared,
+    query: DatasetQuery,
+    learned: Learned,
+    without: frozenset[str] = frozenset(),
+) -> Json:
+    found = answer(prepared.ground, learned, prepared.intents[query.id], without=without)
+    return {
+        "id": query.id,
+        "ours": _figures(found.chain, query),
+        "confidence": found.confidence,
+    }
+
+
+def _ablation(prepared: Prepared, split: Split, learned: Learned, priors: Priors) -> list[Json]:
+    """Take each family of features away, from fitting and from ranking."""
+    rows: list[Json] = [{"id": query.id} for query in split.asked]
+    for name, without in [("nothing", frozenset[str]()), *_families()]:
+        poorer = (
+            learn_again(prepared.ground, learned, without=without, prior=priors.ranking)
+            if without
+            else learned
+        )
+        for row, query in zip(rows, split.asked, strict=True):
+            row[name] = _plain_row(prepared, query, poorer, without)["ours"]
+    return rows
+
+
+def _families() -> list[tuple[str, frozenset[str]]]:
+    return [(name, frozenset({name})) for name in FAMILIES]

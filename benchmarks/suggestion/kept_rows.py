@@ -1,0 +1,115 @@
+"""Results on disk, so that a study that was stopped goes on where it was."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Any
+
+from benchmarks.suggestion.plan import Job
+
+ROOT = Path(__file__).resolve().parents[2]
+TEACHES = (
+    "benchmarks/fit_prior/*.py",
+    "graph/encode.py",
+    "graph/intent/*.py",
+    "graph/ranking/*.py",
+    "tools/embed/*.py",
+    "tools/embedding_text.py",
+    "tools/query_text.py",
+    "tools/search_index.py",
+    "tools/store/*.py",
+)
+"""Files that a prior may depend on: another content, and it is learned anew."""
+MATTERS = (
+    *TEACHES,
+    "benchmarks/suggestion/*.py",
+    "gateway_project/evaluation/*.py",
+    "gateway_project/foundation/schema*.py",
+    "graph/*.py",
+    "graph/algorithms/*.py",
+    "graph/binding/*",
+    "graph/data_flow/*.py",
+    "graph/store/*.py",
+    "graph/suggest/*.py",
+)
+"""The same of results."""
+NOT_THESE = frozenset(
+    ROOT / "benchmarks" / "suggestion" / name
+    for name in (
+        "__main__.py",
+        "kept_rows.py",
+        "report.py",
+        "resample.py",
+        "summary.py",
+        "work.py",
+    )
+)
+"""Files that only show results."""
+
+
+def digest(data: Path, *, model: str, code: Sequence[str] = MATTERS) -> str:
+    """Return a digest of what results depend on.
+
+    Args:
+        data: Folder of the data sets: the prior of one was learned on the others.
+        model: The embedding model.
+        code: Patterns of files.
+    """
+    found = hashlib.sha256(model.encode())
+    for path in [*_files(code), *sorted(data.glob("*/*.jsonl"))]:
+        found.update(path.name.encode() + b"\0" + path.read_bytes())
+    return found.hexdigest()[:16]
+
+
+def _files(patterns: Sequence[str]) -> Iterable[Path]:
+    for pattern in patterns:
+        for path in sorted(ROOT.glob(pattern)):
+            if path.is_file() and path not in NOT_THESE:
+                yield path
+
+
+class KeptRows:
+    """Results of jobs as JSON files.
+
+    Args:
+        folder: Made if missing.
+        digest: Of what they depend on.
+    """
+
+    def __init__(self, folder: Path, *, digest: str) -> None:
+        self._folder = folder
+        self._digest = digest
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+
+    def divide(self, jobs: Iterable[Job]) -> tuple[list[tuple[Job, dict[str, Any]]], list[Job]]:
+        """Return the jobs with results that are kept, and those without."""
+        found, todo = [], []
+        for job in jobs:
+            known = self.load(job)
+            if known is None:
+                todo.append(job)
+            else:
+                found.append((job, known))
+        return found, todo
+
+    def load(self, job: Job) -> dict[str, Any] | None:
+        """Return the results of a job; None if they are not there or torn."""
+        try:
+            found = json.loads(self._path(job).read_text())
+        except (OSError, ValueError):
+            return None
+        return found if isinstance(found, dict) else None
+
+    def save(self, job: Job, results: dict[str, Any]) -> None:
+        """Keep the results of a job, whole or not at all."""
+        path = self._path(job)
+        begun = path.with_suffix(f".{os.getpid()}")
+        begun.write_text(json.dumps(results, separators=(",", ":")))
+        begun.replace(path)
+
+    def _path(self, job: Job) -> Path:
+        return self._folder / f"{job.name}-{self._digest}.json"
