@@ -203,8 +203,8 @@ def _calibration(
     """Return the map from the probability of a choice, by the prior alone, to being right."""
     model = set_model.fit_set_model((), prior=models, runs=size)
     judged = [set_model.choose(example, model) for one in examples for example, _ in one]
-    likely = np.array([chance for chance, _ in judged])
-    right = np.array([is_right for _, is_right in judged], dtype=np.float64)
+    likely = np.array([chance for chance, _, _ in judged])
+    right = np.array([is_right for *_, is_right in judged], dtype=np.float64)
     return calibrate.platt(likely, right, level=0.0, slope=1.0, weight=1.0)
 
 

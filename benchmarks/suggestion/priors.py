@@ -22,7 +22,8 @@ class Priors:
     Attributes:
         name: What they were learned on, for the report.
         ranking: Of the ranking.
-        binding: Of the model of bindings; None: as shipped.
+        binding: Of the model of bindings; None: as shipped, which never saw sets without
+            arguments.
     """
 
     name: str
@@ -50,17 +51,30 @@ def make(folder: Path, sets: Sequence[str], *, tell: Callable[[str], None]) -> N
         stdout=subprocess.DEVNULL,
     )
     for name in wanted:
+        # The ranking's comes last: where it stands, both do.
+        if (binding := _binding(begun, name)).exists():
+            binding.replace(_binding(folder, name))
         _place(begun, name).replace(_place(folder, name))
 
 
 def load(folder: Path, data: str) -> Priors:
     """Read what a gateway may know that never saw a data set."""
+    from graph.binding import model
     from graph.ranking import prior
 
     ranking = prior.from_json(json.loads(_place(folder, data).read_text()))
     assert data not in ranking.learned_on, f"the prior was learned on {data}"
-    return Priors(name=", ".join(ranking.learned_on), ranking=ranking)
+    bound = _binding(folder, data)
+    return Priors(
+        name=", ".join(ranking.learned_on),
+        ranking=ranking,
+        binding=model.from_json(json.loads(bound.read_text())) if bound.exists() else None,
+    )
 
 
 def _place(folder: Path, data: str) -> Path:
     return folder / f"without_{data}.json"
+
+
+def _binding(folder: Path, data: str) -> Path:
+    return folder / f"binding_without_{data}.json"

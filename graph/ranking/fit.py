@@ -2,23 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from collections.abc import Set as AbstractSet
+from dataclasses import replace
 from typing import TYPE_CHECKING, Final
+
+import numpy as np
 
 from graph.ranking import calibrate, families, order, set_model
 from graph.ranking import prior as shipped
-from graph.ranking.past import Past, PastIntent
+from graph.ranking.past import COUNTED, Past, PastIntent
 from graph.ranking.ranker import Ranker
 from graph.ranking.set_history import SetHistory
-from graph.ranking.tool_model import ToolModel, fit_tool_model
+from graph.ranking.tool_model import ToolModel, fit_tool_model, score
 
 if TYPE_CHECKING:
+    from graph.intent.encoded import Encoded
     from graph.ranking.scored import Scored
     from graph.ranking.tool_view import ToolView
 
 LEARNED_SETS: Final = 2_000
-"""Ranking sets is learned on the newest so many runs: thirty coefficients need no more."""
+"""Ranking sets is learned on the newest so many intents, and as many of those that ran again:
+thirty coefficients need no more."""
 
 SEED: Final = 3
 
@@ -52,14 +57,17 @@ def fit(
     evidence = Past.of(runs, view)
     history = SetHistory.of(evidence.runs)
     tools, scored = fit_tool_model(evidence, view, prior=known.tools, without=left_out)
-    examples = _examples(scored, evidence, history, left_out)
+    examples = [
+        *_first_runs(scored, evidence, history, left_out),
+        *_repeats(evidence, history, view, tools, left_out),
+    ]
     return Ranker(
         tool_model=tools,
         set_model=set_model.fit_set_model(
             examples, prior=known.sets, runs=len(runs), without=left_out
         ),
         order_model=order.fit_order_model(scored, history, prior=known.order, without=left_out),
-        calibrator=_calibrator(examples, known, runs=len(runs), without=left_out),
+        calibrator=_calibrator(examples, known, evidence, left_out),
         past=evidence,
         runs=len(runs),
         embedding_model=view.model,
@@ -91,30 +99,53 @@ def of_prior(
     )
 
 
-def _examples(
+def _first_runs(
     scored: Sequence[Scored], past: Past, history: SetHistory, without: AbstractSet[str]
-) -> list[set_model.SetExample]:
-    """Make examples of the newest runs, one by one: scored intents are large."""
-    examples = []
-    for at in range(max(0, len(scored) - LEARNED_SETS), len(scored)):
-        called = frozenset(past.runs[int(past.fitted[at])])
-        examples.append(set_model.example(scored[at], history, called, without=without))
-    return examples
+) -> Iterator[set_model.SetExample]:
+    """Make examples of the newest intents, each as if it had never been asked for before."""
+    for row in range(max(0, len(scored) - LEARNED_SETS), len(scored)):
+        called = frozenset(past.runs[int(past.fitted[row])])
+        yield set_model.example(scored[row], history, called, without=without)
+
+
+def _repeats(
+    past: Past, history: SetHistory, view: ToolView, model: ToolModel, without: AbstractSet[str]
+) -> Iterator[set_model.SetExample]:
+    """Make examples of what ran again, of the newest intents that did.
+
+    Such an intent is one that the history knows, and its values are others each time.
+    """
+    rows = np.flatnonzero(past.successes[past.fitted] > 1)[-LEARNED_SETS:]
+    for row in rows.tolist():
+        at = int(past.fitted[row])
+        asked = _without_values(past.trained.encoded[row])
+        yield set_model.example(
+            score(asked, view, past, model=model, without=without),
+            history,
+            frozenset(past.runs[at]),
+            intent=at,
+            repeats=min(int(past.successes[at]), COUNTED) - 1,
+            without=without,
+        )
+
+
+def _without_values(encoded: Encoded) -> Encoded:
+    """Return an intent of which only the masked form is known."""
+    return replace(encoded, whole=encoded.masked, clauses=encoded.masked_clauses)
 
 
 def _calibrator(
     examples: Sequence[set_model.SetExample],
     prior: shipped.Prior,
-    *,
-    runs: int,
+    past: Past,
     without: AbstractSet[str],
 ) -> calibrate.Calibrator:
-    likely, right = set_model.judge_held_out(
-        examples, prior=prior.sets, runs=runs, seed=SEED, without=without
+    judged = set_model.judge_held_out(
+        examples, prior=prior.sets, runs=len(past), seed=SEED, without=without
     )
     return calibrate.fit_calibrator(
-        likely,
-        right,
-        reached=sum(one.right is not None for one in examples),
-        prior=prior.calibration[shipped.nearest_size(runs)],
+        judged,
+        reached=sum(one.right is not None for one in examples if not one.repeats),
+        counted=past.counted,
+        prior=prior.calibration[shipped.nearest_size(len(past))],
     )

@@ -36,6 +36,7 @@ def fit_logistic(
     prior: Floats,
     l2: float,
     weights: Floats | None = None,
+    offset: Floats | None = None,
 ) -> Floats:
     """Find the coefficients of highest posterior probability.
 
@@ -47,6 +48,7 @@ def fit_logistic(
         prior: Mean of the coefficients before the rows were seen, shape (f,).
         l2: Precision of the prior, of every coefficient.
         weights: Of the rows, not negative, shape (n,); None: 1 each.
+        offset: Log-odds that are given besides, shape (n,); None: 0.
 
     Returns:
         Coefficients, shape (f,); the prior itself where there are no rows.
@@ -57,19 +59,26 @@ def fit_logistic(
     if not len(rows):
         return prior.copy()
     weighted = np.ones(len(rows)) if weights is None else weights
+    given = np.zeros(len(rows)) if offset is None else offset
+
+    def loss_at(at: Floats) -> float:
+        logits = rows @ at + given
+        likelihood = weighted @ (np.logaddexp(0, logits) - targets * logits)
+        return float(likelihood + 0.5 * l2 * ((at - prior) ** 2).sum())
+
     found = prior.copy()
-    worst = _loss(rows, targets, weighted, found, prior, l2)
+    worst = loss_at(found)
     for _ in range(MAX_STEPS):
-        chance = sigmoid(rows @ found)
+        chance = sigmoid(rows @ found + given)
         slope = rows.T @ (weighted * (chance - targets)) + l2 * (found - prior)
         spread = weighted * chance * (1 - chance) + 1e-9
         curve = (rows * spread[:, None]).T @ rows + l2 * np.eye(len(found))
         step = np.linalg.solve(curve, slope)
         scale, gain = 1.0, float(slope @ step)
-        loss = _loss(rows, targets, weighted, found - step, prior, l2)
+        loss = loss_at(found - step)
         while loss > worst - 1e-4 * scale * gain and scale > LEAST_STEP:
             scale /= 2
-            loss = _loss(rows, targets, weighted, found - scale * step, prior, l2)
+            loss = loss_at(found - scale * step)
         if loss >= worst:
             break
         found = found - scale * step
@@ -77,11 +86,3 @@ def fit_logistic(
             break
         worst = loss
     return found
-
-
-def _loss(
-    rows: Floats, targets: Floats, weights: Floats, found: Floats, prior: Floats, l2: float
-) -> float:
-    logits = rows @ found
-    likelihood = weights @ (np.logaddexp(0, logits) - targets * logits)
-    return float(likelihood + 0.5 * l2 * ((found - prior) ** 2).sum())

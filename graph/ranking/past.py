@@ -24,6 +24,9 @@ if TYPE_CHECKING:
 MAX_FITTED: Final = 4_000
 """Newest distinct intents that models are fitted on: the regression costs their number cubed."""
 
+COUNTED: Final = 5
+"""Runs of one intent that count at most: what the fiftieth shows, the fifth has shown."""
+
 Floats = NDArray[np.float32]
 Ints = NDArray[np.int64]
 Positions = NDArray[np.intp]
@@ -183,6 +186,11 @@ class Past:
         found = self.vectors[own] @ self.vectors.T
         found[np.arange(len(own)), own] = -1
         return found
+
+    @property
+    def counted(self) -> int:
+        """Runs that succeeded, at most `COUNTED` of each intent."""
+        return int(np.minimum(self.successes, COUNTED).sum())
 
     @property
     def trained(self) -> Training:

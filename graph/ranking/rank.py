@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graph.ranking import families
+from graph.ranking.calibrate import repetition
 from graph.ranking.logistic import sigmoid
 from graph.ranking.order import OrderEvidence
 from graph.ranking.recur import as_called
@@ -33,7 +34,8 @@ class RankedSet:
     Attributes:
         tools: Primary keys in the order to run them. A tool stands several times where most of
             the similar runs of this very set called it so often.
-        confidence: How likely it is exactly right, calibrated, in [0, 1].
+        confidence: How likely it is exactly right, calibrated, in [0, 1]; less where runs of it
+            for this very intent failed.
         probability: Its share among the sets considered, in [0, 1], not calibrated.
     """
 
@@ -72,7 +74,8 @@ class Ranking:
         tool_probabilities: How likely each tool considered is in the workflow, in [0, 1].
         clause_shares: For each tool of `best` and of the alternatives, how well each clause of
             the intent fits it beside the tool that fits that clause best, in (0, 1], shape (c,).
-        history: Past intents that the model was fitted on.
+        history: Past intents that the models were fitted on.
+        counted: Their runs that succeeded, at most `past.COUNTED` of each.
     """
 
     best: RankedSet | None
@@ -81,6 +84,7 @@ class Ranking:
     tool_probabilities: Mapping[int, float]
     clause_shares: Mapping[int, NDArray[np.float32]]
     history: int
+    counted: int
 
 
 def rank(
@@ -122,6 +126,7 @@ def rank(
             tool_probabilities={},
             clause_shares={},
             history=ranker.runs,
+            counted=ranker.counted,
         )
     sets = _ranked_sets(scored, models)
     likely = sigmoid(scored.logits)
@@ -137,6 +142,7 @@ def rank(
             if int(tool) in listed
         },
         history=ranker.runs,
+        counted=ranker.counted,
     )
 
 
@@ -155,11 +161,28 @@ def _ranked_sets(scored: Scored, ranker: Ranker) -> list[RankedSet]:
         sets.append(
             RankedSet(
                 tools=as_called(tools, scored, history),
-                confidence=ranker.calibrator.confidence(probability),
+                confidence=ranker.calibrator.confidence(
+                    probability, similarity=float(choices.similarities[which])
+                )
+                * _worked(tools, scored, ranker),
                 probability=probability,
             )
         )
     return sets
+
+
+def _worked(tools: Sequence[int], scored: Scored, ranker: Ranker) -> float:
+    """Return the share of the runs of these tools for this very intent that succeeded.
+
+    One success is taken for granted, so that it is 1 where nothing failed or nothing ran.
+    """
+    past, history = ranker.past, ranker.history
+    if past is None or history is None:
+        return 1.0
+    runs = history.runs_of(tools)
+    again = repetition(scored.similarity[runs].astype(np.float64))
+    succeeded = 1 + float(again @ past.successes[runs])
+    return succeeded / (succeeded + float(again @ past.failures[runs]))
 
 
 def _neighbours(scored: Scored, ranker: Ranker) -> tuple[Neighbour, ...]:

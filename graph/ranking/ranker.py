@@ -23,7 +23,7 @@ from graph.ranking.set_history import SetHistory
 from graph.ranking.set_model import SetModel
 from graph.ranking.tool_model import ToolModel
 
-FORMAT: Final = 1
+FORMAT: Final = 2
 FEATURES: Final = (*described.FEATURES, *set_features.FEATURES, *order.FEATURES)
 
 _PAST: Final = "past."
@@ -44,7 +44,7 @@ class Ranker:
         order_model: Which tool comes first.
         calibrator: How sure to be of the best set.
         past: The past intents; None without any.
-        runs: How many there are.
+        runs: How many past intents there are.
         embedding_model: Name of the model of all vectors.
     """
 
@@ -55,6 +55,11 @@ class Ranker:
     past: Past | None
     runs: int
     embedding_model: str
+
+    @property
+    def counted(self) -> int:
+        """Runs of the past intents that succeeded, at most `past.COUNTED` of each."""
+        return 0 if self.past is None else self.past.counted
 
     @cached_property
     def history(self) -> SetHistory | None:

@@ -33,6 +33,7 @@ LIKELIEST: Final = 40
 """So many sets are weighed against each other."""
 
 FOLDS: Final = 5
+_NEAREST: Final = FEATURES.index("simP")
 _PATTERNS: Final = "hasP"  # the feature whose family takes sets of past runs out of the candidates
 
 
@@ -65,9 +66,21 @@ class SetModel:
     def choices(self, scored: Scored, history: SetHistory | None) -> Choices:
         """List the sets that an intent may ask for, with the probability of each."""
         found = set_candidates.candidates(scored, history, near_sets=self.near_sets)
-        rows = set_features(scored, found, history)
-        likely = probabilities(rows, self.coefficients, self.scales)
-        return Choices(candidates=found, probabilities=likely, f1_share=self.f1_share)
+        return self.weighed(found, set_features(scored, found, history))
+
+    def weighed(self, found: Candidates, rows: NDArray[np.float32]) -> Choices:
+        """Return candidates with the probability of each.
+
+        Args:
+            found: m sets.
+            rows: What speaks for each, shape (m, f).
+        """
+        return Choices(
+            candidates=found,
+            probabilities=probabilities(rows, self.coefficients, self.scales),
+            similarities=rows[:, _NEAREST] * (self.coefficients[_NEAREST] != 0),
+            f1_share=self.f1_share,
+        )
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -77,11 +90,14 @@ class Choices:
     Attributes:
         candidates: m sets.
         probabilities: Shape (m,), sum 1.
+        similarities: Of the intent and the nearest past one with exactly this set; 0 without
+            any, or where nothing shall be made of it; shape (m,).
         f1_share: Weight of expected F1 in the choice.
     """
 
     candidates: Candidates
     probabilities: Floats
+    similarities: NDArray[np.float32]
     f1_share: float
 
     def best_first(self, limit: int) -> list[int]:
@@ -108,11 +124,16 @@ class SetExample:
         candidates: m sets.
         rows: What speaks for each, shape (m, f).
         right: Which of them the run called, or None if it is not among them.
+        intent: Which past intent it is of.
+        repeats: 0 for the first run of an intent, judged as if it had never been asked for;
+            else for how many of its further runs this stands, judged with the first one known.
     """
 
     candidates: Candidates
     rows: NDArray[np.float32]
     right: int | None
+    intent: int = 0
+    repeats: int = 0
 
     def group(self) -> tuple[NDArray[np.float32], Floats]:
         """Return it as a choice; `right` must be known."""
@@ -121,20 +142,50 @@ class SetExample:
         return self.rows, target
 
 
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Judged:
+    """How the choices for past runs turned out.
+
+    Attributes:
+        likely: Probability of each choice, shape (N,).
+        similarities: Of the intent and the nearest past one with the set chosen, shape (N,).
+        right: Whether the choice is what the run called, 0 or 1, shape (N,).
+        repeats: 0 for a first run, else for how many repeats it stands, shape (N,).
+    """
+
+    likely: Floats
+    similarities: Floats
+    right: Floats
+    repeats: Floats
+
+
 def example(
     scored: Scored,
     history: SetHistory | None,
     tools: frozenset[int],
     *,
+    intent: int | None = None,
+    repeats: int = 0,
     without: AbstractSet[str] = frozenset(),
 ) -> SetExample:
-    """Make an example of a scored past run that called these tools."""
+    """Make an example of a scored past run that called these tools.
+
+    Args:
+        scored: The intent: of the first run without it (`Scored.own`), of repeats with it.
+        history: None without past runs.
+        tools: What the run called.
+        intent: Which past intent it is of; None: what `scored` says.
+        repeats: For how many repeats it stands; 0: for the first run.
+        without: Features left out.
+    """
     near_sets = 0 if _PATTERNS in without else NEAR_SETS
     found = set_candidates.candidates(scored, history, near_sets=near_sets)
     return SetExample(
         candidates=found,
         rows=set_features(scored, found, history),
         right=found.find(tools, scored),
+        intent=(scored.own or 0) if intent is None else intent,
+        repeats=repeats,
     )
 
 
@@ -155,11 +206,16 @@ def fit_set_model(
     """
     known = prior.of(FEATURES)
     kept = np.array([name not in without for name in FEATURES])
-    groups = [one.group() for one in examples if one.right is not None]
+    reached = [one for one in examples if one.right is not None]
+    groups = [one.group() for one in reached]
     if not kept.all():
         groups = [(rows * kept, target) for rows, target in groups]
     found = fit_choice(
-        groups, prior=known.at(runs), scale=known.scales, l2=_of_size(runs, PRECISIONS, PRECISION)
+        groups,
+        prior=known.at(runs),
+        scale=known.scales,
+        l2=_of_size(runs, PRECISIONS, PRECISION),
+        weights=[max(one.repeats, 1) for one in reached],
     )
     return SetModel(
         scales=known.scales,
@@ -176,28 +232,33 @@ def judge_held_out(
     runs: int,
     seed: int,
     without: AbstractSet[str] = frozenset(),
-) -> tuple[Floats, Floats]:
+) -> Judged:
     """Choose for each past run with a model fitted on the other folds.
 
-    Returns:
-        The probability of each choice, and whether it was right, shape (len(examples),) each.
+    All runs of an intent are in one fold.
     """
-    folds = np.random.default_rng(seed).permutation(len(examples)) % FOLDS
-    likely, right = np.zeros(len(examples)), np.zeros(len(examples))
-    for fold in range(min(FOLDS, len(examples))):
+    intents, intent_of = np.unique([one.intent for one in examples], return_inverse=True)
+    folds = np.random.default_rng(seed).permutation(len(intents))[intent_of] % FOLDS
+    judged = np.zeros((len(examples), 3))
+    for fold in range(min(FOLDS, len(intents))):
         rest = [one for one, at in zip(examples, folds, strict=True) if at != fold]
         model = fit_set_model(rest, prior=prior, runs=runs, without=without)
         for at in np.flatnonzero(folds == fold).tolist():
-            likely[at], right[at] = choose(examples[at], model)
-    return likely, right
+            judged[at] = choose(examples[at], model)
+    likely, similarities, right = judged.T
+    repeats = np.array([one.repeats for one in examples], dtype=np.float64)
+    return Judged(likely=likely, similarities=similarities, right=right, repeats=repeats)
 
 
-def choose(one: SetExample, model: SetModel) -> tuple[float, bool]:
-    """Return the probability of the set chosen for an example, and whether it is right."""
-    likely = probabilities(one.rows, model.coefficients, model.scales)
-    choices = Choices(candidates=one.candidates, probabilities=likely, f1_share=model.f1_share)
+def choose(one: SetExample, model: SetModel) -> tuple[float, float, bool]:
+    """Return what `Judged` says of the set chosen for an example."""
+    choices = model.weighed(one.candidates, one.rows)
     (best,) = choices.best_first(1)
-    return float(likely[best]), best == one.right
+    return (
+        float(choices.probabilities[best]),
+        float(choices.similarities[best]),
+        best == one.right,
+    )
 
 
 def _of_size(runs: int, steps: Sequence[tuple[int, float]], otherwise: float) -> float:

@@ -19,6 +19,8 @@ CHANGED_SHARE: Final = 0.5
 is what was wanted is not known, so the product claims no more than half."""
 LEAST_SURE: Final = 0.5
 """Confidence from which one tool replacing another makes the other superfluous."""
+FAINT: Final = 0.2
+"""Probability of the likeliest tool below which none clearly fits."""
 MAX_REQUIRED: Final = 20
 """Tools added because ranked ones require them; nearest first."""
 
@@ -49,7 +51,8 @@ class Chosen:
 def choose(ranking: Ranking, known: Known) -> Chosen | None:
     """Choose the likeliest set whose tools can all be called and suit each other.
 
-    No two may exclude each other, and none may replace another. Where there is no such set, the
+    No two may exclude each other, and none may replace another. Where no tool clearly fits (see
+    `FAINT`), the set of the highest confidence goes first. Where there is no such set, the
     likeliest one is taken without what cannot stand in it. What the tools cannot do without is
     added. Confidence is that of the set chosen, halved where a tool was taken out.
 
@@ -61,6 +64,9 @@ def choose(ranking: Ranking, known: Known) -> Chosen | None:
         None where no tool can be called.
     """
     candidates = [one for one in (ranking.best, *ranking.alternatives) if one is not None]
+    if candidates and likeliest(ranking, candidates[0].tools) < FAINT:
+        # What overlaps most with many unlikely sets is made of tools that nothing speaks for.
+        candidates.sort(key=lambda one: -one.confidence)
     objections: list[str] = []
     for ranked in candidates:
         chosen = _completed(ranked, ranked.tools, known)
@@ -70,6 +76,12 @@ def choose(ranking: Ranking, known: Known) -> Chosen | None:
             return replace(chosen, changes=changes)
         objections.append(reason)
     return _reduced(candidates[0], ranking, known) if candidates else None
+
+
+def likeliest(ranking: Ranking, tools: Iterable[int]) -> float:
+    """Return the probability of the likeliest of some tools; 1 where none is known."""
+    known = ranking.tool_probabilities
+    return max((known[pk] for pk in tools if pk in known), default=1.0)
 
 
 def objection(ranked: RankedSet, known: Known) -> str:

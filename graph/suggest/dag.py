@@ -8,15 +8,18 @@ from dataclasses import dataclass
 from itertools import combinations
 from typing import TYPE_CHECKING, Final
 
-from graph.algorithms.cycles import break_cycles, topological_order
 from graph.algorithms.reduction import transitive_reduction
 from graph.binding import bind, instances
 from graph.binding.learned import NOTHING
 from graph.binding.steps import BindTool, BoundStep, Feeds, FieldPair, Step
-from graph.relations import LEAST_BINDING, Kind, Relation, is_binding
+from graph.relations import Kind, Relation
+from graph.suggest.order import ordered
 from graph.suggest.types import Task
 
 if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
     from graph.ranking.rank import Ranking
     from graph.suggest.choose import Chosen
     from graph.suggest.types import Asked, Known, SuggestTool
@@ -34,12 +37,14 @@ class Dag:
         tasks: In an order in which they can run one after another.
         bound: What was bound of each, in the same order.
         broken: Dependencies that the order goes against, each the weakest of a cycle.
+        moved: Relations that corrected the ranker's order.
         is_serial: Whether some wait only because their tools may do more than read.
     """
 
     tasks: tuple[Task, ...]
     bound: tuple[BoundStep, ...]
     broken: tuple[Relation, ...] = ()
+    moved: tuple[Relation, ...] = ()
     is_serial: bool = False
 
 
@@ -49,7 +54,7 @@ def arrange(chosen: Chosen, asked: Asked, *, ranking: Ranking, known: Known) -> 
     A task waits for those it takes values from or may take them from, for those whose tool its
     own requires, and, unless both are known to only read, for those that stand before it. Tools
     that are often used together wait for nothing on that account. What a longer way makes
-    superfluous is left out.
+    superfluous is left out. The order is the ranker's, corrected by the graph: see `order`.
 
     Args:
         chosen: Tools in the ranker's order.
@@ -63,11 +68,17 @@ def arrange(chosen: Chosen, asked: Asked, *, ranking: Ranking, known: Known) -> 
     tools = [tool for pk in chosen.tools if (tool := known.tool(pk)) is not None]
     shares = ranking.clause_shares
     tools = list(_repeated(tools, chosen, asked, ranking=ranking, known=known))
-    ordered, needs, broken = _ordered(tools, known.topology.among([t.pk for t in tools]))
-    ids = task_ids([tool.name for tool in ordered])
+    order = ordered(
+        tools,
+        known.topology.among([tool.pk for tool in tools]),
+        ranked=chosen.ranked,
+        ranking=ranking,
+        reading=asked.reading,
+    )
+    ids = task_ids([tool.name for tool in order.tools])
     steps = [
-        Step(id=task, tool=bind_tool(tool), shares=shares.get(tool.pk))
-        for task, tool in zip(ids, ordered, strict=True)
+        step(task, tool, shares=shares.get(tool.pk))
+        for task, tool in zip(ids, order.tools, strict=True)
     ]
     bound = bind.bind(
         steps,
@@ -78,23 +89,27 @@ def arrange(chosen: Chosen, asked: Asked, *, ranking: Ranking, known: Known) -> 
         model=known.binding,
     )
     place = {task: number for number, task in enumerate(ids)}
-    flow = {
-        (place[giver], place[step.id]) for step in bound for giver in (*step.refs, *step.after)
-    }
-    serial = set(_serial(ordered))
-    waits = _waits(ids, transitive_reduction(sorted(flow | needs | serial)))
+    flow = {(place[giver], place[one.id]) for one in bound for giver in (*one.refs, *one.after)}
+    serial = set(_serial(order.tools))
+    waits = _waits(ids, transitive_reduction(sorted(flow | order.needs | serial)))
     tasks = tuple(
         Task(
-            id=step.id,
+            id=one.id,
             tool=tool.pk,
             name=tool.tool,
-            arguments=step.arguments,
-            depends_on=waits[step.id],
+            arguments=one.arguments,
+            depends_on=waits[one.id],
             is_required=tool.pk in chosen.required,
         )
-        for step, tool in zip(bound, ordered, strict=True)
+        for one, tool in zip(bound, order.tools, strict=True)
     )
-    return Dag(tasks=tasks, bound=bound, broken=broken, is_serial=bool(serial - flow - needs))
+    return Dag(
+        tasks=tasks,
+        bound=bound,
+        broken=order.broken,
+        moved=order.moved,
+        is_serial=bool(serial - flow - order.needs),
+    )
 
 
 def bind_tool(tool: SuggestTool) -> BindTool:
@@ -107,6 +122,11 @@ def bind_tool(tool: SuggestTool) -> BindTool:
         input_schema=tool.input_schema,
         definition_hash=tool.definition_hash,
     )
+
+
+def step(task: str, tool: SuggestTool, *, shares: NDArray[np.float32] | None = None) -> Step:
+    """Return a task of a tool as binding reads it."""
+    return Step(id=task, tool=bind_tool(tool), shares=shares, is_read_only=tool.is_read_only)
 
 
 def task_ids(names: Iterable[str]) -> list[str]:
@@ -138,7 +158,7 @@ def _repeated(
     for tool in tools:
         counts[tool.pk] += 1
     steps = [
-        Step(id=str(tool.pk), tool=bind_tool(tool), shares=ranking.clause_shares.get(tool.pk))
+        step(str(tool.pk), tool, shares=ranking.clause_shares.get(tool.pk))
         for tool in tools
         if counts[tool.pk] == 1 and tool.pk not in chosen.required
     ]
@@ -146,49 +166,6 @@ def _repeated(
     for tool in tools:
         for _ in range(wanted.get(str(tool.pk), 1)):
             yield tool
-
-
-def _ordered(
-    tools: Sequence[SuggestTool], among: Iterable[Relation]
-) -> tuple[list[SuggestTool], set[tuple[int, int]], tuple[Relation, ...]]:
-    """Put what is depended on before what depends on it; as given where that is free.
-
-    Returns:
-        The tools; pairs of their places, the first of which the second depends on; and the
-        dependencies that had to be broken.
-    """
-    meant = [
-        relation
-        for relation in among
-        if relation.kind is Kind.DEPENDS_ON
-        and (is_binding(relation) or relation.confidence >= LEAST_BINDING)
-    ]
-    told = {one.key: one for one in meant}
-    whole = break_cycles(meant)
-    pairs = [pair for relation in whole.kept for pair in _pairs(relation, tools)]
-    # Repeated tools may close a circle that the tools themselves do not have.
-    arcs = break_cycles(
-        Relation(then, first, Kind.DEPENDS_ON, told[key].confidence, told[key].required)
-        for first, then, key in pairs
-    ).kept
-    ahead: dict[int, list[int]] = {}
-    for arc in arcs:
-        ahead.setdefault(arc.target, []).append(arc.source)
-    order = topological_order(range(len(tools)), ahead)
-    place = {number: at for at, number in enumerate(order)}
-    needs = {(place[arc.target], place[arc.source]) for arc in arcs}
-    return [tools[number] for number in order], needs, whole.cut
-
-
-def _pairs(
-    relation: Relation, tools: Sequence[SuggestTool]
-) -> Iterator[tuple[int, int, tuple[int, int, Kind]]]:
-    """Yield for each task of the depending tool the nearest one before it that it depends on."""
-    firsts = [number for number, tool in enumerate(tools) if tool.pk == relation.target]
-    for then, tool in enumerate(tools):
-        if tool.pk == relation.source:
-            before = [first for first in firsts if first < then]
-            yield (before[-1] if before else firsts[0]), then, relation.key
 
 
 def _serial(tools: Sequence[SuggestTool]) -> Iterator[tuple[int, int]]:

@@ -27,6 +27,7 @@ def evidence(ranking: Ranking, tools: Iterable[int]) -> Evidence:
     same = [one for one in similar if frozenset(one.tools) == wanted]
     return Evidence(
         history=ranking.history,
+        counted=ranking.counted,
         similar=len(similar),
         same_tools=len(same),
         successes=sum(one.successes for one in same),

@@ -61,7 +61,9 @@ def suggest(asked: Asked, ranking: Ranking, *, known: Known) -> Suggestion:
         explanation=words.explanation(
             chosen, dag, said, asked=asked, ranking=ranking, known=known
         ),
-        warnings=words.warnings(chosen, dag, asked=asked, known=known, unplaced=left),
+        warnings=words.warnings(
+            chosen, dag, asked=asked, ranking=ranking, known=known, unplaced=left
+        ),
     )
 
 
@@ -77,8 +79,9 @@ def _steps(tasks: tuple[Task, ...], known: Known) -> list[Step]:
 
 
 def _alternatives(ranking: Ranking, taken: RankedSet, known: Known) -> tuple[Alternative, ...]:
-    """Return the sets that were not taken and could be."""
+    """Return the sets that were not taken and could be, the surest first."""
     sets = [one for one in (ranking.best, *ranking.alternatives) if one is not None]
+    sets.sort(key=lambda one: -one.confidence)
     return tuple(
         Alternative(tools=one.tools, confidence=one.confidence)
         for one in sets

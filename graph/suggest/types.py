@@ -124,7 +124,8 @@ class Evidence:
     """What past runs speak for a suggestion, in numbers.
 
     Attributes:
-        history: Past runs that the ranking learned from.
+        history: Past intents that the ranking learned from.
+        counted: Their runs that succeeded, a few of each at most.
         similar: Of the nearest past intents, those that are similar.
         same_tools: Of these, those that were served by the suggested tools.
         successes: Runs of these that succeeded.
@@ -133,6 +134,7 @@ class Evidence:
     """
 
     history: int = 0
+    counted: int = 0
     similar: int = 0
     same_tools: int = 0
     successes: int = 0

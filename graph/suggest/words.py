@@ -9,9 +9,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Final
 
+from graph import wording
 from graph.enhance.instead import replacements
 from graph.ranking.calibrate import CEILING, FEW
-from graph.suggest.choose import MAX_REQUIRED, Chosen, name
+from graph.ranking.past import COUNTED
+from graph.relations import NO_DETAIL
+from graph.suggest.choose import FAINT, MAX_REQUIRED, Chosen, likeliest, name
 from graph.suggest.evidence import SIMILAR
 from graph.suggest.types import Asked, Evidence, Known
 
@@ -22,6 +25,8 @@ if TYPE_CHECKING:
 
 MAX_TOOLS: Final = 8
 """Tools of a workflow of which it is said one by one what speaks for them."""
+MAX_MOVED: Final = 3
+"""Corrections of the order that are told, the surest."""
 MAX_WARNINGS: Final = 10
 MAX_QUOTED: Final = 80
 """Characters of a clause of the intent."""
@@ -39,18 +44,25 @@ def explanation(
         *_overlap(chosen, ranking),
         *_tools(chosen, asked, ranking, known),
         *_added(chosen, known),
-        *_order(dag),
+        *_order(dag, known),
         *_bound(dag),
     )
 
 
 def warnings(
-    chosen: Chosen, dag: Dag, *, asked: Asked, known: Known, unplaced: Sequence[str]
+    chosen: Chosen,
+    dag: Dag,
+    *,
+    asked: Asked,
+    ranking: Ranking,
+    known: Known,
+    unplaced: Sequence[str],
 ) -> tuple[str, ...]:
     """Say what to know before the workflow is run; the first few of it."""
     told = dict.fromkeys(
         (
             *(("only the beginning of the intent was read",) if asked.reading.is_cut else ()),
+            *_faint(chosen, ranking),
             *unplaced,
             *_lacking(chosen, known),
             *_replaced(chosen, known),
@@ -85,15 +97,23 @@ def _history(said: Evidence) -> Iterator[str]:
                 f"{SIMILAR:g} and more) {'was' if said.same_tools == 1 else 'were'} served by "
                 f"them; the nearest has {said.nearest:.2f}."
             )
-    if said.history < FEW:
-        yield f"Confidence is at most {CEILING:.2f} until {FEW} past intents are known."
+    if said.counted < FEW:
+        yield (
+            f"Confidence is at most {CEILING:.2f} until {FEW} runs have succeeded, "
+            f"counting no more than {COUNTED} of one intent."
+        )
+    elif said.history < FEW:
+        yield (
+            f"Confidence in a new intent's workflow is at most {CEILING:.2f} until {FEW} past "
+            "intents are known."
+        )
 
 
 def _overlap(chosen: Chosen, ranking: Ranking) -> Iterator[str]:
     """Say why a set was chosen although another one is likelier."""
     likelier = [o for o in ranking.alternatives if o.confidence > chosen.ranked.confidence]
     if chosen.ranked is ranking.best and likelier:
-        yield "No set is likely alone; this one has most in common with all that are."
+        yield "No set of tools stands out; this one shares most with all the likely ones."
 
 
 def _tools(chosen: Chosen, asked: Asked, ranking: Ranking, known: Known) -> Iterator[str]:
@@ -138,7 +158,14 @@ def _added(chosen: Chosen, known: Known) -> Iterator[str]:
         )
 
 
-def _order(dag: Dag) -> Iterator[str]:
+def _order(dag: Dag, known: Known) -> Iterator[str]:
+    if dag.moved:
+        said = "; ".join(
+            f"{wording.sentence(one._replace(detail=NO_DETAIL), lambda pk: name(known, pk))} "
+            f"({one.confidence:.2f})"
+            for one in dag.moved[:MAX_MOVED]
+        )
+        yield f"The order was corrected: {said}."
     if dag.is_serial:
         yield (
             "Tasks keep their order where one of two may do more than read; "
@@ -153,6 +180,12 @@ def _bound(dag: Dag) -> Iterator[str]:
         needed = f"; {missing} more {'is' if missing == 1 else 'are'} needed" if missing else ""
         counted = _counted(bound, "argument") if bound else "No argument"
         yield f"{counted} {'are' if bound > 1 else 'is'} bound{needed}."
+
+
+def _faint(chosen: Chosen, ranking: Ranking) -> Iterator[str]:
+    best = likeliest(ranking, chosen.tools)
+    if best < FAINT:
+        yield f"no tool clearly fits the intent: the likeliest has a probability of {best:.2f}"
 
 
 def _lacking(chosen: Chosen, known: Known) -> Iterator[str]:

@@ -72,3 +72,12 @@ def test_logit_undoes_sigmoid(share):
 def test_extreme_values_stay_finite():
     assert np.isfinite(logit(np.array([0.0, 1.0]))).all()
     assert ((sigmoid(np.array([-1e9, 1e9])) > 0) & (sigmoid(np.array([-1e9, 1e9])) <= 1)).all()
+
+
+def test_log_odds_that_are_given_are_kept():
+    draw = np.random.default_rng(5)
+    rows, given = draw.normal(size=(20_000, 1)), draw.normal(size=20_000)
+    right = (draw.uniform(size=len(rows)) < sigmoid(rows[:, 0] + given)).astype(float)
+    found = fit_logistic(rows, right, prior=np.zeros(1), l2=1.0, offset=given)
+    assert found == pytest.approx([1.0], abs=0.06)
+    assert fit_logistic(rows, right, prior=np.zeros(1), l2=1.0)[0] < 0.9

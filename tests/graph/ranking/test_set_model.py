@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -15,7 +17,12 @@ SETS = prior.load().sets
 def choices(members, likely, f1_share):
     rows = np.array(members, dtype=np.float32)
     found = Candidates(columns=np.arange(rows.shape[1]), members=rows, sizes=rows.sum(axis=1))
-    return Choices(candidates=found, probabilities=np.array(likely), f1_share=f1_share)
+    return Choices(
+        candidates=found,
+        probabilities=np.array(likely),
+        similarities=np.zeros(len(rows)),
+        f1_share=f1_share,
+    )
 
 
 OVERLAPPING = [[1, 1, 0, 0], [1, 0, 1, 0], [0, 0, 0, 1]]
@@ -136,14 +143,41 @@ def test_each_run_is_judged_by_a_model_that_did_not_see_it(monkeypatch):
 
     def check(one, model):
         assert id(one) not in seen[-1]
-        return 0.5, True
+        assert one.intent not in {own.intent for own in made if id(own) in seen[-1]}
+        return 0.5, 0.4, True
 
     monkeypatch.setattr(set_model, "fit_set_model", note)
     monkeypatch.setattr(set_model, "choose", check)
-    likely, right = set_model.judge_held_out(made, prior=SETS, runs=11, seed=3)
-    assert likely.tolist() == [0.5] * 11
-    assert right.tolist() == [1.0] * 11
-    assert sum(len(made) - len(rest) for rest in seen) == 11
+    made += [replace(one, repeats=3) for one in made[:4]]
+    judged = set_model.judge_held_out(made, prior=SETS, runs=11, seed=3)
+    assert judged.likely.tolist() == [0.5] * 15
+    assert judged.similarities.tolist() == [0.4] * 15
+    assert judged.right.tolist() == [1.0] * 15
+    assert judged.repeats.tolist() == [0] * 11 + [3] * 4
+    assert sum(len(made) - len(rest) for rest in seen) == 15
+
+
+def test_repeats_teach_as_often_as_they_ran():
+    made, _ = examples(8)
+    thrice = set_model.fit_set_model([*made, replace(made[0], repeats=3)], prior=SETS, runs=8)
+    copies = set_model.fit_set_model([*made, *[made[0]] * 3], prior=SETS, runs=8)
+    assert thrice.coefficients == pytest.approx(copies.coefficients)
+
+
+def test_it_is_told_how_near_the_nearest_run_of_a_set_is():
+    scored = drawn_scored(past=3)
+    runs = [TOOLS[:7], TOOLS[:7], TOOLS[1:3]]
+    model = set_model.fit_set_model((), prior=SETS, runs=3)
+    found = model.choices(scored, SetHistory.of(runs))
+    told = {
+        frozenset(found.candidates.tools(at, scored).tolist()): float(similarity)
+        for at, similarity in enumerate(found.similarities)
+        if similarity
+    }
+    assert told[frozenset(TOOLS[:7])] == pytest.approx(scored.similarity[:2].max())
+    assert set(told) <= {frozenset(TOOLS[:7]), frozenset(TOOLS[1:3])}
+    alone = model.without({"simP"}).choices(scored, SetHistory.of(runs))
+    assert not alone.similarities.any()
 
 
 def test_probabilities_of_an_intent_sum_to_one():

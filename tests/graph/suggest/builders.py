@@ -52,6 +52,7 @@ def ranking(
             pk: np.asarray(share, dtype=np.float32) for pk, share in (shares or {}).items()
         },
         history=history,
+        counted=history,
     )
 
 

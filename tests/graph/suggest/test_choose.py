@@ -105,3 +105,11 @@ def test_no_two_chosen_tools_ever_exclude_each_other(tools: list[int], relations
     told = known(relations=relations)
     chosen = choose(ranking(ranked(*tools)), told)
     assert chosen is None or excluding(told.topology, chosen.tools) is None
+
+
+def test_where_no_tool_clearly_fits_the_surest_set_goes_first():
+    best, surer = ranked(1, 4, 5, confidence=0.02), ranked(4, confidence=0.2)
+    faint = ranking(best, surer, probabilities={1: 0.1, 4: 0.15, 5: 0.1})
+    assert choose(faint, known()).tools == (4,)
+    clear = ranking(best, surer, probabilities={1: 0.3, 4: 0.15, 5: 0.1})
+    assert choose(clear, known()).tools == (1, 4, 5)

@@ -54,7 +54,7 @@ def test_without_history_it_is_said_that_confidence_stays_low():
     few = ranking(ranked(1), neighbours=[neighbour(0.3, 2)], history=5)
     text = said(suggest(asked(), few, known=known()))
     assert "No past intent is similar: the nearest has a cosine of 0.30." in text
-    assert "Confidence is at most 0.69 until 20 past intents are known" in text
+    assert "Confidence is at most 0.69 until 20 runs have succeeded" in text
 
 
 def test_a_draft_by_words_claims_no_evidence():
@@ -73,7 +73,7 @@ def test_the_clause_that_a_tool_answers_is_named():
 def test_a_set_that_is_not_the_likeliest_is_explained():
     likely = ranking(ranked(1, 2, confidence=0.2), ranked(1, confidence=0.3))
     text = said(suggest(asked(), likely, known=known()))
-    assert "this one has most in common with all that are" in text
+    assert "this one shares most with all the likely ones" in text
 
 
 def test_added_tools_are_named_with_their_cause():

@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 from graph.relations import Kind, Relation
 from graph.suggest.suggest import suggest
 from graph.suggest.words import MAX_QUOTED, MAX_TOOLS, MAX_WARNINGS
@@ -80,3 +82,20 @@ def test_what_is_required_beyond_bounds_is_counted():
 def test_a_replacement_that_the_caller_may_not_know_is_not_named():
     hidden = [Relation(99, 1, Kind.REPLACES, 1.0)]
     assert suggest(asked(), ranking(ranked(1)), known=known(relations=hidden)).warnings == ()
+
+
+def test_of_few_intents_that_ran_often_only_new_ones_stay_uncertain():
+    few = replace(ranking(ranked(1), history=5), counted=20)
+    sentences = " ".join(told(few))
+    assert "in a new intent's workflow is at most 0.69 until 20 past intents" in sentences
+    assert "runs have succeeded" not in sentences
+
+
+def test_where_no_tool_clearly_fits_a_warning_says_so():
+    faint = ranking(ranked(1), probabilities={1: 0.15})
+    found = suggest(asked(), faint, known=known())
+    assert "no tool clearly fits the intent: the likeliest has a probability of 0.15" in (
+        found.warnings
+    )
+    clear = ranking(ranked(1), probabilities={1: 0.6})
+    assert suggest(asked(), clear, known=known()).warnings == ()
