@@ -30,11 +30,21 @@ _LITERAL = re.compile(
         )
     )
 )
+_CAPITAL = r"(?!I\b)[A-Z][\w’&-]*+(?:'s\b)?+(?![#+:@/\\])"  # noqa: RUF001 - as typed
+_NAME = re.compile(rf"(?<=[^\W_] ){_CAPITAL}(?: {_CAPITAL})*+")
+"""Capitalised words that begin no sentence: names of people, places, companies."""
+NAMES_SHARE = 0.6
+"""Where more of the words are capitalised they are no names but a heading."""
+_GERMAN = frozenset(
+    {"das", "den", "der", "die", "eine", "für", "mit", "nicht", "und", "von", "zu"}
+)
+MIN_GERMAN = 2
+"""So many of these in a text, and its nouns are capitalised."""
 _SPACES = re.compile(r"\s+")
 
 
 def mask(text: str) -> str:
-    """Remove URLs, addresses, paths, file names, quoted strings and every word with a digit.
+    """Remove URLs, addresses, paths, file names, quoted strings, words with digits, and names.
 
     Linear in the length of the text.
 
@@ -44,5 +54,15 @@ def mask(text: str) -> str:
     Example:
         >>> mask('Email bob@example.org the file "Plan B" from /srv/plans before 10:30')
         'Email the file from before'
+        >>> mask("tell me the time in New York now")
+        'tell me the time in now'
     """
+    if _has_names(text.split()):
+        text = _NAME.sub(" ", text)
     return _SPACES.sub(" ", _LITERAL.sub(" ", text)).strip(" ,.;:")
+
+
+def _has_names(words: list[str]) -> bool:
+    if sum(word[0].isupper() for word in words) > NAMES_SHARE * len(words):
+        return False
+    return len(_GERMAN.intersection(words)) < MIN_GERMAN

@@ -8,7 +8,7 @@ from tools.query_text import MAX_CHARS, QueryError
 
 def test_an_intent_is_cut_and_masked():
     reading = read("Find flights to Rome on 2026-05-01. Then mail them to bob@example.org!")
-    assert reading.masked == "Find flights to Rome on Then mail them to"
+    assert reading.masked == "Find flights to on Then mail them to"
     assert reading.sentences == (
         "Find flights to Rome on 2026-05-01.",
         "Then mail them to bob@example.org!",
