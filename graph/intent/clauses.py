@@ -7,6 +7,7 @@ of several parts, so that a bad cut does little harm.
 from __future__ import annotations
 
 import re
+from bisect import bisect_left
 from dataclasses import dataclass
 
 from graph.intent.masks import QUOTED
@@ -101,7 +102,9 @@ def _pieces(text: str, sentence: Span) -> list[Span]:
     quoted = [match.span() for match in QUOTED.finditer(part)]
     pieces, begin = [], 0
     for cut in _CUT.finditer(part):
-        if not any(start < cut.start() < end for start, end in quoted):
+        # Quoted strings stand in order and apart: only the last that begins before may hold it.
+        before = bisect_left(quoted, (cut.start(),)) - 1
+        if before < 0 or cut.start() >= quoted[before][1]:
             pieces.append((begin, cut.start()))
             begin = cut.end()
     pieces.append((begin, len(part)))

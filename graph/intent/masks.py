@@ -7,7 +7,7 @@ import re
 _WIDE = "\u2e80-\u9fff\uac00-\ud7af\uf900-\ufaff\uff00-\uffef"  # scripts written without spaces
 _RUN = rf"[^\s{_WIDE}]"
 _LETTER = rf"[^\W\d{_WIDE}]"
-_PATH_PART = rf"[^\s/\\,;:\"'<>|{_WIDE}]++"
+_PATH_PART = rf"[^\s/\\,;:\"'<>|{_WIDE}]{{1,255}}+"  # bounded: tried at every bracket
 
 QUOTED = re.compile(
     r"\"[^\"]*+\"|“[^”]*+”|«[^»]*+»|「[^」]*+」|『[^』]*+』|《[^》]*+》|`[^`]*+`"

@@ -14,7 +14,7 @@ def test_an_intent_is_cut_and_masked():
         "Then mail them to bob@example.org!",
     )
     assert [clause.masked for clause in reading.clauses] == [
-        "Find flights to Rome on",
+        "Find flights to on",
         "Then mail them to",
     ]
     assert not reading.is_cut
