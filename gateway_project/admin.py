@@ -17,6 +17,7 @@ from django.utils.html import format_html
 
 from gateway_project.access import audit, tokens
 from gateway_project.console.audited import Audited, caller_of
+from gateway_project.console.pattern_pages import ForgettablePatterns
 from gateway_project.console.relation_pages import CuratedRelations
 from gateway_project.console.token_form import TokenForm, for_asker
 from gateway_project.foundation.caller import SCOPE_ALL
@@ -25,7 +26,7 @@ from gateway_project.use_cases.approve_tools import approve_tools as approve
 from gateway_project.use_cases.pin_tools import set_pinned
 from graph.admin.servers import CountsRelations
 from graph.admin.tools import WithRelations
-from graph.models import ToolDependency
+from graph.models import ToolDependency, WorkflowPattern
 from tools.admin import (
     CategoryAdmin,
     DangerousOperationAdmin,
@@ -122,6 +123,7 @@ class AuditedToolAdmin(Audited, WithRelations, ToolAdmin):
 
 
 admin.site.register(ToolDependency, CuratedRelations)
+admin.site.register(WorkflowPattern, ForgettablePatterns)
 
 
 @admin.register(DangerousOperation)

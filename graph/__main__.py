@@ -30,7 +30,9 @@ def main(database: str) -> int:
     now = datetime.now(UTC)
     is_busy = refresh.refresh(now=now, wait_s=0.0).is_busy
     terms = fit_models.terms(settings.FOREGATE)
-    is_busy |= terms is not None and fit_models.fit_due(terms, now=now) is None
+    if terms is not None:
+        done = fit_models.fit_due(terms, now=now, stop_s=fit_models.IN_BACKGROUND_S)
+        is_busy |= done is None
     return BUSY if is_busy else 0
 
 

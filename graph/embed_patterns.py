@@ -63,7 +63,8 @@ def embed_missing(
         chunk = todo[start : start + CHUNK]
         readings = _readings(chunk, sealer)
         numbers = encode.encode(list(readings.values()), embedder=embedder)
-        embedded += patterns.embed(embedder.model, dict(zip(readings, numbers, strict=True)))
+        encoded = dict(zip(readings, numbers, strict=True))
+        embedded += patterns.embed(embedder.model, encoded, sealer=sealer)
         unreadable += len(chunk) - len(readings)
         on_progress(start + len(chunk), len(todo))
     return Embedded(embedded=embedded, unreadable=unreadable)

@@ -7,6 +7,7 @@ from itertools import chain
 from typing import TYPE_CHECKING
 
 from graph.intent.words import words
+from tools.embed.embedder import EmbeddingUnavailable
 from tools.store import indexed
 
 if TYPE_CHECKING:
@@ -19,7 +20,7 @@ def encode(readings: Sequence[Reading], *, embedder: Embedder) -> list[Encoded]:
     """Encode intents, in their order.
 
     Raises:
-        EmbeddingUnavailable: If the model cannot be loaded or run.
+        EmbeddingUnavailable: If the model cannot be loaded or run, or answers what is no number.
     """
     import numpy as np  # noqa: PLC0415 - heavy
 
@@ -29,6 +30,11 @@ def encode(readings: Sequence[Reading], *, embedder: Embedder) -> list[Encoded]:
     if not texts:
         return []
     rows = embedder.embed(texts, kind="query").astype(np.float32, copy=False)
+    if not np.isfinite(rows).all():
+        raise EmbeddingUnavailable(
+            f"the model {embedder.model} gave no usable vectors: some of their values are no "
+            "finite numbers; choose another with FOREGATE_EMBEDDING_MODEL"
+        )
     place = {text: row for row, text in enumerate(texts)}
     whole = [words(reading.text) for reading in readings]
     parts = [[words(clause.text) for clause in reading.clauses] for reading in readings]

@@ -105,6 +105,7 @@ class _Import:
         self._ids = {name: tool.pk for name, tool in listed.tools().items()}
         self._names = _names(self._ids)
         self._tools = called.tools(set(self._names.values()))
+        self._private = called.private(self._tools)
         self._problems = Problems()
         self._guesses: dict[str, str] = {}
         self._recorded = Recorded()
@@ -150,7 +151,13 @@ class _Import:
 
     def _checked(self, run: PastRun) -> ReadRun:
         means = self._means
-        return read_runs.read(run, team=means.team, tools=self._tools, sealer=means.sealer)
+        return read_runs.read(
+            run,
+            team=means.team,
+            tools=self._tools,
+            private=self._private,
+            sealer=means.sealer,
+        )
 
     def _told(self, error: Exception) -> str:
         """Say what is wrong, and of the first tools that are unknown which may be meant."""

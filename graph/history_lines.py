@@ -8,13 +8,26 @@ from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Any, Final
 
+from gateway_project.foundation import canonical
 from graph.exchange.document import shown
 from graph.exchange.json_lines import unique, what
-from graph.patterns import LITERAL, REFERENCE, InvalidRun, PastRun, RunTask, UnknownTool
+from graph.patterns import (
+    LITERAL,
+    MAX_TASKS,
+    REFERENCE,
+    REFERENCE_KEYS,
+    InvalidRun,
+    PastRun,
+    RunTask,
+    UnknownTool,
+)
 
 MAX_LINE_BYTES: Final = 1_000_000
+TOO_DEEP: Final = f"it is nested deeper than {canonical.MAX_DEPTH} levels"
 CLOCK_SKEW: Final = timedelta(days=1)
 PAIR: Final = 2
+MARKED: Final = (REFERENCE_KEYS, {LITERAL})
+"""Keys of objects that a run reads as something else, and that are escaped as literals."""
 
 _BY_LABEL: Final = re.compile(r"\$(\w+)(?:\.([^$]*))?\$")
 
@@ -69,11 +82,13 @@ def _object(line: bytes) -> dict[str, Any]:
     except json.JSONDecodeError as error:
         raise InvalidRun(f"no JSON: {what(error)} at character {error.pos + 1}") from None
     except RecursionError:
-        raise InvalidRun("it is nested too deeply") from None
+        raise InvalidRun(TOO_DEEP) from None
     except ValueError as error:
         raise InvalidRun(f"no JSON: {error}") from None
     if not isinstance(row, dict):
         raise InvalidRun('no JSON object; expected one as in {"id": …, "intent": …, "tasks": …}')
+    if canonical.is_deeper(row):
+        raise InvalidRun(TOO_DEEP)
     return row
 
 
@@ -106,7 +121,13 @@ def _tasks(row: Mapping[str, Any], tools: Mapping[str, int]) -> tuple[RunTask, .
     given = row.get("tasks")
     if not isinstance(given, list) or not given:
         raise InvalidRun('it has no "tasks", a list of what was called')
+    _check_count(given)
     return tuple(_task(one, place, tools) for place, one in enumerate(given, start=1))
+
+
+def _check_count(given: Sequence[Any]) -> None:
+    if len(given) > MAX_TASKS:
+        raise InvalidRun(f"it has {len(given):,} tasks; at most {MAX_TASKS} are recorded")
 
 
 def _task(given: Any, place: int, tools: Mapping[str, int]) -> RunTask:
@@ -148,6 +169,7 @@ def _gold(row: Mapping[str, Any], tools: Mapping[str, int]) -> tuple[tuple[RunTa
     calls = list(_calls(row.get("gold_args")))
     is_partial = not calls and bool(row.get("gold_args"))
     called = [(call["tool"], call["args"]) for call in calls] or [(name, {}) for name in named]
+    _check_count(called)
     edges = _edges(row.get("gold_edges"))
     names = [name for name, _ in called]
     labels: dict[str | None, str] = {}
@@ -188,7 +210,7 @@ def _edges(given: Any) -> list[tuple[str, str]]:
     )
     if not is_pairs:
         raise InvalidRun('its "gold_edges" is no list of pairs of tools')
-    return [(first, then) for first, then in given]
+    return list(dict.fromkeys((first, then) for first, then in given))
 
 
 def _before(place: int, names: Sequence[str], edges: Sequence[tuple[str, str]]) -> Iterator[str]:
@@ -211,7 +233,7 @@ def _linked(value: Any, labels: Mapping[str | None, str]) -> Any:
     """Write references to labels as references to tasks; what refers to none before stays text."""
     if isinstance(value, dict):
         linked = {key: _linked(one, labels) for key, one in value.items()}
-        return {LITERAL: linked} if REFERENCE in linked else linked
+        return {LITERAL: linked} if linked.keys() in MARKED else linked
     if isinstance(value, list):
         return [_linked(one, labels) for one in value]
     found = _BY_LABEL.fullmatch(value) if isinstance(value, str) else None

@@ -82,7 +82,19 @@ class KeptRankers:
         self._outdated.set()
 
     async def run(self) -> None:
-        """Load anew what was fitted anew, until cancelled; the old serves meanwhile."""
+        """Load anew what was fitted anew, until cancelled; the old serves meanwhile.
+
+        Where it fails, the old serves on and it begins again.
+        """
+        while True:
+            try:
+                await self._renew()
+            except Exception:
+                log.exception("rankers.task_failed")
+                self._outdated.set()
+                await asyncio.sleep(RETRY_S)
+
+    async def _renew(self) -> None:
         while True:
             await self._outdated.wait()
             self._outdated.clear()
@@ -121,19 +133,19 @@ def _load(
     others: dict[str, Kept],
 ) -> Kept:
     """Read what serves a team now; what is in memory already is not read again."""
-    from graph.store import fitted  # noqa: PLC0415 - not before a suggestion is asked for
+    from graph.store import fitted, learned  # noqa: PLC0415 - not before it is asked for
 
     digest = fitted.digest(team, model)
-    knowledge = _knowledge(team, sealer)
+    knowledge = learned.knowledge(team, sealer)
     same = known if known is not None and known.digest == digest else others.get(digest)
     if same is not None:
         ranker, binding = same.ranker, same.binding
     else:
-        ranker, binding, digest = _read(team, model)
+        ranker, binding, digest = _read(team, model, sealer)
     return Kept(ranker=ranker, binding=binding, knowledge=knowledge, digest=digest)
 
 
-def _read(team: int | None, model: str) -> tuple[Ranker, BindingModel, str]:
+def _read(team: int | None, model: str, sealer: Sealer) -> tuple[Ranker, BindingModel, str]:
     """Read the stored models of a team; without any that can be read, take what is shipped."""
     from graph.binding.model import BindingModel, shipped  # noqa: PLC0415 - heavy
     from graph.ranking import fit  # noqa: PLC0415 - heavy
@@ -144,8 +156,8 @@ def _read(team: int | None, model: str) -> tuple[Ranker, BindingModel, str]:
     if stored is None:
         return fit.of_prior(model), shipped(), ""
     try:
-        ranker = Ranker.from_bytes(stored.content)
-    except ValueError as error:  # of another version, until it is fitted anew
+        ranker = Ranker.from_bytes(sealer.open_bytes(stored.content))
+    except (SealBroken, ValueError) as error:  # of another key or version, until fitted anew
         log.warning("rankers.not_usable", team=team, reason=str(error))
         ranker = fit.of_prior(model)
     try:
@@ -154,14 +166,3 @@ def _read(team: int | None, model: str) -> tuple[Ranker, BindingModel, str]:
         log.warning("rankers.not_usable", team=team, reason=str(error))
         binding = shipped()
     return ranker, binding, stored.digest
-
-
-def _knowledge(team: int | None, sealer: Sealer) -> Knowledge:
-    from graph.binding import learned as binding  # noqa: PLC0415 - as above
-    from graph.store import learned  # noqa: PLC0415 - as above
-
-    try:
-        return learned.knowledge(team, sealer)
-    except SealBroken as error:
-        log.warning("rankers.bindings_not_opened", team=team, reason=str(error))
-        return binding.NOTHING

@@ -12,9 +12,17 @@ from graph.exchange.document import shown
 
 REFERENCE: Final = "$ref"
 LITERAL: Final = "$literal"
+REFERENCE_KEYS: Final = frozenset({REFERENCE, "pointer"})
+MASK: Final = "*"
+"""Stands in what is kept for a name that may be a value."""
+MAX_NAME_CHARS: Final = 60
+MAX_NAME_DIGITS: Final = 4
 MAX_TASKS: Final = 100
+MAX_ARGUMENTS: Final = 60
+"""Arguments of a task that are looked at, and references of a task that are kept."""
 MAX_KEY_CHARS: Final = 200
 MAX_DEPTH: Final = 100
+_VALUE_MARKS: Final = frozenset("@/\\")
 
 
 class InvalidRun(ValueError):
@@ -92,13 +100,11 @@ class Workflow:
     Attributes:
         tasks: In an order in which they can run, called t1, t2 and so on in it.
         takes: What each of them takes from others, in the same order.
-        given: Names of the arguments of each, in the same order.
         ids: The new id of each task by the one it had.
     """
 
     tasks: tuple[RunTask, ...]
     takes: tuple[tuple[Taken, ...], ...]
-    given: tuple[tuple[str, ...], ...]
     ids: Mapping[str, str]
 
     @property
@@ -139,13 +145,14 @@ def workflow(tasks: Sequence[RunTask]) -> Workflow:
             tuple(sorted({taken._replace(task=ids[taken.task]) for taken in takes[task.id]}))
             for task in order
         ),
-        given=tuple(tuple(sorted(task.arguments)) for task in order),
         ids=ids,
     )
 
 
 def document(done: Workflow, names: Mapping[int, str]) -> list[dict[str, Any]]:
     """Return a workflow as it is kept: tools by canonical id, no values.
+
+    Names of arguments and steps of pointers that look like values are masked.
 
     Args:
         done: The workflow.
@@ -156,7 +163,9 @@ def document(done: Workflow, names: Mapping[int, str]) -> list[dict[str, Any]]:
             "id": task.id,
             "tool": names[task.tool],
             "depends_on": list(task.depends_on),
-            "references": [taken._asdict() for taken in takes],
+            "references": [
+                taken._asdict() for taken in sorted(set(map(_masked, takes)))[:MAX_ARGUMENTS]
+            ],
         }
         for task, takes in zip(done.tasks, done.takes, strict=True)
     ]
@@ -177,6 +186,42 @@ def normal_intent(masked: str) -> str:
     return " ".join(masked.casefold().split()).strip(" .!?…。！？")  # noqa: RUF001 - CJK marks
 
 
+def is_name(text: str) -> bool:
+    """Say whether a key of JSON looks like a name, and not like a value.
+
+    A value has an `@` or a slash, many digits, or more than 60 characters. Places in lists are
+    names.
+
+    Example:
+        >>> [is_name(one) for one in ("user_id", "0", "sha256", "ann@example.org", "170-555-0199")]
+        [True, True, True, False, False]
+    """
+    digits = sum(one.isdigit() for one in text)
+    if len(text) > MAX_NAME_CHARS or digits > MAX_NAME_DIGITS or not _VALUE_MARKS.isdisjoint(text):
+        return False
+    return 2 * digits <= len(text) or text.isdecimal()
+
+
+def masked_pointer(pointer: str) -> str:
+    """Return a JSON pointer with `*` for each step that looks like a value.
+
+    Example:
+        >>> masked_pointer("/users/ann@example.org/name")
+        '/users/*/name'
+    """
+    steps = pointer.split("/")
+    return "/".join(one if is_name(_unescaped(one)) else MASK for one in steps)
+
+
+def _unescaped(step: str) -> str:
+    return step.replace("~1", "/").replace("~0", "~")
+
+
+def _masked(taken: Taken) -> Taken:
+    parameter = taken.parameter if is_name(taken.parameter) else MASK
+    return taken._replace(parameter=parameter, pointer=masked_pointer(taken.pointer))
+
+
 def references(value: Any, depth: int = MAX_DEPTH) -> Iterator[tuple[str, str]]:
     """Yield the tasks that a value refers to, each with the pointer into its result."""
     if depth < 0:
@@ -184,8 +229,8 @@ def references(value: Any, depth: int = MAX_DEPTH) -> Iterator[tuple[str, str]]:
     if isinstance(value, Mapping):
         if LITERAL in value and len(value) == 1:
             return
-        if isinstance(value.get(REFERENCE), str) and value.keys() <= {REFERENCE, "pointer"}:
-            yield value[REFERENCE], str(value.get("pointer", ""))
+        if value.keys() == REFERENCE_KEYS and isinstance(value[REFERENCE], str):
+            yield value[REFERENCE], str(value["pointer"])
             return
         for item in value.values():
             yield from references(item, depth - 1)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from itertools import islice
 from typing import TYPE_CHECKING, Any, Final
 
 from gateway_project.foundation import canonical
@@ -11,7 +12,8 @@ from gateway_project.foundation.sealing import Sealer
 from graph import patterns
 from graph.exchange.document import shown
 from graph.patterns import InvalidRun, PastRun, RunTask, Workflow
-from graph.store.learned import CALL, Use
+from graph.store.called import Owner
+from graph.store.learned import CALL, OTHER, Use
 from graph.store.recording import Row
 from tools.definition import storable
 
@@ -58,7 +60,12 @@ class ReadRun:
 
 
 def read(
-    run: PastRun, *, team: int | None, tools: Mapping[int, BindTool], sealer: Sealer
+    run: PastRun,
+    *,
+    team: int | None,
+    tools: Mapping[int, BindTool],
+    private: Mapping[int, Owner],
+    sealer: Sealer,
 ) -> ReadRun:
     """Check a run, and read from it what is kept without vectors.
 
@@ -66,10 +73,12 @@ def read(
         run: The run.
         team: Whose it is.
         tools: By primary key.
+        private: Whose those of them are that only one team sees.
         sealer: Seals its intent, and digests it.
 
     Raises:
-        InvalidRun: If it cannot be recorded.
+        InvalidRun: If it cannot be recorded, or called a tool that those who would learn from it
+            do not all see.
         QueryError: If its intent says nothing.
     """
     from graph.intent import reading as reader  # noqa: PLC0415 - not before a run is recorded
@@ -78,6 +87,7 @@ def read(
         raise InvalidRun(f"its id must have 1 to {patterns.MAX_KEY_CHARS} plain characters")
     for task in run.tasks:
         _check(task, tools)
+        _check_seen(task, team, tools, private)
     done = patterns.workflow(run.tasks)
     reading = reader.read(run.intent)
     kept = patterns.document(done, {pk: tool.tool for pk, tool in tools.items()})
@@ -88,6 +98,7 @@ def read(
         tasks=kept,
         tools=done.tools,
         intent=sealer.seal(reading.masked),
+        is_masked=reading.masked_view == reading.masked,
         encoded=None,
         succeeded=run.succeeded,
         at=run.at,
@@ -104,27 +115,53 @@ def _check(task: RunTask, tools: Mapping[int, BindTool]) -> None:
         raise InvalidRun(f"arguments of its task {shown(task.id)}: {error}") from None
 
 
+def _check_seen(
+    task: RunTask, team: int | None, tools: Mapping[int, BindTool], private: Mapping[int, Owner]
+) -> None:
+    owner = private.get(task.tool)
+    if owner is None or owner.team == team:
+        return
+    raise InvalidRun(
+        f"only the team {shown(owner.name)} sees the tool {shown(tools[task.tool].tool)}: import "
+        "such runs with --team, naming that team"
+    )
+
+
 def uses(
     one: ReadRun, *, team: int | None, tools: Mapping[int, BindTool], sealer: Sealer
 ) -> tuple[Use, ...]:
-    """Return where the arguments of a run came from; none of a run that failed."""
+    """Return where the arguments of a run came from; none of a run that failed.
+
+    Of each task the first `MAX_ARGUMENTS` that its tool's schema names are looked at.
+    """
     from graph.binding import learned  # noqa: PLC0415 - not before a run is recorded
 
     if not one.teaches_bindings:
         return ()
-    seen = learned.observe(one.tasks, reading=one.reading, tools=tools)
+    tasks = [_bounded(task, tools) for task in one.tasks]
+    seen = learned.observe(tasks, reading=one.reading, tools=tools)
     calls = [Use(tool=task.tool, parameter="", kind=CALL) for task in one.run.tasks]
     return (*calls, *(use for binding in seen for use in _uses(binding, team, sealer)))
+
+
+def _bounded(task: RunTask, tools: Mapping[int, BindTool]) -> RunTask:
+    from graph.binding.schemas import schema_of  # noqa: PLC0415 - not before a run is recorded
+
+    known = schema_of(tools[task.tool]).parameters
+    named = (name for name in task.arguments if name in known and len(name) <= MAX_PARAMETER_CHARS)
+    kept = tuple(islice(named, patterns.MAX_ARGUMENTS))
+    return replace(task, arguments={name: task.arguments[name] for name in kept})
 
 
 def _uses(seen: ObservedBinding, team: int | None, sealer: Sealer) -> Iterator[Use]:
     from graph.binding.learned import Observed  # noqa: PLC0415 - likewise
 
     parameter = storable(seen.parameter)
-    if len(parameter) > MAX_PARAMETER_CHARS:
-        return
     if seen.kind is Observed.REFERENCE:
         pointer = storable(seen.pointer)
+        if pointer != patterns.masked_pointer(pointer):
+            yield Use(tool=seen.tool, parameter=parameter, kind=OTHER)
+            return
         yield Use(
             tool=seen.tool,
             parameter=parameter,

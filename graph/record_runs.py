@@ -102,7 +102,10 @@ def record_runs(
     """
     means = Means(team=team, embedder=embedder, sealer=sealer, index=index)
     tools = called.tools({task.tool for run in runs for task in run.tasks})
-    read = [read_runs.read(run, team=team, tools=tools, sealer=sealer) for run in runs]
+    private = called.private(tools)
+    read = [
+        read_runs.read(run, team=team, tools=tools, private=private, sealer=sealer) for run in runs
+    ]
     newest = sorted(read, key=lambda one: one.run.at)[-MAX_SAMPLED:]
     sampled = frozenset(one.run.key for one in newest)
     return record_read(read, means, tools=tools, sampled=sampled, on_progress=on_progress)
@@ -149,7 +152,7 @@ def _record(
     encoded = _encoded(fresh, means)
     rows = [_row(one, encoded.get(one.reading.text), means, tools, sampled) for one in fresh]
     model = means.embedder.model if means.embedder else ""
-    stored = recording.record(rows, team=means.team, model=model, seal=means.sealer.seal)
+    stored = recording.record(rows, team=means.team, model=model, sealer=means.sealer)
     return Recorded(
         new=stored.runs,
         repeated=len(read) - stored.runs,

@@ -59,6 +59,24 @@ def text_digest(text: str) -> str:
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
 
 
+def is_deeper(value: Any, levels: int = MAX_DEPTH) -> bool:
+    """Say whether arrays and objects are nested in more than so many levels; no recursion.
+
+    Example:
+        >>> is_deeper([[1]], 1), is_deeper([[1]], 2)
+        (True, False)
+    """
+    within: list[Any] = [value]
+    for _ in range(levels + 1):
+        within = [one for one in within if isinstance(one, Mapping | list | tuple)]
+        if not within:
+            return False
+        within = [
+            item for one in within for item in (one.values() if isinstance(one, Mapping) else one)
+        ]
+    return True
+
+
 def resolve(document: Any, pointer: str) -> Any:
     """Follow a JSON pointer.
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import hashlib
 import hmac
 import json
@@ -49,8 +50,27 @@ class Sealer:
         Raises:
             SealBroken: If no key opens the token; the message says where keys are kept.
         """
+        return json.loads(self._opened(token.encode()))
+
+    def seal_bytes(self, content: bytes) -> bytes:
+        """Return bytes that only this installation opens, some 70 longer.
+
+        They are the token without its base64. Nothing is compressed: vectors hardly get shorter
+        by it, and archives are compressed already.
+        """
+        return base64.urlsafe_b64decode(self._fernet.encrypt(content))
+
+    def open_bytes(self, sealed: bytes) -> bytes:
+        """Return what `seal_bytes` sealed.
+
+        Raises:
+            SealBroken: If no key opens it; the message says where keys are kept.
+        """
+        return self._opened(base64.urlsafe_b64encode(sealed))
+
+    def _opened(self, token: bytes) -> bytes:
         try:
-            return json.loads(self._fernet.decrypt(token.encode()))
+            return self._fernet.decrypt(token)
         except InvalidToken:
             raise SealBroken(
                 "a sealed value cannot be opened: restore keys/sealing.keys of this "

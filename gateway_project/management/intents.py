@@ -45,6 +45,8 @@ def parsed(parameters: str | None) -> Mapping[str, Any]:
         values = json.loads(parameters)
     except ValueError as error:
         raise CommandError(f"--parameters is no JSON: {error}") from None
+    except RecursionError:
+        raise CommandError("--parameters is nested too deeply") from None
     if not isinstance(values, dict):
         raise CommandError('--parameters must be a JSON object, such as \'{"city": "Rome"}\'')
     return values

@@ -28,9 +28,8 @@ MAX_SHOWN = 6
 """Tasks of a pattern that a list names."""
 
 
-@admin.register(WorkflowPattern)
 class WorkflowPatternAdmin(OfTeams):
-    """Workflows that carried out an intent, and how often."""
+    """Workflows that carried out an intent, and how often; the console adds forgetting them."""
 
     list_display = ("id", "called", "team", "successes", "failures", "last_seen_at")
     list_filter = (OF_TEAM,)
@@ -137,6 +136,8 @@ class LearnedBindingAdmin(OfTeams):
         if row.giver is not None:
             which = f", task {row.nth + 1} of it" if row.nth else ""
             return f"result of {row.giver}{which}, {row.pointer or 'the whole'}"
+        if row.kind == "other":
+            return "not told apart"
         if row.kind == "literal":
             return "sealed" if row.sealed else "not kept"
         return "" if row.kind == "call" else str(row.value)
@@ -155,7 +156,7 @@ class FittedModelAdmin(OfTeams):
     ordering = ("-fitted_at",)
     fields = (
         "serves", "embedding_model", "figures", "seconds", "peak_memory_mb", "size", "fitted_at",
-        "digest",
+        "digest", "failure",
     )  # fmt: skip
     readonly_fields = fields
 

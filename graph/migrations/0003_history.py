@@ -101,8 +101,8 @@ class Migration(migrations.Migration):
             fields=[
                 ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
                 ('model', models.CharField(max_length=200)),
-                ('vector', pgvector.django.vector.VectorField(help_text='Of the whole intent; L2-normalised.')),
-                ('encoded', models.BinaryField(help_text='Vectors of the intent and its parts, keys of its words.')),
+                ('vector', pgvector.django.vector.VectorField(help_text='Of the intent without the values it states, L2-normalised; empty where nothing else is left of it.', null=True)),
+                ('encoded', models.BinaryField(help_text='Vectors of the intent and its parts, keys of its words; sealed.')),
                 ('pattern', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='embeddings', to='graph.workflowpattern')),
             ],
             options={
@@ -115,9 +115,11 @@ class Migration(migrations.Migration):
             fields=[
                 ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
                 ('embedding_model', models.CharField(max_length=200)),
-                ('content', models.BinaryField(help_text='The ranker with the history it goes by.')),
+                ('content', models.BinaryField(help_text='The ranker with the history it goes by, sealed; empty: never fitted.')),
                 ('bindings', models.BinaryField(default=bytes, help_text='The model that picks stated values.')),
-                ('digest', models.CharField(help_text='Of the history it was fitted to.', max_length=64)),
+                ('digest', models.CharField(blank=True, default='', help_text='Of the history it was fitted to.', max_length=64)),
+                ('refused', models.CharField(blank=True, default='', help_text='Digest of a newer history that it could not be fitted to.', max_length=64)),
+                ('failure', models.TextField(blank=True, default='', help_text='Why it could not.')),
                 ('fitted_at', models.DateTimeField()),
                 ('seconds', models.FloatField(help_text='Time it took to fit.')),
                 ('peak_memory_mb', models.PositiveIntegerField(help_text='Of the process that fitted it.')),
@@ -134,7 +136,7 @@ class Migration(migrations.Migration):
             fields=[
                 ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
                 ('parameter', models.CharField(blank=True, default='', help_text='Empty: calls of the tool.', max_length=200)),
-                ('kind', models.CharField(choices=[('boolean', 'boolean'), ('call', 'call'), ('default', 'default'), ('enumeration', 'enumeration'), ('literal', 'literal'), ('reference', 'reference')], max_length=20)),
+                ('kind', models.CharField(choices=[('boolean', 'boolean'), ('call', 'call'), ('default', 'default'), ('enumeration', 'enumeration'), ('literal', 'literal'), ('other', 'other'), ('reference', 'reference')], max_length=20)),
                 ('key', models.CharField(blank=True, default='', help_text='Tells values apart; of literals keyed.', max_length=64)),
                 ('pointer', models.TextField(blank=True, default='', help_text='Of references: JSON pointer into that result.')),
                 ('nth', models.PositiveSmallIntegerField(default=0, help_text='Of references: which of the earlier tasks of that tool, from 0.')),
@@ -150,7 +152,7 @@ class Migration(migrations.Migration):
             ],
             options={
                 'verbose_name': 'learned binding',
-                'constraints': [models.UniqueConstraint(fields=('team', 'tool', 'parameter', 'kind', 'key'), name='binding_once_per_team', nulls_distinct=False), models.CheckConstraint(condition=models.Q(('kind__in', ['boolean', 'call', 'default', 'enumeration', 'literal', 'reference'])), name='binding_kind_known'), models.CheckConstraint(condition=models.Q(models.Q(('kind', 'literal'), _negated=True), ('value__isnull', True), _connector='OR'), name='binding_literal_not_in_clear'), models.CheckConstraint(condition=models.Q(('sealed', ''), models.Q(('kind', 'literal'), ('runs__gte', 3)), _connector='OR'), name='binding_sealed_from_three_runs')],
+                'constraints': [models.UniqueConstraint(fields=('team', 'tool', 'parameter', 'kind', 'key'), name='binding_once_per_team', nulls_distinct=False), models.CheckConstraint(condition=models.Q(('kind__in', ['boolean', 'call', 'default', 'enumeration', 'literal', 'other', 'reference'])), name='binding_kind_known'), models.CheckConstraint(condition=models.Q(models.Q(('kind', 'literal'), _negated=True), ('value__isnull', True), _connector='OR'), name='binding_literal_not_in_clear'), models.CheckConstraint(condition=models.Q(('sealed', ''), models.Q(('kind', 'literal'), ('runs__gte', 3)), _connector='OR'), name='binding_sealed_from_three_runs')],
             },
         ),
         migrations.AddConstraint(

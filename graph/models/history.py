@@ -13,7 +13,8 @@ from pgvector.django import VectorField
 from tools.models import Team, Tool
 
 BINDING_KINDS = [
-    (kind, kind) for kind in ("boolean", "call", "default", "enumeration", "literal", "reference")
+    (kind, kind)
+    for kind in ("boolean", "call", "default", "enumeration", "literal", "other", "reference")
 ]
 
 
@@ -68,9 +69,13 @@ class PatternEmbedding(models.Model):
         WorkflowPattern, on_delete=models.CASCADE, related_name="embeddings"
     )
     model = models.CharField(max_length=200)
-    vector = VectorField(help_text="Of the whole intent; L2-normalised.")
+    vector = VectorField(
+        null=True,
+        help_text="Of the intent without the values it states, L2-normalised; "
+        "empty where nothing else is left of it.",
+    )
     encoded = models.BinaryField(
-        help_text="Vectors of the intent and its parts, keys of its words."
+        help_text="Vectors of the intent and its parts, keys of its words; sealed."
     )
 
     class Meta:
@@ -114,7 +119,10 @@ class PatternRun(models.Model):
 
 
 class LearnedBinding(models.Model):
-    """How often successful runs gave a parameter in one way; of `call`: called its tool at all."""
+    """How often successful runs gave a parameter in one way.
+
+    Of `call`: called its tool at all. Of `other`: in ways that are not told apart.
+    """
 
     team = models.ForeignKey(
         Team, null=True, blank=True, on_delete=models.CASCADE, related_name="+"
@@ -192,9 +200,20 @@ class FittedModel(models.Model):
         help_text="Whom it serves; empty: all whose team has recorded no runs of its own.",
     )
     embedding_model = models.CharField(max_length=200)
-    content = models.BinaryField(help_text="The ranker with the history it goes by.")
+    content = models.BinaryField(
+        help_text="The ranker with the history it goes by, sealed; empty: never fitted."
+    )
     bindings = models.BinaryField(default=bytes, help_text="The model that picks stated values.")
-    digest = models.CharField(max_length=64, help_text="Of the history it was fitted to.")
+    digest = models.CharField(
+        max_length=64, blank=True, default="", help_text="Of the history it was fitted to."
+    )
+    refused = models.CharField(
+        max_length=64,
+        blank=True,
+        default="",
+        help_text="Digest of a newer history that it could not be fitted to.",
+    )
+    failure = models.TextField(blank=True, default="", help_text="Why it could not.")
     fitted_at = models.DateTimeField()
     seconds = models.FloatField(help_text="Time it took to fit.")
     peak_memory_mb = models.PositiveIntegerField(help_text="Of the process that fitted it.")

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Final
 
 from django.db import connection, transaction
-from django.db.models import Q
+from django.db.models import Q, QuerySet
 
-from graph.models import FittedModel
+from graph.models import FittedModel, PatternEmbedding, WorkflowPattern
 from tools.models import Team
 
 NOTICE: Final = "fitted"
@@ -28,11 +28,18 @@ WHERE p.successes > 0
 GROUP BY p.team_id
 """
 
+# Of all that ranking reads of the tools that callers of a team see.
 _TOOLS = """
-SELECT count(*) || '.' || coalesce(max(t.id), 0), count(*)
+SELECT s.team_id,
+       count(*) || '.' || sum(hashtextextended(
+           concat(t.id, ' ', s.id, ' ', e.id, ' ', x.content_hash), 0)),
+       count(e.id)
 FROM tools_tool t
-WHERE t.state <> 'removed'
-  AND EXISTS (SELECT FROM tools_toolembedding WHERE tool_id = t.id AND model = %(model)s)
+JOIN tools_server s ON s.id = t.server_id AND s.enabled
+LEFT JOIN tools_tooltext x ON x.tool_id = t.id
+LEFT JOIN tools_toolembedding e ON e.tool_id = t.id AND e.model = %(model)s
+WHERE t.state = 'active' AND t.enabled
+GROUP BY s.team_id
 """
 
 
@@ -43,7 +50,7 @@ class Model:
     Attributes:
         team: Whom it serves; None: all without runs of their own.
         digest: Of the history it was fitted to.
-        content: The ranker.
+        content: The ranker, sealed.
         bindings: The model of bindings; may be empty.
         seconds: Time it took to fit.
         peak_memory_mb: Of the process that fitted it.
@@ -75,14 +82,21 @@ def wanted(model: str, *, version: str) -> dict[int | None, str]:
         cursor.execute(_PATTERNS, {"model": model})
         history: dict[int | None, str] = dict(cursor.fetchall())
         cursor.execute(_TOOLS, {"model": model})
-        tools, count = cursor.fetchone()
-    if not count:
+        found = cursor.fetchall()
+    if not any(embedded for _, _, embedded in found):
         return digests(model)
-    shared = history.get(None, "")
+    tools = {team: told for team, told, _ in found}
+    everybodys = (tools.get(None, ""), history.get(None, ""))
     return {
-        team: _digest(version, model, tools, shared, "" if team is None else own)
-        for team, own in history.items()
+        team: _digest(version, model, *everybodys, *own) for team, own in _owned(tools, history)
     }
+
+
+def _owned(
+    tools: Mapping[int | None, str], history: Mapping[int | None, str]
+) -> Iterator[tuple[int | None, tuple[str, str]]]:
+    for team, runs in history.items():
+        yield team, ("", "") if team is None else (tools.get(team, ""), runs)
 
 
 def _digest(*parts: str) -> str:
@@ -90,8 +104,29 @@ def _digest(*parts: str) -> str:
 
 
 def digests(model: str) -> dict[int | None, str]:
-    """Return the digest of the history that each stored model was fitted to, by team."""
-    return dict(FittedModel.objects.filter(embedding_model=model).values_list("team_id", "digest"))
+    """Return the digest of what each model was fitted to, or could not be, last; by team."""
+    rows = FittedModel.objects.filter(embedding_model=model)
+    found = rows.values_list("team_id", "digest", "refused")
+    return {team: refused or digest for team, digest, refused in found}
+
+
+def fitted_at(model: str) -> dict[int | None, datetime]:
+    """Return when each scope was last fitted, or could not be; by team."""
+    rows = FittedModel.objects.filter(embedding_model=model)
+    return dict(rows.values_list("team_id", "fitted_at"))
+
+
+def lacking(model: str) -> str:
+    """Say what is missing for anything to be fitted; empty: nothing is."""
+    if not WorkflowPattern.objects.filter(successes__gt=0).exists():
+        return "no run that succeeded is recorded"
+    if not PatternEmbedding.objects.filter(model=model, pattern__successes__gt=0).exists():
+        return f"no past intent has vectors by {model}: run `manage.py embed`"
+    with connection.cursor() as cursor:
+        cursor.execute(_TOOLS, {"model": model})
+        if not any(embedded for _, _, embedded in cursor.fetchall()):
+            return f"no tool has vectors by {model}: run `manage.py embed`"
+    return ""
 
 
 def digest(team: int | None, model: str) -> str:
@@ -125,18 +160,46 @@ def store(fitted: Model, *, model: str, at: datetime) -> bool:
         "content": fitted.content,
         "bindings": fitted.bindings,
         "digest": fitted.digest,
-        "fitted_at": at,
         "seconds": fitted.seconds,
         "peak_memory_mb": fitted.peak_memory_mb,
         "figures": dict(fitted.figures),
+        "refused": "",
+        "failure": "",
     }
+    return _put(fitted.team, model, values, at=at)
+
+
+def refuse(team: int | None, *, model: str, digest: str, failure: str, at: datetime) -> bool:
+    """Note that a scope cannot be fitted to what it is now; what serves it goes on.
+
+    Args:
+        team: Primary key; None: everybody.
+        model: The embedding model.
+        digest: Of what it was to be fitted to.
+        failure: Why it cannot be.
+        at: When.
+
+    Returns:
+        Whether it was noted; not where the team is gone.
+    """
+    return _put(team, model, {"refused": digest, "failure": failure}, at=at)
+
+
+def _put(of_team: int | None, model: str, values: Mapping[str, Any], *, at: datetime) -> bool:
+    made = {"content": b"", "seconds": 0.0, "peak_memory_mb": 0}
     with transaction.atomic():
         team = None
-        if fitted.team is not None:
-            team = Team.objects.select_for_update(no_key=True).filter(pk=fitted.team).first()
+        if of_team is not None:
+            team = Team.objects.select_for_update(no_key=True).filter(pk=of_team).first()
             if team is None:
                 return False
-        FittedModel.objects.update_or_create(team=team, embedding_model=model, defaults=values)
+        changed = {**values, "fitted_at": at}
+        FittedModel.objects.update_or_create(
+            team=team,
+            embedding_model=model,
+            defaults=changed,
+            create_defaults=made | changed,
+        )
     return True
 
 
@@ -148,6 +211,12 @@ def drop(model: str, teams: Collection[int | None]) -> int:
     return rows.delete()[0]
 
 
+def learned_from(team: int | None) -> QuerySet[FittedModel]:
+    """Return the models that were fitted to a team's history; None: to everybody's, so all."""
+    return FittedModel.objects.all() if team is None else FittedModel.objects.filter(team=team)
+
+
 def _serving(team: int | None, model: str) -> Any:
-    rows = FittedModel.objects.filter(Q(team=team) | Q(team=None), embedding_model=model)
+    of_scope = FittedModel.objects.filter(Q(team=team) | Q(team=None), embedding_model=model)
+    rows = of_scope.exclude(digest="")  # never fitted
     return rows.order_by("team_id")  # none comes last

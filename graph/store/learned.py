@@ -9,17 +9,22 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Final, NamedTuple
 
+import structlog
 from django.db import connection
 from django.db.models import Q, QuerySet, Sum
 
 from gateway_project.foundation import canonical
-from gateway_project.foundation.sealing import Sealer
+from gateway_project.foundation.sealing import SealBroken, Sealer
 from graph.binding.learned import Constant, Knowledge, Observed, Reference
 from graph.models import LearnedBinding
 from graph.store import writing
 
 CALL: Final = "call"
 """Kind of the rows that count calls of a tool, whatever it was given."""
+OTHER: Final = "other"
+"""Kind of the rows that count uses which are not told apart, so that shares stay true."""
+MAX_WAYS: Final = 200
+"""Ways to give a parameter that are told apart, for each team."""
 LEAST_RUNS: Final = 3
 """A literal is kept, sealed, once so many runs gave it."""
 
@@ -51,6 +56,36 @@ RETURNING id, tool_id, parameter, kind, key, runs, sealed
 SELECT id, tool_id, parameter, kind, key FROM counted
 WHERE kind = '{Observed.LITERAL.value}' AND runs >= {LEAST_RUNS} AND sealed = ''
 """
+
+
+# Rows of the tools given, past the most used of each parameter, become one row of it.
+_CROWDED = f"""
+WITH placed AS (
+    SELECT id, row_number() OVER (
+        PARTITION BY tool_id, parameter ORDER BY runs DESC, last_seen_at DESC, id DESC
+    ) AS place
+    FROM graph_learnedbinding
+    WHERE team_id IS NOT DISTINCT FROM %(team)s AND tool_id = ANY(%(tools)s)
+      AND kind NOT IN ('{CALL}', '{OTHER}')
+), gone AS (
+    DELETE FROM graph_learnedbinding
+    WHERE id IN (SELECT id FROM placed WHERE place > %(keep)s)
+    RETURNING tool_id, parameter, uses, runs, stated, last_seen_at
+)
+INSERT INTO graph_learnedbinding AS known (
+    team_id, tool_id, parameter, kind, key, pointer, nth, sealed, uses, runs, stated, last_seen_at
+)
+SELECT %(team)s, tool_id, parameter, '{OTHER}', '', '', 0, '', sum(uses), sum(runs), sum(stated),
+       max(last_seen_at)
+FROM gone
+GROUP BY tool_id, parameter
+ON CONFLICT (team_id, tool_id, parameter, kind, key) DO UPDATE SET
+    uses = known.uses + excluded.uses, runs = known.runs + excluded.runs,
+    stated = known.stated + excluded.stated,
+    last_seen_at = greatest(known.last_seen_at, excluded.last_seen_at)
+"""
+
+log = structlog.get_logger(__name__)
 
 
 class Use(NamedTuple):
@@ -89,6 +124,9 @@ class Use(NamedTuple):
 def count(new: Iterable[Seen], *, team: int | None, seal: Seal) -> None:
     """Add where the arguments of some runs came from; tools that are gone are left out.
 
+    Of more than `MAX_WAYS` to give a parameter, those in the fewest runs are told apart no more,
+    the longest ago first.
+
     Args:
         new: The uses of each run, and when it ended.
         team: Primary key; None: the runs are everybody's.
@@ -114,28 +152,37 @@ def count(new: Iterable[Seen], *, team: int | None, seal: Seal) -> None:
         ],
         ["sealed"],
     )
+    with connection.cursor() as cursor:
+        tools = sorted({one.use.tool for one in there})
+        cursor.execute(_CROWDED, {"team": team, "tools": tools, "keep": MAX_WAYS})
+
+
+def of(team: int | None, tools: Iterable[int]) -> QuerySet[LearnedBinding]:
+    """Return all rows that the runs of a team, or of everybody, show of some tools."""
+    return LearnedBinding.objects.filter(team=team, tool__in=list(tools))
 
 
 def knowledge(team: int | None, sealer: Sealer) -> Knowledge:
     """Return what the runs of a team, and those of everybody, show of arguments.
 
+    Literals that no key opens are left out, with one warning.
+
     Args:
         team: Primary key; None: only everybody's runs.
         sealer: Opens the literals that may be told.
-
-    Raises:
-        SealBroken: If a literal was sealed with a key that is gone.
     """
     seen = LearnedBinding.objects.filter(
         Q(team=None) if team is None else Q(team__in=[team]) | Q(team=None)
     )
     totals = seen.values_list("tool_id", "parameter").annotate(count=Sum("uses"))
     given = {(tool, parameter): count for tool, parameter, count in totals}
+    stated = seen.values_list("tool_id", "parameter").annotate(count=Sum("stated"))
     return Knowledge(
         references=_references(seen),
         constants=_constants(seen, sealer),
         totals={place: count for place, count in given.items() if place[1]},
         runs={tool: count for (tool, parameter), count in given.items() if not parameter},
+        stated={(tool, name): count for tool, name, count in stated if name},
     )
 
 
@@ -151,13 +198,18 @@ def _references(seen: QuerySet[LearnedBinding]) -> dict[Place, dict[Reference, i
 
 
 def _constants(seen: QuerySet[LearnedBinding], sealer: Sealer) -> dict[Place, list[Constant]]:
-    rows = seen.exclude(kind__in=(Observed.REFERENCE.value, CALL)).exclude(
+    rows = seen.exclude(kind__in=(Observed.REFERENCE.value, CALL, OTHER)).exclude(
         kind=Observed.LITERAL.value, sealed=""
     )
+    lost: list[SealBroken] = []
     found: dict[Place, dict[tuple[str, str], Constant]] = defaultdict(dict)
     for row in rows.order_by("pk"):
         # Alike for a team and for everybody but for literals, whose digests are their own.
-        value = sealer.open(row.sealed) if row.sealed else row.value
+        try:
+            value = sealer.open(row.sealed) if row.sealed else row.value
+        except SealBroken as error:
+            lost.append(error)
+            continue
         key = (row.kind, canonical.digest(value))
         known = found[row.tool_id, row.parameter].get(key)
         found[row.tool_id, row.parameter][key] = Constant(
@@ -165,6 +217,8 @@ def _constants(seen: QuerySet[LearnedBinding], sealer: Sealer) -> dict[Place, li
             count=row.uses + (known.count if known else 0),
             stated=row.stated + (known.stated if known else 0),
         )
+    if lost:
+        log.warning("bindings.not_opened", count=len(lost), reason=str(lost[0]))
     return {
         place: sorted(values.values(), key=lambda one: -one.count)
         for place, values in found.items()
@@ -210,7 +264,3 @@ def _tallied(new: Iterable[Seen]) -> dict[tuple[int, str, str, str], _Tally]:
         for place in {use.place for use in uses}:
             tallies[place].runs += 1
     return tallies
-
-
-def _tools(use: Use) -> set[int]:
-    return {use.tool} if use.giver is None else {use.tool, use.giver}

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from operator import itemgetter
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from django.db import connection
+import structlog
+from django.db import connection, transaction
 from django.db.models import Exists, OuterRef
 from pgvector import Vector
 
+from gateway_project.foundation.sealing import SealBroken, Sealer
 from graph.models import PatternEmbedding, PatternRun, WorkflowPattern
-from graph.store import writing
+from graph.patterns import normal_intent
+from graph.store import fitted, learned, merging, writing
 from tools import ids
 from tools.models import Tool
 
@@ -23,12 +27,18 @@ if TYPE_CHECKING:
 NOTICE: Final = "patterns"
 """What every process is told on the channel of the graph when any have changed."""
 
+MAX_HISTORY: Final = 20_000
+"""Patterns that are learned from, the newest: each takes some 20 kB of memory."""
+CHUNK: Final = 1_000
+"""Patterns whose vectors are read and opened at once."""
+
 _HISTORY = """
-SELECT p.id, p.tools, e.encoded, p.successes, p.failures, p.last_seen_at
+SELECT p.id, p.tools, p.successes, p.failures, p.last_seen_at, p.intent_hash, p.intent, e.id
 FROM graph_workflowpattern p
 JOIN graph_patternembedding e ON e.pattern_id = p.id AND e.model = %(model)s
 WHERE p.successes > 0 AND (p.team_id IS NULL OR p.team_id = %(team)s)
-ORDER BY p.last_seen_at, p.id
+ORDER BY p.last_seen_at DESC, p.id DESC
+LIMIT %(limit)s
 """
 
 _DROP_SAMPLES = """
@@ -43,6 +53,9 @@ WHERE id IN (
 """
 
 
+log = structlog.get_logger(__name__)
+
+
 class Unembedded(NamedTuple):
     """A pattern without vectors by a model: its primary key, and its intent as it is sealed."""
 
@@ -50,35 +63,90 @@ class Unembedded(NamedTuple):
     intent: str
 
 
-def history(team: int | None, model: str) -> list[PastIntent]:
-    """Return what callers of a team learn from, the oldest first.
+class _Row(NamedTuple):
+    """A stored pattern, without its vectors."""
+
+    pk: int
+    tools: Sequence[int]
+    successes: int
+    failures: int
+    last_seen: datetime
+    intent_hash: str
+    intent: str
+    embedding: int
+
+
+def history(
+    team: int | None, model: str, *, sealer: Sealer, dimensions: int | None = None
+) -> list[PastIntent]:
+    """Return what callers of a team learn from, the oldest first: of the newest `MAX_HISTORY`.
 
     Patterns that never succeeded, have no vectors by this model, or name a tool that was deleted
-    and is not back are left out.
+    and is not back are left out; so are those that cannot be read, with one warning. Patterns of
+    one intent without its values, and of one set of tools, are one past intent.
 
     Args:
         team: Primary key; sees its own patterns beside everybody's. None: only everybody's.
         model: The model of the vectors.
+        sealer: Opens what intents were, and their vectors.
+        dimensions: Length of a vector; others are not read. None: of any.
     """
+    with connection.cursor() as cursor:
+        cursor.execute(_HISTORY, {"team": team, "model": model, "limit": MAX_HISTORY})
+        rows = [_Row(*row) for row in cursor.fetchall()]
+    tools = _present({tool for row in rows for tool in row.tools})
+    there = [row for row in rows if all(tool in tools for tool in row.tools)]
+    lost: list[Exception] = []
+    found = list(_read(there, tools, sealer, dimensions, lost))
+    if lost:
+        log.warning("patterns.not_read", team=team, count=len(lost), reason=str(lost[0]))
+    return merging.merged(found)
+
+
+def _read(
+    rows: Sequence[_Row],
+    tools: Mapping[int, int],
+    sealer: Sealer,
+    dimensions: int | None,
+    lost: list[Exception],
+) -> Iterator[tuple[str, PastIntent]]:
+    """Yield past intents, each with its text without values; note why others are lost."""
     from graph.intent.encoded import Encoded  # noqa: PLC0415 - heavy
     from graph.ranking.past import PastIntent  # noqa: PLC0415 - heavy
 
-    with connection.cursor() as cursor:
-        cursor.execute(_HISTORY, {"team": team, "model": model})
-        rows = cursor.fetchall()
-    tools = _present({tool for row in rows for tool in row[1]})
-    return [
-        PastIntent(
-            pattern=pk,
-            tools=tuple(tools[tool] for tool in ran),
-            encoded=Encoded.from_bytes(encoded),
-            successes=successes,
-            failures=failures,
-            last_seen=last_seen,
-        )
-        for pk, ran, encoded, successes, failures, last_seen in rows
-        if all(tool in tools for tool in ran)
-    ]
+    for start in range(0, len(rows), CHUNK):
+        chunk = rows[start : start + CHUNK]
+        stored = PatternEmbedding.objects.filter(pk__in=[row.embedding for row in chunk])
+        sealed = dict(stored.values_list("pk", "encoded"))
+        for row in chunk:
+            try:
+                encoded = Encoded.from_bytes(sealer.open_bytes(bytes(sealed[row.embedding])))
+                text = _text(row, sealer)
+            except KeyError:  # it was deleted meanwhile
+                continue
+            except (SealBroken, ValueError) as error:
+                lost.append(error)
+                continue
+            if dimensions is not None and len(encoded.whole) != dimensions:
+                lost.append(ValueError(f"its vectors are not of {dimensions} values"))
+                continue
+            past = PastIntent(
+                pattern=row.pk,
+                tools=tuple(tools[tool] for tool in row.tools),
+                encoded=encoded,
+                successes=row.successes,
+                failures=row.failures,
+                last_seen=row.last_seen,
+            )
+            yield text, past
+
+
+def _text(row: _Row, sealer: Sealer) -> str:
+    """Return what tells a pattern's intent from others: its text, or its digest without one."""
+    from graph.intent.reading import MIN_MASKED_CHARS  # noqa: PLC0415 - with what is heavy
+
+    masked = sealer.open(row.intent)
+    return normal_intent(masked) if len(masked) >= MIN_MASKED_CHARS else row.intent_hash
 
 
 def samples(team: int | None, *, limit: int) -> list[bytes]:
@@ -107,12 +175,13 @@ def unembedded(model: str) -> list[Unembedded]:
     return [Unembedded(pk, intent) for pk, intent in rows.values_list("pk", "intent")]
 
 
-def embed(model: str, encoded: Mapping[int, Encoded]) -> int:
+def embed(model: str, encoded: Mapping[int, Encoded], *, sealer: Sealer) -> int:
     """Store vectors of patterns; return of how many, since some may be gone meanwhile.
 
     Args:
         model: That made them.
-        encoded: By primary key of the pattern.
+        encoded: By primary key of the pattern, from its intent without values.
+        sealer: Seals them.
     """
 
     def write() -> int:
@@ -123,7 +192,7 @@ def embed(model: str, encoded: Mapping[int, Encoded]) -> int:
                     pattern_id=pk,
                     model=model,
                     vector=Vector(encoded[pk].whole),
-                    encoded=encoded[pk].to_bytes(),
+                    encoded=sealer.seal_bytes(encoded[pk].to_bytes()),
                 )
                 for pk in sorted(there)
             ],
@@ -137,6 +206,54 @@ def embed(model: str, encoded: Mapping[int, Encoded]) -> int:
 def drop_model(model: str) -> int:
     """Delete the vectors that a model made; return of how many patterns."""
     return PatternEmbedding.objects.filter(model=model).delete()[0]
+
+
+def forget(pks: Collection[int]) -> list[str]:
+    """Delete patterns with their runs, and all that may have been learned from them.
+
+    Which run gave an argument is not kept: what the team's runs show of the arguments of these
+    tools goes as a whole, and is learned anew from runs to come. So do the models that were
+    fitted to it, until the next fit.
+
+    Returns:
+        The patterns that were deleted, named.
+    """
+    with transaction.atomic():
+        chosen = WorkflowPattern.objects.filter(pk__in=list(pks)).order_by("pk")
+        found = list(chosen.select_for_update(no_key=True).defer("intent"))
+        for team, tools in _called(found).items():
+            learned.of(team, tools).delete()
+            fitted.learned_from(team).delete()
+        named = [str(pattern) for pattern in found]
+        chosen.filter(pk__in=[pattern.pk for pattern in found]).delete()
+    return named
+
+
+class Forgotten(NamedTuple):
+    """What goes along with patterns: rows of runs, of learned bindings, of fitted models."""
+
+    runs: int
+    bindings: int
+    models: int
+
+
+def forgotten_with(pks: Collection[int]) -> Forgotten:
+    """Count what `forget` would delete beside the patterns."""
+    called = _called(WorkflowPattern.objects.filter(pk__in=list(pks)).defer("intent"))
+    scopes = [None] if None in called else list(called)  # everybody's are in all
+    return Forgotten(
+        runs=PatternRun.objects.filter(pattern__in=list(pks)).count(),
+        bindings=sum(learned.of(team, tools).count() for team, tools in called.items()),
+        models=sum(fitted.learned_from(team).count() for team in scopes),
+    )
+
+
+def _called(chosen: Iterable[WorkflowPattern]) -> dict[int | None, set[int]]:
+    """Return the tools that patterns called and that are there, by team."""
+    tools: dict[int | None, set[int]] = defaultdict(set)
+    for pattern in chosen:
+        tools[pattern.team_id].update(pattern.tools)
+    return {team: set(_present(named).values()) for team, named in tools.items()}
 
 
 def _present(tools: Collection[int]) -> dict[int, int]:

@@ -11,9 +11,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from django.db import connection, transaction
 from pgvector import Vector
 
+from gateway_project.foundation.sealing import Sealer
 from graph.models import PatternEmbedding, PatternRun, WorkflowPattern
 from graph.store import learned, writing
-from graph.store.learned import Seal, Use
+from graph.store.learned import Use
 from tools.definition import storable
 from tools.models import Team
 
@@ -62,6 +63,7 @@ class Row:
         tasks: The workflow as it is kept.
         tools: Primary keys in the order they ran.
         intent: Sealed.
+        is_masked: Whether anything is left of the intent without the values it states.
         encoded: The intent as numbers; None where it is not embedded.
         succeeded: Whether the run did.
         at: When it ended.
@@ -74,6 +76,7 @@ class Row:
     tasks: Sequence[Mapping[str, Any]]
     tools: tuple[int, ...]
     intent: str
+    is_masked: bool
     encoded: Encoded | None
     succeeded: bool
     at: datetime
@@ -115,7 +118,7 @@ def embedded(team: int | None, model: str, pairs: Iterable[Pair]) -> set[Pair]:
     return wanted.intersection(found)
 
 
-def record(rows: Sequence[Row], *, team: int | None, model: str, seal: Seal) -> Stored:
+def record(rows: Sequence[Row], *, team: int | None, model: str, sealer: Sealer) -> Stored:
     """Store runs of a team: all, or none where anything fails.
 
     A run whose key the team has already changes nothing, whoever stored it and however short a
@@ -125,7 +128,7 @@ def record(rows: Sequence[Row], *, team: int | None, model: str, seal: Seal) -> 
         rows: At most some hundreds.
         team: Primary key; None: they are everybody's.
         model: Of the vectors.
-        seal: Seals literals that enough runs gave.
+        sealer: Seals intents as numbers, and literals that enough runs gave.
 
     Raises:
         TeamGone: If there is no such team.
@@ -135,18 +138,18 @@ def record(rows: Sequence[Row], *, team: int | None, model: str, seal: Seal) -> 
         with transaction.atomic():
             if team is not None and not Team.objects.filter(pk=team).exists():
                 raise TeamGone("the team was deleted meanwhile")
-            return _record(rows, team=team, model=model, seal=seal)
+            return _record(rows, team=team, model=model, sealer=sealer)
 
     return writing.retried(write)
 
 
-def _record(rows: Sequence[Row], *, team: int | None, model: str, seal: Seal) -> Stored:
+def _record(rows: Sequence[Row], *, team: int | None, model: str, sealer: Sealer) -> Stored:
     by_pair = {row.pair: row for row in sorted(rows, key=lambda row: row.pair)}
     patterns = _created(by_pair, team=team)
     new = _insert_runs(rows, patterns, team=team)
-    _embed(by_pair, patterns, model=model)
+    _embed(by_pair, patterns, model=model, sealer=sealer)
     first_seen = _count(new, patterns)
-    learned.count([(row.uses, row.at) for row in new], team=team, seal=seal)
+    learned.count([(row.uses, row.at) for row in new], team=team, seal=sealer.seal)
     with connection.cursor() as cursor:  # of runs that another process recorded just now
         cursor.execute(_UNUSED, [list(patterns.values())])
     shown = {row.pair for row in new}
@@ -211,14 +214,16 @@ def _insert_runs(
         return [by_key[key] for (key,) in cursor.fetchall()]
 
 
-def _embed(rows: Mapping[Pair, Row], patterns: Mapping[Pair, int], *, model: str) -> None:
+def _embed(
+    rows: Mapping[Pair, Row], patterns: Mapping[Pair, int], *, model: str, sealer: Sealer
+) -> None:
     PatternEmbedding.objects.bulk_create(
         [
             PatternEmbedding(
                 pattern_id=patterns[pair],
                 model=model,
-                vector=Vector(row.encoded.whole),
-                encoded=row.encoded.to_bytes(),
+                vector=Vector(row.encoded.masked) if row.is_masked else None,
+                encoded=sealer.seal_bytes(row.encoded.to_bytes()),
             )
             for pair, row in rows.items()
             if row.encoded is not None

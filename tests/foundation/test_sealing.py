@@ -25,6 +25,21 @@ def test_a_sealed_value_does_not_show_what_it_holds():
     assert "hunter2" not in Sealer([OLD]).seal({"PASSWORD": "hunter2"})
 
 
+@given(st.binary(max_size=100))
+def test_bytes_open_to_the_same_bytes_and_are_little_longer(content):
+    sealer = Sealer([NEW, OLD])
+    sealed = sealer.seal_bytes(content)
+    assert sealer.open_bytes(sealed) == content
+    assert sealer.open_bytes(Sealer([OLD]).seal_bytes(content)) == content
+    assert len(sealed) <= len(content) + 73
+
+
+@pytest.mark.parametrize("sealed", [b"", b"torn", Sealer([FOREIGN]).seal_bytes(b"x")])
+def test_bytes_that_no_key_opens_are_an_error(sealed):
+    with pytest.raises(SealBroken, match=r"keys/sealing\.keys"):
+        Sealer([OLD]).open_bytes(sealed)
+
+
 def test_the_same_value_is_sealed_differently_each_time():
     sealer = Sealer([OLD])
     assert sealer.seal("x") != sealer.seal("x")

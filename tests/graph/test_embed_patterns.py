@@ -29,19 +29,23 @@ def test_intents_are_prepared_for_another_model_while_the_old_serves(recorded, s
     told = []
     done = embed_missing(NEW, sealer=sealer, on_progress=lambda *given: told.append(given))
     assert (done, told) == (Embedded(embedded=2), [(0, 2), (2, 2)])
-    assert {len(patterns.history(None, model)) for model in (OLD.model, NEW.model)} == {2}
-    assert {one.encoded.whole.shape for one in patterns.history(None, NEW.model)} == {(8,)}
+    assert {
+        len(patterns.history(None, model, sealer=sealer)) for model in (OLD.model, NEW.model)
+    } == {2}
+    assert {
+        one.encoded.whole.shape for one in patterns.history(None, NEW.model, sealer=sealer)
+    } == {(8,)}
     assert "Send to today" in NEW.embedded, "of an intent only what has no values is left"
     assert embed_missing(NEW, sealer=sealer) == Embedded()
     assert patterns.drop_model(OLD.model) == 2
-    assert patterns.history(None, OLD.model) == []
+    assert patterns.history(None, OLD.model, sealer=sealer) == []
 
 
 def test_what_was_recorded_without_a_model_is_embedded_later(sealer):
     runs = [run("r1", "Read the report", task("x", ToolFactory().pk))]
     record_runs(runs, team=None, embedder=None, sealer=sealer)
     assert embed_missing(OLD, sealer=sealer) == Embedded(embedded=1)
-    assert len(patterns.history(None, OLD.model)) == 1
+    assert len(patterns.history(None, OLD.model, sealer=sealer)) == 1
 
 
 def test_intents_that_cannot_be_read_are_left_and_counted(recorded, sealer):

@@ -1,11 +1,22 @@
+import hashlib
+from dataclasses import replace
+from datetime import timedelta
+
+import numpy as np
 import pytest
+from cryptography.fernet import Fernet
 
 from gateway_project.foundation import advisory
 from gateway_project.foundation.database import in_database
+from gateway_project.foundation.sealing import Sealer
 from graph import fit_models
+from graph.binding import features
+from graph.binding import model as binding_model
 from graph.binding.model import BindingModel
-from graph.fit_models import Made, Terms
+from graph.fit_models import Failed, Made, Terms
 from graph.models import FittedModel, PatternRun, WorkflowPattern
+from graph.ranking import fit as ranking_fit
+from graph.ranking import ranker
 from graph.ranking.ranker import Ranker
 from graph.record_runs import record_runs
 from graph.store import fitted, patterns
@@ -13,12 +24,19 @@ from tests.factories import ServerFactory, TeamFactory, ToolFactory
 from tests.fakes import FakeEmbedder
 from tests.graph.histories import NOW, run, task
 from tools.embed_catalogue import embed_missing
+from tools.models import Server, Tool, ToolEmbedding
 from tools.store import search_index
 
 pytestmark = pytest.mark.django_db
 
 EMBEDDER = FakeEmbedder()
-TERMS = Terms(model=EMBEDDER.model, max_bytes=10_000_000)
+SEALER = Sealer([Fernet.generate_key()])
+TERMS = Terms(model=EMBEDDER.model, max_bytes=10_000_000, sealer=SEALER)
+
+
+@pytest.fixture
+def sealer():
+    return SEALER
 
 
 @pytest.fixture
@@ -31,8 +49,8 @@ def tools(db):
 
 @pytest.fixture
 def record(sealer):
-    def work(*runs, team=None):
-        return record_runs(runs, team=team, embedder=EMBEDDER, sealer=sealer)
+    def work(*runs, team=None, embedder=EMBEDDER):
+        return record_runs(runs, team=team, embedder=embedder, sealer=sealer)
 
     return work
 
@@ -43,7 +61,7 @@ def made():
     seen = []
 
     def make(team, index):
-        history = patterns.history(team, index.model)
+        history = patterns.history(team, index.model, sealer=SEALER)
         seen.append((team, [one.tools for one in history]))
         return Made(
             ranker=f"ranker {len(seen)}".encode(),
@@ -56,7 +74,8 @@ def made():
 
 
 def fit(make, **more):
-    return fit_models.fit_due(TERMS, now=NOW, make=make, **more)
+    outcome = fit_models.fit_due(TERMS, now=NOW, make=make, **more)
+    return None if outcome is None else list(outcome.fitted)
 
 
 def test_without_history_nothing_is_due(tools, made):
@@ -73,7 +92,7 @@ def test_what_is_recorded_is_fitted_once(tools, record, made):
     assert fit(made) == []
     assert made.seen == [(None, [(tools[1],)])]
     stored = fitted.load(None, TERMS.model)
-    assert (stored.content, stored.figures["patterns"]) == (b"ranker 1", 1)
+    assert (SEALER.open_bytes(stored.content), stored.figures["patterns"]) == (b"ranker 1", 1)
     assert stored.peak_memory_mb > 10
 
 
@@ -99,6 +118,18 @@ def test_it_is_fitted_anew_when_tools_come_or_rules_change(tools, record, made, 
     assert len(fit(made)) == 1
 
 
+def test_with_other_features_all_is_fitted_anew(tools, record, made, monkeypatch):
+    told = " ".join((str(ranker.FORMAT), *ranker.FEATURES, *features.NAMES))
+    assert hashlib.sha256(told.encode()).hexdigest()[:16] == fit_models.FEATURES, (
+        "features have changed: bring fit_models.FEATURES up to date"
+    )
+    record(run("r1", "Send it", task("x", tools[1])))
+    fit(made)
+    monkeypatch.setattr(fit_models, "FEATURES", "others")
+    assert fit_models.is_due(TERMS)
+    assert len(fit(made)) == 1
+
+
 def test_each_team_with_runs_of_its_own_has_a_model_of_its_own(tools, record, made):
     one, other = TeamFactory(), TeamFactory()
     record(run("r1", "Send it", task("x", tools[1])))
@@ -121,15 +152,20 @@ def test_a_scope_whose_runs_never_succeeded_has_none(tools, record, made):
 def test_without_vectors_of_tools_what_is_stored_stays(tools, record, made):
     record(run("r1", "Send it", task("x", tools[1])))
     fit(made)
-    other = Terms(model="other", max_bytes=10_000_000)
+    other = replace(TERMS, model="other")
     assert not fit_models.is_due(other)
-    assert fit_models.fit_due(other, now=NOW, make=made) == []
+    outcome = fit_models.fit_due(other, now=NOW, make=made)
+    assert outcome.lacking == "no past intent has vectors by other: run `manage.py embed`"
+    record(run("r2", "Send it", task("x", tools[1])), embedder=FakeEmbedder(model="other"))
+    outcome = fit_models.fit_due(other, now=NOW, make=made)
+    assert outcome.lacking == "no tool has vectors by other: run `manage.py embed`"
     assert FittedModel.objects.count() == 1
 
 
 def test_where_the_catalogue_does_not_fit_the_memory_nothing_is_fitted(tools, record, made):
     record(run("r1", "Send it", task("x", tools[1])))
-    assert fit_models.fit_due(Terms(model=TERMS.model, max_bytes=10), now=NOW, make=made) == []
+    outcome = fit_models.fit_due(replace(TERMS, max_bytes=10), now=NOW, make=made)
+    assert (outcome.fitted, outcome.lacking) == ((), fit_models.TOO_LARGE)
 
 
 def test_a_fit_that_fails_leaves_the_old_model(tools, record, made):
@@ -142,7 +178,7 @@ def test_a_fit_that_fails_leaves_the_old_model(tools, record, made):
 
     with pytest.raises(MemoryError):
         fit(broken)
-    assert fitted.load(None, TERMS.model).content == b"ranker 1"
+    assert SEALER.open_bytes(fitted.load(None, TERMS.model).content) == b"ranker 1"
     assert fit_models.is_due(TERMS)
 
 
@@ -196,10 +232,10 @@ def test_the_products_own_fit_can_be_kept_and_read_again(tools, record):
             for n, word in enumerate(words)
         )
     )  # fmt: skip
-    (done,) = fit_models.fit_due(TERMS, now=NOW)
+    (done,) = fit_models.fit_due(TERMS, now=NOW).fitted
     assert done.patterns == len(words)
     stored = fitted.load(None, TERMS.model)
-    assert Ranker.from_bytes(stored.content).runs == len(words)
+    assert Ranker.from_bytes(SEALER.open_bytes(stored.content)).runs == len(words)
     BindingModel.from_bytes(stored.bindings)
 
 
@@ -211,3 +247,141 @@ def test_samples_are_taken_with_the_catalogue_in_memory(tools, sealer):
     record_runs(runs, team=None, embedder=EMBEDDER, sealer=sealer, index=index)
     (sample,) = patterns.samples(None, limit=9)
     assert sample
+
+
+def test_a_scope_that_cannot_be_fitted_holds_up_no_other(tools, record, made):
+    bad, good = TeamFactory(), TeamFactory()
+    for team in (None, bad.pk, good.pk):
+        record(run("r1", "Send it", task("x", tools[1])), team=team)
+    fit(made)
+    for team in (bad.pk, good.pk):
+        record(run("r2", "Read it", task("x", tools[0])), team=team)
+
+    def broken(team, index):
+        if team == bad.pk:
+            raise np.linalg.LinAlgError("singular matrix\nand more")
+        return made(team, index)
+
+    outcome = fit_models.fit_due(TERMS, now=NOW, make=broken)
+    assert [one.team for one in outcome.fitted] == [good.pk]
+    assert outcome.failed == [Failed(team=bad.pk, reason="singular matrix")]
+    assert FittedModel.objects.get(team=bad).failure == "singular matrix"
+    assert fitted.load(bad.pk, TERMS.model).team == bad.pk, "the old one serves on"
+    assert not fit_models.is_due(TERMS), "it is not tried again as it is"
+    record(run("r3", "Read it", task("x", tools[0])), team=bad.pk)
+    assert fit_models.is_due(TERMS)
+    assert [done.team for done in fit(made)] == [bad.pk]
+    assert FittedModel.objects.get(team=bad).failure == ""
+
+
+def test_a_team_that_never_could_be_fitted_goes_by_everybodys(tools, record, made):
+    team = TeamFactory()
+    record(run("r1", "Send it", task("x", tools[1])))
+    record(run("r1", "Send it", task("x", tools[1])), team=team.pk)
+
+    def broken(scope, index):
+        if scope is not None:
+            raise ValueError
+        return made(scope, index)
+
+    assert len(fit_models.fit_due(TERMS, now=NOW, make=broken).failed) == 1
+    assert fitted.load(team.pk, TERMS.model).team is None
+    assert not fit_models.is_due(TERMS)
+
+
+@pytest.mark.parametrize("part", ["tool_model", "set_model", "order_model", "bindings"])
+def test_a_model_that_is_no_finite_numbers_is_not_stored(tools, record, monkeypatch, part):
+    record(run("r1", "Send it", task("x", tools[1])))
+    fit_ranker, fit_bindings = ranking_fit.fit, binding_model.fit_binding
+
+    def spoilt(model):
+        return replace(model, coefficients=np.full_like(model.coefficients, np.nan))
+
+    def ranker_of(*given):
+        good = fit_ranker(*given)
+        return replace(good, **{part: spoilt(getattr(good, part))})
+
+    if part == "bindings":
+        monkeypatch.setattr(
+            binding_model,
+            "fit_binding",
+            lambda *given, **more: spoilt(fit_bindings(*given, **more)),
+        )
+    else:
+        monkeypatch.setattr(ranking_fit, "fit", ranker_of)
+    outcome = fit_models.fit_due(TERMS, now=NOW)
+    assert "not finite" in outcome.failed[0].reason
+    assert fitted.load(None, TERMS.model) is None
+
+
+def test_what_was_fitted_longest_ago_comes_first(tools, record, made):
+    old, new, never = TeamFactory(), TeamFactory(), TeamFactory()
+    for days, team in ((2, old), (3, new)):
+        record(run("r1", "Send it", task("x", tools[1])), team=team.pk)
+        fit_models.fit_due(TERMS, now=NOW - timedelta(days=days), make=made, force=True)
+    FittedModel.objects.filter(team=old).update(fitted_at=NOW - timedelta(days=9))
+    for team in (new, old, never):
+        record(run("r2", "Read it", task("x", tools[0])), team=team.pk)
+    assert [done.team for done in fit(made)] == [never.pk, old.pk, new.pk]
+
+
+def test_in_the_background_none_is_begun_after_some_time(tools, record, made):
+    for team in (None, TeamFactory().pk):
+        record(run("r1", "Send it", task("x", tools[1])), team=team)
+    assert fit(made, stop_s=-1.0) == []
+    assert fit_models.is_due(TERMS)
+
+
+def test_a_fit_that_takes_too_long_is_given_up(tools, record, made, monkeypatch):
+    monkeypatch.setattr(fit_models, "SCOPE_S", 0.05)
+    record(run("r1", "Send it", task("x", tools[1])))
+
+    def endless(team, index):
+        while True:
+            pass
+
+    outcome = fit_models.fit_due(TERMS, now=NOW, make=endless)
+    assert [one.reason for one in outcome.failed] == ["it took more than 0.05 s"]
+
+
+class TestDue:
+    @pytest.fixture
+    def fitted_once(self, tools, record, made):
+        record(run("r1", "Send it", task("x", tools[1])))
+        fit(made)
+
+    @pytest.fixture
+    def is_due(self, fitted_once):
+        return lambda: fit_models.is_due(TERMS)
+
+    def test_when_a_tool_is_embedded_anew(self, tools, is_due):
+        ToolEmbedding.objects.filter(tool=tools[0]).delete()
+        embed_missing(EMBEDDER)
+        assert is_due()
+
+    @pytest.mark.parametrize("change", [{"enabled": False}, {"state": "removed"}])
+    def test_when_a_tool_is_switched_off_or_gone(self, tools, is_due, change):
+        Tool.objects.filter(pk=tools[2]).update(**change)
+        assert is_due()
+
+    def test_when_a_server_is_switched_off(self, tools, is_due):
+        Server.objects.update(enabled=False)
+        ToolFactory()
+        embed_missing(EMBEDDER)
+        assert is_due()
+
+    def test_when_the_key_of_what_is_sealed_is_another(self, is_due):
+        other = replace(TERMS, sealer=Sealer([Fernet.generate_key()]))
+        assert fit_models.is_due(other)
+        assert not is_due()
+
+    def test_not_when_a_tool_comes_that_only_another_team_sees(self, tools, record, made, is_due):
+        team = TeamFactory()
+        record(run("r1", "Send it", task("x", tools[1])), team=team.pk)
+        fit(made)
+        ToolFactory(server__team=TeamFactory())
+        embed_missing(EMBEDDER)
+        assert not is_due()
+        ToolFactory(server__team=team)
+        embed_missing(EMBEDDER)
+        assert [done.team for done in fit(made)] == [team.pk]

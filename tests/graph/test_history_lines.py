@@ -81,7 +81,7 @@ def test_what_is_wrong_with_a_run_is_told(change, message):
         (b"\xff{}", "not UTF-8"),
         (b'{"id": "r", "id": "s"}', "'id' stands there twice"),
         (b'{"id": NaN}', "NaN is no number of JSON"),
-        (b"[" * 100_000, "nested too deeply"),
+        (b"[" * 100_000, "nested deeper than 200 levels"),
         (b'"' + b"x" * MAX_LINE_BYTES + b'"', "longer than 1,000,000 bytes"),
     ],
 )
@@ -162,3 +162,28 @@ def test_calls_of_a_data_set_are_read_with_their_references():
 def test_calls_in_an_unknown_form_are_left_out_and_told():
     done, one, is_partial = gold(["a"], None, [["cd(folder='x')"]])
     assert (done.tools, one.tasks[0].arguments, is_partial) == ((3,), {}, True)
+
+
+@pytest.mark.parametrize("depth", [200, 600, 2_000])
+def test_a_line_that_is_nested_too_deeply_is_told(depth):
+    value = "[" * depth + "]" * depth
+    native = json.dumps(ROW | {"tasks": [{"id": "t", "tool": "a", "arguments": {"x": 0}}]})
+    call = {"tool": "a", "args": {"x": 0}}
+    of_data_set = json.dumps({"id": "r", "text": "x", "gold_tools": ["a"], "gold_args": [call]})
+    for line in (native, of_data_set):
+        with pytest.raises(InvalidRun, match="nested deeper than 200 levels"):
+            read(line.replace('"x": 0', f'"x": {value}').encode())
+
+
+def test_more_tasks_than_are_recorded_are_refused_before_they_are_read():
+    tasks = [{"id": f"t{n}", "tool": "a"} for n in range(101)]
+    with pytest.raises(InvalidRun, match="it has 101 tasks; at most 100"):
+        read(ROW | {"tasks": tasks})
+    with pytest.raises(InvalidRun, match="it has 5,000 tasks"):
+        gold(["a"] * 5_000, [["a", "a"]] * 20_000)
+
+
+def test_a_literal_of_a_data_set_that_looks_like_a_reference_is_escaped():
+    calls = [{"tool": "a", "args": {"x": taken("t9"), "y": {"$ref": "#/a"}}, "label": None}]
+    _, one, _ = gold(["a"], None, calls)
+    assert one.tasks[0].arguments == {"x": {"$literal": taken("t9")}, "y": {"$ref": "#/a"}}

@@ -2,11 +2,14 @@ import asyncio
 
 import django.db
 import pytest
+import structlog.testing
 from cryptography.fernet import Fernet
 
 from gateway_project.foundation.database import in_database
 from gateway_project.foundation.sealing import Sealer
 from graph import fit_models, kept_rankers
+from graph.binding import model as binding_model
+from graph.binding.model import shipped
 from graph.fit_models import Terms
 from graph.kept_rankers import KeptRankers
 from graph.models import FittedModel
@@ -21,8 +24,14 @@ from tools.store import embeddings
 pytestmark = pytest.mark.django_db(transaction=True)
 
 EMBEDDER = FakeEmbedder()
-TERMS = Terms(model=EMBEDDER.model, max_bytes=10_000_000)
+SEALER = Sealer([Fernet.generate_key()])
+TERMS = Terms(model=EMBEDDER.model, max_bytes=10_000_000, sealer=SEALER)
 PATIENCE_S = 60
+
+
+@pytest.fixture
+def sealer():
+    return SEALER
 
 
 @pytest.fixture
@@ -131,6 +140,28 @@ async def test_while_the_database_is_away_the_old_serves(tools, learn, kept, mon
         follows.cancel()
 
 
+async def test_an_unexpected_error_does_not_end_the_task(tools, learn, kept, monkeypatch):
+    monkeypatch.setattr(kept_rankers, "RETRY_S", 0.01)
+    await learn(run("r1", "Send it", task("x", tools[1])))
+    await kept.get(None)
+    tries, load = [], kept_rankers._load
+
+    def broken(*given, **named):
+        tries.append(1)
+        if len(tries) <= 2:
+            raise RuntimeError("unforeseen")
+        return load(*given, **named)
+
+    monkeypatch.setattr(kept_rankers, "_load", broken)
+    await learn(run("r2", "Read it", task("x", tools[0])))
+    async with asyncio.timeout(PATIENCE_S), asyncio.TaskGroup() as group:
+        follows = group.create_task(kept.run())
+        kept.outdate()
+        while (await kept.get(None)).ranker.runs != 2:  # noqa: ASYNC110 - it sets no event
+            await asyncio.sleep(0.01)
+        follows.cancel()
+
+
 async def test_where_the_database_is_away_at_first_it_is_asked_again(tools, kept, monkeypatch):
     def away(*_):
         raise django.db.OperationalError("gone")
@@ -146,14 +177,35 @@ async def test_a_model_that_cannot_be_read_gives_way_to_what_is_shipped(tools, l
     await in_database(FittedModel.objects.update, content=b"torn", bindings=b"torn")
     found = await kept.get(None)
     assert found.ranker.runs == 0
+    assert found.binding is shipped()
     assert found.digest
 
 
-async def test_literals_that_cannot_be_opened_are_left_out(tools, learn):
-    await learn(*(run(f"r{n}", "Send it", task("x", tools[1], to="ann")) for n in range(3)))
-    found = await KeptRankers(EMBEDDER.model, sealer=Sealer([Fernet.generate_key()])).get(None)
+async def test_a_binding_model_of_other_features_gives_way_until_it_is_fitted_anew(
+    tools, learn, kept, sealer, monkeypatch
+):
+    with monkeypatch.context() as patch:
+        patch.setattr(binding_model, "_FEATURES", "others")
+        patch.setattr(fit_models, "FEATURES", "others")
+        await learn(run("r1", "Send it", task("x", tools[1])))
+    with structlog.testing.capture_logs() as logs:
+        found = await kept.get(None)
+    assert found.binding is shipped()
     assert found.ranker.runs == 1
-    assert found.knowledge.totals == {}
+    assert [one["event"] for one in logs] == ["rankers.not_usable"]
+    assert await in_database(fit_models.is_due, TERMS)
+    await learn()
+    again = await KeptRankers(EMBEDDER.model, sealer=sealer).get(None)
+    assert again.binding is not shipped()
+
+
+async def test_with_another_key_what_is_shipped_serves_and_what_is_in_clear(tools, learn):
+    await learn(*(run(f"r{n}", "Send it", task("x", tools[1], to="ann")) for n in range(3)))
+    with structlog.testing.capture_logs() as logs:
+        found = await KeptRankers(EMBEDDER.model, sealer=Sealer([Fernet.generate_key()])).get(None)
+    assert found.ranker.runs == 0
+    assert found.knowledge.runs == {tools[1]: 3}
+    assert [one["event"] for one in logs] == ["rankers.not_usable"]
 
 
 async def test_only_some_teams_stay_in_memory(tools, learn, kept, reads, monkeypatch):

@@ -73,7 +73,7 @@ def test_what_is_kept_of_a_run_is_its_workflow_and_its_intent_as_numbers(
     assert stored.tools == tools[:2]
     assert [one["tool"] for one in stored.tasks] == ["s:a", "s:b"]
     assert sealer.open(stored.intent) == reading.read(intent).masked
-    (past,) = patterns.history(None, embedder.model)
+    (past,) = patterns.history(None, embedder.model, sealer=sealer)
     (encoded,) = encode([reading.read(intent)], embedder=embedder)
     assert past.tools == tuple(tools[:2])
     assert past.encoded.words == encoded.words
@@ -141,12 +141,12 @@ def test_the_same_key_is_another_run_in_another_team(tools, record):
     assert len(set(hashes)) == 2, "one team's intents cannot be looked up by another's"
 
 
-def test_a_team_learns_from_its_own_runs_and_everybodys(tools, record, embedder):
+def test_a_team_learns_from_its_own_runs_and_everybodys(tools, record, embedder, sealer):
     mine, other = TeamFactory(), TeamFactory()
     record(run("r1", "Send it", task("x", tools[0])))
     record(run("r2", "Read it", task("x", tools[1])), team=mine.pk)
     seen = {
-        team: {one.tools for one in patterns.history(team, embedder.model)}
+        team: {one.tools for one in patterns.history(team, embedder.model, sealer=sealer)}
         for team in (None, mine.pk, other.pk)
     }
     assert seen == {
@@ -156,13 +156,13 @@ def test_a_team_learns_from_its_own_runs_and_everybodys(tools, record, embedder)
     }
 
 
-def test_what_never_succeeded_is_counted_and_not_learned_from(tools, record, embedder):
+def test_what_never_succeeded_is_counted_and_not_learned_from(tools, record, embedder, sealer):
     record(flight("r1", tools, succeeded=False))
     assert WorkflowPattern.objects.get().failures == 1
-    assert patterns.history(None, embedder.model) == []
+    assert patterns.history(None, embedder.model, sealer=sealer) == []
     assert not LearnedBinding.objects.exists()
     record(flight("r2", tools))
-    (past,) = patterns.history(None, embedder.model)
+    (past,) = patterns.history(None, embedder.model, sealer=sealer)
     assert (past.successes, past.failures) == (1, 1)
 
 
@@ -206,11 +206,11 @@ def test_values_and_keys_that_postgresql_cannot_hold_do_no_harm(tools, record, s
     assert learned.knowledge(None, sealer).runs == {tools[0]: 3}
 
 
-def test_without_a_model_runs_are_recorded_to_be_embedded_later(tools, record, embedder):
+def test_without_a_model_runs_are_recorded_to_be_embedded_later(tools, record, embedder, sealer):
     assert record(flight("r1", tools), by=Missing()) == Recorded(new=1, patterns=1, unembedded=1)
-    assert patterns.history(None, embedder.model) == []
+    assert patterns.history(None, embedder.model, sealer=sealer) == []
     assert record(flight("r2", tools)) == Recorded(new=1)
-    assert len(patterns.history(None, embedder.model)) == 1
+    assert len(patterns.history(None, embedder.model, sealer=sealer)) == 1
 
 
 def test_an_intent_is_embedded_once_where_its_arguments_teach_nothing(tools, record, embedder):
@@ -291,16 +291,22 @@ class TestToolsThatGo:
         record(flight("r1", tools), run("r2", "Send it", task("x", tools[1])))
         Tool.objects.filter(pk=tools[0]).delete()
         assert WorkflowPattern.objects.count() == 2
-        assert [one.tools for one in patterns.history(None, embedder.model)] == [(tools[1],)]
+        assert [one.tools for one in patterns.history(None, embedder.model, sealer=sealer)] == [
+            (tools[1],)
+        ]
         assert learned.knowledge(None, sealer).totals == {}
 
-    def test_a_tool_that_is_back_under_its_name_is_known_again(self, tools, record, embedder):
+    def test_a_tool_that_is_back_under_its_name_is_known_again(
+        self, tools, record, embedder, sealer
+    ):
         record(flight("r1", tools))
         gone = Tool.objects.get(pk=tools[0])
         server = gone.server
         gone.delete()
         back = ToolFactory(server=server, name="a", input_schema=SCHEMA)
-        assert [one.tools for one in patterns.history(None, embedder.model)] == [(back.pk,)]
+        assert [one.tools for one in patterns.history(None, embedder.model, sealer=sealer)] == [
+            (back.pk,)
+        ]
         assert record(flight("r2", [back.pk])) == Recorded(new=1)
 
 

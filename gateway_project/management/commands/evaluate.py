@@ -85,6 +85,8 @@ class Command(BaseCommand):
         else:
             _print_table(data.name, report)
             _print_suggested(run.to_json(report))
+            for note in report.notes:
+                print(f"note: {note}")
 
 
 def _print_table(name: str, report: Any) -> None:

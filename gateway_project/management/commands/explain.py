@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import json
+import re
 from argparse import ArgumentParser
 from collections.abc import Iterable, Iterator
-from typing import Any
+from typing import Any, Final
 
 from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError
@@ -28,6 +29,9 @@ from graph.store import metrics, names, relations
 from graph.topology import Topology
 from tools.catalogue import Catalogue, CatalogueTool, UnknownTool
 from tools.store import catalogue
+
+_ID: Final = re.compile(r"[^\s:]+:[^\s:]+")
+"""What is written like the id of a tool."""
 
 
 class Command(BaseCommand):
@@ -54,7 +58,7 @@ class Command(BaseCommand):
         caller = Caller(user=callers.LOCAL_ADMIN, team=team, scopes=scopes, kind="command")
         known = catalogue.load()
         if options["b"] is None:
-            self._why(options, known)
+            self._why(options, known, caller)
             return
         sides = {side: _find(known, options[side], caller) for side in ("a", "b")}
         a, b = sides.values()
@@ -76,12 +80,13 @@ class Command(BaseCommand):
         for line in (*_lines(found, called), *_barred(sides.values())):
             console.print(line)
 
-    def _why(self, options: dict[str, Any], known: Catalogue) -> None:
+    def _why(self, options: dict[str, Any], known: Catalogue, caller: Caller) -> None:
         """Say why a workflow is suggested for an intent."""
-        if options["a"] in known.tools:
-            raise CommandError(
-                f"{options['a']} is one tool: name another one too, or an intent in words"
-            )
+        server = options["a"].partition(":")[0]
+        if options["a"] in known.tools or (
+            _ID.fullmatch(options["a"]) and server in known.servers
+        ):
+            _refuse_one_tool(options["a"], caller, known)
         telemetry.configure(settings.FOREGATE, process="explain", quiet=True)
         answer = intents.answer(options["a"], parameters={}, team=options["team"])
         told, why = answer.as_json(), answer.why_json()
@@ -98,6 +103,19 @@ class Command(BaseCommand):
             *((intent_table.bindings(told),) if told["bindings"] else ()),
         ):
             console.print(shown)
+
+
+def _refuse_one_tool(tool_id: str, caller: Caller, known: Catalogue) -> None:
+    """Say that one tool alone relates to nothing.
+
+    Raises:
+        CommandError: Always.
+    """
+    _find(known, tool_id, caller)
+    raise CommandError(
+        f"{tool_id} is a tool, not an intent: name a second tool to see how the two relate, or "
+        "say an intent in words"
+    )
 
 
 def _find(known: Catalogue, tool_id: str, caller: Caller) -> CatalogueTool:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import sys
 from argparse import ArgumentParser
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -15,16 +14,17 @@ from django.core.management.base import BaseCommand, CommandError
 from django.utils import timezone
 
 from gateway_project.access import callers
-from gateway_project.foundation import sealing, telemetry
+from gateway_project.foundation import telemetry
 from gateway_project.foundation.caller import Caller
 from gateway_project.foundation.postgres import migrate
 from gateway_project.management.progress import Report, progress
 from gateway_project.management.teams import named_team
 from gateway_project.use_cases.import_history import import_history
 from graph import fit_models
-from graph.fit_models import Fitted, Terms
+from graph.fit_models import Fitted, Outcome, Terms
 from graph.history_file import MAX_BYTES, HistoryRefused, Imported
 from graph.record_runs import Means
+from graph.store import names
 from graph.store.recording import TeamGone
 from tools.embed.load import embedder_for
 from tools.embed.recipes import UnknownModel
@@ -70,37 +70,58 @@ class Command(BaseCommand):
                 raise CommandError(
                     f"nothing was imported from {options['file']}: {refused}"
                 ) from None
-            fitted = [] if imported.dry_run else _fit(terms, report)
-        self._report(imported, fitted, as_json=options["json"])
+            outcome = Outcome() if imported.dry_run else _fit(terms, report)
+        self._report(imported, outcome, as_json=options["json"])
         if imported.problem_count:
             count = f"{imported.problem_count:,} line{'s' if imported.problem_count != 1 else ''}"
             raise CommandError(f"{count} of {options['file']} not imported; all others are")
 
-    def _report(
-        self, imported: Imported, fitted: Sequence[Fitted] | None, *, as_json: bool
-    ) -> None:
+    def _report(self, imported: Imported, outcome: Outcome | None, *, as_json: bool) -> None:
         if as_json:
-            self.stdout.write(json.dumps(_summary(imported, fitted), indent=2))
+            self.stdout.write(json.dumps(_summary(imported, outcome), indent=2))
             return
         for problem in imported.problems[:MAX_SHOWN]:
             self.stderr.write(str(problem), self.style.ERROR)
         if (more := imported.problem_count - MAX_SHOWN) > 0:
             self.stderr.write(f"and {more:,} more", self.style.ERROR)
-        for warning in _warnings(imported, fitted):
+        for warning in (*_warnings(imported), *_unfitted(outcome)):
             self.stderr.write(warning, self.style.WARNING)
         done = imported.recorded
-        told = f"{done.new:,} new runs, {done.repeated:,} known already"
+        told = f"{_counted(done.new, 'new run')}, {done.repeated:,} known already"
         if imported.dry_run:
             self.stdout.write(f"{told}; nothing was stored")
             return
-        self.stdout.write(f"{told}; {done.patterns:,} new patterns")
-        for one in fitted or ():
-            self.stdout.write(
-                f"Fitted to {one.patterns:,} patterns of {one.runs:,} runs in {one.seconds:.1f} s"
-            )
+        self.stdout.write(f"{told}; {_counted(done.patterns, 'new intent')}")
+        for one in outcome.fitted if outcome else ():
+            runs = f"{_counted(one.runs, 'run')} of {_counted(one.patterns, 'different intent')}"
+            self.stdout.write(f"Fitted to {runs} in {one.seconds:.1f} s")
+            if meaning := _meaning(one):
+                self.stdout.write(meaning)
 
 
-def _warnings(imported: Imported, fitted: Sequence[Fitted] | None) -> list[str]:
+def _counted(number: int, what: str) -> str:
+    return f"{number:,} {what}{'' if number == 1 else 's'}"
+
+
+def _meaning(one: Fitted) -> str:
+    """Say what a small history means for the confidence of suggestions; empty of a large one."""
+    from graph.ranking.calibrate import CEILING, FEW
+    from graph.ranking.past import COUNTED
+
+    if min(one.runs, COUNTED * one.patterns) < FEW:
+        return (
+            f"Confidence is at most {CEILING:.2f} until {FEW} runs have succeeded, counting no "
+            f"more than {COUNTED} of one intent."
+        )
+    if one.patterns < FEW:
+        return (
+            f"Confidence in a new intent's workflow is at most {CEILING:.2f} until {FEW} "
+            "different intents are known; what ran before can be surer."
+        )
+    return ""
+
+
+def _warnings(imported: Imported) -> list[str]:
     told = []
     if imported.without_arguments:
         told.append(
@@ -114,13 +135,25 @@ def _warnings(imported: Imported, fitted: Sequence[Fitted] | None) -> list[str]:
             f"{imported.recorded.unembedded:,} patterns have no vectors, since the model cannot "
             "be loaded: `manage.py embed` says why, and makes them"
         )
-    if fitted is None:
-        told.append("another process is fitting; the gateway fits these runs after it")
     return told
 
 
-def _summary(imported: Imported, fitted: Sequence[Fitted] | None) -> dict[str, Any]:
-    done = imported.recorded
+def _unfitted(outcome: Outcome | None) -> list[str]:
+    """Say what was not fitted, and why."""
+    if outcome is None:
+        return ["another process is fitting; the gateway fits these runs after it"]
+    if outcome.lacking:
+        return [f"nothing could be fitted: {outcome.lacking}"]
+    teams: dict[int | None, str] = {pk: f"the team {name}" for pk, name in names.teams().items()}
+    return [
+        f"not fitted for {teams.get(one.team, 'everybody')}: {one.reason}; "
+        "it is tried again when its history changes"
+        for one in outcome.failed
+    ]
+
+
+def _summary(imported: Imported, outcome: Outcome | None) -> dict[str, Any]:
+    done, told = imported.recorded, outcome or Outcome()
     return {
         "imported": not imported.dry_run,
         "dry_run": imported.dry_run,
@@ -139,8 +172,11 @@ def _summary(imported: Imported, fitted: Sequence[Fitted] | None) -> dict[str, A
                 "runs": one.runs,
                 "seconds": round(one.seconds, 3),
             }
-            for one in fitted or ()
+            for one in told.fitted
         ],
+        "not_fitted": [{"team": one.team, "reason": one.reason} for one in told.failed],
+        "lacking": told.lacking,
+        "busy": outcome is None,
     }
 
 
@@ -165,12 +201,12 @@ def _means(team: int | None, terms: Terms) -> Means:
     return Means(
         team=team,
         embedder=embedder_for(settings.FOREGATE),
-        sealer=sealing.load_or_create(settings.FOREGATE.home),
+        sealer=terms.sealer,
         index=search_index.refresh(None, model=terms.model, max_bytes=terms.max_bytes),
     )
 
 
-def _fit(terms: Terms, report: Report) -> list[Fitted] | None:
+def _fit(terms: Terms, report: Report) -> Outcome | None:
     return fit_models.fit_due(
         terms,
         now=timezone.now(),
