@@ -10,7 +10,8 @@ from __future__ import annotations
 
 import random
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 
 import numpy as np
 
@@ -38,14 +39,13 @@ def main() -> None:
         for exponent, shape in ((1, "even"), (3, "hubs")):
             topology = _topology(tools, relations, exponent)
             found = _matches(tools)
-            added = _timed(lambda matches, t=topology: enhance(t, matches), found)
-            others = _timed(
-                lambda matches, t=topology: instead.alternatives(
-                    t, matches[0].tool, usable=always
-                ),
-                found,
-            )
+            added = _timed(partial(enhance, topology), found)
+            others = _timed(partial(_instead, topology), found)
             print(f"{tools:6,} tools, {relations:7,} relations, {shape}: {added}; {others}")
+
+
+def _instead(topology: Topology, matches: Sequence[Match]) -> object:
+    return instead.alternatives(topology, matches[0].tool, usable=always)
 
 
 def _topology(tools: int, relations: int, exponent: int) -> Topology:

@@ -46,7 +46,7 @@ class WordEmbedder:
 
     def _text(self, text: str) -> Vectors:
         words = text.lower().replace("_", " ").split() or [""]
-        return np.sum([self._word(word.strip(".,:?")) for word in words], axis=0)
+        return np.asarray(np.sum([self._word(word.strip(".,:?")) for word in words], axis=0))
 
     def _word(self, word: str) -> Vectors:
         known = self._words.get(word)

@@ -8,6 +8,8 @@ import resource
 import time
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime, timedelta
+from multiprocessing.connection import Connection
+from typing import Any
 
 import numpy as np
 
@@ -130,7 +132,7 @@ def _fitted(past: Sequence[PastIntent], index: SearchIndex) -> tuple[bytes, tupl
     return content, (f"{seconds:.1f}", f"{peak_mb:,.0f}", f"{len(content) / 1e6:.1f}")
 
 
-def _fit(past: Sequence[PastIntent], index: SearchIndex, answer) -> None:  # noqa: ANN001
+def _fit(past: Sequence[PastIntent], index: SearchIndex, answer: Connection[Any, Any]) -> None:
     started = time.perf_counter()
     content = fit(past, ToolView.of(index, team=None)).to_bytes()
     seconds = time.perf_counter() - started

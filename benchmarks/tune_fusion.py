@@ -15,8 +15,9 @@ catalogue.
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -147,8 +148,8 @@ def report_scores(sets: Sets, ratio: float) -> None:
             for left in sets
         }
         print(f"scores by {name}:")
-        _judge(sets, ratio, columns, lambda _, query, fits=by_fold: fits[query.fold])
-        _judge(sets, ratio, columns, lambda key, _, fits=by_set: fits[key])
+        _judge(sets, ratio, columns, partial(_of_fold, by_fold))
+        _judge(sets, ratio, columns, partial(_of_set, by_set))
     final = fit(sets.values(), ratio, COLUMNS["sum, gap, spread"])
     per, gap, spread = final.weights
     tenths = [features(q, ratio, answerable=True)[0][-1, 0] for r in sets.values() for q in r]
@@ -158,11 +159,21 @@ def report_scores(sets: Sets, ratio: float) -> None:
     )
 
 
+def _of_fold(fits: Sequence[Fit], _name: str, query: Judged) -> Fit:
+    return fits[query.fold]
+
+
+def _of_set(fits: Mapping[str, Fit], name: str, _query: Judged) -> Fit:
+    return fits[name]
+
+
 def _judge(
     sets: Sets, ratio: float, columns: list[int], model: Callable[[str, Judged], Fit]
 ) -> None:
     """Print means over the sets of log loss and calibration error, and what the best scores."""
-    losses, errors, first, without = [], [], [], []
+    losses, errors = [], []
+    first: list[float] = []
+    without: list[float] = []
     for name, rows in sets.items():
         said, right = [], []
         for query in rows:

@@ -58,7 +58,7 @@ def _built(tools: int, rows: list[tuple[int, int, float]]) -> nx.DiGraph:
 
 def _path(graph: nx.DiGraph, start: int, end: int) -> list[int] | None:
     with suppress(nx.NetworkXNoPath):
-        return nx.bidirectional_shortest_path(graph, start, end)
+        return list(nx.bidirectional_shortest_path(graph, start, end))
     return None
 
 

@@ -17,6 +17,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -173,7 +174,7 @@ class Boosting:
         """Find the threshold that serves best on runs that were left out of fitting."""
         scores = np.zeros(len(THRESHOLDS))
         for part in range(PARTS // 2 if len(rows) <= FEW_RUNS else 1):
-            inside, outside = np.flatnonzero(parts != part), np.flatnonzero(parts == part)
+            inside, outside = _places(parts != part), _places(parts == part)
             model = _fitted([rows[at] for at in inside], [right[at] for at in inside])
             for at in outside:
                 chances = model.predict_proba(rows[at].features)[:, 1]
@@ -189,9 +190,14 @@ class Boosting:
         return [int(tool) for tool in tools[np.argsort(-share.sum(axis=1), kind="stable")]]
 
 
+def _places(chosen: NDArray[np.bool_]) -> list[int]:
+    return [int(at) for at in np.flatnonzero(chosen)]
+
+
 def _view(intent: Encoded) -> Floats:
     """Return an intent as past ones are compared with it: whole and masked, of norm 1."""
-    return np.concatenate([intent.whole, intent.masked]).astype(np.float64) / np.sqrt(2)
+    both = np.concatenate([intent.whole, intent.masked]).astype(np.float64)
+    return np.asarray(both / np.sqrt(2))
 
 
 def _votes(near: Floats, used: Floats, width: float) -> Floats:
@@ -214,7 +220,7 @@ def _chosen(chances: Floats, threshold: float, least: int) -> NDArray[np.intp]:
     return best[:count]
 
 
-def _fitted(rows: Sequence[Rows], right: Sequence[Floats]):  # noqa: ANN202 - sklearn is untyped
+def _fitted(rows: Sequence[Rows], right: Sequence[Floats]) -> Any:
     from sklearn.ensemble import HistGradientBoostingClassifier
 
     model = HistGradientBoostingClassifier(

@@ -14,26 +14,43 @@ from benchmarks.suggestion.plan import Job
 ROOT = Path(__file__).resolve().parents[2]
 TEACHES = (
     "benchmarks/fit_prior/*.py",
+    "gateway_project/evaluation/dataset.py",
+    "gateway_project/evaluation/gold_calls.py",
+    "gateway_project/evaluation/ground.py",
+    "gateway_project/evaluation/kept_vectors.py",
+    "gateway_project/evaluation/past_runs.py",
+    "gateway_project/evaluation/scratch.py",
+    "gateway_project/foundation/schema*.py",
+    "gateway_project/sight.py",
+    "graph/binding/*.py",
+    "graph/data_flow/*.py",
     "graph/encode.py",
+    "graph/exchange/*.py",
     "graph/intent/*.py",
+    "graph/models/*.py",
+    "graph/patterns.py",
     "graph/ranking/*.py",
+    "graph/read_runs.py",
+    "graph/record.py",
+    "graph/relations.py",
+    "graph/store/*.py",
+    "tools/*.py",
     "tools/embed/*.py",
-    "tools/embedding_text.py",
-    "tools/query_text.py",
-    "tools/search_index.py",
+    "tools/models/*.py",
     "tools/store/*.py",
+    "tools/upstream/*.py",
 )
 """Files that a prior may depend on: another content, and it is learned anew."""
 MATTERS = (
     *TEACHES,
     "benchmarks/suggestion/*.py",
+    "gateway_project/alternatives.py",
     "gateway_project/evaluation/*.py",
-    "gateway_project/foundation/schema*.py",
+    "gateway_project/intent_ground.py",
     "graph/*.py",
     "graph/algorithms/*.py",
-    "graph/binding/*",
-    "graph/data_flow/*.py",
-    "graph/store/*.py",
+    "graph/binding/prior.json",
+    "graph/enhance/*.py",
     "graph/suggest/*.py",
 )
 """The same of results."""
@@ -60,16 +77,15 @@ def digest(data: Path, *, model: str, code: Sequence[str] = MATTERS) -> str:
         code: Patterns of files.
     """
     found = hashlib.sha256(model.encode())
-    for path in [*_files(code), *sorted(data.glob("*/*.jsonl"))]:
+    for path in [*files(code), *sorted(data.glob("*/*.jsonl"))]:
         found.update(path.name.encode() + b"\0" + path.read_bytes())
     return found.hexdigest()[:16]
 
 
-def _files(patterns: Sequence[str]) -> Iterable[Path]:
-    for pattern in patterns:
-        for path in sorted(ROOT.glob(pattern)):
-            if path.is_file() and path not in NOT_THESE:
-                yield path
+def files(patterns: Iterable[str]) -> list[Path]:
+    """Return the files that match any of the patterns, each once, in order."""
+    matching = {path for pattern in patterns for path in ROOT.glob(pattern) if path.is_file()}
+    return sorted(matching - NOT_THESE)
 
 
 class KeptRows:

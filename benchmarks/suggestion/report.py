@@ -9,9 +9,11 @@ import numpy as np
 
 from benchmarks.suggestion import summary
 from benchmarks.suggestion.plan import SIZES, Job
-from benchmarks.suggestion.summary import BANDS, EDGE, EXACT, NODE, Row, Sized, bound
+from benchmarks.suggestion.summary import EDGE, EXACT, NODE, Row, Sized, bound
 from benchmarks.tables import markdown
+from execution.mode import SUGGESTION_THRESHOLD
 from gateway_project.evaluation.metrics import Interval
+from gateway_project.evaluation.suggested import BANDS
 
 MAIN = "ultratool"
 NONE = "\N{EN DASH}"
@@ -29,8 +31,6 @@ GOALS: dict[int | None, str] = {
     None: "88 / 62 / 62",
 }
 WAYS = {"copy": "copy nearest", "boosting": "gradient boosting", "clause": "best tool per clause"}
-SURE = 0.70
-"""From here on a workflow is suggested, below it is a draft."""
 
 Results = Sequence[tuple[Job, dict[str, Any]]]
 
@@ -92,13 +92,13 @@ def _ahead(sized: Sequence[Sized]) -> str:
 def _calibration(sized: Sequence[Sized]) -> str:
     headings = [
         *("set", "past runs", "queries", "right", "ECE", "of a perfect forecaster", "Brier"),
-        *("AUROC", "coverage at 95 %", f"at {SURE:.2f} or more: share, right"),
+        *("AUROC", "coverage at 95 %", f"at {SUGGESTION_THRESHOLD:.2f} or more: share, right"),
         "constant: ECE, Brier, coverage",
     ]
     rows = []
     for one in sized:
         figures, constant = one.calibration(one.said), one.calibration(one.constant)
-        sure = one.said >= SURE
+        sure = one.said >= SUGGESTION_THRESHOLD
         right = f"{_percent(one.right[sure].mean())} %" if sure.any() else NONE
         rows.append(
             [

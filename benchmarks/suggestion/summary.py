@@ -18,7 +18,6 @@ from gateway_project.evaluation.metrics import Interval
 
 FIGURES = ("node_f1", "edge_f1", "exact_set", "exact_dag")
 NODE, EDGE, EXACT = 0, 1, 2
-BANDS = (-1.0, 0.6, 0.75, 0.85)
 FORECASTS = 200
 """Draws that a perfect forecaster is judged by."""
 SEED = 0

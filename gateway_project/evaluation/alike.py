@@ -16,7 +16,9 @@ def alike(one: Any, other: Any) -> bool:
     """Tell whether two JSON values say the same.
 
     Numbers may be written as texts, dates in several forms; case, outer punctuation and runs of
-    white space do not count. Lists keep their order.
+    white space do not count. Lists keep their order. What is judged compares values with
+    `graph.binding.values.same`; the judge does not use it on purpose, or a mistake in it would go
+    unseen.
 
     Example:
         >>> alike("1,000", 1000), alike("March 5th, 2024", "2024-03-05"), alike("5", "6")

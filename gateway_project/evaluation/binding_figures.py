@@ -88,11 +88,7 @@ def count(
 def _matched(tasks: Sequence[AnsweredTask], calls: Sequence[Call]) -> dict[str, Call]:
     """Say which call each task stands for: the best pairs of one tool first, then in order."""
     pairs = [
-        (
-            sum(_is_right(name, value, call, {}) for name, value in task.arguments.items()),
-            task,
-            call,
-        )
+        (_agreement(task, call), task, call)
         for task in tasks
         for call in calls
         if task.tool == call.tool

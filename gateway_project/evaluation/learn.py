@@ -78,7 +78,7 @@ def learn(
         prior: Of the ranking; None: as shipped.
         binding_prior: Of the model of bindings; None: as shipped.
     """
-    past = pattern_store.history(team, ground.index.model)
+    past = pattern_store.history(team, ground.index.model, sealer=ground.sealer)
     samples = pattern_store.samples(team, limit=MAX_SAMPLED)
     knowledge = learned_store.knowledge(team, ground.sealer)
     started = time.perf_counter()

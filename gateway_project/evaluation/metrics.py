@@ -94,6 +94,17 @@ def average_precision(gained: Sequence[bool], *, needed: int, k: int) -> float:
     return total / min(needed, k)
 
 
+def percentiles(taken: Sequence[float]) -> dict[str, float]:
+    """Return the median and the 95th percentile of durations, in their unit; not of none.
+
+    Example:
+        >>> percentiles([1.0, 2.0, 3.0])
+        {'p50': 2.0, 'p95': 2.9}
+    """
+    p50, p95 = np.percentile(taken, [50, 95])
+    return {"p50": float(p50), "p95": float(p95)}
+
+
 def paired_bootstrap(differences: Sequence[float], *, seed: int = 0) -> Interval:
     """Mean of paired differences with a percentile bootstrap interval of 95 %.
 

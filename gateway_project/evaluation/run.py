@@ -17,6 +17,7 @@ from gateway_project.evaluation.graph import World
 from gateway_project.evaluation.ground import Ground, own_sealer, read
 from gateway_project.evaluation.learn import learn
 from gateway_project.evaluation.metrics import Interval
+from gateway_project.evaluation.notes import notes
 from gateway_project.evaluation.scratch import scratch_schema
 from gateway_project.evaluation.suggested import Suggested
 from gateway_project.evaluation.suggesting import answer
@@ -82,6 +83,7 @@ class Report:
         enhancement_ms: What the graph adds to one search, p50 and p95.
         suggested: What was suggested; None where nothing can be ranked.
         suggestion_ms: One suggestion with its embedding, p50 and p95; None likewise.
+        notes: How far to trust the figures of suggestions, and why some are null.
     """
 
     n: int
@@ -97,6 +99,7 @@ class Report:
     enhancement_ms: Figures
     suggested: Suggested | None
     suggestion_ms: Figures | None
+    notes: tuple[str, ...]
 
 
 def evaluate(
@@ -148,9 +151,10 @@ def evaluate(
         data_flow=data_flow.data_flow_figures(dataset.tools, dataset.queries),
         latency_ms=whole,
         search_ms=without,
-        enhancement_ms=_percentiles(added),
+        enhancement_ms=metrics.percentiles(added),
         suggested=found,
         suggestion_ms=taken,
+        notes=notes(dataset, found),
     )
 
 
@@ -167,7 +171,7 @@ def _suggestion_ms(ground: Ground, queries: Sequence[DatasetQuery], embedder: Em
         (intent,) = read([query.text], embedder=embedder)
         answer(ground, learned, intent)
         taken.append((time.perf_counter() - started) * 1_000)
-    return _percentiles(taken)
+    return metrics.percentiles(taken)
 
 
 def store_tools(tools: Sequence[DatasetTool]) -> dict[str, str]:
@@ -262,12 +266,7 @@ def _sample(queries: Sequence[DatasetQuery]) -> list[DatasetQuery]:
 
 
 def _latency(queries: Sequence[DatasetQuery], ask: Ask) -> Figures:
-    return _percentiles(list(_durations_ms(queries, ask)))
-
-
-def _percentiles(taken: Sequence[float]) -> Figures:
-    p50, p95 = np.percentile(taken, [50, 95])
-    return {"p50": float(p50), "p95": float(p95)}
+    return metrics.percentiles(list(_durations_ms(queries, ask)))
 
 
 def _durations_ms(queries: Sequence[DatasetQuery], ask: Ask) -> Iterator[float]:
@@ -301,6 +300,7 @@ def to_json(report: Report) -> dict[str, Any]:
             "suggestion_ms": None if report.suggestion_ms is None else dict(report.suggestion_ms),
             "tools": report.tools,
             "relations": report.relations,
+            "notes": list(report.notes),
         },
     }
 

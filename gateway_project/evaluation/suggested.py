@@ -9,7 +9,12 @@ from typing import Any, Final
 
 import numpy as np
 
-from gateway_project.evaluation import binding_figures, calibration_figures, workflow_figures
+from gateway_project.evaluation import (
+    binding_figures,
+    calibration_figures,
+    metrics,
+    workflow_figures,
+)
 from gateway_project.evaluation.answer import Answer
 from gateway_project.evaluation.binding_figures import Count
 from gateway_project.evaluation.dataset import Dataset, DatasetQuery
@@ -217,7 +222,7 @@ def _slices(found: Suggested) -> Json:
         "binding_given_calls_pooled": _pooled(given),
         "calibration_of_constant": constant([one.is_right for one in judged]),
         "learning_curve": list(found.curve),
-        "suggestion_without_embedding_ms": _percentiles(taken),
+        "suggestion_without_embedding_ms": metrics.percentiles(taken) if taken else None,
     }
 
 
@@ -256,10 +261,3 @@ def constant(outcomes: Sequence[bool]) -> Json:
     """Return the figures of saying the same for every query: the share that is right."""
     share = float(np.mean(outcomes)) if outcomes else 0.0
     return calibration_figures.calibration_figures([share] * len(outcomes), outcomes)
-
-
-def _percentiles(taken: Sequence[float]) -> Json | None:
-    if not taken:
-        return None
-    p50, p95 = np.percentile(taken, [50, 95])
-    return {"p50": float(p50), "p95": float(p95)}

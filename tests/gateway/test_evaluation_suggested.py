@@ -1,4 +1,5 @@
 import json
+from dataclasses import replace
 from itertools import pairwise
 
 import pytest
@@ -6,6 +7,8 @@ from django.core.management import call_command
 
 from gateway_project.evaluation import run
 from gateway_project.evaluation.dataset import Dataset, DatasetQuery, DatasetTool
+from gateway_project.evaluation.notes import notes
+from gateway_project.evaluation.suggested import Suggested
 from graph.models import PatternRun
 from tests.fakes import FakeEmbedder
 
@@ -86,6 +89,7 @@ def test_without_history_a_suggestion_is_made_and_judged():
     assert report["slices"]["learning_curve"] == []
     assert report["slices"]["similarity"] == []
     assert report["slices"]["tool_set_unseen"]["n"] == 3
+    assert any(note.startswith("no history was given") for note in report["slices"]["notes"])
 
 
 @pytest.mark.django_db(transaction=True)
@@ -109,3 +113,18 @@ def test_the_command_tells_what_was_suggested(tmp_path, home, capsys):
     printed = capsys.readouterr().out
     assert "suggested after 4 past runs" in printed
     assert "calibration" in printed
+    assert printed.count("learned on public development sets") == 1
+    assert "no query has gold_args" in printed
+    assert "no history" not in printed
+
+
+def test_what_is_null_is_explained():
+    data = Dataset(name="small", tools=(), queries=ASKED, history=())
+    nothing = Suggested(
+        judged=(), runs=0, past_intents=0, fit_seconds=0.0, is_chain=False, curve=()
+    )
+    assert "does not fit the memory" in notes(data, None)[0]
+    assert "no query has gold_tools" in notes(data, nothing)[-1]
+    assert "no history was given" in notes(data, nothing)[1]
+    with_history = replace(data, history=ASKED)
+    assert "no line of the history has gold tools" in notes(with_history, nothing)[1]
