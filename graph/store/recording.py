@@ -147,7 +147,8 @@ def _record(rows: Sequence[Row], *, team: int | None, model: str, sealer: Sealer
     by_pair = {row.pair: row for row in sorted(rows, key=lambda row: row.pair)}
     patterns = _created(by_pair, team=team)
     new = _insert_runs(rows, patterns, team=team)
-    _embed(by_pair, patterns, model=model, sealer=sealer)
+    # A pattern without a new run may be unused: it goes below, and can hold nothing yet.
+    _embed({row.pair: row for row in new}, patterns, model=model, sealer=sealer)
     first_seen = _count(new, patterns)
     learned.count([(row.uses, row.at) for row in new], team=team, seal=sealer.seal)
     with connection.cursor() as cursor:  # of runs that another process recorded just now

@@ -112,6 +112,17 @@ def test_a_run_counts_once_however_often_it_is_handed_in(tools, record):
     assert LearnedBinding.objects.get(kind="call").uses == 1
 
 
+def test_of_one_key_the_first_run_counts_and_the_others_leave_nothing(tools, record):
+    first = flight("1", tools)
+    other = run("1", "something else altogether", task("x", tools[1]))
+    rest = run("2", "and a third thing", task("x", tools[2]))
+    recorded = record(first, other, rest)
+    with connection.cursor() as cursor:  # as at the end of a transaction
+        cursor.execute("SET CONSTRAINTS ALL IMMEDIATE")
+    assert (recorded.new, recorded.repeated) == (2, 1)
+    assert PatternEmbedding.objects.count() == WorkflowPattern.objects.count() == 2
+
+
 def test_runs_that_did_the_same_are_one_pattern_whatever_values_they_had(tools, record):
     done = record(
         flight("r1", tools, "Rome", days_ago=2),
