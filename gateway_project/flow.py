@@ -18,6 +18,7 @@ from gateway_project import (
     catalogue_search,
     intent_draft,
     intent_ground,
+    intent_reading,
     relation_rows,
     relation_words,
     unknown_names,
@@ -26,6 +27,8 @@ from gateway_project.alternatives import alternatives
 from gateway_project.arrange import Terms
 from gateway_project.effects import Effects, IntentEffects
 from gateway_project.foundation.caller import Caller
+from gateway_project.foundation.computing import computed
+from gateway_project.foundation.reasons import first_line
 from gateway_project.intent_answer import IntentAnswer, IntentRequest
 from gateway_project.sight import Sight
 from gateway_project.tool_card import Card, Detail
@@ -211,17 +214,20 @@ async def handle_intent(
     Raises:
         SearchNotPermitted: If the caller lacks the scope.
         QueryError: If the intent says nothing.
-        graph.binding.parameters.ParameterError: If a parameter is of the wrong type.
+        graph.binding.parameters.ParameterError: If a parameter is of the wrong type, or nested
+            too deeply.
     """
-    from graph.intent import reading  # noqa: PLC0415 - heavy
-    from graph.suggest import suggest, types  # noqa: PLC0415 - heavy
-
     _require_search(caller)
-    read = reading.read(request.intent)
+    read = await computed(intent_reading.read, request)
+    from graph.suggest import suggest, types  # noqa: PLC0415 - heavy, but read by now
+
     catalogue = effects.catalogue()
     sight = Sight(catalogue=catalogue, caller=caller)
     context, ignored = unknown_names.tools(sight, request.considered, argument="tools_considered")
     ranked, unranked = await _ranked(effects, sight, read, context)
+    ways = await computed(
+        intent_ground.ways, intent_ground.ends(ranked, effects.topology(caller.team))
+    )
     known = intent_ground.known(
         ranked,
         sight,
@@ -229,10 +235,15 @@ async def handle_intent(
         metrics=effects.metrics(),
         trouble=effects.trouble,
         unranked=unranked,
+        ways=ways,
     )
     asked = types.Asked(reading=read, parameters=request.parameters)
-    suggestion = await asyncio.to_thread(suggest.suggest, asked, ranked.ranking, known=known)
-    cautions = ignored if catalogue.tools else (unknown_names.NO_TOOLS,)
+    suggestion = await computed(suggest.suggest, asked, ranked.ranking, known=known)
+    cautions = (
+        (*ignored, *intent_reading.cautions(read, ranked))
+        if catalogue.tools
+        else (unknown_names.NO_TOOLS,)
+    )
     answer = IntentAnswer(
         speculation_id=uuid.uuid4().hex,
         mode=mode.decide(suggestion.confidence, is_ranked=not unranked),
@@ -251,14 +262,16 @@ async def _ranked(
     """Rank sets of tools; where that cannot be, draft one by words and say why."""
     try:
         async with asyncio.timeout(SEARCH_TIMEOUT_S):
-            return await effects.rank(read, sight.caller.team, sorted(context.tools)), ""
-    except NotRanked as error:
-        reason = str(error)
-    except (django.db.Error, TimeoutError) as error:
-        reason = str(error).strip() or f"no answer within {SEARCH_TIMEOUT_S:g} s"
+            ranked = await effects.rank(read, sight.caller.team, sorted(context.tools))
+            more = intent_ground.more(ranked, sight, effects.topology(sight.caller.team))
+            return await computed(intent_ground.widened, ranked, more), ""
+    except TimeoutError:
+        reason = f"no answer within {SEARCH_TIMEOUT_S:g} s"
+    except (NotRanked, django.db.Error) as error:
+        reason = first_line(error)
     log.warning("intent.not_ranked", reason=reason)
     tools = sight.catalogue.visible(sight.caller)
-    drafted = await asyncio.to_thread(intent_draft.from_words, read, tools)
+    drafted = await computed(intent_draft.from_words, read, tools)
     return Ranked(ranking=drafted), f"drafted from words alone, without confidence: {reason}"
 
 
@@ -301,7 +314,8 @@ async def _search(
         async with asyncio.timeout(SEARCH_TIMEOUT_S):
             answer = await effects.search(wanted)
     except (django.db.Error, TimeoutError) as error:
-        reason = str(error).strip() or f"no answer within {SEARCH_TIMEOUT_S:g} s"
+        late = f"no answer within {SEARCH_TIMEOUT_S:g} s"
+        reason = late if isinstance(error, TimeoutError) else first_line(error)
         log.warning("search.in_memory", reason=reason)
         eligible = [
             tool for tool in _eligible(catalogue, caller, request) if tool.pk not in context.tools

@@ -8,7 +8,8 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final, Literal
 
 from execution.mode import Mode
-from gateway_project.foreign_text import told
+from gateway_project import intent_needs
+from gateway_project.foreign_text import WITHHELD, told
 from gateway_project.tool_card import clean
 from graph import wording
 from graph.relations import NO_DETAIL
@@ -20,11 +21,16 @@ if TYPE_CHECKING:
 
 MAX_EVIDENCE: Final = 200
 """Characters of why an argument has its value."""
-MAX_SCHEMA: Final = 1_000
-"""Characters of a missing field's schema; of a larger one only its type is told."""
+MAX_SENTENCE: Final = 400
+MAX_BYTES: Final = 32_000
+"""Of all that stands beside the workflow, as JSON; the workflow itself is never shortened."""
+FEW: Final = 10
+SHORT: Final = 60
+MAX_BINDINGS: Final = 100
+SHORTENED: Final = "what stands beside the workflow is shortened, since it is long"
 MAX_LIKELY: Final = 10
 _DIGITS: Final = 2
-_TEXTS: Final = frozenset({"description", "title", "$comment"})
+_WORKFLOWS: Final = frozenset({"workflow", "draft_workflow"})
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -77,10 +83,10 @@ class IntentAnswer:
         }
 
     def as_json(self) -> dict[str, Any]:
-        """Return what is sent."""
+        """Return what is sent: as much as a model can read, whatever servers wrote."""
         suggestion = self.suggestion
         is_draft = self.mode is Mode.EXPLICIT_REQUIRED
-        return {
+        answer = {
             "mode": self.mode.value,
             "confidence": round(suggestion.confidence, _DIGITS),
             "evidence": _evidence(suggestion.evidence),
@@ -89,8 +95,8 @@ class IntentAnswer:
             },
             "order": list(suggestion.order),
             "bindings": list(_bindings(suggestion)),
-            "needs_input": list(_needs(suggestion)),
-            "explanation": [clean(text) for text in suggestion.explanation],
+            "needs_input": intent_needs.needs(suggestion),
+            "explanation": [_sentence(text) for text in suggestion.explanation],
             "dependency_paths": [self._path(path) for path in suggestion.paths],
             "alternatives": [
                 {
@@ -99,9 +105,17 @@ class IntentAnswer:
                 }
                 for one in suggestion.alternatives
             ],
-            "warnings": [clean(text) for text in (*self.warnings, *suggestion.warnings)],
+            "warnings": [
+                WITHHELD if intent_needs.instructing(text) else _sentence(text)
+                for text in (
+                    *self.warnings,
+                    *suggestion.warnings,
+                    *intent_needs.beyond(suggestion),
+                )
+            ],
             "speculation_id": self.speculation_id,
         }
+        return _bounded(answer)
 
     def why_json(self) -> dict[str, Any]:
         """Return what it rests on: how likely each tool is, and the nearest past intents.
@@ -163,40 +177,53 @@ def _bindings(suggestion: Suggestion) -> Iterator[dict[str, Any]]:
         for one in bindings:
             yield {
                 "task": task,
-                "pointer": one.pointer,
+                "pointer": intent_needs.pointer(one.pointer),
                 "source": one.source.value,
                 "evidence": told(one.evidence, most=MAX_EVIDENCE),
                 "confidence": round(one.confidence, _DIGITS),
             }
 
 
-def _needs(suggestion: Suggestion) -> Iterator[dict[str, Any]]:
-    for task, needed in suggestion.needs_input.items():
-        for one in needed:
-            schema = one.schema
-            if one.description and "description" not in schema:
-                schema = {**schema, "description": one.description}
-            yield {
-                "task": task,
-                "pointer": one.pointer,
-                "why": told(one.why, most=MAX_EVIDENCE),
-                "schema": _told_schema(schema),
-            }
+def _sentence(text: str) -> str:
+    cleaned = clean(text[: 2 * MAX_SENTENCE])
+    return cleaned if len(cleaned) <= MAX_SENTENCE else f"{cleaned[: MAX_SENTENCE - 1]}…"
 
 
-def _told_schema(schema: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a field's schema with its texts made harmless; of a large one, its type."""
-    shown: dict[str, Any] = _harmless(schema)
-    if len(json.dumps(shown, ensure_ascii=False, default=str)) <= MAX_SCHEMA:
-        return shown
-    return {key: shown[key] for key in ("type", "description") if key in shown}
+def _bounded(answer: dict[str, Any]) -> dict[str, Any]:
+    """Shorten what stands beside the workflow until it is no larger than `MAX_BYTES`."""
+    for shorten in (_plain_schemas, _first_paths, _short_evidence, _first_bindings):
+        if _size(answer) <= MAX_BYTES:
+            return answer
+        answer = shorten(answer)
+        if SHORTENED not in answer["warnings"]:
+            answer = answer | {"warnings": [*answer["warnings"], SHORTENED]}
+    return answer
 
 
-def _harmless(value: Any, *, key: str = "") -> Any:
-    if isinstance(value, str):
-        return told(value) if key in _TEXTS else clean(value)
-    if isinstance(value, Mapping):
-        return {name: _harmless(item, key=name) for name, item in value.items()}
-    if isinstance(value, list | tuple):
-        return [_harmless(item) for item in value]
-    return value
+def _size(answer: Mapping[str, Any]) -> int:
+    beside = {key: value for key, value in answer.items() if key not in _WORKFLOWS}
+    return len(json.dumps(beside, ensure_ascii=False, default=str).encode())
+
+
+def _plain_schemas(answer: dict[str, Any]) -> dict[str, Any]:
+    needs = [
+        one | {"schema": intent_needs.type_of(one["schema"])} for one in answer["needs_input"]
+    ]
+    return answer | {"needs_input": needs}
+
+
+def _first_paths(answer: dict[str, Any]) -> dict[str, Any]:
+    return answer | {
+        "dependency_paths": answer["dependency_paths"][:2],
+        "explanation": answer["explanation"][:FEW],
+        "warnings": answer["warnings"][:FEW],
+    }
+
+
+def _short_evidence(answer: dict[str, Any]) -> dict[str, Any]:
+    rows = [one | {"evidence": one["evidence"][:SHORT]} for one in answer["bindings"]]
+    return answer | {"bindings": rows}
+
+
+def _first_bindings(answer: dict[str, Any]) -> dict[str, Any]:
+    return answer | {"bindings": answer["bindings"][:MAX_BINDINGS]}

@@ -47,4 +47,5 @@ def from_words(reading: Reading, tools: Sequence[CatalogueTool]) -> Ranking:
         tool_probabilities={},
         clause_shares={},
         history=0,
+        counted=0,
     )

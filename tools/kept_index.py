@@ -32,6 +32,16 @@ class KeptIndex:
         self._current: SearchIndex | None = None
         self._outdated = asyncio.Event()
         self._outdated.set()
+        self._read = asyncio.Event()
+
+    @property
+    def is_read(self) -> bool:
+        """Whether the catalogue was read: where there is no index then, it is too large."""
+        return self._read.is_set()
+
+    async def read(self) -> None:
+        """Wait until the catalogue was read for the first time."""
+        await self._read.wait()
 
     @property
     def current(self) -> SearchIndex | None:
@@ -63,6 +73,7 @@ class KeptIndex:
         except django.db.Error as error:
             log.warning("search.index_not_refreshed", reason=str(error).strip())
             return
+        self._read.set()
         size = self._current
         log.debug("search.indexed", tools=0 if size is None else len(size.tools))
 

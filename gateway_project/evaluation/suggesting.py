@@ -14,9 +14,8 @@ from gateway_project.evaluation.ground import Ground, Intent
 from gateway_project.evaluation.learn import Learned
 from graph import read_runs
 from graph.binding.bind import bind
-from graph.binding.steps import BoundStep, Step
-from graph.rank_intent import Ranked
-from graph.ranking.rank import rank
+from graph.binding.steps import BoundStep
+from graph.rank_intent import Ranked, rank_encoded
 from graph.suggest import dag, suggest
 from graph.suggest.types import Asked
 
@@ -30,7 +29,7 @@ NOTHING: Final[AbstractSet[str]] = frozenset()
 def answer(
     ground: Ground, learned: Learned, intent: Intent, *, without: AbstractSet[str] = NOTHING
 ) -> Answer:
-    """Suggest a workflow for an intent.
+    """Suggest a workflow for an intent, by the steps that `flow.handle_intent` takes.
 
     Args:
         ground: What suggestions are made on.
@@ -38,10 +37,10 @@ def answer(
         intent: The intent.
         without: Feature families left out of ranking, as they were of fitting.
     """
-    ranking = rank(intent.encoded, ground.view, learned.kept.ranker, without=without)
-    known = _known(ground, learned, ranking)
-    suggestion = suggest.suggest(Asked(reading=intent.reading), ranking, known=known)
-    return _answer(suggestion, ranking, ground.world.names)
+    ranked = _ranked(ground, learned, intent, without=without)
+    known = _known(ground, ranked)
+    suggestion = suggest.suggest(Asked(reading=intent.reading), ranked.ranking, known=known)
+    return _answer(suggestion, ranked.ranking, ground.world.names)
 
 
 def bound_calls(
@@ -56,15 +55,16 @@ def bound_calls(
         calls: In order; their arguments are not looked at.
     """
     keys = ground.keys
-    ranking = rank(intent.encoded, ground.view, learned.kept.ranker)
+    ranked = _ranked(ground, learned, intent)
     wanted = [keys[call.tool] for call in calls]
-    known = _known(ground, learned, _including(ranking, wanted))
+    ranking = _including(ranked.ranking, wanted)
+    known = _known(ground, replace(ranked, ranking=ranking))
     shares = read_runs.clause_shares(intent.encoded, ground.index, set(wanted))
     steps = []
     for call, pk in zip(calls, wanted, strict=True):
         tool = known.tool(pk)
         if tool is not None:
-            steps.append(Step(id=call.id, tool=dag.bind_tool(tool), shares=shares.get(pk)))
+            steps.append(dag.step(call.id, tool, shares=shares.get(pk)))
     bound = bind(
         steps,
         reading=intent.reading,
@@ -82,10 +82,15 @@ def _including(ranking: Ranking, tools: Sequence[int]) -> Ranking:
     return replace(ranking, best=replace(ranking.best, tools=tuple(tools)))
 
 
-def _known(ground: Ground, learned: Learned, ranking: Ranking) -> Known:
-    ranked = Ranked(
-        ranking=ranking, binding=learned.kept.binding, knowledge=learned.kept.knowledge
-    )
+def _ranked(
+    ground: Ground, learned: Learned, intent: Intent, *, without: AbstractSet[str] = NOTHING
+) -> Ranked:
+    ranked = rank_encoded(intent.encoded, index=ground.index, kept=learned.kept, without=without)
+    more = intent_ground.more(ranked, ground.sight, ground.world.topology)
+    return intent_ground.widened(ranked, more)
+
+
+def _known(ground: Ground, ranked: Ranked) -> Known:
     return intent_ground.known(
         ranked,
         ground.sight,

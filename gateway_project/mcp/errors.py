@@ -20,6 +20,7 @@ from mcp_types import (
 
 from execution.call import CallError, InvalidArguments, ToolUnavailable
 from gateway_project.flow import SearchNotPermitted
+from gateway_project.foreign_text import told
 from gateway_project.foundation import telemetry
 from gateway_project.kept_results import UnknownResult
 from gateway_project.mcp import questions
@@ -43,6 +44,8 @@ from tools.query_text import QueryError
 from tools.upstream.errors import UpstreamError, UpstreamRefused
 
 INTERNAL: Final = "internal_error"
+MAX_PARAMETER_ERROR: Final = 600
+"""Characters of what is said of a parameter of run_intent."""
 
 _CODES: Final[Mapping[type[Exception], str]] = {
     UnknownTool: "unknown_tool",
@@ -133,6 +136,8 @@ def explain(error: Exception) -> tuple[str, str]:
     """Return an error's code and its message in one line."""
     if isinstance(error, _OWN):
         return error.code, str(error)
+    if isinstance(error, ParameterError):  # it may quote a server's schema
+        return _CODES[ParameterError], told(error, most=MAX_PARAMETER_ERROR)
     for kind, code in _CODES.items():
         if isinstance(error, kind):
             return code, str(error)

@@ -68,7 +68,7 @@ class Readiness:
         self.wanted = asyncio.Event()
         """Set by a call that has to wait, so that what failed is tried again at once."""
         self.listed = asyncio.Event()
-        """Set once a client has listed the tools: what is heavy may load from then on."""
+        """Set once a client has listed or called tools: what is heavy may load from then on."""
 
     @property
     def current(self) -> Gateway | None:

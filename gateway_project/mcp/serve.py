@@ -62,6 +62,8 @@ async def _serve(
 ) -> None:
     _cancel_on_signal()
     runtime = Runtime(prepare)
+    if prelude is not None:  # a client that is taken over was there to stay already
+        runtime.readiness.listed.set()
     in_flight = mcp_server.InFlight()
     server = mcp_server.build(runtime, in_flight=in_flight)
     hosting = Hosting(runtime, server, in_flight=in_flight, offered=host) if host else None

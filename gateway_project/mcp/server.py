@@ -143,7 +143,12 @@ class _Served:
         return await handle(self._runtime.readiness, ctx, params)
 
     async def call(self, ctx: Context, params: CallToolRequestParams) -> Any:
-        """Serve `tools/call`; errors are told in the result."""
+        """Serve `tools/call`; errors are told in the result.
+
+        A client that calls is there to stay too: one taken over from another gateway has its
+        list, and never asks for it again.
+        """
+        self._runtime.readiness.listed.set()
         try:
             handle = await self._runtime.handler()
         except NotReady as trouble:

@@ -204,6 +204,14 @@ async def warm(readiness: Readiness, embedder: CachedEmbedder) -> None:
     except EmbeddingUnavailable as error:
         log.warning("gateway.no_model", reason=str(error))
     await asyncio.to_thread(token_count.count, "warm")
+    await asyncio.to_thread(_import_suggesting)
+
+
+def _import_suggesting() -> None:
+    """Import what the first intent needs, so that the event loop need not wait for it then."""
+    from graph import encode  # noqa: F401, PLC0415 - heavy
+    from graph.ranking import rank, tool_view  # noqa: F401, PLC0415 - heavy
+    from graph.suggest import considered, suggest  # noqa: F401, PLC0415 - heavy
 
 
 async def keep_index(readiness: Readiness, index: KeptIndex) -> None:

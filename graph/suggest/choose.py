@@ -19,6 +19,10 @@ CHANGED_SHARE: Final = 0.5
 is what was wanted is not known, so the product claims no more than half."""
 LEAST_SURE: Final = 0.5
 """Confidence from which one tool replacing another makes the other superfluous."""
+NOTHING: Final = 0.15
+"""Probability of the likeliest tool below which no workflow is suggested."""
+RISKY: Final = 0.3
+"""Probability that a tool must have that may destroy something to stand in a workflow."""
 FAINT: Final = 0.2
 """Probability of the likeliest tool below which none clearly fits."""
 MAX_REQUIRED: Final = 20
@@ -51,7 +55,8 @@ class Chosen:
 def choose(ranking: Ranking, known: Known) -> Chosen | None:
     """Choose the likeliest set whose tools can all be called and suit each other.
 
-    No two may exclude each other, and none may replace another. Where no tool clearly fits (see
+    No two may exclude each other, and none may replace another. One that may destroy something
+    must be likely itself (see `RISKY`). Where no tool clearly fits (see
     `FAINT`), the set of the highest confidence goes first. Where there is no such set, the
     likeliest one is taken without what cannot stand in it. What the tools cannot do without is
     added. Confidence is that of the set chosen, halved where a tool was taken out.
@@ -61,16 +66,18 @@ def choose(ranking: Ranking, known: Known) -> Chosen | None:
         known: Tools and relations, as the caller may see them.
 
     Returns:
-        None where no tool can be called.
+        None where no tool can be called, or none reaches `NOTHING`.
     """
     candidates = [one for one in (ranking.best, *ranking.alternatives) if one is not None]
+    if likeliest(ranking, ranking.tool_probabilities) < NOTHING:
+        return None
     if candidates and likeliest(ranking, candidates[0].tools) < FAINT:
         # What overlaps most with many unlikely sets is made of tools that nothing speaks for.
         candidates.sort(key=lambda one: -one.confidence)
     objections: list[str] = []
     for ranked in candidates:
         chosen = _completed(ranked, ranked.tools, known)
-        reason = _objection(chosen, known)
+        reason = _objection(chosen, known) or _risk(ranked, ranking, known)
         if not reason:
             changes = _passed_over(candidates[0], objections, chosen, known)
             return replace(chosen, changes=changes)
@@ -87,6 +94,13 @@ def likeliest(ranking: Ranking, tools: Iterable[int]) -> float:
 def objection(ranked: RankedSet, known: Known) -> str:
     """Say why the tools of a set cannot stand in one workflow; empty if they can."""
     return _objection(_completed(ranked, ranked.tools, known), known)
+
+
+def is_risky(pk: int, ranking: Ranking, known: Known) -> bool:
+    """Whether a tool may destroy something and is too unlikely for that to stand anywhere."""
+    tool = known.tool(pk)
+    likely = ranking.tool_probabilities.get(pk, 1.0)
+    return tool is not None and tool.is_destructive and likely < RISKY
 
 
 def excluding(topology: Topology, tools: Iterable[int]) -> Relation | None:
@@ -154,6 +168,17 @@ def _objection(chosen: Chosen, known: Known) -> str:
     return ""
 
 
+def _risk(ranked: RankedSet, ranking: Ranking, known: Known) -> str:
+    """Say which tool of a set may destroy something without being likely; empty if none."""
+    for tool in ranked.tools:
+        if is_risky(tool, ranking, known):
+            likely = ranking.tool_probabilities[tool]
+            return (
+                f"{name(known, tool)} may destroy something and has a probability of {likely:.2f}"
+            )
+    return ""
+
+
 def _obstacle(known: Known, pk: int) -> str:
     tool = known.tool(pk)
     return (tool.obstacle if tool is not None else "") or "cannot be called now"
@@ -188,13 +213,14 @@ def _reduced(ranked: RankedSet, ranking: Ranking, known: Known) -> Chosen | None
         together = [*kept, tool]
         completed = _completed(ranked, together, known).tools
         rivals = excluding(known.topology, completed) or superseding(known.topology, together)
-        if _usable(known, tool) and rivals is None:
+        is_safe = not is_risky(tool, ranking, known)
+        if _usable(known, tool) and is_safe and rivals is None:
             kept.append(tool)
     if not kept:
         return None
     tools = [tool for tool in ranked.tools if tool in kept]
     chosen = _completed(ranked, tools, known)
-    reason = objection(ranked, known)
+    reason = objection(ranked, known) or _risk(ranked, ranking, known)
     out = ", ".join(name(known, tool) for tool in by_chance if tool not in kept)
     confidence = CHANGED_SHARE * ranked.confidence
     change = (

@@ -13,6 +13,7 @@ from graph.binding import bind, instances
 from graph.binding.learned import NOTHING
 from graph.binding.steps import BindTool, BoundStep, Feeds, FieldPair, Step
 from graph.relations import Kind, Relation
+from graph.suggest.current import MAX_REPEATS
 from graph.suggest.order import ordered
 from graph.suggest.types import Task
 
@@ -121,6 +122,7 @@ def bind_tool(tool: SuggestTool) -> BindTool:
         description=tool.description,
         input_schema=tool.input_schema,
         definition_hash=tool.definition_hash,
+        is_trusted=tool.is_trusted,
     )
 
 
@@ -164,7 +166,7 @@ def _repeated(
     ]
     wanted = instances.instances(steps, reading=asked.reading, model=known.binding)
     for tool in tools:
-        for _ in range(wanted.get(str(tool.pk), 1)):
+        for _ in range(min(wanted.get(str(tool.pk), 1), MAX_REPEATS)):
             yield tool
 
 

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 from graph.binding.parameters import unplaced
 from graph.binding.steps import Step
 from graph.suggest import words
-from graph.suggest.choose import choose, name, objection
+from graph.suggest.choose import choose, is_risky, name, objection
+from graph.suggest.current import current
 from graph.suggest.dag import arrange, bind_tool
 from graph.suggest.evidence import evidence
 from graph.suggest.excerpt import around
@@ -18,7 +19,10 @@ from graph.suggest.ways import paths
 if TYPE_CHECKING:
     from graph.ranking.rank import RankedSet, Ranking
 
-NOTHING_FITS = "No tool that can be called fits the intent."
+NOTHING_FITS = (
+    "Nothing fits well enough to suggest it: say in more words what should be done; search_tools "
+    "finds single tools."
+)
 
 
 def suggest(asked: Asked, ranking: Ranking, *, known: Known) -> Suggestion:
@@ -39,11 +43,12 @@ def suggest(asked: Asked, ranking: Ranking, *, known: Known) -> Suggestion:
         graph.binding.parameters.ParameterError: If a parameter is of the wrong type, naming it.
     """
     known = replace(known, topology=around(known.topology, ranked_tools(ranking)))
+    ranking, stands_for = current(ranking, known)
     chosen = choose(ranking, known)
     if chosen is None:
-        said = evidence(ranking, ())
-        cut = ("only the beginning of the intent was read",) if asked.reading.is_cut else ()
-        return Suggestion(evidence=said, explanation=(NOTHING_FITS,), warnings=cut)
+        return _nothing(asked, ranking, known)
+    exchanged = words.exchanged(chosen, stands_for, known)
+    chosen = replace(chosen, changes=(*exchanged, *chosen.changes))
     dag = arrange(chosen, asked, ranking=ranking, known=known)
     said = evidence(ranking, (tool for tool in chosen.tools if tool not in chosen.required))
     left = unplaced(_steps(dag.tasks, known), asked.parameters)
@@ -67,6 +72,16 @@ def suggest(asked: Asked, ranking: Ranking, *, known: Known) -> Suggestion:
     )
 
 
+def _nothing(asked: Asked, ranking: Ranking, known: Known) -> Suggestion:
+    """Return no workflow, with what comes nearest."""
+    return Suggestion(
+        alternatives=_alternatives(ranking, None, known),
+        evidence=evidence(ranking, ()),
+        explanation=(NOTHING_FITS, *words.nearest(ranking, known)),
+        warnings=("only the beginning of the intent was read",) if asked.reading.is_cut else (),
+    )
+
+
 def ranked_tools(ranking: Ranking) -> tuple[int, ...]:
     """Return the tools of all ranked sets, each once, the likeliest set's first."""
     sets = [one for one in (ranking.best, *ranking.alternatives) if one is not None]
@@ -78,12 +93,19 @@ def _steps(tasks: tuple[Task, ...], known: Known) -> list[Step]:
     return [Step(id=task.id, tool=bind_tool(tool)) for task, tool in found if tool is not None]
 
 
-def _alternatives(ranking: Ranking, taken: RankedSet, known: Known) -> tuple[Alternative, ...]:
-    """Return the sets that were not taken and could be, the surest first."""
+def _alternatives(
+    ranking: Ranking, taken: RankedSet | None, known: Known
+) -> tuple[Alternative, ...]:
+    """Return the sets that were not taken and could be, the surest first.
+
+    What may destroy something and is unlikely itself stands in none.
+    """
     sets = [one for one in (ranking.best, *ranking.alternatives) if one is not None]
     sets.sort(key=lambda one: -one.confidence)
     return tuple(
         Alternative(tools=one.tools, confidence=one.confidence)
         for one in sets
-        if one is not taken and not objection(one, known)
+        if one is not taken
+        and not objection(one, known)
+        and not any(is_risky(tool, ranking, known) for tool in one.tools)
     )

@@ -31,6 +31,9 @@ class SuggestTool:
         input_schema: JSON Schema of the arguments, as pinned.
         definition_hash: SHA-256 of the pinned definition.
         is_read_only: Whether its trusted server says that it only reads.
+        is_destructive: Whether it may destroy or do what cannot be undone, by what its server says
+            of it or by words in its name.
+        is_trusted: Whether its server is.
         is_usable: Whether the caller may call it now.
         obstacle: Why not; empty where there is no reason to tell.
         trouble: Why its server cannot be relied on right now; empty if it can.
@@ -44,6 +47,8 @@ class SuggestTool:
     input_schema: Mapping[str, Any]
     definition_hash: str = ""
     is_read_only: bool = False
+    is_destructive: bool = False
+    is_trusted: bool = True
     is_usable: bool = True
     obstacle: str = ""
     trouble: str = ""

@@ -28,6 +28,7 @@ MAX_TOOLS: Final = 8
 MAX_MOVED: Final = 3
 """Corrections of the order that are told, the surest."""
 MAX_WARNINGS: Final = 10
+MAX_NEAREST: Final = 3
 MAX_QUOTED: Final = 80
 """Characters of a clause of the intent."""
 MEANT: Final = 0.5
@@ -75,6 +76,26 @@ def warnings(
     return (*every[:MAX_WARNINGS], *((f"and {more} more",) if more > 0 else ()))
 
 
+def exchanged(chosen: Chosen, stands_for: Mapping[int, int], known: Known) -> tuple[str, ...]:
+    """Say which of the tools stand for ones that they replace, given by the new one."""
+    return tuple(
+        f"{name(known, stands_for[tool])} is replaced by {name(known, tool)}, "
+        "which stands in its place."
+        for tool in dict.fromkeys(chosen.ranked.tools)
+        if tool in stands_for
+    )
+
+
+def nearest(ranking: Ranking, known: Known) -> tuple[str, ...]:
+    """Name the likeliest tools, where none is likely enough to be suggested."""
+    likely = sorted(ranking.tool_probabilities.items(), key=lambda one: (-one[1], one[0]))
+    shown = [(tool, chance) for pk, chance in likely if (tool := known.tool(pk)) is not None]
+    if not shown:
+        return ()
+    told = ", ".join(f"{tool.tool} ({chance:.2f})" for tool, chance in shown[:MAX_NEAREST])
+    return (f"The nearest, with their probability: {told}.",)
+
+
 def _drafted() -> Iterator[str]:
     yield "These tools share words with the intent. Nothing was ranked, so there is no confidence."
 
@@ -84,7 +105,11 @@ def _history(said: Evidence) -> Iterator[str]:
         yield "No past run is known yet, so the intent's words and meaning alone speak for it."
     else:
         runs = said.successes + said.failures
-        yield f"The ranking has learned from {_counted(said.history, 'past intent')}."
+        yield (
+            f"The ranking has learned from {_counted(said.history, 'different past intent')}; "
+            f"{_counted(said.counted, 'run')} of {'it' if said.history == 1 else 'them'} "
+            f"{'counts' if said.counted == 1 else 'count'}, up to {COUNTED} of one intent."
+        )
         if runs:
             yield f"{said.successes} of {_counted(runs, 'similar run')} of these tools succeeded."
         elif said.similar:
@@ -100,12 +125,12 @@ def _history(said: Evidence) -> Iterator[str]:
     if said.counted < FEW:
         yield (
             f"Confidence is at most {CEILING:.2f} until {FEW} runs have succeeded, "
-            f"counting no more than {COUNTED} of one intent."
+            f"counting no more than {COUNTED} of one intent; {said.counted} so far."
         )
     elif said.history < FEW:
         yield (
-            f"Confidence in a new intent's workflow is at most {CEILING:.2f} until {FEW} past "
-            "intents are known."
+            f"Confidence in a new intent's workflow is at most {CEILING:.2f} until {FEW} "
+            f"different past intents are known; {said.history} so far."
         )
 
 
@@ -129,7 +154,7 @@ def _tools(chosen: Chosen, asked: Asked, ranking: Ranking, known: Known) -> Iter
         if parts:
             yield f"{name(known, pk)}: {', '.join(parts)}."
     if len(ranked) > MAX_TOOLS:
-        yield f"And {len(ranked) - MAX_TOOLS} more tools."
+        yield f"And {_counted(len(ranked) - MAX_TOOLS, 'more tool')}."
 
 
 def _clause(pk: int, asked: Asked, ranking: Ranking) -> str:
@@ -149,7 +174,9 @@ def _added(chosen: Chosen, known: Known) -> Iterator[str]:
     for tool, cause in list(chosen.required.items())[:MAX_TOOLS]:
         yield f"{name(known, tool)} was added: {name(known, cause)} requires it."
     if len(chosen.required) > MAX_TOOLS:
-        yield f"And {len(chosen.required) - MAX_TOOLS} more required tools were added."
+        more = len(chosen.required) - MAX_TOOLS
+        was = "was" if more == 1 else "were"
+        yield f"And {_counted(more, 'more required tool')} {was} added."
     if chosen.required:
         added = len(chosen.required)
         yield (

@@ -147,3 +147,16 @@ def test_names_of_tools_are_no_markup(tools, capsys):
     ToolFactory(name="[red]x", server__name="odd")
     run("odd:[red]x", "git:commit")
     assert "odd:[red]x" in capsys.readouterr().out
+
+
+@pytest.mark.usefixtures("tools")
+@pytest.mark.parametrize(
+    ("argument", "said"),
+    [
+        ("git:commit", "git:commit is a tool, not an intent: name a second tool"),
+        ("git:comit", "no tool 'git:comit'; did you mean git:commit"),
+    ],
+)
+def test_one_tool_alone_is_no_intent(argument, said):
+    with pytest.raises(CommandError, match=said):
+        run(argument)

@@ -10,8 +10,9 @@ from execution.mode import Mode
 from gateway_project import flow, unknown_names
 from gateway_project.flow import SearchNotPermitted
 from gateway_project.intent_answer import IntentRequest
+from graph.binding.parameters import ParameterError
 from graph.rank_intent import NotRanked, Ranked
-from graph.relations import Kind, Relation
+from graph.relations import Kind, Relation, Source
 from tests.gateway.catalogues import catalogue, server, tool
 from tests.graph.suggest.builders import ranked, ranking
 from tools.danger import Danger
@@ -94,9 +95,15 @@ async def test_an_intent_that_says_nothing_is_refused(world, intent):
         await suggest(world, intent)
 
 
+@pytest.mark.parametrize("intent", ["?", "a", "x 5", "🙂🙂", "12:30 -> 5", "\x1b[31m"])
+async def test_an_intent_without_words_is_refused(world, intent):
+    with pytest.raises(QueryError, match="the intent holds no words"):
+        await suggest(world, intent)
+
+
 @pytest.mark.parametrize(
     "intent",
-    ["x", "?", "提交更改然后显示日志", "سجل التغييرات", "log " * 30_000, "{'$ref': 'a'}", "🙂"],
+    ["ls", "看", "提交更改然后显示日志", "سجل التغييرات", "log " * 30_000, "{'$ref': 'a'}"],
 )
 async def test_any_other_intent_has_an_answer(world, intent):
     rank_as(world, LOG)
@@ -106,6 +113,15 @@ async def test_any_other_intent_has_an_answer(world, intent):
     assert is_cut == (len(intent) > 4_000)
     world.ranked = NotRanked("no model")
     assert (await suggest(world, intent)).mode is Mode.EXPLICIT_REQUIRED
+
+
+async def test_parameters_that_are_nested_too_deeply_are_refused(world):
+    rank_as(world, LOG)
+    value = "x"
+    for _ in range(500):
+        value = {"a": value}
+    with pytest.raises(ParameterError, match="nested deeper than 100 levels"):
+        await suggest(world, parameters={"repo_path": value})
 
 
 async def test_a_caller_without_the_scope_is_refused(world):
@@ -153,3 +169,72 @@ async def test_many_at_once_do_not_meet(world):
         asked = [group.create_task(suggest(world, f"show log {n}")) for n in range(20)]
     assert len({one.result().speculation_id for one in asked}) == 20
     assert all(tasks(one.result()) == [LOG] for one in asked)
+
+
+async def test_what_the_graph_relates_to_the_best_tools_is_ranked_too(world):
+    rank_as(world, LOG, probabilities={pk(world, LOG): 0.9})
+    asked, better = [], ranking(ranked(pk(world, LOG), pk(world, STATUS), confidence=0.8))
+
+    def again(more):
+        asked.append(tuple(more))
+        return better
+
+    world.ranked = replace(world.ranked, again=again)
+    needs = Relation(
+        pk(world, LOG), pk(world, STATUS), Kind.PRECEDES, 0.9, sources=(Source.CURATED,)
+    )
+    world.relations.append(needs)
+    assert tasks(await suggest(world)) == [LOG, STATUS]
+    assert asked == [(pk(world, STATUS),)]
+
+
+async def test_what_servers_alone_say_or_what_was_ranked_is_not_ranked_again(world):
+    rank_as(world, LOG, probabilities={pk(world, LOG): 0.9, pk(world, TIME): 0.1})
+
+    def again(_more):
+        raise AssertionError("nothing new came in")
+
+    world.ranked = replace(world.ranked, again=again)
+    for other, source in ((STATUS, Source.SCHEMA), (TIME, Source.CURATED)):
+        world.relations.append(
+            Relation(pk(world, LOG), pk(world, other), Kind.PROVIDES, 1.0, sources=(source,))
+        )
+    assert tasks(await suggest(world)) == [LOG]
+
+
+@pytest.mark.parametrize(
+    ("intent", "familiar", "probability", "is_told"),
+    [
+        ("show the log", 1.0, 0.1, False),
+        ("zeige das Protokoll", 0.1, 0.3, True),
+        ("zeige das Protokoll", 0.1, 0.8, False),
+        ("提交更改然后显示日志", 1.0, 0.8, True),
+    ],
+)
+async def test_an_intent_that_is_hardly_understood_is_told(
+    world, intent, familiar, probability, is_told
+):
+    rank_as(world, LOG, probabilities={pk(world, LOG): probability})
+    world.ranked = replace(world.ranked, familiar=familiar)
+    warnings = (await suggest(world, intent)).warnings
+    assert any("few words of the intent" in warning for warning in warnings) is is_told
+
+
+async def test_a_draft_holds_no_unlikely_tool_that_may_destroy_something(world):
+    risky = tool("git:git_reset", danger=Danger.DESTRUCTIVE)
+    world.catalogue = catalogue(*world.catalogue.tools.values(), risky)
+    chances = {risky.pk: 0.29, pk(world, LOG): 0.4}
+    world.ranked = Ranked(ranking=ranking(ranked(risky.pk, pk(world, LOG)), probabilities=chances))
+    answer = await suggest(world)
+    assert tasks(answer) == [LOG]
+    assert any("git:git_reset may destroy" in text for text in answer.suggestion.explanation)
+    world.ranked = Ranked(
+        ranking=ranking(ranked(risky.pk, pk(world, LOG)), probabilities=chances | {risky.pk: 0.31})
+    )
+    assert tasks(await suggest(world)) == ["git:git_reset", LOG]
+
+
+async def test_a_driver_s_error_is_told_in_one_line(world):
+    world.ranked = django.db.OperationalError("connection refused\nHINT: host=10.0.0.5 user=x")
+    (warning,) = (await suggest(world, "show the log")).warnings
+    assert warning.endswith("without confidence: connection refused")

@@ -6,7 +6,7 @@ from django.core.management import CommandError, call_command
 
 from gateway_project.management.commands import import_history
 from gateway_project.models import AuditEntry
-from graph import history_file
+from graph import fit_models, history_file
 from graph.models import FittedModel, PatternRun, WorkflowPattern
 from tests.factories import ServerFactory, TeamFactory, ToolFactory, UserFactory
 from tests.fakes import FakeEmbedder
@@ -15,6 +15,7 @@ from tools.embed.cache import CachedEmbedder
 from tools.embed.embedder import EmbeddingUnavailable
 from tools.embed.recipes import UnknownModel
 from tools.embed_catalogue import embed_missing
+from tools.models import ToolEmbedding
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("home")]
 
@@ -68,9 +69,10 @@ def refused(*options):
 
 def test_runs_are_recorded_fitted_and_written_down(write):
     out, errors = run(write(row("r1"), row("r2"), row("r3", "Read it", "s:read", "s:send")))
-    first, second = out.splitlines()
-    assert first == "3 new runs, 0 known already; 2 new patterns"
-    assert second.startswith("Fitted to 2 patterns of 3 runs in ")
+    first, second, meaning = out.splitlines()
+    assert first == "3 new runs, 0 known already; 2 new intents"
+    assert second.startswith("Fitted to 3 runs of 2 different intents in ")
+    assert meaning.startswith("Confidence is at most 0.69 until 20 runs have succeeded")
     assert errors == ""
     assert FittedModel.objects.get().figures["runs"] == 3
     entry = AuditEntry.objects.get(action="history.imported")
@@ -81,7 +83,7 @@ def test_a_file_imported_again_changes_nothing(write):
     file = write(row("r1"), row("r2"))
     run(file)
     before = FittedModel.objects.get().fitted_at
-    assert run(file) == ("0 new runs, 2 known already; 0 new patterns\n", "")
+    assert run(file) == ("0 new runs, 2 known already; 0 new intents\n", "")
     assert FittedModel.objects.get().fitted_at == before
     assert AuditEntry.objects.filter(action="history.imported").count() == 1
 
@@ -130,7 +132,7 @@ def test_a_data_sets_queries_are_imported(write):
 def test_a_dry_run_stores_nothing(write):
     run(write(row("r1")))
     out, _ = run(write(row("r1"), row("r2"), row("r2")), "--dry-run")
-    assert out == "1 new runs, 2 known already; nothing was stored\n"
+    assert out == "1 new run, 2 known already; nothing was stored\n"
     assert PatternRun.objects.count() == 1
 
 
@@ -155,7 +157,7 @@ def test_the_report_can_be_json(write):
 def test_standard_input_is_read(monkeypatch):
     content = BytesIO(b"\xef\xbb\xbf" + json.dumps(row()).encode() + b"\r\n")
     monkeypatch.setattr("sys.stdin", TextIOWrapper(content))
-    assert run("-")[0].startswith("1 new runs")
+    assert run("-")[0].startswith("1 new run")
 
 
 @pytest.mark.parametrize("content", ["", "\n \n"])
@@ -184,7 +186,7 @@ def test_without_the_model_runs_are_recorded_and_told_how_to_go_on(write, embedd
 
     monkeypatch.setattr(embedder, "embed", missing)
     out, told = run(write(row()))
-    assert out.startswith("1 new runs")
+    assert out.startswith("1 new run")
     assert "1 patterns have no vectors" in told
     assert "`manage.py embed`" in told
 
@@ -209,5 +211,49 @@ def test_many_lines_are_recorded_some_at_a_time(write, monkeypatch):
     out, _ = run(write(*(row(f"r{n}") for n in range(7))))
     assert (seen, out.splitlines()[0]) == (
         [3, 3, 1],
-        "7 new runs, 0 known already; 1 new patterns",
+        "7 new runs, 0 known already; 1 new intent",
     )
+
+
+def test_a_line_that_is_nested_too_deeply_is_named_and_all_others_are_imported(write):
+    deep = json.dumps(row("r2")).replace('"s:send"', '"s:send", "arguments": {"x": %s}')
+    error, out, told = refused(write(row("r1"), deep % ("[" * 600 + "]" * 600), row("r3")))
+    assert told.splitlines() == ["line 2: it is nested deeper than 200 levels"]
+    assert out.startswith("2 new runs")
+    assert error.startswith("1 line of")
+
+
+def test_runs_of_a_teams_own_tool_are_imported_for_that_team(write):
+    team = TeamFactory(name="ops")
+    ToolFactory(server=ServerFactory(name="p", team=team), name="x")
+    _, _, told = refused(write(row("r1", "Do x", "p:x")))
+    assert told.startswith(
+        "line 1: only the team 'ops' sees the tool 'p:x': import such runs with"
+    )
+    assert run(write(row("r1", "Do x", "p:x")), "--team", "ops")[0].startswith("1 new run")
+
+
+def test_why_nothing_was_fitted_is_told(write, monkeypatch, settings):
+    _, told = run(write(row("r0", succeeded=False)))
+    assert told == "nothing could be fitted: no run that succeeded is recorded\n"
+    ToolEmbedding.objects.all().delete()
+    _, told = run(write(row("r1")))
+    assert "no tool has vectors by fake/words: run `manage.py embed`" in told
+    embed_missing(CachedEmbedder(FakeEmbedder()))
+    settings.FOREGATE = settings.FOREGATE.model_copy(update={"search_memory_mb": 0})
+    _, told = run(write(row("r2")))
+    assert "FOREGATE_SEARCH_MEMORY_MB" in told
+
+
+def test_what_cannot_be_fitted_is_one_line(write, monkeypatch):
+    def broken(*_, **__):
+        raise ValueError("no candidates")
+
+    monkeypatch.setattr(fit_models, "made", broken)
+    _, told = run(write(row("r1")))
+    assert told == (
+        "not fitted for everybody: no candidates; it is tried again when its history changes\n"
+    )
+    TeamFactory(name="ops")
+    report = json.loads(run(write(row("r2")), "--team", "ops", "--json")[0])
+    assert [one["reason"] for one in report["not_fitted"]] == ["no candidates"]

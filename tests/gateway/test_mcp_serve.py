@@ -7,6 +7,7 @@ import threading
 import pytest
 
 from gateway_project.mcp import meta_tools, serve
+from gateway_project.mcp.conversation import Prelude
 from gateway_project.mcp.runtime import Prepared
 from gateway_project.mcp.wire import Wire
 
@@ -147,3 +148,24 @@ def test_the_watchdog_is_a_daemon(monkeypatch):
     assert watchdog.daemon
     assert watchdog.interval == serve.STOP_S
     assert watchdog.function is os._exit
+
+
+@pytest.mark.parametrize(("prelude", "is_loading"), [(Prelude(), True), (None, False)])
+def test_a_client_that_is_taken_over_never_lists_again_and_is_loaded_for(
+    ends, prelude, is_loading
+):
+    wired, loading = threading.Event(), []
+
+    async def wire(readiness):
+        loading.append(readiness.listed.is_set())
+        wired.set()
+        await asyncio.Event().wait()
+
+    def client():
+        wired.wait(10)
+        ends.close(ends.to_gateway)
+
+    threading.Thread(target=client).start()
+    made = Prepared(handle=None, wire=wire)
+    serve.serve(ends.wire, prepare=lambda: made, prelude=prelude)
+    assert loading == [is_loading]

@@ -51,6 +51,13 @@ async def test_the_list_is_answered_while_everything_behind_it_hangs(era):
         assert runtime.readiness.listed.is_set()
 
 
+async def test_a_client_that_only_calls_is_there_to_stay_too(world, era):
+    prepared = Prepared(handle=handlers.handle, wire=world.wire)
+    async with connected(lambda: prepared, mode=era) as (client, runtime):
+        await client.call_tool("run_intent", {"intent": "show the log"})
+        assert runtime.readiness.listed.is_set()
+
+
 async def test_a_search_answers_in_structure_and_in_text(connect, era):
     async with connect(era) as client:
         await client.list_tools()

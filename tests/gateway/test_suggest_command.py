@@ -84,7 +84,7 @@ def test_why_is_told_with_probabilities_and_bindings(capsys):
 
 
 def test_one_tool_alone_cannot_be_explained(weather):
-    with pytest.raises(CommandError, match="name another one too, or an intent in words"):
+    with pytest.raises(CommandError, match="name a second tool to see how the two relate"):
         run("explain", "sky:get_weather")
 
 
@@ -126,3 +126,13 @@ def test_a_team_does_not_see_what_is_another_s():
 def test_what_cannot_be_is_said_in_one_line(arguments, said):
     with pytest.raises(CommandError, match=said):
         run("suggest", *arguments)
+
+
+@pytest.mark.usefixtures("weather")
+@pytest.mark.parametrize(
+    ("depth", "told"), [(500, "deeper than 100 levels"), (9**5, "too deeply")]
+)
+def test_parameters_that_are_nested_too_deeply_are_one_clear_line(depth, told):
+    value = '{"city": ' + "[" * depth + "]" * depth + "}"
+    with pytest.raises(CommandError, match=told):
+        run("suggest", "get weather", "--parameters", value)

@@ -6,13 +6,11 @@ from datetime import UTC, datetime
 
 import django.db
 import pytest
-from cryptography.fernet import Fernet
 from django.conf import settings as django_settings
 
 from gateway_project import wiring
-from gateway_project.foundation import advisory, notify
+from gateway_project.foundation import advisory, notify, sealing
 from gateway_project.foundation.database import in_database
-from gateway_project.foundation.sealing import Sealer
 from gateway_project.mcp.readiness import Readiness
 from gateway_project.wiring import follow_graph
 from gateway_project.wiring.follow_graph import GraphKeeper, Refresher
@@ -337,7 +335,12 @@ def record_run(key):
     tool = ToolFactory()
     embed_missing(model)
     one = run(key, "Send the report", task("x", tool.pk))
-    record_runs([one], team=None, embedder=model, sealer=Sealer([Fernet.generate_key()]))
+    record_runs(
+        [one],
+        team=None,
+        embedder=model,
+        sealer=sealing.load_or_create(django_settings.FOREGATE.home),
+    )
 
 
 @pytest.mark.usefixtures("_no_index_left")

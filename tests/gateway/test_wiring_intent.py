@@ -9,6 +9,7 @@ from gateway_project import flow, wiring
 from gateway_project.foundation.database import in_database
 from gateway_project.intent_answer import IntentRequest
 from gateway_project.mcp.readiness import NotReady, Readiness
+from gateway_project.wiring import suggester
 from tests.factories import ToolFactory, UserFactory
 from tests.fakes import FakeEmbedder
 from tools import kept_index
@@ -36,7 +37,8 @@ async def served(readiness):
             await asyncio.sleep(0)
 
 
-async def test_an_intent_is_ranked_by_what_the_gateway_keeps_in_memory(embedder):
+async def test_an_intent_is_ranked_by_what_the_gateway_keeps_in_memory(embedder, monkeypatch):
+    monkeypatch.setattr(suggester, "START_WAIT_S", 0)
     await in_database(UserFactory, username="admin", superuser=True)
     tool = await in_database(ToolFactory, server__name="sky", name="get_weather")
     await in_database(embed_missing, embedder)
@@ -52,7 +54,7 @@ async def test_an_intent_is_ranked_by_what_the_gateway_keeps_in_memory(embedder)
             return await flow.handle_intent(gateway.effects, gateway.caller, request)
 
         early = await answered()
-        assert "the catalogue is not in memory yet" in early.warnings[0]
+        assert early.warnings[0].endswith("is still being read into memory; ask again in a second")
         readiness.listed.set()
         while (answer := await answered()).warnings:
             continue

@@ -87,7 +87,9 @@ def test_a_replacement_that_the_caller_may_not_know_is_not_named():
 def test_of_few_intents_that_ran_often_only_new_ones_stay_uncertain():
     few = replace(ranking(ranked(1), history=5), counted=20)
     sentences = " ".join(told(few))
-    assert "in a new intent's workflow is at most 0.69 until 20 past intents" in sentences
+    assert (
+        "in a new intent's workflow is at most 0.69 until 20 different past intents" in sentences
+    )
     assert "runs have succeeded" not in sentences
 
 

@@ -1,0 +1,129 @@
+"""Ranking with what a process keeps in memory, and without the database."""
+
+import asyncio
+import threading
+
+import django.db
+import pytest
+
+from gateway_project.wiring import suggester
+from gateway_project.wiring.suggester import Suggester
+from graph import rank_intent
+from graph.intent.reading import read
+from graph.rank_intent import NOT_READ, TOO_LARGE, NotRanked, Ranked
+from tests.fakes import FakeEmbedder
+from tests.graph.suggest.builders import ranked, ranking
+from tools.embed.cache import CachedEmbedder
+from tools.kept_index import KeptIndex
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+READ = read("show the log")
+FOUND = Ranked(ranking=ranking(ranked(1)))
+
+
+class Rankers:
+    async def get(self, _team):
+        return object()
+
+
+@pytest.fixture
+def index(monkeypatch):
+    monkeypatch.setattr(suggester, "START_WAIT_S", 0.01)
+    return KeptIndex("fake", max_bytes=1)
+
+
+@pytest.fixture
+def asked(index, monkeypatch):
+    """Make a suggester whose database answers as a function does."""
+
+    def made(encode):
+        monkeypatch.setattr(rank_intent, "usable", lambda *_args, **_more: (None, None))
+        monkeypatch.setattr(rank_intent, "encode", encode)
+        monkeypatch.setattr(rank_intent, "rank_encoded", lambda *_args, **_more: FOUND)
+        index._read.set()
+        return Suggester(embedder=CachedEmbedder(FakeEmbedder()), index=index, rankers=Rankers())
+
+    return made
+
+
+async def test_a_catalogue_that_is_being_read_is_waited_for_a_little(index, monkeypatch):
+    monkeypatch.setattr(suggester, "START_WAIT_S", 5)
+    monkeypatch.setattr(rank_intent, "usable", lambda *_args, **_more: (None, None))
+    monkeypatch.setattr(rank_intent, "encode", lambda *_args, **_more: None)
+    monkeypatch.setattr(rank_intent, "rank_encoded", lambda *_args, **_more: FOUND)
+    one = Suggester(embedder=CachedEmbedder(FakeEmbedder()), index=index, rankers=Rankers())
+    async with asyncio.TaskGroup() as group, asyncio.timeout(4):
+        waiting = group.create_task(one.rank(READ, None, ()))
+        await asyncio.sleep(0)
+        index._read.set()
+    assert waiting.result() is FOUND
+
+
+async def test_one_that_is_not_read_yet_and_one_that_is_too_large_are_told_apart(index):
+    one = Suggester(embedder=CachedEmbedder(FakeEmbedder()), index=index, rankers=Rankers())
+    with pytest.raises(NotRanked) as early:
+        await one.rank(READ, None, ())
+    index._read.set()
+    with pytest.raises(NotRanked) as never:
+        await one.rank(READ, None, ())
+    assert (str(early.value), str(never.value)) == (NOT_READ, TOO_LARGE)
+
+
+async def test_a_wait_in_vain_is_not_repeated_at_once(index, monkeypatch):
+    one = Suggester(embedder=CachedEmbedder(FakeEmbedder()), index=index, rankers=Rankers())
+    with pytest.raises(NotRanked):
+        await one.rank(READ, None, ())
+    monkeypatch.setattr(suggester, "START_WAIT_S", 60)
+    async with asyncio.timeout(5):
+        with pytest.raises(NotRanked):
+            await one.rank(READ, None, ())
+
+
+async def test_a_database_that_hangs_is_waited_for_once(asked, monkeypatch):
+    monkeypatch.setattr(suggester, "RANK_TIMEOUT_S", 0.05)
+    answers, calls = threading.Event(), []
+
+    def hang(*_args, **_more):
+        calls.append(1)
+        answers.wait(10)
+
+    one = asked(hang)
+    try:
+        for _ in range(3):
+            with pytest.raises(NotRanked, match=r"no answer within 0\.05 s"):
+                await one.rank(READ, None, ())
+        assert len(calls) == 1
+        answers.set()
+        monkeypatch.setattr(one, "_failed_until", 0.0)
+        assert await one.rank(READ, None, ()) is FOUND
+    finally:
+        answers.set()
+
+
+async def test_what_the_driver_says_is_cut_to_one_line(asked):
+    def refuse(*_args, **_more):
+        raise django.db.OperationalError("refused\nIs the server running on 10.0.0.5?")
+
+    one = asked(refuse)
+    for _ in range(2):
+        with pytest.raises(NotRanked) as error:
+            await one.rank(READ, None, ())
+        assert str(error.value) == "refused"
+
+
+async def test_vectors_and_rankings_occupy_no_thread_of_the_database(asked, monkeypatch):
+    threads = {}
+
+    def note(name, value=None):
+        def noted(*_args, **_more):
+            threads[name] = threading.current_thread().name.partition("_")[0]
+            return value
+
+        return noted
+
+    one = asked(note("words"))
+    monkeypatch.setattr(rank_intent, "embed", note("vectors"))
+    monkeypatch.setattr(rank_intent, "rank_encoded", note("ranking", FOUND))
+    await one.rank(READ, None, ())
+    assert threads == {"vectors": "computing", "words": "database", "ranking": "computing"}
