@@ -89,8 +89,12 @@ def as_argument(parameter: Parameter, value: StatedValue) -> Any:
     if value.kind is Kind.LIST:
         if "array" in parameter.types:
             return list(value.value)
-        return ", ".join(part.text for part in value.parts) if joins(parameter) else NOTHING
+        return ", ".join(map(_written, value.parts)) if joins(parameter) else NOTHING
     return _single(parameter, value, parameter.types)
+
+
+def _written(value: StatedValue) -> str:
+    return str(value.value) if value.kind is Kind.QUOTED else value.text
 
 
 def _single(parameter: Parameter, value: StatedValue, types: frozenset[str]) -> Any:
@@ -116,7 +120,9 @@ def _text(parameter: Parameter, value: StatedValue) -> Any:
         return _dated(parameter, value, _day_of(value))
     if kind is Kind.TIME and (parameter.format == "time" or _CLOCK.search(parameter.description)):
         return clock_time(value.text) or NOTHING
-    return str(value.value) if kind is Kind.NUMBER_WORD else _named(parameter, value.text)
+    if kind is Kind.NUMBER_WORD:
+        return str(value.value)
+    return _named(parameter, _written(value))
 
 
 def _named(parameter: Parameter, told: str) -> str:

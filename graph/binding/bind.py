@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any, Final
 
+import numpy as np
+
+from graph.binding import guard, references, switches
 from graph.binding import model as models
 from graph.binding import parameters as given_parameters
-from graph.binding import references, switches
 from graph.binding.features import grid
 from graph.binding.found import Found
-from graph.binding.learned import NOTHING, Knowledge, habitual
+from graph.binding.learned import NOTHING, Knowledge, habitual, is_long
 from graph.binding.literals import Row, literals
 from graph.binding.references import Habit, Unsure
 from graph.binding.schemas import Parameter, Schema, schema_of
@@ -28,9 +30,14 @@ from graph.binding.steps import (
     Step,
     no_feeds,
 )
+from graph.binding.value_patterns import Kind
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from graph.binding.features import Grid
     from graph.binding.model import BindingModel
+    from graph.binding.values import StatedValue
     from graph.intent.reading import Reading
 
 __all__ = [
@@ -46,6 +53,10 @@ __all__ = [
 ]
 
 LEAST = Least()
+ADDRESSES: Final = frozenset({Kind.PATH, Kind.URL, Kind.IP})
+"""Kinds of values that tools of one server share under one name."""
+SAME_NAME: Final = 0.9
+"""What is left of the confidence in a value that was stated for another tool."""
 
 
 def bind(  # noqa: PLR0913 - each is a source of its own
@@ -104,6 +115,8 @@ class _Search:
     found: list[dict[str, Found]] = field(init=False)
     unsure: list[dict[str, Unsure]] = field(init=False)
     habits: dict[Row, Habit] = field(default_factory=dict)
+    compared: Grid = field(init=False)
+    bars: NDArray[np.float64] = field(init=False)
 
     def __post_init__(self) -> None:
         self.schemas = [schema_of(step.tool) for step in self.steps]
@@ -125,12 +138,20 @@ class _Search:
     def take_stated(self, model: BindingModel) -> None:
         """Take what the intent states."""
         compared = grid(self.steps, reading=self.reading)
+        self.compared = compared
+        self.bars = guard.bars(
+            self.steps,
+            compared,
+            reading=self.reading,
+            least=self.least,
+            knowledge=self.knowledge,
+        )
         elsewhere = {(n, name) for n, found in enumerate(self.found) for name in found}
         chosen = literals(
             self.steps,
             compared=compared,
             probabilities=model.probabilities(compared),
-            least=self.least,
+            bars=self.bars,
             without=elsewhere | self.habits.keys(),
         )
         for (place, name), one in chosen.items():
@@ -139,12 +160,15 @@ class _Search:
     def take_rest(self, place: int) -> None:
         """Take from past runs, other tasks and the schema what is still missing of a step."""
         tool = self.steps[place].tool.pk
+        givers = {step.tool.pk for step in self.steps[:place]}
+        fed = {pair.input for giver in givers for pair in self.feeds(giver, tool)}
         for parameter in self._open(place):
             one = (
                 self._habit(place, parameter)
                 or self._switch(parameter)
-                or habitual(tool, parameter.name, self.knowledge)
-                or self._flow(place, parameter)
+                or habitual(tool, parameter, self.knowledge)
+                or self._elsewhere(place, parameter)
+                or (self._flow(place, parameter) if parameter.pointer in fed else None)
                 or _default(parameter)
             )
             if isinstance(one, Found):
@@ -167,6 +191,32 @@ class _Search:
     def _switch(self, parameter: Parameter) -> Found | None:
         return switches.switched(parameter, self.reading.text) if parameter.is_boolean else None
 
+    def _elsewhere(self, place: int, parameter: Parameter) -> Found | None:
+        """Return the address that the intent states for a parameter of this name elsewhere.
+
+        Of another tool of the same server: "stage a.txt and commit it, in /tmp/repo".
+        """
+        here = self.steps[place]
+        own = here.tool
+        is_safe = here.is_read_only or guard.is_place_of_work(here, parameter)
+        if not parameter.is_required or not is_safe:
+            return None
+        for step, found in zip(self.steps, self.found, strict=True):
+            one = found.get(parameter.name)
+            is_near = step.tool.pk != own.pk and _server(step.tool) == _server(own)
+            if not is_near or one is None or one.stated is None:
+                continue
+            if one.stated.kind in ADDRESSES and self._may(place, parameter, one.stated):
+                return replace(one, confidence=SAME_NAME * one.confidence)
+        return None
+
+    def _may(self, place: int, parameter: Parameter, stated: StatedValue) -> bool:
+        """Whether a value may be given to a parameter at all, see `guard`."""
+        pairs = zip(self.compared.owners, self.compared.parameters, strict=True)
+        row = next((n for n, pair in enumerate(pairs) if pair == (place, parameter)), None)
+        values = self.compared.stated.values
+        return row is None or bool(np.isfinite(self.bars[row, values.index(stated)]))
+
     def _flow(self, place: int, parameter: Parameter) -> Found | Unsure | None:
         return references.flow(
             self.steps,
@@ -183,11 +233,15 @@ class _Search:
         return references.introduced_by(values, self.reading.text)
 
 
+def _server(tool: BindTool) -> str:
+    return tool.tool.partition(":")[0]
+
+
 def _default(parameter: Parameter) -> Found | None:
     """Return the default of a required parameter, or the only value it may have."""
     if not parameter.is_required:
         return None
-    if parameter.has_default:
+    if parameter.has_default and not is_long(parameter.default):
         return Found(
             value=parameter.default,
             source=Source.DEFAULT,
@@ -195,7 +249,8 @@ def _default(parameter: Parameter) -> Found | None:
             confidence=1.0,
         )
     only = parameter.schema.get("const", parameter.members[0] if parameter.members else None)
-    if only is None or ("const" not in parameter.schema and len(parameter.members) > 1):
+    is_free = "const" not in parameter.schema and len(parameter.members) > 1
+    if only is None or is_free or is_long(only):
         return None
     return Found(
         value=only,

@@ -17,11 +17,13 @@ from graph.binding.vocabulary import (
     FILES,
     FITTING,
     IDENTIFYING,
+    LIMITS,
     LONG_TEXT,
     NAMED_FORMS,
     NAMED_THINGS,
     OPPOSED,
     PREPOSITIONS,
+    RANKED,
     TEXT,
     UNSURE_TEXT,
     Words,
@@ -63,6 +65,8 @@ COLUMNS: Final = {name: column for column, name in enumerate(NAMES)}
 SHARE_SCALE = 0.08
 """What turns the log of a share back into a difference of cosines (see `Step.shares`)."""
 LEAST_SHARE = 1e-3
+MAX_ROWS = 600
+"""Parameters of all steps together that values of the intent are looked for."""
 
 Planes = Mapping[str, NDArray[np.generic]]
 
@@ -100,6 +104,7 @@ def grid(steps: Sequence[Step], *, reading: Reading) -> Grid:
         for parameter in schema.parameters.values()
         if parameter.takes_values
     ]
+    pairs = _bounded(pairs)
     parameters = tuple(parameter for _, parameter in pairs)
     owners = np.array([owner for owner, _ in pairs], dtype=np.intp)
     stated = read(reading.text, _member_spans(reading.text, parameters))
@@ -119,6 +124,14 @@ def grid(steps: Sequence[Step], *, reading: Reading) -> Grid:
         features=features,
         possible=fitting.possible(parameters, stated, members),
     )
+
+
+def _bounded(pairs: list[tuple[int, Parameter]]) -> list[tuple[int, Parameter]]:
+    """Return the parameters that are looked at, the required ones first where there are many."""
+    if len(pairs) <= MAX_ROWS:
+        return pairs
+    order = sorted(range(len(pairs)), key=lambda n: not pairs[n][1].is_required)
+    return [pairs[n] for n in sorted(order[:MAX_ROWS])]
 
 
 def _member_spans(text: str, parameters: Sequence[Parameter]) -> tuple[tuple[int, int], ...]:
@@ -283,7 +296,14 @@ def _units(parameters: Sequence[Parameter], stated: Stated) -> Planes:
         if words:
             fits[:, place] = _flags(parameters, words, of_name=False)[:, 0] > 0
             other[:, place] = ~fits[:, place]
+        elif one.kind in (Kind.NUMBER, Kind.NUMBER_WORD) and _is_wanted(stated, place):
+            fits[:, place] = _flags(parameters, LIMITS)[:, 0] > 0
     return {"unit": fits, "other_unit": other}
+
+
+def _is_wanted(stated: Stated, place: int) -> bool:
+    """Whether a number says how many are wanted: "the last 3 commits", "the 3 latest ones"."""
+    return stated.introduced_by[place] in RANKED or stated.followed_by[place] in RANKED
 
 
 def _tool_words(steps: Sequence[Step], owners: NDArray[np.intp], stated: Stated) -> Planes:

@@ -15,9 +15,20 @@ from graph.binding.arguments import DATE_WORDS, NOTHING, currency, joins, member
 from graph.binding.schemas import Parameter
 from graph.binding.stated import Stated
 from graph.binding.time_zones import ZONES
-from graph.binding.value_patterns import Kind
+from graph.binding.value_patterns import FILE_NAME, Kind
 from graph.binding.values import StatedValue, number
-from graph.binding.vocabulary import BELONGING, CODES, DESCRIBED, EXPECTING, SECRET_WORDS, meaning
+from graph.binding.vocabulary import (
+    BELONGING,
+    CODES,
+    DESCRIBED,
+    EXPECTING,
+    FILES,
+    FOLDERS,
+    FOLDERS_TOO,
+    LONG_TEXT,
+    SECRET_WORDS,
+    meaning,
+)
 from graph.data_flow.words import raw_words
 
 Flags = NDArray[np.bool_]
@@ -44,6 +55,9 @@ _CODED: Final = re.compile(
 _CLOCK_WORDS: Final = meaning(["time", "hour", "clock"])
 _COUNT_WORDS: Final = meaning(["number", "count", "quantity", "num", "amount"])
 
+_PATHS: Final = meaning(["path"])
+_PATH_LIKE: Final = re.compile(r"[^{}\"]*[/\\.~*][^{}\"]*")
+_CALLED: Final = meaning(["named", "called", "titled", "dubbed"])
 _OPAQUE_KINDS: Final = (Kind.QUOTED, Kind.CODE, Kind.URL, Kind.PATH, Kind.IP)
 _OPAQUE: Final = "opaque"
 _CODE: Final = "code"
@@ -98,6 +112,7 @@ def possible(parameters: Sequence[Parameter], stated: Stated, chosen: Flags) -> 
     forms = [form_of(parameter) for parameter in parameters]
     formed = {form: _formed(form, stated) for form in set(forms)}
     fits &= np.stack([formed[form] for form in forms])
+    fits &= _keeps_files(parameters, stated) & _keeps_paths(parameters, stated)
     return fits & _keeps_secrets(parameters, stated) & _keeps_identity(parameters, stated)
 
 
@@ -116,7 +131,7 @@ def form_of(parameter: Parameter) -> str:
         (is_code, _CURRENCY if "currency" in parameter.words else _CODE),
         (arguments.is_zone(parameter), _ZONE),
         (is_clock, _CLOCK),
-        (parameter.words & _COUNT_WORDS, _COUNT),
+        (parameter.words & _COUNT_WORDS and not parameter.members, _COUNT),
     )
     return next((form for holds, form in forms if holds), _ANY)
 
@@ -136,8 +151,14 @@ _JUDGES: Final[Mapping[str, Callable[[StatedValue], bool]]] = {
     _CURRENCY: lambda one: bool(_THREE_LETTERS.fullmatch(one.text) or currency(one.text)),
     _ZONE: lambda one: bool(_ZONED.fullmatch(one.text)) or one.text.lower() in ZONES,
     _CLOCK: lambda one: one.kind is not Kind.DATE or len(str(one.value)) > 10,
-    _COUNT: lambda one: one.kind is not Kind.DATE,
+    _COUNT: lambda one: one.kind is not Kind.DATE and _counts(one),
 }
+
+
+def _counts(value: StatedValue) -> bool:
+    """Whether a value may be a number of something, or the number that something has."""
+    has_digit = any(character.isdigit() for character in value.text)
+    return has_digit or value.kind in (Kind.NUMBER_WORD, Kind.QUOTED)
 
 
 def _looking(form: str, stated: Stated) -> Flags:
@@ -174,6 +195,28 @@ def _keeps_secrets(parameters: Sequence[Parameter], stated: Stated) -> Flags:
     told = (stated.left @ words > 0) | (stated.right[:, :] @ words > 0)
     plain = stated.of_kind(Kind.WORD, Kind.PHRASE)
     return np.where(holders, stated.are_secret | (told & ~plain), ~stated.are_secret)
+
+
+def _keeps_files(parameters: Sequence[Parameter], stated: Stated) -> Flags:
+    """Never take a file for a folder, nor for a text unless the intent names that text."""
+    files = np.array([FILE_NAME.fullmatch(one.text.strip()) is not None for one in stated.values])
+    folders = _column(
+        [bool(one.words & FOLDERS) and not one.words & FOLDERS_TOO for one in parameters]
+    )
+    texts = _column([bool(one.words & LONG_TEXT) and not one.words & FILES for one in parameters])
+    named = stated.incidence([one.words & LONG_TEXT for one in parameters])
+    near = named @ stated.left.T > 0
+    return ~files | (~folders & (~texts | near))
+
+
+def _keeps_paths(parameters: Sequence[Parameter], stated: Stated) -> Flags:
+    """Take what stands in quotation marks for a path only if it is one, or is told as one."""
+    paths = _column([bool(one.words & _PATHS) for one in parameters])
+    words = stated.incidence([FILES | FOLDERS | FOLDERS_TOO | _CALLED])[0]
+    told = (stated.next_left @ words > 0) | (stated.next_right @ words > 0)
+    looks = [_PATH_LIKE.fullmatch(one.text) is not None for one in stated.values]
+    fits = ~paths | ~stated.of_kind(Kind.QUOTED) | told | np.array(looks)
+    return np.asarray(fits, dtype=bool)
 
 
 def _keeps_identity(parameters: Sequence[Parameter], stated: Stated) -> Flags:

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from itertools import pairwise
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
 from numpy.typing import NDArray
 
-from graph.binding import literals
+from graph.binding import guard, literals
 from graph.binding.features import Grid, grid
 from graph.binding.literals import CREDIBLE
 from graph.binding.model import shipped
+from graph.binding.steps import Least
 from graph.binding.value_patterns import Kind
+from graph.binding.vocabulary import meaning
 
 if TYPE_CHECKING:
     from graph.binding.model import BindingModel
@@ -21,10 +23,14 @@ if TYPE_CHECKING:
     from graph.intent.reading import Reading
 
 MAX_INSTANCES = 5
+ACTED_ON: Final = meaning(["path", "file", "directory", "source", "destination", "url"])
+"""Words of parameters that say what a tool acts upon."""
 SURE: Final = 0.4
 """Probability of all the values together from which on they are believed."""
 RIVAL: Final = 0.5
 """Share of a value's probability from which on another parameter may want it as well."""
+HOPELESS: Final = Least().required
+"""Probability that the intent states a required argument, below which none is bound."""
 NEAREST: Final = 0.9
 """Share in a clause from which on a tool is what the clause asks for (see `Step.shares`)."""
 
@@ -47,7 +53,9 @@ def instances(
     compared = grid(steps, reading=reading)
     likely = (model or shipped()).probabilities(compared)
     tools = [step.tool.pk for step in steps]
+    likely = guard.allowed(likely, guard.bars(steps, compared, reading=reading, least=Least()))
     wanted = dict.fromkeys((step.id for step in steps), 1)
+    counts: dict[int, int] = {}
     for row, parameter in enumerate(compared.parameters):
         place = int(compared.owners[row])
         asks = parameter.is_required or len(compared.schemas[place].parameters) == 1
@@ -55,10 +63,24 @@ def instances(
             continue
         several = literals.several(compared, likely[row], parameter)
         if _believed(compared, likely, row, several):
-            count = _asked(compared, several, reading, steps[place])
-            step = steps[place].id
-            wanted[step] = max(wanted[step], min(count, MAX_INSTANCES))
+            counts[row] = min(_asked(compared, several, reading, steps[place]), MAX_INSTANCES)
+    for row, count in counts.items():
+        step = steps[compared.owners[row]]
+        if step.is_read_only or not _hits_again(compared, counts, row):
+            wanted[step.id] = max(wanted[step.id], count)
     return wanted
+
+
+def _hits_again(compared: Grid, counts: Mapping[int, int], row: int) -> bool:
+    """Whether a tool's tasks would all act on the same: two texts written to one file."""
+    return any(
+        other != row
+        and compared.owners[other] == compared.owners[row]
+        and parameter.is_required
+        and not parameter.words.isdisjoint(ACTED_ON)
+        and counts.get(other, 1) < counts[row]
+        for other, parameter in enumerate(compared.parameters)
+    )
 
 
 def _believed(
@@ -67,13 +89,31 @@ def _believed(
     """Whether values are for this parameter, and for no other of the same workflow."""
     if len(several) < 2 or likely[row][several].sum() < SURE:
         return False
-    others = [other for other in range(len(compared.parameters)) if other != row]
+    others = [
+        other
+        for other in range(len(compared.parameters))
+        if other != row and not _cannot_run(compared, likely, row, other)
+    ]
     if any(_takes_list(compared, likely, other, several) for other in others):
         return False
     if not others:
         return True
     rivals = likely[np.ix_(others, several)].max(axis=0)
     return bool((rivals < RIVAL * likely[row][several]).all())
+
+
+def _cannot_run(compared: Grid, likely: NDArray[np.float64], row: int, other: int) -> bool:
+    """Whether another parameter is of a task that lacks what the intent would have to state.
+
+    "What time is it in Tokyo and in Paris" states no time that could be converted.
+    """
+    owner = compared.owners[other]
+    return bool(owner != compared.owners[row]) and any(
+        one == owner and parameter.is_required and likely[place][:-1].sum() < HOPELESS
+        for place, (one, parameter) in enumerate(
+            zip(compared.owners, compared.parameters, strict=True)
+        )
+    )
 
 
 def _takes_list(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -10,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol
 
 from graph.binding.found import Found, reference_in
 from graph.binding.schemas import Parameter, schema_of
+from graph.binding.secrets import is_learnable
 from graph.binding.steps import Source
 from graph.binding.values import normal, same, stated_values
 
@@ -22,6 +24,10 @@ ParameterKey = tuple[int, str]
 
 PAIRED: Final = -1
 """`nth` where both tools recur equally often, and the k-th task takes from the k-th."""
+MAX_CHARS = 1_000
+"""Length as JSON from which on a value is not repeated."""
+TELLING = 3
+"""Uses from which on it is told how often intents state a parameter."""
 SEEN = 2
 """Times a value must have been given to be a habit."""
 MOSTLY = 0.6
@@ -119,12 +125,15 @@ class Knowledge:
         constants: By parameter, its values that may be told.
         totals: By parameter, how often it was given at all, also as what may not be told.
         runs: By tool, how many of its tasks were seen.
+        stated: By parameter, in how many of its uses the intent stated the value; those of which
+            that is not known are left out.
     """
 
     references: Mapping[ParameterKey, Mapping[Reference, int]] = field(default_factory=dict)
     constants: Mapping[ParameterKey, Sequence[Constant]] = field(default_factory=dict)
     totals: Mapping[ParameterKey, int] = field(default_factory=dict)
     runs: Mapping[int, int] = field(default_factory=dict)
+    stated: Mapping[ParameterKey, int] = field(default_factory=dict)
 
 
 NOTHING: Final = Knowledge()
@@ -142,7 +151,7 @@ def observe(
 
     Returns:
         In the order of the tasks. A reference to a task that is not an earlier one of the run is
-        left out, and so is a value that holds references deeper inside.
+        left out, and so are a value that holds references deeper inside and all that is secret.
     """
     found = []
     for place, task in enumerate(tasks):
@@ -153,7 +162,7 @@ def observe(
             target = reference_in(value)
             if target is not None:
                 one = _reference(tasks, place, name, target)
-            elif _holds_reference(value):
+            elif _holds_reference(value) or not is_learnable(known.get(name), name, value):
                 one = None
             else:
                 one = _literal(task, name, _unescaped(value), known.get(name), reading)
@@ -271,13 +280,35 @@ def knowledge_of(runs: Sequence[Sequence[ObservedBinding]], *, least: int = 1) -
         )
         for key, by_value in values.items()
     }
+    told = Counter((one.tool, one.parameter) for run in runs for one in run if one.is_stated)
+    stated = {key: told[key] for key in totals}
     seen = Counter(tool for _, _, tool in tasks)
-    return Knowledge(references=references, constants=constants, totals=totals, runs=seen)
+    return Knowledge(
+        references=references, constants=constants, totals=totals, runs=seen, stated=stated
+    )
 
 
-def habitual(tool: int, name: str, knowledge: Knowledge) -> Found | None:
-    """Return the value that a parameter mostly has, where intents mostly do not state it."""
+def stated_rate(tool: int, name: str, knowledge: Knowledge) -> float | None:
+    """Return in which share of its past uses the intent stated a parameter, smoothed.
+
+    None where it was used less than `TELLING` times, or that is not known.
+    """
     key = (tool, name)
+    total, stated = knowledge.totals.get(key, 0), knowledge.stated.get(key)
+    return None if stated is None or total < TELLING else (stated + 1) / (total + 2)
+
+
+def is_long(value: Any) -> bool:
+    """Whether a value is too long to be repeated in a workflow."""
+    return len(json.dumps(value, ensure_ascii=False, default=str)) > MAX_CHARS
+
+
+def habitual(tool: int, parameter: Parameter, knowledge: Knowledge) -> Found | None:
+    """Return the value that a parameter mostly has, where intents mostly do not state it.
+
+    None where it is secret, or too long to repeat.
+    """
+    key = (tool, parameter.name)
     known = knowledge.constants.get(key, ())
     if not known:
         return None
@@ -285,7 +316,9 @@ def habitual(tool: int, name: str, knowledge: Knowledge) -> Found | None:
     total = max(knowledge.totals.get(key, 0), best.count)
     tasks = max(knowledge.runs.get(tool, 0), total)
     is_habit = best.count >= SEEN and best.count >= MOSTLY * total and total >= GIVEN * tasks
-    if not is_habit or best.stated >= STATED * best.count:
+    if not is_habit or best.stated >= STATED * best.count or is_long(best.value):
+        return None
+    if not is_learnable(parameter, parameter.name, best.value):
         return None
     return Found(
         value=best.value,

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from collections import defaultdict
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
@@ -12,9 +13,11 @@ from numpy.typing import NDArray
 
 from graph.binding import arguments, coordinated
 from graph.binding.found import Found
-from graph.binding.steps import Least, Source
+from graph.binding.guard import allowed
+from graph.binding.steps import Source
 from graph.binding.value_patterns import Kind
 from graph.binding.values import StatedValue, normal
+from graph.binding.vocabulary import OPPOSED, PREPOSITIONS
 
 if TYPE_CHECKING:
     from graph.binding.features import Grid
@@ -31,6 +34,13 @@ AS_LIKELY = 0.25
 """Share of the likeliest value's probability from which on another may stand beside it."""
 CREDIBLE = 0.04
 """Probability below which a value is never one of several asked for."""
+PLAUSIBLE = 0.15
+"""Probability from which on two paths may be where something comes from and where it goes."""
+CARRIED = 0.6
+"""Confidence in both where the text joins them by "to"."""
+_TO: Final = re.compile(r"['\"”’`]?\s+(?:in)?to\s+['\"“‘`]?")  # noqa: RUF001 - as typed
+CLEARLY = 2.0
+"""Times likelier that where from and where to must be to stand against the order of the text."""
 LOOSE: Final = frozenset({Kind.PHRASE, Kind.WORD, Kind.NUMBER_WORD, Kind.LIST})
 """Kinds of which a text has many: they never show that something is asked several times."""
 
@@ -44,6 +54,7 @@ class Option:
 
     Attributes:
         row: What it is for.
+        column: Place of the likeliest value among those stated.
         value: As it would be given.
         stated: The likeliest of the places where the intent states it.
         spans: All of those places.
@@ -51,10 +62,16 @@ class Option:
     """
 
     row: Row
+    column: int
     value: Any
     stated: StatedValue
     spans: frozenset[tuple[int, int]]
     probability: float
+
+    @property
+    def span(self) -> tuple[int, int]:
+        """Where the intent states it."""
+        return (self.stated.start, self.stated.end)
 
 
 def literals(
@@ -62,7 +79,7 @@ def literals(
     *,
     compared: Grid,
     probabilities: Floats,
-    least: Least,
+    bars: Floats,
     without: Collection[Row] = (),
 ) -> dict[Row, Found]:
     """Choose stated values for the parameters of some steps.
@@ -75,12 +92,14 @@ def literals(
         steps: In the order they run.
         compared: Their parameters against the values.
         probabilities: What the model says of it.
-        least: Probabilities from which on a value is bound.
+        bars: `(p, n)` from which probability on each value is bound; see `guard`.
         without: Parameters that get their value elsewhere.
     """
     rows = _rows(compared, without)
+    probabilities = allowed(probabilities, bars)
     shared = _shared(steps, compared, probabilities, rows)
-    hopeful = 1.0 - probabilities[:, -1] >= min(least)
+    lowest = bars.min(axis=1, initial=1.0)
+    hopeful = probabilities[:, :-1].sum(axis=1) >= lowest
     found: dict[Row, Found] = {}
     by_step: dict[int, list[Option]] = defaultdict(list)
     for row, place in rows.items():
@@ -89,7 +108,10 @@ def literals(
         elif hopeful[place]:
             by_step[row[0]] += options(compared, probabilities, place)
     for chosen in by_step.values():
-        found |= _greedy(chosen, compared, least, rows)
+        picked = _greedy(chosen, bars, rows)
+        picked |= _in_order_of_text(picked, chosen, compared, rows)
+        picked |= _carried(picked, chosen, compared, rows)
+        found |= {row: _found(option) for row, option in picked.items()}
     return found
 
 
@@ -122,6 +144,7 @@ def _option(row: Row, compared: Grid, likely: Floats, same: list[tuple[int, Any]
     values = [compared.stated.values[place] for place, _ in same]
     return Option(
         row=row,
+        column=column,
         value=value,
         stated=compared.stated.values[column],
         spans=frozenset((one.start, one.end) for one in values),
@@ -129,26 +152,91 @@ def _option(row: Row, compared: Grid, likely: Floats, same: list[tuple[int, Any]
     )
 
 
-def _greedy(
-    chosen: list[Option], compared: Grid, least: Least, rows: Mapping[Row, int]
-) -> dict[Row, Found]:
-    found: dict[Row, Found] = {}
+def _greedy(chosen: list[Option], bars: Floats, rows: Mapping[Row, int]) -> dict[Row, Option]:
+    picked: dict[Row, Option] = {}
     used: set[tuple[int, int]] = set()
     for option in sorted(chosen, key=lambda one: -one.probability):
-        parameter = compared.parameters[rows[option.row]]
-        enough = least.required if parameter.is_required else least.optional
-        span = (option.stated.start, option.stated.end)
-        if option.row in found or span in used or option.probability < enough:
+        enough = bars[rows[option.row], option.column]
+        if option.row in picked or option.span in used or option.probability < enough:
             continue
-        used.add(span)
-        found[option.row] = Found(
-            value=option.value,
-            source=Source.LITERAL,
-            evidence=_evidence(option.stated),
-            confidence=min(1.0, option.probability),
-            stated=option.stated,
-        )
-    return found
+        used.add(option.span)
+        picked[option.row] = option
+    return picked
+
+
+def _in_order_of_text(
+    picked: Mapping[Row, Option],
+    chosen: Sequence[Option],
+    compared: Grid,
+    rows: Mapping[Row, int],
+) -> dict[Row, Option]:
+    """Turn where from and where to around, if the text names them so and little speaks against.
+
+    "Between Rome and Oslo" has no word that tells origin from destination but their order.
+    """
+    ends = []
+    for word in ("from", "to"):
+        of_word = [row for row in picked if _speaks(compared.parameters[rows[row]], word)]
+        if len(of_word) != 1:
+            return {}
+        ends.append(of_word[0])
+    start, end = ends
+    first, last = picked[start], picked[end]
+    if first.stated.start < last.stated.start:
+        return {}
+    known = {(option.row, option.span): option for option in chosen}
+    turned = known.get((start, last.span)), known.get((end, first.span))
+    if turned[0] is None or turned[1] is None:
+        return {}
+    likely = turned[0].probability * turned[1].probability
+    if first.probability * last.probability >= CLEARLY * likely:
+        return {}
+    return {start: turned[0], end: turned[1]}
+
+
+def _carried(
+    picked: Mapping[Row, Option],
+    chosen: Sequence[Option],
+    compared: Grid,
+    rows: Mapping[Row, int],
+) -> dict[Row, Option]:
+    """Return where from and where to, if the text has both as "a.txt to /srv/x", and once."""
+    ends = [
+        {o.row for o in chosen if _speaks(compared.parameters[rows[o.row]], word)}
+        for word in ("from", "to")
+    ]
+    starts, targets = ends
+    if len(starts) != 1 or len(targets) != 1 or (starts | targets) & picked.keys():
+        return {}
+    text = compared.stated.text
+    pairs = [
+        (one, other)
+        for one in chosen
+        for other in chosen
+        if one.row in starts
+        and other.row in targets
+        and one.stated.kind is other.stated.kind is Kind.PATH
+        and _TO.fullmatch(text, one.stated.end, other.stated.start)
+        and min(one.probability, other.probability) >= PLAUSIBLE
+    ]
+    if len(pairs) != 1:
+        return {}
+    return {o.row: replace(o, probability=max(CARRIED, o.probability)) for o in pairs[0]}
+
+
+def _speaks(parameter: Parameter, word: str) -> bool:
+    other = PREPOSITIONS[OPPOSED[word]]
+    return bool(parameter.words & PREPOSITIONS[word]) and not parameter.words & other
+
+
+def _found(option: Option) -> Found:
+    return Found(
+        value=option.value,
+        source=Source.LITERAL,
+        evidence=_evidence(option.stated),
+        confidence=min(1.0, option.probability),
+        stated=option.stated,
+    )
 
 
 def _evidence(stated: StatedValue) -> str:
@@ -188,6 +276,7 @@ def _shares(compared: Grid, probabilities: Floats, own: list[int]) -> dict[Row, 
         row = (int(compared.owners[place]), parameter.name)
         found[row] = Option(
             row=row,
+            column=column,
             value=arguments.as_argument(parameter, one),
             stated=one,
             spans=frozenset([(one.start, one.end)]),
@@ -214,7 +303,8 @@ def several(compared: Grid, likely: Floats, parameter: Parameter) -> list[int]:
         ):
             parts = [_place(values, part) for part in one.parts]
             fits = [arguments.as_argument(parameter, values[p]) for p in parts if p is not None]
-            if len(fits) == len(one.parts) and all(v is not arguments.NOTHING for v in fits):
+            may = all(p is not None and likely[p] > 0 for p in parts)
+            if may and all(v is not arguments.NOTHING for v in fits):
                 return [part for part in parts if part is not None]
     return _of_one_kind(compared, likely, parameter)
 

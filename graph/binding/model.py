@@ -10,6 +10,7 @@ import hashlib
 import io
 import json
 import zipfile
+import zlib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -74,10 +75,10 @@ class BindingModel:
         """Return the model that `to_bytes` wrote.
 
         Raises:
-            ValueError: If it was written for other features.
+            ValueError: If it was written for other features, or is damaged.
         """
         arrays = _unpacked(content)
-        if arrays is None:
+        if arrays is None or not {"coefficients", "scale"} <= arrays.keys():
             raise ValueError("the binding model was fitted for other features: fit it again")
         return cls(
             coefficients=np.asarray(arrays["coefficients"], dtype=np.float64),
@@ -114,7 +115,11 @@ def as_json(model: BindingModel) -> dict[str, Any]:
 
 
 def sample(
-    steps: Sequence[Step], *, given: Mapping[str, Mapping[str, Any]], reading: Reading
+    steps: Sequence[Step],
+    *,
+    given: Mapping[str, Mapping[str, Any]],
+    reading: Reading,
+    model: BindingModel | None = None,
 ) -> bytes:
     """Return what a run shows of which stated value goes where: rows to refit the model with.
 
@@ -124,8 +129,9 @@ def sample(
         steps: Of the run, in the order they ran.
         given: By step's id, the arguments it was called with; references count as not stated.
         reading: Of its intent.
+        model: Picks the rivals; None: as shipped.
     """
-    groups = choices(steps, given=given, reading=reading)
+    groups = choices(steps, given=given, reading=reading, model=model)
     rows = [features.astype(np.float16) for features, _ in groups]
     targets = [target.astype(np.float16) for _, target in groups]
     return _packed(
@@ -136,15 +142,26 @@ def sample(
 
 
 def choices(
-    steps: Sequence[Step], *, given: Mapping[str, Mapping[str, Any]], reading: Reading
+    steps: Sequence[Step],
+    *,
+    given: Mapping[str, Mapping[str, Any]],
+    reading: Reading,
+    model: BindingModel | None = None,
 ) -> list[Group]:
     """Return, for each parameter of a run that a value may stand for, what it was chosen from.
 
     Where the run has more than `MAX_CHOICES`, parameters that were given or are required go
     first. What was given and the intent does not state counts as not stated.
+
+    Args:
+        steps: Of the run, in the order they ran.
+        given: By step's id, the arguments it was called with.
+        reading: Of its intent.
+        model: Picks the rivals; None: as shipped. To judge on a public set, one that has not
+            seen it.
     """
     compared = grid(steps, reading=reading)
-    likely = shipped().probabilities(compared)
+    likely = (model or shipped()).probabilities(compared)
     found: list[tuple[bool, Group]] = []
     for row, parameter in enumerate(compared.parameters):
         known = given.get(steps[compared.owners[row]].id, {})
@@ -244,6 +261,6 @@ def _unpacked(content: bytes) -> dict[str, NDArray[np.generic]] | None:
     try:
         with np.load(io.BytesIO(content), allow_pickle=False) as file:
             arrays = {name: file[name] for name in file.files}
-    except (OSError, ValueError, EOFError, zipfile.BadZipFile):
+    except (OSError, ValueError, EOFError, zipfile.BadZipFile, zlib.error):
         return None
     return arrays if str(arrays.get("features")) == _FEATURES else None

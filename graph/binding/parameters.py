@@ -18,6 +18,9 @@ Place = tuple[str, str]
 Placed = dict[str, dict[str, Any]]
 """By step's id and parameter's name, what the caller gave."""
 
+MAX_DEPTH = 64
+"""Levels to which a parameter may be nested."""
+MAX_KEY_CHARS = 80
 MAX_SHOWN = 5
 """Names shown in a warning."""
 _FIELDS_ONLY: Final = frozenset({"type", "properties", "$defs", "definitions", "$id"})
@@ -31,15 +34,20 @@ def place(steps: Sequence[Step], parameters: Mapping[str, Any]) -> Placed:
     """Put each parameter where it belongs.
 
     A parameter goes to all steps that accept it under that name; where none has that very name,
-    case and separators are ignored. "task.parameter" and "tool.parameter" address one.
+    case and separators are ignored. "task.parameter" and "tool.parameter" address one, and win
+    over a name alone; of two of these, the one that says which task does.
 
     Raises:
-        ParameterError: If no step accepts a parameter of that name with that value.
+        ParameterError: If no step accepts a parameter of that name with that value, or if it is
+            nested too deeply.
     """
     placed: Placed = {}
     schemas = {step.id: schema_of(step.tool) for step in steps}
-    for key, value in parameters.items():
-        places, is_addressed = _places(steps, schemas, key)
+    found = [(key, *_places(steps, schemas, key)) for key in parameters]
+    found.sort(key=lambda one: (one[2], len(one[1]) == 1))
+    for key, places, is_addressed in found:
+        value = parameters[key]
+        _require_flat(key, value)
         problems = [(one, problem(schemas[one[0]], one[1], value)) for one in places]
         wrong = [(one, text) for one, text in problems if text]
         if wrong and (is_addressed or len(wrong) == len(problems)):
@@ -50,6 +58,25 @@ def place(steps: Sequence[Step], parameters: Mapping[str, Any]) -> Placed:
             if not text:
                 placed.setdefault(task, {})[name] = value
     return placed
+
+
+def _require_flat(key: str, value: Any) -> None:
+    """Refuse what is nested so deeply that it cannot be judged."""
+    level = [value]
+    for _ in range(MAX_DEPTH):
+        parts = [
+            part
+            for one in level
+            if isinstance(one, Mapping | list)
+            for part in (one.values() if isinstance(one, Mapping) else one)
+        ]
+        if not parts:
+            return
+        level = parts
+    raise ParameterError(
+        f"parameter {key[:MAX_KEY_CHARS]!r} is nested more than {MAX_DEPTH} levels deep: "
+        "give it with fewer"
+    )
 
 
 def unplaced(steps: Sequence[Step], parameters: Mapping[str, Any]) -> tuple[str, ...]:

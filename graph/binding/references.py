@@ -32,13 +32,15 @@ Introduced = Callable[[str], frozenset[str]]
 
 @dataclass(frozen=True, kw_only=True)
 class Unsure:
-    """Several tasks, or several fields of one, would do equally well.
+    """Several tasks, several fields of one, or several items of a list would do equally well.
 
     Attributes:
         steps: Ids of the tasks; what takes the argument runs after them.
+        is_item: Whether any item of what the one task gives would do.
     """
 
     steps: tuple[str, ...]
+    is_item: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -157,7 +159,8 @@ def flow(
 ) -> Found | Unsure | None:
     """Return the reference that data flow between tools comes to; None where there is none.
 
-    Where any item of a list would do, the first is taken, and only for what is required.
+    Where any item of a list would do, the first is taken, only for what is required and only by a
+    tool that is known to only read: the wrong item deleted costs more than a question.
     """
     ways = _ways(steps, place, parameter, feeds)
     if not ways:
@@ -173,6 +176,9 @@ def flow(
     output = good[0].output
     if len(fields) > 1 or chosen is None or not output:
         return Unsure(steps=tuple(steps[n].id for n in givers))
+    is_any = ANY_ITEM in output.split("/")
+    if is_any and not (parameter.is_required and steps[place].is_read_only):
+        return Unsure(steps=(steps[chosen].id,), is_item=True)
     return _taken(steps[chosen], output, best, parameter, enough)
 
 
@@ -193,8 +199,8 @@ def _taken(
     steps = output.split("/")
     is_any = ANY_ITEM in steps
     sure = confidence * (FIRST_ITEM if is_any else 1.0)
-    if is_any and (not parameter.is_required or sure < enough):
-        return Unsure(steps=(giver.id,))
+    if is_any and sure < enough:
+        return Unsure(steps=(giver.id,), is_item=True)
     pointer = "/".join("0" if step == ANY_ITEM else step for step in steps)
     reference = {"$ref": giver.id, "pointer": pointer}
     what = "the first item of what" if is_any else "what"

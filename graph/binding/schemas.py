@@ -14,7 +14,9 @@ from typing import Any, Final
 from gateway_project.foundation import schema_normalise
 from graph.binding.steps import BindTool
 from graph.binding.vocabulary import (
+    CARDS,
     ENDS_IN_IDENTITY,
+    PRIVATE,
     SECRET_KEYS,
     SECRET_KINDS,
     SECRETS,
@@ -54,7 +56,7 @@ class Parameter:
             where anything goes.
         item_types: The same of the items of an array.
         format: As in JSON Schema; may be empty.
-        description: May be empty.
+        description: As far as its words count; may be empty.
         is_required: Whether it must be given.
         has_default: Whether the schema gives a default.
         default: What that is.
@@ -65,6 +67,7 @@ class Parameter:
         described: Further words of its description.
         is_identifier: Whether it holds what only a server knows.
         is_secret: Whether it holds a secret.
+        is_private: Whether it does, or holds a number such as that of a card.
     """
 
     name: str
@@ -84,6 +87,7 @@ class Parameter:
     described: Words
     is_identifier: bool
     is_secret: bool
+    is_private: bool
 
     @property
     def is_number(self) -> bool:
@@ -197,8 +201,9 @@ def _parameter(
 ) -> Parameter:
     views = list(_views(part, root))
     text = next((view["description"] for view in views if _has_text(view)), "")
+    text = text[:MAX_DESCRIPTION]
     words = meaning([*raw_words(name), *split(name)])
-    found = [word.lower() for word in re.findall(r"[^\W_]+", text[:MAX_DESCRIPTION])]
+    found = [word.lower() for word in re.findall(r"[^\W_]+", text)]
     near = [word.lower() for word in re.findall(r"\w+", text[:MAX_NEAR])]
     ending = raw_words(name)[-1:]
     types = _types(views)
@@ -222,7 +227,15 @@ def _parameter(
         is_identifier=not meaning(ending).isdisjoint(ENDS_IN_IDENTITY)
         or name.lower().endswith("id"),
         is_secret=(not types or "string" in types) and _is_secret(words),
+        is_private=is_private_name(name),
     )
+
+
+def is_private_name(name: str) -> bool:
+    """Whether a name is one of a secret, or of a number that is nobody else's."""
+    words = meaning([*raw_words(name), *split(name)])
+    is_card = any(card <= words for card in CARDS)
+    return is_card or bool(words & PRIVATE) or _is_secret(words)
 
 
 def _is_secret(words: Words) -> bool:

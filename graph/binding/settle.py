@@ -2,24 +2,38 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Final
 
 from gateway_project.foundation import schema as json_schema
 from graph.binding import parameters
 from graph.binding.found import Found
+from graph.binding.learned import is_long
 from graph.binding.references import Unsure
 from graph.binding.schemas import Schema, escape, first_name
 from graph.binding.steps import Binding, BoundStep, Needed, Source
 
 if TYPE_CHECKING:
     from gateway_project.foundation.schema import Problem
+    from graph.binding.schemas import Parameter
     from graph.binding.steps import Step
 
 ROUNDS = 4
 """Times that arguments are judged anew after what does not fit was taken out."""
 _MISSING = json_schema.Problem(path="", message="is missing", expected="")
-_NOT_FOUND = "the intent states nothing that fits, and nothing else gives it"
+MAX_NEEDS = 20
+"""Missing arguments of a task that are described; the others are named in one line."""
+MAX_NAME_CHARS = 60
+MAX_NAMED = 5
+"""Members of an enumeration that are told where none was stated."""
+_KINDS: Final = {
+    "integer": "whole number",
+    "number": "number",
+    "boolean": "yes or no",
+    "array": "list",
+    "string": "text",
+}
+"""What a missing argument of a type is called."""
 
 
 def settle(
@@ -47,7 +61,7 @@ def settle(
         id=step.id,
         arguments={name: kept[name].argument() for name in names},
         bindings=tuple(_binding(name, kept[name]) for name in names),
-        needs_input=_needed(schema, problems, unsure, found=found, kept=kept),
+        needs_input=_needed(step, schema, problems, unsure=unsure, found=found, kept=kept),
         refs=tuple(refs),
         after=tuple(one for one in after if one not in refs),
     )
@@ -70,11 +84,15 @@ def _binding(name: str, found: Found) -> Binding:
 
 
 def _judge(schema: Schema, kept: Mapping[str, Found]) -> list[Problem]:
-    """Return what is wrong with the literals; that what references give is missing is not."""
+    """Return what is wrong with the literals; what is required is looked for by `_needed`.
+
+    To have all that is missing described costs more than all the rest.
+    """
+    root = {key: part for key, part in schema.root.items() if key != "required"}
     arguments = {name: one.value for name, one in kept.items() if not one.giver}
     given = {f"/{escape(name)}" for name, one in kept.items() if one.giver}
     try:
-        problems = json_schema.validate(schema.root, arguments, cache_key=schema.key)
+        problems = json_schema.validate(root, arguments, cache_key=f"{schema.key}:free")
     except json_schema.SchemaUnusable as unusable:
         missing = json_schema.Problem(path="", message=str(unusable), expected="")
         return [missing]
@@ -91,10 +109,11 @@ def _wrong(kept: Mapping[str, Found], problems: Sequence[Problem]) -> set[str]:
 
 
 def _needed(
+    step: Step,
     schema: Schema,
     problems: Sequence[Problem],
-    unsure: Mapping[str, Unsure],
     *,
+    unsure: Mapping[str, Unsure],
     found: Mapping[str, Found],
     kept: Mapping[str, Found],
 ) -> tuple[Needed, ...]:
@@ -105,27 +124,81 @@ def _needed(
         if name not in kept:
             by_name.setdefault(name, _MISSING)
     order = [*(schema.root.get("properties") or {}), *by_name]
-    return tuple(
-        _need(name, schema, by_name[name], unsure.get(name), found.get(name))
-        for name in dict.fromkeys(order)
-        if name in by_name
-    )
+    names = [name for name in dict.fromkeys(order) if name in by_name]
+    told = [
+        _need(name, schema, by_name[name], _why(step, schema, name, unsure, found))
+        for name in names[:MAX_NEEDS]
+    ]
+    return (*told, *_more(names[MAX_NEEDS:]))
 
 
-def _need(
-    name: str, schema: Schema, problem: Problem, unsure: Unsure | None, found: Found | None
-) -> Needed:
+def _more(names: Sequence[str]) -> Iterator[Needed]:
+    """Yield one line for what is missing besides."""
+    if names:
+        shown = ", ".join(name[:MAX_NAME_CHARS] for name in names[:MAX_NAMED])
+        cut = ", …" if len(names) > MAX_NAMED else ""
+        why = f"and {len(names)} more required arguments are missing: {shown}{cut}"
+        yield Needed(pointer="", name="", description="", schema={}, why=why)
+
+
+def _why(
+    step: Step,
+    schema: Schema,
+    name: str,
+    unsure: Mapping[str, Unsure],
+    found: Mapping[str, Found],
+) -> str:
+    """Return why an argument is missing; empty where only its schema says so."""
+    parameter = schema.parameters.get(name)
+    if name in unsure:
+        return _undecided(unsure[name])
+    if name in found and not found[name].giver:
+        return parameters.problem(schema, name, found[name].value)
+    if parameter is None or name in found:
+        return ""
+    if parameter.has_default and is_long(parameter.default):
+        return "the schema's default is too long to repeat: give it as a parameter"
+    if parameter.is_private:
+        trusted = "" if step.tool.is_trusted else ", nor taken from an intent for this server"
+        return f"it takes a secret, which is never learned{trusted}: give it as a parameter"
+    return _not_found(parameter)
+
+
+def _need(name: str, schema: Schema, problem: Problem, why: str) -> Needed:
     parameter = schema.parameters.get(name)
     part: Any = (schema.root.get("properties") or {}).get(name, {}) if name else schema.root
-    why = problem.message
-    if unsure is not None:
-        why = f"several results could give it: those of {', '.join(unsure.steps)}"
-    elif name and found is None:
-        why = _NOT_FOUND
     return Needed(
         pointer=f"/{escape(name)}" if name else "",
         name=name,
         description=parameter.description if parameter else "",
         schema=part if isinstance(part, Mapping) else {},
-        why=why,
+        why=why or problem.message,
     )
+
+
+def _undecided(unsure: Unsure) -> str:
+    named = ", ".join(unsure.steps)
+    if unsure.is_item:
+        return f"{named} gives a list, and which of its items is meant is not known"
+    if len(unsure.steps) > 1:
+        return f"several results could give it, and which is meant is not known: {named}"
+    return f"the result of {named} may hold it, but where is not known"
+
+
+def _not_found(parameter: Parameter) -> str:
+    """Say what was looked for, so that somebody can be asked for it."""
+    if parameter.members:
+        named = ", ".join(str(one) for one in parameter.members[:MAX_NAMED])
+        more = ", …" if len(parameter.members) > MAX_NAMED else ""
+        return f"the intent names none of its values ({named}{more}), and no other task gives one"
+    if "object" in parameter.item_types:
+        return (
+            "it takes a list of objects, which is not read from an intent: give it as a parameter"
+        )
+    kind = next((_KINDS[one] for one in _KINDS if one in parameter.types), "")
+    if not kind and "object" in parameter.types:
+        return "it takes an object, which is not read from an intent: give it as a parameter"
+    if kind == _KINDS["boolean"]:
+        return "the intent does not say yes or no, and no other task does"
+    kind = parameter.format or kind or "value"
+    return f"no {kind} in the intent surely belongs here, and no other task gives one"

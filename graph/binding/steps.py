@@ -33,6 +33,7 @@ class BindTool:
         description: May be empty.
         input_schema: As published; it is normalised here.
         definition_hash: Under which its compiled schema is kept; empty: not kept.
+        is_trusted: Whether its server is; secrets that an intent states are given to no other.
     """
 
     pk: int
@@ -41,6 +42,7 @@ class BindTool:
     description: str = ""
     input_schema: Mapping[str, Any] = field(default_factory=dict)
     definition_hash: str = ""
+    is_trusted: bool = True
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -52,11 +54,14 @@ class Step:
         tool: What it calls.
         shares: `(c,)` in (0, 1]; per clause of the intent, how near the tool is to it beside the
             best of all tools: `Ranking.clause_shares`. None where no vectors are at hand.
+        is_read_only: Whether the tool is known to only read. What may do more is never given just
+            any item of a list, nor what the intent keeps from harm (see `guard`).
     """
 
     id: str
     tool: BindTool
     shares: NDArray[np.float32] | None = None
+    is_read_only: bool = False
 
 
 class FieldPair(NamedTuple):

@@ -41,14 +41,24 @@ _CAPITAL: Final = (
     r"|[A-Z](?:[\w'’&-]|\.(?=\w))*)"  # noqa: RUF001 - as typed
 )
 """A word with a capital letter; a full stop belongs to it only inside and in abbreviations."""
+_ZONE: Final = (
+    r"(?<![\w/])(?:Africa|America|Antarctica|Arctic|Asia|Atlantic|Australia|Etc|Europe|Indian"
+    r"|Pacific)(?:/[A-Z][\w+-]*){1,2}(?![\w/])"
+)
+"""A time zone by its name in the IANA database."""
+_PLAIN: Final = r"(?:[^\"\\]|\\(?!\"))"
+_ESCAPING: Final = rf"\"((?:{_PLAIN}|\\\"{_PLAIN}{{0,200}}+\\\"){{1,400}}+)\""
+"""A quoted string that holds escaped quotation marks, in pairs: a path may end in a backslash."""
+_NO_MARKUP: Final = r"(?!(?<=[<\[])/[A-Za-z][\w-]{0,30}\s?[>\]])"
+"""Keeps the end of an element, such as </b> or [/b], from being read as a path."""
 PATTERNS: Final = (
     (Kind.URL, re.compile(r"https?://[^\s,;\"')<>]+|www\.[^\s,;\"')<>]+")),
-    (Kind.EMAIL, re.compile(r"[\w.+-]+@[\w-]+(?:\.[\w-]+)+")),
+    (Kind.EMAIL, re.compile(r"(?<![\w.+-])[\w.+-]++@[\w-]++(?:\.[\w-]++)++")),
     (
         Kind.QUOTED,
         re.compile(
-            r"\"([^\"]{1,400})\"|“([^”]{1,400})”|`([^`]{1,400})`"
-            r"|(?<!\w)'((?:[^']|'(?=\w)){1,400})'(?!\w)"
+            rf"{_ESCAPING}|\"([^\"]{{1,400}})\"|“([^”]{{1,400}})”|`([^`]{{1,400}})`"
+            r"|(?<!\w)'((?:[^']|'(?=\w)|''(?=\w)){1,400})'(?!\w)"
             r"|‘([^’]{1,400})’|「([^」]{1,400})」|«([^»]{1,400})»"  # noqa: RUF001 - as typed
         ),
     ),
@@ -59,8 +69,9 @@ PATTERNS: Final = (
     (
         Kind.PATH,
         re.compile(
-            r"(?<![\w/.])(?:[A-Za-z]:\\|~/|\.{0,2}/)[\w.\-/\\]*\w[/\\]?"
-            rf"|(?<![\w/.])[\w\-./]*[\w\-]\.(?:{_EXTENSIONS})\b(?![\w/])"
+            # A match begins where a run of these characters does: linear in the text.
+            rf"{_NO_MARKUP}(?<![\w/.\\~-])(?:[A-Za-z]:\\|~/|\.{{0,2}}/)[\w.\-/\\]*\w[/\\]?"
+            rf"|(?<![\w/.-])[\w\-./]*[\w\-]\.(?:{_EXTENSIONS})\b(?![\w/])"
         ),
     ),
     (Kind.TAG, re.compile(r"(?<![\w/])[#@][A-Za-z]\w+")),
@@ -68,13 +79,22 @@ PATTERNS: Final = (
         Kind.NUMBER,
         re.compile(
             rf"{_NUMBER}\d{{1,3}}(?:,\d{{3}})+(?:\.\d+)?%?"
-            rf"|{_NUMBER}\d+(?:\.\d+)?%?(?![\w]*\d)"
+            rf"|{_NUMBER}\d++(?:\.\d++)?%?(?![\w]*\d)"
         ),
     ),
-    (Kind.CODE, re.compile(r"\b(?=\w*\d)(?=\w*[A-Za-z])[A-Za-z0-9_-]{2,}\b")),
+    (
+        Kind.CODE,
+        re.compile(
+            r"\b(?=\w*\d)(?=\w*[A-Za-z])[A-Za-z0-9_-]{2,}\b"
+            r"|(?<![\w./])[a-z][\w.-]{2,80}(?:/[\w.-]{2,80}\w)+(?![\w/])"  # feature/sign-in
+        ),
+    ),
     (
         Kind.NAME,
-        re.compile(rf"{_CAPITAL}(?:,? (?:(?:of|the|and|de|da|in) )?(?:{_CAPITAL}|\d+))*"),
+        re.compile(
+            rf"{_ZONE}|{_CAPITAL}"
+            rf"(?:,? (?:(?:of|the|and|de|da|in) )?(?:(?!{_ZONE}){_CAPITAL}|\d+\b))*"
+        ),
     ),
 )
 """In the order in which they claim their part of a text."""
@@ -86,6 +106,8 @@ INTRODUCED: Final = re.compile(
     re.IGNORECASE,
 )
 """Finds what stands after a preposition and its like."""
+FILE_NAME: Final = re.compile(rf"(?:.*[/\\])?[^/\\]*[^/\\.]\.(?:{_EXTENSIONS})")
+"""Matches, as a whole, a path that ends in the name of a file, not of a folder."""
 WORD: Final = re.compile(r"[^\W\d_]{3,}(?:-\w+)*")
 CLAIMED: Final = frozenset(
     {Kind.URL, Kind.EMAIL, Kind.DATE, Kind.TIME, Kind.IP, Kind.PATH, Kind.PHONE, Kind.TAG}

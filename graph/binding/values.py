@@ -10,6 +10,7 @@ from typing import Any, Final
 
 from graph.binding import coordinated
 from graph.binding.dates import clock_time, iso_date
+from graph.binding.documents import json_spans
 from graph.binding.value_patterns import (
     CLAIMED,
     INTRODUCED,
@@ -87,25 +88,43 @@ def stated_values(text: str) -> tuple[StatedValue, ...]:
 
 
 def _patterned(text: str) -> Iterator[StatedValue]:
-    taken: list[tuple[int, int, Kind]] = []
+    documents = list(json_spans(text))
+    yield from (_value(text, start, end, Kind.QUOTED) for start, end in documents)
+    taken = _Taken(text, documents)
     for kind, pattern in PATTERNS:
         for match in pattern.finditer(text):
             group = next((g for g, part in enumerate(match.groups(), 1) if part), 0)
             start, end = match.span(group)
-            if kind in PLAINER and _is_taken(start, kind, taken):
+            if taken.is_by_other(start, kind):
                 continue
             start, end = _trimmed(text, start, end, kind)
             if kind is Kind.NAME and not _is_name(text[start:end]):
                 continue
-            taken.append((*match.span(), kind))
+            taken.mark(*match.span(), kind)
             yield _value(text, start, end, kind)
             if kind is Kind.NAME:
                 yield from _name_parts(text, start, end)
 
 
-def _is_taken(start: int, kind: Kind, taken: list[tuple[int, int, Kind]]) -> bool:
-    claimed = CLAIMED | {Kind.QUOTED} if kind is Kind.NAME else CLAIMED
-    return any(by in claimed and first <= start < last for first, last, by in taken)
+class _Taken:
+    """Which characters of a text belong to a value already; linear in the text."""
+
+    def __init__(self, text: str, documents: Sequence[tuple[int, int]]) -> None:
+        self._claimed, self._quoted = bytearray(len(text)), bytearray(len(text))
+        self._closed = bytearray(len(text))
+        for start, end in documents:
+            self._closed[start:end] = b"\x01" * (end - start)
+
+    def mark(self, start: int, end: int, kind: Kind) -> None:
+        if kind in CLAIMED:
+            self._claimed[start:end] = b"\x01" * (end - start)
+        elif kind is Kind.QUOTED:
+            self._quoted[start:end] = b"\x01" * (end - start)
+
+    def is_by_other(self, start: int, kind: Kind) -> bool:
+        if self._closed[start] or (kind in PLAINER and self._claimed[start]):
+            return True
+        return kind is Kind.NAME and bool(self._quoted[start])
 
 
 def _trimmed(text: str, start: int, end: int, kind: Kind) -> tuple[int, int]:
@@ -132,10 +151,20 @@ def _value(text: str, start: int, end: int, kind: Kind) -> StatedValue:
         value = iso_date(told) or told
     elif kind is Kind.TIME:
         value = clock_time(told) or told
+    elif kind is Kind.QUOTED:
+        value = _unescaped(told, text[start - 1 : start])
     elif kind is Kind.NUMBER:
         value, end, unit = _measured(text, start, end)
         told = text[start:end]
     return StatedValue(text=told, value=value, kind=kind, start=start, end=end, unit=unit)
+
+
+def _unescaped(told: str, mark: str) -> str:
+    """Return a quoted text as it is meant: without what escapes its own quotation marks."""
+    if mark not in ("'", '"'):
+        return told
+    plain = told.replace(f"\\{mark}", mark)
+    return plain.replace("''", "'") if mark == "'" else plain
 
 
 def _measured(text: str, start: int, end: int) -> tuple[Any, int, str]:
@@ -202,11 +231,13 @@ def _introduced(text: str) -> Iterator[StatedValue]:
 
 
 def _words(text: str, found: Sequence[StatedValue]) -> Iterator[StatedValue]:
-    claimed = [(one.start, one.end) for one in found if one.kind in CLAIMED]
+    taken = _Taken(text, list(json_spans(text)))
+    for one in found:
+        taken.mark(one.start, one.end, one.kind)
     for match in WORD.finditer(text):
         word = match[0].lower()
         start, end = match.span()
-        if any(first <= start < last for first, last in claimed):
+        if taken.is_by_other(start, Kind.CODE):
             continue
         if word not in STOP:
             yield StatedValue(text=match[0], value=match[0], kind=Kind.WORD, start=start, end=end)

@@ -124,6 +124,10 @@ SECRETS: Final = _words("password passwd passphrase secret credential pin apikey
 SECRET_KEYS: Final = _words("token key")
 """Words that do, with one of the next beside them or alone."""
 SECRET_KINDS: Final = _words("api access secret private auth bearer refresh")
+PRIVATE: Final = _words("cvv cvc ssn otp iban")
+"""Further words of parameters that hold what is nobody else's."""
+CARDS: Final = (_words("card number"), _words("credit card"))
+"""Words of such parameters that stand together."""
 SECRET_WORDS: Final = SECRETS | SECRET_KEYS | _words("login")
 """Words of intents near secrets."""
 
@@ -155,6 +159,23 @@ OPPOSED: Final = {"from": "to", "to": "from", "into": "from"}
 
 LONG_TEXT: Final = _words("text message content body comment")
 FILES: Final = _words("file path directory")
+FOLDERS: Final = _words("repository directory folder workspace root cwd")
+PLACES_OF_WORK: Final = _words("repository workspace root cwd")
+"""Words of parameters that say where a tool works."""
+FOLDERS_TOO: Final = _words("file files document")
+"""Words beside which a parameter that speaks of a folder takes files as well."""
+DESTROYING: Final = _words(
+    "delete remove rm rmdir unlink erase drop destroy wipe purge truncate clear clean discard "
+    "prune uninstall terminate kill revoke reset overwrite write replace move mv"
+)
+"""Words of names of tools that may take away what was there."""
+REMOVING: Final = _words(
+    "delete remove rm rmdir unlink erase drop destroy wipe purge clear clean discard prune trash"
+)
+"""Those that come to the same when an intent asks for it."""
+LIMITS: Final = _words("count limit max maximum top number num n size amount quantity")
+RANKED: Final = _plain("last first top latest newest oldest recent most next best")
+"""Words beside the number of things that are wanted: "the last 3 commits"."""
 TEXT: Final = LONG_TEXT | _words("title query name keyword word description")
 UNSURE_TEXT: Final = LONG_TEXT | _words("query q name title keyword")
 NAMED_THINGS: Final = _words(

@@ -128,10 +128,13 @@ def test_what_is_needed_is_described() -> None:
     assert need.why
 
 
-def test_more_fields_than_problems_are_told_are_all_named_as_needed() -> None:
+def test_of_many_missing_fields_the_first_are_told_and_the_others_in_one_line() -> None:
     fields = {f"f{n}": {"type": "object"} for n in range(25)}
     (step,) = bound("do it", tool(fields, required=list(fields)))
-    assert needs(step) == list(fields)
+    assert needs(step) == [*list(fields)[:20], ""]
+    assert step.needs_input[-1].why == (
+        "and 5 more required arguments are missing: f20, f21, f22, f23, f24"
+    )
 
 
 def test_a_value_out_of_bounds_is_not_bound() -> None:

@@ -132,3 +132,15 @@ def test_runs_are_counted_and_rare_literals_are_not_told() -> None:
     assert known.constants[GET.pk, "id"] == ()
     assert known.constants[GET.pk, "deep"][0].count == 2
     assert known.runs[GET.pk] == 2
+
+
+def test_secrets_are_not_observed() -> None:
+    fields = {"password": text(), "note": text(), "body": {"type": "object"}}
+    given = {"password": "x", "note": "use sk-abcdefgh1234", "body": {"api_key": "y"}}
+    assert seen("x", (tool(fields), given)) == {}
+
+
+def test_how_often_intents_stated_a_value_is_counted() -> None:
+    runs = [tuple(seen("find cats", (FIND, {"query": "cats"})).values()) for _ in range(2)]
+    runs.append(tuple(seen("find it", (FIND, {"query": "b"})).values()))
+    assert knowledge_of(runs).stated == {(FIND.pk, "query"): 2}

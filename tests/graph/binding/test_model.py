@@ -3,6 +3,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from graph.binding import model
 from graph.binding.features import NAMES, grid
 from graph.binding.model import (
     BindingModel,
@@ -40,6 +41,12 @@ def test_a_model_is_kept_as_it_was() -> None:
     assert np.array_equal(again.coefficients, shipped().coefficients)
     written = from_json(as_json(shipped()))
     assert np.allclose(written.coefficients, shipped().coefficients, atol=1e-3)
+
+
+def test_a_sample_is_no_model() -> None:
+    made = sample(steps(tool(FIELDS)), given={}, reading=reading.read(INTENT))
+    with pytest.raises(ValueError, match="fit it again"):
+        BindingModel.from_bytes(made)
 
 
 @pytest.mark.parametrize("content", [b"", b"nonsense", b"PK\x03\x04broken"])
@@ -85,3 +92,17 @@ def test_a_prior_is_fitted_from_choices_alone() -> None:
     made = fit_prior([groups, groups * 9], l2=3.0, largest=10)
     assert made.coefficients.shape == (len(NAMES),)
     assert np.isfinite(made.coefficients).all()
+
+
+def test_rivals_are_picked_by_the_model_that_is_given(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(model, "RIVALS", 1)
+    made, read = steps(tool({"guest": text()})), reading.read(INTENT)
+    values = grid(made, reading=read).stated.values
+    against = BindingModel(coefficients=-shipped().coefficients, scale=shipped().scale)
+    ((usual, _),) = choices(made, given={}, reading=read)
+    ((other, _),) = choices(made, given={}, reading=read, model=against)
+    assert len(values) > 2
+    assert not np.array_equal(usual, other)
+    assert sample(made, given={}, reading=read) != sample(
+        made, given={}, reading=read, model=against
+    )

@@ -31,7 +31,7 @@ def test_an_exact_name_is_preferred_to_one_spelt_alike() -> None:
     assert arguments("do it", one, other, parameters={"maxCount": 3}) == [{}, {"maxCount": 3}]
 
 
-@pytest.mark.parametrize("key", ["t1.path", "server/write.path", "write.path"])
+@pytest.mark.parametrize("key", ["t1.path", "server:write.path", "write.path"])
 def test_a_parameter_may_be_addressed_to_a_task_or_a_tool(key: str) -> None:
     read, write = tool({"path": text()}, name="read"), tool({"path": text()}, name="write")
     assert arguments("do it", read, write, parameters={key: "a"}) == [{}, {"path": "a"}]
@@ -48,7 +48,7 @@ def test_a_wrong_type_is_an_error_that_names_field_and_expectation() -> None:
     told = str(caught.value)
     assert "'count'" in told
     assert 'must be an integer, not the text "five"' in told
-    assert "server/act" in told
+    assert "server:act" in told
 
 
 def test_a_parameter_that_fits_nothing_is_told() -> None:
@@ -71,3 +71,11 @@ def test_what_a_caller_gives_does_not_hide_what_is_still_missing() -> None:
         "do it", tool({"a": text(), "b": text()}, required=["a", "b"]), parameters={"a": "x"}
     )
     assert needs(step) == ["b"]
+
+
+@pytest.mark.parametrize("first", ["path", "t1.path"])
+def test_what_is_addressed_wins_over_a_name_alone(first: str) -> None:
+    read, write = tool({"path": text()}, name="read"), tool({"path": text()}, name="write")
+    given = {"path": "a", "t1.path": "b"}
+    ordered = {first: given[first], **given}
+    assert arguments("do it", read, write, parameters=ordered) == [{"path": "a"}, {"path": "b"}]

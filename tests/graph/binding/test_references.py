@@ -1,7 +1,10 @@
 from __future__ import annotations
 
-from graph.binding.bind import BoundStep, FieldPair
-from tests.graph.binding.tools import bound, needs, text, tool
+from dataclasses import replace
+
+from graph.binding.bind import BoundStep, FieldPair, bind
+from graph.intent import reading
+from tests.graph.binding.tools import bound, needs, steps, text, tool
 
 FIND = tool({"city": text("Name of the city")}, required=["city"], name="find_airport")
 LIST = tool({}, name="list")
@@ -43,17 +46,28 @@ def test_two_fields_of_one_task_leave_it_open_too() -> None:
     assert step.after == ("t0",)
 
 
+def of_an_item(confidence: float, *, only_reads: bool) -> BoundStep:
+    pair = [FieldPair("/*/id", "/page_id", confidence)]
+    made = [replace(one, is_read_only=only_reads) for one in steps(LIST, GET)]
+    return bind(made, reading=reading.read("go"), feeds=lambda _one, _other: pair)[-1]
+
+
 def test_the_first_item_of_a_list_is_taken_only_where_it_is_sure_enough() -> None:
-    sure = flowing(
-        "go", LIST, GET, pairs={(LIST.pk, GET.pk): [FieldPair("/*/id", "/page_id", 0.9)]}
-    )
+    sure = of_an_item(0.9, only_reads=True)
     assert sure.arguments == {"page_id": {"$ref": "t0", "pointer": "/0/id"}}
     assert sure.bindings[0].confidence == 0.45
-    unsure = flowing(
-        "go", LIST, GET, pairs={(LIST.pk, GET.pk): [FieldPair("/*/id", "/page_id", 0.5)]}
-    )
+    unsure = of_an_item(0.5, only_reads=True)
     assert needs(unsure) == ["page_id"]
     assert unsure.after == ("t0",)
+
+
+def test_what_may_do_more_than_read_is_never_given_just_any_item() -> None:
+    step = of_an_item(1.0, only_reads=False)
+    assert needs(step) == ["page_id"]
+    assert step.after == ("t0",)
+    assert step.needs_input[0].why == (
+        "t0 gives a list, and which of its items is meant is not known"
+    )
 
 
 def test_where_only_texts_tell_of_data_flow_the_order_alone_is_known() -> None:

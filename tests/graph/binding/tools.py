@@ -18,7 +18,7 @@ def tool(
     """Build a tool whose parameters have these schemas."""
     pk = next(_KEYS)
     schema = {"type": "object", "properties": dict(fields), "required": list(required), **root}
-    return BindTool(pk=pk, tool=f"server/{name}", name=name, input_schema=schema)
+    return BindTool(pk=pk, tool=f"server:{name}", name=name, input_schema=schema)
 
 
 def text(description: str = "", **more: Any) -> dict[str, Any]:
