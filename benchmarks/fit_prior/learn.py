@@ -2,7 +2,8 @@
 
 For each size, each set gives intents whose features leave out what they did themselves, as in the
 product's own fitting. The model of sets is learned on logits of tool models whose prior comes from
-the other sets, as it will meet them in a catalogue that it has not seen.
+the other sets, as it will meet them in a catalogue that it has not seen; so is how far to follow
+a history (`gate`).
 """
 
 from __future__ import annotations
@@ -14,8 +15,16 @@ from functools import cache
 import numpy as np
 from numpy.typing import NDArray
 
+from benchmarks.fit_prior import gate
 from benchmarks.fit_prior.gather import Gathered
-from graph.ranking import calibrate, order, set_features, set_model, tool_model
+from graph.ranking import (
+    calibrate,
+    described,
+    history_features,
+    order,
+    set_features,
+    set_model,
+)
 from graph.ranking.choice import Group, fit_choice
 from graph.ranking.logistic import fit_logistic
 from graph.ranking.past import Past, PastIntent
@@ -53,11 +62,25 @@ def learn(sets: Sequence[Gathered]) -> Prior:
         for size in SIZES
     }
     models = _set_models(examples)
+    calibration = {size: _calibration(examples[size], models, size) for size in SIZES}
+    order_model = _order(sets)
+    strangers = [
+        Prior(
+            tools=others[place],
+            sets=_set_models(_without(examples, place)),
+            order=order_model,
+            calibration=calibration,
+            gate=gate.ALWAYS,
+            learned_on=tuple(other.name for other in sets if other is not one),
+        )
+        for place, one in enumerate(sets)
+    ]
     return Prior(
         tools=_tools(sets),
         sets=models,
-        order=_order(sets),
-        calibration={size: _calibration(examples[size], models, size) for size in SIZES},
+        order=order_model,
+        calibration=calibration,
+        gate=gate.learn(sets, strangers),
         learned_on=tuple(sorted(one.name for one in sets)),
     )
 
@@ -99,7 +122,7 @@ def _tools(sets: Sequence[Gathered]) -> LinearPrior:
         found = _tool_coefficients(sets, size, means, scales)
         coefficients[size], intercepts[size] = found[:-1], float(found[-1])
     return LinearPrior(
-        features=tool_model.FEATURES,
+        features=described.FEATURES,
         means=means,
         scales=scales,
         coefficients=coefficients,
@@ -113,7 +136,7 @@ def _tool_coefficients(
     made = [rows for one in sets if (rows := _rows(one, size)) is not None]
     scaled = (np.concatenate([features for features, _, _ in made]) - means) / scales
     if size == 0:
-        scaled[:, [tool_model.FEATURES.index(name) for name in tool_model.HISTORY]] = 0
+        scaled[:, [described.FEATURES.index(name) for name in history_features.HISTORY]] = 0
     weights = [np.full(len(right), min(count, COUNTED) / count) for _, right, count in made]
     return fit_logistic(
         np.column_stack((scaled, np.ones(len(scaled)))),
@@ -190,6 +213,11 @@ def _set_models(examples: Examples) -> LinearPrior:
     )
 
 
+def _without(examples: Examples, place: int) -> Examples:
+    """Return the examples of all sets but one."""
+    return {size: [*of[:place], *of[place + 1 :]] for size, of in examples.items()}
+
+
 def _groups(examples: Sequence[Sequence[tuple[SetExample, Floats]]]) -> Iterator[Group]:
     for one in examples:
         for example, target in one:
@@ -247,9 +275,9 @@ def _pairs(one: Gathered, number: int) -> Iterator[Floats]:
 @cache
 def _flat() -> LinearPrior:
     """Return a prior that says nothing."""
-    zeros = np.zeros(len(tool_model.FEATURES))
+    zeros = np.zeros(len(described.FEATURES))
     return LinearPrior(
-        features=tool_model.FEATURES,
+        features=described.FEATURES,
         means=zeros,
         scales=zeros + 1,
         coefficients=dict.fromkeys(SIZES, zeros),

@@ -51,6 +51,8 @@ class Calibrator:
         repeat: How much surer to be of a set that ran for this very intent, in log-odds, >= 0.
         ceiling: Highest confidence in a new intent's set, in (0, 1].
         repeat_ceiling: Highest confidence in a set that ran for this very intent, in (0, 1].
+        alone_level: Level for what history says nothing of.
+        alone_slope: Slope, likewise.
     """
 
     reach: float
@@ -59,14 +61,25 @@ class Calibrator:
     repeat: float
     ceiling: float
     repeat_ceiling: float
+    alone_level: float = 0.0
+    alone_slope: float = 1.0
 
-    def confidence(self, probability: float, *, similarity: float = 0.0) -> float:
+    def confidence(
+        self, probability: float, *, similarity: float = 0.0, familiarity: float = 1.0
+    ) -> float:
         """Return how likely the set is right, in [0, 1].
 
         Args:
             probability: Of the set.
             similarity: Of the intent and the nearest past one that this very set ran for.
+            familiarity: How far history was followed, in [0, 1].
         """
+        known = self._of_history(probability, similarity)
+        odds = logit(np.array([probability]), least=LEAST)
+        alone = float(sigmoid(self.alone_level + self.alone_slope * odds)[0])
+        return familiarity * known + (1 - familiarity) * min(alone, CEILING)
+
+    def _of_history(self, probability: float, similarity: float) -> float:
         again = repetition(np.array([similarity]))
         odds = logit(np.array([probability * self.reach]), least=LEAST)
         sure = float(sigmoid(self.level + self.slope * odds + self.repeat * again)[0])
@@ -81,12 +94,24 @@ def repetition(similarities: Floats) -> Floats:
 def of_prior(level: float, slope: float) -> Calibrator:
     """Return the calibrator for no history."""
     return Calibrator(
-        reach=1.0, level=level, slope=slope, repeat=0.0, ceiling=CEILING, repeat_ceiling=CEILING
+        reach=1.0,
+        level=level,
+        slope=slope,
+        repeat=0.0,
+        ceiling=CEILING,
+        repeat_ceiling=CEILING,
+        alone_level=level,
+        alone_slope=slope,
     )
 
 
 def fit_calibrator(
-    judged: Judged, *, reached: int, counted: int, prior: tuple[float, float]
+    judged: Judged,
+    *,
+    reached: int,
+    counted: int,
+    prior: tuple[float, float],
+    alone: tuple[float, float] = (0.0, 1.0),
 ) -> Calibrator:
     """Fit the map from held-out choices.
 
@@ -98,6 +123,7 @@ def fit_calibrator(
         reached: First runs whose set was among the candidates.
         counted: Past runs, at most a few of each intent (`past.COUNTED`).
         prior: Level and slope that hold in other catalogues with a history of this size.
+        alone: Those that hold there without history.
 
     References:
         Platt, Probabilistic outputs for support vector machines (1999).
@@ -118,6 +144,8 @@ def fit_calibrator(
         repeat=0.0 if first.all() else _surer_of_repeats(judged, odds),
         ceiling=CEILING if intents < FEW else 1.0,
         repeat_ceiling=CEILING if counted < FEW else 1.0,
+        alone_level=alone[0],
+        alone_slope=alone[1],
     )
 
 

@@ -44,8 +44,8 @@ class Described:
     rows: Floats
     votes: Floats
 
-    def scored(self, logits: Doubles) -> Scored:
-        """Put logits of the candidates beside the rest."""
+    def scored(self, logits: Doubles, *, familiarity: float = 1.0) -> Scored:
+        """Put logits of the candidates, and how familiar the intent is, beside the rest."""
         compared, evidence = self.compared, self.evidence
         view, encoded = compared.view, compared.encoded
         nothing = np.zeros(0, dtype=np.float32)
@@ -63,6 +63,7 @@ class Described:
             clauses=len(encoded.clauses),
             length=encoded.length,
             own=None if evidence is None else evidence.own,
+            familiarity=familiarity,
         )
 
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Final
 
+from graph.ranking.static_features import STATIC
+
 FAMILIES: Final[dict[str, frozenset[str]]] = {
     "clauses": frozenset(
         (
@@ -14,6 +16,7 @@ FAMILIES: Final[dict[str, frozenset[str]]] = {
             *("clpos", "clposx"),
         )
     ),
+    "text": frozenset((*STATIC, "cover", "covermin", "covgain", "wins", "meancos", "clpos")),
     "lexical": frozenset(("bm", "bmrel", "clbm", "namecov")),
     "masked": frozenset(("mcos", "mcosz", "clpow", "srvcent", "srvmax")),
     "server": frozenset(("srvcent", "srvmax", "server")),
@@ -45,7 +48,8 @@ FAMILIES: Final[dict[str, frozenset[str]]] = {
     ),
 }
 """Names of the features of all three models, by family. Families overlap: a feature may rest on
-two kinds of evidence. Without "patterns", sets of past runs are not candidates either; without
+two kinds of evidence. "text" is all that the texts of tools say, whichever part of the intent
+is compared with them. Without "patterns", sets of past runs are not candidates either; without
 "history" the models are those of no history."""
 
 

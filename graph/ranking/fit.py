@@ -56,7 +56,9 @@ def fit(
         return of_prior(view.model, prior=known, without=left_out)
     evidence = Past.of(runs, view)
     history = SetHistory.of(evidence.runs)
-    tools, scored = fit_tool_model(evidence, view, prior=known.tools, without=left_out)
+    tools, scored = fit_tool_model(
+        evidence, view, prior=known.tools, gate=known.gate, without=left_out
+    )
     examples = [
         *_first_runs(scored, evidence, history, left_out),
         *_repeats(evidence, history, view, tools, left_out),
@@ -148,4 +150,5 @@ def _calibrator(
         reached=sum(one.right is not None for one in examples if not one.repeats),
         counted=past.counted,
         prior=prior.calibration[shipped.nearest_size(len(past))],
+        alone=prior.calibration[0],
     )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, overload
 
@@ -24,6 +24,7 @@ BLOCK: Final = 64
 Doubles = NDArray[np.float64]
 Floats = NDArray[np.float32]
 Positions = NDArray[np.intp]
+Judge = Callable[[Floats, Doubles], tuple[Doubles, float]]
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -97,13 +98,20 @@ class FittedIntents(Sequence[Scored]):
         features = np.concatenate([none, *(row.features for row in self._rows)])
         return features, np.concatenate([np.zeros(0), *(row.targets for row in self._rows)])
 
-    def with_logits(self, logits: Doubles) -> FittedIntents:
-        """Return the same with these logits, of all candidates in the order of `stacked`."""
+    def judged(self, judge: Judge, logits: Doubles) -> FittedIntents:
+        """Return the same with logits.
+
+        Args:
+            judge: Makes the logits and the familiarity of one intent of its features and of what
+                is given.
+            logits: Given, of all candidates in the order of `stacked`.
+        """
         parts = np.split(logits, np.cumsum(self.lengths)[:-1])
-        rows = [
-            dataclasses.replace(row, scored=dataclasses.replace(row.scored, logits=part))
-            for row, part in zip(self._rows, parts, strict=True)
-        ]
+        rows = []
+        for row, part in zip(self._rows, parts, strict=True):
+            found, familiarity = judge(row.features, part)
+            scored = dataclasses.replace(row.scored, logits=found, familiarity=familiarity)
+            rows.append(dataclasses.replace(row, scored=scored))
         return FittedIntents(self._past, self._view, rows)
 
 

@@ -9,13 +9,15 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from functools import cache
 from importlib import resources
 from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
+
+from graph.ranking.familiarity import Gate
 
 Floats = NDArray[np.float64]
 
@@ -100,6 +102,7 @@ class Prior:
         sets: Of the model of tool sets (conditional logit: neither means nor intercepts).
         order: Of the model of which of two tools comes first (the same for all sizes).
         calibration: By size of the history, `a` and `b` of confidence = sigmoid(a + b·logit p).
+        gate: How far to follow a history in an intent.
         learned_on: The data sets.
     """
 
@@ -107,6 +110,7 @@ class Prior:
     sets: LinearPrior
     order: LinearPrior
     calibration: Mapping[int, tuple[float, float]]
+    gate: Gate
     learned_on: tuple[str, ...]
 
 
@@ -135,9 +139,12 @@ def from_json(document: Mapping[str, Any]) -> Prior:
             calibration={
                 int(size): (float(a), float(b)) for size, (a, b) in document["calibration"].items()
             },
+            gate=Gate(**document["familiarity"]),
             learned_on=tuple(document["learned_on"]),
         )
-    except (KeyError, TypeError, AttributeError) as error:
+    except PriorError:
+        raise
+    except (KeyError, TypeError, ValueError, AttributeError) as error:
         raise PriorError(f"the prior lacks or misspells {error}") from error
 
 
@@ -151,6 +158,9 @@ def as_json(prior: Prior) -> dict[str, Any]:
         "calibration": {
             str(size): [round(value, DECIMALS) for value in pair]
             for size, pair in prior.calibration.items()
+        },
+        "familiarity": {
+            name: round(value, DECIMALS) for name, value in asdict(prior.gate).items()
         },
     }
 

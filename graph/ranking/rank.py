@@ -162,7 +162,9 @@ def _ranked_sets(scored: Scored, ranker: Ranker) -> list[RankedSet]:
             RankedSet(
                 tools=as_called(tools, scored, history),
                 confidence=ranker.calibrator.confidence(
-                    probability, similarity=float(choices.similarities[which])
+                    probability,
+                    similarity=float(choices.similarities[which]),
+                    familiarity=scored.familiarity,
                 )
                 * _worked(tools, scored, ranker),
                 probability=probability,

@@ -17,13 +17,14 @@ from numpy.typing import NDArray
 
 from graph.ranking import described, order, set_features
 from graph.ranking.calibrate import Calibrator
+from graph.ranking.familiarity import Gate
 from graph.ranking.order import OrderModel
 from graph.ranking.past import Past
 from graph.ranking.set_history import SetHistory
 from graph.ranking.set_model import SetModel
 from graph.ranking.tool_model import ToolModel
 
-FORMAT: Final = 2
+FORMAT: Final = 3
 FEATURES: Final = (*described.FEATURES, *set_features.FEATURES, *order.FEATURES)
 
 _PAST: Final = "past."
@@ -82,6 +83,8 @@ class Ranker:
             "format": FORMAT,
             "features": FEATURES,
             "intercept": self.tool_model.intercept,
+            "alone_intercept": self.tool_model.alone_intercept,
+            "gate": None if self.tool_model.gate is None else asdict(self.tool_model.gate),
             "near_sets": self.set_model.near_sets,
             "f1_share": self.set_model.f1_share,
             "calibrator": asdict(self.calibrator),
@@ -93,8 +96,10 @@ class Ranker:
             "tools.means": self.tool_model.means,
             "tools.scales": self.tool_model.scales,
             "tools.coefficients": self.tool_model.coefficients,
+            "tools.alone": self.tool_model.alone,
             "sets.scales": self.set_model.scales,
             "sets.coefficients": self.set_model.coefficients,
+            "sets.alone": self.set_model.alone,
             "order.scales": self.order_model.scales,
             "order.coefficients": self.order_model.coefficients,
         }
@@ -134,12 +139,16 @@ def _read(arrays: Mapping[str, NDArray[Any]]) -> Ranker:
             scales=arrays["tools.scales"],
             coefficients=arrays["tools.coefficients"],
             intercept=float(about["intercept"]),
+            alone=arrays["tools.alone"],
+            alone_intercept=float(about["alone_intercept"]),
+            gate=Gate(**about["gate"]) if about["gate"] else None,
         ),
         set_model=SetModel(
             scales=arrays["sets.scales"],
             coefficients=arrays["sets.coefficients"],
             near_sets=int(about["near_sets"]),
             f1_share=float(about["f1_share"]),
+            alone=arrays["sets.alone"],
         ),
         order_model=OrderModel(
             scales=arrays["order.scales"], coefficients=arrays["order.coefficients"]

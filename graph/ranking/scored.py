@@ -33,6 +33,7 @@ class Scored:
         length: Its characters.
         own: Which of the past intents this is; None for a new one. Everything here leaves out
             what that run itself did.
+        familiarity: How much past runs are followed against the text alone, in [0, 1].
     """
 
     tools: Ints
@@ -48,3 +49,4 @@ class Scored:
     clauses: int
     length: int
     own: int | None
+    familiarity: float = 1.0

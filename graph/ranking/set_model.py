@@ -46,12 +46,14 @@ class SetModel:
         coefficients: Per scaled feature, shape (f,); 0 for features left out.
         near_sets: Sets of similar runs among the candidates at most.
         f1_share: Weight of expected F1 in the choice, in [0, 1].
+        alone: Coefficients of the text alone, for what history says nothing of, shape (f,).
     """
 
     scales: Floats
     coefficients: Floats
     near_sets: int
     f1_share: float
+    alone: Floats
 
     def without(self, features: AbstractSet[str]) -> SetModel:
         """Return the same model to which some features say nothing; it is not fitted anew."""
@@ -61,25 +63,31 @@ class SetModel:
             coefficients=self.coefficients * kept,
             near_sets=0 if _PATTERNS in features else self.near_sets,
             f1_share=self.f1_share,
+            alone=self.alone * kept,
         )
 
     def choices(self, scored: Scored, history: SetHistory | None) -> Choices:
         """List the sets that an intent may ask for, with the probability of each."""
         found = set_candidates.candidates(scored, history, near_sets=self.near_sets)
-        return self.weighed(found, set_features(scored, found, history))
+        rows = set_features(scored, found, history)
+        return self.weighed(found, rows, familiarity=scored.familiarity)
 
-    def weighed(self, found: Candidates, rows: NDArray[np.float32]) -> Choices:
+    def weighed(
+        self, found: Candidates, rows: NDArray[np.float32], *, familiarity: float
+    ) -> Choices:
         """Return candidates with the probability of each.
 
         Args:
             found: m sets.
             rows: What speaks for each, shape (m, f).
+            familiarity: How far to follow history, in [0, 1].
         """
+        mixed = familiarity * self.coefficients + (1 - familiarity) * self.alone
         return Choices(
             candidates=found,
-            probabilities=probabilities(rows, self.coefficients, self.scales),
+            probabilities=probabilities(rows, mixed, self.scales),
             similarities=rows[:, _NEAREST] * (self.coefficients[_NEAREST] != 0),
-            f1_share=self.f1_share,
+            f1_share=familiarity * self.f1_share + (1 - familiarity) * F1_SHARES[0][1],
         )
 
 
@@ -127,6 +135,7 @@ class SetExample:
         intent: Which past intent it is of.
         repeats: 0 for the first run of an intent, judged as if it had never been asked for;
             else for how many of its further runs this stands, judged with the first one known.
+        familiarity: How far history is followed, in [0, 1].
     """
 
     candidates: Candidates
@@ -134,6 +143,7 @@ class SetExample:
     right: int | None
     intent: int = 0
     repeats: int = 0
+    familiarity: float = 1.0
 
     def group(self) -> tuple[NDArray[np.float32], Floats]:
         """Return it as a choice; `right` must be known."""
@@ -186,6 +196,7 @@ def example(
         right=found.find(tools, scored),
         intent=(scored.own or 0) if intent is None else intent,
         repeats=repeats,
+        familiarity=scored.familiarity,
     )
 
 
@@ -222,6 +233,7 @@ def fit_set_model(
         coefficients=found * kept,
         near_sets=0 if _PATTERNS in without else NEAR_SETS,
         f1_share=_of_size(runs, F1_SHARES, F1_SHARE),
+        alone=known.at(0) * kept,
     )
 
 
@@ -252,7 +264,7 @@ def judge_held_out(
 
 def choose(one: SetExample, model: SetModel) -> tuple[float, float, bool]:
     """Return what `Judged` says of the set chosen for an example."""
-    choices = model.weighed(one.candidates, one.rows)
+    choices = model.weighed(one.candidates, one.rows, familiarity=one.familiarity)
     (best,) = choices.best_first(1)
     return (
         float(choices.probabilities[best]),

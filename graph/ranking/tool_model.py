@@ -6,18 +6,21 @@ import dataclasses
 from collections.abc import Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from graph.ranking.described import FEATURES, describe
+from graph.ranking.familiarity import signals
 from graph.ranking.fitted_intents import FittedIntents, describe_past
 from graph.ranking.history_features import HISTORY
-from graph.ranking.logistic import fit_logistic
+from graph.ranking.logistic import fit_logistic, sigmoid
 
 if TYPE_CHECKING:
     from graph.intent.encoded import Encoded
+    from graph.ranking.familiarity import Gate
     from graph.ranking.past import Past, PastIntent
     from graph.ranking.prior import LinearPrior
     from graph.ranking.scored import Scored
@@ -48,15 +51,22 @@ class ToolModel:
         scales: What each is then divided by, shape (f,).
         coefficients: Per scaled feature, shape (f,).
         intercept: What is added.
+        alone: Coefficients of the text alone, for what history says nothing of, shape (f,); 0
+            for `HISTORY`.
+        alone_intercept: Likewise.
+        gate: How far to follow history; None: always.
     """
 
     means: Doubles
     scales: Doubles
     coefficients: Doubles
     intercept: float
+    alone: Doubles
+    alone_intercept: float
+    gate: Gate | None = None
 
     @classmethod
-    def of_prior(cls, prior: LinearPrior, *, runs: int = 0) -> ToolModel:
+    def of_prior(cls, prior: LinearPrior, *, runs: int = 0, gate: Gate | None = None) -> ToolModel:
         """Take the prior for a history of so many runs as it is."""
         known = prior.of(FEATURES)
         return cls(
@@ -64,6 +74,38 @@ class ToolModel:
             scales=known.scales,
             coefficients=known.at(runs),
             intercept=known.intercept_at(runs),
+            alone=known.at(0) * ~silent(frozenset(), is_new=True),
+            alone_intercept=known.intercept_at(0),
+            gate=gate,
+        )
+
+    def judge(
+        self, rows: Floats, *, silent: NDArray[np.bool_], logits: Doubles | None = None
+    ) -> tuple[Doubles, float]:
+        """Judge the candidates of an intent with a history.
+
+        Args:
+            rows: `FEATURES`, shape (k, f).
+            silent: Which of them say nothing.
+            logits: With history; None: those of this model.
+
+        Returns:
+            Their log-odds, shape (k,), between those with history and those of the text alone;
+            and the familiarity that decided where between, in [0, 1].
+        """
+        known, alone = self.both(rows, silent=silent)
+        known = known if logits is None else logits
+        if self.gate is None:
+            return known, 1.0
+        share = self.gate.familiarity(signals(rows, sigmoid(alone)))
+        return share * known + (1 - share) * alone, share
+
+    def both(self, rows: Floats, *, silent: NDArray[np.bool_]) -> tuple[Doubles, Doubles]:
+        """Return the log-odds with history and those of the text alone, shape (k,) each."""
+        scaled = self.scaled(rows, silent=silent)
+        return (
+            scaled @ self.coefficients + self.intercept,
+            scaled @ self.alone + self.alone_intercept,
         )
 
     def logits(self, rows: Floats, *, silent: NDArray[np.bool_]) -> Doubles:
@@ -115,7 +157,10 @@ def score(
     evidence = None if past is None else past.evidence(encoded)
     described = describe(encoded, view, past, evidence, considered=considered)
     quiet = silent(without, is_new=past is None)
-    return described.scored(model.logits(described.rows, silent=quiet))
+    if past is None:
+        return described.scored(model.logits(described.rows, silent=quiet))
+    logits, familiarity = model.judge(described.rows, silent=quiet)
+    return described.scored(logits, familiarity=familiarity)
 
 
 def penalty(intents: int) -> float:
@@ -133,6 +178,7 @@ def fit_tool_model(
     view: ToolView,
     *,
     prior: LinearPrior,
+    gate: Gate | None = None,
     without: AbstractSet[str] = frozenset(),
 ) -> tuple[ToolModel, FittedIntents]:
     """Fit the model on past intents, each described without what it did itself.
@@ -141,6 +187,7 @@ def fit_tool_model(
         past: Made by `Past.of`, not read from bytes.
         view: The tools that the callers see.
         prior: By size of the history.
+        gate: How far to follow history in an intent; None: always.
         without: Names of `FEATURES` that shall say nothing.
 
     Returns:
@@ -153,12 +200,13 @@ def fit_tool_model(
         PriorError: If the prior was made for other features.
     """
     intents = describe_past(past, view)
-    start = ToolModel.of_prior(prior, runs=len(intents))
+    start = ToolModel.of_prior(prior, runs=len(intents), gate=gate)
+    quiet = silent(without, is_new=False)
     rows, targets = intents.stacked()
-    scaled = start.scaled(rows, silent=silent(without, is_new=False))
+    scaled = start.scaled(rows, silent=quiet)
     del rows
     strength = penalty(len(intents))
-    model = _fitted(start, scaled, targets, strength)
+    model = _with_text_alone(_fitted(start, scaled, targets, strength), scaled, targets, strength)
     logits = scaled @ model.coefficients + model.intercept
     if len(intents) <= CROSS_FITTED:
         fold = np.random.default_rng(_SEED).permutation(len(intents)) % FOLDS
@@ -167,7 +215,23 @@ def fit_tool_model(
             mine = of_row == held
             other = _fitted(start, scaled[~mine], targets[~mine], strength)
             logits[mine] = scaled[mine] @ other.coefficients + other.intercept
-    return model, intents.with_logits(logits)
+    return model, intents.judged(partial(_judge, model, quiet), logits)
+
+
+def _with_text_alone(
+    model: ToolModel, scaled: Doubles, targets: Doubles, strength: float
+) -> ToolModel:
+    """Fit what the text alone says, too: it differs from catalogue to catalogue."""
+    start = dataclasses.replace(model, coefficients=model.alone, intercept=model.alone_intercept)
+    told = scaled * ~silent(frozenset(), is_new=True)
+    found = _fitted(start, told, targets, strength)
+    return dataclasses.replace(model, alone=found.coefficients, alone_intercept=found.intercept)
+
+
+def _judge(
+    model: ToolModel, quiet: NDArray[np.bool_], rows: Floats, logits: Doubles
+) -> tuple[Doubles, float]:
+    return model.judge(rows, silent=quiet, logits=logits)
 
 
 def prior_rows(

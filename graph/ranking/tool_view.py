@@ -68,7 +68,8 @@ class ToolView:
         key = (cls, None if visible is None else team)
         view = index.derived.get(key)
         if not isinstance(view, ToolView):
-            if sum(1 for kept in index.derived.values() if isinstance(kept, cls)) >= MAX_KEPT:
+            # A copy: other threads may look at the same index for other teams.
+            if sum(isinstance(kept, cls) for kept in list(index.derived.values())) >= MAX_KEPT:
                 index.derived.clear()
             view = index.derived[key] = _look(index, visible)
         return view if allowed is None else view.allowing(allowed)

@@ -28,3 +28,8 @@ def test_without_a_family_no_feature_is_named():
 def test_an_unknown_family_is_named_beside_the_known_ones():
     with pytest.raises(ValueError, match=r"no feature family magic; there are clauses, .*size"):
         families.features_of({"magic", "size"})
+
+
+def test_the_family_of_text_holds_all_that_texts_say_of_a_tool():
+    assert families.FAMILIES["text"] >= set(tool_model.FEATURES) - set(tool_model.HISTORY)
+    assert not families.FAMILIES["text"] & families.FAMILIES["history"]

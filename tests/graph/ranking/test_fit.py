@@ -75,6 +75,7 @@ def test_another_prior_can_be_judged():
         sets=shipped.sets,
         order=shipped.order,
         calibration=dict.fromkeys(prior.SIZES, (-9.0, 1.0)),
+        gate=shipped.gate,
         learned_on=("nothing",),
     )
     ranker = fit([], view(), prior=other)

@@ -1,0 +1,95 @@
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from graph.ranking import prior
+from graph.ranking.described import FEATURES
+from graph.ranking.familiarity import SIGNALS, Gate, signals
+from graph.ranking.fit import fit, of_prior
+from graph.ranking.rank import rank
+from graph.ranking.tool_model import score
+from tests.graph.ranking.small_catalogue import PLACES, encoded, past, view
+
+GATE = prior.load().gate
+ANY = st.floats(0, 1)
+OTHER_WORK = past(
+    *[(f"post greetings towards {place}", (21, 22)) for place in PLACES],
+    *[(f"jot down impressions about {place}", (32,)) for place in PLACES],
+)
+UNFAMILIAR = (
+    "travel",
+    "forecast of a hotel",
+    "what to pay at a hotel in rome",
+)
+
+
+def rows(**columns):
+    """Make features of candidates, 0 but for what is given."""
+    found = np.zeros((len(next(iter(columns.values()))), len(FEATURES)), dtype=np.float32)
+    for name, values in columns.items():
+        found[:, FEATURES.index(name)] = values
+    return found
+
+
+def familiarity(text, ranker):
+    return score(encoded(text), view(), ranker.past, model=ranker.tool_model).familiarity
+
+
+@given(told=st.tuples(ANY, ANY, ANY), which=st.integers(0, 2), more=ANY)
+def test_familiarity_is_a_share_and_grows_with_each_signal(told, which, more):
+    low, high = np.array(told), np.array(told)
+    high[which] = max(high[which], more)
+    assert 0 <= GATE.familiarity(low) <= GATE.familiarity(high) <= 1
+
+
+def test_an_intent_asked_for_before_is_familiar_whatever_else_is_known_of_it():
+    assert GATE.familiarity(np.array([0.95, 0.0, 0.0])) == 1
+
+
+def test_a_history_that_says_nothing_is_hardly_followed():
+    assert GATE.familiarity(np.zeros(len(SIGNALS))) < 0.3
+    assert GATE.familiarity(np.array([0.7, 0.7, 1.0])) > 0.9
+
+
+def test_signals_are_the_nearest_run_the_most_wanted_tool_and_what_is_known_of_the_likely():
+    never, once = np.log(0.5), np.log(1.5)
+    told = signals(
+        rows(nearest=[0.6, 0.6, 0.6], krr=[0.1, 0.4, 0], pop=[once, once, never]),
+        np.array([0.1, 0.2, 0.9]),
+    )
+    assert told == pytest.approx([0.6, 0.4, 0.25])
+    assert signals(np.zeros((0, len(FEATURES)), dtype=np.float32), np.zeros(0)).tolist() == [0] * 3
+
+
+def test_no_weight_is_negative():
+    with pytest.raises(ValueError, match="negative"):
+        Gate(level=0.0, wanted=-1.0, known=1.0)
+
+
+@pytest.mark.parametrize("text", UNFAMILIAR)
+def test_a_history_of_other_work_changes_nothing_for_an_unfamiliar_intent(text):
+    ranker = fit(OTHER_WORK, view())
+    unaware = rank(encoded(text), view(), of_prior("fake/words"))
+    found = rank(encoded(text), view(), ranker)
+    assert familiarity(text, ranker) < 0.5
+    assert set(found.best.tools) == set(unaware.best.tools)
+    assert found.best.confidence < 0.7
+
+
+@pytest.mark.parametrize("text", UNFAMILIAR)
+def test_followed_in_all_a_history_of_other_work_would_change_the_answer(text):
+    always = replace(prior.load(), gate=Gate(level=50.0, wanted=0.0, known=0.0))
+    misled = rank(encoded(text), view(), fit(OTHER_WORK, view(), prior=always))
+    unaware = rank(encoded(text), view(), of_prior("fake/words"))
+    assert set(misled.best.tools) != set(unaware.best.tools)
+
+
+@pytest.mark.parametrize("at", [0, len(PLACES)])
+def test_a_repeat_is_answered_from_history(at):
+    ranker = fit(OTHER_WORK, view())
+    text = ("post greetings towards rome", "jot down impressions about rome")[at > 0]
+    assert familiarity(text, ranker) == 1
+    assert rank(encoded(text), view(), ranker).best.tools == OTHER_WORK[at].tools
