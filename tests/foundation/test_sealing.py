@@ -34,7 +34,11 @@ def test_bytes_open_to_the_same_bytes_and_are_little_longer(content):
     assert len(sealed) <= len(content) + 73
 
 
-@pytest.mark.parametrize("sealed", [b"", b"torn", Sealer([FOREIGN]).seal_bytes(b"x")])
+@pytest.mark.parametrize(
+    "sealed",
+    [b"", b"torn", Sealer([FOREIGN]).seal_bytes(b"x")],
+    ids=["nothing", "torn", "of another key"],
+)
 def test_bytes_that_no_key_opens_are_an_error(sealed):
     with pytest.raises(SealBroken, match=r"keys/sealing\.keys"):
         Sealer([OLD]).open_bytes(sealed)
