@@ -1,4 +1,4 @@
-"""One straight function for each way in: find tools, describe a tool, call a tool."""
+"""One straight function for each way in: find or describe tools, call one, handle an intent."""
 
 from __future__ import annotations
 

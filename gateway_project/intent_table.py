@@ -13,7 +13,7 @@ from rich.table import Table
 MAX_VALUE: Final = 60
 """Characters of an argument."""
 _MODES: Final = {
-    "suggestion": "[green]suggestion[/green]: it can be run as it stands",
+    "suggestion": "[green]suggestion[/green]: sure enough to run once nothing is needed any more",
     "explicit_required": "[yellow]explicit_required[/yellow]: too unsure, a draft to decide on",
 }
 

@@ -52,7 +52,7 @@ def fit(
     known = shipped.load() if prior is None else prior
     left_out = families.features_of(without)
     runs = [one for one in past if one.tools]
-    if not runs or "history" in without:
+    if not runs or not len(view.tools) or "history" in without:
         return of_prior(view.model, prior=known, without=left_out)
     evidence = Past.of(runs, view)
     history = SetHistory.of(evidence.runs)

@@ -203,11 +203,6 @@ def embed(model: str, encoded: Mapping[int, Encoded], *, sealer: Sealer) -> int:
     return writing.retried(write)
 
 
-def drop_model(model: str) -> int:
-    """Delete the vectors that a model made; return of how many patterns."""
-    return PatternEmbedding.objects.filter(model=model).delete()[0]
-
-
 def forget(pks: Collection[int]) -> list[str]:
     """Delete patterns with their runs, and all that may have been learned from them.
 

@@ -37,8 +37,6 @@ def test_intents_are_prepared_for_another_model_while_the_old_serves(recorded, s
     } == {(8,)}
     assert "Send to today" in NEW.embedded, "of an intent only what has no values is left"
     assert embed_missing(NEW, sealer=sealer) == Embedded()
-    assert patterns.drop_model(OLD.model) == 2
-    assert patterns.history(None, OLD.model, sealer=sealer) == []
 
 
 def test_what_was_recorded_without_a_model_is_embedded_later(sealer):
