@@ -91,7 +91,7 @@ def no_feeds(source: int, target: int) -> Sequence[FieldPair]:  # noqa: ARG001 -
 class Least(NamedTuple):
     """Probability from which on a stated value is bound, in [0, 1]."""
 
-    optional: float = 0.5
+    optional: float = 0.45
     required: float = 0.3
 
 

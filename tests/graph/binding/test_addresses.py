@@ -95,8 +95,6 @@ def test_tools_of_a_server_share_the_folder_that_is_stated_once() -> None:
     add, commit = bound(intent, *here)
     assert add.arguments == {"repo_path": "/tmp/repo", "files": ["notes.txt"]}  # noqa: S108
     assert commit.arguments == {"repo_path": "/tmp/repo", "message": "Add notes"}  # noqa: S108
-    _, elsewhere = bound(intent, here[0], replace(COMMIT, tool="hg:commit"))
-    assert needs(elsewhere) == ["repo_path"]
 
 
 def test_a_name_with_a_slash_is_one_value() -> None:
