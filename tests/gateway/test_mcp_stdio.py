@@ -29,11 +29,15 @@ class Pipe:
 
 @pytest.fixture
 def pipe():
-    made = Pipe()
+    made, others = Pipe(), set(threading.enumerate())
     yield made
-    for descriptor in (made.read_fd, made.write_fd):
-        if descriptor >= 0:
-            os.close(descriptor)
+    if made.write_fd >= 0:
+        os.close(made.write_fd)
+    # A thread that still reads would take the lines of the next test, whose pipe gets this number.
+    for thread in set(threading.enumerate()) - others:
+        thread.join(timeout=10)
+    if made.read_fd >= 0:
+        os.close(made.read_fd)
 
 
 def reader(pipe, **values):
