@@ -8,15 +8,15 @@ from dataclasses import asdict, dataclass
 from benchmarks.suggestion.folds import FOLDS
 
 SIZES: dict[str, tuple[int | None, ...]] = {
-    "ultratool": (0, 5, 20, 50, 200, 800, None),
+    "ultratool": (0, 50, 200, 800, None),
     "tmdb": (0, 20, 40),
     "nestful": (0, 20, 50, None),
     "bfcl_multiturn": (0, 20, None),
 }
 """Past runs, by data set; None: all of the other folds."""
-SINGLES = ((50, 10), (200, 6))
+SINGLES = ((50, 8),)
 """Single histories of ultratool: how many past runs, and how many such histories."""
-ABLATED: tuple[tuple[int | None, tuple[int, ...]], ...] = ((200, (0, 1, 2)), (None, (0,)))
+ABLATED: tuple[tuple[int | None, tuple[int, ...]], ...] = ((200, (0,)),)
 """Past runs that features are taken away at, and the folds asked."""
 SHIFTED = ("nestful", (0, 5, 20, 50, 140))
 """A set whose file begins with other work than it ends with, and the past runs it is asked at."""
@@ -50,7 +50,7 @@ class Job:
 
 
 def jobs() -> Iterator[Job]:
-    """Yield all jobs, those of one set together and the longest first."""
+    """Yield all jobs, those of one set together, and of these the longest first."""
     for data, sizes in SIZES.items():
         if data == "ultratool":
             yield from _ablations(data)

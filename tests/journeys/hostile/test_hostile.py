@@ -37,8 +37,6 @@ class Line:
         code: Error of the call; empty where it is answered all the same.
         says: Words of the error, or of the answer.
         grows_mib: What the gateway's memory may grow by.
-        searched: Whether something is searched for before, which loads the model: a list that
-            changes is embedded.
     """
 
     server: str = ""
@@ -47,7 +45,6 @@ class Line:
     code: str
     says: str
     grows_mib: float = 60
-    searched: bool = False
 
     @property
     def timeout_s(self) -> float:
@@ -61,7 +58,6 @@ def remote(tool: str, *, server: str = "remote", **values: Any) -> Line:
 CHANGED = {
     "code": "definition_changed",
     "says": "an admin must look at the difference",
-    "searched": True,
 }
 TIMED_OUT = {"code": "call_timed_out", "says": "2 s and was cancelled; raise the server's call"}
 TOO_LARGE = {"code": "message_too_large", "says": "larger than 33,554,432 bytes; ask it for less"}
@@ -127,7 +123,12 @@ def begun(stage: Stage, face: Face, timeout_s: float = LONG_TIMEOUT_S) -> Any:
 
 
 async def well(under: Gateway) -> str:
-    """Wait until the healthy server answers; return the mark of all the gateway starts."""
+    """Wait until all is loaded and the healthy server answers; return the mark of all it starts.
+
+    The first call has the gateway load its model and what ranks, which is no server's doing.
+    """
+    await under.use("search_tools", {"query": "anything"})
+    await under.use("run_intent", {"intent": "anything at all"})
     outcome = await under.call("healthy:echo", {"text": "well"})
     assert outcome.text == "well"
     return token_of(under.pid)
@@ -139,8 +140,6 @@ async def test_the_call_fails_and_a_healthy_server_keeps_its_pace(stage, face, n
     given = dict(line.given) or {"to": f"{stage.canary.url}/mcp"}
     async with begun(stage, face, line.timeout_s) as under:
         token = await well(under)
-        if line.searched:
-            await under.use("search_tools", {"query": "anything"})
         tool = f"{line.server or name}:{line.tool}"
         seen = await besiege(under, lambda: under.call(tool, given))
         seen.report(f"{face} {name}")
