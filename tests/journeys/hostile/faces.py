@@ -21,7 +21,6 @@ HEADERS = {
     "Accept": "application/json, text/event-stream",
     "MCP-Protocol-Version": "2026-07-28",
     "Mcp-Method": "tools/call",
-    "Mcp-Name": "call_tool",
 }
 
 
@@ -143,7 +142,8 @@ async def _on_http(process: asyncio.subprocess.Process) -> AsyncIterator[tuple[A
     async with httpx2.AsyncClient(headers=HEADERS, timeout=PATIENCE_S) as http:
 
         async def ask(message: dict[str, Any]) -> dict[str, Any]:
-            answer = await http.post(url, json=message)
+            named = {"Mcp-Name": message["params"]["name"]}
+            answer = await http.post(url, json=message, headers=named)
             kind = answer.headers["content-type"].partition(";")[0]
             if kind == "application/json":
                 return dict(answer.json())
