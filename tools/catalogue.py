@@ -81,6 +81,11 @@ class CatalogueTool:
         pinned: Whether clients of exposure `hybrid` see it.
         findings: What its texts hold that people would not see or models might obey, by kind
             and place; the texts themselves must not reach a model this way.
+        repeatable: Whether an admin or its trusted server says that a call may be made again when
+            nobody knows how the first ended: it only reads, or is idempotent.
+        approval: An admin's word on whether a person has to approve each call: always, never, or
+            empty where its danger decides.
+        destructive_by: Who says that it destroys: `server` if it is trusted, `admin`, or empty.
     """
 
     pk: int
@@ -103,6 +108,9 @@ class CatalogueTool:
     team: int | None
     pinned: bool = False
     findings: tuple[str, ...] = ()
+    repeatable: bool = False
+    approval: str = ""
+    destructive_by: str = ""
 
     @property
     def usable(self) -> bool:
@@ -137,10 +145,13 @@ class Catalogue:
     Attributes:
         servers: By name.
         tools: By canonical id.
+        approve_from: Least danger of a call that a person has to approve, by the primary key of
+            the caller's team; teams that are not here ask for what is dangerous.
     """
 
     servers: Mapping[str, CatalogueServer] = field(default_factory=dict)
     tools: Mapping[str, CatalogueTool] = field(default_factory=dict)
+    approve_from: Mapping[int, Danger] = field(default_factory=dict)
 
     def visible(self, caller: Caller) -> list[CatalogueTool]:
         """Return what the caller may use, by id."""

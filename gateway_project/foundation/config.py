@@ -132,6 +132,31 @@ class Config(BaseSettings):
         default=10_000, ge=100, description="Tokens that one search answer may cost at most."
     )
 
+    execution_backend: Literal["local", "queue"] = Field(
+        default="local",
+        description="Who runs workflows: the gateway itself, or workers (`manage.py worker`).",
+    )
+    run_lease_s: float = Field(
+        default=15.0,
+        ge=1,
+        description="Seconds without a sign of life after which another process takes over a run.",
+    )
+    tasks_at_once: int = Field(
+        default=64, ge=1, le=10_000, description="Tasks that one process runs at once."
+    )
+    tasks_per_server: int = Field(
+        default=8, ge=1, le=1_000, description="Tasks that call one server at once."
+    )
+    approval_expiry_s: float = Field(
+        default=86_400.0, gt=0, description="Seconds in which a call can be approved."
+    )
+    payload_days: float = Field(
+        default=7.0, gt=0, description="Days that what runs were given and answered is kept."
+    )
+    run_days: float = Field(
+        default=90.0, gt=0, description="Days that runs and their events are kept."
+    )
+
     @field_validator("log_level", mode="before")
     @classmethod
     def _any_case(cls, value: object) -> object:

@@ -26,6 +26,10 @@ SEARCH = "foregate_search"
 GRAPH = "foregate_graph"
 """Channel of the triggers on relations, with their primary keys, and of computed metrics."""
 
+RUNS = "foregate_runs"
+"""Channel of runs: their ids, whenever something was written down of them, was told them, or was
+decided about one of their calls."""
+
 FIRST_RETRY_S = 0.2
 LONGEST_RETRY_S = 5.0
 KEEPALIVE_S = 30.0

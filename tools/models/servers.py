@@ -10,8 +10,30 @@ from django.db.models import Q
 class Team(models.Model):
     """People who share servers and what is learned from their runs."""
 
+    class ApproveFrom(models.TextChoices):
+        """Least danger of a call that a person has to approve."""
+
+        DANGEROUS = "dangerous"
+        DESTRUCTIVE = "destructive"
+        WRITE = "write"
+        READ = "read", "read (every call)"
+
     name = models.CharField(max_length=100, unique=True)
+    approve_from = models.CharField(
+        max_length=12,
+        choices=ApproveFrom.choices,
+        default=ApproveFrom.DANGEROUS,
+        help_text="Least danger of a call by its members that a person has to approve.",
+    )
     created_at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        constraints = (
+            models.CheckConstraint(
+                condition=Q(approve_from__in=["dangerous", "destructive", "write", "read"]),
+                name="team_approval_known",
+            ),
+        )
 
     def __str__(self) -> str:
         return self.name

@@ -42,6 +42,13 @@ class Tool(models.Model):
         DESTRUCTIVE = "destructive"
         DANGEROUS = "dangerous"
 
+    class Approval(models.TextChoices):
+        """Whether a person has to approve each call."""
+
+        BY_DANGER = "", "as its danger says"
+        ALWAYS = "always"
+        NEVER = "never"
+
     server = models.ForeignKey(Server, on_delete=models.CASCADE, related_name="tools")
     name = models.TextField()
     state = models.CharField(max_length=12, choices=State.choices, default=State.ACTIVE)
@@ -74,6 +81,19 @@ class Tool(models.Model):
         default="",
         help_text="An admin's verdict; empty: derived from annotations and dangerous operations.",
     )
+    approval = models.CharField(
+        max_length=6,
+        choices=Approval.choices,
+        blank=True,
+        default="",
+        help_text="Whether a person has to approve each call; empty: as its danger says.",
+    )
+    repeatable_override = models.BooleanField(
+        null=True,
+        blank=True,
+        help_text="An admin's verdict whether a call may be made again when nobody knows how it "
+        "ended; empty: as its trusted server says.",
+    )
     first_seen_at = models.DateTimeField()
     last_seen_at = models.DateTimeField()
 
@@ -92,6 +112,9 @@ class Tool(models.Model):
             models.CheckConstraint(
                 condition=Q(danger_override__in=["", "read", "write", "destructive", "dangerous"]),
                 name="tool_danger_known",
+            ),
+            models.CheckConstraint(
+                condition=Q(approval__in=["", "always", "never"]), name="tool_approval_known"
             ),
         )
         indexes = (

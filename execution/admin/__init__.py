@@ -1,0 +1,1 @@
+"""Admin pages of runs, to look at; what people decide is registered by the composition root."""

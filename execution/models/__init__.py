@@ -1,0 +1,13 @@
+"""Tables of runs: what was asked, what ran, who decided."""
+
+from execution.models.control import Approval, RunCommand
+from execution.models.runs import ExecutionEvent, Payload, TaskRun, WorkflowExecution
+
+__all__ = [
+    "Approval",
+    "ExecutionEvent",
+    "Payload",
+    "RunCommand",
+    "TaskRun",
+    "WorkflowExecution",
+]

@@ -1,0 +1,108 @@
+"""What people and clients have to say of a run: commands, and approvals of single calls."""
+
+from __future__ import annotations
+
+import uuid
+
+from django.db import models
+from django.db.models import Q
+
+from execution.models.runs import NO_ITEM, WorkflowExecution
+
+
+class RunCommand(models.Model):
+    """Something a run is told to do, carried out by the process that runs it."""
+
+    class Action(models.TextChoices):
+        """What it is told."""
+
+        CONTINUE = "continue"
+        PAUSE = "pause"
+        RESUME = "resume"
+        ABORT = "abort"
+        REPLAN = "replan"
+
+    run = models.ForeignKey(WorkflowExecution, on_delete=models.CASCADE, related_name="commands")
+    action = models.CharField(max_length=10, choices=Action.choices)
+    user = models.CharField(max_length=150)
+    kind = models.CharField(max_length=10, help_text="Way in: stdio, http, command, console.")
+    created_at = models.DateTimeField()
+    applied_at = models.DateTimeField(null=True, blank=True)
+    outcome = models.CharField(
+        max_length=60, blank=True, default="", help_text="done, or a code that says why not."
+    )
+    detail = models.JSONField(default=dict, help_text="Ids and figures; no payloads.")
+
+    class Meta:
+        verbose_name = "command to a run"
+        verbose_name_plural = "commands to runs"
+        indexes = (
+            models.Index(
+                fields=["run", "id"], condition=Q(applied_at__isnull=True), name="command_open"
+            ),
+        )
+
+    def __str__(self) -> str:
+        return f"{self.action} {self.run_id}"
+
+
+class Approval(models.Model):
+    """A person's leave for one call with exactly these arguments, once."""
+
+    class Status(models.TextChoices):
+        """How it stands."""
+
+        PENDING = "pending"
+        APPROVED = "approved"
+        REJECTED = "rejected"
+        USED = "used"
+        EXPIRED = "expired"
+        WITHDRAWN = "withdrawn"  # its run ended, or the call is no longer wanted
+
+    id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
+    run = models.ForeignKey(WorkflowExecution, on_delete=models.CASCADE, related_name="approvals")
+    task = models.CharField(max_length=200)
+    item = models.IntegerField(default=NO_ITEM)
+    tool = models.TextField(help_text="Canonical id.")
+    definition_hash = models.CharField(max_length=64)
+    arguments_digest = models.CharField(max_length=64, help_text="Keyed digest.")
+    reason = models.TextField(blank=True, default="", help_text="Why a person is asked.")
+    status = models.CharField(max_length=10, choices=Status.choices, default=Status.PENDING)
+    created_at = models.DateTimeField()
+    expires_at = models.DateTimeField(help_text="By the clock of the database.")
+    decided_at = models.DateTimeField(null=True, blank=True)
+    decided_by = models.CharField(max_length=150, blank=True, default="")
+    decided_via = models.CharField(
+        max_length=12, blank=True, default="", help_text="console, command or elicitation."
+    )
+    used_at = models.DateTimeField(null=True, blank=True)
+
+    class Meta:
+        constraints = (
+            models.UniqueConstraint(
+                fields=["run", "task", "item"],
+                condition=Q(status__in=["pending", "approved"]),
+                name="approval_open_once",
+            ),
+            models.CheckConstraint(
+                condition=Q(
+                    status__in=[
+                        "pending",
+                        "approved",
+                        "rejected",
+                        "used",
+                        "expired",
+                        "withdrawn",
+                    ]
+                ),
+                name="approval_status_known",
+            ),
+        )
+        indexes = (
+            models.Index(
+                fields=["expires_at"], condition=Q(status="pending"), name="approval_pending"
+            ),
+        )
+
+    def __str__(self) -> str:
+        return f"{self.tool} ({self.status})"

@@ -1,0 +1,1 @@
+"""All queries on the tables of runs; synchronous, each mutation one transaction."""
