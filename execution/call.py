@@ -1,4 +1,4 @@
-"""The sole way to an upstream tool: permission, arguments, deadline and outcome, once.
+"""The sole way to an upstream tool: permission, approval, deadline, retry and outcome, once.
 
 Works on the catalogue in memory: no database stands on the path of a call.
 """
@@ -6,17 +6,54 @@ Works on the catalogue in memory: no database stands on the path of a call.
 from __future__ import annotations
 
 import asyncio
+import random
 import time
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar, Generic, Protocol, TypeVar
+from typing import Any, Generic, Protocol, TypeVar
+from uuid import UUID
 
-from gateway_project.foundation import schema, telemetry
+from execution import approval, retry
+from execution.call_errors import (
+    ApprovalRequired,
+    CallError,
+    DeadlineExceeded,
+    DefinitionUnusable,
+    InvalidArguments,
+    NotPermitted,
+    ToolUnavailable,
+)
+from execution.usable import require_usable
+from gateway_project.foundation import canonical, schema, telemetry
 from gateway_project.foundation.caller import Caller
 from tools.catalogue import Catalogue, CatalogueTool
 from tools.upstream.downstream import NOBODY, Downstream
+from tools.upstream.errors import UpstreamError
+
+__all__ = [
+    "ApprovalRequired",
+    "CallError",
+    "DeadlineExceeded",
+    "DefinitionUnusable",
+    "InvalidArguments",
+    "Leave",
+    "NotPermitted",
+    "Outcome",
+    "Prepared",
+    "Request",
+    "ToolUnavailable",
+    "Upstream",
+    "UpstreamResult",
+    "call",
+    "prepare",
+]
 
 SCOPE = "call"
+
+Digest = Callable[[Any], str]
+"""Keyed digest of a JSON value, such as `Sealer.digest`."""
+OnRetry = Callable[[int, BaseException], None]
+"""Told how many attempts have failed, and how the last did."""
 
 
 class Progress(Protocol):
@@ -88,7 +125,7 @@ class Request:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Outcome(Generic[R]):
+class Outcome(Generic[R_co]):
     """A call that reached its server and was answered.
 
     Attributes:
@@ -100,129 +137,148 @@ class Outcome(Generic[R]):
 
     tool: str
     definition_hash: str
-    result: R
+    result: R_co
     duration_s: float
 
 
-class CallError(Exception):
-    """Root of what stands between a caller and a tool.
+@dataclass(frozen=True, kw_only=True)
+class Prepared:
+    """A call that may be made, as it would be made now.
 
     Attributes:
-        code: Stable word for programs.
+        tool: Canonical id.
+        server: Name of its server.
+        definition_hash: Of the pinned definition.
+        arguments_digest: Keyed digest of the caller and the exact arguments.
+        asks: Why a person has to approve it first; empty: nobody has to.
+        repeatable: Whether it may be made again when nobody knows how it ended.
     """
 
-    code: ClassVar[str] = "call_failed"
+    tool: str
+    server: str
+    definition_hash: str
+    arguments_digest: str
+    asks: str
+    repeatable: bool
 
 
-class NotPermitted(CallError):
-    """The caller may not call tools."""
-
-    code = "not_permitted"
-
-    def __init__(self, caller: Caller) -> None:
-        super().__init__(
-            f"{caller.user!r} may not call tools; an admin can grant the scope {SCOPE!r}"
-        )
-
-
-class ToolUnavailable(CallError):
-    """The tool is known but may not be called now.
+@dataclass(frozen=True, kw_only=True)
+class Leave:
+    """A person's approval of one call, used up already by the one who holds this.
 
     Attributes:
-        reason: disabled, pending, quarantined, removed or server_disabled.
-        findings: What is doubtful in its texts, a line each.
+        approval: Primary key of the approval.
+        tool: Canonical id.
+        definition_hash: Of the definition that was approved.
+        arguments_digest: Of the caller and the arguments that were approved.
     """
 
-    code = "tool_unavailable"
-
-    def __init__(self, tool: str, reason: str, *, findings: tuple[str, ...] = ()) -> None:
-        super().__init__(f"{tool} {_REASONS[reason]}")
-        self.reason = reason
-        self.findings = findings
+    approval: UUID
+    tool: str
+    definition_hash: str
+    arguments_digest: str
 
 
-_REASONS: Mapping[str, str] = {
-    "disabled": "is switched off; an admin can enable it in the console",
-    "pending": "waits for an admin to approve it, in the console or by `manage.py approve_tools`",
-    "quarantined": "changed since it was approved; an admin must look at the difference and "
-    "approve it, in the console or by `manage.py approve_tools`",
-    "removed": "is no longer offered by its server; search_tools finds others",
-    "server_disabled": "belongs to a server that is switched off; an admin can enable it in the "
-    "console",
-}
+def prepare(request: Request, *, caller: Caller, catalogue: Catalogue, digest: Digest) -> Prepared:
+    """Check a call and say what it takes, without making it.
 
+    Args:
+        request: What is called.
+        caller: Who asks.
+        catalogue: What is known of servers and tools.
+        digest: Keyed digest of a JSON value.
 
-class InvalidArguments(CallError):
-    """The arguments do not fit the tool's schema.
-
-    Attributes:
-        problems: What is wrong, field by field.
+    Raises:
+        UnknownTool: If no such tool is visible to the caller.
+        CallError: If the call is not allowed, or does not fit.
     """
-
-    code = "invalid_arguments"
-
-    def __init__(self, tool: str, problems: tuple[schema.Problem, ...]) -> None:
-        listed = "; ".join(problem.message for problem in problems)
-        super().__init__(f"the arguments of {tool} do not fit: {listed}")
-        self.problems = problems
-
-
-class DefinitionUnusable(CallError):
-    """Arguments cannot be judged by the schema that the server publishes."""
-
-    code = "definition_unusable"
-
-    def __init__(self, tool: str, reason: str) -> None:
-        super().__init__(
-            f"{tool} cannot be called safely: {reason}; its server's author must mend the schema"
-        )
+    tool = _admitted(request, caller, catalogue)
+    return Prepared(
+        tool=tool.tool,
+        server=tool.server,
+        definition_hash=tool.definition_hash,
+        arguments_digest=_digest_of(tool, request.arguments, caller, digest),
+        asks=approval.reason(tool, caller=caller, catalogue=catalogue),
+        repeatable=tool.repeatable,
+    )
 
 
-class DeadlineExceeded(CallError):
-    """The call was not answered in time and has been cancelled."""
-
-    code = "deadline_exceeded"
-
-    def __init__(self, tool: str, timeout_s: float) -> None:
-        super().__init__(f"{tool} was not answered within {timeout_s:g} s and was cancelled")
-
-
-async def call(
+async def call(  # noqa: PLR0913 - whose call, of what, by what, and by whose leave
     request: Request,
     *,
     caller: Caller,
     catalogue: Catalogue,
     upstream: Upstream[R],
+    leave: Leave | None = None,
+    digest: Digest | None = None,
+    on_retry: OnRetry = lambda _failed, _error: None,
 ) -> Outcome[R]:
     """Call an upstream tool on behalf of a caller.
+
+    A call that fails on its way is made again where the tool is repeatable: three times at most,
+    within its time.
 
     Args:
         request: What is called.
         caller: Who asks.
         catalogue: What is known of servers and tools.
         upstream: The pool of servers.
+        leave: A person's approval, used up for this call; None: there is none.
+        digest: What the leave's digest was made with; without it no leave counts.
+        on_retry: Told how many attempts have failed and how the last did, before the next.
 
     Raises:
         UnknownTool: If no such tool is visible to the caller.
+        ApprovalRequired: If a person has to approve exactly this first.
         CallError: If the call is not allowed, does not fit, or is not answered in time.
         UpstreamError: If the server could not be reached or broke off; it carries a code too.
     """
+    tool = _admitted(request, caller, catalogue)
+    asks = approval.reason(tool, caller=caller, catalogue=catalogue)
+    if asks and not _is_for(leave, tool, request.arguments, caller, digest):
+        raise ApprovalRequired(tool.tool, asks)
+    limit_s = request.timeout_s or catalogue.servers[tool.server].call_timeout_s
+    window_s = limit_s or retry.DEFAULT_LIMIT_S
+    attempts = _Attempts(upstream, tool, on_retry=on_retry, window_s=window_s)
+    return await _dispatch(request, tool, attempts.call)
+
+
+def _admitted(request: Request, caller: Caller, catalogue: Catalogue) -> CatalogueTool:
+    """Return the tool that is called, if the caller may call it now, and so."""
     if not caller.may(SCOPE):
         raise NotPermitted(caller)
     tool = catalogue.find(request.tool, caller)
-    _require_usable(tool, catalogue)
+    require_usable(tool, catalogue)
     _require_fitting(tool, request.arguments)
-    return await _dispatch(request, tool, upstream=upstream)
+    return tool
 
 
-def _require_usable(tool: CatalogueTool, catalogue: Catalogue) -> None:
-    server = catalogue.servers.get(tool.server)
-    if server is None or not server.enabled:
-        raise ToolUnavailable(tool.tool, "server_disabled")
-    if tool.state != "active":
-        raise ToolUnavailable(tool.tool, tool.state, findings=tool.findings)
-    if not tool.enabled:
-        raise ToolUnavailable(tool.tool, "disabled")
+def _is_for(
+    leave: Leave | None,
+    tool: CatalogueTool,
+    arguments: Mapping[str, Any],
+    caller: Caller,
+    digest: Digest | None,
+) -> bool:
+    """Whether a leave is for just this call."""
+    return (
+        leave is not None
+        and digest is not None
+        and leave.tool == tool.tool
+        and leave.definition_hash == tool.definition_hash
+        and leave.arguments_digest == _digest_of(tool, arguments, caller, digest)
+    )
+
+
+def _digest_of(
+    tool: CatalogueTool, arguments: Mapping[str, Any], caller: Caller, digest: Digest
+) -> str:
+    """Return the keyed digest that stands for a caller and exactly these arguments."""
+    try:
+        return digest([caller.user, caller.team, dict(arguments)])
+    except canonical.NotCanonical as error:
+        problem = schema.Problem(path="", message=str(error), expected="JSON")
+        raise InvalidArguments(tool.tool, (problem,)) from None
 
 
 def _require_fitting(tool: CatalogueTool, arguments: Mapping[str, Any]) -> None:
@@ -234,22 +290,14 @@ def _require_fitting(tool: CatalogueTool, arguments: Mapping[str, Any]) -> None:
         raise InvalidArguments(tool.tool, problems)
 
 
-async def _dispatch(request: Request, tool: CatalogueTool, *, upstream: Upstream[R]) -> Outcome[R]:
+async def _dispatch(
+    request: Request, tool: CatalogueTool, send: Callable[[Request], Awaitable[R]]
+) -> Outcome[R]:
     started = time.monotonic()
     outcome = "cancelled"
     try:
         async with asyncio.timeout(request.timeout_s) as deadline:
-            result = await upstream.call_tool(
-                tool.server,
-                tool.name,
-                dict(request.arguments),
-                timeout_s=request.timeout_s,
-                progress=request.progress,
-                meta=request.meta,
-                downstream=request.downstream,
-                input_responses=request.input_responses,
-                request_state=request.request_state,
-            )
+            result = await send(request)
         outcome = "tool_error" if result.is_error else "ok"
         return Outcome(
             tool=tool.tool,
@@ -268,3 +316,55 @@ async def _dispatch(request: Request, tool: CatalogueTool, *, upstream: Upstream
     finally:
         telemetry.calls.labels(tool.server, outcome).inc()
         telemetry.call_seconds.labels(tool.server).observe(time.monotonic() - started)
+
+
+class _Attempts(Generic[R]):
+    """Sends a call, and again where that may help and cannot harm."""
+
+    def __init__(
+        self,
+        upstream: Upstream[R],
+        tool: CatalogueTool,
+        *,
+        on_retry: OnRetry,
+        window_s: float,
+    ) -> None:
+        self._upstream = upstream
+        self._tool = tool
+        self._on_retry = on_retry
+        self._window_s = window_s
+
+    async def call(self, request: Request) -> R:
+        """Return the server's answer, to the first attempt that has one."""
+        if not self._tool.repeatable:
+            return await self._send(request)
+        started = time.monotonic()
+        failed = 0
+        while True:
+            try:
+                return await self._send(request)
+            except UpstreamError as error:
+                failed += 1
+                pause_s = self._pause_s(failed, error, spent_s=time.monotonic() - started)
+                if pause_s is None:
+                    raise
+                self._on_retry(failed, error)
+            await asyncio.sleep(pause_s)
+
+    def _pause_s(self, failed: int, error: UpstreamError, *, spent_s: float) -> float | None:
+        pause_s = retry.delay_s(failed, chance=random.random())  # noqa: S311 - jitter
+        late = pause_s is None or spent_s + pause_s >= self._window_s
+        return None if late or not retry.is_transient(error) else pause_s
+
+    async def _send(self, request: Request) -> R:
+        return await self._upstream.call_tool(
+            self._tool.server,
+            self._tool.name,
+            dict(request.arguments),
+            timeout_s=request.timeout_s,
+            progress=request.progress,
+            meta=request.meta,
+            downstream=request.downstream,
+            input_responses=request.input_responses,
+            request_state=request.request_state,
+        )

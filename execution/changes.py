@@ -86,6 +86,8 @@ class Changes:
         error_code: Why it failed; only with a status.
         error: What is said of it, in one line.
         applied: Commands carried out with this: primary key and outcome, `done` or a code.
+        workflow: JSON of what replaces the workflow, tools by canonical id: its version goes up
+            by one, new tasks get rows, those that never started and are not in it lose theirs.
     """
 
     run: UUID
@@ -96,6 +98,7 @@ class Changes:
     error_code: str = ""
     error: str = ""
     applied: tuple[tuple[int, str], ...] = ()
+    workflow: Mapping[str, Any] | None = None
 
 
 class Fenced(Exception):

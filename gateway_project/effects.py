@@ -5,8 +5,11 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, Generic, Literal, Protocol, TypeVar
+from uuid import UUID
 
 from execution.call import Upstream, UpstreamResult
+from execution.no_runs import NoRuns
+from execution.runs import Runs
 from gateway_project.foundation.sealing import Sealer
 from gateway_project.item_lists import ItemLists, Requests
 from gateway_project.kept_results import KeptResults
@@ -20,6 +23,7 @@ if TYPE_CHECKING:
     from graph.intent.reading import Reading
 
 NO_RELATIONS: Final = Topology()
+NO_RUNS: Final = NoRuns()
 
 R = TypeVar("R", bound=UpstreamResult)
 Exposure = Literal["meta", "hybrid", "full"]
@@ -84,6 +88,8 @@ class Effects(Generic[R]):
         count_call: Counts a call of a tool by a team, and whether it failed. Never raises.
         rank: Ranks sets of tools for an intent.
         saw_result: Shown what a tool answered a team, to learn its shape. Never raises.
+        runs: The runs of the installation.
+        approval_link: Page of the console on which an approval is decided; empty: there is none.
     """
 
     catalogue: Callable[[], Catalogue]
@@ -106,3 +112,5 @@ class Effects(Generic[R]):
     saw_result: Callable[[CatalogueTool, int | None, Mapping[str, Any]], None] = (
         lambda _tool, _team, _result: None
     )
+    runs: Runs = NO_RUNS
+    approval_link: Callable[[UUID], str] = lambda _approval: ""

@@ -1,80 +1,63 @@
-"""One straight function for each way in: find or describe tools, call one, handle an intent."""
+"""One straight function for each way in: find tools, handle an intent, call a tool, run some."""
 
 from __future__ import annotations
 
-import asyncio
 import uuid
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, TypeVar
+from uuid import UUID
 
-import django.db
 import structlog
 
 from execution import call, mode
 from execution.call import Outcome, UpstreamResult
+from execution.call_errors import ApprovalRequired, NotPermitted
+from execution.control import Action
+from execution.plan import Plan
+from execution.store.runs import UnknownRun
+from execution.view import RunView
 from gateway_project import (
     arrange,
-    catalogue_search,
-    intent_draft,
+    direct_call,
     intent_ground,
+    intent_ranked,
     intent_reading,
     relation_rows,
     relation_words,
+    run_plan,
+    search_fallback,
     unknown_names,
 )
 from gateway_project.alternatives import alternatives
 from gateway_project.arrange import Terms
+from gateway_project.direct_call import Person
 from gateway_project.effects import Effects, IntentEffects
 from gateway_project.foundation.caller import Caller
 from gateway_project.foundation.computing import computed
-from gateway_project.foundation.reasons import first_line
 from gateway_project.intent_answer import IntentAnswer, IntentRequest
+from gateway_project.run_plan import Controlled, NotRunnable, RunEffects
+from gateway_project.run_request import ControlRequest, RunRequest, Watch, unwatched
+from gateway_project.search_fallback import FindRequest
 from gateway_project.sight import Sight
-from gateway_project.tool_card import Card, Detail
+from gateway_project.tool_card import Card, clean
 from graph.enhance import enhance
 from graph.enhance.rules import Rules
-from graph.rank_intent import NotRanked, Ranked
 from tools.catalogue import Catalogue, CatalogueServer, CatalogueTool
-from tools.search import Hit, SearchAnswer, SearchRequest
-from tools.store.search import Context, Scope
 
 if TYPE_CHECKING:
-    from graph.intent.reading import Reading
+    pass
 
 SCOPE_SEARCH = "search"
-SEARCH_TIMEOUT_S = 10.0
-"""Covers the first search of a process, which loads the embedding model."""
-
 UNFINISHED: Final = "input_required"
 """Type of a result by which a server asks for more before it can answer."""
+
+MAX_ID: Final = 100
+"""Characters of what is no id of a run that an error repeats."""
 
 R = TypeVar("R", bound=UpstreamResult)
 
 log = structlog.get_logger(__name__)
-
-
-@dataclass(frozen=True, kw_only=True)
-class FindRequest:
-    """What is looked for.
-
-    Attributes:
-        query: In words.
-        limit: Matches wanted at most.
-        server: Only tools of this server.
-        category: Only tools of this category.
-        token_budget: Tokens the answer's tools may cost; None: the installation's budget.
-        detail: How much is told of each tool.
-        context_tools: Ids of tools the caller uses or considers already.
-    """
-
-    query: str
-    limit: int
-    server: str | None = None
-    category: str | None = None
-    token_budget: int | None = None
-    detail: Detail = "summary"
-    context_tools: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -149,7 +132,7 @@ async def find_tools(effects: Effects[R], caller: Caller, request: FindRequest) 
     catalogue = effects.catalogue()
     sight = Sight(catalogue=catalogue, caller=caller)
     context, ignored = unknown_names.tools(sight, request.context_tools, argument="context_tools")
-    answer = await _search(effects, catalogue, caller, request, context)
+    answer = await search_fallback.search(effects, catalogue, caller, request, context)
     cautions = unknown_names.filters(sight, server=request.server, category=request.category)
     limit = min(request.token_budget or effects.token_budget, effects.token_budget)
     arranged = arrange.arrange(
@@ -224,7 +207,7 @@ async def handle_intent(
     catalogue = effects.catalogue()
     sight = Sight(catalogue=catalogue, caller=caller)
     context, ignored = unknown_names.tools(sight, request.considered, argument="tools_considered")
-    ranked, unranked = await _ranked(effects, sight, read, context)
+    ranked, unranked = await intent_ranked.ranked(effects, sight, read, context)
     ways = await computed(
         intent_ground.ways, intent_ground.ends(ranked, effects.topology(caller.team))
     )
@@ -256,33 +239,123 @@ async def handle_intent(
     return answer
 
 
-async def _ranked(
-    effects: IntentEffects, sight: Sight, read: Reading, context: Context
-) -> tuple[Ranked, str]:
-    """Rank sets of tools; where that cannot be, draft one by words and say why."""
-    try:
-        async with asyncio.timeout(SEARCH_TIMEOUT_S):
-            ranked = await effects.rank(read, sight.caller.team, sorted(context.tools))
-            more = intent_ground.more(ranked, sight, effects.topology(sight.caller.team))
-            return await computed(intent_ground.widened, ranked, more), ""
-    except TimeoutError:
-        reason = f"no answer within {SEARCH_TIMEOUT_S:g} s"
-    except (NotRanked, django.db.Error) as error:
-        reason = first_line(error)
-    log.warning("intent.not_ranked", reason=reason)
-    tools = sight.catalogue.visible(sight.caller)
-    drafted = await computed(intent_draft.from_words, read, tools)
-    return Ranked(ranking=drafted), f"drafted from words alone, without confidence: {reason}"
+async def call_tool(
+    effects: Effects[R],
+    caller: Caller,
+    request: call.Request,
+    *,
+    person: Person = direct_call.NOBODY,
+) -> Outcome[UpstreamResult]:
+    """Call an upstream tool; see `execution.call.call` for what it raises.
 
-
-async def call_tool(effects: Effects[R], caller: Caller, request: call.Request) -> Outcome[R]:
-    """Call an upstream tool; see `execution.call.call` for what it raises."""
+    What a person has to approve first becomes a run of its own; see `direct_call.conclude`.
+    """
     catalogue = effects.catalogue()
-    outcome = await call.call(
-        request, caller=caller, catalogue=catalogue, upstream=effects.upstream
-    )
+    try:
+        outcome = await call.call(
+            request, caller=caller, catalogue=catalogue, upstream=effects.upstream
+        )
+    except ApprovalRequired:
+        return await direct_call.conclude(effects, caller, request, person=person)
     _learn(effects, catalogue.tools[outcome.tool], caller, outcome.result)
     return outcome
+
+
+async def run_workflow(
+    effects: RunEffects, caller: Caller, request: RunRequest, *, watch: Watch = unwatched
+) -> Plan | RunView:
+    """Run a workflow, and return how it stands when it is at rest or the time is up.
+
+    The run goes on whatever becomes of this. A dry run returns the plan, whatever is wrong.
+
+    Args:
+        effects: What it reaches for.
+        caller: Who asks.
+        request: What is to be run.
+        watch: Entered while the run is waited for.
+
+    Raises:
+        NotPermitted: If the caller may not call tools.
+        InvalidWorkflow: If it is none; everything that is wrong with it is told.
+        NotRunnable: If it is one, but cannot be run by this caller with these tools.
+        IdempotencyConflict: If the key stands for another request.
+        RunsUnavailable: If the database is away.
+    """
+    _require_call(caller)
+    planned = await computed(
+        run_plan.planned, request, caller=caller, catalogue=effects.catalogue()
+    )
+    if request.dry_run:
+        return planned
+    if planned.problems:
+        raise NotRunnable(planned.problems)
+    started = await effects.runs.start(
+        caller,
+        planned,
+        intent=request.intent,
+        options=request.options,
+        idempotency_key=request.idempotency_key,
+    )
+    async with watch(started.run):
+        return await effects.runs.wait(caller, started.run, wait_s=request.wait_s)
+
+
+async def get_run(
+    effects: RunEffects, caller: Caller, run: str, *, wait_s: float = 0.0, watch: Watch = unwatched
+) -> RunView:
+    """Return how a run stands, once it is at rest or the time is up.
+
+    Raises:
+        UnknownRun: If the caller has no such run.
+        RunsUnavailable: If the database is away.
+    """
+    _require_call(caller)
+    known = _run_id(run)
+    async with watch(known):
+        return await effects.runs.wait(caller, known, wait_s=wait_s)
+
+
+async def control_run(
+    effects: RunEffects, caller: Caller, request: ControlRequest, *, watch: Watch = unwatched
+) -> Controlled:
+    """Tell a run what to do, and return how it stands then; approvals are for people to decide.
+
+    Raises:
+        UnknownRun: If the caller has no such run.
+        NotPossible: If it cannot do that as it stands.
+        InvalidWorkflow: If what it is to do instead is none, or changes what has begun.
+        NotRunnable: If that cannot be run by this caller with these tools.
+        RunsUnavailable: If the database is away.
+    """
+    _require_call(caller)
+    run = _run_id(request.run)
+    action, new = Action(request.action), None
+    if action is Action.REPLAN:
+        standing = await effects.runs.view(caller, run)
+        new = await computed(
+            run_plan.replanned,
+            standing,
+            request.workflow,
+            caller=caller,
+            catalogue=effects.catalogue(),
+        )
+    view = await effects.runs.control(caller, run, action, workflow=new.workflow if new else None)
+    if request.wait_s:
+        async with watch(run):
+            view = await effects.runs.wait(caller, run, wait_s=request.wait_s)
+    return Controlled(view=view, merged=new.merged if new else None)
+
+
+def _run_id(text: str) -> UUID:
+    try:
+        return UUID(text)
+    except ValueError:
+        raise UnknownRun(clean(text[:MAX_ID])) from None
+
+
+def _require_call(caller: Caller) -> None:
+    if not caller.may(call.SCOPE):
+        raise NotPermitted(caller)
 
 
 def _learn(
@@ -299,57 +372,6 @@ def _learn(
 def _require_search(caller: Caller) -> None:
     if not caller.may(SCOPE_SEARCH):
         raise SearchNotPermitted(caller)
-
-
-async def _search(
-    effects: Effects[R],
-    catalogue: Catalogue,
-    caller: Caller,
-    request: FindRequest,
-    context: Context,
-) -> SearchAnswer:
-    scope = Scope(team=caller.team, server=request.server, category=request.category)
-    wanted = SearchRequest(query=request.query, limit=request.limit, scope=scope, context=context)
-    try:
-        async with asyncio.timeout(SEARCH_TIMEOUT_S):
-            answer = await effects.search(wanted)
-    except (django.db.Error, TimeoutError) as error:
-        late = f"no answer within {SEARCH_TIMEOUT_S:g} s"
-        reason = late if isinstance(error, TimeoutError) else first_line(error)
-        log.warning("search.in_memory", reason=reason)
-        eligible = [
-            tool for tool in _eligible(catalogue, caller, request) if tool.pk not in context.tools
-        ]
-        return _search_in_memory(eligible, request, reason=reason)
-    return answer
-
-
-def _eligible(catalogue: Catalogue, caller: Caller, request: FindRequest) -> list[CatalogueTool]:
-    return [
-        tool
-        for tool in catalogue.visible(caller)
-        if request.server in (None, tool.server) and request.category in (None, tool.category)
-    ]
-
-
-def _search_in_memory(
-    eligible: Iterable[CatalogueTool], request: FindRequest, *, reason: str
-) -> SearchAnswer:
-    ranked = catalogue_search.rank(request.query, eligible, limit=request.limit)
-    return SearchAnswer(
-        hits=tuple(
-            Hit(
-                tool_pk=tool.pk,
-                tool=tool.tool,
-                score=score,
-                reasons=reasons,
-                dense=None,
-                lexical=None,
-            )
-            for tool, score, reasons in ranked
-        ),
-        warnings=(f"the database is out of reach, so tools were matched by words only: {reason}",),
-    )
 
 
 def _tokens_listing_all(catalogue: Catalogue, caller: Caller) -> int:

@@ -10,6 +10,8 @@ from rich.console import RenderableType
 from rich.markup import escape
 from rich.table import Table
 
+from graph.references import as_reference
+
 MAX_VALUE: Final = 60
 """Characters of an argument."""
 _MODES: Final = {
@@ -99,8 +101,9 @@ def _tasks(tasks: Iterable[Mapping[str, Any]], answer: Mapping[str, Any]) -> Tab
 
 
 def _value(value: Any) -> str:
-    if isinstance(value, Mapping) and set(value) == {"$ref", "pointer"}:
-        return f"← {value['$ref']}{value['pointer']}"
+    target = as_reference(value)
+    if target is not None:
+        return f"← {target.task}{target.pointer}"
     text = json.dumps(value, ensure_ascii=False)
     return text if len(text) <= MAX_VALUE else f"{text[: MAX_VALUE - 1]}…"
 

@@ -17,5 +17,6 @@ urlpatterns = [
     path("health/ready", health.ready),
     path("metrics", health.metrics),
     path("sign-in/", include("gateway_project.console.sign_in")),
+    path("approvals/", include("gateway_project.console.approvals")),
     path("admin/", admin.site.urls),
 ]

@@ -39,6 +39,7 @@ def embed_missing(
     embedder: Embedder,
     *,
     sealer: Sealer,
+    limit: int | None = None,
     on_progress: Progress = lambda _done, _all: None,
 ) -> Embedded:
     """Embed what is kept of intents: their form without the values they stated.
@@ -49,6 +50,7 @@ def embed_missing(
     Args:
         embedder: The model.
         sealer: Opens the intents.
+        limit: How many at most, the newest first; None: all.
         on_progress: Told how many patterns are done, and of how many.
 
     Raises:
@@ -56,7 +58,7 @@ def embed_missing(
     """
     from graph import encode  # noqa: PLC0415 - heavy
 
-    todo = patterns.unembedded(embedder.model)
+    todo = patterns.unembedded(embedder.model)[:limit]
     embedded = unreadable = 0
     on_progress(0, len(todo))
     for start in range(0, len(todo), CHUNK):

@@ -11,23 +11,13 @@ from typing import Any, Final
 from gateway_project.foundation import canonical
 from graph.exchange.document import shown
 from graph.exchange.json_lines import unique, what
-from graph.patterns import (
-    LITERAL,
-    MAX_TASKS,
-    REFERENCE,
-    REFERENCE_KEYS,
-    InvalidRun,
-    PastRun,
-    RunTask,
-    UnknownTool,
-)
+from graph.patterns import MAX_TASKS, InvalidRun, PastRun, RunTask, UnknownTool
+from graph.references import LITERAL, is_mark, reference
 
 MAX_LINE_BYTES: Final = 1_000_000
 TOO_DEEP: Final = f"it is nested deeper than {canonical.MAX_DEPTH} levels"
 CLOCK_SKEW: Final = timedelta(days=1)
 PAIR: Final = 2
-MARKED: Final = (REFERENCE_KEYS, {LITERAL})
-"""Keys of objects that a run reads as something else, and that are escaped as literals."""
 
 _BY_LABEL: Final = re.compile(r"\$(\w+)(?:\.([^$]*))?\$")
 
@@ -233,12 +223,11 @@ def _linked(value: Any, labels: Mapping[str | None, str]) -> Any:
     """Write references to labels as references to tasks; what refers to none before stays text."""
     if isinstance(value, dict):
         linked = {key: _linked(one, labels) for key, one in value.items()}
-        return {LITERAL: linked} if linked.keys() in MARKED else linked
+        return {LITERAL: linked} if is_mark(linked) else linked
     if isinstance(value, list):
         return [_linked(one, labels) for one in value]
     found = _BY_LABEL.fullmatch(value) if isinstance(value, str) else None
     if found is None or found[1] not in labels:
         return value
     steps = re.findall(r"[^.\[\]]+", found[2] or "")
-    escaped = (step.replace("~", "~0").replace("/", "~1") for step in steps)
-    return {REFERENCE: labels[found[1]], "pointer": "".join(f"/{step}" for step in escaped)}
+    return reference(labels[found[1]], canonical.pointer(steps))

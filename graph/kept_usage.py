@@ -85,6 +85,12 @@ class KeptUsage:
             return shared
         return _Sum(self._known[team], shared)
 
+    def stored(self, calls: Mapping[Place, int]) -> None:
+        """Take note of what is stored by now of some tools and teams, whoever counted it."""
+        for (tool, team), count in calls.items():
+            since = self._pending.get((tool, team), Count(0, 0))
+            self._known.setdefault(team, {})[tool] = count + since.calls
+
     async def load(self) -> bool:
         """Read what is stored; what cannot be read leaves the counts as they are, and says so."""
         try:
@@ -138,9 +144,7 @@ class KeptUsage:
             self._restore(taken)
             log.warning("usage.not_written", error=first_line(error))
             return False
-        for (tool, team), calls in stored.items():
-            since = self._pending.get((tool, team), Count(0, 0))
-            self._known.setdefault(team, {})[tool] = calls + since.calls
+        self.stored(stored)
         return self._is_loaded or await self.load()
 
     async def _flush_last(self) -> None:

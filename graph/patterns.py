@@ -9,10 +9,8 @@ from typing import Any, Final, NamedTuple
 
 from gateway_project.foundation import canonical
 from graph.exchange.document import shown
+from graph.references import references
 
-REFERENCE: Final = "$ref"
-LITERAL: Final = "$literal"
-REFERENCE_KEYS: Final = frozenset({REFERENCE, "pointer"})
 MASK: Final = "*"
 """Stands in what is kept for a name that may be a value."""
 MAX_NAME_CHARS: Final = 60
@@ -210,11 +208,7 @@ def masked_pointer(pointer: str) -> str:
         '/users/*/name'
     """
     steps = pointer.split("/")
-    return "/".join(one if is_name(_unescaped(one)) else MASK for one in steps)
-
-
-def _unescaped(step: str) -> str:
-    return step.replace("~1", "/").replace("~0", "~")
+    return "/".join(one if is_name(canonical.unescape(one)) else MASK for one in steps)
 
 
 def _masked(taken: Taken) -> Taken:
@@ -222,27 +216,12 @@ def _masked(taken: Taken) -> Taken:
     return taken._replace(parameter=parameter, pointer=masked_pointer(taken.pointer))
 
 
-def references(value: Any, depth: int = MAX_DEPTH) -> Iterator[tuple[str, str]]:
-    """Yield the tasks that a value refers to, each with the pointer into its result."""
-    if depth < 0:
-        raise InvalidRun(f"an argument is nested deeper than {MAX_DEPTH} levels")
-    if isinstance(value, Mapping):
-        if LITERAL in value and len(value) == 1:
-            return
-        if value.keys() == REFERENCE_KEYS and isinstance(value[REFERENCE], str):
-            yield value[REFERENCE], str(value["pointer"])
-            return
-        for item in value.values():
-            yield from references(item, depth - 1)
-    elif isinstance(value, list | tuple):
-        for item in value:
-            yield from references(item, depth - 1)
-
-
 def _taken(task: RunTask) -> Iterator[Taken]:
     for parameter, value in task.arguments.items():
-        for giver, pointer in references(value):
-            yield Taken(parameter, giver, pointer)
+        if canonical.is_deeper(value, MAX_DEPTH):
+            raise InvalidRun(f"an argument is nested deeper than {MAX_DEPTH} levels")
+        for _, target in references(value):
+            yield Taken(parameter, target.task, target.pointer)
 
 
 def _check_ids(tasks: Sequence[RunTask]) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Final
 
+from gateway_project.foundation import canonical
 from graph.record import SHIPPED, Said
 from graph.relations import Kind, Relation, Source
 
@@ -157,4 +158,4 @@ def counted(kind: Kind, successes: float, failures: float, *, by: str = "") -> s
 def _parameter(pointer: str) -> str:
     """Write a JSON pointer as a parameter's path: `/filter/ids/*` is `filter.ids.*`."""
     parts = pointer.lstrip("/").split("/")
-    return ".".join(part.replace("~1", "/").replace("~0", "~") for part in parts)
+    return ".".join(canonical.unescape(part) for part in parts)

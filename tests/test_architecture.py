@@ -41,6 +41,7 @@ DOORS = {
     "networkx": ("graph",),
     "scipy": ("graph.algorithms", "graph.ranking"),
     "sknetwork": ("graph.algorithms",),
+    "procrastinate": ("execution.store.jobs", "execution.work"),
 }
 
 

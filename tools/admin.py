@@ -65,7 +65,8 @@ class MembershipInline(admin.TabularInline[Membership, Team]):
 class TeamAdmin(admin.ModelAdmin[Team]):
     """Teams with their members."""
 
-    list_display = ("name", "members", "created_at")
+    list_display = ("name", "approve_from", "members", "created_at")
+    list_filter = ("approve_from",)
     search_fields = ("name",)
     inlines = (MembershipInline,)
 
@@ -208,7 +209,9 @@ class ToolAdmin(DeletedWithItsOwner):
     )  # fmt: skip
     list_display_links = ("name",)
     list_editable = ("enabled", "pinned")
-    list_filter = ("state", "enabled", "pinned", "server", "category", "danger_override")
+    list_filter = (
+        "state", "enabled", "pinned", "server", "category", "danger_override", "approval"
+    )  # fmt: skip
     list_select_related = ("server", "category", "definition")
     search_fields = ("name", "server__name", "definition__description")
     autocomplete_fields = ("category",)
@@ -241,7 +244,10 @@ class ToolAdmin(DeletedWithItsOwner):
         return (
             use,
             *((approval,) if awaits else ()),
-            ("Danger", {"fields": ("danger", "danger_override")}),
+            (
+                "Danger",
+                {"fields": ("danger", "danger_override", "approval", "repeatable_override")},
+            ),
             ("As approved", {"fields": SAID if awaits else (*SAID, "findings")}),
             ("Record", {"fields": ("definition", "listed", "first_seen_at", "last_seen_at")}),
         )

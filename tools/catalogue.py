@@ -36,6 +36,7 @@ class CatalogueServer:
         session: `shared`, or `per_caller` where each caller has a connection.
         authorization: `none`, `oauth`, or `oauth_per_user` where each user has a connection.
         capabilities: Names of what it said it can do; None if it was never connected.
+        call_timeout_s: Seconds a call may take; None: the installation's limit.
     """
 
     name: str
@@ -48,6 +49,7 @@ class CatalogueServer:
     session: str = "shared"
     authorization: str = "none"
     capabilities: frozenset[str] | None = None
+    call_timeout_s: float | None = None
 
     @property
     def private(self) -> bool:

@@ -31,11 +31,13 @@ class Operation:
             verbs that are as often nouns.
         danger: Class of a tool that matches.
         reason: Why, in plain words.
+        by_admin: Whether an admin of this installation put it there.
     """
 
     pattern: str
     danger: Danger
     reason: str = ""
+    by_admin: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -46,11 +48,14 @@ class Verdict:
         danger: The class.
         reasons: Plain words, the deciding one first.
         vetoed: Whether a curated operation matches, which rules out speculation.
+        destructive_by: Who says that it destroys, where that can be relied on: `server` if it is
+            trusted, `admin`; else empty, and of all that is not destructive.
     """
 
     danger: Danger
     reasons: tuple[str, ...]
     vetoed: bool
+    destructive_by: str = ""
 
 
 _CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
@@ -235,10 +240,11 @@ def classify(
         >>> classify([], annotations={"readOnlyHint": True}, trusted=False).danger.value
         'write'
     """
+    found = tuple(matched)
     danger, reason = _annotated(annotations, trusted=trusted)
     reasons = [reason]
     vetoed = False
-    for operation in matched:
+    for operation in found:
         vetoed = True
         note = f"its name says {operation.pattern.lstrip(LEADING)!r}"
         note += f": {operation.reason}" if operation.reason else ""
@@ -250,15 +256,64 @@ def classify(
     if override is not None:
         danger = override
         reasons.insert(0, f"an admin set it to {override.value}")
-    return Verdict(danger=danger, reasons=tuple(reasons), vetoed=vetoed)
+    by_admin = override is not None or any(
+        operation.by_admin and operation.danger is Danger.DESTRUCTIVE for operation in found
+    )
+    by = "admin" if by_admin else "server" if trusted and _destroys(annotations) else ""
+    return Verdict(
+        danger=danger,
+        reasons=tuple(reasons),
+        vetoed=vetoed,
+        destructive_by=by if danger is Danger.DESTRUCTIVE else "",
+    )
+
+
+def repeatable(
+    annotations: Mapping[str, Any],
+    *,
+    trusted: bool,
+    danger_override: Danger | None = None,
+    override: bool | None = None,
+) -> bool:
+    """Whether a call may be made again when nobody knows how the first ended.
+
+    That takes a tool that only reads, or whose second call changes nothing more; and the word of
+    an admin or of a trusted server for it. An admin's verdict on the danger decides whether it
+    only reads.
+
+    Args:
+        annotations: Hints of its server.
+        trusted: Whether a person trusts the server.
+        danger_override: An admin's verdict on the danger.
+        override: An admin's verdict on just this.
+
+    Example:
+        >>> repeatable({"readOnlyHint": True}, trusted=True)
+        True
+        >>> repeatable({"idempotentHint": True}, trusted=False)
+        False
+    """
+    if override is not None:
+        return override
+    if danger_override is not None:
+        reads = danger_override is Danger.READ
+    else:
+        reads = trusted and annotations.get("readOnlyHint") is True
+    return reads or (trusted and annotations.get("idempotentHint") is True)
+
+
+def _destroys(annotations: Mapping[str, Any]) -> bool:
+    """Whether the annotations themselves say that it destroys."""
+    return (
+        annotations.get("destructiveHint") is True and annotations.get("readOnlyHint") is not True
+    )
 
 
 def _annotated(annotations: Mapping[str, Any], *, trusted: bool) -> tuple[Danger, str]:
     read_only = annotations.get("readOnlyHint") is True
-    destructive = annotations.get("destructiveHint") is True
     if read_only and trusted:
         return Danger.READ, "its trusted server calls it read-only"
-    if destructive and not read_only:
+    if _destroys(annotations):
         return Danger.DESTRUCTIVE, "its server calls it destructive"
     if read_only:
         return Danger.WRITE, "its server calls it read-only but is not trusted"

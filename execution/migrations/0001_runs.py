@@ -52,7 +52,7 @@ class Migration(migrations.Migration):
             name='TaskRun',
             fields=[
                 ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('task', models.CharField(help_text='Id in the workflow.', max_length=200)),
+                ('task', models.TextField(help_text='Id in the workflow.')),
                 ('item', models.IntegerField(default=-1, help_text='Place in the list that it runs for; -1: the task itself.')),
                 ('position', models.PositiveIntegerField(help_text='Place of the task in the workflow.')),
                 ('tool', models.TextField(help_text='Canonical id.')),
@@ -65,7 +65,7 @@ class Migration(migrations.Migration):
                 ('duration_ms', models.FloatField(blank=True, help_text='Of the call alone.', null=True)),
                 ('error_code', models.CharField(blank=True, default='', max_length=60)),
                 ('result_bytes', models.PositiveBigIntegerField(blank=True, null=True)),
-                ('run', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='tasks', to='execution.workflowexecution')),
+                ('run', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.CASCADE, related_name='tasks', to='execution.workflowexecution')),
             ],
             options={
                 'verbose_name': 'task of a run',
@@ -95,11 +95,11 @@ class Migration(migrations.Migration):
             fields=[
                 ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
                 ('kind', models.CharField(choices=[('workflow', 'Workflow'), ('intent', 'Intent'), ('result', 'Result'), ('error', 'Error'), ('arguments', 'Arguments'), ('replan', 'Replan')], max_length=10)),
-                ('task', models.CharField(blank=True, default='', max_length=200)),
+                ('task', models.TextField(blank=True, default='')),
                 ('item', models.BigIntegerField(default=-1)),
                 ('content', models.BinaryField(help_text='JSON, sealed.')),
                 ('size', models.PositiveBigIntegerField(help_text='Bytes before it was sealed.')),
-                ('run', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='payloads', to='execution.workflowexecution')),
+                ('run', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.CASCADE, related_name='payloads', to='execution.workflowexecution')),
             ],
         ),
         migrations.CreateModel(
@@ -108,11 +108,11 @@ class Migration(migrations.Migration):
                 ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
                 ('seq', models.PositiveBigIntegerField(help_text='1, 2, 3 … in its run, without gaps.')),
                 ('kind', models.CharField(max_length=30)),
-                ('task', models.CharField(blank=True, default='', max_length=200)),
+                ('task', models.TextField(blank=True, default='')),
                 ('item', models.IntegerField(default=-1)),
                 ('at', models.DateTimeField()),
                 ('data', models.JSONField(default=dict, help_text='Ids, codes and figures; no payloads.')),
-                ('run', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='events', to='execution.workflowexecution')),
+                ('run', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.CASCADE, related_name='events', to='execution.workflowexecution')),
             ],
             options={
                 'verbose_name': 'event of a run',
@@ -123,7 +123,7 @@ class Migration(migrations.Migration):
             name='Approval',
             fields=[
                 ('id', models.UUIDField(default=uuid.uuid4, editable=False, primary_key=True, serialize=False)),
-                ('task', models.CharField(max_length=200)),
+                ('task', models.TextField()),
                 ('item', models.IntegerField(default=-1)),
                 ('tool', models.TextField(help_text='Canonical id.')),
                 ('definition_hash', models.CharField(max_length=64)),
@@ -141,7 +141,7 @@ class Migration(migrations.Migration):
         ),
         migrations.AddIndex(
             model_name='workflowexecution',
-            index=models.Index(condition=models.Q(('status__in', ['queued', 'running', 'paused', 'waiting'])), fields=['lease_until'], name='run_unfinished'),
+            index=models.Index(condition=models.Q(('status__in', ['queued', 'running', 'paused', 'waiting', 'unknown'])), fields=['lease_until'], name='run_unfinished'),
         ),
         migrations.AddIndex(
             model_name='workflowexecution',
@@ -154,6 +154,10 @@ class Migration(migrations.Migration):
         migrations.AddIndex(
             model_name='workflowexecution',
             index=models.Index(fields=['-created_at'], name='execution_newest'),
+        ),
+        migrations.AddIndex(
+            model_name='workflowexecution',
+            index=models.Index(condition=models.Q(('delivered_at__isnull', True), ('is_direct', True)), fields=['workflow_digest'], name='run_undelivered'),
         ),
         migrations.AddConstraint(
             model_name='workflowexecution',
@@ -194,5 +198,10 @@ class Migration(migrations.Migration):
         migrations.AddConstraint(
             model_name='approval',
             constraint=models.CheckConstraint(condition=models.Q(('status__in', ['pending', 'approved', 'rejected', 'used', 'expired', 'withdrawn'])), name='approval_status_known'),
+        ),
+        # What is sealed cannot be compressed: trying costs time with each large result.
+        migrations.RunSQL(
+            "ALTER TABLE execution_payload ALTER COLUMN content SET STORAGE EXTERNAL",
+            migrations.RunSQL.noop,
         ),
     ]

@@ -61,7 +61,7 @@ class Approval(models.Model):
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
     run = models.ForeignKey(WorkflowExecution, on_delete=models.CASCADE, related_name="approvals")
-    task = models.CharField(max_length=200)
+    task = models.TextField()
     item = models.IntegerField(default=NO_ITEM)
     tool = models.TextField(help_text="Canonical id.")
     definition_hash = models.CharField(max_length=64)

@@ -94,7 +94,7 @@ class WorkflowExecution(models.Model):
         indexes = (
             models.Index(
                 fields=["lease_until"],
-                condition=Q(status__in=["queued", "running", "paused", "waiting"]),
+                condition=Q(status__in=["queued", "running", "paused", "waiting", "unknown"]),
                 name="run_unfinished",
             ),
             models.Index(fields=["team", "user", "-created_at"], name="run_of_caller"),
@@ -104,6 +104,11 @@ class WorkflowExecution(models.Model):
                 name="run_unlearned",
             ),
             models.Index(fields=["-created_at"], name="execution_newest"),
+            models.Index(
+                fields=["workflow_digest"],
+                condition=Q(is_direct=True, delivered_at__isnull=True),
+                name="run_undelivered",
+            ),
         )
 
     def __str__(self) -> str:
@@ -113,8 +118,10 @@ class WorkflowExecution(models.Model):
 class TaskRun(models.Model):
     """A task of a run, or one item of a task that runs for each of a list."""
 
-    run = models.ForeignKey(WorkflowExecution, on_delete=models.CASCADE, related_name="tasks")
-    task = models.CharField(max_length=200, help_text="Id in the workflow.")
+    run = models.ForeignKey(
+        WorkflowExecution, on_delete=models.CASCADE, related_name="tasks", db_index=False
+    )
+    task = models.TextField(help_text="Id in the workflow.")
     item = models.IntegerField(
         default=NO_ITEM, help_text="Place in the list that it runs for; -1: the task itself."
     )
@@ -161,9 +168,11 @@ class Payload(models.Model):
         ARGUMENTS = "arguments"  # of a call that waits for approval
         REPLAN = "replan"  # its item is the primary key of the command
 
-    run = models.ForeignKey(WorkflowExecution, on_delete=models.CASCADE, related_name="payloads")
+    run = models.ForeignKey(
+        WorkflowExecution, on_delete=models.CASCADE, related_name="payloads", db_index=False
+    )
     kind = models.CharField(max_length=10, choices=Kind.choices)
-    task = models.CharField(max_length=200, blank=True, default="")
+    task = models.TextField(blank=True, default="")
     item = models.BigIntegerField(default=NO_ITEM)
     content = models.BinaryField(help_text="JSON, sealed.")
     size = models.PositiveBigIntegerField(help_text="Bytes before it was sealed.")
@@ -182,10 +191,12 @@ class Payload(models.Model):
 class ExecutionEvent(models.Model):
     """Something that happened to a run; written with the change of state itself."""
 
-    run = models.ForeignKey(WorkflowExecution, on_delete=models.CASCADE, related_name="events")
+    run = models.ForeignKey(
+        WorkflowExecution, on_delete=models.CASCADE, related_name="events", db_index=False
+    )
     seq = models.PositiveBigIntegerField(help_text="1, 2, 3 … in its run, without gaps.")
     kind = models.CharField(max_length=30)
-    task = models.CharField(max_length=200, blank=True, default="")
+    task = models.TextField(blank=True, default="")
     item = models.IntegerField(default=NO_ITEM)
     at = models.DateTimeField()
     data = models.JSONField(default=dict, help_text="Ids, codes and figures; no payloads.")

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from django.contrib.auth import get_user_model
 
 from gateway_project.access import one_time_password
-from gateway_project.access.tokens import CLIENT_SCOPES
+from gateway_project.access.tokens import CLIENT_SCOPES, SCOPES
 from gateway_project.foundation.caller import SCOPE_ALL, Caller, Kind
 from tools.store import overview
 
@@ -29,6 +31,26 @@ def for_user(name: str, *, kind: Kind) -> Caller:
         )
     scopes = frozenset({SCOPE_ALL} if user.is_superuser else CLIENT_SCOPES)
     return Caller(user=name, team=overview.only_team_of(name), scopes=scopes, kind=kind)
+
+
+def still(caller: Caller) -> Caller:
+    """Return a caller with the rights that are left to them by now.
+
+    Args:
+        caller: As they were when they asked for something that takes long.
+
+    Raises:
+        UnknownUser: If there is no such active user any more, or none in that team.
+    """
+    user = get_user_model().objects.filter(username=caller.user, is_active=True).first()
+    if user is None:
+        raise UnknownUser(f"there is no active user {caller.user!r} any more")
+    if user.is_superuser:
+        return caller
+    if caller.team is not None and not overview.is_member(caller.user, caller.team):
+        raise UnknownUser(f"{caller.user!r} is no longer in the team it was for")
+    kept = SCOPES if SCOPE_ALL in caller.scopes else caller.scopes & set(SCOPES)
+    return replace(caller, scopes=frozenset(kept))
 
 
 def ensure_local_admin() -> None:

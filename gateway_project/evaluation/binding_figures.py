@@ -120,7 +120,7 @@ def _is_right(name: str, value: Any, call: Call, stands_for: Mapping[str, Call])
             return False
         giver = stands_for.get(value["$ref"])
         is_giver = giver is not None and giver.id == gold["$ref"]
-        return is_giver and gold.get("pointer", "") in {"", value.get("pointer", "")}
+        return is_giver and gold["pointer"] in {"", value["pointer"]}
     return any(alike(value, one) for one in call.accepted.get(name, (gold,)))
 
 

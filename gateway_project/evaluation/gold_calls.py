@@ -15,6 +15,8 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from gateway_project.evaluation.dataset import Dataset, DatasetQuery, DatasetTool
+from gateway_project.foundation import canonical
+from graph.references import as_reference, reference
 
 _BY_LABEL: Final = re.compile(r"\$(\w+?)(?:\.([^$]+))?\$")
 _BY_PLACE: Final = re.compile(r"API_call_(\d+)(?: response)?")
@@ -88,7 +90,7 @@ def calls(query: DatasetQuery, names: Names) -> tuple[Call, ...]:
 
 def is_reference(value: Any) -> bool:
     """Tell whether an argument is taken from the result of another call."""
-    return isinstance(value, Mapping) and "$ref" in value and set(value) <= {"$ref", "pointer"}
+    return as_reference(value) is not None
 
 
 def _labelled(
@@ -114,9 +116,9 @@ def _linked(value: Any, labels: Mapping[Any, str], marks: Sequence[str]) -> Any:
         return value
     by_label, by_place = _BY_LABEL.fullmatch(value), _BY_PLACE.fullmatch(value)
     if by_label and by_label[1] in labels:
-        return {"$ref": labels[by_label[1]], "pointer": pointer(by_label[2] or "")}
+        return reference(labels[by_label[1]], pointer(by_label[2] or ""))
     if by_place and int(by_place[1]) < len(marks):
-        return {"$ref": marks[int(by_place[1])], "pointer": ""}
+        return reference(marks[int(by_place[1])], "")
     return value
 
 
@@ -127,8 +129,7 @@ def pointer(path: str) -> str:
         >>> pointer("restaurants[0].open times")
         '/restaurants/0/open times'
     """
-    steps = _STEP.findall(path)
-    return "".join("/" + step.replace("~", "~0").replace("/", "~1") for step in steps)
+    return canonical.pointer(_STEP.findall(path))
 
 
 def _accepted(

@@ -6,7 +6,7 @@ import hashlib
 import json
 import math
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 MAX_DEPTH = 200
@@ -102,8 +102,48 @@ def resolve(document: Any, pointer: str) -> Any:
         raise PointerError(f"'~' is followed by 0 or 1 in a pointer: {pointer!r}")
     value = document
     for raw in pointer[1:].split("/"):
-        value = _step(value, raw.replace("~1", "/").replace("~0", "~"), pointer)
+        value = _step(value, unescape(raw), pointer)
     return value
+
+
+def pointer(steps: Iterable[str | int]) -> str:
+    """Return the JSON pointer that leads along keys and places in lists.
+
+    Example:
+        >>> pointer(["a", 0, "b/c"])
+        '/a/0/b~1c'
+    """
+    return "".join(f"/{escape(str(step))}" for step in steps)
+
+
+def escape(key: str) -> str:
+    """Return a key as a token of a JSON pointer.
+
+    Example:
+        >>> escape("a/b~c")
+        'a~1b~0c'
+    """
+    return key.replace("~", "~0").replace("/", "~1")
+
+
+def unescape(token: str) -> str:
+    """Return the key that a token of a JSON pointer stands for.
+
+    Example:
+        >>> unescape("a~1b~0c")
+        'a/b~c'
+    """
+    return token.replace("~1", "/").replace("~0", "~")
+
+
+def is_pointer(text: str) -> bool:
+    """Say whether a text is a JSON pointer.
+
+    Example:
+        >>> [is_pointer(one) for one in ("", "/a/0", "a", "/a~2")]
+        [True, True, False, False]
+    """
+    return (text == "" or text.startswith("/")) and _BAD_ESCAPE.search(text) is None
 
 
 def _step(value: Any, key: str, pointer: str) -> Any:

@@ -30,6 +30,10 @@ RUNS = "foregate_runs"
 """Channel of runs: their ids, whenever something was written down of them, was told them, or was
 decided about one of their calls."""
 
+RUN_WORK = "foregate_run_work"
+"""Channel of work on runs: the id of one that was queued, was told something, or waits no more
+for a decision. Apart from `RUNS`, so that what writes a lot does not make everybody look."""
+
 FIRST_RETRY_S = 0.2
 LONGEST_RETRY_S = 5.0
 KEEPALIVE_S = 30.0

@@ -21,7 +21,7 @@ from referencing import Registry
 from referencing.exceptions import Unresolvable
 from referencing.jsonschema import DRAFT202012
 
-from gateway_project.foundation import schema_fits, schema_problems
+from gateway_project.foundation import schema_fits, schema_holes, schema_problems
 from gateway_project.foundation.schema_normalise import MAX_DEPTH, Normalised, normalise
 from gateway_project.foundation.schema_problems import Problem
 
@@ -81,7 +81,7 @@ def check(schema: Mapping[str, Any]) -> None:
 
 
 def validate(
-    schema: Mapping[str, Any], arguments: Any, *, cache_key: str = ""
+    schema: Mapping[str, Any], arguments: Any, *, cache_key: str = "", has_holes: bool = False
 ) -> tuple[Problem, ...]:
     """Judge arguments by a schema as published.
 
@@ -92,6 +92,8 @@ def validate(
         schema: As published; it is normalised here.
         arguments: What a caller gave.
         cache_key: Hash of the definition, by which the compiled schema is kept; empty: not kept.
+        has_holes: Whether parts are `schema_holes.HOLE`, not known yet: they fit everywhere, and
+            only what they cannot mend is a problem.
 
     Returns:
         The first `MAX_PROBLEMS` problems; none if the arguments fit.
@@ -108,6 +110,8 @@ def validate(
     if compiled.fits is not None and compiled.fits(arguments):
         return ()
     validator = compiled.validator
+    if has_holes:
+        validator = _HolesValidator(validator.schema, registry=_registry)
     token = _budget.set(_Budget())
     try:
         errors = list(islice(validator.iter_errors(arguments), 4 * MAX_PROBLEMS))
@@ -350,3 +354,7 @@ def _same_class(self: Any, **changes: Any) -> Any:
 
 
 _ArgumentsValidator.evolve = _same_class
+_HolesValidator: Any = extend(  # type: ignore[no-untyped-call]
+    _ArgumentsValidator, schema_holes.tolerant(_ArgumentsValidator.VALIDATORS)
+)
+_HolesValidator.evolve = _same_class

@@ -15,6 +15,10 @@ from cryptography.fernet import Fernet, InvalidToken, MultiFernet
 from gateway_project.foundation import canonical, private_file
 from gateway_project.foundation.config import ConfigurationError
 
+SECRETS = "sealing"
+"""Seals what gives access to servers, and what is learned."""
+PAYLOADS = "payloads"
+"""Seals what runs were given and answered."""
 REDACTED = "[redacted]"
 DIGESTS = b"foregate keyed digests"  # what the key of digests is derived for
 MIN_REDACTED_LENGTH = 4  # shorter values would blank out ordinary words
@@ -30,12 +34,17 @@ class Sealer:
     A sealed value is a Fernet token: AES-128-CBC with HMAC-SHA-256. The file holds one key a
     line, the newest first; older lines still open what they sealed.
 
+    Args:
+        keys: The newest first, at least one.
+        source: Where they are kept, named where something cannot be opened.
+
     References:
         Fernet specification, https://github.com/fernet/spec
     """
 
-    def __init__(self, keys: Iterable[bytes]) -> None:
+    def __init__(self, keys: Iterable[bytes], *, source: str = "keys/sealing.keys") -> None:
         listed = list(keys)
+        self._source = source
         self._fernet = MultiFernet([Fernet(key) for key in listed])
         # The oldest, which stays for as long as anything is sealed with it.
         self._digest_key = hmac.digest(listed[-1], DIGESTS, hashlib.sha256)
@@ -73,7 +82,7 @@ class Sealer:
             return self._fernet.decrypt(token)
         except InvalidToken:
             raise SealBroken(
-                "a sealed value cannot be opened: restore keys/sealing.keys of this "
+                f"a sealed value cannot be opened: restore {self._source} of this "
                 "installation from its backup, or enter the secret again"
             ) from None
 
@@ -101,16 +110,21 @@ class Sealer:
         return hmac.digest(self._digest_key, text, hashlib.sha256).hex()
 
 
-def load_or_create(home: Path) -> Sealer:
-    """Return the installation's sealer; its key file is made on first use with mode 0600.
+def load_or_create(home: Path, *, name: str = SECRETS) -> Sealer:
+    """Return a sealer of the installation; its key file is made on first use with mode 0600.
+
+    Args:
+        home: Folder of the installation.
+        name: What it seals: `SECRETS`, or `PAYLOADS`, whose keys can be thrown away without
+            losing the secrets of servers.
 
     Raises:
         ConfigurationError: If the home folder cannot be used.
     """
-    path = home / "keys" / "sealing.keys"
+    path = home / "keys" / f"{name}.keys"
     keys = private_file.load_or_create(path, Fernet.generate_key).split()
     try:
-        return Sealer(keys)
+        return Sealer(keys, source=f"keys/{name}.keys")
     except ValueError:
         raise ConfigurationError(
             f"{path} holds something that is no key; restore it from a backup"

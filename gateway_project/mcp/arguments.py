@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Final
 
-from gateway_project.flow import FindRequest
+from execution.workflow import OnError, Options
 from gateway_project.foundation import schema
 from gateway_project.intent_answer import IntentRequest
 from gateway_project.mcp import meta_tools
+from gateway_project.run_request import DEFAULT_WAIT_S, ControlRequest, RunRequest
+from gateway_project.search_fallback import FindRequest
 
 MAX_SHOWN = 200
 """Characters of an unknown name that an error repeats."""
+_ANYTHING: Final[dict[str, Any]] = {}
 
 
 class InvalidRequest(Exception):
@@ -52,11 +55,22 @@ def check(name: str, arguments: Mapping[str, Any] | None) -> dict[str, Any]:
     """
     # Some clients send null for what they leave out.
     given = {key: value for key, value in (arguments or {}).items() if value is not None}
-    published = meta_tools.BY_NAME[name].input_schema
-    problems = schema.validate(published, given, cache_key=f"meta:{name}")
+    problems = schema.validate(_judged(name), given, cache_key=f"meta:{name}")
     if problems:
         raise InvalidRequest(name, problems)
     return given
+
+
+def _judged(name: str) -> dict[str, Any]:
+    """Return the schema that arguments are judged by.
+
+    A workflow is judged where it is read, which finds more and names each place.
+    """
+    published = meta_tools.BY_NAME[name].input_schema
+    properties = published["properties"]
+    if "workflow" not in properties:
+        return published
+    return {**published, "properties": {**properties, "workflow": _ANYTHING}}
 
 
 def find_request(given: Mapping[str, Any]) -> FindRequest:
@@ -80,4 +94,33 @@ def intent_request(given: Mapping[str, Any]) -> IntentRequest:
         considered=tuple(given.get("tools_considered", ())),
         mode=given.get("mode", "auto"),
         context=given.get("context", {}),
+    )
+
+
+def run_request(given: Mapping[str, Any]) -> RunRequest:
+    """Read the arguments of run_workflow."""
+    options = given.get("options", {})
+    on_error = options.get("on_error")
+    return RunRequest(
+        workflow=given["workflow"],
+        intent=given.get("intent", ""),
+        options=Options(
+            on_error=OnError(on_error) if on_error else OnError.STOP,
+            per_layer_validation=options.get("per_layer_validation", False),
+            deadline_s=options.get("deadline_s"),
+        ),
+        dry_run=options.get("dry_run", False),
+        wait_s=float(options.get("wait_s", DEFAULT_WAIT_S)),
+        idempotency_key=options.get("idempotency_key"),
+    )
+
+
+def control_request(given: Mapping[str, Any]) -> ControlRequest:
+    """Read the arguments of control_run."""
+    return ControlRequest(
+        run=given["run_id"],
+        action=given["action"],
+        workflow=given.get("workflow"),
+        approval=given.get("approval", ""),
+        wait_s=float(given.get("wait_s", DEFAULT_WAIT_S)),
     )

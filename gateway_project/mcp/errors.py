@@ -18,7 +18,17 @@ from mcp_types import (
     CallToolResult,
 )
 
-from execution.call import CallError, InvalidArguments, ToolUnavailable
+from execution.call_errors import (
+    ApprovalRequired,
+    CallError,
+    InvalidArguments,
+    ToolUnavailable,
+)
+from execution.control import NotPossible
+from execution.parse import InvalidWorkflow
+from execution.run_means import RunsUnavailable
+from execution.store.approvals import NotPending, UnknownApproval
+from execution.store.runs import IdempotencyConflict, UnknownRun
 from gateway_project.flow import SearchNotPermitted
 from gateway_project.foreign_text import told
 from gateway_project.foundation import telemetry
@@ -37,6 +47,7 @@ from gateway_project.pass_through import (
     UnknownPrompt,
     UnknownResource,
 )
+from gateway_project.run_plan import NotRunnable
 from gateway_project.tool_card import clean
 from graph.binding.parameters import ParameterError
 from tools.catalogue import UnknownTool
@@ -47,22 +58,34 @@ INTERNAL: Final = "internal_error"
 MAX_PARAMETER_ERROR: Final = 600
 """Characters of what is said of a parameter of run_intent."""
 
+MAX_PROBLEMS: Final = 50
+"""Problems of one request that are told."""
+_FIELD_BY_FIELD: Final = (InvalidArguments, InvalidRequest, InvalidWorkflow, NotRunnable)
+
 _CODES: Final[Mapping[type[Exception], str]] = {
     UnknownTool: "unknown_tool",
     QueryError: InvalidArguments.code,
     ParameterError: InvalidArguments.code,
 }
 """Codes of exceptions that carry none of their own."""
-_OWN: Final = (
+OWN: Final = (
     CallError,
     CannotAsk,
+    IdempotencyConflict,
     InvalidCursor,
     InvalidRequest,
     InvalidRequestState,
+    InvalidWorkflow,
+    NotPending,
+    NotPossible,
     NotReady,
+    NotRunnable,
     PassThroughError,
+    RunsUnavailable,
     SearchNotPermitted,
+    UnknownApproval,
     UnknownResult,
+    UnknownRun,
     UpstreamError,
 )
 RESOURCE_NOT_FOUND: Final = -32002
@@ -82,8 +105,11 @@ def result(error: Exception) -> CallToolResult:
     data: dict[str, Any] = {"request_id": telemetry.current_request_id()}
     if isinstance(error, UnknownTool):
         data["suggestions"] = list(error.suggestions)
-    if isinstance(error, InvalidArguments | InvalidRequest) and error.problems:
-        data["problems"] = [dataclasses.asdict(problem) for problem in error.problems]
+    if isinstance(error, _FIELD_BY_FIELD) and error.problems:
+        told = error.problems[:MAX_PROBLEMS]
+        data["problems"] = [dataclasses.asdict(problem) for problem in told]
+    if isinstance(error, ApprovalRequired):
+        data |= error.data
     if isinstance(error, ToolUnavailable) and error.findings:
         data["warnings"] = [clean(finding) for finding in error.findings]
     return failure(code, message, hint=_hint(error), data=data)
@@ -134,7 +160,7 @@ def _number(error: Exception, *, modern: bool) -> int:
 
 def explain(error: Exception) -> tuple[str, str]:
     """Return an error's code and its message in one line."""
-    if isinstance(error, _OWN):
+    if isinstance(error, OWN):
         return error.code, str(error)
     if isinstance(error, ParameterError):  # it may quote a server's schema
         return _CODES[ParameterError], told(error, most=MAX_PARAMETER_ERROR)
@@ -155,11 +181,11 @@ def _hint(error: Exception) -> str:
     """
     if isinstance(error, ToolUnavailable):
         return "\n".join(f"found in its texts: {clean(finding)}" for finding in error.findings)
-    if not isinstance(error, InvalidArguments | InvalidRequest):
+    if not isinstance(error, _FIELD_BY_FIELD):
         return ""
     expected = {
         problem.path.lstrip("/"): problem.expected
-        for problem in error.problems
+        for problem in error.problems[:MAX_PROBLEMS]
         if problem.expected not in problem.message
     }
     return f"expected: {json.dumps(expected, ensure_ascii=False)}" if expected else ""

@@ -4,20 +4,25 @@ from __future__ import annotations
 
 import difflib
 import json
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager
 from typing import Any, Final
+from uuid import UUID
 
 from mcp.server import ServerRequestContext
 from mcp.shared.exceptions import MCPError
 from mcp_types import CallToolRequestParams, CallToolResult, TextContent
 
 from execution import call
+from execution.view import ApprovalView
 from gateway_project import flow, tool_card
+from gateway_project.direct_call import Person
 from gateway_project.flow import Description, Found
 from gateway_project.foundation import telemetry
 from gateway_project.mcp import (
     arguments,
     client_state,
+    consent,
     errors,
     exposure,
     large_results,
@@ -26,6 +31,7 @@ from gateway_project.mcp import (
     questions,
     reads,
     results,
+    run_calls,
     subscriptions,
     who,
 )
@@ -33,6 +39,7 @@ from gateway_project.mcp.arguments import UnknownMetaTool
 from gateway_project.mcp.asked import Asked
 from gateway_project.mcp.interaction import Reply, Turn
 from gateway_project.mcp.readiness import NotReady, Readiness
+from gateway_project.mcp.run_progress import watcher
 from tools.catalogue import UnknownTool
 
 META_KEY: Final = "foregate/call"
@@ -138,7 +145,7 @@ async def _call_tool(
             input_responses=turn.responses,
             request_state=turn.state,
         )
-        outcome = await flow.call_tool(effects, caller, request)
+        outcome = await flow.call_tool(effects, caller, request, person=_person(asked, turn))
         ours = {"tool": outcome.tool, "duration_ms": round(outcome.duration_s * 1000, 1)}
         return Reply(raw=outcome.result.raw, meta={META_KEY: ours})
 
@@ -149,11 +156,26 @@ async def _call_tool(
     return CallToolResult(content=[], _meta=dict(reply.meta) or None)
 
 
+def _person(asked: Asked, turn: Turn) -> Person:
+    """Return how the user is reached whose call may have to be approved; costs next to nothing."""
+
+    async def consult(pending: Sequence[ApprovalView]) -> bool:
+        return await consent.ask(turn, asked.caller, pending, link=asked.effects.approval_link)
+
+    def watch(run: UUID) -> AbstractAsyncContextManager[None]:
+        return watcher(asked.effects.runs, asked.caller, turn.progress)(run)
+
+    return Person(consult=consult, watch=watch)
+
+
 _OWN: Final[Mapping[str, Callable[[Asked, Mapping[str, Any]], Awaitable[CallToolResult]]]] = {
     meta_tools.SEARCH: _search,
     meta_tools.DESCRIBE: _describe,
     meta_tools.CALL: _call,
     meta_tools.INTENT: _intent,
+    meta_tools.RUN: run_calls.run_workflow,
+    meta_tools.GET_RUN: run_calls.get_run,
+    meta_tools.CONTROL_RUN: run_calls.control_run,
 }
 """The gateway's own tools, by name."""
 _METHODS: Final[Mapping[str, Callable[[Asked, Any], Awaitable[Any]]]] = {

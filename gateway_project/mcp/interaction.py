@@ -61,12 +61,14 @@ class Turn:
     Attributes:
         downstream: The client, and how it is asked.
         progress: Told what the server reports; None: not asked for.
+        consult: Asks the client's user on behalf of the gateway itself; None: it cannot be asked.
         responses: Answers to what the server asked before.
         state: What the server gave to be handed back.
     """
 
     downstream: Downstream
     progress: Progress | None
+    consult: Ask | None = None
     responses: Mapping[str, Any] | None = None
     state: str | None = None
 
@@ -126,7 +128,9 @@ def downstream_of(ctx: Context, caller: Caller) -> Downstream:
 async def _handshake(ctx: Context, subject: Subject, operation: Operation) -> Reply:
     ask = _asker(ctx, subject)
     turn = Turn(
-        downstream=replace(downstream_of(ctx, subject.caller), ask=ask), progress=progress_of(ctx)
+        downstream=replace(downstream_of(ctx, subject.caller), ask=ask),
+        progress=progress_of(ctx),
+        consult=_sender(ctx),
     )
     reply = await operation(turn)
     pause_s = FIRST_PAUSE_S
@@ -200,20 +204,34 @@ async def _run(
             questions.require(downstream.capabilities, method, params)
             return await call.ask(method, _to_client(method, params, subject))
 
+        async def consult(method: str, params: Mapping[str, Any]) -> dict[str, Any]:
+            questions.require(downstream.capabilities, method, params)
+            return await call.ask(method, params)
+
         report = call.report if progress is not None else None
         asked = replace(downstream, ask=ask)
-        return await operation(replace(turn, downstream=asked, progress=report))
+        return await operation(replace(turn, downstream=asked, progress=report, consult=consult))
 
     return await lot.run(parkable, caller=subject.caller, progress=progress)
 
 
 def _asker(ctx: Context, subject: Subject) -> Ask:
-    """Return what asks a client of the handshake era, on the stream of its own request."""
+    """Return what asks a client of the handshake era for a server."""
+    send = _sender(ctx)
 
     async def ask(method: str, params: Mapping[str, Any]) -> dict[str, Any]:
+        return await send(method, _to_client(method, params, subject))
+
+    return ask
+
+
+def _sender(ctx: Context) -> Ask:
+    """Return what sends requests to a client of the handshake era, on its request's stream."""
+
+    async def send(method: str, params: Mapping[str, Any]) -> dict[str, Any]:
         questions.require(client_state.capabilities(ctx), method, params)
-        ours = _to_client(method, params, subject)
-        asked: Any = _Passed(method=method, params=questions.for_handshake(method, ours))
+        ours = questions.for_handshake(method, dict(params))
+        asked: Any = _Passed(method=method, params=ours)
         metadata = ServerMessageMetadata(related_request_id=ctx.request_id)
         try:
             answer = await ctx.session.send_request(asked, _Answer, metadata=metadata)
@@ -221,7 +239,7 @@ def _asker(ctx: Context, subject: Subject) -> Ask:
             raise MCPError(INTERNAL_ERROR, f"the client's answer to {method} is not one") from None
         return answer.root
 
-    return ask
+    return send
 
 
 def _to_client(method: str, params: Mapping[str, Any], subject: Subject) -> dict[str, Any]:

@@ -77,8 +77,8 @@ def _link(raw: Mapping[str, Any], kept: Kept) -> dict[str, Any]:
         f"This result has {kept.size_bytes:,} bytes, too many to send unasked. It can be read "
         f"until {expires} with resources/read at {kept.uri}"
     )
-    preview = _preview(raw)
-    text = f"{note}; it begins:\n\n{preview}" if preview else f"{note}."
+    begins = preview(raw)
+    text = f"{note}; it begins:\n\n{begins}" if begins else f"{note}."
     meta = raw.get("_meta")
     result: dict[str, Any] = {
         "content": [
@@ -102,7 +102,8 @@ def _link(raw: Mapping[str, Any], kept: Kept) -> dict[str, Any]:
     return result
 
 
-def _preview(raw: Mapping[str, Any]) -> str:
+def preview(raw: Mapping[str, Any]) -> str:
+    """Return how the text of a result begins; empty: it holds none."""
     content = raw.get("content")
     for block in content if isinstance(content, list) else ():
         text = block.get("text") if isinstance(block, Mapping) else None

@@ -6,6 +6,7 @@ from typing import Any, Final
 
 from mcp_types import Tool, ToolAnnotations
 
+from gateway_project.mcp import run_schema
 from gateway_project.mcp.intent_schema import INTENT_OUTPUT
 from graph.relations import Kind, Source
 
@@ -13,6 +14,9 @@ SEARCH: Final = "search_tools"
 DESCRIBE: Final = "describe_tool"
 CALL: Final = "call_tool"
 INTENT: Final = "run_intent"
+RUN: Final = "run_workflow"
+GET_RUN: Final = "get_run"
+CONTROL_RUN: Final = "control_run"
 
 MAX_LIMIT: Final = 50
 MAX_CONTEXT_TOOLS: Final = 50
@@ -30,8 +34,10 @@ Foregate stands before many MCP servers and finds the few tools a task needs.
 tools with their arguments; name in context_tools the ones you use already.
 2. call_tool with the id found (server:tool) and its arguments. The result is the server's own.
 describe_tool gives the whole definition where the summary does not suffice.
-For a task of several steps, run_intent suggests the tools, their order and their arguments; it \
-runs nothing.
+For a task of several steps, run_intent suggests a workflow: tools, order and arguments. \
+run_workflow runs it, or one of your own: tasks that do not wait for one another run at once. \
+A run outlives your request: get_run tells how it stands and what it gave, control_run steers it. \
+Where a person has to approve a call, say so and give them the link.
 """
 _REST: Final = """
 A failed call says what is wrong and what is expected; a misspelt id is answered with the likely \
@@ -216,6 +222,10 @@ def _tool(name: str, description: str, **fields: Any) -> Tool:
 _READS: Final = ToolAnnotations(
     read_only_hint=True, destructive_hint=False, idempotent_hint=True, open_world_hint=False
 )
+_WORST: Final = ToolAnnotations(
+    read_only_hint=False, destructive_hint=True, idempotent_hint=False, open_world_hint=True
+)
+"""What any tool behind it may do."""
 
 TOOLS: Final = (
     _tool(
@@ -241,7 +251,7 @@ TOOLS: Final = (
     _tool(
         INTENT,
         "Suggest a workflow for a task: tools in order, arguments bound, what is still needed. "
-        "Runs nothing.",
+        "Runs nothing; pass its workflow to run_workflow.",
         input_schema=_INTENT_INPUT,
         output_schema=INTENT_OUTPUT,
         annotations=_READS,
@@ -261,13 +271,28 @@ TOOLS: Final = (
             "required": ["tool"],
             "additionalProperties": False,
         },
-        # The worst that any tool behind it may do.
-        annotations=ToolAnnotations(
-            read_only_hint=False,
-            destructive_hint=True,
-            idempotent_hint=False,
-            open_world_hint=True,
-        ),
+        annotations=_WORST,
+    ),
+    _tool(
+        RUN,
+        "Run a workflow, independent tasks in parallel; it goes on without you.",
+        input_schema=run_schema.RUN_INPUT,
+        output_schema=run_schema.RUN_OUTPUT,
+        annotations=_WORST,
+    ),
+    _tool(
+        GET_RUN,
+        "Tell how a run stands, with results.",
+        input_schema=run_schema.GET_INPUT,
+        output_schema=run_schema.STATE_OUTPUT,
+        annotations=_READS,
+    ),
+    _tool(
+        CONTROL_RUN,
+        "Steer a run; approve only has the user asked.",
+        input_schema=run_schema.CONTROL_INPUT,
+        output_schema=run_schema.STATE_OUTPUT,
+        annotations=_WORST,
     ),
 )
 NAMES: Final = tuple(tool.name for tool in TOOLS)

@@ -35,7 +35,11 @@ INSTALLED_APPS = [
     "tools",
     "graph",
     "execution",
+    "learning",
 ]
+if FOREGATE.execution_backend == "queue":
+    INSTALLED_APPS.append("procrastinate.contrib.django")
+PROCRASTINATE_AUTODISCOVER_MODULE_NAME = ""  # our jobs are found by name, not by module
 
 MIDDLEWARE = [
     "django.middleware.security.SecurityMiddleware",

@@ -9,6 +9,7 @@ from typing import Any
 
 from gateway_project import metrics
 from gateway_project.access import callers
+from gateway_project.console import links
 from gateway_project.effects import Effects
 from gateway_project.foundation import notify, sealing
 from gateway_project.foundation.caller import Kind
@@ -21,6 +22,7 @@ from gateway_project.wiring import follow, snapshot
 from gateway_project.wiring.follow import TROUBLED, Current
 from gateway_project.wiring.follow_graph import GraphKeeper
 from gateway_project.wiring.relist import Relister
+from gateway_project.wiring.runs import runs_of
 from gateway_project.wiring.snapshot import Snapshot
 from gateway_project.wiring.suggester import Suggester
 from graph.kept_rankers import KeptRankers
@@ -41,7 +43,12 @@ MEMORY = Memory(recall=kept_items.recall, remember=kept_items.remember)
 
 
 async def run(
-    readiness: Readiness, *, config: Config, user: str | None, kind: Kind = "stdio"
+    readiness: Readiness,
+    *,
+    config: Config,
+    user: str | None,
+    kind: Kind = "stdio",
+    works: bool = False,
 ) -> None:
     """Serve calls as soon as the database allows it, until cancelled.
 
@@ -54,6 +61,7 @@ async def run(
         user: Name of the user that requests stand for by themselves; None: nobody, each request
             names its own.
         kind: The way in of that user.
+        works: Whether runs are carried out here also where gateways leave that to workers.
 
     Raises:
         NotReady: If the configuration itself cannot work.
@@ -84,6 +92,7 @@ async def run(
     ):
         current.lists = lists
         keeper = GraphKeeper()
+        runs = runs_of(current, pool, config=config, works=works)
         rankers = KeptRankers(embedder.model, sealer=current.sealer)
 
         def told(event: notify.Event | None) -> None:
@@ -99,13 +108,15 @@ async def run(
             rank=Suggester(embedder=embedder, index=index, rankers=rankers).rank,
             count_call=keeper.usage.count,
             saw_result=keeper.saw,
+            runs=runs,
         )
         gateway = partial(_gateway, effects)
         readiness.serve(gateway(current.snapshot))
         follow.measure(current, pool)
         relister = Relister(pool, embedder, approve_new=config.approve_new == "auto")
         async with asyncio.TaskGroup() as group:
-            group.create_task(follow.listener(current, index, told).run(), name="listener")
+            group.create_task(follow.listener(current, index, told, runs).run(), name="listener")
+            group.create_task(runs.run(), name="runs")
             group.create_task(keeper.run(readiness), name="graph")
             group.create_task(
                 follow.refresh(current, pool, sign_ins, load=load, gateway=gateway),
@@ -154,6 +165,7 @@ def _effects(
         kept=KeptResults(config.home / "results", current.sealer),
         result_link_bytes=config.result_link_bytes,
         sealer=current.sealer,
+        approval_link=partial(links.approval, config),
     )
 
 

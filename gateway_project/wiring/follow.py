@@ -10,6 +10,7 @@ from datetime import UTC, datetime
 import django.db
 import structlog
 
+from execution.runs import Runs
 from gateway_project.foundation import notify, telemetry
 from gateway_project.foundation.database import in_database
 from gateway_project.foundation.reasons import first_line
@@ -88,7 +89,10 @@ class Current:
 
 
 def listener(
-    current: Current, index: KeptIndex, told: Callable[[notify.Event | None], None]
+    current: Current,
+    index: KeptIndex,
+    told: Callable[[notify.Event | None], None],
+    runs: Runs,
 ) -> notify.Listener:
     """Return what tells of changes in the database, and after every gap that there may be some.
 
@@ -96,9 +100,14 @@ def listener(
         current: Told of the catalogue's.
         index: Told of those that search reads.
         told: Told of those of the graph and of the catalogue; None: of a gap.
+        runs: Told of those of runs.
     """
 
     async def changed(event: notify.Event | None = None) -> None:
+        if event is None or event.channel in runs.CHANNELS:
+            await runs.told(event)
+            if event is not None:
+                return
         if event is None or event.channel != notify.GRAPH:
             index.outdate()
         if event is None or event.channel == notify.CATALOGUE:
@@ -106,7 +115,7 @@ def listener(
         if event is None or event.channel != notify.SEARCH:
             told(event)
 
-    channels = (notify.CATALOGUE, notify.SEARCH, notify.GRAPH)
+    channels = (notify.CATALOGUE, notify.SEARCH, notify.GRAPH, *runs.CHANNELS)
     return notify.Listener(channels, on_event=changed, on_resync=changed)
 
 

@@ -58,6 +58,10 @@ def loader(config: Config, user: str | None, *, kind: Kind) -> Load:
     """
 
     def load() -> Snapshot:
+        if config.execution_backend == "queue":
+            from execution.store import jobs  # noqa: PLC0415 - only gateways that use it pay
+
+            jobs.require()
         return Snapshot(
             catalogue=catalogue_store.load(),
             specs=server_store.load_specs(

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any
 
 from graph.binding.steps import Source
 from graph.binding.values import StatedValue
-
-_MARKS: Final = ({"$ref", "pointer"}, {"$literal"}, {"$item"})
+from graph.references import escaped
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -35,26 +33,3 @@ class Found:
     def argument(self) -> Any:
         """Return it as it stands in a task's arguments."""
         return self.value if self.giver else escaped(self.value)
-
-
-def escaped(value: Any) -> Any:
-    """Return a literal such that nothing in it is taken for a reference.
-
-    Example:
-        >>> escaped({"a": [{"$item": "/x"}]})
-        {'a': [{'$literal': {'$item': '/x'}}]}
-    """
-    if isinstance(value, Mapping):
-        if set(value) in _MARKS:
-            return {"$literal": value}
-        return {name: escaped(item) for name, item in value.items()}
-    if isinstance(value, list | tuple):
-        return [escaped(item) for item in value]
-    return value
-
-
-def reference_in(value: object) -> tuple[str, str] | None:
-    """Return task and pointer of a reference; None of anything else."""
-    if isinstance(value, Mapping) and set(value) == {"$ref", "pointer"}:
-        return str(value["$ref"]), str(value["pointer"])
-    return None

@@ -9,11 +9,12 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol
 
-from graph.binding.found import Found, reference_in
+from graph.binding.found import Found
 from graph.binding.schemas import Parameter, schema_of
 from graph.binding.secrets import is_learnable
 from graph.binding.steps import Source
 from graph.binding.values import normal, same, stated_values
+from graph.references import Target, as_literal, as_reference, marks, unescaped
 
 if TYPE_CHECKING:
     from graph.binding.steps import BindTool
@@ -159,20 +160,20 @@ def observe(
             continue
         known = schema_of(tools[task.tool]).parameters
         for name, value in task.arguments.items():
-            target = reference_in(value)
+            target = as_reference(value)
             if target is not None:
                 one = _reference(tasks, place, name, target)
             elif _holds_reference(value) or not is_learnable(known.get(name), name, value):
                 one = None
             else:
-                one = _literal(task, name, _unescaped(value), known.get(name), reading)
+                one = _literal(task, name, unescaped(value), known.get(name), reading)
             if one is not None:
                 found.append(one)
     return tuple(found)
 
 
 def _reference(
-    tasks: Sequence[RanTask], place: int, name: str, target: tuple[str, str]
+    tasks: Sequence[RanTask], place: int, name: str, target: Target
 ) -> ObservedBinding | None:
     to, pointer = target
     at = next((n for n in range(place) if tasks[n].id == to), None)
@@ -234,18 +235,7 @@ def is_stated(value: Any, text: str) -> bool:
 
 
 def _holds_reference(value: Any) -> bool:
-    if isinstance(value, Mapping):
-        inner = set(value) != {"$literal"} and any(map(_holds_reference, value.values()))
-        return inner or reference_in(value) is not None or set(value) == {"$item"}
-    return isinstance(value, list) and any(map(_holds_reference, value))
-
-
-def _unescaped(value: Any) -> Any:
-    if isinstance(value, Mapping):
-        if set(value) == {"$literal"}:
-            return value["$literal"]
-        return {name: _unescaped(item) for name, item in value.items()}
-    return [_unescaped(item) for item in value] if isinstance(value, list) else value
+    return any(as_literal(mark.value) is None for mark in marks(value))
 
 
 def knowledge_of(runs: Sequence[Sequence[ObservedBinding]], *, least: int = 1) -> Knowledge:

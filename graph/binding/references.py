@@ -10,6 +10,7 @@ from graph.binding.found import Found
 from graph.binding.learned import PAIRED, Knowledge
 from graph.binding.steps import Feeds, Least, Source
 from graph.binding.vocabulary import PREPOSITIONS
+from graph.references import reference
 
 if TYPE_CHECKING:
     from graph.binding.schemas import Parameter
@@ -99,7 +100,7 @@ def follow(
     times = sum(known.counts.values())
     giver = steps[chosen]
     return Found(
-        value={"$ref": giver.id, "pointer": known.pointer},
+        value=reference(giver.id, known.pointer),
         source=Source.REFERENCE,
         evidence=f"past runs took it from {giver.tool.tool} in {times} of {known.total} uses",
         confidence=(times + 1) / (known.total + 2),
@@ -202,10 +203,10 @@ def _taken(
     if is_any and sure < enough:
         return Unsure(steps=(giver.id,), is_item=True)
     pointer = "/".join("0" if step == ANY_ITEM else step for step in steps)
-    reference = {"$ref": giver.id, "pointer": pointer}
+    taken = reference(giver.id, pointer)
     what = "the first item of what" if is_any else "what"
     return Found(
-        value=[reference] if is_any and parameter.is_array else reference,
+        value=[taken] if is_any and parameter.is_array else taken,
         source=Source.REFERENCE,
         evidence=f"data flow: {what} {giver.tool.tool} gives at {output}",
         confidence=sure,

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
-from gateway_project.foundation import schema_normalise
+from gateway_project.foundation import canonical, schema_normalise
 from graph.binding.steps import BindTool
 from graph.binding.vocabulary import (
     CARDS,
@@ -154,14 +154,9 @@ def schema_of(tool: BindTool) -> Schema:
     return made
 
 
-def escape(name: str) -> str:
-    """Return a name as a step of a JSON pointer (RFC 6901)."""
-    return name.replace("~", "~0").replace("/", "~1")
-
-
 def first_name(pointer: str) -> str:
     """Return the name of the parameter that a JSON pointer leads into; empty for the root."""
-    return pointer[1:].partition("/")[0].replace("~1", "/").replace("~0", "~")
+    return canonical.unescape(pointer[1:].partition("/")[0])
 
 
 def written(value: object) -> str:
@@ -209,7 +204,7 @@ def _parameter(
     types = _types(views)
     return Parameter(
         name=name,
-        pointer=f"/{escape(name)}",
+        pointer=f"/{canonical.escape(name)}",
         schema=part,
         types=types,
         item_types=_item_types(views, root),
@@ -269,7 +264,7 @@ def _target(reference: object, root: Mapping[str, Any]) -> Mapping[str, Any] | N
         return None
     place: Any = root
     for step in reference[2:].split("/"):
-        name = step.replace("~1", "/").replace("~0", "~")
+        name = canonical.unescape(step)
         place = place.get(name) if isinstance(place, Mapping) else None
     return place if isinstance(place, Mapping) else None
 

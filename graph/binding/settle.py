@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
+from gateway_project.foundation import canonical
 from gateway_project.foundation import schema as json_schema
 from graph.binding import parameters
 from graph.binding.found import Found
 from graph.binding.learned import is_long
 from graph.binding.references import Unsure
-from graph.binding.schemas import Schema, escape, first_name
+from graph.binding.schemas import Schema, first_name
 from graph.binding.steps import Binding, BoundStep, Needed, Source
 
 if TYPE_CHECKING:
@@ -76,7 +77,7 @@ def _fits(schema: Schema, name: str, found: Found) -> bool:
 
 def _binding(name: str, found: Found) -> Binding:
     return Binding(
-        pointer=f"/{escape(name)}",
+        pointer=f"/{canonical.escape(name)}",
         source=found.source,
         evidence=found.evidence,
         confidence=round(found.confidence, 4),
@@ -90,7 +91,7 @@ def _judge(schema: Schema, kept: Mapping[str, Found]) -> list[Problem]:
     """
     root = {key: part for key, part in schema.root.items() if key != "required"}
     arguments = {name: one.value for name, one in kept.items() if not one.giver}
-    given = {f"/{escape(name)}" for name, one in kept.items() if one.giver}
+    given = {f"/{canonical.escape(name)}" for name, one in kept.items() if one.giver}
     try:
         problems = json_schema.validate(root, arguments, cache_key=f"{schema.key}:free")
     except json_schema.SchemaUnusable as unusable:
@@ -168,7 +169,7 @@ def _need(name: str, schema: Schema, problem: Problem, why: str) -> Needed:
     parameter = schema.parameters.get(name)
     part: Any = (schema.root.get("properties") or {}).get(name, {}) if name else schema.root
     return Needed(
-        pointer=f"/{escape(name)}" if name else "",
+        pointer=f"/{canonical.escape(name)}" if name else "",
         name=name,
         description=parameter.description if parameter else "",
         schema=part if isinstance(part, Mapping) else {},

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from itertools import islice
 from typing import Any, Final, NamedTuple
 
-from gateway_project.foundation import schema_normalise
+from gateway_project.foundation import canonical, schema_normalise
 
 MAX_FIELDS = 400
 """Fields of one schema that are read, the outermost first."""
@@ -131,7 +131,7 @@ def _resolve(reference: object, root: Mapping[str, Any]) -> Mapping[str, Any] | 
         return None
     place: Any = root
     for step in reference[2:].split("/"):
-        name = step.replace("~1", "/").replace("~0", "~")
+        name = canonical.unescape(step)
         if not isinstance(place, Mapping) or name not in place:
             return None
         place = place[name]
@@ -147,7 +147,7 @@ def _children(
         names = frozenset(required) if isinstance(required, list) else frozenset()
         for name, inner in (view.get("properties") or {}).items():
             if isinstance(inner, Mapping) and len(name) <= MAX_NAME:
-                pointer = f"{part.pointer}/{_escape(name)}"
+                pointer = f"{part.pointer}/{canonical.escape(name)}"
                 yield _Part(inner, pointer, name, owner, part.depth + 1, name in names, around)
         items = view.get("items")
         if isinstance(items, Mapping):
@@ -179,7 +179,3 @@ def _field(part: _Part, views: list[Mapping[str, Any]]) -> Field:
 def _types(schema: Mapping[str, Any]) -> frozenset[str]:
     given = schema.get("type", ())
     return frozenset((given,) if isinstance(given, str) else given)
-
-
-def _escape(name: str) -> str:
-    return name.replace("~", "~0").replace("/", "~1")

@@ -28,6 +28,7 @@ from graph.models import (
     ToolUsage,
     WorkflowPattern,
 )
+from learning.models import ToolExperience
 from tests.factories import (
     SEEN_AT,
     CategoryFactory,
@@ -67,7 +68,7 @@ BY_THE_PRODUCT = (
     ToolDefinition, ToolEmbedding, ToolText, ToolPosting, OneTimePassword, AuditEntry, MetricTotal,
     ServerItems, ServerSignIn, SignInAttempt, RelationEvidence, ToolMetric, ToolUsage, OutputShape,
     GraphState, GraphSnapshot, WorkflowPattern, PatternEmbedding, PatternRun, LearnedBinding,
-    FittedModel,
+    FittedModel, ToolExperience,
 )  # fmt: skip
 
 
@@ -107,6 +108,7 @@ def rows(root):
     Group.objects.create(name="operators")
     store_graph(tool)
     store_history(tool, sealed)
+    ToolExperience.objects.create(tool=tool, runs_at=SEEN_AT, latencies=[0, 3])
 
 
 def store_graph(tool):

@@ -6,9 +6,10 @@ import django.db
 import pytest
 
 from execution.call import Request
-from gateway_project import flow, unknown_names
-from gateway_project.flow import FindRequest, SearchNotPermitted
+from gateway_project import flow, search_fallback, unknown_names
+from gateway_project.flow import SearchNotPermitted
 from gateway_project.foundation.caller import Caller
+from gateway_project.search_fallback import FindRequest
 from tests.gateway.catalogues import catalogue, server, tool
 from tests.gateway.conftest import hit
 from tools.catalogue import UnknownTool
@@ -128,7 +129,7 @@ async def test_without_the_database_tools_are_matched_by_words_with_a_warning(wo
 
 
 async def test_a_search_that_hangs_falls_back_too(world, monkeypatch):
-    monkeypatch.setattr(flow, "SEARCH_TIMEOUT_S", 0.01)
+    monkeypatch.setattr(search_fallback, "SEARCH_TIMEOUT_S", 0.01)
 
     async def hang(_request):
         await asyncio.Event().wait()

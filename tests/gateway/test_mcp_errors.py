@@ -34,7 +34,7 @@ def raised_by_name():
 
 
 def test_every_code_is_documented_and_no_other():
-    roots = [kind for kind in errors._OWN if kind is not NotReady]
+    roots = [kind for kind in errors.OWN if kind is not NotReady]
     kinds = {below for root in roots for below in descendants(root)}
     used = {kind.code for kind in kinds} - {CallError.code, PassThroughError.code}
     used |= raised_by_name() | {errors.INTERNAL, conversation._CODE}

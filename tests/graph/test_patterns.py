@@ -7,7 +7,6 @@ from graph.patterns import (
     InvalidRun,
     document,
     normal_intent,
-    references,
     workflow,
     workflow_hash,
 )
@@ -104,23 +103,6 @@ def test_a_workflow_is_the_same_when_read_from_its_own_form(tasks):
 def test_what_is_no_workflow_is_refused_with_the_reason(tasks, message):
     with pytest.raises(InvalidRun, match=message):
         workflow(tasks)
-
-
-@pytest.mark.parametrize(
-    ("value", "found"),
-    [
-        (taken("a", "/x"), [("a", "/x")]),
-        ({"$ref": "a"}, []),
-        ({"type": "array", "items": {"$ref": "#/$defs/order"}}, []),
-        ([{"deep": taken("a")}, taken("b")], [("a", ""), ("b", "")]),
-        ({"$literal": taken("a")}, []),
-        ({"$ref": "a", "pointer": "", "more": 1}, []),
-        ({"$ref": 3}, []),
-        ("$ref", []),
-    ],
-)
-def test_references_are_found_at_any_depth_and_literals_are_none(value, found):
-    assert list(references(value)) == found
 
 
 def test_what_is_nested_too_deeply_is_refused():

@@ -97,10 +97,12 @@ class Installation:
         return [PYTHON, str(BASE / "manage.py"), "run_gateway", *arguments]
 
     @asynccontextmanager
-    async def client(self, mode: str = "auto", *arguments: str) -> AsyncIterator[Client]:
+    async def client(
+        self, mode: str = "auto", *arguments: str, **env: str
+    ) -> AsyncIterator[Client]:
         """Start a gateway as a client does, and connect to it."""
         command, *rest = self.command(*arguments)
-        parameters = StdioServerParameters(command=command, args=rest, env=self.env)
+        parameters = StdioServerParameters(command=command, args=rest, env=self.env | env)
         async with Client(parameters, mode=mode) as client:
             yield client
 
@@ -124,8 +126,8 @@ class RawGateway:
 
     process: subprocess.Popen[bytes]
 
-    def ask(self, number: int, method: str, **params: Any) -> dict[str, Any]:
-        """Send a request of the modern era and return the answer, whatever comes before it."""
+    def send(self, number: int, method: str, **params: Any) -> None:
+        """Send a request of the modern era."""
         assert self.process.stdin is not None
         message = {
             "jsonrpc": "2.0",
@@ -134,6 +136,10 @@ class RawGateway:
             "params": params | {"_meta": META},
         }
         self.process.stdin.write(json.dumps(message).encode() + b"\n")
+
+    def ask(self, number: int, method: str, **params: Any) -> dict[str, Any]:
+        """Send a request and return the answer, whatever comes before it."""
+        self.send(number, method, **params)
         while True:
             answer = self.read()
             if answer.get("id") == number:

@@ -3,7 +3,21 @@
 from django.db import migrations, models
 
 
+TOOL_COLUMNS = "name, state, enabled, category_id, definition_id, danger_override, pinned"
+WATCH_TOOLS = """
+    CREATE OR REPLACE TRIGGER notify_catalogue
+    AFTER INSERT OR DELETE OR UPDATE OF {columns} ON tools_tool
+    FOR EACH STATEMENT EXECUTE FUNCTION tools_notify_catalogue();
+"""
+WATCH_TEAMS = """
+    CREATE TRIGGER notify_catalogue
+    AFTER INSERT OR DELETE OR UPDATE OF approve_from ON tools_team
+    FOR EACH STATEMENT EXECUTE FUNCTION tools_notify_catalogue();
+"""
+
+
 class Migration(migrations.Migration):
+    """Which calls a person has to approve, and which may be made again; told as any change."""
 
     dependencies = [
         ('tools', '0006_plural_of_items'),
@@ -33,4 +47,9 @@ class Migration(migrations.Migration):
             model_name='tool',
             constraint=models.CheckConstraint(condition=models.Q(('approval__in', ['', 'always', 'never'])), name='tool_approval_known'),
         ),
+        migrations.RunSQL(
+            WATCH_TOOLS.format(columns=f"{TOOL_COLUMNS}, approval, repeatable_override"),
+            WATCH_TOOLS.format(columns=TOOL_COLUMNS),
+        ),
+        migrations.RunSQL(WATCH_TEAMS, "DROP TRIGGER notify_catalogue ON tools_team;"),
     ]

@@ -12,9 +12,9 @@ from django.db.models import F, Q
 
 from tools import definition, embedding_text, ids, scan, token_count
 from tools.catalogue import Catalogue, CatalogueServer, CatalogueTool
-from tools.danger import Matcher
+from tools.danger import Danger, Matcher
 from tools.definition import Definition
-from tools.models import Server, Tool, ToolDefinition
+from tools.models import Server, Team, Tool, ToolDefinition
 from tools.store import danger, servers
 
 _Standing = tuple[str, int | None]
@@ -270,7 +270,7 @@ def approve(
 
 
 def load() -> Catalogue:
-    """Return the whole catalogue as one value; three queries."""
+    """Return the whole catalogue as one value; four queries."""
     matcher = Matcher(danger.load_operations())
     tools = Tool.objects.select_related("server", "definition", "category").filter(
         ~Q(state=Tool.State.REMOVED)
@@ -281,6 +281,10 @@ def load() -> Catalogue:
         tools={
             item.tool: item
             for item in (_tool(tool, matcher) for tool in tools.order_by("server__name", "name"))
+        },
+        approve_from={
+            team.pk: Danger(team.approve_from)
+            for team in Team.objects.exclude(approve_from=Team.ApproveFrom.DANGEROUS)
         },
     )
 
@@ -297,6 +301,7 @@ def _server(server: Server) -> CatalogueServer:
         session=server.session,
         authorization=server.authorization,
         capabilities=None if server.capabilities is None else frozenset(server.capabilities),
+        call_timeout_s=server.call_timeout_s,
     )
 
 
@@ -324,4 +329,7 @@ def _tool(tool: Tool, matcher: Matcher) -> CatalogueTool:
         team=tool.server.team_id,
         pinned=tool.pinned,
         findings=tuple(map(scan.announce, getattr(tool, "listed_findings", None) or ())),
+        repeatable=danger.is_repeatable(tool),
+        approval=tool.approval,
+        destructive_by=verdict.destructive_by,
     )

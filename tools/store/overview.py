@@ -97,3 +97,14 @@ def only_team_of(username: str) -> int | None:
     found = Membership.objects.filter(user__username=username).values_list("team_id", flat=True)
     teams = list(found[:MAX_TEAMS_LOOKED_AT])
     return teams[0] if len(teams) == 1 else None
+
+
+def is_member(username: str, team: int) -> bool:
+    """Whether a user belongs to a team."""
+    return Membership.objects.filter(user__username=username, team=team).exists()
+
+
+def administered_by(username: str) -> frozenset[int]:
+    """Return the primary keys of the teams that a user is an admin of."""
+    found = Membership.objects.filter(user__username=username, role=Membership.Role.ADMIN)
+    return frozenset(found.values_list("team_id", flat=True))

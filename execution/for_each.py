@@ -1,0 +1,135 @@
+"""The calls of a task that runs for each item of a list."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from typing import Any, ClassVar, Final
+
+from execution.status import TaskStatus
+
+MAX_ITEMS: Final = 10_000
+"""Each is a call and a row of its own; a task that needs more works on slices."""
+FAILED: Final = "item_failed"
+"""Code of a task of which the call for an item failed."""
+
+
+class NotAList(Exception):
+    """What a task is to run for each item of is no list, or too long a one."""
+
+    code: ClassVar[str] = "not_a_list"
+
+
+class TooManyItems(NotAList):
+    """A task is to run for more items than one run carries."""
+
+    code = "too_many_items"
+
+
+def items_of(value: Any) -> list[Any]:
+    """Return what a task runs for each of.
+
+    Raises:
+        NotAList: If it is something else.
+        TooManyItems: If there are too many.
+    """
+    if not isinstance(value, list | tuple):
+        raise NotAList(
+            f"for_each needs a list, but its reference leads to {_KINDS.get(type(value), 'null')}"
+        )
+    if len(value) > MAX_ITEMS:
+        raise TooManyItems(
+            f"for_each takes at most {MAX_ITEMS:,} items and its list has {len(value):,}; "
+            "split the work into several runs"
+        )
+    return list(value)
+
+
+_KINDS: Mapping[type, str] = {
+    dict: "an object",
+    str: "a text",
+    bool: "a truth value",
+    int: "a number",
+    float: "a number",
+}
+
+
+class ItemCalls:
+    """How the calls of one task stand, one for each item.
+
+    Args:
+        values: The items.
+        statuses: How those stand that have begun or ended.
+    """
+
+    def __init__(self, values: list[Any], statuses: Mapping[int, TaskStatus]) -> None:
+        self.values = values
+        self.is_stopped = False
+        self._status = [statuses.get(n, TaskStatus.PENDING) for n in range(len(values))]
+        self._counts = Counter(self._status)
+        self._first_failure: tuple[int, str] | None = None
+
+    def where(self, status: TaskStatus) -> list[int]:
+        """Return the items of a status."""
+        return [n for n, now in enumerate(self._status) if now is status]
+
+    def status(self, item: int) -> TaskStatus:
+        """Return how the call for an item stands."""
+        return self._status[item]
+
+    def set(self, item: int, status: TaskStatus) -> None:
+        """Note how the call for an item stands."""
+        self._counts[self._status[item]] -= 1
+        self._counts[status] += 1
+        self._status[item] = status
+
+    def end(self, item: int, status: TaskStatus, message: str = "") -> None:
+        """Note how the call for an item ended, and if it failed, why."""
+        self.set(item, status)
+        if status is TaskStatus.FAILED and self._first_failure is None:
+            self._first_failure = (item, message)
+
+    def stop(self, status: TaskStatus) -> list[int]:
+        """Start nothing more; give a status to the items that a person was asked about."""
+        self.is_stopped = True
+        waiting = self.where(TaskStatus.WAITING_APPROVAL)
+        for item in waiting:
+            self.set(item, status)
+        return waiting
+
+    def statuses(self) -> dict[int, TaskStatus]:
+        """Return how the calls stand, by item."""
+        return dict(enumerate(self._status))
+
+    def count(self, status: TaskStatus) -> int:
+        """Return how many items have a status."""
+        return self._counts[status]
+
+    @property
+    def comes_to(self) -> TaskStatus | None:
+        """What the task has come to; None while a call is under way, to be made or to be decided.
+
+        Failed if any call failed; unknown if of any nobody knows how it ended; cancelled if it
+        was stopped before the last item.
+        """
+        counts = self._counts
+        if counts[TaskStatus.RUNNING] or counts[TaskStatus.WAITING_APPROVAL]:
+            return None
+        if counts[TaskStatus.PENDING] and not self.is_stopped:
+            return None
+        if counts[TaskStatus.UNKNOWN]:
+            return TaskStatus.UNKNOWN
+        if counts[TaskStatus.FAILED]:
+            return TaskStatus.FAILED
+        if counts[TaskStatus.SUCCEEDED] == len(self.values):
+            return TaskStatus.SUCCEEDED
+        return TaskStatus.CANCELLED
+
+    def failure(self) -> str:
+        """Say in one line how many calls failed, and of one why."""
+        failures = self._counts[TaskStatus.FAILED]
+        said = f"{failures:,} of {len(self.values):,} items failed"
+        if self._first_failure is None:
+            return said
+        item, message = self._first_failure
+        return f"{said}; item {item}: {message}"

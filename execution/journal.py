@@ -1,0 +1,161 @@
+"""Writes down what happens to the runs of this process: many at once, in order."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+from collections import deque
+from collections.abc import Callable, Sequence
+from typing import ClassVar, Final
+
+import structlog
+from django.db import Error as DatabaseError
+from django.db import InterfaceError, OperationalError
+
+from execution.changes import Changes
+from execution.store.writing import Refusal
+from gateway_project.foundation.database import in_database
+from gateway_project.foundation.reasons import first_line
+
+Write = Callable[[Sequence[Changes]], Sequence[Refusal | None]]
+
+MAX_BATCH: Final = 256
+"""Entries of one transaction: some ten milliseconds' work."""
+FIRST_RETRY_S: Final = 0.05
+LONGEST_RETRY_S: Final = 2.0
+AWAY: Final = (OperationalError, InterfaceError)
+"""What is over once the database is back, or has room again."""
+UNWRITABLE: Final = (DatabaseError, ValueError, TypeError, RecursionError)
+"""What writing the same again would only repeat."""
+TOO_LARGE: Final = "54"
+"""Class of states by which PostgreSQL refuses a statement for its size (its appendix A)."""
+
+log = structlog.get_logger(__name__)
+Waiting = tuple[Changes, "asyncio.Future[None]"]
+
+
+class JournalClosed(Exception):
+    """The journal ended before something could be written down."""
+
+    code: ClassVar[str] = "shutting_down"
+
+    def __init__(self) -> None:
+        super().__init__("the gateway is shutting down: nothing more is written down")
+
+
+class DatabaseJournal:
+    """Collects changes and commits all that wait in one transaction.
+
+    While one transaction is under way, what comes in waits for the next. If the database is away
+    it is tried again until it is back.
+
+    Args:
+        write: Writes a batch in one transaction; blocking; says for each entry why it was
+            refused.
+    """
+
+    def __init__(self, write: Write) -> None:
+        self._write = write
+        self._waiting: deque[Waiting] = deque()
+        self._something = asyncio.Event()
+        self._closed = False
+        self._away = False
+
+    @property
+    def is_away(self) -> bool:
+        """Whether the database could not be reached at the last attempt."""
+        return self._away
+
+    async def record(self, changes: Changes) -> None:
+        """Return once the changes are safe; as in `execution.changes.Journal`.
+
+        Whoever stops waiting does not stop them from being written.
+
+        Raises:
+            Fenced: If the run is another process's by now.
+            NotApproved: If an approval cannot be used.
+            JournalClosed: If the journal ended before they could be written.
+        """
+        if self._closed:
+            raise JournalClosed
+        done = asyncio.get_running_loop().create_future()
+        self._waiting.append((changes, done))
+        self._something.set()
+        await done
+
+    async def run(self) -> None:
+        """Write until `close`, then what still waits."""
+        try:
+            while self._waiting or not self._closed:
+                await self._something.wait()
+                self._something.clear()
+                while self._waiting:
+                    await self._write_some()
+        finally:
+            self._closed = True
+            for _, done in self._waiting:
+                _fail(done, JournalClosed())
+            self._waiting.clear()
+
+    def close(self) -> None:
+        """Let `run` write what waits and end; what comes afterwards is refused."""
+        self._closed = True
+        self._something.set()
+
+    async def _write_some(self) -> None:
+        """Write the longest-waiting entries; they leave the queue once their fate is known."""
+        batch = [self._waiting[place] for place in range(min(MAX_BATCH, len(self._waiting)))]
+        try:
+            await self._write_batch(batch)
+        except UNWRITABLE as error:
+            if len(batch) == 1:
+                _give_up(batch[0], error)
+            else:
+                await self._write_singly(batch)
+        for _ in batch:
+            self._waiting.popleft()
+
+    async def _write_singly(self, batch: Sequence[Waiting]) -> None:
+        """Write entries one by one, so that one that cannot be written harms no other."""
+        for one in batch:
+            try:
+                await self._write_batch([one])
+            except UNWRITABLE as error:
+                _give_up(one, error)
+
+    async def _write_batch(self, batch: Sequence[Waiting]) -> None:
+        """Write a batch, waiting for the database for as long as that is away."""
+        retry_s = FIRST_RETRY_S
+        while True:
+            try:
+                refusals = await in_database(self._write, [changes for changes, _ in batch])
+            except AWAY as error:
+                if str(getattr(error.__cause__, "sqlstate", None)).startswith(TOO_LARGE):
+                    raise
+                self._report_away(error)
+                await asyncio.sleep(retry_s * random.uniform(0.5, 1.0))  # noqa: S311 - jitter
+                retry_s = min(retry_s * 2, LONGEST_RETRY_S)
+                continue
+            break
+        self._away = False
+        for (_, done), refusal in zip(batch, refusals, strict=True):
+            if refusal is not None:
+                _fail(done, refusal)
+            elif not done.done():
+                done.set_result(None)
+
+    def _report_away(self, error: Exception) -> None:
+        if not self._away:
+            log.warning("journal.database_away", error=first_line(error))
+        self._away = True
+
+
+def _give_up(one: Waiting, error: Exception) -> None:
+    changes, done = one
+    log.error("journal.unwritable", run=str(changes.run), error=first_line(error))
+    _fail(done, error)
+
+
+def _fail(done: asyncio.Future[None], error: Exception) -> None:
+    if not done.done():
+        done.set_exception(error)

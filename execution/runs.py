@@ -1,0 +1,338 @@
+"""Runs of workflows, as callers start, watch and control them."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import AsyncIterator
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from typing import TYPE_CHECKING, Final
+from uuid import UUID
+
+from execution import control, parse
+from execution.changes import Event
+from execution.control import Action, NotPossible
+from execution.process import RunProcess
+from execution.run_means import RunMeans, RunsUnavailable, Standing, reached
+from execution.standing import Standing as RunStanding
+from execution.store import commands, views
+from execution.store import runs as run_store
+from execution.store.commands import RunOver
+from execution.store.runs import Created, NewRun
+from execution.watching import Watchers, awaited
+from execution.workflow import Options, Workflow
+from gateway_project.foundation import notify
+from gateway_project.foundation.caller import Caller
+
+if TYPE_CHECKING:
+    from execution.plan import Plan
+    from execution.view import RunView
+
+__all__ = ["Action", "NotPossible", "RunMeans", "Runs", "RunsUnavailable", "Standing", "Started"]
+
+APPLY_WAIT_S: Final = 5.0
+"""So long whoever tells a run something waits to hear what came of it."""
+LOOK_AGAIN_S: Final = 2.0
+"""Whoever waits looks for themselves so often: a notification may be lost."""
+AWAY_S: Final = 30.0
+"""So long whoever follows a run bears with the database being away."""
+AWAY_RETRY_S: Final = 0.5
+EVENTS_AT_ONCE: Final = 1_000
+DONE: Final = "done"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Started:
+    """A run that was asked for.
+
+    Attributes:
+        run: Its id.
+        is_new: Whether this started it; False: one of the same idempotency key was there.
+    """
+
+    run: UUID
+    is_new: bool
+
+
+class Runs:
+    """The runs of an installation, and those among them that this process carries out.
+
+    Every method may be used while `run` is under way, or where it is not: then others carry runs
+    out. For one event loop. Methods raise `RunsUnavailable` where the database is away.
+    """
+
+    CHANNELS: Final = (notify.RUNS, notify.RUN_WORK)
+    """What `told` wants to be told of."""
+
+    def __init__(self, means: RunMeans) -> None:
+        self._means = means
+        self._watchers = Watchers()
+        self._process = RunProcess(means, self._watchers)
+        self._starting: set[asyncio.Task[Created]] = set()
+
+    @property
+    def executes(self) -> bool:
+        """Whether this process carries out runs."""
+        return self._means.executes
+
+    async def run(self) -> None:
+        """Carry out runs until cancelled; then let go of them, so that others go on at once.
+
+        Where this process is not to carry out any, nothing is done.
+        """
+        if self._means.executes:
+            await self._process.run()
+
+    def listener(self) -> notify.Listener:
+        """Return what tells of changes, for a process that listens to nothing else."""
+
+        async def resync() -> None:
+            await self.told(None)
+
+        return notify.Listener(self.CHANNELS, on_event=self.told, on_resync=resync)
+
+    async def told(self, event: notify.Event | None) -> None:
+        """Take note of a notification; None: some may have been lost."""
+        holder = self._process.holder
+        if event is None:
+            self._watchers.tell_all()
+            if holder is not None:
+                holder.tell_all()
+            return
+        run = UUID(event.payload)
+        if event.channel == notify.RUNS:
+            self._watchers.tell(run)
+        elif holder is not None:
+            holder.tell(run)
+
+    async def start(
+        self,
+        caller: Caller,
+        plan: Plan,
+        *,
+        intent: str = "",
+        options: Options,
+        idempotency_key: str | None = None,
+        is_direct: bool = False,
+    ) -> Started:
+        """Start a run of a plan without problems; it waits for none of its tasks.
+
+        Raises:
+            IdempotencyConflict: If the key stands for another request.
+        """
+        new = NewRun(
+            caller=caller,
+            workflow=parse.dump(plan.workflow),
+            tasks=[(task.id, task.tool) for task in plan.workflow.tasks],
+            intent=intent,
+            options=options,
+            idempotency_key=idempotency_key,
+            is_direct=is_direct,
+            owner=self._owner(),
+            lease_s=self._means.lease_s,
+        )
+        # Whoever asks may go away meanwhile; what is written down is carried out all the same.
+        starting = asyncio.create_task(self._started(new, plan.workflow), name="run start")
+        self._starting.add(starting)
+        starting.add_done_callback(self._starting.discard)
+        created = await asyncio.shield(starting)
+        return Started(run=created.run, is_new=created.is_new)
+
+    async def take(self, run: UUID) -> bool:
+        """Carry out a run until it is at rest; say whether it was there to be taken.
+
+        Cancelling this does not end the run.
+        """
+        holder = self._process.holder
+        return holder is not None and await asyncio.shield(holder.take(run))
+
+    async def wait(self, caller: Caller, run: UUID, *, wait_s: float) -> RunView:
+        """Return a run once it is at rest, or as it stands when the time is up.
+
+        Raises:
+            UnknownRun: If the caller has no such run.
+        """
+        try:
+            async with asyncio.timeout(wait_s):
+                await self._at_rest(caller, run)
+        except TimeoutError:
+            pass
+        return await self.view(caller, run)
+
+    async def view(self, caller: Caller, run: UUID, *, results: bool = True) -> RunView:
+        """Return a run as it stands.
+
+        Args:
+            caller: Who asks.
+            run: Its id.
+            results: Whether with what was given and answered.
+
+        Raises:
+            UnknownRun: If the caller has no such run.
+        """
+        return await reached(
+            views.view, run, caller=caller, sealer=self._means.sealer, results=results
+        )
+
+    async def control(
+        self,
+        caller: Caller,
+        run: UUID,
+        action: Action,
+        *,
+        workflow: Workflow | None = None,
+        rerun_unknown: bool = False,
+    ) -> RunView:
+        """Tell a run what to do, and return it as it stands when it has taken note.
+
+        What is told is carried out in order, once, also if that takes longer than this waits.
+
+        Args:
+            caller: Who tells it.
+            run: Its id.
+            action: What it is told.
+            workflow: What replaces the rest of it, for a replan; tools by canonical id.
+            rerun_unknown: For resume: whether calls of which nobody knows how they ended are made
+                again. Only ever a person's choice.
+
+        Raises:
+            UnknownRun: If the caller has no such run.
+            NotPossible: If it is in no state to do that, or was not when its turn came.
+        """
+        before = await self.view(caller, run, results=False)
+        if not control.is_needed(action, before.status, rerun_unknown=rerun_unknown):
+            return await self.view(caller, run)
+        command = await self._add(
+            caller, run, action, workflow=workflow, rerun_unknown=rerun_unknown
+        )
+        await self._applied(run, command, action)
+        return await self.view(caller, run)
+
+    async def follow(self, caller: Caller, run: UUID, *, after: int = 0) -> AsyncIterator[Event]:
+        """Yield the events of a run that follow one, as they happen, until it is at rest.
+
+        Raises:
+            UnknownRun: If the caller has no such run.
+        """
+        await self.view(caller, run, results=False)
+        with self._watchers.watch(run) as news:
+            while True:
+                is_at_rest, events = await self._news(run, after)
+                for event in events:
+                    yield event
+                    after = event.seq
+                if len(events) == EVENTS_AT_ONCE:
+                    continue
+                if is_at_rest:
+                    return
+                await awaited(news, wait_s=LOOK_AGAIN_S)
+
+    async def _news(self, run: UUID, after: int) -> tuple[bool, list[Event]]:
+        """Return whether a run is at rest, and its next events; bears with a short absence."""
+        give_up_at = time.monotonic() + AWAY_S
+        while True:
+            try:
+                # Asked before its events, so that the last of them is not missed.
+                status = await reached(views.status, run)
+                events = await reached(views.events, run, after=after, limit=EVENTS_AT_ONCE)
+            except RunsUnavailable:
+                if time.monotonic() > give_up_at:
+                    raise
+                await asyncio.sleep(AWAY_RETRY_S)
+            else:
+                return status.is_at_rest, events
+
+    async def _at_rest(self, caller: Caller, run: UUID) -> None:
+        """Wait until a run is at rest; while it is carried out here, nobody else is asked."""
+        with self._watchers.watch(run) as news:
+            if not self._is_here(caller, run):
+                await self.view(caller, run, results=False)
+            while self._is_here(caller, run) or not await self._is_at_rest(run):
+                await awaited(news, wait_s=LOOK_AGAIN_S)
+
+    def _is_here(self, caller: Caller, run: UUID) -> bool:
+        holder = self._process.holder
+        mine = holder.caller_of(run) if holder is not None else None
+        return mine is not None and (mine.user, mine.team) == (caller.user, caller.team)
+
+    async def _is_at_rest(self, run: UUID) -> bool:
+        try:
+            return (await reached(views.status, run)).is_at_rest
+        except RunsUnavailable:  # it may be back before the time is up
+            return False
+
+    def _owner(self) -> str:
+        """Return who is to hold a new run: this process, if it has room."""
+        holder = self._process.holder
+        return holder.id if holder is not None and holder.room > 0 else ""
+
+    async def _started(self, new: NewRun, workflow: Workflow) -> Created:
+        also = self._means.defer if self._means.defer and not new.owner else _nothing_more
+        created = await reached(run_store.create, new, sealer=self._means.sealer, also=also)
+        holder = self._process.holder
+        if created.is_new and new.owner and holder is not None:
+            # Without a holder the process is about to end, and the lease will lapse.
+            holder.launch(_from_the_start(created, new, workflow), new.caller)
+        return created
+
+    async def _add(
+        self,
+        caller: Caller,
+        run: UUID,
+        action: Action,
+        *,
+        workflow: Workflow | None,
+        rerun_unknown: bool,
+    ) -> int:
+        """Write a command down and have the run look at it; return its primary key."""
+        try:
+            command = await reached(
+                commands.add,
+                run,
+                action.value,
+                caller=caller,
+                sealer=self._means.sealer,
+                workflow=None if workflow is None else parse.dump(workflow),
+                detail={"rerun_unknown": True} if rerun_unknown else None,
+            )
+        except RunOver as over:
+            raise control.not_possible(action, over.status) from None
+        holder = self._process.holder
+        if holder is not None:
+            holder.tell(run)
+        return command
+
+    async def _applied(self, run: UUID, command: int, action: Action) -> None:
+        """Wait a while until a command is carried out.
+
+        Raises:
+            NotPossible: If it was refused then.
+        """
+        give_up_at = time.monotonic() + APPLY_WAIT_S
+        with self._watchers.watch(run) as news:
+            while (outcome := await reached(commands.outcome, command)) is None:
+                left_s = give_up_at - time.monotonic()
+                if left_s <= 0:
+                    return
+                await awaited(news, wait_s=min(left_s, LOOK_AGAIN_S))
+        if outcome != DONE:
+            raise control.refused(action, outcome)
+
+
+def _nothing_more(_run: UUID) -> None:
+    """Add nothing to the transaction that makes a run."""
+
+
+def _from_the_start(created: Created, new: NewRun, workflow: Workflow) -> RunStanding:
+    deadline_s = new.options.deadline_s
+    return RunStanding(
+        run=created.run,
+        epoch=created.epoch,
+        last_seq=created.last_seq,
+        workflow=workflow,
+        options=new.options,
+        deadline_at=None
+        if deadline_s is None
+        else datetime.now(UTC) + timedelta(seconds=deadline_s),
+    )

@@ -1,0 +1,292 @@
+"""Which process holds a run, and for how long: by the clock of the database alone."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, cast
+from uuid import UUID
+
+from django.db import connection, transaction
+
+from execution import events
+from execution.changes import WHOLE_TASK
+from execution.models import ExecutionEvent, TaskRun, WorkflowExecution
+from execution.status import RunStatus, TaskStatus
+from execution.store import payloads
+from execution.store.escaping import original
+from execution.store.payloads import Kind
+from execution.store.runs import options_of
+from execution.workflow import Options
+from gateway_project.foundation import notify
+from gateway_project.foundation.caller import Caller
+from gateway_project.foundation.caller import Kind as WayIn
+from gateway_project.foundation.sealing import Sealer
+
+# A paused run is not woken by a decision, nor an unknown one by its deadline: what took it could
+# do nothing about it, would give it back, and would find it waiting again.
+_CLAIMABLE = """
+run.status IN ('queued', 'running', 'paused', 'waiting', 'unknown') AND (
+  (run.owner <> '' AND (
+      run.lease_until IS NULL OR run.lease_until <= now() OR run.owner = ANY(%(dead)s)))
+  OR (run.owner = '' AND (
+      run.status IN ('queued', 'running')
+      OR EXISTS (SELECT FROM execution_runcommand AS told
+                 WHERE told.run_id = run.id AND told.applied_at IS NULL)
+      OR (run.status IN ('paused', 'waiting') AND run.deadline_at <= now())
+      OR (run.status = 'waiting' AND EXISTS (
+          SELECT FROM execution_taskrun AS task
+          WHERE task.run_id = run.id AND task.status = 'waiting_approval'
+            AND NOT EXISTS (
+              SELECT FROM execution_approval AS asked
+              WHERE asked.run_id = task.run_id AND asked.task = task.task
+                AND asked.item = task.item AND asked.status = 'pending'
+                AND asked.expires_at > now()))))))
+"""
+
+_ACQUIRE = f"""
+WITH before AS (
+    SELECT run.id, run.owner FROM execution_workflowexecution AS run
+    WHERE run.id = %(run)s AND {_CLAIMABLE}
+    FOR NO KEY UPDATE OF run)
+UPDATE execution_workflowexecution AS run
+SET owner = %(owner)s, epoch = run.epoch + 1,
+    lease_until = now() + make_interval(secs => %(lease_s)s)
+FROM before WHERE run.id = before.id
+RETURNING before.owner
+"""
+
+_LIST = f"""
+SELECT run.id FROM execution_workflowexecution AS run
+WHERE {_CLAIMABLE} AND (%(new)s OR run.status <> 'queued' OR run.epoch > 0)
+ORDER BY run.created_at LIMIT %(limit)s
+"""
+
+_RENEW = """
+UPDATE execution_workflowexecution AS run
+SET lease_until = now() + make_interval(secs => %(lease_s)s)
+FROM unnest(%(runs)s::uuid[], %(epochs)s::bigint[]) AS held (id, epoch)
+WHERE run.id = held.id AND run.epoch = held.epoch AND run.owner = %(owner)s
+RETURNING run.id
+"""
+
+_RELEASE = """
+UPDATE execution_workflowexecution SET owner = '', lease_until = NULL
+WHERE id = %(run)s AND epoch = %(epoch)s AND owner <> ''
+RETURNING status
+"""
+
+_APPROVALS = """
+SELECT DISTINCT ON (task, item) id, task, item,
+       CASE WHEN status IN ('pending', 'approved') AND expires_at <= now()
+            THEN 'expired' ELSE status END
+FROM execution_approval WHERE run_id = %s
+ORDER BY task, item, created_at DESC, id
+"""
+
+
+@dataclass(frozen=True, kw_only=True)
+class HeldTask:
+    """How a task, or one of its items, stood when its run was taken.
+
+    What it gave is not here: `payloads.results` reads that where it is needed.
+
+    Attributes:
+        status: How it stands.
+        attempts: Calls made so far.
+        definition_hash: Of the definition that was called; empty: none was.
+        arguments_digest: Keyed digest of what it was called with; empty: it was not.
+        error_code: Stable word; empty: no error.
+        approval: Newest approval asked for its call; None: none was.
+        approval_status: How that stands by the clock of the database; empty: there is none.
+    """
+
+    status: TaskStatus
+    attempts: int = 0
+    definition_hash: str = ""
+    arguments_digest: str = ""
+    error_code: str = ""
+    approval: UUID | None = None
+    approval_status: str = ""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Held:
+    """A run that this process has taken.
+
+    Attributes:
+        run: Its id.
+        epoch: Of this hold; every write names it.
+        last_seq: Number of its newest event.
+        status: How it stood.
+        version: Of its workflow.
+        workflow: JSON of the workflow as it is now; None: it has expired.
+        options: How it is carried out.
+        deadline_at: When it is to be ended; None: never.
+        started_at: When it was first started; None: it was not.
+        is_direct: Whether it is a single call that had to wait for approval.
+        caller: Who it runs for, as they were at its start.
+        intent: What it is for, in words.
+        tasks: How each task stands, by id and item.
+        layer: Newest layer that was reported complete; 0: none was.
+        was_lost: Whether the process before had not given it back.
+    """
+
+    run: UUID
+    epoch: int
+    last_seq: int
+    status: RunStatus
+    version: int
+    workflow: Mapping[str, Any] | None
+    options: Options
+    deadline_at: datetime | None
+    started_at: datetime | None
+    is_direct: bool
+    caller: Caller
+    intent: str
+    tasks: Mapping[tuple[str, int], HeldTask]
+    layer: int = 0
+    was_lost: bool = False
+
+
+def acquire(
+    run: UUID, *, owner: str, lease_s: float, sealer: Sealer, dead: Collection[str] = ()
+) -> Held | None:
+    """Take a run if it may be taken; of several processes that try, one does.
+
+    It may be taken if `claimable` names it: nobody holds it, or the lease has lapsed, or who
+    holds it is dead; and there is something to do about it.
+
+    Args:
+        run: Its id.
+        owner: This process.
+        lease_s: Seconds from now until others may take it.
+        sealer: Opens what is kept of it.
+        dead: Owners known to be gone.
+
+    Returns:
+        What is known of it; None: it is not to be taken.
+    """
+    values: dict[str, Any] = {"run": run, "owner": owner, "lease_s": lease_s, "dead": list(dead)}
+    with transaction.atomic(), connection.cursor() as cursor:
+        cursor.execute(_ACQUIRE, values)
+        taken = cursor.fetchone()
+        if taken is None:
+            return None
+        row = WorkflowExecution.objects.get(id=run)
+        return _held(row, was_lost=taken[0] != "", sealer=sealer)
+
+
+def renew(owner: str, held: Mapping[UUID, int], *, lease_s: float) -> set[UUID]:
+    """Hold runs for longer.
+
+    Args:
+        owner: This process.
+        held: Its runs, and the epoch of each hold.
+        lease_s: Seconds from now.
+
+    Returns:
+        Those that it holds still; the others have been taken by somebody.
+    """
+    values: dict[str, Any] = {
+        "runs": list(held),
+        "epochs": list(held.values()),
+        "owner": owner,
+        "lease_s": lease_s,
+    }
+    with connection.cursor() as cursor:
+        cursor.execute(_RENEW, values)
+        return {run for (run,) in cursor.fetchall()}
+
+
+def release(run: UUID, epoch: int) -> bool:
+    """Give a run back: nobody holds it from now on. Others are told unless it is over.
+
+    Returns:
+        Whether it was held with this epoch.
+    """
+    with transaction.atomic(), connection.cursor() as cursor:
+        cursor.execute(_RELEASE, {"run": run, "epoch": epoch})
+        released = cursor.fetchone()
+        if released is not None and not RunStatus(released[0]).is_final:
+            notify.send(notify.RUN_WORK, str(run))
+    return released is not None
+
+
+def claimable(
+    *, dead: Collection[str] = (), limit: int = 100, new: bool = True
+) -> list[UUID]:
+    """Return runs that wait for a process to take them, oldest first.
+
+    They are those that are queued or were given back unfinished; those whose holder is dead, or
+    whose lease has lapsed; and those at rest of which something is to be done: a command is open,
+    what they wait for was decided or has expired, or their deadline has passed.
+
+    Args:
+        dead: Owners known to be gone.
+        limit: Most that are returned.
+        new: Whether also runs that nobody has taken yet.
+    """
+    with connection.cursor() as cursor:
+        cursor.execute(_LIST, {"dead": list(dead), "limit": limit, "new": new})
+        return [run for (run,) in cursor.fetchall()]
+
+
+def owners() -> set[str]:
+    """Return the processes that hold runs."""
+    held = WorkflowExecution.objects.exclude(owner="").filter(ended_at__isnull=True)
+    return set(held.values_list("owner", flat=True).distinct())
+
+
+def _held(row: WorkflowExecution, *, was_lost: bool, sealer: Sealer) -> Held:
+    stands = payloads.of_run(row.pk, [Kind.WORKFLOW, Kind.INTENT], sealer=sealer)
+    return Held(
+        run=row.pk,
+        epoch=row.epoch,
+        last_seq=row.last_seq,
+        status=RunStatus(row.status),
+        version=row.version,
+        workflow=stands.get((Kind.WORKFLOW, ("", row.version))),
+        options=options_of(row.options),
+        deadline_at=row.deadline_at,
+        started_at=row.started_at,
+        is_direct=row.is_direct,
+        caller=Caller(
+            user=row.user,
+            team=row.team_id,
+            scopes=frozenset(row.scopes),
+            kind=cast("WayIn", row.kind),
+        ),
+        intent=stands.get((Kind.INTENT, ("", WHOLE_TASK)), ""),
+        tasks=_tasks(row.pk),
+        layer=_layer(row),
+        was_lost=was_lost,
+    )
+
+
+def _tasks(run: UUID) -> dict[tuple[str, int], HeldTask]:
+    with connection.cursor() as cursor:
+        cursor.execute(_APPROVALS, [run])
+        asked = {(task, item): (pk, status) for pk, task, item, status in cursor.fetchall()}
+    tasks = {}
+    for row in TaskRun.objects.filter(run=run):
+        approval, status = asked.get((row.task, row.item), (None, ""))
+        tasks[original(row.task), row.item] = HeldTask(
+            status=TaskStatus(row.status),
+            attempts=row.attempts,
+            definition_hash=row.definition_hash,
+            arguments_digest=row.arguments_digest,
+            error_code=row.error_code,
+            approval=approval,
+            approval_status=status,
+        )
+    return tasks
+
+
+def _layer(row: WorkflowExecution) -> int:
+    if not row.options.get("per_layer_validation"):
+        return 0
+    reported = ExecutionEvent.objects.filter(run=row, kind=events.LAYER_COMPLETE).order_by("-seq")
+    data = reported.values_list("data", flat=True).first()
+    return int((data or {}).get("layer", 0))

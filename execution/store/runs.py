@@ -1,0 +1,267 @@
+"""New runs, each once for its idempotency key; and what was delivered of them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final
+from uuid import UUID, uuid4
+
+from django.db import connection, transaction
+from django.db.models.functions import Now
+
+from execution import events
+from execution.models import WorkflowExecution
+from execution.store import payloads
+from execution.store.escaping import stored_json
+from execution.store.payloads import Kind, Sealed
+from execution.workflow import OnError, Options
+from gateway_project.foundation import notify
+from gateway_project.foundation.caller import Caller
+from gateway_project.foundation.sealing import Sealer
+
+KEY_HOURS: Final = 24.0
+"""How long an idempotency key names its run."""
+FIRST_VERSION: Final = 1
+ATTEMPTS: Final = 5
+"""The run that has a key may be removed while it is looked up; hardly twice."""
+
+_FORGET_KEY = """
+UPDATE execution_workflowexecution SET idempotency_key = ''
+WHERE "user" = %(user)s AND team_id IS NOT DISTINCT FROM %(team)s AND idempotency_key = %(key)s
+  AND created_at <= now() - make_interval(hours => %(hours)s)
+"""
+
+_INSERT = """
+INSERT INTO execution_workflowexecution (
+    id, "user", team_id, scopes, kind, is_direct, status, options, version, tasks_total,
+    workflow_digest, idempotency_key, request_digest, owner, epoch, lease_until, last_seq,
+    error_code, created_at, changed_at, deadline_at)
+VALUES (
+    %(run)s, %(user)s, %(team)s, %(scopes)s, %(kind)s, %(is_direct)s, 'queued', %(options)s,
+    %(version)s, %(tasks_total)s, %(workflow_digest)s, %(key)s, %(request_digest)s, %(owner)s,
+    %(epoch)s, now() + make_interval(secs => %(lease_s)s), 1, '', now(), now(),
+    now() + make_interval(secs => %(deadline_s)s))
+ON CONFLICT ("user", team_id, idempotency_key) WHERE NOT (idempotency_key = '') DO NOTHING
+"""
+
+_INSERT_TASKS = """
+INSERT INTO execution_taskrun (
+    run_id, task, item, position, tool, status, attempts, definition_hash, arguments_digest,
+    error_code)
+SELECT %(run)s, given.value ->> 0, -1, given.place - 1, given.value ->> 1, 'pending', 0, '', '', ''
+FROM json_array_elements(%(tasks)s) WITH ORDINALITY AS given (value, place)
+"""
+
+_INSERT_EVENT = """
+INSERT INTO execution_executionevent (run_id, seq, kind, task, item, at, data)
+VALUES (%(run)s, 1, %(event)s, '', -1, now(), '{}')
+"""
+
+
+class UnknownRun(LookupError):
+    """There is no such run, or it is somebody else's."""
+
+    code = "unknown_run"
+
+    def __init__(self, run: object) -> None:
+        super().__init__(f"there is no run {run}; `runs` lists yours")
+        self.run = run
+
+
+class IdempotencyConflict(Exception):
+    """An idempotency key that was given with another request before."""
+
+    code = "idempotency_conflict"
+
+    def __init__(self, run: UUID) -> None:
+        super().__init__(
+            f"this idempotency_key was used with another request before (run {run}); "
+            "give another key, or send the same request again"
+        )
+        self.run = run
+
+
+@dataclass(frozen=True, kw_only=True)
+class NewRun:
+    """A run to be made.
+
+    Attributes:
+        caller: Who it runs for.
+        workflow: JSON of it, tools by canonical id.
+        tasks: Id and canonical tool of each task, in order.
+        intent: What it is for, in words; empty: nothing was said.
+        options: How it is carried out.
+        idempotency_key: Of the request; None: none.
+        is_direct: Whether it is a single call that has to wait for approval.
+        owner: Process that holds it from the start; empty: any may take it.
+        lease_s: Seconds that process holds it for.
+    """
+
+    caller: Caller
+    workflow: Mapping[str, Any]
+    tasks: Sequence[tuple[str, str]]
+    intent: str = ""
+    options: Options = field(default_factory=Options)
+    idempotency_key: str | None = None
+    is_direct: bool = False
+    owner: str = ""
+    lease_s: float = 0.0
+
+
+@dataclass(frozen=True, kw_only=True)
+class Created:
+    """A run that is there now.
+
+    Attributes:
+        run: Its id.
+        is_new: Whether this request made it; else an earlier one with the same key.
+        epoch: Of the owner's hold; 0: nobody's.
+        last_seq: Number of its newest event.
+    """
+
+    run: UUID
+    is_new: bool
+    epoch: int
+    last_seq: int = 1
+
+
+def create(
+    new: NewRun, *, sealer: Sealer, also: Callable[[UUID], None] = lambda _run: None
+) -> Created:
+    """Write a new run down, or find the one that this request has made already.
+
+    Args:
+        new: What is asked for.
+        sealer: Seals what is kept of it, and makes the digests.
+        also: What else belongs into its transaction, such as a job for it.
+
+    Raises:
+        IdempotencyConflict: If the key was given with another request within `KEY_HOURS`.
+    """
+    row = _row(new, sealer)
+    sealed = _sealed(row["run"], new, sealer)
+    for _ in range(ATTEMPTS):
+        with transaction.atomic():
+            if _insert(row, new, sealed):
+                also(row["run"])
+                return Created(run=row["run"], is_new=True, epoch=row["epoch"])
+            known = _known(row)
+        if known is not None:
+            return known
+    raise RuntimeError("the idempotency key was taken and given up again and again; try once more")
+
+
+def direct(caller: Caller, workflow: Mapping[str, Any], *, sealer: Sealer) -> UUID | None:
+    """Return the caller's newest single call with this workflow that was not delivered yet.
+
+    Args:
+        caller: Who asks; only their own calls are theirs.
+        workflow: JSON of it, as it was given to `create`.
+        sealer: That of `create`.
+    """
+    mine = WorkflowExecution.objects.filter(
+        user=caller.user,
+        team=caller.team,
+        is_direct=True,
+        delivered_at__isnull=True,
+        workflow_digest=_workflow_digest(workflow, sealer),
+    )
+    return mine.order_by("-created_at").values_list("id", flat=True).first()
+
+
+def deliver(run: UUID) -> bool:
+    """Note that the caller was given what came of a run that is over; once.
+
+    Returns:
+        Whether this was the first time.
+    """
+    over = WorkflowExecution.objects.filter(id=run, ended_at__isnull=False)
+    return over.filter(delivered_at__isnull=True).update(delivered_at=Now()) == 1
+
+
+def options_json(options: Options) -> dict[str, Any]:
+    """Return options as they are stored."""
+    return {
+        "on_error": options.on_error.value,
+        "per_layer_validation": options.per_layer_validation,
+        "deadline_s": options.deadline_s,
+    }
+
+
+def options_of(stated: Mapping[str, Any]) -> Options:
+    """Return the options that `options_json` wrote."""
+    return Options(
+        on_error=OnError(stated.get("on_error", OnError.STOP)),
+        per_layer_validation=bool(stated.get("per_layer_validation")),
+        deadline_s=stated.get("deadline_s"),
+    )
+
+
+def _row(new: NewRun, sealer: Sealer) -> dict[str, Any]:
+    workflow_digest = _workflow_digest(new.workflow, sealer)
+    options = options_json(new.options)
+    key = new.idempotency_key
+    return {
+        "run": uuid4(),
+        "user": new.caller.user,
+        "team": new.caller.team,
+        "scopes": json.dumps(sorted(new.caller.scopes)),
+        "kind": new.caller.kind,
+        "is_direct": new.is_direct,
+        "options": json.dumps(options),
+        "version": FIRST_VERSION,
+        "tasks_total": len(new.tasks),
+        "workflow_digest": workflow_digest,
+        "key": "" if key is None else sealer.digest("idempotency key", key),
+        "request_digest": sealer.digest("request", workflow_digest, new.intent, options),
+        "owner": new.owner,
+        "epoch": 1 if new.owner else 0,
+        "lease_s": new.lease_s if new.owner else None,
+        "deadline_s": new.options.deadline_s,
+        "hours": KEY_HOURS,
+        "event": events.RUN_QUEUED,
+        "tasks": stored_json([[task, tool] for task, tool in new.tasks]),
+    }
+
+
+def _workflow_digest(workflow: Mapping[str, Any], sealer: Sealer) -> str:
+    return sealer.digest("workflow", workflow)
+
+
+def _sealed(run: UUID, new: NewRun, sealer: Sealer) -> list[Sealed]:
+    sealed = [
+        payloads.seal(new.workflow, run=run, kind=Kind.WORKFLOW, item=FIRST_VERSION, sealer=sealer)
+    ]
+    if new.intent:
+        sealed.append(payloads.seal(new.intent, run=run, kind=Kind.INTENT, sealer=sealer))
+    return sealed
+
+
+def _insert(row: Mapping[str, Any], new: NewRun, sealed: Sequence[Sealed]) -> bool:
+    """Write the run and what belongs to it, unless its key is taken; say whether it was."""
+    with connection.cursor() as cursor:
+        if row["key"]:
+            cursor.execute(_FORGET_KEY, row)
+        cursor.execute(_INSERT, row)
+        if cursor.rowcount == 0:
+            return False
+        cursor.execute(_INSERT_TASKS, row)
+        cursor.execute(_INSERT_EVENT, row)
+    payloads.insert(sealed)
+    if not new.owner:
+        notify.send(notify.RUN_WORK, str(row["run"]))
+    return True
+
+
+def _known(row: Mapping[str, Any]) -> Created | None:
+    """Return the run that has the key; None: it has gone in between."""
+    known = WorkflowExecution.objects.filter(
+        user=row["user"], team=row["team"], idempotency_key=row["key"]
+    ).first()
+    if known is None:
+        return None
+    if known.request_digest != row["request_digest"]:
+        raise IdempotencyConflict(known.pk)
+    return Created(run=known.pk, is_new=False, epoch=0, last_seq=known.last_seq)

@@ -1,0 +1,156 @@
+"""The statements that write changes of runs: each for many rows at once, given as JSON."""
+
+from __future__ import annotations
+
+from typing import Final
+
+_TASKS = """
+json_to_recordset(%(rows)s) AS given (
+    run uuid, task text, item int, status text, attempts int, definition_hash text,
+    arguments_digest text, started_at timestamptz, ended_at timestamptz, duration_ms float8,
+    error_code text, result_bytes bigint)
+"""
+
+UPDATE_TASKS: Final = f"""
+UPDATE execution_taskrun AS known
+SET status = given.status,
+    attempts = coalesce(given.attempts, known.attempts),
+    definition_hash = coalesce(given.definition_hash, known.definition_hash),
+    arguments_digest = coalesce(given.arguments_digest, known.arguments_digest),
+    started_at = coalesce(known.started_at, given.started_at),
+    ended_at = given.ended_at, duration_ms = given.duration_ms, error_code = given.error_code,
+    result_bytes = coalesce(given.result_bytes, known.result_bytes)
+FROM {_TASKS}
+WHERE known.run_id = given.run AND known.task = given.task AND known.item = given.item
+"""
+
+INSERT_ITEMS: Final = f"""
+INSERT INTO execution_taskrun (
+    run_id, task, item, position, tool, status, attempts, definition_hash, arguments_digest,
+    error_code)
+SELECT given.run, given.task, given.item, whole.position, whole.tool, given.status, 0, '', '', ''
+FROM {_TASKS}
+JOIN execution_taskrun AS whole
+  ON whole.run_id = given.run AND whole.task = given.task AND whole.item = -1
+ON CONFLICT (run_id, task, item) DO NOTHING
+"""
+"""Rows of items that had none; they are filled by `UPDATE_TASKS` like all others."""
+
+INSERT_EVENTS: Final = """
+INSERT INTO execution_executionevent (run_id, seq, kind, task, item, at, data)
+SELECT run, seq, kind, task, item, at, data
+FROM json_to_recordset(%(rows)s) AS given (
+    run uuid, seq bigint, kind text, task text, item int, at timestamptz, data jsonb)
+ON CONFLICT (run_id, seq) DO NOTHING
+"""
+
+UPDATE_COMMANDS: Final = """
+UPDATE execution_runcommand AS known SET applied_at = now(), outcome = given.outcome
+FROM json_to_recordset(%(rows)s) AS given (id bigint, outcome text)
+WHERE known.id = given.id AND known.applied_at IS NULL
+"""
+
+_RUNS = """
+json_to_recordset(%(rows)s) AS given (
+    run uuid, last_seq bigint, versions int, status text, is_final bool, error_code text,
+    tasks_total int)
+"""
+
+UPDATE_RUNS: Final = f"""
+UPDATE execution_workflowexecution AS known
+SET last_seq = greatest(known.last_seq, given.last_seq),
+    version = known.version + given.versions,
+    tasks_total = coalesce(given.tasks_total, known.tasks_total),
+    status = coalesce(given.status, known.status),
+    error_code = coalesce(given.error_code, known.error_code),
+    changed_at = now(),
+    started_at = CASE WHEN given.status = 'running' THEN coalesce(known.started_at, now())
+                      ELSE known.started_at END,
+    ended_at = CASE WHEN given.status IS NULL THEN known.ended_at
+                    WHEN given.is_final THEN now() END
+FROM {_RUNS}
+WHERE known.id = given.run
+"""
+
+WITHDRAW_OF_ENDED: Final = f"""
+UPDATE execution_approval AS known SET status = 'withdrawn' FROM {_RUNS}
+WHERE known.run_id = given.run AND known.status IN ('pending', 'approved')
+"""
+
+CLOSE_COMMANDS_OF_ENDED: Final = f"""
+UPDATE execution_runcommand AS known SET applied_at = now(), outcome = 'run_over' FROM {_RUNS}
+WHERE known.run_id = given.run AND known.applied_at IS NULL
+"""
+
+_CALLS = """
+json_to_recordset(%(rows)s) AS given (
+    id uuid, run uuid, task text, item int, definition_hash text, arguments_digest text,
+    reason text)
+"""
+
+WITHDRAW: Final = f"""
+UPDATE execution_approval AS known SET status = 'withdrawn' FROM {_CALLS}
+WHERE known.run_id = given.run AND known.task = given.task AND known.item = given.item
+  AND known.status IN ('pending', 'approved')
+"""
+
+OVERTAKE: Final = f"""
+UPDATE execution_approval AS known
+SET status = CASE WHEN known.expires_at <= now() THEN 'expired' ELSE 'withdrawn' END
+FROM {_CALLS}
+WHERE known.run_id = given.run AND known.task = given.task AND known.item = given.item
+  AND known.status IN ('pending', 'approved')
+  AND (known.expires_at <= now() OR known.definition_hash <> given.definition_hash
+       OR known.arguments_digest <> given.arguments_digest)
+"""
+"""What was asked before about another call in the same place, or was not decided in time."""
+
+ASK: Final = f"""
+INSERT INTO execution_approval (
+    id, run_id, task, item, tool, definition_hash, arguments_digest, reason, status, created_at,
+    expires_at, decided_by, decided_via)
+SELECT given.id, given.run, given.task, given.item, whole.tool, given.definition_hash,
+       given.arguments_digest, given.reason, 'pending', now(),
+       now() + make_interval(secs => %(expiry_s)s), '', ''
+FROM {_CALLS}
+JOIN execution_taskrun AS whole
+  ON whole.run_id = given.run AND whole.task = given.task AND whole.item = -1
+ON CONFLICT (run_id, task, item) WHERE status IN ('pending', 'approved') DO NOTHING
+"""
+
+USE: Final = """
+UPDATE execution_approval AS known SET status = 'used', used_at = now()
+FROM json_to_recordset(%(rows)s) AS given (id uuid) WHERE known.id = given.id
+"""
+
+_PLANNED = """
+json_to_recordset(%(rows)s) AS given (run uuid, task text, item int, position int, tool text)
+"""
+
+DELETE_LEFT_OUT: Final = """
+WITH given AS (
+    SELECT * FROM json_to_recordset(%(rows)s) AS given (run uuid, task text))
+DELETE FROM execution_taskrun AS known
+WHERE known.run_id IN (SELECT run FROM given) AND known.attempts = 0
+  AND known.status IN ('pending', 'waiting_approval', 'skipped', 'cancelled')
+  AND NOT EXISTS (SELECT FROM given WHERE given.run = known.run_id AND given.task = known.task)
+"""
+
+WITHDRAW_LEFT_OUT: Final = """
+WITH given AS (
+    SELECT * FROM json_to_recordset(%(rows)s) AS given (run uuid, task text))
+UPDATE execution_approval AS known SET status = 'withdrawn'
+WHERE known.run_id IN (SELECT run FROM given) AND known.status IN ('pending', 'approved')
+  AND NOT EXISTS (SELECT FROM given WHERE given.run = known.run_id AND given.task = known.task)
+"""
+
+INSERT_PLANNED: Final = f"""
+INSERT INTO execution_taskrun AS known (
+    run_id, task, item, position, tool, status, attempts, definition_hash, arguments_digest,
+    error_code)
+SELECT run, task, item, position, tool, 'pending', 0, '', '', '' FROM {_PLANNED}
+ON CONFLICT (run_id, task, item) DO UPDATE
+SET position = excluded.position, tool = excluded.tool
+"""
+
+NOTIFY: Final = f"SELECT pg_notify(%(channel)s, given.run::text) FROM {_RUNS}"

@@ -1,0 +1,180 @@
+"""Run a workflow."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import math
+import sys
+from argparse import ArgumentParser, ArgumentTypeError
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from django.conf import settings
+from django.core.management.base import BaseCommand, CommandError
+
+from execution.status import RunStatus
+from execution.workflow import OnError, Options
+from gateway_project.access import callers
+from gateway_project.foundation import telemetry
+from gateway_project.run_request import RunRequest
+
+if TYPE_CHECKING:
+    from datetime import datetime
+
+    from execution.changes import Event
+    from execution.plan import Plan
+    from execution.view import ApprovalView, RunView
+
+LONG_S = 10 * 365 * 86_400.0
+"""Where no time is given: until it is at rest."""
+_HOLDS = ("workflow", "draft_workflow")
+
+
+class Command(BaseCommand):
+    """`manage.py run FILE|- [--intent …] [--dry-run] [--wait S]`."""
+
+    help = (
+        'Run a workflow from a file, or - for stdin: {"tasks": […]}, or an answer of '
+        "`suggest --json`. Ends when it is at rest."
+    )
+    requires_system_checks: list[str] = []
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        parser.add_argument("file", metavar="FILE|-", help="the workflow, as JSON")
+        parser.add_argument("--intent", default="", help="what it is for, to learn from")
+        parser.add_argument("--dry-run", action="store_true", help="plan only, call nothing")
+        parser.add_argument("--wait", type=_seconds, metavar="S", help="seconds to wait at most")
+        parser.add_argument(
+            "--on-error",
+            choices=[word.value for word in OnError],
+            default=OnError.STOP.value,
+            help="default: stop",
+        )
+        parser.add_argument("--user", default=callers.LOCAL_ADMIN, help="who it runs for")
+        parser.add_argument("--json", action="store_true", help="report as JSON")
+
+    def handle(self, *_: Any, **options: Any) -> None:
+        telemetry.configure(settings.FOREGATE, process="run", quiet=True)
+        request = RunRequest(
+            workflow=_workflow(options["file"]),
+            intent=options["intent"],
+            options=Options(on_error=OnError(options["on_error"])),
+            dry_run=options["dry_run"],
+            wait_s=LONG_S if options["wait"] is None else options["wait"],
+        )
+        _prepare(options["user"])
+        # Imported here: what serves runs takes half a second to load, and mistakes are told first.
+        from execution.plan import Plan
+
+        told = self._run(request, options["user"])
+        if isinstance(told, Plan):
+            self._plan(told, as_json=options["json"])
+        else:
+            self._state(told, as_json=options["json"])
+
+    def _run(self, request: RunRequest, user: str) -> Plan | RunView:
+        from gateway_project.management.run_here import run_here
+        from gateway_project.mcp import errors
+
+        try:
+            return asyncio.run(
+                run_here(
+                    settings.FOREGATE, request, user=user, tell=self._teller(), decide=_decide
+                )
+            )
+        except errors.OWN as error:
+            code, message = errors.explain(error)
+            raise CommandError(f"{code}: {message}") from None
+
+    def _teller(self) -> Any:
+        from gateway_project.management import run_reports
+
+        first: list[datetime] = []
+
+        def tell(event: Event) -> None:
+            first.append(event.at)
+            self.stderr.write(run_reports.event_line(event, first[0]))
+            self.stderr.flush()
+
+        return tell
+
+    def _plan(self, plan: Plan, *, as_json: bool) -> None:
+        if as_json:
+            self.stdout.write(json.dumps(plan.as_json(), indent=2, ensure_ascii=False))
+        else:
+            from gateway_project import run_table
+            from gateway_project.management import run_reports
+
+            for shown in run_table.planned(plan.as_json()):
+                run_reports.terminal().print(shown)
+        if plan.problems:
+            raise CommandError("the workflow cannot be run as it is")
+
+    def _state(self, view: RunView, *, as_json: bool) -> None:
+        from gateway_project.management import run_reports
+
+        if as_json:
+            self.stdout.write(json.dumps(run_reports.report(view), indent=2, ensure_ascii=False))
+        else:
+            console = run_reports.terminal()
+            for shown in run_reports.shown(view):
+                console.print(shown)
+        if view.status is not RunStatus.SUCCEEDED:
+            raise CommandError(
+                f"the run is {view.status.value}; `manage.py run_show {view.id}` shows it"
+            )
+
+
+def _workflow(name: str) -> Any:
+    """Read a workflow, or what holds one.
+
+    Raises:
+        CommandError: If the file cannot be read, or holds no JSON.
+    """
+    try:
+        text = sys.stdin.read() if name == "-" else Path(name).read_text("utf-8")
+        value = json.loads(text)
+    except OSError as error:
+        raise CommandError(f"cannot read {name}: {error.strerror}") from None
+    except (ValueError, RecursionError) as error:
+        raise CommandError(f"{name} holds no JSON that can be read: {error}") from None
+    if isinstance(value, dict) and "tasks" not in value:
+        return next((value[key] for key in _HOLDS if key in value), value)
+    return value
+
+
+def _prepare(user: str) -> None:
+    from gateway_project.foundation.postgres import migrate
+
+    migrate.migrate_once()
+    callers.ensure_local_admin()
+    try:
+        callers.for_user(user, kind="command")
+    except callers.UnknownUser as error:
+        raise CommandError(str(error)) from None
+
+
+def _decide(approval: ApprovalView) -> bool | None:
+    """Ask whoever sits at the terminal; a pipe is nobody."""
+    if not (sys.stdin.isatty() and sys.stderr.isatty()):
+        return None
+    from gateway_project import approval_text
+
+    sys.stderr.write(
+        f"\n{approval.tool} needs a person's approval: {approval.reason}\n"
+        f"{approval_text.exact(approval.arguments)}\nMake this call, once? [y/n, else later] "
+    )
+    sys.stderr.flush()
+    said = sys.stdin.readline().strip().lower()
+    return {"y": True, "yes": True, "n": False, "no": False}.get(said)
+
+
+def _seconds(text: str) -> float:
+    try:
+        seconds = float(text)
+    except ValueError:
+        seconds = math.nan
+    if not 0 <= seconds < LONG_S:
+        raise ArgumentTypeError(f"{text}: not a number of seconds")
+    return seconds

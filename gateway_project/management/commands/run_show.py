@@ -1,0 +1,68 @@
+"""Show a run: its calls over time, what came of them, what it waits for."""
+
+from __future__ import annotations
+
+import json
+import time
+from argparse import ArgumentParser
+from typing import Any
+
+from django.core.management.base import BaseCommand
+
+from execution.view import RunView
+from gateway_project.management import run_reports
+
+LOOKED_AT_S = 0.5
+"""A run that is followed is read so often."""
+
+
+class Command(BaseCommand):
+    """`manage.py run_show RUN [--follow]`."""
+
+    help = "Show a run: its calls over time, results, errors, and what it waits for."
+    requires_system_checks: list[str] = []
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        parser.add_argument("run", metavar="RUN", help="id; `runs` lists them")
+        parser.add_argument(
+            "--follow", action="store_true", help="tell what happens until it rests"
+        )
+        parser.add_argument("--events", action="store_true", help="list all that happened")
+        parser.add_argument("--json", action="store_true", help="report as JSON")
+
+    def handle(self, *_: Any, **options: Any) -> None:
+        run_reports.require_tables()
+        view = run_reports.find(options["run"])
+        if options["follow"]:
+            view = self._follow(view)
+        elif options["events"] and not options["json"]:
+            self._tell(view, after=0)
+        if options["json"]:
+            self.stdout.write(json.dumps(_report(view, options), indent=2, ensure_ascii=False))
+            return
+        console = run_reports.terminal()
+        for shown in run_reports.shown(view):
+            console.print(shown)
+
+    def _follow(self, view: RunView) -> RunView:
+        told = self._tell(view, after=0)
+        while not view.status.is_at_rest:
+            time.sleep(LOOKED_AT_S)
+            told = self._tell(view, after=told)
+            view = run_reports.find(str(view.id))
+        self._tell(view, after=told)
+        return view
+
+    def _tell(self, view: RunView, *, after: int) -> int:
+        """Tell what happened since an event, on stderr; return the number of the last."""
+        for event in run_reports.events(view.id, after=after):
+            self.stderr.write(run_reports.event_line(event, view.created_at))
+            after = event.seq
+        return after
+
+
+def _report(view: RunView, options: dict[str, Any]) -> dict[str, Any]:
+    report = run_reports.report(view)
+    if options["events"]:
+        report["events"] = [run_reports.event_json(one) for one in run_reports.events(view.id)]
+    return report

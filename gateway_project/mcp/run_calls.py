@@ -1,0 +1,161 @@
+"""The tools that run workflows: translate, call the flow once, translate back."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Awaitable, Callable, Mapping
+from datetime import UTC, datetime
+from typing import Any, Final
+
+import structlog
+from mcp_types import CallToolResult
+
+from execution.plan import Plan
+from execution.view import RunView
+from gateway_project import flow, run_answer, run_timeline
+from gateway_project.mcp import arguments, consent, large_results, meta_tools, results
+from gateway_project.mcp.asked import Asked
+from gateway_project.mcp.interaction import Reply, Turn
+from gateway_project.mcp.run_progress import watcher
+from gateway_project.run_answer import Given, Told
+from gateway_project.run_plan import Controlled
+from gateway_project.run_request import ControlRequest
+
+META_KEY: Final = "foregate/run"
+"""Of what programs are told of a run: when its calls were under way."""
+BEGINS: Final = 500
+"""Characters of a result that stand beside the link to it."""
+WHO: Final = "foregate"
+"""Who asks the client's user where it is no server."""
+_PEOPLE_DECIDE: Final = frozenset({"approve", "reject"})
+
+log = structlog.get_logger(__name__)
+
+
+async def run_workflow(asked: Asked, given: Mapping[str, Any]) -> CallToolResult:
+    """Serve run_workflow."""
+    request = arguments.run_request(given)
+
+    async def operation(turn: Turn) -> Reply:
+        watch = watcher(asked.effects.runs, asked.caller, turn.progress)
+        told = await flow.run_workflow(asked.effects, asked.caller, request, watch=watch)
+        if isinstance(told, Plan):
+            return _structured(told.as_json())
+        view = await _settled(asked, turn, told, wait_s=request.wait_s)
+        return await _told(asked, Controlled(view=view))
+
+    return await _conclude(asked, meta_tools.RUN, operation)
+
+
+async def get_run(asked: Asked, given: Mapping[str, Any]) -> CallToolResult:
+    """Serve get_run."""
+    wait_s = float(given.get("wait_s", 0))
+
+    async def operation(turn: Turn) -> Reply:
+        watch = watcher(asked.effects.runs, asked.caller, turn.progress)
+        view = await flow.get_run(
+            asked.effects, asked.caller, given["run_id"], wait_s=wait_s, watch=watch
+        )
+        return await _told(asked, Controlled(view=view))
+
+    return await _conclude(asked, meta_tools.GET_RUN, operation)
+
+
+async def control_run(asked: Asked, given: Mapping[str, Any]) -> CallToolResult:
+    """Serve control_run; on approvals only a person decides, who is asked if that is possible."""
+    request = arguments.control_request(given)
+
+    async def operation(turn: Turn) -> Reply:
+        if request.action in _PEOPLE_DECIDE:
+            return await _decided(asked, turn, request)
+        watch = watcher(asked.effects.runs, asked.caller, turn.progress)
+        controlled = await flow.control_run(asked.effects, asked.caller, request, watch=watch)
+        view = await _settled(asked, turn, controlled.view, wait_s=request.wait_s)
+        return await _told(asked, Controlled(view=view, merged=controlled.merged))
+
+    return await _conclude(asked, meta_tools.CONTROL_RUN, operation)
+
+
+async def _conclude(
+    asked: Asked, name: str, operation: Callable[[Turn], Awaitable[Reply]]
+) -> CallToolResult:
+    reply = await asked.conclude(lambda: f"{WHO}:{name}", operation)
+    results.carry(reply.raw)
+    return CallToolResult(content=[], _meta=dict(reply.meta) or None)
+
+
+async def _decided(asked: Asked, turn: Turn, request: ControlRequest) -> Reply:
+    """Have the person asked whose decision it is, and tell how the run stands then."""
+    effects, caller = asked.effects, asked.caller
+    view = await flow.get_run(effects, caller, request.run)
+    if await _ask(asked, turn, view, only=request.approval):
+        watch = watcher(effects.runs, caller, turn.progress)
+        view = await flow.get_run(effects, caller, request.run, wait_s=request.wait_s, watch=watch)
+    return await _told(asked, Controlled(view=view))
+
+
+async def _settled(asked: Asked, turn: Turn, view: RunView, *, wait_s: float) -> RunView:
+    """Have the client's user asked for what a run waits for, until it waits for nothing more."""
+    while wait_s and view.pending and await _ask(asked, turn, view):
+        watch = watcher(asked.effects.runs, asked.caller, turn.progress)
+        view = await flow.get_run(
+            asked.effects, asked.caller, str(view.id), wait_s=wait_s, watch=watch
+        )
+    return view
+
+
+async def _ask(asked: Asked, turn: Turn, view: RunView, *, only: str = "") -> bool:
+    """Have the client's user asked; say whether anything is decided now."""
+    pending = [one for one in view.pending if only in ("", str(one.id))]
+    return await consent.ask(turn, asked.caller, pending, link=asked.effects.approval_link)
+
+
+async def _told(asked: Asked, controlled: Controlled) -> Reply:
+    view = controlled.view
+    links = await _links(asked, run_answer.given(view))
+    told = Told(link=asked.effects.approval_link, links=links, merged=controlled.merged)
+    reply = _structured(run_answer.as_json(view, told))
+    blocks = [*reply.raw["content"], *(_block(task, link) for task, link in links.items())]
+    timed = {META_KEY: run_timeline.timeline(view).as_json()}
+    return Reply(raw={**reply.raw, "content": blocks}, meta=timed)
+
+
+async def _links(asked: Asked, given: tuple[Given, ...]) -> dict[str, Mapping[str, Any]]:
+    """Keep the largest results, until the others fit into an answer together."""
+    limit = asked.effects.result_link_bytes
+    left = sum(one.size_bytes for one in given)
+    links: dict[str, Mapping[str, Any]] = {}
+    for one in sorted(given, key=lambda one: -one.size_bytes):
+        if not limit or left <= limit:
+            break
+        try:
+            kept = await asked.effects.kept.keep(one.whole, asked.caller)
+        except OSError as error:
+            log.warning("results.not_kept", reason=str(error))
+            break
+        expires = datetime.fromtimestamp(kept.expires_at, UTC).isoformat(timespec="seconds")
+        links[one.task] = {
+            "uri": kept.uri,
+            "bytes": kept.size_bytes,
+            "expires_at": expires,
+            "begins": large_results.preview(one.raws[0] or {})[:BEGINS] if one.raws else "",
+        }
+        left -= one.size_bytes
+    return links
+
+
+def _block(task: str, link: Mapping[str, Any]) -> dict[str, Any]:
+    return {
+        "type": "resource_link",
+        "uri": link["uri"],
+        "name": task,
+        "description": "What the task gave, as JSON.",
+        "mimeType": large_results.MIME_TYPE,
+        "size": link["bytes"],
+    }
+
+
+def _structured(value: dict[str, Any]) -> Reply:
+    """Return a value both as structured content and as text, for clients that read one only."""
+    text = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+    return Reply(raw={"content": [{"type": "text", "text": text}], "structuredContent": value})

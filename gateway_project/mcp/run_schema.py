@@ -1,0 +1,181 @@
+"""The schemas of run_workflow, get_run and control_run."""
+
+from __future__ import annotations
+
+from typing import Any, Final, get_args
+
+from execution.status import RunStatus, TaskStatus
+from execution.workflow import OnError
+from gateway_project import run_request
+
+_TEXT: Final = {"type": "string"}
+_STRINGS: Final = {"type": "array", "items": _TEXT}
+_OBJECT: Final = {"type": "object"}
+_COUNT: Final = {"type": "integer", "minimum": 0}
+_ON_ERROR: Final = {"enum": [word.value for word in OnError]}
+_WAIT: Final = {
+    "type": "number",
+    "minimum": 0,
+    "maximum": run_request.MAX_WAIT_S,
+    "default": run_request.DEFAULT_WAIT_S,
+}
+
+_WORKFLOW: Final[dict[str, Any]] = {
+    "type": "object",
+    "properties": {
+        "tasks": {
+            "type": "array",
+            "items": {
+                "type": "object",
+                "properties": {
+                    "id": _TEXT,
+                    "tool": {"type": "string", "description": "server:tool"},
+                    "arguments": {
+                        "type": "object",
+                        "description": '{"$ref": task, "pointer": "/…"} stands for a value of '
+                        "its result",
+                    },
+                    "depends_on": _STRINGS,
+                    "for_each": {
+                        "type": "object",
+                        "description": 'Reference to a list; {"$item": "/…"} is its item',
+                    },
+                    "on_error": _ON_ERROR,
+                    "timeout_s": {"type": "number"},
+                },
+                "required": ["id", "tool"],
+            },
+        }
+    },
+    "required": ["tasks"],
+}
+RUN_INPUT: Final[dict[str, Any]] = {
+    "type": "object",
+    "properties": {
+        "workflow": _WORKFLOW,
+        "intent": {"type": "string", "description": "What it is for, to learn from"},
+        "options": {
+            "type": "object",
+            "properties": {
+                "dry_run": {"type": "boolean", "description": "Plan only"},
+                "wait_s": _WAIT,
+                "on_error": _ON_ERROR,
+                "per_layer_validation": {
+                    "type": "boolean",
+                    "description": "Stop after each layer for continue, replan or abort",
+                },
+                "idempotency_key": {
+                    "type": "string",
+                    "minLength": 1,
+                    "maxLength": run_request.MAX_KEY_LENGTH,
+                },
+                "deadline_s": {"type": "number", "exclusiveMinimum": 0},
+            },
+            "additionalProperties": False,
+        },
+    },
+    "required": ["workflow"],
+    "additionalProperties": False,
+}
+GET_INPUT: Final[dict[str, Any]] = {
+    "type": "object",
+    "properties": {"run_id": _TEXT, "wait_s": {**_WAIT, "default": 0}},
+    "required": ["run_id"],
+    "additionalProperties": False,
+}
+CONTROL_INPUT: Final[dict[str, Any]] = {
+    "type": "object",
+    "properties": {
+        "run_id": _TEXT,
+        "action": {"enum": list(get_args(run_request.Action))},
+        "workflow": {"type": "object", "description": "For replan; done tasks stay"},
+        "approval": {"type": "string", "description": "Which, of several"},
+        "wait_s": _WAIT,
+    },
+    "required": ["run_id", "action"],
+    "additionalProperties": False,
+}
+
+_ERROR: Final[dict[str, Any]] = {
+    "type": "object",
+    "properties": {"code": _TEXT, "message": _TEXT},
+    "required": ["code", "message"],
+}
+_LINK: Final[dict[str, Any]] = {
+    "type": "object",
+    "properties": {"uri": _TEXT, "bytes": _COUNT, "expires_at": _TEXT, "begins": _TEXT},
+    "required": ["uri", "bytes", "expires_at"],
+}
+_APPROVAL: Final[dict[str, Any]] = {
+    "type": "object",
+    "properties": {
+        "id": _TEXT,
+        "task": _TEXT,
+        "item": _COUNT,
+        "tool": _TEXT,
+        "reason": _TEXT,
+        "arguments": {"type": "string", "description": "As JSON, shortened"},
+        "expires_at": _TEXT,
+        "link": {"type": "string", "description": "Where a person decides"},
+    },
+    "required": ["id", "task", "tool", "reason", "link"],
+}
+_PROBLEM: Final[dict[str, Any]] = {
+    "type": "object",
+    "properties": {"path": _TEXT, "message": _TEXT, "expected": _TEXT},
+    "required": ["path", "message"],
+}
+_STATE: Final[dict[str, Any]] = {
+    "run_id": _TEXT,
+    "status": {"enum": [status.value for status in RunStatus]},
+    "tasks": {
+        "type": "object",
+        "additionalProperties": {"enum": [status.value for status in TaskStatus]},
+        "description": "How each stands",
+    },
+    "results": {
+        **_OBJECT,
+        "description": "By task: structured content, else the JSON in its text, else the text; "
+        "a list where it ran for each of one",
+    },
+    "contents": {**_OBJECT, "description": "By task: blocks that results do not hold"},
+    "links": {
+        "type": "object",
+        "additionalProperties": _LINK,
+        "description": "By task: results too large to send, for resources/read",
+    },
+    "errors": {"type": "object", "additionalProperties": _ERROR, "description": "By task"},
+    "error": {**_ERROR, "description": "Of the run as a whole"},
+    "pending_approvals": {"type": "array", "items": _APPROVAL},
+    "decision": {
+        "type": "object",
+        "properties": {
+            "reason": {"enum": ["layer_complete", "paused", "unknown"]},
+            "layer": {"type": "integer"},
+            "of": {"type": "integer"},
+            "actions": _STRINGS,
+        },
+        "required": ["reason", "actions"],
+        "description": "What it waits for",
+    },
+    "replanned": {
+        "type": "object",
+        "properties": dict.fromkeys(("kept", "changed", "added", "removed"), _STRINGS),
+        "description": "What the last replan left, by task",
+    },
+    "next": {"type": "string", "description": "What to do now"},
+}
+_PLANNED: Final[dict[str, Any]] = {
+    "plan": {**_OBJECT, "description": "Of a dry run: the workflow as it would be run"},
+    "layers": {"type": "array", "items": _STRINGS},
+    "validation_errors": {"type": "array", "items": _PROBLEM},
+    "side_effects": {**_OBJECT, "description": "Worst that each task may do"},
+    "approvals_needed": {**_OBJECT, "description": "Why, by task"},
+    "warnings": _STRINGS,
+}
+STATE_OUTPUT: Final[dict[str, Any]] = {
+    "type": "object",
+    "properties": _STATE,
+    "required": ["run_id", "status", "tasks", "results", "errors", "pending_approvals"],
+}
+RUN_OUTPUT: Final[dict[str, Any]] = {"type": "object", "properties": {**_STATE, **_PLANNED}}

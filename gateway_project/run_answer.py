@@ -1,0 +1,270 @@
+"""A run as it is told to a client: how it stands, what its tasks gave, what it waits for."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final
+from uuid import UUID
+
+from execution import order, parse, results
+from execution.changes import WHOLE_TASK
+from execution.replan import Merged
+from execution.status import RunStatus, TaskStatus
+from execution.view import ApprovalView, RunView, TaskView
+from gateway_project import approval_text
+from gateway_project.tool_card import clean
+
+MAX_ERROR: Final = 1_000
+MAX_ITEM_ERRORS: Final = 20
+MAX_NAMED: Final = 5
+
+Link = Callable[[UUID], str]
+"""Page of the console where an approval is decided; empty: there is none."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Given:
+    """What a task gave.
+
+    Attributes:
+        task: Its id.
+        raws: What the server gave, for each item; one that runs once has one.
+        is_list: Whether it runs for each of a list.
+        size_bytes: Of all of it, as JSON.
+    """
+
+    task: str
+    raws: tuple[Mapping[str, Any] | None, ...]
+    is_list: bool
+    size_bytes: int
+
+    @property
+    def value(self) -> Any:
+        """What references to it see."""
+        roots = [None if raw is None else results.root(raw) for raw in self.raws]
+        return roots if self.is_list else roots[0]
+
+    @property
+    def contents(self) -> Any:
+        """The blocks that its value does not hold; empty if there are none."""
+        blocks = [[] if raw is None else list(beyond(raw)) for raw in self.raws]
+        if not any(blocks):
+            return []
+        return blocks if self.is_list else blocks[0]
+
+    @property
+    def whole(self) -> Mapping[str, Any]:
+        """All that came, to be kept."""
+        return {"items": list(self.raws)} if self.is_list else dict(self.raws[0] or {})
+
+
+@dataclass(frozen=True, kw_only=True)
+class Told:
+    """What stands beside a run in an answer.
+
+    Attributes:
+        link: Where approvals are decided.
+        links: In place of results too large to send, by task.
+        merged: What was replanned; None: nothing was.
+    """
+
+    link: Link
+    links: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    merged: Merged | None = None
+
+
+def given(view: RunView) -> tuple[Given, ...]:
+    """Return what the tasks of a run gave that have succeeded."""
+    items: dict[str, list[TaskView]] = {}
+    for task in view.tasks:
+        if task.item != WHOLE_TASK:
+            items.setdefault(task.task, []).append(task)
+    lists = set(items) | {task["id"] for task in _given_tasks(view) if task.get("for_each")}
+    return tuple(
+        _given(task, items.get(task.task, ()), is_list=task.task in lists)
+        for task in view.tasks
+        if task.item == WHOLE_TASK and task.status is TaskStatus.SUCCEEDED
+    )
+
+
+def as_json(view: RunView, told: Told) -> dict[str, Any]:
+    """Return what is sent of a run."""
+    whole = [task for task in view.tasks if task.item == WHOLE_TASK]
+    shown = [one for one in given(view) if one.task not in told.links and not view.has_expired]
+    answer: dict[str, Any] = {
+        "run_id": str(view.id),
+        "status": view.status.value,
+        "tasks": {task.task: task.status.value for task in whole},
+        "results": {one.task: one.value for one in shown},
+        "errors": errors(view),
+        "pending_approvals": [_approval(one, told.link) for one in view.pending],
+    }
+    optional = {
+        "contents": {one.task: blocks for one in shown if (blocks := one.contents)},
+        "links": dict(told.links),
+        "error": {"code": view.error_code, "message": _message(view.error)}
+        if view.error_code
+        else None,
+        "decision": _decision(view),
+        "replanned": _difference(told.merged),
+        "next": _next(view),
+    }
+    return answer | {key: value for key, value in optional.items() if value}
+
+
+def errors(view: RunView) -> dict[str, Any]:
+    """Return what went wrong, by task; items stand with their task."""
+    found: dict[str, Any] = {}
+    for task in view.tasks:
+        if not task.error_code:
+            continue
+        error = {"code": task.error_code, "message": _message(task.error)}
+        if task.item == WHOLE_TASK:
+            found[task.task] = {**found.get(task.task, {}), **error}
+            continue
+        row = found.setdefault(task.task, {**error})
+        items = row.setdefault("items", {})
+        if len(items) < MAX_ITEM_ERRORS:
+            items[str(task.item)] = error
+    return found
+
+
+def beyond(raw: Mapping[str, Any]) -> Iterator[Any]:
+    """Yield the blocks of a result that its value does not hold.
+
+    Example:
+        >>> picture = {"type": "image", "data": "", "mimeType": "image/png"}
+        >>> raw = {"content": [{"type": "text", "text": "7"}, picture]}
+        >>> list(beyond(raw)) == [picture]
+        True
+    """
+    blocks = raw.get("content")
+    structured = raw.get("structuredContent")
+    is_held = False
+    for block in blocks if isinstance(blocks, Sequence) else ():
+        text = block.get("text") if isinstance(block, Mapping) else None
+        if isinstance(text, str) and not is_held:
+            is_held = structured is None or _says(text, structured)
+            if is_held:
+                continue
+        yield block
+
+
+def _given_tasks(view: RunView) -> Sequence[Mapping[str, Any]]:
+    tasks: Sequence[Mapping[str, Any]] = (view.workflow or {}).get("tasks", ())
+    return tasks
+
+
+def _given(task: TaskView, items: Sequence[TaskView], *, is_list: bool) -> Given:
+    rows = sorted(items, key=lambda one: one.item) if is_list else (task,)
+    return Given(
+        task=task.task,
+        raws=tuple(row.result for row in rows),
+        is_list=is_list,
+        size_bytes=sum(row.result_bytes or 0 for row in rows),
+    )
+
+
+def _says(text: str, structured: Any) -> bool:
+    """Whether a text is the structured content once more, as the protocol asks for."""
+    try:
+        return bool(json.loads(text) == structured)
+    except (ValueError, RecursionError):
+        return False
+
+
+def _approval(one: ApprovalView, link: Link) -> dict[str, Any]:
+    row: dict[str, Any] = {
+        "id": str(one.id),
+        "task": one.task,
+        "tool": one.tool,
+        "reason": clean(one.reason),
+        "expires_at": one.expires_at.isoformat(timespec="seconds"),
+        "link": link(one.id),
+    }
+    if one.item != WHOLE_TASK:
+        row["item"] = one.item
+    return (
+        row
+        if one.arguments is None
+        else row | {"arguments": approval_text.short(one.arguments)[0]}
+    )
+
+
+def _message(text: str) -> str:
+    cleaned = clean(text[: 2 * MAX_ERROR])
+    return cleaned if len(cleaned) <= MAX_ERROR else f"{cleaned[: MAX_ERROR - 1]}…"
+
+
+def _difference(merged: Merged | None) -> dict[str, Any] | None:
+    if merged is None:
+        return None
+    return {
+        "kept": list(merged.kept),
+        "changed": list(merged.changed),
+        "added": list(merged.added),
+        "removed": list(merged.removed),
+    }
+
+
+def _decision(view: RunView) -> dict[str, Any] | None:
+    if view.status is RunStatus.UNKNOWN:
+        return {"reason": "unknown", "actions": ["replan", "abort"]}
+    if view.status is not RunStatus.PAUSED:
+        return None
+    layer = _layers_done(view)
+    if layer is None:
+        return {"reason": "paused", "actions": ["resume", "replan", "abort"]}
+    done, of = layer
+    actions = ["continue", "replan", "abort"]
+    return {"reason": "layer_complete", "layer": done, "of": of, "actions": actions}
+
+
+def _layers_done(view: RunView) -> tuple[int, int] | None:
+    """Return how many layers of how many are done, if it stops after each and is between two."""
+    if not view.options.get("per_layer_validation") or view.workflow is None:
+        return None
+    workflow = parse.parse(view.workflow)
+    layers = order.layers({task.id: task.waits_for for task in workflow.tasks})
+    standing = {task.task: task.status for task in view.tasks if task.item == WHOLE_TASK}
+    done = 0
+    for layer in layers:
+        if not all(standing[task].is_done for task in layer):
+            break
+        done += 1
+    begun = [standing[task] is not TaskStatus.PENDING for layer in layers[done:] for task in layer]
+    return None if any(begun) or not done else (done, len(layers))
+
+
+def _next(view: RunView) -> str:
+    if view.has_expired:
+        return "what it was given and what it gave is kept no longer"
+    match view.status:
+        case RunStatus.QUEUED | RunStatus.RUNNING:
+            return "it goes on; get_run with wait_s waits for it"
+        case RunStatus.WAITING:
+            return (
+                "a person has to decide on the pending approvals: control_run approve asks your "
+                "user, or give them the link; then get_run"
+            )
+        case RunStatus.PAUSED:
+            return "control_run with one of the actions"
+        case RunStatus.UNKNOWN:
+            return (
+                f"nobody knows whether {_unknown(view)} took effect: look, then control_run "
+                "replan or abort; only a person may have it called again"
+            )
+        case _:
+            return ""
+
+
+def _unknown(view: RunView) -> str:
+    names = [
+        task.task
+        for task in view.tasks
+        if task.item == WHOLE_TASK and task.status is TaskStatus.UNKNOWN
+    ]
+    more = f" and {len(names) - MAX_NAMED} more" if len(names) > MAX_NAMED else ""
+    return ", ".join(names[:MAX_NAMED]) + more

@@ -1,0 +1,172 @@
+"""Learns from ended runs beside everything else a process does, and never in its way."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+from collections.abc import Callable
+from contextlib import suppress
+from datetime import UTC, datetime
+from typing import Final
+from uuid import UUID
+
+import django.db
+import structlog
+
+from execution.store import ended
+from gateway_project.foundation.database import in_database
+from gateway_project.foundation.reasons import first_line
+from learning import knowledge
+from learning.knowledge import Learned, Means
+from tools.embed.embedder import EmbeddingUnavailable
+
+LOOK_S: Final = 60.0
+"""How often runs are looked for that nobody learned from."""
+SETTLED_S: Final = 30.0
+"""Whoever ended a run comes first."""
+AT_ONCE: Final = 100
+MAX_WAITING: Final = 1_000
+"""Runs told of that wait; of more, the rest is found by looking."""
+REST: Final = 2.0
+"""After each run comes a rest of so many times as long as it took."""
+RETRY_S: Final = 5.0
+ATTEMPTS: Final = 3
+"""A run that cannot be learned from is passed over after so many."""
+MAX_EMBEDDED: Final = 64
+"""Intents that wait for their vectors and are embedded in one go."""
+
+log = structlog.get_logger(__name__)
+
+
+def _now() -> datetime:
+    return datetime.now(UTC)
+
+
+class Learner:
+    """Takes over what ended runs teach, one at a time, with a rest after each.
+
+    For one event loop; the work is done on a database thread. Several processes may do so at once.
+
+    Args:
+        means: What to learn with, right now.
+        on_learned: Told what each run taught.
+        clock: Tells the time.
+    """
+
+    def __init__(
+        self,
+        means: Callable[[], Means],
+        *,
+        on_learned: Callable[[Learned], None] = lambda _learned: None,
+        clock: Callable[[], datetime] = _now,
+    ) -> None:
+        self._means = means
+        self._on_learned = on_learned
+        self._clock = clock
+        self._waiting: dict[UUID, None] = {}
+        self._told = asyncio.Event()
+        self._failures: dict[UUID, int] = {}
+        self._may_lack_vectors = True
+
+    async def learned(self, run: UUID) -> None:
+        """Have a run learned from that has ended; returns at once and never raises."""
+        if len(self._waiting) < MAX_WAITING:
+            self._waiting[run] = None
+            self._told.set()
+
+    async def run(self) -> None:
+        """Learn until cancelled: from runs told of, and from those that nobody learned from."""
+        settled_s = 0.0
+        clock = asyncio.get_running_loop().time
+        look_at = clock()
+        while True:
+            try:
+                if clock() >= look_at:
+                    is_more = await self.look(settled_s=settled_s)
+                    settled_s, look_at = SETTLED_S, clock() + (0.0 if is_more else LOOK_S)
+                await self.drain()
+            except django.db.Error as error:
+                log.warning("learning.interrupted", reason=first_line(error))
+                await asyncio.sleep(RETRY_S)
+            except Exception:  # whatever it is, runs go on
+                log.exception("learning.failed")
+                await asyncio.sleep(LOOK_S)
+            with suppress(TimeoutError):
+                async with asyncio.timeout_at(look_at):
+                    await self._told.wait()
+
+    async def look(self, *, settled_s: float) -> bool:
+        """Find runs that nobody learned from; say whether there may be more of them.
+
+        Args:
+            settled_s: Only such as ended so many seconds ago.
+
+        Raises:
+            django.db.Error: If the database is away.
+        """
+        found = await in_database(ended.unlearned, settled_s=settled_s, limit=AT_ONCE)
+        random.shuffle(found)  # so that several processes seldom take the same one
+        self._waiting |= dict.fromkeys(found)
+        if self._may_lack_vectors:
+            await self._embed()
+        return len(found) == AT_ONCE
+
+    async def drain(self) -> None:
+        """Learn from all runs that wait.
+
+        Raises:
+            django.db.Error: If the database is away; those left go on waiting.
+        """
+        clock = asyncio.get_running_loop().time
+        self._told.clear()
+        while self._waiting:
+            run = next(iter(self._waiting))
+            started = clock()
+            await self._learn(run)
+            self._waiting.pop(run, None)
+            await asyncio.sleep(REST * (clock() - started))
+
+    async def _learn(self, run: UUID) -> None:
+        try:
+            learned = await in_database(knowledge.learn, run, self._means(), at=self._clock())
+        except (django.db.OperationalError, django.db.InterfaceError):
+            self._told.set()
+            raise
+        except Exception:
+            log.exception("run.not_learned", run=str(run))
+            await self._failed(run)
+            return
+        self._failures.pop(run, None)
+        if learned is not None:
+            self._may_lack_vectors |= learned.unembedded
+            log.info("run.learned", run=str(run), **learned.figures)
+            self._on_learned(learned)
+
+    async def _failed(self, run: UUID) -> None:
+        """Leave a run to be found again, or pass it over for good."""
+        failures = self._failures.pop(run, 0) + 1
+        if failures < ATTEMPTS:
+            self._failures[run] = failures
+            return
+        log.error("run.passed_over", run=str(run), attempts=failures)
+        await in_database(ended.mark, run, at=self._clock())
+
+    async def _embed(self) -> None:
+        """Make vectors of intents that were recorded while no model was loaded."""
+        means = self._means()
+        if means.embedder is None:
+            return
+        from graph import embed_patterns  # noqa: PLC0415 - not before a model is loaded
+
+        self._may_lack_vectors = False
+        try:
+            done = await in_database(
+                embed_patterns.embed_missing,
+                means.embedder,
+                sealer=means.sealer,
+                limit=MAX_EMBEDDED,
+            )
+        except EmbeddingUnavailable as error:
+            log.warning("learning.not_embedded", reason=str(error))
+            return
+        self._may_lack_vectors = done.embedded == MAX_EMBEDDED

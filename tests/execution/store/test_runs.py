@@ -1,0 +1,134 @@
+import threading
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+
+import pytest
+from django.db import connections
+
+from execution.models import ExecutionEvent, Payload, TaskRun, WorkflowExecution
+from execution.store import runs, views
+from execution.store.runs import IdempotencyConflict
+from execution.workflow import OnError, Options
+from gateway_project.foundation.caller import Caller
+from tests.execution.stored import ADMIN, ended, held, new, row, shift_clock
+from tests.factories import TeamFactory
+
+pytestmark = pytest.mark.django_db
+DAY_S = 24 * 3_600.0
+
+
+def test_a_new_run_stands_with_its_tasks_its_first_event_and_what_it_was_given(sealer):
+    options = Options(on_error=OnError.CONTINUE, per_layer_validation=True, deadline_s=60)
+    made = held(sealer, ["a", "b"], intent="tidy up", options=options)
+    shown = views.view(made.run, caller=ADMIN, sealer=sealer)
+    assert (made.is_new, made.epoch, made.last_seq) == (True, 1, 1)
+    assert [(task.task, task.tool, task.position) for task in shown.tasks] == [
+        ("a", "s:a", 0),
+        ("b", "s:b", 1),
+    ]
+    assert [event.kind for event in views.events(made.run)] == ["run_queued"]
+    assert (shown.intent, shown.workflow["tasks"][1]["id"]) == ("tidy up", "b")
+    assert runs.options_of(row(made.run).options) == options
+    assert (row(made.run).deadline_at - row(made.run).created_at).total_seconds() == 60
+
+
+def test_a_run_that_nobody_holds_has_no_lease(sealer):
+    made = held(sealer, owner="")
+    assert (made.epoch, row(made.run).owner, row(made.run).lease_until) == (0, "", None)
+
+
+def test_nothing_that_a_run_was_given_stands_in_clear(sealer):
+    given = replace(new(intent="secret intent"), workflow={"tasks": [{"x": "secret argument"}]})
+    runs.create(given, sealer=sealer)
+    assert not any(b"secret" in bytes(one.content) for one in Payload.objects.all())
+    assert "secret" not in str([list(m.objects.values()) for m in (WorkflowExecution, TaskRun)])
+
+
+def test_the_same_request_with_the_same_key_finds_its_run(sealer):
+    first = held(sealer, key="k")
+    again = held(sealer, key="k")
+    assert (again.run, again.is_new) == (first.run, False)
+    assert ExecutionEvent.objects.count() == 1
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        new(["a", "c"], key="k"),
+        new(key="k", intent="another"),
+        new(key="k", options=Options(deadline_s=3)),
+    ],
+)
+def test_another_request_with_the_same_key_is_refused(sealer, other):
+    first = held(sealer, key="k")
+    with pytest.raises(IdempotencyConflict, match=str(first.run)):
+        runs.create(other, sealer=sealer)
+    assert WorkflowExecution.objects.count() == 1
+
+
+def test_a_key_is_its_users_and_teams_own(sealer):
+    team = TeamFactory()
+    others = [
+        Caller(user="eve", team=None, scopes=frozenset(), kind="http"),
+        Caller(user="admin", team=team.pk, scopes=frozenset(), kind="http"),
+    ]
+    made = {held(sealer, key="k").run, *(held(sealer, key="k", caller=one).run for one in others)}
+    assert len(made) == 3
+
+
+def test_a_key_names_its_run_for_a_day(sealer):
+    first = held(sealer, key="k")
+    shift_clock(first.run, seconds=DAY_S - 60)
+    assert held(sealer, key="k").run == first.run
+    shift_clock(first.run, seconds=61)
+    second = held(sealer, ["other"], key="k")
+    assert second.is_new
+    assert row(first.run).idempotency_key == ""
+
+
+def test_what_belongs_to_a_run_is_written_with_it_or_not_at_all(sealer):
+    def fail(run):
+        raise ValueError(run)
+
+    with pytest.raises(ValueError, match="-"):
+        runs.create(new(), sealer=sealer, also=fail)
+    assert not WorkflowExecution.objects.exists()
+    told = []
+    made = runs.create(new(key="k"), sealer=sealer, also=told.append)
+    runs.create(new(key="k"), sealer=sealer, also=told.append)
+    assert told == [made.run]
+
+
+@pytest.mark.django_db(transaction=True)
+def test_fifty_requests_at_once_with_one_key_make_one_run(sealer):
+    ready = threading.Barrier(10)
+
+    def ask(_turn):
+        try:
+            ready.wait(10)
+            return [runs.create(new(key="k"), sealer=sealer) for _ in range(5)]
+        finally:
+            connections.close_all()
+
+    with ThreadPoolExecutor(10) as pool:
+        made = [one for some in pool.map(ask, range(10)) for one in some]
+    assert len(made) == 50
+    assert len({one.run for one in made}) == 1
+    assert sum(one.is_new for one in made) == 1
+    assert WorkflowExecution.objects.count() == 1
+
+
+def test_what_came_of_a_run_is_delivered_once_and_only_when_it_is_over(sealer):
+    run = ended(sealer)
+    assert [runs.deliver(run), runs.deliver(run)] == [True, False]
+    assert not runs.deliver(held(sealer).run)
+
+
+def test_a_single_call_is_found_until_it_was_delivered(sealer):
+    given = new(["a"], is_direct=True)
+    run = ended(sealer, tasks=["a"], is_direct=True)
+    assert runs.direct(ADMIN, given.workflow, sealer=sealer) == run
+    assert runs.direct(replace(ADMIN, user="eve"), given.workflow, sealer=sealer) is None
+    assert runs.direct(ADMIN, new(["b"]).workflow, sealer=sealer) is None
+    runs.deliver(run)
+    assert runs.direct(ADMIN, given.workflow, sealer=sealer) is None

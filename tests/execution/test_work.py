@@ -1,0 +1,161 @@
+"""A worker's loop, on jobs in the database."""
+
+import asyncio
+import uuid
+from contextlib import asynccontextmanager
+
+import pytest
+from django.db import connection
+
+from execution import work
+from execution.store import jobs
+from gateway_project.foundation.database import in_database
+from tests.execution import queue_tables
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+DEADLINE_S = 15
+
+
+@pytest.fixture(autouse=True)
+def tables(db):
+    with queue_tables.queue_tables():
+        yield
+
+
+@pytest.fixture(autouse=True)
+def prompt_retries(monkeypatch):
+    monkeypatch.setattr(work, "FIRST_RETRY_S", 0.01)
+    monkeypatch.setattr(work, "LONGEST_RETRY_S", 0.05)
+
+
+class Runner:
+    """Takes runs, and lets each go on until it is told to end."""
+
+    def __init__(self):
+        self.taken = asyncio.Queue()
+        self.may_end = asyncio.Event()
+        self.at_once = self.most_at_once = 0
+
+    async def take(self, run):
+        self.at_once += 1
+        self.most_at_once = max(self.most_at_once, self.at_once)
+        self.taken.put_nowait(run)
+        try:
+            await self.may_end.wait()
+        finally:
+            self.at_once -= 1
+        return True
+
+    async def next(self):
+        async with asyncio.timeout(DEADLINE_S):
+            return await self.taken.get()
+
+
+@asynccontextmanager
+async def working(take, *, concurrency=4):
+    async with asyncio.timeout(DEADLINE_S):
+        task = asyncio.create_task(work.work(take, concurrency=concurrency))
+        try:
+            yield
+        finally:
+            task.cancel()
+            await asyncio.wait([task])
+
+
+async def deferred():
+    run = uuid.uuid4()
+    await in_database(jobs.defer, run)
+    return run
+
+
+async def no_jobs_are_left():
+    async with asyncio.timeout(DEADLINE_S):
+        while await in_database(queue_tables.jobs):  # noqa: ASYNC110 - other sessions delete them
+            await asyncio.sleep(0.01)
+
+
+def break_off():
+    """End every other session, as a database that restarts does."""
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT count(pg_terminate_backend(pid, 5000)) FROM pg_stat_activity "
+            "WHERE datname = current_database() AND backend_type = 'client backend' "
+            "AND pid <> pg_backend_pid()"
+        )
+
+
+async def test_a_job_has_its_run_run_and_is_gone_afterwards():
+    runner = Runner()
+    early = await deferred()
+    async with working(runner.take):
+        assert await runner.next() == early
+        late = await deferred()
+        assert await runner.next() == late
+        runner.may_end.set()
+        await no_jobs_are_left()
+
+
+async def test_no_more_runs_are_fetched_at_once_than_allowed():
+    runner = Runner()
+    waiting = {await deferred() for _ in range(5)}
+    async with working(runner.take, concurrency=2):
+        first = {await runner.next(), await runner.next()}
+        runner.may_end.set()
+        rest = {await runner.next() for _ in range(3)}
+        await no_jobs_are_left()
+    assert first | rest == waiting
+    assert runner.most_at_once == 2
+
+
+async def test_a_connection_that_breaks_off_is_replaced():
+    runner = Runner()
+    runner.may_end.set()
+    async with working(runner.take):
+        run = await deferred()
+        assert await runner.next() == run
+        await in_database(break_off)
+        again = await deferred()
+        assert await runner.next() == again
+
+
+async def test_a_run_that_cannot_be_taken_costs_no_other():
+    runner = Runner()
+    runner.may_end.set()
+    bad = await deferred()
+
+    async def take(run):
+        if run == bad:
+            raise ValueError("no such luck")
+        return await runner.take(run)
+
+    good = await deferred()
+    async with working(take):
+        assert await runner.next() == good
+        await no_jobs_are_left()
+
+
+async def test_it_stops_without_waiting_for_runs():
+    runner = Runner()
+    run = await deferred()
+    async with working(runner.take):
+        assert await runner.next() == run
+    assert runner.at_once == 0
+
+
+def take_for_dead():
+    """Forget every worker, as another one does with those that stood still for too long."""
+    with connection.cursor() as cursor:
+        cursor.execute("DELETE FROM procrastinate_workers")
+
+
+async def test_a_worker_that_was_taken_for_dead_signs_on_again():
+    runner = Runner()
+    runner.may_end.set()
+    async with working(runner.take):
+        run = await deferred()
+        assert await runner.next() == run
+        await no_jobs_are_left()
+        await in_database(take_for_dead)
+        again = await deferred()
+        assert await runner.next() == again

@@ -1,0 +1,89 @@
+import asyncio
+import os
+import signal
+import uuid
+from types import SimpleNamespace
+
+import pytest
+
+from execution import work
+from gateway_project import wiring
+from gateway_project.foundation.config import Config
+from gateway_project.mcp.readiness import NotReady
+from gateway_project.wiring import worker
+
+DEADLINE_S = 10
+
+
+class Stage:
+    """A wiring and a queue that do nothing but tell what becomes of them."""
+
+    def __init__(self, monkeypatch):
+        self.told = []
+        self.fetching = asyncio.Event()
+        self.take = None
+        monkeypatch.setattr(wiring, "run", self.wire)
+        monkeypatch.setattr(work, "work", self.work)
+
+    async def wire(self, readiness, **options):
+        assert options["works"] is True
+        readiness.serve(SimpleNamespace(effects=SimpleNamespace(runs=self)))
+        try:
+            await asyncio.Event().wait()
+        finally:
+            self.told.append("wiring ended")
+
+    async def work(self, take, *, concurrency):
+        self.told.append(f"fetching {concurrency}")
+        self.take = take
+        self.fetching.set()
+        try:
+            await asyncio.Event().wait()
+        finally:
+            self.told.append("fetching ended")
+
+
+def run(stage):
+    return worker.run(Config(), concurrency=3, on_ready=lambda: stage.told.append("ready"))
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+async def test_it_fetches_once_it_is_wired_and_stops_fetching_before_the_rest_ends(
+    monkeypatch, number
+):
+    stage = Stage(monkeypatch)
+    async with asyncio.timeout(DEADLINE_S), asyncio.TaskGroup() as group:
+        group.create_task(run(stage))
+        await stage.fetching.wait()
+        os.kill(os.getpid(), number)
+    assert stage.told == ["ready", "fetching 3", "fetching ended", "wiring ended"]
+
+
+async def test_what_it_fetches_is_taken_by_the_runs_of_the_wiring_in_force(monkeypatch):
+    stage = Stage(monkeypatch)
+    taken = []
+    wanted = uuid.uuid4()
+
+    async def take(run):
+        taken.append(run)
+        return True
+
+    stage_take = stage
+    async with asyncio.timeout(DEADLINE_S), asyncio.TaskGroup() as group:
+        group.create_task(run(stage))
+        await stage.fetching.wait()
+        fetched, stage_take.take = stage.take, take
+        assert await fetched(wanted)
+        os.kill(os.getpid(), signal.SIGTERM)
+    assert taken == [wanted]
+
+
+async def test_a_configuration_that_cannot_work_ends_it(monkeypatch):
+    async def refuse(_readiness, **_options):
+        raise NotReady("configuration", "no such model")
+
+    monkeypatch.setattr(wiring, "run", refuse)
+    with pytest.raises(ExceptionGroup) as raised:
+        async with asyncio.timeout(DEADLINE_S):
+            await worker.run(Config(), concurrency=1, on_ready=lambda: None)
+    assert raised.group_contains(NotReady, match="no such model")

@@ -1,0 +1,94 @@
+"""PostgreSQL restarts every few seconds during two hundred runs: nothing is lost or doubled."""
+
+from __future__ import annotations
+
+import asyncio
+import signal
+from collections.abc import Iterator
+from itertools import cycle
+from typing import Any
+
+import psutil
+import pytest
+from mcp import Client
+
+from tests.foundation.postgres import processes
+from tests.foundation.postgres.homes import located
+from tests.journeys.runs import QUIET, World, asked, chain, counting_world
+
+pytestmark = [pytest.mark.full, pytest.mark.timeout(900)]
+
+RUNS = 200
+TASKS = 5
+DELAY_MS = 60
+AT_ONCE = 8
+EVERY_S = 3.0
+WAYS = (signal.SIGINT, signal.SIGQUIT, signal.SIGKILL)
+"""Fast and immediate shutdown, and a crash; the keeper starts it again each time."""
+PATIENCE_S = 600
+
+
+@pytest.fixture(scope="module")
+def world() -> Iterator[World]:
+    with counting_world() as made:
+        yield made
+
+
+async def test_two_hundred_runs_lose_and_double_nothing(world):
+    states: dict[str, dict[str, Any]] = {}
+    waiting = iter([f"run-{number}" for number in range(RUNS)])
+    async with asyncio.timeout(PATIENCE_S):
+        async with world.installation.client("auto", "--attach", "never", **QUIET) as client:
+            restarts = asyncio.create_task(restart_again_and_again(world))
+            async with asyncio.TaskGroup() as group:
+                for _ in range(AT_ONCE):
+                    group.create_task(start_all(client, waiting, states))
+            restarts.cancel()
+            times = await restarts
+    assert times >= 3
+    assert {state["status"] for state in states.values()} == {"succeeded"}
+    counted = world.ledger.names("counted")
+    assert counted == dict.fromkeys(
+        (f"{name}/t{place}" for name in states for place in range(TASKS)), 1
+    )
+    assert await asyncio.to_thread(
+        world.rows, "SELECT status, count(*) FROM execution_workflowexecution GROUP BY 1"
+    ) == [["succeeded", RUNS]]
+    for state in states.values():
+        kinds = await asyncio.to_thread(world.kinds, state["run_id"])
+        assert [kind for kind in kinds if kind.startswith("task_succeeded")] == [
+            f"task_succeeded t{place}" for place in range(TASKS)
+        ]
+        assert "run_adopted" not in kinds
+
+
+async def start_all(client: Client, names: Iterator[str], states: dict[str, Any]) -> None:
+    """Start one run after the other and wait for each, asking again while the database is away."""
+    for name in names:
+        workflow = chain(name, tool="count", tasks=TASKS, delay_ms=DELAY_MS)
+        arguments = asked(workflow, key=name, wait_s=30)
+        while True:
+            answer = await client.call_tool("run_workflow", arguments)
+            state = answer.structured_content
+            if not answer.is_error and state["status"] not in ("queued", "running"):
+                break
+            if answer.is_error:
+                assert "database" in answer.content[0].text, answer.content[0].text
+                await asyncio.sleep(0.2)  # as a client would, before it asks again
+        states[name] = state
+
+
+async def restart_again_and_again(world: World) -> int:
+    """Restart PostgreSQL until cancelled; return how often that was."""
+    times, cluster = 0, located(world.installation.home)
+    try:
+        for way in cycle(WAYS):
+            await asyncio.sleep(EVERY_S)  # no condition: it may happen at any moment
+            server = await asyncio.to_thread(processes.postmaster_of, cluster)
+            server.send_signal(way)
+            await asyncio.to_thread(psutil.wait_procs, [server], timeout=30)
+            times += 1
+            await asyncio.to_thread(processes.until, lambda: processes.postmasters_of(cluster))
+    except asyncio.CancelledError:
+        return times
+    raise AssertionError

@@ -1,0 +1,124 @@
+"""A worker that stands still past its lease loses its run, and learns so when it goes on."""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from tests.journeys.gateways import BASE, PATIENCE_S, PYTHON, Installation, eventually
+from tests.journeys.runs import QUIET, World, asked, chain, counting_world, run
+
+pytestmark = [pytest.mark.full, pytest.mark.timeout(300)]
+
+LEASE_S = 2
+QUEUE = {"FOREGATE_EXECUTION_BACKEND": "queue", "FOREGATE_RUN_LEASE_S": str(LEASE_S)}
+TASKS = 3
+DELAY_MS = 2_000
+
+
+@pytest.fixture(scope="module")
+def world() -> Iterator[World]:
+    with counting_world() as made:
+        yield made
+
+
+@dataclass(frozen=True)
+class Worker:
+    """A worker, and where its log goes."""
+
+    process: subprocess.Popen[bytes]
+    log: Path
+
+    def logged(self, word: str) -> bool:
+        return word in self.log.read_text()
+
+    def end(self) -> int:
+        self.process.send_signal(signal.SIGTERM)
+        return self.process.wait(PATIENCE_S)
+
+
+@contextmanager
+def worker(installation: Installation, name: str) -> Iterator[Worker]:
+    """Start a worker and wait until it fetches."""
+    log = installation.home / f"{name}.log"
+    with log.open("wb") as file:
+        process = subprocess.Popen(
+            [PYTHON, str(BASE / "manage.py"), "worker"],
+            env=installation.env | QUEUE,
+            stdin=subprocess.DEVNULL,
+            stdout=file,
+            stderr=subprocess.STDOUT,
+        )
+    made = Worker(process, log)
+    try:
+        eventually(lambda: made.logged("workflows at once"), within_s=PATIENCE_S)
+        yield made
+    finally:
+        process.send_signal(signal.SIGCONT)
+        process.kill()
+        process.wait(PATIENCE_S)
+
+
+def begun(world: World, name: str) -> bool:
+    return world.ledger.names("begun")[name] > 0
+
+
+def test_its_late_write_is_refused_and_another_completes_the_run(world):
+    workflow = chain("stopped", tool="look", tasks=TASKS, delay_ms=DELAY_MS)
+    with worker(world.installation, "one") as stopped:
+        gateway = world.installation.start("--attach", "never", **QUEUE, **QUIET)
+        state = run(gateway, 1, asked(workflow, key="stopped", wait_s=0))
+        eventually(lambda: begun(world, "stopped/t1"), within_s=PATIENCE_S)
+        stopped.process.send_signal(signal.SIGSTOP)
+        with worker(world.installation, "other") as other:
+            done = run(gateway, 2, asked(workflow, key="stopped", wait_s=PATIENCE_S))
+            assert (done["run_id"], done["status"]) == (state["run_id"], "succeeded")
+            kinds = world.kinds(done["run_id"])
+            assert [kinds.count(f"task_succeeded t{place}") for place in range(TASKS)] == [1] * 3
+            assert kinds.count("run_adopted") == 1
+            stopped.process.send_signal(signal.SIGCONT)
+            eventually(lambda: stopped.logged("run.lost"), within_s=PATIENCE_S)
+            assert world.kinds(done["run_id"]) == kinds
+            assert world.ledger.names("counted")["stopped/t2"] == 1
+            assert stopped.end() == 0
+            assert other.end() == 0
+        assert gateway.end()[0] == 0
+
+
+def test_what_a_killed_worker_leaves_is_taken_over_at_once(world):
+    workflow = chain("killed", tool="look", tasks=TASKS, delay_ms=300)
+    gateway = world.installation.start("--attach", "never", **QUEUE, **QUIET)
+    with (
+        worker(world.installation, "first") as first,
+        worker(world.installation, "second") as second,
+    ):
+        for number in range(8):
+            made = chain(f"killed{number}", tool="look", tasks=TASKS, delay_ms=300)
+            run(gateway, 10 + number, asked(made, key=f"killed{number}", wait_s=0))
+        run(gateway, 30, asked(workflow, key="killed", wait_s=0))
+        eventually(lambda: begun(world, "killed/t1"), within_s=PATIENCE_S)
+        first.process.kill()
+        for number in range(8):
+            made = chain(f"killed{number}", tool="look", tasks=TASKS, delay_ms=300)
+            done = run(gateway, 40 + number, asked(made, key=f"killed{number}", wait_s=PATIENCE_S))
+            assert done["status"] == "succeeded"
+        assert second.end() == 0
+    assert gateway.end()[0] == 0
+
+
+def test_runs_that_no_worker_took_are_taken_by_a_gateway_that_runs_them_itself(world):
+    workflow = chain("queued", tool="count", tasks=TASKS, delay_ms=0)
+    queueing = world.installation.start("--attach", "never", **QUEUE, **QUIET)
+    state = run(queueing, 1, asked(workflow, key="queued", wait_s=0))
+    assert state["status"] == "queued"
+    assert queueing.end()[0] == 0
+    gateway = world.installation.start("--attach", "never", **QUIET)
+    done = run(gateway, 1, asked(workflow, key="queued", wait_s=30))
+    assert (done["run_id"], done["status"]) == (state["run_id"], "succeeded")
+    assert gateway.end()[0] == 0

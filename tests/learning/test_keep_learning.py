@@ -1,0 +1,252 @@
+import asyncio
+from uuid import uuid4
+
+import django.db
+import django.utils.timezone
+import pytest
+
+from execution.models import WorkflowExecution
+from gateway_project.foundation.database import in_database
+from graph.models import PatternEmbedding, ToolUsage
+from learning import keep_learning, knowledge
+from learning.keep_learning import ATTEMPTS, Learner
+from learning.knowledge import Means
+from tests.factories import ToolFactory
+from tests.fakes import FakeEmbedder
+from tests.learning.ended_runs import ENDED, answered, called, ended_run
+from tools.embed.embedder import EmbeddingUnavailable
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+DEADLINE_S = 15
+INTENT = "Look for the log and mail it"
+
+
+@pytest.fixture(autouse=True)
+def _quick(monkeypatch):
+    monkeypatch.setattr(keep_learning, "REST", 0)
+    monkeypatch.setattr(keep_learning, "RETRY_S", 0)
+
+
+@pytest.fixture
+def means(sealer):
+    return Means(sealer=sealer, payloads=sealer)
+
+
+@pytest.fixture
+def tool():
+    return ToolFactory()
+
+
+@pytest.fixture
+def ended(tool, sealer):
+    def make(**values):
+        task = called("x", tool)
+        return ended_run([task], [answered(task)], sealer=sealer, **values)
+
+    return make
+
+
+def unlearned():
+    return set(WorkflowExecution.objects.filter(learned_at=None).values_list("pk", flat=True))
+
+
+def calls():
+    return sum(ToolUsage.objects.values_list("calls", flat=True))
+
+
+class Told(list):
+    """What was learned, and an event for each count of it."""
+
+    def __init__(self):
+        super().__init__()
+        self.came = asyncio.Event()
+
+    def __call__(self, learned):
+        self.append(learned)
+        self.came.set()
+
+    async def until(self, count):
+        async with asyncio.timeout(DEADLINE_S):
+            while len(self) < count:
+                self.came.clear()
+                await self.came.wait()
+
+
+class Running:
+    """Runs a learner until left."""
+
+    def __init__(self, learner):
+        self._learner = learner
+
+    async def __aenter__(self):
+        self._task = asyncio.create_task(self._learner.run())
+        return self._learner
+
+    async def __aexit__(self, *_):
+        self._task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await self._task
+
+
+async def test_at_its_start_runs_that_nobody_learned_from_are_learned_from(ended, means):
+    for _ in range(3):
+        await in_database(ended)
+    told = Told()
+    async with Running(Learner(lambda: means, on_learned=told)):
+        await told.until(3)
+    assert await in_database(unlearned) == set()
+    assert await in_database(calls) == 3
+
+
+async def test_a_run_told_of_is_learned_from_at_once_and_twice_counts_once(ended, means):
+    told = Told()
+    async with Running(Learner(lambda: means, on_learned=told)) as learner:
+        await learner.learned(await in_database(ended))
+        await told.until(1)
+        run = await in_database(ended)
+        await learner.learned(run)
+        await learner.learned(run)
+        await told.until(2)
+    assert await in_database(calls) == 2
+
+
+async def test_two_processes_that_learn_side_by_side_count_every_run_once(ended, means):
+    runs = [await in_database(ended) for _ in range(10)]
+    one, other = Told(), Told()
+    async with (
+        Running(Learner(lambda: means, on_learned=one)) as first,
+        Running(Learner(lambda: means, on_learned=other)) as second,
+    ):
+        for run in runs:
+            await first.learned(run)
+            await second.learned(run)
+        async with asyncio.timeout(DEADLINE_S):
+            while len(one) + len(other) < 10:  # noqa: ASYNC110 - two lists, one condition
+                await asyncio.sleep(0.01)
+    assert await in_database(calls) == 10
+
+
+async def test_a_run_that_just_ended_is_left_to_whoever_ended_it(ended, means):
+    settled = await in_database(ended)
+    fresh = await in_database(ended, at=django.utils.timezone.now())
+    learner = Learner(lambda: means)
+    assert not await learner.look(settled_s=30)
+    await learner.drain()
+    assert await in_database(unlearned) == {fresh}
+    assert settled != fresh
+
+
+async def test_of_more_runs_than_are_taken_at_once_the_rest_is_found_next(
+    ended, means, monkeypatch
+):
+    monkeypatch.setattr(keep_learning, "AT_ONCE", 2)
+    for _ in range(5):
+        await in_database(ended)
+    told = Told()
+    async with Running(Learner(lambda: means, on_learned=told)):
+        await told.until(5)
+
+
+async def test_a_run_that_cannot_be_learned_from_is_passed_over_in_the_end(
+    ended, means, monkeypatch
+):
+    poison, good = await in_database(ended), await in_database(ended)
+    learn = knowledge.learn
+
+    def broken(run, *args, **kwargs):
+        if run == poison:
+            raise RuntimeError("cannot be")
+        return learn(run, *args, **kwargs)
+
+    monkeypatch.setattr(knowledge, "learn", broken)
+    learner = Learner(lambda: means)
+    for attempt in range(1, ATTEMPTS + 1):
+        await learner.look(settled_s=0)
+        await learner.drain()
+        assert await in_database(unlearned) == ({poison} if attempt < ATTEMPTS else set())
+    assert await in_database(calls) == 1
+    assert good != poison
+
+
+async def test_while_the_database_is_away_runs_wait_and_none_is_given_up(
+    ended, means, monkeypatch
+):
+    run = await in_database(ended)
+    learn = knowledge.learn
+    failures = [django.db.OperationalError("away")] * (2 * ATTEMPTS)
+
+    def away(*args, **kwargs):
+        if failures:
+            raise failures.pop()
+        return learn(*args, **kwargs)
+
+    monkeypatch.setattr(knowledge, "learn", away)
+    told = Told()
+    async with Running(Learner(lambda: means, on_learned=told)) as learner:
+        await learner.learned(run)
+        await told.until(1)
+    assert await in_database(calls) == 1
+
+
+async def test_whatever_fails_learning_goes_on(ended, means, monkeypatch):
+    monkeypatch.setattr(keep_learning, "LOOK_S", 0)
+    await in_database(ended)
+    given = iter([ValueError("a defect")])
+
+    def now():
+        for error in given:
+            raise error
+        return means
+
+    told = Told()
+    async with Running(Learner(now, on_learned=told)):
+        await told.until(1)
+
+
+async def test_of_more_runs_than_may_wait_the_rest_is_left_to_be_found(ended, means, monkeypatch):
+    monkeypatch.setattr(keep_learning, "MAX_WAITING", 1)
+    runs = [await in_database(ended) for _ in range(2)]
+    learner = Learner(lambda: means)
+    for run in (*runs, uuid4()):
+        await learner.learned(run)
+    await learner.drain()
+    assert await in_database(unlearned) == {runs[1]}
+
+
+async def test_intents_recorded_without_a_model_are_embedded_once_there_is_one(ended, means):
+    await in_database(ended, intent=INTENT)
+    models = [None]
+    learner = Learner(
+        lambda: Means(sealer=means.sealer, payloads=means.sealer, embedder=models[-1])
+    )
+    await learner.look(settled_s=0)
+    await learner.drain()
+    assert await in_database(PatternEmbedding.objects.count) == 0
+    models.append(FakeEmbedder())
+    await learner.look(settled_s=0)
+    assert await in_database(PatternEmbedding.objects.count) == 1
+
+
+async def test_a_model_that_cannot_be_loaded_is_no_harm(ended, means):
+    class Missing(FakeEmbedder):
+        def embed(self, texts, *, kind):
+            raise EmbeddingUnavailable("no such file")
+
+    await in_database(ended, intent=INTENT)
+    missing = Means(sealer=means.sealer, payloads=means.sealer, embedder=Missing())
+    learner = Learner(lambda: missing)
+    for _ in range(2):
+        await learner.look(settled_s=0)
+        await learner.drain()
+    assert await in_database(unlearned) == set()
+
+
+async def test_runs_are_marked_with_the_time_of_learning(ended, means, clock):
+    run = await in_database(ended)
+    learner = Learner(lambda: means, clock=clock)
+    await learner.learned(run)
+    await learner.drain()
+    row = await in_database(WorkflowExecution.objects.get, pk=run)
+    assert row.learned_at == clock()
+    assert row.ended_at == ENDED

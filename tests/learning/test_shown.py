@@ -1,0 +1,158 @@
+from datetime import timedelta
+from uuid import uuid4
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from execution.ended import Answered, EndedRun
+from execution.status import RunStatus
+from execution.workflow import Reference, Task, Workflow
+from graph.references import reference
+from graph.relations import Kind
+from learning import latency, shown
+from learning.past_run import past_run
+from tests.learning.ended_runs import ENDED
+
+TOOLS = {"s:a": 1, "s:b": 2, "s:c": 3}
+
+
+def answered(task, tool, *, held=1, failed=0, start_s=0.0):
+    start = ENDED + timedelta(seconds=start_s)
+    return Answered(
+        task=task,
+        tool=tool,
+        held=held,
+        failed=failed,
+        started_at=start,
+        ended_at=start + timedelta(seconds=1),
+    )
+
+
+def run(*tasks, calls=(), status=RunStatus.SUCCEEDED, intent="do it", is_direct=False):
+    return EndedRun(
+        run=uuid4(),
+        team=None,
+        status=status,
+        is_direct=is_direct,
+        ended_at=ENDED,
+        intent=intent,
+        workflow=Workflow(tasks=tasks),
+        answered=tuple(calls),
+    )
+
+
+def test_several_tasks_that_show_one_relation_are_one_observation():
+    tasks = (
+        Task(id="a", tool="s:a"),
+        *(Task(id=f"b{n}", tool="s:b", depends_on=("a",)) for n in range(4)),
+    )
+    calls = [
+        answered("a", "s:a"),
+        *(answered(f"b{n}", "s:b", start_s=1.0 + n, held=n % 2, failed=1 - n % 2) for n in (0, 1)),
+        *(answered(f"b{n}", "s:b", start_s=1.0 + n) for n in (2, 3)),
+    ]
+    (seen,) = shown.ordered(run(*tasks, calls=calls), TOOLS)
+    assert (seen.source, seen.target, seen.kind) == (1, 2, Kind.PRECEDES)
+    assert (seen.successes, seen.failures) == (0.75, 0.25)
+    assert seen.seconds == 2.0  # after 1, 2 and 3 seconds
+
+
+def test_a_tool_that_follows_itself_is_no_relation():
+    tasks = (Task(id="a", tool="s:a"), Task(id="b", tool="s:a", depends_on=("a",)))
+    calls = [answered("a", "s:a"), answered("b", "s:a")]
+    assert shown.ordered(run(*tasks, calls=calls), TOOLS) == []
+
+
+def test_what_waited_for_something_that_failed_says_nothing():
+    tasks = (Task(id="a", tool="s:a"), Task(id="b", tool="s:b", depends_on=("a",)))
+    calls = [answered("a", "s:a", held=0, failed=1), answered("b", "s:b")]
+    assert shown.ordered(run(*tasks, calls=calls), TOOLS) == []
+
+
+def test_tools_that_nobody_knows_are_left_out():
+    tasks = (Task(id="a", tool="s:gone"), Task(id="b", tool="s:b", depends_on=("a",)))
+    one = run(*tasks, calls=[answered("a", "s:gone"), answered("b", "s:b")])
+    assert shown.ordered(one, TOOLS) == []
+    assert shown.used(one, TOOLS) == {2}
+    assert past_run(one, TOOLS) is None
+
+
+def test_a_run_of_very_many_tools_says_nothing_of_any_two_of_them():
+    used = frozenset(range(shown.MAX_TOGETHER + 1))
+    assert shown.together(used, known=[], before={}, at=ENDED) == []
+
+
+@given(st.lists(st.sets(st.integers(0, 5), max_size=4), max_size=12))
+def test_together_counts_co_occurrences_and_the_larger_usage(runs):
+    held, missed, before = {}, {}, {}
+    for used in runs:
+        for one in shown.together(used, known=held, before=before, at=ENDED):
+            pair = (one.source, one.target)
+            held[pair] = held.get(pair, 0) + one.successes
+            missed[pair] = missed.get(pair, 0) + one.failures
+        for tool in used:
+            before[tool] = before.get(tool, 0) + 1
+    for one, other in held:
+        both = sum({one, other} <= used for used in runs)
+        assert held[one, other] == both
+        assert held[one, other] + missed[one, other] == max(before[one], before[other])
+
+
+def test_items_of_a_list_become_references_to_its_first_at_any_depth():
+    each = Task(
+        id="b",
+        tool="s:b",
+        arguments={
+            "whole": {"$item": ""},
+            "deep": [{"of": {"$item": "/id"}}],
+            "escaped": {"$literal": {"$item": "/id"}},
+            "other": reference("a", "/total"),
+        },
+        references=("a",),
+        for_each=Reference(task="a", pointer="/found"),
+    )
+    one = run(Task(id="a", tool="s:a"), each, calls=[answered("a", "s:a")])
+    past = past_run(one, TOOLS)
+    assert past is not None
+    assert past.tasks[1].depends_on == ("a",)
+    assert past.tasks[1].arguments == {
+        "whole": reference("a", "/found/0"),
+        "deep": [{"of": reference("a", "/found/0/id")}],
+        "escaped": {"$literal": {"$item": "/id"}},
+        "other": reference("a", "/total"),
+    }
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        {"intent": " "},
+        {"intent": "?!."},
+        {"is_direct": True},
+        {"status": RunStatus.ABORTED},
+        {"calls": ()},
+    ],
+)
+def test_what_says_nothing_of_a_workflow_is_no_past_run(values):
+    tasks = (Task(id="a", tool="s:a"),)
+    assert past_run(run(*tasks, **{"calls": [answered("a", "s:a")]} | values), TOOLS) is None
+
+
+@pytest.mark.parametrize("status", [RunStatus.FAILED, RunStatus.PARTIAL_SUCCESS])
+def test_a_run_that_did_not_wholly_succeed_did_not_succeed(status):
+    past = past_run(
+        run(Task(id="a", tool="s:a"), calls=[answered("a", "s:a")], status=status), TOOLS
+    )
+    assert past is not None
+    assert not past.succeeded
+
+
+@given(st.lists(st.integers(0, 9), min_size=latency.BUCKETS, max_size=latency.BUCKETS))
+def test_no_more_than_the_share_asked_for_took_longer_than_a_quantile(counts):
+    found = latency.quantile(counts, 0.95)
+    if found is None:
+        assert not any(counts)
+        return
+    longer = sum(counts[latency.BOUNDS_MS.index(found) + 1 : -1])
+    assert longer <= 0.05 * sum(counts)
