@@ -23,6 +23,7 @@ NAMES = (
     "gateway_cost",
     "graph",
     "graph_update",
+    "execution",
 )
 DOCUMENT = Path(__file__).resolve().parent.parent / "docs" / "benchmarks.md"
 

@@ -11,6 +11,8 @@ from execution.changes import WHOLE_TASK, Changes, Event, TaskChange
 from execution.status import RunStatus
 
 NO_DATA: Mapping[str, Any] = {}
+_Told = tuple[str, datetime, str, int, Mapping[str, Any]]
+"""Kind, time, task, item and data of an event that has no number yet."""
 
 
 class Draft:
@@ -51,7 +53,7 @@ class Draft:
 
     def status(self, status: RunStatus, *, code: str = "", error: str = "") -> None:
         """Set the status of the run, and why it failed."""
-        self._status, self._code, self._error = status, code, error
+        self._set_status(status, code, error)
 
     def applied(self, command: int | None, outcome: str) -> None:
         """Add a command that was carried out, or refused."""
@@ -60,7 +62,7 @@ class Draft:
 
     def workflow(self, workflow: Mapping[str, Any]) -> None:
         """Set the workflow that replaces the one before."""
-        self._workflow = workflow
+        self._set_workflow(workflow)
 
     def take(self) -> Changes | None:
         """Return all of it as one, and begin anew; None if nothing has changed."""
@@ -91,9 +93,7 @@ class Draft:
         """Take back the numbers of what was not written; nothing may have been taken since."""
         self._last_seq -= len(changes.events)
 
-    def _numbered(
-        self, events: list[tuple[str, datetime, str, int, Mapping[str, Any]]]
-    ) -> tuple[Event, ...]:
+    def _numbered(self, events: list[_Told]) -> tuple[Event, ...]:
         first = self._last_seq + 1
         self._last_seq += len(events)
         return tuple(
@@ -105,8 +105,13 @@ class Draft:
 
     def _clear(self) -> None:
         self._tasks: list[TaskChange] = []
-        self._events: list[tuple[str, datetime, str, int, Mapping[str, Any]]] = []
+        self._events: list[_Told] = []
         self._applied: list[tuple[int, str]] = []
-        self._status: RunStatus | None = None
-        self._code = self._error = ""
-        self._workflow: Mapping[str, Any] | None = None
+        self._set_status(None)
+        self._set_workflow(None)
+
+    def _set_status(self, status: RunStatus | None, code: str = "", error: str = "") -> None:
+        self._status, self._code, self._error = status, code, error
+
+    def _set_workflow(self, workflow: Mapping[str, Any] | None) -> None:
+        self._workflow = workflow

@@ -10,10 +10,10 @@ from functools import partial
 from typing import Final
 from uuid import UUID
 
-from execution import events, failure
-from execution.calls import Calls, Ended
+from execution import events, failure, outlook
+from execution.calls import Calls, Outcome
 from execution.changes import Fenced, NotApproved
-from execution.failure import ApprovalUnusable
+from execution.failure import ApprovalUnusable, CallCancelled
 from execution.parse import InvalidWorkflow
 from execution.run_state import RunState
 from execution.standing import (
@@ -31,14 +31,6 @@ from execution.workflow import Workflow
 __all__ = ["Answered", "Execution", "Invocation", "Means", "Place", "Standing", "TaskStanding"]
 
 DONE: Final = "done"
-ABORTED: Final = "aborted"
-DEADLINE: Final = "deadline_exceeded"
-_EVENTS: Final = {
-    RunStatus.PAUSED: events.RUN_PAUSED,
-    RunStatus.WAITING: events.RUN_WAITING,
-    RunStatus.UNKNOWN: events.RUN_UNKNOWN,
-    RunStatus.RUNNING: events.RUN_RESUMED,
-}
 
 
 class Execution:
@@ -67,6 +59,7 @@ class Execution:
         self._is_paused = standing.status is RunStatus.PAUSED
         self._is_halted = False
         self._called_off = ""
+        self._is_at_layer = False
         self._must_recall = True
 
     @property
@@ -122,8 +115,8 @@ class Execution:
 
     def abort(self, *, command: int | None = None) -> None:
         """End the run: cancel the calls in flight, start nothing more."""
-        self._call_off(ABORTED)
-        self._tell(partial(self._end_early, TaskStatus.CANCELLED, command))
+        self._call_off(outlook.ABORTED)
+        self._tell(partial(self._abort, command))
 
     def replan(self, new: Workflow, *, command: int | None = None) -> None:
         """Swap what is not started for other tasks; what is done or in flight stays.
@@ -164,28 +157,38 @@ class Execution:
             self._state.draft.event(events.RUN_ADOPTED, now)
         await self._recall()
         self._state.reopen_lists(now)
-        if self._standing.status in (RunStatus.QUEUED, RunStatus.RUNNING):
+        if self._is_paused:
+            self._is_at_layer = self._state.schedule.is_layer_complete
+        else:
             self._state.schedule.open_next()
         while True:
             self._wake.clear()
-            self._take_in()
-            await self._recall()
-            begun = self._begin_ready()
-            status = self._settle(is_busy=bool(self._calls) or bool(begun))
+            now = self._means.clock()
+            self._take_in(now)
+            while self._must_recall:
+                await self._recall()
+                self._take_in(now)
+            if self._status is RunStatus.QUEUED and self._may_start:
+                self._note(outlook.Outlook(RunStatus.RUNNING), now)
+            begun = self._begin_ready(now)
+            status = self._settle(now, is_busy=bool(self._calls) or bool(begun))
             await self._write(begun, group)
-            if not self._inbox and not self._calls and (self._is_halted or status.is_at_rest):
-                return RunStatus.RUNNING if self._is_halted and not status.is_at_rest else status
+            if self._is_over(status):
+                return status
             await self._wake.wait()
 
-    def _take_in(self) -> None:
-        at = self._means.clock()
+    def _is_over(self, status: RunStatus) -> bool:
+        """Whether there is nothing more to do here; an end is not changed by what comes late."""
+        if self._calls:
+            return False
+        return status.is_final or (not self._inbox and (self._is_halted or status.is_at_rest))
+
+    def _take_in(self, at: datetime) -> None:
         while self._inbox:
             self._inbox.popleft()(at)
 
     async def _recall(self) -> None:
         """Fetch the results that open tasks refer to and that are not in memory."""
-        if not self._must_recall:
-            return
         self._must_recall = False
         tasks = self._state.missing() if self._means.recall else ()
         if tasks and self._means.recall:
@@ -195,30 +198,35 @@ class Execution:
     def _may_start(self) -> bool:
         return not (self._is_paused or self._is_halted or self._called_off)
 
-    def _begin_ready(self) -> list[Begun]:
+    def _begin_ready(self, at: datetime) -> list[Begun]:
         """Begin as many calls as may start and have a slot."""
         begun: list[Begun] = []
-        at = self._means.clock()
-        while self._may_start:
-            self._state.make_ready(at)
-            waiting = [(server, queue) for server, queue in self._state.queues.items() if queue]
-            if not any([self._begin_at(server, queue, begun, at) for server, queue in waiting]):
-                break
-        self._calls.settle_slots(self._state.queues if self._may_start else {})
+        if not self._may_start:
+            self._calls.keep_slots({})
+            return begun
+        state, has_moved = self._state, True
+        while has_moved:
+            state.make_ready(at)
+            has_moved = False
+            for server in tuple(state.queues):
+                has_moved |= self._begin_at(server, begun, at)
+        self._calls.keep_slots(state.queues)
         return begun
 
-    def _begin_at(
-        self, server: str, queue: deque[Place], begun: list[Begun], at: datetime
-    ) -> bool:
-        """Begin calls to one server; say whether anything came of it."""
+    def _begin_at(self, server: str, begun: list[Begun], at: datetime) -> bool:
+        """Begin calls to one server; say whether more may have become ready by that."""
         has_moved = False
+        queue = self._state.queues.get(server)
         while queue and self._calls.take_slot(server):
-            has_moved = True
             one = self._state.begin(queue.popleft(), at)
-            if one is None:
-                self._calls.give_back(server)
-            else:
+            if one is not None:
                 begun.append(one)
+                continue
+            self._calls.give_back(server)
+            has_moved = True
+            queue = self._state.queues.get(server)
+        if not queue:
+            self._state.queues.pop(server, None)
         return has_moved
 
     async def _write(self, begun: Sequence[Begun], group: asyncio.TaskGroup) -> None:
@@ -245,8 +253,149 @@ class Execution:
             await self._means.journal.record(changes)
         except NotApproved:
             self._state.draft.refused(changes)
-            self._calls.drop(one)
+            self._calls.give_back(one.server)
             why = failure.of_error(ApprovalUnusable())
-            self._tell(lambda at: self._state.fail_unsent((one.task.id, one.item), why, at))
+            self._tell(lambda at: self._state.fail_unsent(one.place, why, at))
         else:
             self._launch(one, group)
+
+    def _launch(self, one: Begun, group: asyncio.TaskGroup) -> None:
+        """Make a call, unless it is not wanted any more by now."""
+        if self._called_off:
+            self._calls.give_back(one.server)
+            self._tell(lambda at: self._state.cancel(one.place, self._called_off, at))
+        elif self._is_halted:
+            self._calls.give_back(one.server)
+            self._tell(lambda at: self._state.take_back(one.place, at))
+        else:
+            self._calls.launch(group, self._invocation(one), one.server)
+
+    def _invocation(self, one: Begun) -> Invocation:
+        task, item = one.place
+        return Invocation(
+            task=task,
+            item=item,
+            tool=one.task.tool,
+            arguments=one.arguments,
+            timeout_s=one.task.timeout_s,
+            leave=one.leave,
+            on_retry=partial(self._retried, one.place),
+            on_progress=partial(self._means.on_progress, task, item),
+        )
+
+    def _retried(self, place: Place, attempt: int, error: BaseException) -> None:
+        self._state.count_attempt(place)
+        code = failure.of_error(error).code
+        data = {"attempt": attempt, "code": code}
+        at = self._means.clock()
+        self._state.draft.event(events.TASK_RETRIED, at, data, task=place[0], item=place[1])
+        self._wake.set()
+
+    def _ended(self, place: Place, outcome: Outcome, at: datetime) -> None:
+        self._inbox.append(partial(self._land, place, outcome, at))
+        self._wake.set()
+
+    def _land(self, place: Place, outcome: Outcome, at: datetime, _now: datetime) -> None:
+        """Take into account how a call ended."""
+        self._calls.landed(place)
+        if outcome is None:
+            if self._called_off:
+                self._state.cancel(place, self._called_off, at)
+            else:
+                self._state.fail(place, failure.of_error(CallCancelled()), at)
+        elif isinstance(outcome, Exception):
+            self._state.fail(place, failure.of_error(outcome), at)
+        elif outcome.result.is_error:
+            why = failure.of_result(outcome.result.raw, outcome.duration_s * 1000)
+            self._state.fail(place, why, at)
+        else:
+            self._state.succeed(place, outcome.result.raw, outcome.duration_s * 1000, at)
+
+    # What a run is told.
+
+    def _tell(self, happening: Callable[[datetime], None]) -> None:
+        self._inbox.append(happening)
+        self._wake.set()
+
+    def _pause(self, command: int | None, _at: datetime) -> None:
+        self._is_paused = True
+        self._state.draft.applied(command, DONE)
+
+    def _resume(self, command: int | None, rerun_unknown: bool, at: datetime) -> None:
+        if rerun_unknown:
+            self._state.rerun_unknown(at)
+        self._leave_layer()
+        self._is_paused = False
+        self._state.draft.applied(command, DONE)
+
+    def _leave_layer(self) -> None:
+        """Open the next layer if the run stopped at the end of one."""
+        if self._is_at_layer:
+            self._is_at_layer = self._is_paused = False
+            self._state.schedule.open_next()
+
+    def _replan(self, new: Workflow, command: int | None, at: datetime) -> None:
+        try:
+            self._state.replan(new, at)
+        except InvalidWorkflow as error:
+            self._applied("replan", command, error.code, at)
+            return
+        self._must_recall = True
+        self._leave_layer()
+        self._state.draft.applied(command, DONE)
+
+    def _applied(self, action: str, command: int | None, outcome: str, at: datetime) -> None:
+        """Write down that a command was carried out, or refused, of which no other event tells."""
+        self._state.draft.applied(command, outcome)
+        data = {"action": action, "outcome": outcome}
+        self._state.draft.event(events.COMMAND_APPLIED, at, data)
+
+    def _abort(self, command: int | None, at: datetime) -> None:
+        self._applied("abort", command, DONE, at)
+        self._state.call_off(TaskStatus.CANCELLED, at)
+
+    def _call_off(self, why: str) -> None:
+        """Let the calls in flight be cancelled, at once, even while the database is away."""
+        if not self._called_off:
+            self._called_off = why
+            self._calls.cancel()
+
+    def _set_deadline(self) -> asyncio.TimerHandle | None:
+        """Have the run end in time, by a clock that nobody sets."""
+        if self._standing.deadline_at is None:
+            return None
+        left_s = (self._standing.deadline_at - self._means.clock()).total_seconds()
+        if left_s <= 0:
+            self._pass_deadline()
+            return None
+        return asyncio.get_running_loop().call_later(left_s, self._pass_deadline)
+
+    def _pass_deadline(self) -> None:
+        self._call_off(outlook.DEADLINE)
+        self._tell(partial(self._state.call_off, TaskStatus.SKIPPED))
+
+    def _settle(self, at: datetime, *, is_busy: bool) -> RunStatus:
+        """Return how the run stands, and note it if that has changed."""
+        found = outlook.outlook(
+            self._state,
+            is_busy=is_busy,
+            is_paused=self._is_paused,
+            is_halted=self._is_halted,
+            called_off=self._called_off,
+        )
+        is_layer_new = found.is_at_layer and not self._is_at_layer
+        if found.status is not self._status or is_layer_new:
+            self._note(found, at)
+        self._is_at_layer = found.is_at_layer
+        self._is_paused = self._is_paused or found.is_at_layer
+        return found.status
+
+    def _note(self, found: outlook.Outlook, at: datetime) -> None:
+        draft = self._state.draft
+        code, error = outlook.why(self._state, found, self._called_off)
+        draft.status(found.status, code=code, error=error)
+        kind = outlook.kind(found.status, before=self._status)
+        if found.is_at_layer:
+            kind = events.LAYER_COMPLETE
+        draft.event(kind, at, outlook.data(self._state, found))
+        self._status = found.status

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import Coroutine
 from dataclasses import dataclass
 from typing import Any, Final
@@ -12,11 +13,12 @@ import structlog
 
 from execution import adopt, live, owner
 from execution.adopt import CannotGoOn
-from execution.changes import Fenced, Journal
+from execution.changes import Changes, Fenced, Journal
 from execution.executor import Execution
 from execution.journal import JournalClosed
 from execution.limits import Limits
 from execution.live import Live
+from execution.pace import Pace
 from execution.run_means import RunMeans, at_last, reached
 from execution.standing import Standing
 from execution.status import RunStatus
@@ -27,6 +29,9 @@ from gateway_project.foundation.caller import Caller
 BROKEN: Final = CannotGoOn(
     "internal_error", "the gateway broke down over this run; its log says why"
 )
+
+MAX_TAKES: Final = 20
+"""So often a run is taken within a lease; more would come of a defect, and of nothing else."""
 
 log = structlog.get_logger(__name__)
 
@@ -44,6 +49,24 @@ class Carried:
     task: asyncio.Task[bool] | None = None
     live: Live | None = None
     is_told: bool = False
+
+
+@dataclass(frozen=True)
+class _Telling:
+    """A journal that wakes those of this process who watch a run, besides what the database does.
+
+    Attributes:
+        journal: Does the writing.
+        watchers: Told of what is safe.
+    """
+
+    journal: Journal
+    watchers: Watchers
+
+    async def record(self, changes: Changes) -> None:
+        """Return once the changes are safe; as in `execution.changes.Journal`."""
+        await self.journal.record(changes)
+        self.watchers.tell(changes.run)
 
 
 class Holder:
@@ -69,12 +92,12 @@ class Holder:
         """Set when there may be runs to take."""
         self.wanted.set()
         self._means = means
-        self._journal = journal
+        self._journal = _Telling(journal, watchers)
         self._watchers = watchers
         self._limits = Limits(total=means.tasks_at_once, per_server=means.tasks_per_server)
         self._carried: dict[UUID, Carried] = {}
         self._dead: set[str] = set()
-        self._hopeless: set[UUID] = set()
+        self._pace = Pace(times=MAX_TAKES, within_s=means.lease_s)
         self._is_closing = False
 
     @property
@@ -128,8 +151,9 @@ class Holder:
         waiting = await reached(
             leases.claimable, dead=self._dead, limit=self.room, new=self._means.claims_new
         )
+        now = time.monotonic()
         for run in waiting:
-            if run not in self._carried and run not in self._hopeless:
+            if run not in self._carried and self._pace.allows(run, now=now):
                 self.take(run)
 
     async def renew(self) -> None:
@@ -183,7 +207,6 @@ class Holder:
         except Exception:
             # The top of a task. Whatever is wrong with the run would be so again.
             log.exception("run.broke_down", run=str(run))
-            self._hopeless.add(run)
             await self._fail(run)
             return True
         finally:
@@ -196,9 +219,11 @@ class Holder:
             if await adopt.fail(run, BROKEN, self._means, me=self.id, dead=self._dead):
                 await self._gone(run, RunStatus.FAILED)
         except Exception:
-            log.exception("run.not_failed", run=str(run))  # it is left alone until a new start
+            log.exception("run.not_failed", run=str(run))
 
     async def _from_rows(self, run: UUID) -> bool:
+        if self._is_closing:
+            return False
         taken = await adopt.adopt(run, self._means, me=self.id, dead=self._dead)
         if taken is None:
             return False

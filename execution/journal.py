@@ -25,8 +25,6 @@ FIRST_RETRY_S: Final = 0.05
 LONGEST_RETRY_S: Final = 2.0
 AWAY: Final = (OperationalError, InterfaceError)
 """What is over once the database is back, or has room again."""
-UNWRITABLE: Final = (DatabaseError, ValueError, TypeError, RecursionError)
-"""What writing the same again would only repeat."""
 TOO_LARGE: Final = "54"
 """Class of states by which PostgreSQL refuses a statement for its size (its appendix A)."""
 
@@ -107,7 +105,7 @@ class DatabaseJournal:
         batch = [self._waiting[place] for place in range(min(MAX_BATCH, len(self._waiting)))]
         try:
             await self._write_batch(batch)
-        except UNWRITABLE as error:
+        except Exception as error:  # noqa: BLE001 - the top of the task: a defect is one entry's
             if len(batch) == 1:
                 _give_up(batch[0], error)
             else:
@@ -120,7 +118,7 @@ class DatabaseJournal:
         for one in batch:
             try:
                 await self._write_batch([one])
-            except UNWRITABLE as error:
+            except Exception as error:  # noqa: BLE001 - likewise
                 _give_up(one, error)
 
     async def _write_batch(self, batch: Sequence[Waiting]) -> None:
@@ -152,7 +150,9 @@ class DatabaseJournal:
 
 def _give_up(one: Waiting, error: Exception) -> None:
     changes, done = one
-    log.error("journal.unwritable", run=str(changes.run), error=first_line(error))
+    # What the database says may repeat what it was given.
+    trace = None if isinstance(error, DatabaseError) else error
+    log.error("journal.unwritable", run=str(changes.run), error=first_line(error), exc_info=trace)
     _fail(done, error)
 
 

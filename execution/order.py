@@ -61,7 +61,8 @@ def cycles(waits: Waits) -> tuple[tuple[str, ...], ...]:
             break
         cycle = _shortest(_on_cycle(left), left)
         found.append(cycle)
-        left = {task: wanted for task, wanted in left.items() if task not in cycle}
+        for task in cycle:
+            del left[task]
     return tuple(found)
 
 

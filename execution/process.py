@@ -81,7 +81,8 @@ class RunProcess:
                 group.create_task(_every(TIDY_S, self._tidy), name="run expiry")
 
     async def _expire(self) -> None:
-        await reached(approvals.expire)
+        if await reached(approvals.expire) and self.holder is not None:
+            self.holder.tell_all()
 
     async def _tidy(self) -> None:
         means = self._means
@@ -101,12 +102,16 @@ async def _every(
 ) -> None:
     """Take a step at once and then again and again; when it is wanted, or the time has come."""
     wake = wanted or asyncio.Event()
+    is_away = False
     while True:
         wake.clear()
         try:
             await step()
+            is_away = False
         except RunsUnavailable as error:
-            log.warning("runs.database_away", error=first_line(error.__cause__ or error))
+            if not is_away:
+                log.warning("runs.database_away", error=first_line(error.__cause__ or error))
+            is_away = True
         except Exception:
             # The top of a task: what fails now may not the next time.
             log.exception("runs.step_failed")

@@ -89,12 +89,15 @@ def read(arguments: Mapping[str, Any], budget: Budget) -> list[Mark]:
     path: list[str | int] = []
     trail = [_open(arguments, is_literal=is_mark(arguments))]
     while trail:
-        members, is_literal = trail[-1]
-        step, value = next(members, (None, None))
-        if step is None:
+        members, is_keyed, is_literal = trail[-1]
+        member = next(members, None)
+        if member is None:
             trail.pop()
             del path[-1:]
             continue
+        step, value = member
+        if is_keyed and not isinstance(step, str):
+            raise NotReadable(_path(path, step), "have a key that is no text")
         budget.take(_length(step, value, path))
         if not isinstance(value, Mapping | list | tuple):
             continue
@@ -110,9 +113,10 @@ def read(arguments: Mapping[str, Any], budget: Budget) -> list[Mark]:
     return found
 
 
-def _open(value: Any, *, is_literal: bool) -> tuple[Iterator[tuple[Any, Any]], bool]:
-    members = value.items() if isinstance(value, Mapping) else enumerate(value)
-    return iter(members), is_literal
+def _open(value: Any, *, is_literal: bool) -> tuple[Iterator[tuple[Any, Any]], bool, bool]:
+    if isinstance(value, Mapping):
+        return iter(value.items()), True, is_literal
+    return enumerate(value), False, is_literal
 
 
 def _length(step: object, value: Any, path: list[str | int]) -> int:
@@ -127,11 +131,7 @@ def _length(step: object, value: Any, path: list[str | int]) -> int:
         own = _NUMBER_BYTES
     else:
         raise NotReadable(_path(path, step), "hold what JSON has no form for")
-    if isinstance(step, int):
-        return own + 1
-    if not isinstance(step, str):
-        raise NotReadable(_path(path, step), "have a key that is no text")
-    return own + _text(step) + 2
+    return own + (_text(step) + 2 if isinstance(step, str) else 1)
 
 
 def _text(text: str) -> int:

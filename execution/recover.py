@@ -49,14 +49,14 @@ def standing(held: Held, workflow: Workflow, *, repeatable: Repeatable) -> Stand
 
 
 def after_loss(task: HeldTask, tool: str, *, repeatable: Repeatable) -> TaskStatus:
-    """Return how a call stands whose process is gone.
+    """Return how a call stands for the process that takes over: pending, if it is to be made again.
 
-    A call that was under way may be made again only if the definition is still the one that was
+    One that stays running is lost: the executor writes down that it is unknown. A call that was under way may be made again only if the definition is still the one that was
     called: the word of an admin or a server on another one says nothing about it.
     """
     if task.status is not TaskStatus.RUNNING:
         return task.status
-    return TaskStatus.PENDING if repeatable(tool, task.definition_hash) else TaskStatus.UNKNOWN
+    return TaskStatus.PENDING if repeatable(tool, task.definition_hash) else TaskStatus.RUNNING
 
 
 def _tasks(
@@ -68,9 +68,9 @@ def _tasks(
         if planned is None:
             continue
         is_call = planned.for_each is None or place[1] != WHOLE_TASK
-        status = after_loss(task, planned.tool, repeatable=repeatable) if is_call else task.status
-        if status is TaskStatus.RUNNING:  # a list of calls, each of which stands for itself
-            status = TaskStatus.PENDING
+        status = task.status
+        if is_call:  # a list is none: each of its calls stands for itself
+            status = after_loss(task, planned.tool, repeatable=repeatable)
         found[place] = TaskStanding(
             status=status,
             attempts=task.attempts,

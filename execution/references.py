@@ -7,11 +7,22 @@ from typing import Any, Final
 
 from gateway_project.foundation import canonical
 from graph.references import as_item, as_literal, as_reference
+from tools.upstream import nesting
 
 MAX_DEPTH: Final = 100
 """Levels of arguments; what references bring in is not counted."""
+MAX_BYTES: Final = 64 * 1024 * 1024
+"""What several references may bring into one call together, as JSON, about: one alone is as large
+as a result may be, but the same may be referred to over and over."""
 NO_ITEM: Final = object()
 """Item of a task that runs once."""
+
+
+_ANY_DEPTH: Final = 1_000_000
+_MARK_KEYS: Final = 2
+"""Keys that an object which stands for something else has at most."""
+_HOLDERS: Final = (dict, list, tuple, Mapping)
+"""Types that hold values; the common ones first, since asking an abstract one takes longest."""
 
 
 class MissingReferent(LookupError):
@@ -41,6 +52,18 @@ class TooDeep(ValueError):
     code = "invalid_workflow"
 
 
+class TooLarge(ValueError):
+    """What references bring in is more than one call may carry."""
+
+    code = "arguments_too_large"
+
+    def __init__(self) -> None:
+        super().__init__(
+            f"what the arguments refer to is larger than {MAX_BYTES:,} bytes together; refer to "
+            "less, or spread it over several tasks"
+        )
+
+
 def resolve(value: Any, *, results: Callable[[str], Any], item: Any = NO_ITEM) -> Any:
     """Return a value with all that stands for something else replaced.
 
@@ -56,12 +79,16 @@ def resolve(value: Any, *, results: Callable[[str], Any], item: Any = NO_ITEM) -
     Raises:
         MissingReferent: If something is not there.
         TooDeep: If the value is nested too deeply.
+        TooLarge: If it would become too large.
 
     Example:
         >>> resolve({"to": {"$ref": "a", "pointer": "/0"}}, results={"a": ["x"]}.__getitem__)
         {'to': 'x'}
     """
-    return _Resolver(results, item).resolved(value, 0)
+    resolver = _Resolver(results, item)
+    found = resolver.resolved(value, 0)
+    resolver.require_room()
+    return found
 
 
 class _Resolver:
@@ -70,15 +97,34 @@ class _Resolver:
     def __init__(self, results: Callable[[str], Any], item: Any) -> None:
         self._results = results
         self._item = item
+        self._brought: list[Any] = []
 
     def resolved(self, value: Any, depth: int) -> Any:
-        if depth > MAX_DEPTH and isinstance(value, Mapping | list | tuple):
+        if not isinstance(value, _HOLDERS):
+            return value
+        if depth > MAX_DEPTH:
             raise TooDeep(f"arguments are nested deeper than {MAX_DEPTH} levels")
-        if isinstance(value, Mapping):
-            return self._object(value, depth)
         if isinstance(value, list | tuple):
             return [self.resolved(one, depth + 1) for one in value]
-        return value
+        if len(value) <= _MARK_KEYS:
+            return self._object(value, depth)
+        return {key: self.resolved(one, depth + 1) for key, one in value.items()}
+
+    def require_room(self) -> None:
+        """Make sure that what was brought in is not too large, where it is more than one value."""
+        if len(self._brought) <= 1:
+            return
+        sizes: dict[int, int] = {}
+        left = MAX_BYTES
+        for one in self._brought:
+            if id(one) not in sizes:
+                size = nesting.measure(one, max_depth=_ANY_DEPTH, max_bytes=left)
+                if isinstance(size, str):
+                    raise TooLarge
+                sizes[id(one)] = size
+            left -= sizes[id(one)]
+            if left < 0:
+                raise TooLarge
 
     def _object(self, value: Mapping[str, Any], depth: int) -> Any:
         literal = as_literal(value)
@@ -98,16 +144,17 @@ class _Resolver:
         except LookupError as error:
             why = error.args[0] if error.args and error.args[0] != task else "it gave nothing"
             raise MissingReferent(task, pointer, str(why)) from None
-        return _followed(gave, task, pointer)
+        return self._bring(gave, task, pointer)
 
     def _of_item(self, pointer: str) -> Any:
         if self._item is NO_ITEM:
             raise MissingReferent("", pointer, "the task runs once, not for each of a list")
-        return _followed(self._item, "", pointer)
+        return self._bring(self._item, "", pointer)
 
-
-def _followed(gave: Any, task: str, pointer: str) -> Any:
-    try:
-        return canonical.resolve(gave, pointer)
-    except canonical.PointerError as error:
-        raise MissingReferent(task, pointer, str(error)) from None
+    def _bring(self, gave: Any, task: str, pointer: str) -> Any:
+        try:
+            found = canonical.resolve(gave, pointer)
+        except canonical.PointerError as error:
+            raise MissingReferent(task, pointer, str(error)) from None
+        self._brought.append(found)
+        return found

@@ -19,8 +19,8 @@ def root(result: Mapping[str, Any]) -> Any:
     Example:
         >>> root({"content": [{"type": "text", "text": '{"id": 7}'}]})
         {'id': 7}
-        >>> root({"content": [{"type": "text", "text": "done"}], "structuredContent": {"ok": True}})
-        {'ok': True}
+        >>> root({"content": [{"type": "text", "text": "7 rows"}], "structuredContent": [7]})
+        [7]
     """
     structured = result.get("structuredContent")
     if structured is not None:

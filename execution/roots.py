@@ -10,6 +10,7 @@ from execution import results
 from execution.changes import WHOLE_TASK
 from execution.references import NO_ITEM, resolve
 from execution.workflow import Task, Workflow
+from graph.references import reference
 
 Place = tuple[str, int]
 
@@ -91,6 +92,15 @@ class Roots:
             MissingReferent: If something is not there.
         """
         return resolve(value, results=self._whole.__getitem__, item=item)
+
+    def list_of(self, task: Task) -> Any:
+        """Return what a task runs for each of.
+
+        Raises:
+            MissingReferent: If it is not there.
+        """
+        found = task.for_each
+        return None if found is None else self.resolve(reference(found.task, found.pointer))
 
     def _drop_unused(self, task: str) -> None:
         if self._users[task] <= 0:

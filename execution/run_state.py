@@ -21,10 +21,9 @@ from execution.roots import Roots
 from execution.schedule import Schedule, Skipped
 from execution.standing import Place, Standing
 from execution.status import TaskStatus
-from execution.task_changes import Begun, Cause
 from execution.taken import Asked, results, take
+from execution.task_changes import Begun, Cause, server_of
 from execution.workflow import OnError, Workflow
-from graph import references
 
 Prepare = Callable[[str, Mapping[str, Any]], Prepared]
 _KINDS: Mapping[TaskStatus, str] = {
@@ -33,6 +32,7 @@ _KINDS: Mapping[TaskStatus, str] = {
     TaskStatus.SUCCEEDED: events.TASK_SUCCEEDED,
     TaskStatus.UNKNOWN: events.TASK_UNKNOWN,
 }
+_DECIDABLE = (TaskStatus.WAITING_APPROVAL, TaskStatus.PENDING)
 
 
 class RunState:
@@ -148,6 +148,11 @@ class RunState:
         self.draft.task(change, events.TASK_CANCELLED, {"code": code})
         self._end(place, TaskStatus.CANCELLED, at)
 
+    def fail_unsent(self, place: Place, why: Failure, at: datetime) -> None:
+        """Take that a call was begun and could not be made after all."""
+        self._attempts[place] -= 1
+        self.fail(place, why, at)
+
     def take_back(self, place: Place, at: datetime) -> None:
         """Take that a call was not made after all, though its intent is written down."""
         self._attempts[place] -= 1
@@ -157,7 +162,7 @@ class RunState:
     def decide(self, place: Place, approval: UUID, at: datetime, *, refusal: str) -> None:
         """Take a person's decision; an empty refusal is leave to call."""
         asked = self._asked.get(place)
-        if asked is None:
+        if asked is None or self._status(place) not in _DECIDABLE:
             return
         data = {"approval": str(approval), "approved": not refusal}
         self.draft.event(events.APPROVAL_DECIDED, at, data, task=place[0], item=place[1])
@@ -222,7 +227,7 @@ class RunState:
     def is_waiting(self) -> bool:
         """Whether a person is asked about a call."""
         waiting = TaskStatus.WAITING_APPROVAL
-        return bool(self.schedule.counts[waiting]) or any(
+        return self.schedule.has(waiting) or any(
             calls.count(waiting) for calls in self._lists.values()
         )
 
@@ -271,7 +276,7 @@ class RunState:
         return [item for item, status in items.items() if status is TaskStatus.SUCCEEDED]
 
     def _queue(self, place: Place) -> None:
-        server = self.schedule.tasks[place[0]].tool.partition(":")[0]
+        server = server_of(self.schedule.tasks[place[0]])
         self.queues.setdefault(server, deque()).append(place)
 
     def _set(self, place: Place, status: TaskStatus) -> None:
@@ -298,7 +303,7 @@ class RunState:
         Raises:
             ApprovalUnusable: If another call was approved than the one that is to be made.
         """
-        asked = self._asked.pop(place, None)
+        asked = self._asked.pop(place, None) if self._asked else None
         if not prepared.asks or asked is None or asked.approval is None:
             return None
         if asked[:2] != (prepared.definition_hash, prepared.arguments_digest):
@@ -321,12 +326,9 @@ class RunState:
     def _open_list(self, task: str, at: datetime) -> None:
         """Begin the calls of a task with a list, or go on with them."""
         place = (task, WHOLE_TASK)
-        reference = self.schedule.tasks[task].for_each
-        known = self._items.pop(task, None)
+        known = self._items.pop(task, {})
         try:
-            assert reference is not None
-            found = self._roots.resolve(references.reference(reference.task, reference.pointer))
-            values = for_each.items_of(found)
+            values = for_each.items_of(self._roots.list_of(self.schedule.tasks[task]))
         except (LookupError, for_each.NotAList) as error:
             self.fail(place, failure.of_error(error), at)
             return
@@ -334,7 +336,7 @@ class RunState:
             change = task_changes.stands(place, TaskStatus.RUNNING, at)
             self.draft.task(change, events.TASK_STARTED, {"items": len(values)})
             self.schedule.set(task, TaskStatus.RUNNING)
-        calls = self._lists[task] = ItemCalls(values, known or {})
+        calls = self._lists[task] = ItemCalls(values, known)
         for item in calls.where(TaskStatus.PENDING):
             self._queue((task, item))
         self._close_if_over(task, at)
@@ -363,6 +365,7 @@ class RunState:
 
     def _stop_lists(self, status: TaskStatus, at: datetime) -> None:
         """Start no call of a list any more; those that a person was asked about get a status."""
+        self.queues.clear()
         for task, calls in tuple(self._lists.items()):
             if calls.is_stopped:
                 continue

@@ -16,7 +16,7 @@ from execution.control import Action, NotPossible
 from execution.process import RunProcess
 from execution.run_means import RunMeans, RunsUnavailable, Standing, reached
 from execution.standing import Standing as RunStanding
-from execution.store import commands, views
+from execution.store import commands, leases, views
 from execution.store import runs as run_store
 from execution.store.commands import RunOver
 from execution.store.runs import Created, NewRun
@@ -234,14 +234,14 @@ class Runs:
         while True:
             try:
                 # Asked before its events, so that the last of them is not missed.
-                status = await reached(views.status, run)
+                is_at_rest = await reached(leases.is_idle, run)
                 events = await reached(views.events, run, after=after, limit=EVENTS_AT_ONCE)
             except RunsUnavailable:
                 if time.monotonic() > give_up_at:
                     raise
                 await asyncio.sleep(AWAY_RETRY_S)
             else:
-                return status.is_at_rest, events
+                return is_at_rest, events
 
     async def _at_rest(self, caller: Caller, run: UUID) -> None:
         """Wait until a run is at rest; while it is carried out here, nobody else is asked."""
@@ -258,7 +258,7 @@ class Runs:
 
     async def _is_at_rest(self, run: UUID) -> bool:
         try:
-            return (await reached(views.status, run)).is_at_rest
+            return await reached(leases.is_idle, run)
         except RunsUnavailable:  # it may be back before the time is up
             return False
 

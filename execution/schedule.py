@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Mapping
 from typing import NamedTuple
 
@@ -11,7 +10,9 @@ from execution.status import RunStatus, TaskStatus
 from execution.workflow import OnError, Options, Task, Workflow
 
 _UNTOUCHED = (TaskStatus.PENDING, TaskStatus.SKIPPED)
-_OPEN = (TaskStatus.PENDING, TaskStatus.RUNNING, TaskStatus.WAITING_APPROVAL)
+_MOVING = (TaskStatus.PENDING, TaskStatus.RUNNING, TaskStatus.WAITING_APPROVAL)
+_UNDONE = (*_MOVING, TaskStatus.UNKNOWN)
+# Tuples, not sets: they compare identities, where a set calls the hash of an enumeration.
 
 
 class Skipped(NamedTuple):
@@ -40,13 +41,14 @@ class Schedule:
     ) -> None:
         self.tasks: Mapping[str, Task] = workflow.by_id
         self.status = {task: statuses.get(task, TaskStatus.PENDING) for task in self.tasks}
-        self.counts = Counter(self.status.values())
+        self._moving = sum(now in _MOVING for now in self.status.values())
+        self._is_by_layer = options.per_layer_validation
         self.is_stopped = False
         self._on_error = options.on_error
         self._dependants = _dependants(workflow)
         self._left = {task.id: len(task.waits_for) for task in workflow.tasks}
         self._ready: list[str] = []
-        self._place_in_layers(workflow, by_layer=options.per_layer_validation)
+        self._place_in_layers(workflow)
 
     def catch_up(self) -> list[Skipped]:
         """Take into account how tasks stand from the start; call it once, before anything else."""
@@ -59,8 +61,9 @@ class Schedule:
 
     def take_ready(self) -> list[str]:
         """Return the tasks that have become ready since the last time, and may start by layer."""
-        if not self._ready:
-            return []
+        if not self._ready or not self._is_by_layer:
+            ready, self._ready = self._ready, []
+            return ready
         ready = [task for task in self._ready if self._layer[task] <= self._opened]
         self._ready = [task for task in self._ready if self._layer[task] > self._opened]
         return ready
@@ -73,9 +76,8 @@ class Schedule:
         """Note how a task stands that has not ended."""
         before = self.status[task]
         self.status[task] = status
-        self.counts[before] -= 1
-        self.counts[status] += 1
-        self._undone[self._layer[task]] += before.is_done - status.is_done
+        self._moving += (status in _MOVING) - (before in _MOVING)
+        self._undone[self._layer[task]] += (status in _UNDONE) - (before in _UNDONE)
 
     def again(self, task: str) -> None:
         """Make a task ready that was begun, waited, or was lost."""
@@ -107,9 +109,18 @@ class Schedule:
         return dropped
 
     @property
+    def has_ready(self) -> bool:
+        """Whether tasks have become ready since the last time, or wait for their layer."""
+        return bool(self._ready)
+
+    @property
     def is_settled(self) -> bool:
         """Whether no task will start or end any more, short of a person's word."""
-        return not any(self.counts[status] for status in _OPEN)
+        return not self._moving
+
+    def has(self, status: TaskStatus) -> bool:
+        """Whether any task has a status. O(tasks)."""
+        return status in self.status.values()
 
     @property
     def is_layer_complete(self) -> bool:
@@ -133,7 +144,7 @@ class Schedule:
 
     def verdict(self) -> RunStatus:
         """Return what a run has come to whose tasks are settled."""
-        if self.counts[TaskStatus.UNKNOWN]:
+        if self.has(TaskStatus.UNKNOWN):
             return RunStatus.UNKNOWN
         if self.is_stopped:
             return RunStatus.FAILED
@@ -142,15 +153,15 @@ class Schedule:
             for task, status in self.status.items()
         ):
             return RunStatus.SUCCEEDED
-        if self.counts[TaskStatus.SUCCEEDED]:
+        if self.has(TaskStatus.SUCCEEDED):
             return RunStatus.PARTIAL_SUCCESS
         return RunStatus.FAILED
 
-    def _place_in_layers(self, workflow: Workflow, *, by_layer: bool) -> None:
+    def _place_in_layers(self, workflow: Workflow) -> None:
         """Give each task its layer; the newest open one is the latest that has been begun."""
-        found = order.layers({task.id: task.waits_for for task in workflow.tasks})
-        if not by_layer:
-            found = (tuple(self.tasks),)
+        found: tuple[tuple[str, ...], ...] = (tuple(self.tasks),)
+        if self._is_by_layer:
+            found = order.layers({task.id: task.waits_for for task in workflow.tasks})
         self._layer = {task: number for number, layer in enumerate(found) for task in layer}
         self._undone = [sum(not self.status[task].is_done for task in layer) for layer in found]
         begun = [self._layer[task] for task, now in self.status.items() if now not in _UNTOUCHED]

@@ -65,9 +65,7 @@ def _take_call(taken: Taken, place: Place, known: TaskStanding) -> None:
         taken.lost.append(place)
         status = TaskStatus.UNKNOWN
     elif status is TaskStatus.WAITING_APPROVAL:
-        taken.asked[place] = Asked(
-            known.definition_hash, known.arguments_digest, known.approval
-        )
+        taken.asked[place] = Asked(known.definition_hash, known.arguments_digest, known.approval)
         status = TaskStatus.PENDING if known.approval else status
     task, item = place
     if item == WHOLE_TASK:

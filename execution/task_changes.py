@@ -14,6 +14,7 @@ from execution.failure import Failure
 from execution.standing import Place
 from execution.status import TaskStatus
 from execution.workflow import Task
+from tools import ids
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -34,6 +35,16 @@ class Begun:
     leave: Leave | None
     intent: TaskChange
 
+    @property
+    def place(self) -> Place:
+        """What it is a call of."""
+        return self.task.id, self.item
+
+    @property
+    def server(self) -> str:
+        """Name of the server that it goes to."""
+        return server_of(self.task)
+
 
 class Cause(NamedTuple):
     """The first failure that counts."""
@@ -41,6 +52,11 @@ class Cause(NamedTuple):
     task: str
     code: str
     message: str
+
+
+def server_of(task: Task) -> str:
+    """Return the name of the server of a task's tool; no name of a server holds a colon."""
+    return task.tool.partition(ids.SEPARATOR)[0]
 
 
 def stands(place: Place, status: TaskStatus, at: datetime) -> TaskChange:

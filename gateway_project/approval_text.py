@@ -95,7 +95,7 @@ class _Cut:
     def _object(self, value: Mapping[str, Any], levels: int) -> Any:
         if not levels and value:
             self.left_out = True
-            return f"({len(value):,} fields)"
+            return f"({len(value):,} inside)"
         shown = {
             self._text(str(key)): self.of(one, levels - 1)
             for key, one in list(value.items())[:MAX_ITEMS]
@@ -108,7 +108,7 @@ class _Cut:
     def _list(self, value: list[Any] | tuple[Any, ...], levels: int) -> Any:
         if not levels and value:
             self.left_out = True
-            return f"({len(value):,} items)"
+            return f"({len(value):,} inside)"
         shown = [self.of(one, levels - 1) for one in value[:MAX_ITEMS]]
         if len(value) > MAX_ITEMS:
             self.left_out = True

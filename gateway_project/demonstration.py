@@ -18,12 +18,15 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from gateway_project import intent_table
+from gateway_project import intent_table, run_table, run_timeline
+from gateway_project.run_timeline import Timeline
 from tools import token_count
 
 CONTEXT_WINDOW = 200_000
 """Tokens of the context window that shares are given of."""
 MAX_SHOWN = 300
+RUN_KEY = "foregate/run"
+"""Of a result's metadata, where the timeline of a run stands."""
 RELATED = "git:git_commit"
 """A tool whose relations are shown."""
 
@@ -77,6 +80,42 @@ def steps(*, repository: Path, files: Path) -> tuple[Step, ...]:
     )
 
 
+def workflow(*, repository: Path, files: Path) -> dict[str, Any]:
+    """Return a workflow over all servers of the demonstration: one task waits for three others."""
+    time_of = {"tokyo": "Asia/Tokyo", "lisbon": "Europe/Lisbon"}
+    return {
+        "tasks": [
+            _task("log", "git:git_log", repo_path=str(repository), max_count=3),
+            _task("status", "git:git_status", repo_path=str(repository)),
+            *(
+                _task(name, "time:get_current_time", timezone=zone)
+                for name, zone in time_of.items()
+            ),
+            _task("notes", "filesystem:read_text_file", path=str(files / "notes.txt")),
+            _task("folder", "filesystem:list_directory", path=str(files)),
+            _task(
+                "remember",
+                "memory:create_entities",
+                entities=[
+                    {
+                        "name": "Release",
+                        "entityType": "note",
+                        "observations": [
+                            {"$ref": "tokyo", "pointer": "/datetime"},
+                            {"$ref": "notes", "pointer": "/content"},
+                            {"$ref": "log", "pointer": ""},
+                        ],
+                    }
+                ],
+            ),
+        ]
+    }
+
+
+def _task(name: str, tool: str, **arguments: Any) -> dict[str, Any]:
+    return {"id": name, "tool": tool, "arguments": arguments}
+
+
 @dataclass(frozen=True, kw_only=True)
 class Shown:
     """What the demonstration saw.
@@ -91,6 +130,8 @@ class Shown:
         search_tokens: Tokens of the mean search answer.
         relations: Relations told of one of the tools.
         suggested: Tasks of the workflow that was suggested.
+        ran: Whether the workflow that was run succeeded.
+        speed_up: How many times as fast as the same calls one after another it was.
     """
 
     listed: tuple[str, ...]
@@ -102,6 +143,23 @@ class Shown:
     search_tokens: int
     relations: int
     suggested: int
+    ran: bool
+    speed_up: float
+
+
+@dataclass(frozen=True, kw_only=True)
+class Tried:
+    """What the demonstration tries.
+
+    Attributes:
+        steps: Intents of one call each.
+        whole: A task of several steps, for which a workflow is suggested.
+        workflow: One that is run.
+    """
+
+    steps: tuple[Step, ...]
+    whole: str
+    workflow: Mapping[str, Any]
 
 
 def task(repository: Path) -> str:
@@ -112,23 +170,22 @@ def task(repository: Path) -> str:
     )
 
 
-def show(console: Console, base: Path, intents: tuple[Step, ...], *, whole: str) -> Shown:
-    """Start `manage.py run_gateway`, connect to it, search, call, and have a workflow suggested.
+def show(console: Console, base: Path, tried: Tried) -> Shown:
+    """Start `manage.py run_gateway`, connect to it, search, call, suggest and run workflows.
 
     Args:
         console: Where to print.
         base: Folder of manage.py.
-        intents: What to try.
-        whole: A task of several steps.
+        tried: What to try.
     """
     parameters = StdioServerParameters(
         command=sys.executable, args=[str(base / "manage.py"), "run_gateway"], env=_environment()
     )
     with Path(os.devnull).open("w") as quiet:  # the gateway's log is in its file
-        return asyncio.run(_drive(console, stdio_client(parameters, errlog=quiet), intents, whole))
+        return asyncio.run(_drive(console, stdio_client(parameters, errlog=quiet), tried))
 
 
-async def _drive(console: Console, transport: Any, intents: tuple[Step, ...], whole: str) -> Shown:
+async def _drive(console: Console, transport: Any, tried: Tried) -> Shown:
     started = time.perf_counter()
     async with Client(transport, mode="auto") as client:
         listing = await client.list_tools()
@@ -138,9 +195,10 @@ async def _drive(console: Console, transport: Any, intents: tuple[Step, ...], wh
             f"{len(listing.tools)} tools after {first_list_s:.1f} s: "
             f"{', '.join(tool.name for tool in listing.tools)}"
         )
-        outcomes = [await _try(console, client, step) for step in intents]
+        outcomes = [await _try(console, client, step) for step in tried.steps]
         relations = await _relate(console, client)
-        suggested = await _suggest(console, client, whole)
+        suggested = await _suggest(console, client, tried.whole)
+        ran, speed_up = await _run(console, client, tried.workflow)
     meta_tokens = sum(
         token_count.count_definition(tool.name, tool.description or "", tool.input_schema)
         for tool in listing.tools
@@ -155,6 +213,8 @@ async def _drive(console: Console, transport: Any, intents: tuple[Step, ...], wh
         search_tokens=sum(tokens for _, _, tokens in outcomes) // max(1, len(outcomes)),
         relations=relations,
         suggested=suggested,
+        ran=ran,
+        speed_up=speed_up,
     )
 
 
@@ -225,6 +285,65 @@ async def _suggest(console: Console, client: Client, whole: str) -> int:
         console.print(shown)
     drafted = answer.get("workflow") or answer["draft_workflow"]
     return len(drafted["tasks"])
+
+
+async def _run(
+    console: Console, client: Client, workflow: Mapping[str, Any]
+) -> tuple[bool, float]:
+    """Show a workflow being run; return whether it succeeded, and how much faster it was.
+
+    The same calls are made once more, one after another, to compare.
+    """
+    console.print(
+        f"\n[bold]A workflow runs[/bold]: {len(workflow['tasks'])} tasks, each as soon as what it "
+        "waits for is there"
+    )
+
+    async def told(progress: float, total: float | None, message: str | None) -> None:
+        del progress, total  # the message says it in words
+        console.print(f"  {escape(message or '')}", style="dim")
+
+    result = await client.call_tool(
+        "run_workflow", {"workflow": dict(workflow)}, progress_callback=told
+    )
+    answer, calls = result.structured_content, _calls(result)
+    if answer is None or calls is None:
+        console.print("[red]error[/red]", _short(result), highlight=False, markup=True)
+        return False, 0.0
+    for shown in run_table.shown(answer, calls):
+        console.print(shown)
+    chained = await client.call_tool("run_workflow", {"workflow": one_after_another(workflow)})
+    sequence = _calls(chained)
+    if sequence is None or not calls.elapsed_ms:
+        return False, 0.0
+    speed_up = sequence.elapsed_ms / calls.elapsed_ms
+    console.print(
+        f"The same calls one after another: {sequence.elapsed_ms:,.0f} ms, so "
+        f"[bold]{speed_up:.1f} times[/bold] as fast"
+    )
+    return answer["status"] == "succeeded", speed_up
+
+
+def one_after_another(workflow: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a workflow whose tasks wait for each other in the order given.
+
+    Example:
+        >>> one_after_another({"tasks": [{"id": "a"}, {"id": "b"}]})["tasks"]
+        [{'id': 'a', 'depends_on': []}, {'id': 'b', 'depends_on': ['a']}]
+    """
+    tasks = workflow["tasks"]
+    before = [[], *([task["id"]] for task in tasks)]
+    return {
+        "tasks": [
+            {**task, "depends_on": waited} for task, waited in zip(tasks, before, strict=False)
+        ]
+    }
+
+
+def _calls(result: Any) -> Timeline | None:
+    """Return when the calls of a run were under way; None: it was not run."""
+    told = (result.meta or {}).get(RUN_KEY)
+    return None if result.is_error or told is None else run_timeline.from_json(told)
 
 
 def _table(*columns: str) -> Table:

@@ -46,7 +46,8 @@ def shown(answer: Mapping[str, Any], calls: Timeline) -> Iterator[RenderableType
     yield Text.assemble("run ", (answer["run_id"], "bold"), " ", status(answer["status"]))
     if calls.spans:
         yield timeline(calls)
-        yield saved(calls)
+        if len(calls.spans) > 1:
+            yield saved(calls)
     yield from _results(answer)
     yield from _errors(answer)
     yield from _decisions(answer)
@@ -76,11 +77,11 @@ def timeline(calls: Timeline, *, width: int = WIDTH) -> Table:
 
 
 def saved(calls: Timeline) -> Text:
-    """Say how much faster that was than one call after another."""
+    """Say how much of the calls lay side by side."""
     return Text.assemble(
-        f"{calls.elapsed_ms:,.0f} ms for calls of {calls.sequential_ms:,.0f} ms: ",
-        (f"{calls.speed_up:.1f} times", "bold"),
-        " as fast as one after another",
+        f"{calls.elapsed_ms:,.0f} ms for calls that took {calls.sequential_ms:,.0f} ms together: ",
+        (f"speed-up {calls.speed_up:.1f}", "bold"),
+        " against sequence",
     )
 
 
@@ -126,14 +127,16 @@ def planned(plan: Mapping[str, Any]) -> Iterator[RenderableType]:
     Args:
         plan: As `Plan.as_json` tells it.
     """
+    tools = {row["task"]: row["tool"] for row in plan["plan"]}
+    dangers = {row["task"]: row["danger"] for row in plan["side_effects"]}
+    asked = {row["task"]: row["reason"] for row in plan["approvals_needed"]}
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
-    for column in ("layer", "task", "worst", "approval"):
+    for column in ("layer", "task", "tool", "danger", "approval"):
         table.add_column(column)
     for number, layer in enumerate(plan["layers"], start=1):
         for task in layer:
-            asked = plan["approvals_needed"].get(task, "")
-            worst = plan["side_effects"].get(task, "")
-            table.add_row(str(number), escape(clean(task)), worst, escape(clean(asked)))
+            row = (task, tools[task], dangers.get(task, "read"), asked.get(task, "-"))
+            table.add_row(str(number), *(escape(clean(cell)) for cell in row))
     if plan["layers"]:
         yield table
     for problem in plan["validation_errors"]:

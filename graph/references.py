@@ -159,11 +159,13 @@ def marks(value: Any) -> Iterator[Mark]:
     path: list[str | int] = []
     trail = [_members(value)]
     while trail:
-        step, inner = next(trail[-1], (None, None))
-        if step is None:
+        member = next(trail[-1], None)
+        if member is None:
             trail.pop()
             del path[-1:]
-        elif is_mark(inner):
+            continue
+        step, inner = member
+        if is_mark(inner):
             yield Mark(canonical.pointer([*path, step]), inner)
         elif isinstance(inner, Mapping | list | tuple):
             path.append(step)
@@ -185,7 +187,7 @@ def references(value: Any) -> Iterator[tuple[str, Target]]:
             yield path, target
 
 
-def _members(value: Any) -> Iterator[tuple[str | int | None, Any]]:
+def _members(value: Any) -> Iterator[tuple[str | int, Any]]:
     if isinstance(value, Mapping):
         return iter(value.items())
     return enumerate(value) if isinstance(value, list | tuple) else iter(())

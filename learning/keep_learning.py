@@ -13,13 +13,14 @@ from uuid import UUID
 import django.db
 import structlog
 
-from execution.store import ended
 from gateway_project.foundation.database import in_database
 from gateway_project.foundation.reasons import first_line
-from learning import knowledge
-from learning.knowledge import Learned, Means
-from tools.embed.embedder import EmbeddingUnavailable
+from gateway_project.foundation.sealing import Sealer
+from learning.learned import Learned, Means
+from tools.embed.embedder import Embedder, EmbeddingUnavailable
 
+FIRST_LOOK_S: Final = 1.0
+"""A gateway that has just started has better things to do."""
 LOOK_S: Final = 60.0
 """How often runs are looked for that nobody learned from."""
 SETTLED_S: Final = 30.0
@@ -27,7 +28,9 @@ SETTLED_S: Final = 30.0
 AT_ONCE: Final = 100
 MAX_WAITING: Final = 1_000
 """Runs told of that wait; of more, the rest is found by looking."""
-REST: Final = 2.0
+DELAY_S: Final = 1.0
+"""Whoever waits for a run that has just ended comes first."""
+REST: Final = 4.0
 """After each run comes a rest of so many times as long as it took."""
 RETRY_S: Final = 5.0
 ATTEMPTS: Final = 3
@@ -78,8 +81,12 @@ class Learner:
         """Learn until cancelled: from runs told of, and from those that nobody learned from."""
         settled_s = 0.0
         clock = asyncio.get_running_loop().time
-        look_at = clock()
+        look_at = clock() + FIRST_LOOK_S
         while True:
+            with suppress(TimeoutError):
+                async with asyncio.timeout_at(look_at):
+                    await self._told.wait()
+            await asyncio.sleep(DELAY_S)
             try:
                 if clock() >= look_at:
                     is_more = await self.look(settled_s=settled_s)
@@ -91,9 +98,6 @@ class Learner:
             except Exception:  # whatever it is, runs go on
                 log.exception("learning.failed")
                 await asyncio.sleep(LOOK_S)
-            with suppress(TimeoutError):
-                async with asyncio.timeout_at(look_at):
-                    await self._told.wait()
 
     async def look(self, *, settled_s: float) -> bool:
         """Find runs that nobody learned from; say whether there may be more of them.
@@ -104,7 +108,7 @@ class Learner:
         Raises:
             django.db.Error: If the database is away.
         """
-        found = await in_database(ended.unlearned, settled_s=settled_s, limit=AT_ONCE)
+        found = await in_database(_unlearned, settled_s)
         random.shuffle(found)  # so that several processes seldom take the same one
         self._waiting |= dict.fromkeys(found)
         if self._may_lack_vectors:
@@ -128,7 +132,7 @@ class Learner:
 
     async def _learn(self, run: UUID) -> None:
         try:
-            learned = await in_database(knowledge.learn, run, self._means(), at=self._clock())
+            learned = await in_database(_learn, run, self._means(), self._clock())
         except (django.db.OperationalError, django.db.InterfaceError):
             self._told.set()
             raise
@@ -149,24 +153,44 @@ class Learner:
             self._failures[run] = failures
             return
         log.error("run.passed_over", run=str(run), attempts=failures)
-        await in_database(ended.mark, run, at=self._clock())
+        await in_database(_pass_over, run, self._clock())
 
     async def _embed(self) -> None:
         """Make vectors of intents that were recorded while no model was loaded."""
         means = self._means()
         if means.embedder is None:
             return
-        from graph import embed_patterns  # noqa: PLC0415 - not before a model is loaded
-
         self._may_lack_vectors = False
         try:
-            done = await in_database(
-                embed_patterns.embed_missing,
-                means.embedder,
-                sealer=means.sealer,
-                limit=MAX_EMBEDDED,
-            )
+            embedded = await in_database(_embed, means.embedder, means.sealer)
         except EmbeddingUnavailable as error:
             log.warning("learning.not_embedded", reason=str(error))
             return
-        self._may_lack_vectors = done.embedded == MAX_EMBEDDED
+        self._may_lack_vectors = embedded == MAX_EMBEDDED
+
+
+# What follows runs on a database thread, and imports there what no gateway needs to start.
+
+
+def _unlearned(settled_s: float) -> list[UUID]:
+    from execution.store import ended  # noqa: PLC0415 - not before a gateway serves
+
+    return ended.unlearned(settled_s=settled_s, limit=AT_ONCE)
+
+
+def _learn(run: UUID, means: Means, at: datetime) -> Learned | None:
+    from learning import knowledge  # noqa: PLC0415 - not before a run has ended
+
+    return knowledge.learn(run, means, at=at)
+
+
+def _pass_over(run: UUID, at: datetime) -> None:
+    from execution.store import ended  # noqa: PLC0415 - not before a run has failed to teach
+
+    ended.mark(run, at=at)
+
+
+def _embed(embedder: Embedder, sealer: Sealer) -> int:
+    from graph import embed_patterns  # noqa: PLC0415 - not before a model is loaded
+
+    return embed_patterns.embed_missing(embedder, sealer=sealer, limit=MAX_EMBEDDED).embedded

@@ -8,10 +8,9 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import datetime
 from functools import reduce
-from typing import TYPE_CHECKING
 from uuid import UUID
 
 import structlog
@@ -20,7 +19,6 @@ from django.db import transaction
 from execution.ended import EndedRun
 from execution.store import ended
 from gateway_project.foundation.reasons import first_line
-from gateway_project.foundation.sealing import Sealer
 from graph.patterns import InvalidRun
 from graph.record import Observation
 from graph.record_runs import record_runs
@@ -28,63 +26,14 @@ from graph.store import relations, shapes, together, usage, writing
 from graph.store.recording import TeamGone
 from graph.store.usage import Count, Place
 from learning import latency, past_run, shown
+from learning.learned import Learned, Means
 from learning.shown import Calls
 from learning.store import experience, seen_tools
 from learning.store.experience import Seen
 from learning.store.seen_tools import SeenTool
-from tools.embed.embedder import Embedder
 from tools.query_text import QueryError
 
-if TYPE_CHECKING:
-    from tools.search_index import SearchIndex
-
 log = structlog.get_logger(__name__)
-
-
-@dataclass(frozen=True, kw_only=True)
-class Means:
-    """What learning works with.
-
-    Attributes:
-        sealer: Seals what is kept of intents and arguments.
-        payloads: Opens what runs were given and answered.
-        embedder: Embeds intents; None: vectors are made later.
-        index: The catalogue in memory, of the embedder's model; None: it is not there.
-    """
-
-    sealer: Sealer
-    payloads: Sealer
-    embedder: Embedder | None = None
-    index: SearchIndex | None = None
-
-
-@dataclass(frozen=True, kw_only=True)
-class Learned:
-    """What a run taught.
-
-    Attributes:
-        pattern: Whether it counts in a pattern.
-        unembedded: Whether that pattern waits for its vectors.
-        relations: Relations between tools that it says something of.
-        shapes: Shapes of results that it changed.
-        usage: All calls counted by now of the tools it called, by tool and team.
-    """
-
-    pattern: bool = False
-    unembedded: bool = False
-    relations: int = 0
-    shapes: int = 0
-    usage: Mapping[Place, int] = field(default_factory=dict)
-
-    @property
-    def figures(self) -> dict[str, int]:
-        """What is logged of it."""
-        return {
-            "pattern": int(self.pattern),
-            "relations": self.relations,
-            "shapes": self.shapes,
-            "tools": len(self.usage),
-        }
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from itertools import combinations
-from statistics import fmean
 from typing import Final
 
 from execution.ended import Answered, EndedRun
@@ -110,7 +109,7 @@ def _followed(
 def _observation(
     source: int, target: int, kind: Kind, seen: list[_Followed], *, at: datetime
 ) -> Observation:
-    share = fmean(one.share for one in seen)
+    share = _mean([one.share for one in seen])
     held = [one.seconds for one in seen if one.share]
     return Observation(
         source=source,
@@ -118,9 +117,13 @@ def _observation(
         kind=kind,
         successes=share,
         failures=1.0 - share,
-        seconds=fmean(held) if held and kind is Kind.PRECEDES else None,
+        seconds=_mean(held) if held and kind is Kind.PRECEDES else None,
         at=at,
     )
+
+
+def _mean(values: Sequence[float]) -> float:
+    return sum(values) / len(values)
 
 
 def together(

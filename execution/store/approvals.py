@@ -111,21 +111,17 @@ def decide(approval: UUID, *, approve: bool, by: str, via: str, allowed: Allowed
         NotPending: If it was decided, used or withdrawn before, or has expired.
     """
     with transaction.atomic():
-        _row(approval, allowed)
-        # One statement that changes what still waits: whoever comes second changes nothing.
-        changed = (
-            _waiting()
-            .filter(pk=approval)
-            .update(
-                status=Approval.Status.APPROVED if approve else Approval.Status.REJECTED,
-                decided_at=Now(),
-                decided_by=by,
-                decided_via=via,
-            )
+        # Whoever comes second waits here, and then sees what the first decided.
+        row = _row(approval, allowed, lock=True)
+        if _status(row) != Approval.Status.PENDING:
+            raise NotPending(approval, _status(row))
+        Approval.objects.filter(pk=approval).update(
+            status=Approval.Status.APPROVED if approve else Approval.Status.REJECTED,
+            decided_at=Now(),
+            decided_by=by,
+            decided_via=via,
         )
         decided = _asked(_rows().get(pk=approval))
-        if not changed:
-            raise NotPending(approval, decided.status)
         notify.send(notify.RUN_WORK, str(decided.run))
     return decided
 
@@ -200,8 +196,9 @@ def _rows() -> QuerySet[Any]:
     return Approval.objects.select_related("run").annotate(is_late=late)
 
 
-def _row(approval: UUID, allowed: Allowed) -> Any:
-    row = _rows().filter(pk=approval).first()
+def _row(approval: UUID, allowed: Allowed, *, lock: bool = False) -> Any:
+    rows = _rows().select_for_update(of=("self",), no_key=True) if lock else _rows()
+    row = rows.filter(pk=approval).first()
     if row is None or not allowed(row.run.team_id, row.run.user):
         raise UnknownApproval(approval)
     return row

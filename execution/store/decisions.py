@@ -5,10 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from uuid import UUID
 
-from django.db.models import Q
-from django.db.models.functions import Now
+from django.db import connection
 
-from execution.models import Approval
 from execution.store.escaping import original
 
 
@@ -29,25 +27,27 @@ class Decision:
     status: str
 
 
+_DECIDED = """
+SELECT task, item, id, status FROM (
+    SELECT DISTINCT ON (task, item) task, item, id, created_at,
+           CASE WHEN status IN ('pending', 'approved') AND expires_at <= now()
+                THEN 'expired' ELSE status END AS status
+    FROM execution_approval WHERE run_id = %s
+    ORDER BY task, item, created_at DESC, id) AS newest
+WHERE status IN ('approved', 'rejected', 'expired')
+ORDER BY created_at, id
+"""
+
+
 def of(run: UUID) -> tuple[Decision, ...]:
     """Return what was decided of a run's calls and is not used up, oldest first.
 
-    What has run out by the clock of the database is expired, whatever its row says.
+    Only what was asked last about a call counts. What has run out by the clock of the database is
+    expired, whatever its row says.
     """
-    late = Q(status__in=[Approval.Status.PENDING, Approval.Status.APPROVED], expires_at__lte=Now())
-    rows = Approval.objects.filter(run=run).filter(
-        Q(status__in=[Approval.Status.APPROVED, Approval.Status.REJECTED, Approval.Status.EXPIRED])
-        | late
-    )
-    expired = set(rows.filter(late).values_list("id", flat=True))
-    return tuple(
-        Decision(
-            task=original(task),
-            item=item,
-            approval=key,
-            status=Approval.Status.EXPIRED.value if key in expired else str(status),
+    with connection.cursor() as cursor:
+        cursor.execute(_DECIDED, [run])
+        return tuple(
+            Decision(task=original(task), item=item, approval=approval, status=status)
+            for task, item, approval, status in cursor.fetchall()
         )
-        for key, task, item, status in rows.order_by("created_at").values_list(
-            "id", "task", "item", "status"
-        )
-    )

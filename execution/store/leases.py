@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import UTC, datetime, timedelta
 from typing import Any, cast
 from uuid import UUID
 
@@ -54,13 +54,19 @@ UPDATE execution_workflowexecution AS run
 SET owner = %(owner)s, epoch = run.epoch + 1,
     lease_until = now() + make_interval(secs => %(lease_s)s)
 FROM before WHERE run.id = before.id
-RETURNING before.owner
+RETURNING before.owner, extract(epoch FROM run.deadline_at - now())::float8
 """
 
 _LIST = f"""
 SELECT run.id FROM execution_workflowexecution AS run
 WHERE {_CLAIMABLE} AND (%(new)s OR run.status <> 'queued' OR run.epoch > 0)
 ORDER BY run.created_at LIMIT %(limit)s
+"""
+
+_IDLE = f"""
+SELECT run.ended_at IS NOT NULL OR (
+    run.owner = '' AND run.status NOT IN ('queued', 'running') AND ({_CLAIMABLE}) IS NOT TRUE)
+FROM execution_workflowexecution AS run WHERE run.id = %(run)s
 """
 
 _RENEW = """
@@ -123,7 +129,8 @@ class Held:
         version: Of its workflow.
         workflow: JSON of the workflow as it is now; None: it has expired.
         options: How it is carried out.
-        deadline_at: When it is to be ended; None: never.
+        deadline_at: When it is to be ended, by the clock of this machine, however that differs
+            from the database's; None: never.
         started_at: When it was first started; None: it was not.
         is_direct: Whether it is a single call that had to wait for approval.
         caller: Who it runs for, as they were at its start.
@@ -174,8 +181,9 @@ def acquire(
         taken = cursor.fetchone()
         if taken is None:
             return None
+        before, left_s = taken
         row = WorkflowExecution.objects.get(id=run)
-        return _held(row, was_lost=taken[0] != "", sealer=sealer)
+        return _held(row, was_lost=before != "", left_s=left_s, sealer=sealer)
 
 
 def renew(owner: str, held: Mapping[UUID, int], *, lease_s: float) -> set[UUID]:
@@ -214,9 +222,7 @@ def release(run: UUID, epoch: int) -> bool:
     return released is not None
 
 
-def claimable(
-    *, dead: Collection[str] = (), limit: int = 100, new: bool = True
-) -> list[UUID]:
+def claimable(*, dead: Collection[str] = (), limit: int = 100, new: bool = True) -> list[UUID]:
     """Return runs that wait for a process to take them, oldest first.
 
     They are those that are queued or were given back unfinished; those whose holder is dead, or
@@ -233,13 +239,24 @@ def claimable(
         return [run for (run,) in cursor.fetchall()]
 
 
+def is_idle(run: UUID) -> bool:
+    """Whether nothing happens to a run before somebody does something, or ever again.
+
+    Unlike its status this knows of what was decided or told and nobody has taken up yet.
+    """
+    with connection.cursor() as cursor:
+        cursor.execute(_IDLE, {"run": run, "dead": []})
+        found = cursor.fetchone()
+    return found is None or bool(found[0])
+
+
 def owners() -> set[str]:
     """Return the processes that hold runs."""
     held = WorkflowExecution.objects.exclude(owner="").filter(ended_at__isnull=True)
     return set(held.values_list("owner", flat=True).distinct())
 
 
-def _held(row: WorkflowExecution, *, was_lost: bool, sealer: Sealer) -> Held:
+def _held(row: WorkflowExecution, *, was_lost: bool, left_s: float | None, sealer: Sealer) -> Held:
     stands = payloads.of_run(row.pk, [Kind.WORKFLOW, Kind.INTENT], sealer=sealer)
     return Held(
         run=row.pk,
@@ -249,7 +266,7 @@ def _held(row: WorkflowExecution, *, was_lost: bool, sealer: Sealer) -> Held:
         version=row.version,
         workflow=stands.get((Kind.WORKFLOW, ("", row.version))),
         options=options_of(row.options),
-        deadline_at=row.deadline_at,
+        deadline_at=None if left_s is None else datetime.now(UTC) + timedelta(seconds=left_s),
         started_at=row.started_at,
         is_direct=row.is_direct,
         caller=Caller(

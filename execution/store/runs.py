@@ -21,7 +21,7 @@ from gateway_project.foundation import notify
 from gateway_project.foundation.caller import Caller
 from gateway_project.foundation.sealing import Sealer
 
-KEY_HOURS: Final = 24.0
+KEY_HOURS: Final = 24
 """How long an idempotency key names its run."""
 FIRST_VERSION: Final = 1
 ATTEMPTS: Final = 5

@@ -4,12 +4,35 @@ from __future__ import annotations
 
 from typing import Final
 
-_TASKS = """
-json_to_recordset(%(rows)s) AS given (
-    run uuid, task text, item int, status text, attempts int, definition_hash text,
-    arguments_digest text, started_at timestamptz, ended_at timestamptz, duration_ms float8,
-    error_code text, result_bytes bigint)
-"""
+
+def _given(columns: str) -> str:
+    """Return the rows of a statement as a table.
+
+    The limit is their number: by it the planner knows how few they are, and looks the others up
+    by their index. Of a function alone it would expect a hundred rows.
+    """
+    return (
+        f"(SELECT * FROM json_to_recordset(%(rows)s) AS row ({columns}) LIMIT %(count)s) AS given"
+    )
+
+
+_TASKS = _given(
+    "run uuid, task text, item int, status text, attempts int, definition_hash text, "
+    "arguments_digest text, started_at timestamptz, ended_at timestamptz, duration_ms float8, "
+    "error_code text, result_bytes bigint"
+)
+_EVENTS = _given(
+    "run uuid, seq bigint, kind text, task text, item int, at timestamptz, data jsonb"
+)
+_RUNS = _given(
+    "run uuid, last_seq bigint, versions int, status text, is_final bool, error_code text, "
+    "tasks_total int"
+)
+_CALLS = _given(
+    "id uuid, run uuid, task text, item int, definition_hash text, arguments_digest text, "
+    "reason text"
+)
+_PLANNED = _given("run uuid, task text, item int, position int, tool text")
 
 UPDATE_TASKS: Final = f"""
 UPDATE execution_taskrun AS known
@@ -36,24 +59,16 @@ ON CONFLICT (run_id, task, item) DO NOTHING
 """
 """Rows of items that had none; they are filled by `UPDATE_TASKS` like all others."""
 
-INSERT_EVENTS: Final = """
+INSERT_EVENTS: Final = f"""
 INSERT INTO execution_executionevent (run_id, seq, kind, task, item, at, data)
-SELECT run, seq, kind, task, item, at, data
-FROM json_to_recordset(%(rows)s) AS given (
-    run uuid, seq bigint, kind text, task text, item int, at timestamptz, data jsonb)
+SELECT run, seq, kind, task, item, at, data FROM {_EVENTS}
 ON CONFLICT (run_id, seq) DO NOTHING
 """
 
-UPDATE_COMMANDS: Final = """
+UPDATE_COMMANDS: Final = f"""
 UPDATE execution_runcommand AS known SET applied_at = now(), outcome = given.outcome
-FROM json_to_recordset(%(rows)s) AS given (id bigint, outcome text)
+FROM {_given("id bigint, outcome text")}
 WHERE known.id = given.id AND known.applied_at IS NULL
-"""
-
-_RUNS = """
-json_to_recordset(%(rows)s) AS given (
-    run uuid, last_seq bigint, versions int, status text, is_final bool, error_code text,
-    tasks_total int)
 """
 
 UPDATE_RUNS: Final = f"""
@@ -80,12 +95,6 @@ WHERE known.run_id = given.run AND known.status IN ('pending', 'approved')
 CLOSE_COMMANDS_OF_ENDED: Final = f"""
 UPDATE execution_runcommand AS known SET applied_at = now(), outcome = 'run_over' FROM {_RUNS}
 WHERE known.run_id = given.run AND known.applied_at IS NULL
-"""
-
-_CALLS = """
-json_to_recordset(%(rows)s) AS given (
-    id uuid, run uuid, task text, item int, definition_hash text, arguments_digest text,
-    reason text)
 """
 
 WITHDRAW: Final = f"""
@@ -118,30 +127,25 @@ JOIN execution_taskrun AS whole
 ON CONFLICT (run_id, task, item) WHERE status IN ('pending', 'approved') DO NOTHING
 """
 
-USE: Final = """
+USE: Final = f"""
 UPDATE execution_approval AS known SET status = 'used', used_at = now()
-FROM json_to_recordset(%(rows)s) AS given (id uuid) WHERE known.id = given.id
+FROM {_given("id uuid")}
+WHERE known.id = given.id
 """
 
-_PLANNED = """
-json_to_recordset(%(rows)s) AS given (run uuid, task text, item int, position int, tool text)
-"""
-
-DELETE_LEFT_OUT: Final = """
-WITH given AS (
-    SELECT * FROM json_to_recordset(%(rows)s) AS given (run uuid, task text))
+DELETE_LEFT_OUT: Final = f"""
+WITH planned AS (SELECT given.run, given.task FROM {_PLANNED})
 DELETE FROM execution_taskrun AS known
-WHERE known.run_id IN (SELECT run FROM given) AND known.attempts = 0
+WHERE known.run_id IN (SELECT run FROM planned) AND known.attempts = 0
   AND known.status IN ('pending', 'waiting_approval', 'skipped', 'cancelled')
-  AND NOT EXISTS (SELECT FROM given WHERE given.run = known.run_id AND given.task = known.task)
+  AND (known.run_id, known.task) NOT IN (SELECT run, task FROM planned)
 """
 
-WITHDRAW_LEFT_OUT: Final = """
-WITH given AS (
-    SELECT * FROM json_to_recordset(%(rows)s) AS given (run uuid, task text))
+WITHDRAW_LEFT_OUT: Final = f"""
+WITH planned AS (SELECT given.run, given.task FROM {_PLANNED})
 UPDATE execution_approval AS known SET status = 'withdrawn'
-WHERE known.run_id IN (SELECT run FROM given) AND known.status IN ('pending', 'approved')
-  AND NOT EXISTS (SELECT FROM given WHERE given.run = known.run_id AND given.task = known.task)
+WHERE known.run_id IN (SELECT run FROM planned) AND known.status IN ('pending', 'approved')
+  AND (known.run_id, known.task) NOT IN (SELECT run, task FROM planned)
 """
 
 INSERT_PLANNED: Final = f"""

@@ -50,7 +50,9 @@ def write(
             entry for entry, verdict in zip(entries, verdicts, strict=True) if verdict.is_new
         ]
         if accepted:
-            _write(accepted, holds, approval_expiry_s)
+            # Sent one after another and answered together: one round trip instead of eight.
+            with connection.wrap_database_errors, connection.connection.pipeline():
+                _write(accepted, holds, approval_expiry_s)
     return [verdict.refusal for verdict in verdicts]
 
 
@@ -105,4 +107,4 @@ def _execute(statement: str, rows: Sequence[Row], **values: Any) -> None:
     """Run a statement on rows, unless there are none."""
     if rows:
         with connection.cursor() as cursor:
-            cursor.execute(statement, {"rows": stored_json(rows), **values})
+            cursor.execute(statement, {"rows": stored_json(rows), "count": len(rows), **values})

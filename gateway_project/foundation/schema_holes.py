@@ -10,7 +10,12 @@ Check = Callable[[Any, Any, Any, Any], Any]
 
 
 class Hole:
-    """Stands for a value that is not known yet."""
+    """Stands for a value that is not known yet.
+
+    Example:
+        >>> str(HOLE)
+        '(known later)'
+    """
 
     def __str__(self) -> str:
         return "(known later)"
@@ -18,7 +23,9 @@ class Hole:
 
 HOLE: Final = Hole()
 
-_ALL_OR_NOTHING: Final = ("const", "contains", "enum", "if", "not", "uniqueItems")
+_ALL_OR_NOTHING: Final = (
+    *("const", "contains", "enum", "if", "not", "unevaluatedItems", "uniqueItems"),
+)
 """Keywords by which a part that turns out otherwise may make a wrong whole right."""
 
 

@@ -24,6 +24,8 @@ from gateway_project.use_cases import decide_approval
 
 FLUSH_S: Final = 1.0
 """The last events of a run that has come to rest may take so long."""
+AGAIN_S: Final = 0.1
+"""A run that is not there to be taken is looked at again."""
 
 Tell = Callable[[Event], None]
 Decide = Callable[[ApprovalView], bool | None]
@@ -115,15 +117,27 @@ async def _decided(caller: Caller, view: RunView, decide: Decide) -> bool:
 async def _told(
     runs: Runs, caller: Caller, run: UUID, tell: Tell, *, after: int
 ) -> AsyncIterator[None]:
-    telling = asyncio.create_task(_follow(runs, caller, run, tell, after=after))
+    """Have a run carried out here if nobody does, and told of, while it is waited for."""
+    beside = [
+        asyncio.create_task(_follow(runs, caller, run, tell, after=after)),
+        asyncio.create_task(_taken(runs, run)),
+    ]
     try:
         yield
-        await asyncio.wait([telling], timeout=FLUSH_S)
+        await asyncio.wait(beside, timeout=FLUSH_S)
     finally:
-        telling.cancel()
-        await asyncio.wait([telling])
-        if not telling.cancelled() and (error := telling.exception()) is not None:
-            log.warning("run.not_followed", run=str(run), reason=repr(error))
+        for task in beside:
+            task.cancel()
+        await asyncio.wait(beside)
+        for task in beside:
+            if not task.cancelled() and (error := task.exception()) is not None:
+                log.warning("run.not_followed", run=str(run), reason=repr(error))
+
+
+async def _taken(runs: Runs, run: UUID) -> None:
+    """Take a run that was started before this process could hold any, or was let go of since."""
+    while runs.executes and not await runs.take(run):
+        await asyncio.sleep(AGAIN_S)
 
 
 async def _follow(runs: Runs, caller: Caller, run: UUID, tell: Tell, *, after: int) -> None:

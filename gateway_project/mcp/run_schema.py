@@ -166,11 +166,38 @@ _STATE: Final[dict[str, Any]] = {
     "next": {"type": "string", "description": "What to do now"},
 }
 _PLANNED: Final[dict[str, Any]] = {
-    "plan": {**_OBJECT, "description": "Of a dry run: the workflow as it would be run"},
+    "plan": {
+        "type": "array",
+        "items": _OBJECT,
+        "description": "Of a dry run: what each task would call, and waits for",
+    },
     "layers": {"type": "array", "items": _STRINGS},
     "validation_errors": {"type": "array", "items": _PROBLEM},
-    "side_effects": {**_OBJECT, "description": "Worst that each task may do"},
-    "approvals_needed": {**_OBJECT, "description": "Why, by task"},
+    "side_effects": {
+        "type": "array",
+        "items": {
+            "type": "object",
+            "properties": {
+                "task": _TEXT,
+                "tool": _TEXT,
+                "danger": _TEXT,
+                "repeatable": {
+                    "type": "boolean",
+                    "description": "Whether it may be called again if nobody knows how it ended",
+                },
+            },
+            "required": ["task", "tool", "danger", "repeatable"],
+        },
+        "description": "Of tasks that do more than read",
+    },
+    "approvals_needed": {
+        "type": "array",
+        "items": {
+            "type": "object",
+            "properties": {"task": _TEXT, "tool": _TEXT, "reason": _TEXT},
+            "required": ["task", "tool", "reason"],
+        },
+    },
     "warnings": _STRINGS,
 }
 STATE_OUTPUT: Final[dict[str, Any]] = {

@@ -21,6 +21,7 @@ from gateway_project.mcp.readiness import Gateway, NotReady, Readiness
 from gateway_project.wiring import follow, snapshot
 from gateway_project.wiring.follow import TROUBLED, Current
 from gateway_project.wiring.follow_graph import GraphKeeper
+from gateway_project.wiring.learn import learner
 from gateway_project.wiring.relist import Relister
 from gateway_project.wiring.runs import runs_of
 from gateway_project.wiring.snapshot import Snapshot
@@ -49,6 +50,7 @@ async def run(
     user: str | None,
     kind: Kind = "stdio",
     works: bool = False,
+    claims: bool = True,
 ) -> None:
     """Serve calls as soon as the database allows it, until cancelled.
 
@@ -62,6 +64,7 @@ async def run(
             names its own.
         kind: The way in of that user.
         works: Whether runs are carried out here also where gateways leave that to workers.
+        claims: Whether runs are taken that others started or left.
 
     Raises:
         NotReady: If the configuration itself cannot work.
@@ -92,7 +95,6 @@ async def run(
     ):
         current.lists = lists
         keeper = GraphKeeper()
-        runs = runs_of(current, pool, config=config, works=works)
         rankers = KeptRankers(embedder.model, sealer=current.sealer)
 
         def told(event: notify.Event | None) -> None:
@@ -100,8 +102,21 @@ async def run(
             if event is None or (event.channel == notify.GRAPH and event.payload == fitted.NOTICE):
                 rankers.outdate()
 
+        base = _effects(current, pool, embedder=embedder, index=index, config=config, lists=lists)
+        payloads = sealing.load_or_create(config.home, name=sealing.PAYLOADS)
+        learning = learner(
+            sealer=current.sealer, payloads=payloads, embedder=embedder, index=index, keeper=keeper
+        )
+        runs = runs_of(
+            current,
+            base.upstream,
+            config=config,
+            works=works,
+            claims=claims,
+            learned=learning.learned,
+        )
         effects = replace(
-            _effects(current, pool, embedder=embedder, index=index, config=config, lists=lists),
+            base,
             topology=keeper.graph.topology,
             metrics=lambda: keeper.graph.metrics,
             usage=keeper.usage.of,
@@ -117,6 +132,7 @@ async def run(
         async with asyncio.TaskGroup() as group:
             group.create_task(follow.listener(current, index, told, runs).run(), name="listener")
             group.create_task(runs.run(), name="runs")
+            group.create_task(learning.run(), name="learning")
             group.create_task(keeper.run(readiness), name="graph")
             group.create_task(
                 follow.refresh(current, pool, sign_ins, load=load, gateway=gateway),

@@ -11,14 +11,22 @@ from gateway_project.foundation import sealing
 from gateway_project.foundation.config import Config
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Awaitable, Callable
     from uuid import UUID
 
     from execution.call import Upstream
     from gateway_project.wiring.follow import Current
 
 
-def runs_of(current: Current, upstream: Upstream[Any], *, config: Config, works: bool) -> Runs:
+def runs_of(
+    current: Current,
+    upstream: Upstream[Any],
+    *,
+    config: Config,
+    works: bool,
+    claims: bool = True,
+    learned: Callable[[UUID], Awaitable[None]] | None = None,
+) -> Runs:
     """Return the runs of the installation.
 
     Args:
@@ -26,6 +34,8 @@ def runs_of(current: Current, upstream: Upstream[Any], *, config: Config, works:
         upstream: The pool of upstream servers.
         config: Of the installation.
         works: Whether runs are carried out here also where gateways leave that to workers.
+        claims: Whether runs are taken that others started or left.
+        learned: Told of each run that has ended here; None: nobody is.
     """
     is_local = config.execution_backend == "local"
     return Runs(
@@ -35,6 +45,7 @@ def runs_of(current: Current, upstream: Upstream[Any], *, config: Config, works:
             upstream=upstream,
             sealer=sealing.load_or_create(config.home, name=sealing.PAYLOADS),
             standing=callers.still,
+            learned=learned,
             defer=None if is_local else _defer(),
             lease_s=config.run_lease_s,
             tasks_at_once=config.tasks_at_once,
@@ -43,6 +54,8 @@ def runs_of(current: Current, upstream: Upstream[Any], *, config: Config, works:
             payload_days=config.payload_days,
             run_days=config.run_days,
             executes=is_local or works,
+            claims=claims,
+            claims_new=is_local,
         )
     )
 

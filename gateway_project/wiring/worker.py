@@ -18,7 +18,13 @@ RETRY_S = 1.0
 _SIGNALS: Final = (signal.SIGTERM, signal.SIGINT)
 
 
-async def run(config: Config, *, concurrency: int, on_ready: Callable[[], None]) -> None:
+async def run(
+    config: Config,
+    *,
+    concurrency: int,
+    on_ready: Callable[[], None],
+    on_end: Callable[[], None],
+) -> None:
     """Run what the queue holds until SIGTERM or SIGINT; a second one ends the process at once.
 
     Ending, it fetches nothing more and starts no task; what is under way gets a moment to end,
@@ -28,6 +34,7 @@ async def run(config: Config, *, concurrency: int, on_ready: Callable[[], None])
         config: Of the installation.
         concurrency: Runs that it fetches at once.
         on_ready: Called when it begins to fetch.
+        on_end: Called when it is told to end.
 
     Raises:
         NotReady: If the configuration cannot work; in a group.
@@ -42,6 +49,7 @@ async def run(config: Config, *, concurrency: int, on_ready: Callable[[], None])
             _fetch(readiness, concurrency=concurrency, on_ready=on_ready), name="queue"
         )
         await _told_to_end()
+        on_end()
         fetching.cancel()
         await asyncio.wait([fetching])
         wired.cancel()

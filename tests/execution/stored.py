@@ -24,7 +24,7 @@ ADMIN = Caller(user="admin", team=None, scopes=frozenset({"*"}), kind="stdio")
 EXPIRY_S = 3_600.0
 
 
-def new(  # noqa: PLR0913 - a test says only what it is about
+def new(
     tasks: Sequence[str] = ("a", "b"),
     *,
     caller: Caller = ADMIN,

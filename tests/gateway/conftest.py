@@ -25,6 +25,7 @@ from graph.relations import Relation
 from graph.topology import Topology
 from tests.gateway import admin_pages
 from tests.gateway.catalogues import FakeRequests, FakeUpstream, catalogue, tool
+from tests.gateway.fake_runs import FakeRuns
 from tools.catalogue import Catalogue
 from tools.search import Hit, SearchAnswer, SearchRequest
 
@@ -71,6 +72,7 @@ class World:
     seen: list[tuple[str, int | None, Any]] = field(default_factory=list)
     ranked: Ranked | Exception = field(default_factory=lambda: NotRanked("nothing is set up"))
     asked_for: list[tuple[str, int | None, list[int]]] = field(default_factory=list)
+    runs: FakeRuns = field(default_factory=FakeRuns)
 
     async def rank(self, reading: Any, team: int | None, considered: Any) -> Ranked:
         self.asked_for.append((reading.text, team, list(considered)))
@@ -104,6 +106,8 @@ class World:
             rank=self.rank,
             count_call=lambda *call: self.counted.append(call),
             saw_result=lambda tool, team, raw: self.seen.append((tool.tool, team, raw)),
+            runs=self.runs,
+            approval_link=lambda approval: f"http://console/{approval}",
         )
 
     async def wire(self, readiness: Readiness) -> None:

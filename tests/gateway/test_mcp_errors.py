@@ -5,7 +5,12 @@ from types import SimpleNamespace
 import pytest
 from mcp.shared.exceptions import MCPError
 
+from execution import control, failure, for_each, outlook, recover, references
 from execution.call import CallError, InvalidArguments, ToolUnavailable
+from execution.control import NotPossible
+from execution.journal import JournalClosed
+from execution.store import expiry
+from gateway_project.direct_call import DirectCallFailed
 from gateway_project.foundation import telemetry
 from gateway_project.foundation.schema import Problem
 from gateway_project.mcp import conversation, errors, handlers
@@ -21,6 +26,8 @@ DOCUMENTED = set(
     re.findall(r"^\| `(\w+)` \|", (BASE / "docs" / "errors.md").read_text(), re.MULTILINE)
 )
 SOURCES = [*(BASE / "gateway_project").rglob("*.py"), *(BASE / "execution").rglob("*.py")]
+BY_INSTANCE = {DirectCallFailed, NotPossible, NotReady}
+"""Their codes differ from one to the other."""
 
 
 def descendants(kind):
@@ -33,11 +40,26 @@ def raised_by_name():
     return set(re.findall(r'NotReady\(\s*"(\w+)"', text))
 
 
+def of_runs():
+    """Codes that runs and their tasks end with, and of what they cannot do."""
+    raised = (failure.ApprovalUnusable, failure.CallCancelled, references.MissingReferent)
+    bounds = (references.TooLarge, for_each.NotAList, for_each.TooManyItems, JournalClosed)
+    return {
+        *(kind.code for kind in (*raised, *bounds)),
+        *(f"run_not_{rule.needs}" for rule in control._RULES.values()),
+        *recover.REFUSED.values(),
+        failure.TOOL_ERROR,
+        outlook.ABORTED,
+        for_each.FAILED,
+        expiry.EXPIRED,
+    }
+
+
 def test_every_code_is_documented_and_no_other():
-    roots = [kind for kind in errors.OWN if kind is not NotReady]
-    kinds = {below for root in roots for below in descendants(root)}
+    roots = [kind for kind in errors.OWN if kind not in BY_INSTANCE]
+    kinds = {below for root in roots for below in descendants(root)} - BY_INSTANCE
     used = {kind.code for kind in kinds} - {CallError.code, PassThroughError.code}
-    used |= raised_by_name() | {errors.INTERNAL, conversation._CODE}
+    used |= raised_by_name() | {errors.INTERNAL, conversation._CODE} | of_runs()
     assert used == DOCUMENTED
 
 

@@ -15,6 +15,17 @@ from gateway_project.wiring import worker
 DEADLINE_S = 10
 
 
+class Runs:
+    """Takes every run."""
+
+    def __init__(self, taken):
+        self.taken = taken
+
+    async def take(self, run):
+        self.taken.append(run)
+        return True
+
+
 class Stage:
     """A wiring and a queue that do nothing but tell what becomes of them."""
 
@@ -22,12 +33,13 @@ class Stage:
         self.told = []
         self.fetching = asyncio.Event()
         self.take = None
+        self.taken = []
         monkeypatch.setattr(wiring, "run", self.wire)
         monkeypatch.setattr(work, "work", self.work)
 
     async def wire(self, readiness, **options):
         assert options["works"] is True
-        readiness.serve(SimpleNamespace(effects=SimpleNamespace(runs=self)))
+        readiness.serve(SimpleNamespace(effects=SimpleNamespace(runs=Runs(self.taken))))
         try:
             await asyncio.Event().wait()
         finally:
@@ -44,7 +56,12 @@ class Stage:
 
 
 def run(stage):
-    return worker.run(Config(), concurrency=3, on_ready=lambda: stage.told.append("ready"))
+    return worker.run(
+        Config(),
+        concurrency=3,
+        on_ready=lambda: stage.told.append("ready"),
+        on_end=lambda: stage.told.append("told"),
+    )
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
@@ -56,26 +73,18 @@ async def test_it_fetches_once_it_is_wired_and_stops_fetching_before_the_rest_en
         group.create_task(run(stage))
         await stage.fetching.wait()
         os.kill(os.getpid(), number)
-    assert stage.told == ["ready", "fetching 3", "fetching ended", "wiring ended"]
+    assert stage.told == ["ready", "fetching 3", "told", "fetching ended", "wiring ended"]
 
 
 async def test_what_it_fetches_is_taken_by_the_runs_of_the_wiring_in_force(monkeypatch):
     stage = Stage(monkeypatch)
-    taken = []
     wanted = uuid.uuid4()
-
-    async def take(run):
-        taken.append(run)
-        return True
-
-    stage_take = stage
     async with asyncio.timeout(DEADLINE_S), asyncio.TaskGroup() as group:
         group.create_task(run(stage))
         await stage.fetching.wait()
-        fetched, stage_take.take = stage.take, take
-        assert await fetched(wanted)
+        assert await stage.take(wanted)
         os.kill(os.getpid(), signal.SIGTERM)
-    assert taken == [wanted]
+    assert stage.taken == [wanted]
 
 
 async def test_a_configuration_that_cannot_work_ends_it(monkeypatch):
@@ -85,5 +94,5 @@ async def test_a_configuration_that_cannot_work_ends_it(monkeypatch):
     monkeypatch.setattr(wiring, "run", refuse)
     with pytest.raises(ExceptionGroup) as raised:
         async with asyncio.timeout(DEADLINE_S):
-            await worker.run(Config(), concurrency=1, on_ready=lambda: None)
+            await worker.run(Config(), concurrency=1, on_ready=str, on_end=str)
     assert raised.group_contains(NotReady, match="no such model")

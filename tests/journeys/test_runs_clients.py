@@ -14,6 +14,8 @@ import pytest
 from tests.journeys.gateways import ERAS, PATIENCE_S, aeventually
 from tests.journeys.runs import QUIET, World, asked, chain, counting_world, dag
 
+pytestmark = pytest.mark.full
+
 LONG_MS = 60_000
 
 
@@ -70,7 +72,6 @@ async def test_a_client_aborts_a_run_and_its_call_is_cancelled_at_the_server(wor
     assert world.ledger.names("counted")[f"{name}/t0"] == 0
 
 
-@pytest.mark.full
 @pytest.mark.parametrize("era", ERAS)
 async def test_a_killed_gateway_is_started_again_and_gives_the_result(world, era):
     name = f"again-{era}"

@@ -20,9 +20,9 @@ pytestmark = [pytest.mark.full, pytest.mark.timeout(900)]
 
 RUNS = 200
 TASKS = 5
-DELAY_MS = 60
+DELAY_MS = 150
 AT_ONCE = 8
-EVERY_S = 3.0
+EVERY_S = 2.0
 WAYS = (signal.SIGINT, signal.SIGQUIT, signal.SIGKILL)
 """Fast and immediate shutdown, and a crash; the keeper starts it again each time."""
 PATIENCE_S = 600
@@ -45,7 +45,7 @@ async def test_two_hundred_runs_lose_and_double_nothing(world):
                     group.create_task(start_all(client, waiting, states))
             restarts.cancel()
             times = await restarts
-    assert times >= 3
+    assert times >= 8
     assert {state["status"] for state in states.values()} == {"succeeded"}
     counted = world.ledger.names("counted")
     assert counted == dict.fromkeys(

@@ -11,7 +11,14 @@ from pathlib import Path
 
 import pytest
 
-from tests.journeys.gateways import BASE, PATIENCE_S, PYTHON, Installation, eventually
+from tests.journeys.gateways import (
+    BASE,
+    PATIENCE_S,
+    PYTHON,
+    Installation,
+    RawGateway,
+    eventually,
+)
 from tests.journeys.runs import QUIET, World, asked, chain, counting_world, run
 
 pytestmark = [pytest.mark.full, pytest.mark.timeout(300)]
@@ -83,7 +90,8 @@ def test_its_late_write_is_refused_and_another_completes_the_run(world):
             assert [kinds.count(f"task_succeeded t{place}") for place in range(TASKS)] == [1] * 3
             assert kinds.count("run_adopted") == 1
             stopped.process.send_signal(signal.SIGCONT)
-            eventually(lambda: stopped.logged("run.lost"), within_s=PATIENCE_S)
+            refused = f"run {done['run_id']} was taken over by another process"
+            eventually(lambda: stopped.logged(refused), within_s=PATIENCE_S)
             assert world.kinds(done["run_id"]) == kinds
             assert world.ledger.names("counted")["stopped/t2"] == 1
             assert stopped.end() == 0
@@ -122,3 +130,22 @@ def test_runs_that_no_worker_took_are_taken_by_a_gateway_that_runs_them_itself(w
     done = run(gateway, 1, asked(workflow, key="queued", wait_s=30))
     assert (done["run_id"], done["status"]) == (state["run_id"], "succeeded")
     assert gateway.end()[0] == 0
+
+
+def test_a_gateway_whose_queue_has_no_tables_says_so_until_a_worker_makes_them():
+    with counting_world() as fresh:
+        gateway = fresh.installation.start("--attach", "never", **QUEUE, **QUIET)
+        workflow = chain("fresh", tool="look", tasks=1, delay_ms=0)
+        refused = gateway.call(1, "run_workflow", **asked(workflow, key="fresh", wait_s=0))
+        assert refused["isError"]
+        assert "manage.py migrate" in refused["content"][0]["text"]
+        with worker(fresh.installation, "maker") as maker:
+            eventually(lambda: served(gateway), within_s=PATIENCE_S)
+            done = run(gateway, 3, asked(workflow, key="fresh", wait_s=PATIENCE_S))
+            assert done["status"] == "succeeded"
+            assert maker.end() == 0
+        assert gateway.end()[0] == 0
+
+
+def served(gateway: RawGateway) -> bool:
+    return not gateway.call(2, "search_tools", query="look").get("isError")

@@ -10,7 +10,7 @@ from gateway_project.foundation.database import in_database
 from graph.models import PatternEmbedding, ToolUsage
 from learning import keep_learning, knowledge
 from learning.keep_learning import ATTEMPTS, Learner
-from learning.knowledge import Means
+from learning.learned import Means
 from tests.factories import ToolFactory
 from tests.fakes import FakeEmbedder
 from tests.learning.ended_runs import ENDED, answered, called, ended_run
@@ -25,7 +25,9 @@ INTENT = "Look for the log and mail it"
 @pytest.fixture(autouse=True)
 def _quick(monkeypatch):
     monkeypatch.setattr(keep_learning, "REST", 0)
+    monkeypatch.setattr(keep_learning, "DELAY_S", 0)
     monkeypatch.setattr(keep_learning, "RETRY_S", 0)
+    monkeypatch.setattr(keep_learning, "FIRST_LOOK_S", 0)
 
 
 @pytest.fixture

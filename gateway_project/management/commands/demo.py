@@ -54,8 +54,11 @@ class Command(BaseCommand):
             self.stdout.write(json.dumps(report, indent=2))
         wanted = report["intents"]
         failed = min(report["found"], report["called"]) < wanted or not report["suggested"]
+        failed = failed or not report["ran"]
         if failed and listener is None:
-            raise CommandError("an intent failed; `manage.py doctor` looks for the cause")
+            raise CommandError(
+                "an intent or the workflow failed; `manage.py doctor` looks for the cause"
+            )
         if listener is not None:
             telemetry.configure(config, process="console")
             console.print(f"\n[bold]Console[/bold] {serve.address(config)}")
@@ -74,9 +77,13 @@ class Command(BaseCommand):
         from gateway_project import demonstration
 
         repository = demo_servers.repository(settings.BASE_DIR, config.home)
-        steps = demonstration.steps(repository=repository, files=config.home / "demo" / "files")
-        whole = demonstration.task(repository)
-        shown = demonstration.show(console, settings.BASE_DIR, steps, whole=whole)
+        files = config.home / "demo" / "files"
+        tried = demonstration.Tried(
+            steps=demonstration.steps(repository=repository, files=files),
+            whole=demonstration.task(repository),
+            workflow=demonstration.workflow(repository=repository, files=files),
+        )
+        shown = demonstration.show(console, settings.BASE_DIR, tried)
         tools = [tool for tool in catalogue.load().tools.values() if tool.usable]
         return _savings(console, shown, sum(tool.token_count for tool in tools), len(tools))
 
@@ -127,4 +134,6 @@ def _savings(console: Console, shown: Any, all_tokens: int, tools: int) -> dict[
         "called": shown.called,
         "relations": shown.relations,
         "suggested": shown.suggested,
+        "ran": shown.ran,
+        "speed_up": round(shown.speed_up, 2),
     }

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import os
+import threading
 from argparse import ArgumentParser, ArgumentTypeError
 from typing import TYPE_CHECKING, Any
 
@@ -13,6 +15,8 @@ if TYPE_CHECKING:
     from gateway_project.foundation.config import Config
 
 MAX_CONCURRENCY = 1_000
+STOP_S = 20.0
+"""After this the process ends whatever still hangs, such as a query that nobody answers."""
 
 
 class Command(BaseCommand):
@@ -56,11 +60,17 @@ class Command(BaseCommand):
         def ready() -> None:
             self._say(f"Running up to {concurrency} workflows at once. Ctrl+C ends this.")
 
+        def end() -> None:
+            self._say("Ending; what is under way goes on elsewhere.")
+            watchdog = threading.Timer(STOP_S, os._exit, args=(1,))
+            watchdog.daemon = True
+            watchdog.start()
+
+        working = worker.run(config, concurrency=concurrency, on_ready=ready, on_end=end)
         try:
-            asyncio.run(worker.run(config, concurrency=concurrency, on_ready=ready))
+            asyncio.run(working)
         except* NotReady as errors:
             raise CommandError(str(errors.exceptions[0])) from None
-        self._say("Ended; what was under way goes on elsewhere.")
 
     def _say(self, line: str) -> None:
         self.stdout.write(line)

@@ -1,0 +1,184 @@
+"""What a task costs beside its call: with all controls in memory, durable, and in LangGraph.
+
+A task awaits once and answers. Of the executor, everything else is as in use: limits, layers of
+dependencies, intents and outcomes, numbered events, references; `durable` writes all of it down in
+PostgreSQL, sealed, before and after each call. The best of several runs, so that what else the
+machine does counts least.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import subprocess
+import tempfile
+import time
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from functools import partial
+from pathlib import Path
+from typing import Any
+from uuid import uuid4
+
+from benchmarks.execution import peers
+from benchmarks.execution.shapes import REPEATS, TASKS, shapes
+from benchmarks.tables import markdown
+from execution.call import Prepared
+from execution.changes import Journal
+from execution.executor import Execution, Invocation, Means, Standing
+from execution.limits import Limits
+from execution.memory_journal import MemoryJournal
+from execution.status import RunStatus
+from execution.workflow import Options, Task, Workflow
+
+ROOT = Path(__file__).resolve().parent.parent.parent
+AT_ONCE = 64
+DURABLE_REPEATS = 3
+HEADINGS = (
+    f"{TASKS:,} tasks",
+    "in memory, µs a task",
+    "durable, µs a task",
+    f"LangGraph {peers.LANGGRAPH}, not durable, µs a task",
+)
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What every call answers."""
+
+    is_error: bool = False
+    raw: Mapping[str, Any] = field(default_factory=lambda: {"structuredContent": {"ok": True}})
+
+
+@dataclass(frozen=True)
+class Answered:
+    """A call that took no time."""
+
+    result: Answer = field(default_factory=Answer)
+    duration_s: float = 0.0
+
+
+ANSWERED = Answered()
+
+
+def run() -> str:
+    """Measure all shapes in all ways; return a table."""
+    theirs = _langgraph()
+    rows = []
+    for name, waits in shapes().items():
+        plan = workflow(waits)
+        ours = min(asyncio.run(_in_memory(plan)) for _ in range(REPEATS))
+        durable = min(asyncio.run(_durable(plan)) for _ in range(DURABLE_REPEATS))
+        rows.append(
+            (name, *(f"{1e6 * s / len(waits):,.1f}" for s in (ours, durable, theirs[name])))
+        )
+    return markdown(HEADINGS, rows)
+
+
+def workflow(waits: Sequence[Sequence[int]]) -> Workflow:
+    """Return tasks that wait so; each has an argument."""
+    return Workflow(
+        tasks=tuple(
+            Task(
+                id=f"t{place}",
+                tool="server:tool",
+                arguments={"place": place},
+                depends_on=tuple(f"t{other}" for other in needed),
+            )
+            for place, needed in enumerate(waits)
+        )
+    )
+
+
+def prepare(tool: str, _arguments: Mapping[str, Any]) -> Prepared:
+    """Say that any call may be made."""
+    return Prepared(
+        tool=tool,
+        server="server",
+        definition_hash="d" * 64,
+        arguments_digest="a" * 64,
+        asks="",
+        repeatable=True,
+    )
+
+
+async def invoke(_invocation: Invocation) -> Answered:
+    """Await once, as a call does."""
+    await asyncio.sleep(0)
+    return ANSWERED
+
+
+def _means(journal: Journal) -> Means:
+    async def recall(_tasks: object) -> Mapping[Any, Any]:
+        return {}
+
+    return Means(
+        prepare=prepare,
+        invoke=invoke,
+        journal=journal,
+        limits=Limits(total=AT_ONCE, per_server=AT_ONCE),
+        clock=lambda: datetime.now(UTC),
+        recall=recall,
+    )
+
+
+async def _in_memory(plan: Workflow) -> float:
+    standing = Standing(run=uuid4(), epoch=1, last_seq=0, workflow=plan)
+    return await _timed(standing, MemoryJournal(keeps=False))
+
+
+async def _durable(plan: Workflow) -> float:
+    async with _database() as (create, journal):
+        created = await create(plan)
+        standing = Standing(run=created.run, epoch=created.epoch, last_seq=1, workflow=plan)
+        return await _timed(standing, journal)
+
+
+async def _timed(standing: Standing, journal: Journal) -> float:
+    started = time.perf_counter()
+    status = await Execution(standing, _means(journal)).run()
+    taken = time.perf_counter() - started
+    assert status is RunStatus.SUCCEEDED, status
+    return taken
+
+
+@asynccontextmanager
+async def _database() -> AsyncIterator[tuple[Callable[[Workflow], Any], Journal]]:
+    """Yield what makes a run's rows, and a journal that writes to them."""
+    from django.conf import settings
+
+    from execution.journal import DatabaseJournal
+    from execution.parse import dump
+    from execution.store import runs, writing
+    from gateway_project.foundation import sealing
+    from gateway_project.foundation.caller import SCOPE_ALL, Caller
+    from gateway_project.foundation.database import in_database
+
+    sealer = sealing.load_or_create(settings.FOREGATE.home, name=sealing.PAYLOADS)
+    caller = Caller(user="admin", team=None, scopes=frozenset({SCOPE_ALL}), kind="command")
+
+    async def create(plan: Workflow) -> Any:
+        new = runs.NewRun(
+            caller=caller,
+            workflow=dump(plan),
+            tasks=[(task.id, task.tool) for task in plan.tasks],
+            options=Options(),
+            owner="benchmark",
+            lease_s=600.0,
+        )
+        return await in_database(runs.create, new, sealer=sealer)
+
+    journal = DatabaseJournal(partial(writing.write, sealer=sealer, approval_expiry_s=600.0))
+    async with asyncio.TaskGroup() as group:
+        group.create_task(journal.run())
+        yield create, journal
+        journal.close()
+
+
+def _langgraph() -> Mapping[str, float]:
+    with tempfile.NamedTemporaryFile(suffix=".json") as file:
+        subprocess.run([*peers.langgraph(), file.name], cwd=ROOT, check=True)
+        found: Mapping[str, float] = json.loads(Path(file.name).read_text(encoding="utf-8"))
+    return found

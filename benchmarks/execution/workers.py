@@ -1,0 +1,156 @@
+"""Runs that go through the queue: how many a second with one, two and four workers, and how soon.
+
+    python -m benchmarks.execution.workers
+
+Every worker has an upstream server of its own, as in use.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from datetime import datetime
+from statistics import median
+from uuid import UUID
+
+from benchmarks.gateway_process import BASE, GatewayProcess
+from benchmarks.tables import markdown, percentile
+
+WORKERS = (1, 2, 4)
+RUNS = 120
+TASKS = 5
+DELAY_S = 0.05
+"""Of each call; a chain of them is what one run takes at least."""
+CONCURRENCY = 8
+ONE_BY_ONE = 20
+PATIENCE_S = 120.0
+POLL_S = 0.05
+SERVER = "slow"
+READY = "workflows at once"
+
+
+def run() -> str:
+    """Have the same runs run by more and more workers, all of them waiting in line at first."""
+    _register()
+    env = {"FOREGATE_EXECUTION_BACKEND": "queue"}
+    with _worker(env):  # makes the queue's tables
+        pass
+    with GatewayProcess(env) as gateway:
+        gateway.initialize()
+        rows = [(workers, *_through(gateway, workers, env)) for workers in WORKERS]
+    ideal_s = RUNS * TASKS * DELAY_S / CONCURRENCY
+    headings = [
+        "workers",
+        f"seconds for {RUNS} runs (ideal with one: {ideal_s:.1f})",
+        "runs a second",
+        "tasks a second",
+        "idle: request to first task, median ms",
+        "P95",
+    ]
+    return markdown(headings, rows)
+
+
+def _through(gateway: GatewayProcess, workers: int, env: dict[str, str]) -> tuple[str, ...]:
+    runs = [_start(gateway) for _ in range(RUNS)]
+    with ExitStack() as stack:
+        for _ in range(workers):
+            stack.enter_context(_worker(env))
+        took_s = _took(runs)
+        waits_ms = [_waited_ms(_start(gateway)) for _ in range(ONE_BY_ONE)]
+    return (
+        f"{took_s:.2f}",
+        f"{RUNS / took_s:.1f}",
+        f"{RUNS * TASKS / took_s:.0f}",
+        f"{median(waits_ms):.1f}",
+        f"{percentile(waits_ms, 0.95):.1f}",
+    )
+
+
+def _register() -> None:
+    from django.conf import settings
+
+    from gateway_project.foundation import sealing
+    from gateway_project.use_cases.refresh_catalogue import refresh_catalogue
+    from tools.store import servers
+
+    registration = servers.Registration(
+        name=SERVER,
+        command=sys.executable,
+        args=("-m", "benchmarks.execution.slow_server", str(DELAY_S)),
+        cwd=str(BASE),
+    )
+    servers.register([registration], sealer=sealing.load_or_create(settings.FOREGATE.home))
+    import asyncio
+
+    asyncio.run(refresh_catalogue(settings.FOREGATE))
+
+
+@contextmanager
+def _worker(env: dict[str, str]) -> Iterator[None]:
+    process = subprocess.Popen(
+        [sys.executable, str(BASE / "manage.py"), "worker", f"--concurrency={CONCURRENCY}"],
+        env={**os.environ, **env},
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        text=True,
+    )
+    try:
+        assert process.stdout
+        for line in process.stdout:
+            if READY in line:
+                break
+        yield
+    finally:
+        process.send_signal(signal.SIGTERM)
+        process.communicate(timeout=PATIENCE_S)
+
+
+def _start(gateway: GatewayProcess) -> UUID:
+    tasks = [
+        {
+            "id": f"t{number}",
+            "tool": f"{SERVER}:wait",
+            "arguments": {},
+            "depends_on": [f"t{number - 1}"] if number else [],
+        }
+        for number in range(TASKS)
+    ]
+    answer = gateway.call("run_workflow", {"workflow": {"tasks": tasks}, "options": {"wait_s": 0}})
+    return UUID(answer["structuredContent"]["run_id"])
+
+
+def _took(runs: list[UUID]) -> float:
+    """Wait for the runs, and return the seconds from the first task to the last."""
+    from django.db.models import Max, Min
+
+    from execution.models import WorkflowExecution
+
+    rows = WorkflowExecution.objects.filter(id__in=runs)
+    _until(lambda: not rows.exclude(status="succeeded").exists())
+    times = rows.aggregate(first=Min("started_at"), last=Max("ended_at"))
+    return float((times["last"] - times["first"]).total_seconds())
+
+
+def _waited_ms(run: UUID) -> float:
+    from execution.models import TaskRun, WorkflowExecution
+
+    row = WorkflowExecution.objects.filter(id=run)
+    _until(lambda: row.filter(status="succeeded").exists())
+    first: datetime | None = TaskRun.objects.get(run=run, task="t0").started_at
+    assert first
+    return (first - row.get().created_at).total_seconds() * 1e3
+
+
+def _until(condition: object) -> None:
+    deadline = time.monotonic() + PATIENCE_S
+    assert callable(condition)
+    while not condition():
+        if time.monotonic() > deadline:
+            raise SystemExit("the runs did not end in time")
+        time.sleep(POLL_S)

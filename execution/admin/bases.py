@@ -1,0 +1,74 @@
+"""Kinds of admin pages that show what a user may see of runs."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+from uuid import UUID
+
+from django.contrib import admin
+from django.db.models import Q, QuerySet
+from django.http import HttpRequest
+from django.urls import reverse
+from django.utils.html import format_html
+
+from tools import generic_django  # noqa: F401 - for the subscripts below
+from tools.admin_bases import ReadOnlyAdmin
+
+SHORT = 8
+"""Characters of a run's id that a list shows."""
+
+
+def visible(request: HttpRequest, rows: QuerySet[Any], *, run: str = "") -> QuerySet[Any]:
+    """Leave out runs that are neither the user's own nor of a team of theirs.
+
+    Args:
+        request: Who asks; superusers see all.
+        rows: Runs, or what belongs to them.
+        run: Path from the rows to their run, such as `run__`.
+    """
+    if request.user.is_superuser:
+        return rows
+    own = Q(**{f"{run}team__isnull": True, f"{run}user": request.user.get_username()})
+    return rows.filter(own | Q(**{f"{run}team__memberships__user": request.user.pk}))
+
+
+def is_id(text: str) -> bool:
+    """Whether a text is an id of a run."""
+    try:
+        UUID(text)
+    except ValueError:
+        return False
+    return True
+
+
+class PartOfRun(ReadOnlyAdmin):
+    """Rows that belong to a run."""
+
+    list_select_related = ("run",)
+    show_full_result_count = False
+    search_fields: ClassVar[tuple[str, ...]] = ("run__id__exact", "task")
+    search_help_text = "id of a run, or part of the id of a task"
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[Any]:
+        """Leave out what belongs to others' runs."""
+        return visible(request, super().get_queryset(request), run="run__")
+
+    def get_search_results(
+        self,
+        request: HttpRequest,  # noqa: ARG002 - Django's signature
+        queryset: QuerySet[Any],
+        search_term: str,
+    ) -> tuple[QuerySet[Any], bool]:
+        """Look for a run by its whole id, else for a task by part of its own."""
+        term = search_term.strip().replace("\x00", "")
+        if not term:
+            return queryset, False
+        run = Q(run=term) if is_id(term) else Q()
+        task = Q(task__icontains=term) if "task" in self.search_fields else Q(pk__in=[])
+        return queryset.filter(run or task), False
+
+    @admin.display(description="run", ordering="run")
+    def of_run(self, row: Any) -> str:
+        """Lead to the run."""
+        page = reverse("admin:execution_workflowexecution_change", args=(row.run_id,))
+        return format_html('<a href="{}">{}</a>', page, str(row.run_id)[:SHORT])

@@ -1,0 +1,119 @@
+"""Processes that carry out runs against an upstream pool in memory, over a real database."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+from uuid import UUID
+
+from execution import parse
+from execution.plan import Plan
+from execution.run_means import RunMeans
+from execution.runs import Runs
+from execution.workflow import Options
+from gateway_project.foundation.caller import Caller
+from gateway_project.foundation.database import in_database
+from gateway_project.foundation.sealing import Sealer
+from tests.gateway.catalogues import Called, FakeUpstream, catalogue, text_result, tool
+
+ADMIN = Caller(user="admin", team=None, scopes=frozenset({"*"}), kind="stdio")
+PATIENCE_S = 20.0
+
+TOOLS = catalogue(
+    tool("s:write", definition_hash="w"),
+    tool("s:read", definition_hash="r", repeatable=True),
+    tool("s:ask", definition_hash="a", approval="always"),
+)
+
+
+class Gate(FakeUpstream):
+    """Servers whose answers wait until a test lets them through."""
+
+    def __init__(self, *held: str) -> None:
+        super().__init__(answer=self._answer)
+        self.open = asyncio.Event()
+        self._held = held
+
+    async def _answer(self, called: Called, _progress: Any) -> Any:
+        if called.arguments.get("as") in self._held:
+            await self.open.wait()
+        return text_result(str(called.arguments.get("as")))
+
+    @property
+    def seen(self) -> list[str]:
+        """What was called, by the argument that names it."""
+        return [str(one.arguments.get("as")) for one in self.calls]
+
+    async def until(self, name: str, times: int = 1) -> None:
+        """Wait until a call was made so often."""
+        await until(lambda: self.seen.count(name) >= times)
+
+
+async def until(condition: Callable[[], Any]) -> None:
+    """Wait for what another task brings about."""
+    async with asyncio.timeout(PATIENCE_S):
+        while not condition():  # noqa: ASYNC110 - what is looked at sets no event
+            await asyncio.sleep(0.005)
+
+
+async def until_stored(condition: Callable[[], Any]) -> None:
+    """Wait for what the database is to show."""
+    async with asyncio.timeout(PATIENCE_S):
+        while not await in_database(condition):  # noqa: ASYNC110 - nor does the database
+            await asyncio.sleep(0.01)
+
+
+def planned(*tasks: dict[str, Any]) -> Plan:
+    """Plan tasks; each call names its task, and has the tool that writes unless it says."""
+    given = [{"tool": "s:write", "arguments": {"as": task["id"]}} | task for task in tasks]
+    return Plan(
+        workflow=parse.parse({"tasks": given}),
+        options=Options(),
+        layers=(),
+        problems=(),
+        effects={},
+        approvals={},
+        repeatable={},
+        warnings=(),
+    )
+
+
+CHAIN = planned({"id": "a"}, {"id": "b", "depends_on": ["a"]}, {"id": "c", "depends_on": ["b"]})
+
+
+def means(home: Path, sealer: Sealer, upstream: FakeUpstream, **said: Any) -> RunMeans:
+    """Return what runs are carried out with."""
+    defaults: dict[str, Any] = {
+        "catalogue": lambda: TOOLS,
+        "standing": lambda caller: caller,
+        "lease_s": 60.0,
+        "grace_s": 0.2,
+    }
+    return RunMeans(home=home, sealer=sealer, upstream=upstream, **(defaults | said))
+
+
+@asynccontextmanager
+async def process(given: RunMeans, *, listens: bool = False) -> AsyncIterator[Runs]:
+    """Be a process that carries out runs."""
+    runs = Runs(given)
+    carrying = asyncio.create_task(runs.run())
+    listening = asyncio.create_task(runs.listener().run()) if listens else None
+    try:
+        if given.executes:
+            await until(lambda: runs._process.holder is not None or carrying.done())
+        async with asyncio.timeout(PATIENCE_S):
+            yield runs
+    finally:
+        for task in filter(None, (listening, carrying)):
+            task.cancel()
+            await asyncio.wait([task])
+        if not carrying.cancelled() and (error := carrying.exception()):
+            raise error
+
+
+async def ended(runs: Runs, run: UUID, caller: Caller = ADMIN) -> Any:
+    """Wait until a run is at rest."""
+    return await runs.wait(caller, run, wait_s=PATIENCE_S)

@@ -1,0 +1,48 @@
+from uuid import uuid4
+
+import pytest
+
+from execution.models import Payload
+from execution.store import commands
+from execution.store.commands import RunOver
+from execution.store.runs import UnknownRun
+from tests.execution.stored import ADMIN, changes, ended, held, write
+
+pytestmark = pytest.mark.django_db
+
+
+def test_commands_wait_in_the_order_they_were_given(sealer):
+    run = held(sealer).run
+    plan = {"tasks": [{"id": "z", "tool": "s:z", "arguments": {"secret": 1}}]}
+    for action, more in (("pause", {}), ("replan", {"workflow": plan}), ("resume", {})):
+        commands.add(run, action, caller=ADMIN, sealer=sealer, **more)
+    told = commands.open(run, sealer=sealer)
+    assert [(one.action, one.user, one.kind) for one in told] == [
+        ("pause", "admin", "stdio"),
+        ("replan", "admin", "stdio"),
+        ("resume", "admin", "stdio"),
+    ]
+    assert [one.workflow for one in told] == [None, plan, None]
+    kept = Payload.objects.get(kind="replan")
+    assert b"secret" not in bytes(kept.content)
+
+
+def test_what_was_carried_out_is_open_no_more_and_says_what_came_of_it(sealer):
+    run = held(sealer).run
+    told = commands.add(run, "resume", caller=ADMIN, sealer=sealer, detail={"rerun": True})
+    assert commands.open(run, sealer=sealer)[0].detail == {"rerun": True}
+    assert commands.outcome(told) is None
+    write(sealer, changes(run, seqs=[2], applied=((told, "run_not_paused"),)))
+    assert commands.open(run, sealer=sealer) == ()
+    assert commands.outcome(told) == "run_not_paused"
+
+
+def test_a_run_that_is_over_is_told_nothing(sealer):
+    run = ended(sealer, "aborted")
+    with pytest.raises(RunOver, match="aborted"):
+        commands.add(run, "pause", caller=ADMIN, sealer=sealer)
+
+
+def test_a_run_that_is_not_there_is_told_nothing(sealer):
+    with pytest.raises(UnknownRun):
+        commands.add(uuid4(), "pause", caller=ADMIN, sealer=sealer)

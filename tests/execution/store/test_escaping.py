@@ -1,0 +1,33 @@
+import json
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from execution.store.escaping import original, original_json, stored, stored_json
+
+ANY = st.text(st.characters(exclude_categories=()) | st.sampled_from("\x00\x1a\ud800\udfff0"))
+
+
+@given(ANY)
+def test_every_text_comes_back_and_what_is_stored_can_be(text):
+    kept = stored(text)
+    assert "\x00" not in kept
+    kept.encode()
+    assert original(kept) == text
+
+
+@given(ANY, ANY)
+def test_no_two_texts_are_stored_alike(one, other):
+    assert (stored(one) == stored(other)) == (one == other)
+
+
+@given(
+    st.recursive(
+        ANY | st.integers() | st.none(),
+        lambda inner: st.lists(inner) | st.dictionaries(ANY, inner),
+    )
+)
+def test_every_json_value_comes_back(value):
+    text = stored_json(value)
+    assert "\\u0000" not in text
+    assert original_json(json.loads(text)) == value

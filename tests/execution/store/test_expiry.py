@@ -1,0 +1,117 @@
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+from django.db import connections
+
+from execution.models import Approval, ExecutionEvent, Payload, TaskRun, WorkflowExecution
+from execution.status import RunStatus
+from execution.store import commands, expiry, views
+from execution.store.expiry import Swept
+from gateway_project.foundation import advisory
+from tests.execution.stored import (
+    ADMIN,
+    asked,
+    change,
+    changes,
+    ended,
+    held,
+    row,
+    shift_clock,
+    task_row,
+    write,
+)
+
+pytestmark = pytest.mark.django_db
+DAY_S = 86_400
+
+
+def sweep():
+    return expiry.sweep(payload_days=7, run_days=90)
+
+
+def aged(run, days):
+    shift_clock(run, seconds=days * DAY_S)
+    return run
+
+
+def test_what_a_run_was_given_goes_a_week_after_its_end(sealer):
+    old, fresh = aged(ended(sealer, intent="x"), 7.1), aged(ended(sealer), 6.9)
+    assert sweep() == Swept(payloads=1)
+    assert sweep() == Swept()
+    assert set(Payload.objects.values_list("run", flat=True)) == {fresh}
+    shown = views.view(old, caller=ADMIN, sealer=sealer)
+    assert (shown.has_expired, shown.workflow, shown.intent) == (True, None, "")
+    assert (shown.status, len(shown.tasks)) == ("succeeded", 2)
+    assert not views.view(fresh, caller=ADMIN, sealer=sealer, results=False).has_expired
+
+
+def test_a_run_goes_altogether_when_its_time_has_come(sealer):
+    aged(ended(sealer), 91)
+    kept = aged(ended(sealer), 89)
+    assert sweep().runs == 1
+    assert list(WorkflowExecution.objects.values_list("id", flat=True)) == [kept]
+    for model in (TaskRun, ExecutionEvent):
+        assert set(model.objects.values_list("run", flat=True)) == {kept}
+
+
+def test_a_run_that_waited_too_long_fails_as_expired(sealer):
+    run = held(sealer, ["a", "b", "c"]).run
+    approval = asked(sealer, run, status="pending")
+    lost = change("b", "running", attempts=1)
+    write(sealer, changes(run, lost, seqs=[3], status=RunStatus.WAITING))
+    told = commands.add(run, "resume", caller=ADMIN, sealer=sealer)
+    aged(run, 8)
+    assert sweep() == Swept(failed=1, payloads=1)
+    approval.refresh_from_db()
+    stands = row(run)
+    assert (stands.status, stands.error_code, stands.epoch) == ("failed", "expired", 2)
+    assert (stands.owner, stands.ended_at is not None) == ("", True)
+    assert [task_row(run, task)["status"] for task in "abc"] == [
+        "cancelled",
+        "unknown",
+        "cancelled",
+    ]
+    assert (approval.status, commands.outcome(told)) == ("withdrawn", "run_over")
+    last = views.events(run)[-1]
+    assert (last.seq, last.kind) == (stands.last_seq, "run_ended")
+    assert last.data == {"status": "failed", "code": "expired"}
+
+
+def test_a_run_that_a_process_holds_is_left_alone(sealer):
+    run = held(sealer, lease_s=60 * DAY_S).run
+    aged(run, 8)
+    assert sweep() == Swept()
+    assert row(run).status == "queued"
+
+
+def test_a_key_is_forgotten_after_a_day(sealer):
+    old, fresh = held(sealer, key="old").run, held(sealer, key="fresh").run
+    aged(old, 1.1)
+    assert sweep() == Swept(keys=1)
+    assert (row(old).idempotency_key, row(fresh).idempotency_key != "") == ("", True)
+
+
+def test_many_are_removed_in_parts(sealer, monkeypatch):
+    monkeypatch.setattr(expiry, "CHUNK", 2)
+    for _ in range(5):
+        aged(ended(sealer), 91)
+    for _ in range(5):
+        aged(held(sealer, owner="").run, 8)
+    assert sweep() == Swept(payloads=10, runs=5, failed=5)
+    assert not Approval.objects.exists()
+
+
+@pytest.mark.django_db(transaction=True)
+def test_two_sweeps_do_not_get_in_each_others_way(sealer):
+    aged(ended(sealer), 8)
+
+    def meanwhile():
+        try:
+            return sweep()
+        finally:
+            connections.close_all()
+
+    with advisory.claimed(expiry.LOCK, wait_s=0) as is_ours, ThreadPoolExecutor(1) as pool:
+        assert is_ours
+        assert pool.submit(meanwhile).result(10) == Swept()
+    assert sweep() == Swept(payloads=1)

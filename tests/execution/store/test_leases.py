@@ -1,0 +1,229 @@
+import threading
+from concurrent.futures import ThreadPoolExecutor
+from datetime import datetime, timedelta
+
+import pytest
+from django.db import connections
+
+from execution.changes import Changes, Event
+from execution.models import Approval, WorkflowExecution
+from execution.status import RunStatus, TaskStatus
+from execution.store import commands, leases
+from execution.workflow import Options
+from tests.execution.stored import (
+    ADMIN,
+    AT,
+    CALL,
+    asked,
+    change,
+    changes,
+    ended,
+    held,
+    row,
+    shift_clock,
+    write,
+)
+
+pytestmark = pytest.mark.django_db
+
+
+def take(sealer, run, *, owner="them", dead=()):
+    return leases.acquire(run, owner=owner, lease_s=60, sealer=sealer, dead=dead)
+
+
+def test_a_queued_run_is_taken_with_all_that_is_known_of_it(sealer):
+    options = Options(per_layer_validation=True, deadline_s=99)
+    made = held(sealer, ["a", "b"], owner="", intent="tidy up", options=options)
+    taken = take(sealer, made.run)
+    assert (taken.run, taken.epoch, taken.last_seq, taken.was_lost) == (made.run, 1, 1, False)
+    assert (taken.status, taken.version, taken.options) == (RunStatus.QUEUED, 1, options)
+    assert [task["id"] for task in taken.workflow["tasks"]] == ["a", "b"]
+    assert (taken.caller, taken.intent, taken.is_direct) == (ADMIN, "tidy up", False)
+    assert abs(taken.deadline_at - row(made.run).deadline_at) < timedelta(seconds=9)
+    assert {place: task.status for place, task in taken.tasks.items()} == {
+        ("a", -1): TaskStatus.PENDING,
+        ("b", -1): TaskStatus.PENDING,
+    }
+    assert row(made.run).owner == "them"
+
+
+def test_a_lost_run_is_taken_as_it_stood(sealer):
+    run = held(sealer, ["a\x00", "b"], options=Options(per_layer_validation=True)).run
+    done = change("a\x00", "succeeded", attempts=2, result={"n": 1}, **CALL)
+    report = Event(seq=2, kind="layer_complete", at=AT, data={"layer": 1, "of": 2})
+    write(sealer, Changes(run=run, epoch=1, tasks=(done,), events=(report,)))
+    write(
+        sealer,
+        changes(run, change("b", "running", attempts=1), seqs=[3], status=RunStatus.RUNNING),
+    )
+    approval = asked(sealer, held(sealer).run)
+    Approval.objects.filter(id=approval.pk).update(run=run, task="b")
+    taken = take(sealer, run, dead={"us"})
+    assert (taken.was_lost, taken.epoch, taken.last_seq, taken.layer) == (True, 2, 3, 1)
+    first, second = taken.tasks["a\x00", -1], taken.tasks["b", -1]
+    assert (first.status, first.attempts, first.arguments_digest) == ("succeeded", 2, "e" * 64)
+    assert (second.status, second.approval, second.approval_status) == (
+        "running", approval.pk, "approved",
+    )  # fmt: skip
+
+
+def test_a_held_run_is_nobody_elses_until_its_lease_lapses(sealer):
+    run = held(sealer, lease_s=60).run
+    assert take(sealer, run) is None
+    assert leases.claimable() == []
+    shift_clock(run, seconds=61)
+    assert leases.claimable() == [run]
+    assert take(sealer, run).epoch == 2
+    assert write(sealer, changes(run, change(), seqs=[2], epoch=1))[0] is not None
+
+
+def test_a_dead_owners_run_is_taken_at_once(sealer):
+    run = held(sealer).run
+    assert leases.owners() == {"us"}
+    assert leases.claimable(dead={"us"}) == [run]
+    assert take(sealer, run, dead={"somebody"}) is None
+    assert take(sealer, run, dead={"us"}).was_lost
+
+
+def test_the_clock_of_this_machine_plays_no_part(sealer, monkeypatch):
+    run = held(sealer, lease_s=60).run
+    for shift in (timedelta(days=-400), timedelta(days=400)):
+        monkeypatch.setattr(
+            "time.time", lambda shift=shift: AT.timestamp() + shift.total_seconds()
+        )
+        monkeypatch.setattr("django.utils.timezone.now", lambda shift=shift: AT + shift)
+        assert leases.claimable() == []
+        assert leases.renew("us", {run: 1}, lease_s=60) == {run}
+        assert take(sealer, run) is None
+
+
+@pytest.mark.django_db(transaction=True)
+def test_of_many_that_try_at_once_exactly_one_takes_a_run(sealer):
+    runs = [held(sealer, owner="").run, held(sealer).run]
+    ready = threading.Barrier(8)
+
+    def attempt(number):
+        try:
+            taken = []
+            for run in runs:
+                ready.wait(10)
+                taken.append(take(sealer, run, owner=f"p{number}", dead={"us"}))
+            return taken
+        finally:
+            connections.close_all()
+
+    with ThreadPoolExecutor(8) as pool:
+        outcomes = list(pool.map(attempt, range(8)))
+    for run, *_, epoch in [(runs[0], 1), (runs[1], 2)]:
+        winners = [one for some in outcomes for one in some if one is not None and one.run == run]
+        assert [one.epoch for one in winners] == [epoch]
+
+
+def test_a_lease_is_renewed_by_who_still_holds_the_run(sealer):
+    kept, lost = held(sealer, lease_s=1).run, held(sealer).run
+    take(sealer, lost, dead={"us"})
+    assert leases.renew("us", {kept: 1, lost: 1}, lease_s=3_600) == {kept}
+    shift_clock(kept, seconds=3_000)
+    assert leases.claimable() == []
+    assert leases.renew("them", {kept: 1}, lease_s=60) == set()
+
+
+def test_a_run_that_is_given_back_unfinished_is_anybodys(sealer):
+    run = held(sealer).run
+    write(sealer, changes(run, seqs=[2], status=RunStatus.RUNNING))
+    assert not leases.release(run, 7)
+    assert leases.release(run, 1)
+    assert not leases.release(run, 1)
+    assert leases.claimable() == [run]
+    assert not take(sealer, run).was_lost
+
+
+@pytest.mark.parametrize("status", ["paused", "waiting", "unknown"])
+def test_a_run_at_rest_is_taken_when_it_is_told_something(sealer, status):
+    run = held(sealer).run
+    write(sealer, changes(run, seqs=[2], status=RunStatus(status)))
+    leases.release(run, 1)
+    assert leases.claimable() == []
+    assert take(sealer, run) is None
+    commands.add(run, "abort", caller=ADMIN, sealer=sealer)
+    assert leases.claimable() == [run]
+    assert take(sealer, run).status == status
+
+
+@pytest.mark.parametrize(
+    ("decision", "wakes"),
+    [("approved", True), ("rejected", True), ("expired", True), ("pending", False)],
+)
+def test_a_waiting_run_is_taken_once_one_of_its_calls_is_decided(sealer, decision, wakes):
+    run = held(sealer).run
+    approval = asked(sealer, run, status="pending")
+    write(sealer, changes(run, seqs=[3], status=RunStatus.WAITING))
+    leases.release(run, 1)
+    Approval.objects.filter(id=approval.pk).update(status=decision)
+    assert leases.claimable() == ([run] if wakes else [])
+    if wakes:
+        assert take(sealer, run).tasks["a", -1].approval_status == decision
+
+
+def test_a_question_that_nobody_answers_in_time_wakes_its_run(sealer):
+    run = held(sealer).run
+    asked(sealer, run, status="pending")
+    write(sealer, changes(run, seqs=[3], status=RunStatus.WAITING))
+    leases.release(run, 1)
+    Approval.objects.update(expires_at=AT - timedelta(days=999))
+    assert leases.claimable() == [run]
+    assert take(sealer, run).tasks["a", -1].approval_status == "expired"
+
+
+def test_a_decision_does_not_wake_a_paused_run(sealer):
+    run = held(sealer).run
+    asked(sealer, run, status="approved")
+    write(sealer, changes(run, seqs=[3], status=RunStatus.PAUSED))
+    leases.release(run, 1)
+    assert leases.claimable() == []
+
+
+@pytest.mark.parametrize(
+    ("status", "wakes"), [("paused", True), ("waiting", True), ("unknown", False)]
+)
+def test_a_run_at_rest_is_taken_when_its_time_is_up(sealer, status, wakes):
+    run = held(sealer, options=Options(deadline_s=100)).run
+    write(sealer, changes(run, seqs=[2], status=RunStatus(status)))
+    leases.release(run, 1)
+    assert leases.claimable() == []
+    shift_clock(run, seconds=101)
+    assert leases.claimable() == ([run] if wakes else [])
+
+
+def test_a_run_that_is_over_is_never_taken(sealer):
+    run = ended(sealer)
+    shift_clock(run, seconds=999)
+    assert leases.claimable(dead={"us"}) == []
+    assert take(sealer, run, dead={"us"}) is None
+    assert leases.owners() == set()
+
+
+def test_the_oldest_are_named_first(sealer):
+    runs = [held(sealer, owner="").run for _ in range(3)]
+    for run, age_s in zip(runs, (5, 50, 20), strict=True):
+        shift_clock(run, seconds=age_s)
+    assert leases.claimable(limit=2) == [runs[1], runs[2]]
+
+
+def test_what_has_expired_is_missing_from_a_run_that_is_taken(sealer):
+    run = held(sealer, owner="").run
+    WorkflowExecution.objects.get().payloads.all().delete()
+    assert take(sealer, run).workflow is None
+
+
+def test_the_time_that_is_left_is_told_by_the_clock_of_this_machine(sealer, monkeypatch):
+    run = held(sealer, owner="", options=Options(deadline_s=100)).run
+
+    class Ahead(datetime):
+        @classmethod
+        def now(cls, tz=None):
+            return AT + timedelta(days=400)
+
+    monkeypatch.setattr(leases, "datetime", Ahead)
+    left = take(sealer, run).deadline_at - Ahead.now()
+    assert timedelta(seconds=90) < left <= timedelta(seconds=100)

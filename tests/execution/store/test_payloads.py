@@ -1,0 +1,73 @@
+import pytest
+from cryptography.fernet import Fernet
+from django.db import connection
+
+from execution.models import Payload
+from execution.store import payloads
+from execution.store.payloads import Kind
+from gateway_project.foundation.sealing import SealBroken, Sealer
+from tests.execution.stored import held
+
+
+@pytest.mark.parametrize("value", [None, "x", "é" * 9_999, {"a": [1.5, None]}, ["\x00\ud800"]])
+def test_what_is_sealed_is_opened_as_it_was(sealer, value):
+    sealed = payloads.seal(value, run=None, kind=Kind.RESULT, sealer=sealer)
+    assert payloads.opened(sealed.content, sealer=sealer) == value
+
+
+def test_long_ones_are_packed(sealer):
+    sealed = payloads.seal("word " * 10_000, run=None, kind=Kind.RESULT, sealer=sealer)
+    assert sealed.size == 50_002
+    assert len(sealed.content) < 5_000
+
+
+@pytest.mark.django_db
+def test_other_keys_open_nothing_and_the_error_says_which_are_missing(sealer):
+    run = held(sealer).run
+    other = Sealer([Fernet.generate_key()], source="keys/payloads.keys")
+    with pytest.raises(SealBroken, match=r"keys/payloads\.keys"):
+        payloads.one(run, Kind.WORKFLOW, item=1, sealer=other)
+
+
+@pytest.mark.django_db
+def test_what_stands_in_a_place_is_replaced_also_within_one_list(sealer):
+    run = held(sealer).run
+    sealed = [
+        payloads.seal({"n": n}, run=run, kind=Kind.RESULT, task="a", sealer=sealer)
+        for n in range(3)
+    ]
+    payloads.insert(sealed[:1])
+    payloads.insert(sealed[1:])
+    assert payloads.results(run, sealer=sealer) == {("a", -1): {"n": 2}}
+    assert payloads.results(run, ["b"], sealer=sealer) == {}
+
+
+@pytest.mark.django_db
+def test_much_is_stored_by_several_statements(sealer, monkeypatch):
+    run = held(sealer).run
+    monkeypatch.setattr(payloads, "MAX_STATEMENT_BYTES", 300)
+    sealed = [
+        payloads.seal(n, run=run, kind=Kind.RESULT, task="a", item=n, sealer=sealer)
+        for n in range(9)
+    ]
+    assert [len(chunk) for chunk in payloads._chunks(sealed)] == [4, 4, 1]
+    payloads.insert(sealed)
+    kept = payloads.results(run, sealer=sealer)
+    assert kept == {("a", n): n for n in range(9)}
+
+
+@pytest.mark.django_db
+def test_what_is_sealed_is_not_packed_by_the_database(sealer):
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT attstorage FROM pg_attribute WHERE attrelid = 'execution_payload'::regclass"
+            " AND attname = 'content'"
+        )
+        assert cursor.fetchone() == ("e",)
+
+
+@pytest.mark.django_db
+def test_nothing_to_store_asks_nothing(django_assert_num_queries):
+    with django_assert_num_queries(0):
+        payloads.insert([])
+    assert not Payload.objects.exists()

@@ -1,0 +1,106 @@
+from dataclasses import replace
+from uuid import uuid4
+
+import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
+
+from execution.status import RunStatus
+from execution.store import views
+from execution.store.runs import UnknownRun
+from gateway_project.foundation.caller import Caller
+from tests.execution.stored import (
+    ADMIN,
+    asked,
+    change,
+    changes,
+    ended,
+    held,
+    shift_clock,
+    write,
+)
+from tests.factories import TeamFactory
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.mark.parametrize("other", [{"user": "eve"}, {"team": -1}])
+def test_a_run_is_seen_by_its_own_user_and_team_alone(sealer, other):
+    run = held(sealer).run
+    stranger = replace(ADMIN, **other)
+    for asked_for in (run, uuid4()):
+        with pytest.raises(UnknownRun, match=str(asked_for)):
+            views.view(asked_for, caller=stranger, sealer=sealer)
+    assert views.lines(stranger) == []
+    assert views.view(run, caller=None, sealer=sealer).id == run
+
+
+def test_a_run_of_a_team_is_not_seen_without_the_team(sealer):
+    team = TeamFactory()
+    member = Caller(user="admin", team=team.pk, scopes=frozenset(), kind="http")
+    run = held(sealer, caller=member).run
+    assert views.view(run, caller=member, sealer=sealer).team == team.pk
+    with pytest.raises(UnknownRun):
+        views.view(run, caller=ADMIN, sealer=sealer)
+
+
+def test_items_follow_their_task_in_the_order_of_the_workflow(sealer):
+    run = held(sealer, ["z", "a"]).run
+    items = [change("z", "succeeded", item=n, result={"n": n}) for n in (1, 0)]
+    write(sealer, changes(run, *items, change("a"), seqs=[2]))
+    shown = views.view(run, caller=ADMIN, sealer=sealer).tasks
+    assert [(one.task, one.item) for one in shown] == [("z", -1), ("z", 0), ("z", 1), ("a", -1)]
+    assert [one.result for one in shown] == [None, {"n": 0}, {"n": 1}, None]
+
+
+def test_a_view_without_results_reads_no_payload(sealer):
+    run = held(sealer, intent="tidy up").run
+    write(sealer, changes(run, change("a", "failed", error_code="x", error="No."), seqs=[2]))
+    with CaptureQueriesContext(connection) as asked_for:
+        shown = views.view(run, caller=ADMIN, sealer=sealer, results=False)
+    assert not any('"content"' in one["sql"] for one in asked_for.captured_queries)
+    assert (shown.workflow, shown.intent, shown.tasks[0].error) == (None, "", "")
+    assert shown.tasks[0].error_code == "x"
+
+
+def test_the_status_alone_is_one_question(sealer, django_assert_num_queries):
+    run = ended(sealer)
+    with django_assert_num_queries(1):
+        assert views.status(run) is RunStatus.SUCCEEDED
+    with pytest.raises(UnknownRun):
+        views.status(uuid4())
+
+
+def test_lists_name_the_newest_first_with_their_figures(sealer, django_assert_num_queries):
+    old = held(sealer, [f"t{n}" for n in range(7)]).run
+    shift_clock(old, seconds=60)
+    write(sealer, changes(old, change("t0", "succeeded"), change("t1", "failed"), seqs=[2]))
+    asking = held(sealer).run
+    asked(sealer, asking, status="pending")
+    with django_assert_num_queries(1):
+        first, second = views.lines(ADMIN)
+    assert (first.id, first.approvals, first.tools) == (asking, 1, ("s:a", "s:b"))
+    assert (second.id, second.tasks_total, second.tasks_done) == (old, 7, 2)
+    assert second.tools == ("s:t0", "s:t1", "s:t2", "s:t3", "s:t4")
+    assert [one.id for one in views.lines(None, limit=1)] == [asking]
+
+
+def test_lists_may_be_of_one_status(sealer):
+    held(sealer)
+    failed = ended(sealer, "failed")
+    assert [one.id for one in views.lines(ADMIN, status=RunStatus.FAILED)] == [failed]
+
+
+def test_events_are_read_from_where_the_reader_is(sealer):
+    run = held(sealer).run
+    write(sealer, changes(run, seqs=range(2, 9)))
+    assert [one.seq for one in views.events(run, after=3, limit=3)] == [4, 5, 6]
+    assert views.events(run, after=8) == []
+
+
+def test_an_approval_that_ran_out_is_shown_as_expired(sealer):
+    run = held(sealer).run
+    approval = asked(sealer, run, status="pending")
+    type(approval).objects.update(expires_at=approval.created_at)
+    shown = views.view(run, caller=ADMIN, sealer=sealer)
+    assert ([one.status for one in shown.approvals], shown.pending) == (["expired"], ())

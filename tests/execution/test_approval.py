@@ -1,0 +1,66 @@
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from execution import approval
+from gateway_project.foundation.caller import SCOPE_ALL, Caller
+from tests.gateway.catalogues import catalogue, tool
+from tools.catalogue import Catalogue
+from tools.danger import SEVERITY, Danger
+
+NOBODYS = Caller(user="ann", team=None, scopes=frozenset({"call"}), kind="stdio")
+OF_TEAM = Caller(user="ann", team=7, scopes=frozenset({SCOPE_ALL}), kind="http")
+
+
+def reason(caller=NOBODYS, approve_from=None, **values):
+    chosen = tool("git:rm", **values)
+    known = Catalogue(servers=catalogue(chosen).servers, tools={}, approve_from=approve_from or {})
+    return approval.reason(chosen, caller=caller, catalogue=known)
+
+
+@pytest.mark.parametrize(
+    ("values", "words"),
+    [
+        ({"danger": Danger.DANGEROUS, "danger_reasons": ("its name says 'rm'",)}, "says 'rm'"),
+        ({"danger": Danger.DANGEROUS, "danger_reasons": ()}, "it is dangerous"),
+        ({"danger": Danger.DESTRUCTIVE, "destructive_by": "server"}, "it destroys"),
+        ({"danger": Danger.DESTRUCTIVE, "destructive_by": "admin"}, "it destroys"),
+        ({"danger": Danger.READ, "approval": "always"}, "an admin wants each call"),
+    ],
+)
+def test_a_person_is_asked_and_told_why(values, words):
+    assert words in reason(**values)
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        {"danger": Danger.READ},
+        {"danger": Danger.WRITE},
+        {"danger": Danger.DESTRUCTIVE},
+        {"danger": Danger.DANGEROUS, "approval": "never"},
+        {"danger": Danger.DESTRUCTIVE, "destructive_by": "admin", "approval": "never"},
+    ],
+)
+def test_nobody_is_asked_where_nothing_that_can_be_relied_on_says_so(values):
+    assert reason(**values) == ""
+
+
+def test_a_word_of_a_server_that_nobody_trusts_asks_once_a_team_wants_it():
+    doubtful = {"danger": Danger.DESTRUCTIVE, "destructive_by": ""}
+    rule = {7: Danger.DESTRUCTIVE}
+    assert reason(approve_from=rule, **doubtful) == ""
+    assert "your team asks from destructive on" in reason(OF_TEAM, rule, **doubtful)
+
+
+def test_the_rule_of_another_team_counts_for_nobody_else():
+    assert reason(OF_TEAM, {8: Danger.READ}, danger=Danger.WRITE) == ""
+
+
+@given(
+    least=st.sampled_from(Danger), danger=st.sampled_from(Danger), by=st.sampled_from(["", "x"])
+)
+def test_a_team_may_ask_for_more_and_never_for_less(least, danger, by):
+    asked = reason(OF_TEAM, {7: least}, danger=danger, destructive_by=by)
+    anyway = reason(OF_TEAM, danger=danger, destructive_by=by)
+    assert bool(asked) == (bool(anyway) or SEVERITY[danger] >= SEVERITY[least])

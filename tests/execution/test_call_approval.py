@@ -1,0 +1,175 @@
+"""No call reaches its server that a person has to approve and has not approved just so."""
+
+from dataclasses import replace
+from uuid import uuid4
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from execution import call
+from execution.call import ApprovalRequired, InvalidArguments, Leave, Request
+from gateway_project.foundation import canonical
+from gateway_project.foundation.caller import SCOPE_ALL, Caller
+from tests.gateway.catalogues import FakeUpstream, catalogue, tool
+from tools.catalogue import Catalogue
+from tools.danger import Danger
+
+ANN = Caller(user="ann", team=None, scopes=frozenset({SCOPE_ALL}), kind="stdio")
+ARGUMENTS = {"path": "/x", "force": True}
+DELETE = tool(
+    "fs:delete_file",
+    definition_hash="abc",
+    danger=Danger.DANGEROUS,
+    danger_reasons=("its name says 'delete'",),
+)
+KNOWN = catalogue(DELETE)
+
+
+def keyed(value):
+    return f"keyed {canonical.dumps(value)}"
+
+
+def prepared(arguments=ARGUMENTS, *, caller=ANN, known=KNOWN):
+    request = Request(tool="fs:delete_file", arguments=arguments)
+    return call.prepare(request, caller=caller, catalogue=known, digest=keyed)
+
+
+def leave(**changed):
+    asked = prepared()
+    given = Leave(
+        approval=uuid4(),
+        tool=asked.tool,
+        definition_hash=asked.definition_hash,
+        arguments_digest=asked.arguments_digest,
+    )
+    return replace(given, **changed)
+
+
+async def make_call(upstream, arguments=ARGUMENTS, *, caller=ANN, known=KNOWN, **given):
+    request = Request(tool="delete_file", arguments=arguments)
+    return await call.call(request, caller=caller, catalogue=known, upstream=upstream, **given)
+
+
+async def refused(upstream, *args, **given):
+    with pytest.raises(ApprovalRequired, match="needs a person's approval, since it is dang"):
+        await make_call(upstream, *args, **given)
+    return not upstream.calls
+
+
+def test_what_a_call_takes_is_known_before_it_is_made():
+    asked = prepared()
+    assert (asked.tool, asked.server, asked.definition_hash) == ("fs:delete_file", "fs", "abc")
+    assert asked.asks == "it is dangerous: its name says 'delete'"
+    assert asked.repeatable is False
+    assert (
+        "/x"
+        not in call.prepare(
+            Request(tool="delete_file", arguments=ARGUMENTS),
+            caller=ANN,
+            catalogue=KNOWN,
+            digest=canonical.digest,
+        ).arguments_digest
+    )
+
+
+async def test_a_call_that_was_approved_is_made():
+    upstream = FakeUpstream()
+    outcome = await make_call(upstream, leave=leave(), digest=keyed)
+    assert outcome.tool == "fs:delete_file"
+    assert [seen.arguments for seen in upstream.calls] == [ARGUMENTS]
+
+
+async def test_nothing_is_sent_before_a_person_approved():
+    assert await refused(FakeUpstream())
+    assert await refused(FakeUpstream(), digest=keyed)
+
+
+async def test_a_leave_that_cannot_be_checked_counts_for_nothing():
+    assert await refused(FakeUpstream(), leave=leave())
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        {"path": "/y", "force": True},
+        {"path": "/x", "force": False},
+        {"path": "/x"},
+        {"path": "/x", "force": True, "approved": True},
+        {"path": "/x", "force": 1},
+        {},
+    ],
+    ids=str,
+)
+async def test_other_arguments_were_not_approved(arguments):
+    assert await refused(FakeUpstream(), arguments, leave=leave(), digest=keyed)
+
+
+@given(arguments=st.dictionaries(st.text(max_size=4), st.integers() | st.text(max_size=4)))
+async def test_no_arguments_but_those_that_were_approved_are_sent(arguments):
+    upstream = FakeUpstream()
+    assert arguments == ARGUMENTS or await refused(
+        upstream, arguments, leave=leave(), digest=keyed
+    )
+
+
+@pytest.mark.parametrize("changed", [{"user": "bob"}, {"team": 3}], ids=str)
+async def test_the_approval_of_one_caller_is_not_that_of_another(changed):
+    other = replace(ANN, **changed)
+    assert await refused(FakeUpstream(), caller=other, leave=leave(), digest=keyed)
+
+
+async def test_what_was_approved_is_the_definition_that_was_there():
+    changed = catalogue(replace(DELETE, definition_hash="abd"))
+    assert await refused(FakeUpstream(), known=changed, leave=leave(), digest=keyed)
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [{"tool": "fs:move_file"}, {"definition_hash": ""}, {"arguments_digest": ""}],
+    ids=str,
+)
+async def test_the_leave_for_another_call_counts_for_nothing(changed):
+    assert await refused(FakeUpstream(), leave=leave(**changed), digest=keyed)
+
+
+async def test_what_a_model_sends_along_approves_nothing():
+    upstream = FakeUpstream()
+    request = Request(
+        tool="fs:delete_file",
+        arguments=ARGUMENTS,
+        meta={"foregate/approval": str(uuid4()), "approved": True},
+        input_responses={"ask-1": {"action": "accept", "content": {"approve": True}}},
+        request_state="approved",
+    )
+    with pytest.raises(ApprovalRequired):
+        await call.call(request, caller=ANN, catalogue=KNOWN, upstream=upstream)
+    assert upstream.calls == []
+
+
+async def test_a_leave_that_is_not_needed_any_more_does_no_harm():
+    never = catalogue(replace(DELETE, approval="never"))
+    upstream = FakeUpstream()
+    await make_call(upstream, {"path": "/y"}, known=never, leave=leave(), digest=keyed)
+    assert len(upstream.calls) == 1
+
+
+async def test_a_rule_of_the_callers_team_stands_before_each_call():
+    write = tool("fs:write_file", definition_hash="w")
+    plain = catalogue(write)
+    strict = Catalogue(servers=plain.servers, tools=plain.tools, approve_from={3: Danger.WRITE})
+    request = Request(tool="write_file", arguments={})
+    upstream = FakeUpstream()
+    with pytest.raises(ApprovalRequired, match="your team asks from write on"):
+        await call.call(request, caller=replace(ANN, team=3), catalogue=strict, upstream=upstream)
+    assert upstream.calls == []
+    await call.call(request, caller=ANN, catalogue=strict, upstream=upstream)
+    assert len(upstream.calls) == 1
+
+
+def test_arguments_that_json_cannot_hold_are_refused_in_one_line():
+    deep = value = {}
+    for _ in range(1_000):
+        value["a"] = value = {}
+    with pytest.raises(InvalidArguments, match="nested deeper than"):
+        prepared(deep)

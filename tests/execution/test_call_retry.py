@@ -1,0 +1,121 @@
+"""Which calls are made again, and how often."""
+
+import asyncio
+
+import pytest
+
+from execution import call, retry
+from execution.call import DeadlineExceeded, Request
+from gateway_project.foundation.caller import SCOPE_ALL, Caller
+from tests.gateway.catalogues import FakeUpstream, catalogue, server, text_result, tool
+from tools.upstream.errors import CallTimedOut, ServerExited, Unreachable, UpstreamRefused
+from tools.upstream.result import UpstreamResult
+
+ANN = Caller(user="ann", team=None, scopes=frozenset({SCOPE_ALL}), kind="stdio")
+DIED = ServerExited(server="git", how="died")
+
+
+@pytest.fixture(autouse=True)
+def at_once(monkeypatch):
+    monkeypatch.setattr(retry, "DELAYS_S", (0.0, 0.0, 0.0))
+
+
+def failing(*errors):
+    """Fail so often, then answer."""
+    left = list(errors)
+
+    async def answer(_called, _progress):
+        if left:
+            raise left.pop(0)
+        return text_result("log")
+
+    return FakeUpstream(answer=answer)
+
+
+async def make_call(upstream, *, repeatable=True, servers=(), **given):
+    known = catalogue(tool("git:log", repeatable=repeatable), servers=servers)
+    on_retry = given.pop("on_retry", None)
+    more = {"on_retry": on_retry} if on_retry else {}
+    request = Request(tool="git:log", arguments={}, **given)
+    return await call.call(request, caller=ANN, catalogue=known, upstream=upstream, **more)
+
+
+async def test_a_call_that_may_be_repeated_outlives_three_failures_of_its_server():
+    upstream, told = failing(DIED, Unreachable("no route"), DIED), []
+    outcome = await make_call(
+        upstream, on_retry=lambda failed, error: told.append((failed, error))
+    )
+    assert outcome.result == text_result("log")
+    assert len(upstream.calls) == 4
+    assert [(failed, type(error)) for failed, error in told] == [
+        (1, ServerExited),
+        (2, Unreachable),
+        (3, ServerExited),
+    ]
+
+
+async def test_after_three_more_attempts_the_last_failure_stands():
+    upstream = failing(*[DIED] * 9)
+    with pytest.raises(ServerExited):
+        await make_call(upstream)
+    assert len(upstream.calls) == 4
+
+
+async def test_a_call_that_may_have_had_an_effect_is_made_once():
+    upstream = failing(DIED)
+    with pytest.raises(ServerExited):
+        await make_call(upstream, repeatable=False)
+    assert len(upstream.calls) == 1
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        UpstreamRefused(server="git", rpc_code=-1, rpc_message="no"),
+        CallTimedOut(server="git", what="log", timeout_s=1),
+        ValueError("a bug"),
+    ],
+    ids=repr,
+)
+async def test_what_would_fail_again_is_not_repeated(error):
+    upstream = failing(error)
+    with pytest.raises(type(error)):
+        await make_call(upstream)
+    assert len(upstream.calls) == 1
+
+
+async def test_an_error_that_the_tool_reports_is_an_answer():
+    async def answer(_called, _progress):
+        return UpstreamResult.from_wire({"content": [], "isError": True})
+
+    upstream = FakeUpstream(answer=answer)
+    assert (await make_call(upstream)).result.is_error
+    assert len(upstream.calls) == 1
+
+
+@pytest.mark.parametrize(
+    ("given", "limits"),
+    [({"timeout_s": 5}, {}), ({}, {"call_timeout_s": 5}), ({}, {})],
+    ids=["of the call", "of the server", "of the installation"],
+)
+async def test_no_attempt_begins_after_the_time_of_the_call_is_up(given, limits, monkeypatch):
+    monkeypatch.setattr(retry, "DELAYS_S", (60.0,))
+    upstream = failing(DIED)
+    with pytest.raises(ServerExited):
+        await make_call(upstream, servers=(server("git", **limits),), **given)
+    assert len(upstream.calls) == 1
+
+
+async def test_the_deadline_covers_all_attempts_and_cancels_the_one_under_way():
+    left = [DIED]
+
+    async def answer(_called, _progress):
+        if left:
+            raise left.pop()
+        await asyncio.Event().wait()
+
+    upstream = FakeUpstream(answer=answer)
+    with pytest.raises(DeadlineExceeded):
+        await make_call(upstream, timeout_s=0.05)
+    assert len(upstream.calls) == 2
+    assert upstream.cancelled.is_set()

@@ -1,0 +1,64 @@
+import pytest
+
+from execution import control
+from execution.control import Action, NotPossible
+from execution.status import RunStatus
+
+S = RunStatus
+
+
+@pytest.mark.parametrize(
+    ("action", "status"),
+    [
+        (Action.PAUSE, S.QUEUED),
+        (Action.PAUSE, S.RUNNING),
+        (Action.PAUSE, S.WAITING),
+        (Action.RESUME, S.PAUSED),
+        (Action.CONTINUE, S.PAUSED),
+        (Action.ABORT, S.QUEUED),
+        (Action.ABORT, S.PAUSED),
+        (Action.ABORT, S.UNKNOWN),
+        (Action.REPLAN, S.RUNNING),
+        (Action.REPLAN, S.PAUSED),
+        (Action.REPLAN, S.UNKNOWN),
+    ],
+)
+def test_a_run_is_told_what_it_can_do(action, status):
+    assert control.is_needed(action, status)
+
+
+@pytest.mark.parametrize(
+    ("action", "status"),
+    [
+        (Action.PAUSE, S.PAUSED),
+        (Action.RESUME, S.RUNNING),
+        (Action.CONTINUE, S.RUNNING),
+        (Action.ABORT, S.ABORTED),
+    ],
+)
+def test_telling_a_run_twice_does_nothing_the_second_time(action, status):
+    assert not control.is_needed(action, status)
+
+
+@pytest.mark.parametrize(
+    ("action", "status", "code"),
+    [
+        (Action.PAUSE, S.SUCCEEDED, "run_not_running"),
+        (Action.RESUME, S.WAITING, "run_not_paused"),
+        (Action.RESUME, S.UNKNOWN, "run_not_paused"),
+        (Action.CONTINUE, S.FAILED, "run_not_paused"),
+        (Action.ABORT, S.SUCCEEDED, "run_not_open"),
+        (Action.REPLAN, S.ABORTED, "run_not_open"),
+    ],
+)
+def test_what_a_run_cannot_do_is_refused_with_the_state_it_would_need(action, status, code):
+    with pytest.raises(NotPossible) as refused:
+        control.is_needed(action, status)
+    assert refused.value.code == code
+    assert status.value in str(refused.value)
+
+
+def test_unknown_calls_are_made_again_only_where_a_person_chose_so():
+    assert control.is_needed(Action.RESUME, S.UNKNOWN, rerun_unknown=True)
+    with pytest.raises(NotPossible):
+        control.is_needed(Action.RESUME, S.SUCCEEDED, rerun_unknown=True)

@@ -1,0 +1,257 @@
+import asyncio
+import uuid
+
+import django.db
+import pytest
+
+from execution import runs as runs_module
+from execution.control import Action, NotPossible
+from execution.run_means import RunsUnavailable
+from execution.store import approvals, views
+from execution.store.runs import IdempotencyConflict, UnknownRun
+from execution.workflow import Options
+from gateway_project.foundation.caller import Caller
+from gateway_project.foundation.database import in_database
+from tests.execution.run_setup import (
+    ADMIN,
+    CHAIN,
+    Gate,
+    ended,
+    means,
+    planned,
+    process,
+    until_stored,
+)
+
+pytestmark = pytest.mark.usefixtures("runs_db")
+OTHER = Caller(user="eve", team=None, scopes=frozenset({"*"}), kind="http")
+ONE = planned({"id": "a"})
+
+
+async def start(runs, plan=CHAIN, **said):
+    return (await runs.start(ADMIN, plan, options=said.pop("options", Options()), **said)).run
+
+
+def outcomes(view):
+    return {task.task: task.status.value for task in view.tasks}
+
+
+async def decide(run, *, approve):
+    (pending,) = (
+        await in_database(views.view, run, caller=None, sealer=None, results=False)
+    ).pending
+    await in_database(
+        approvals.decide,
+        pending.id,
+        approve=approve,
+        by="admin",
+        via="console",
+        allowed=lambda _team, _user: True,
+    )
+
+
+async def test_a_run_is_carried_out_and_recorded(home, sealer):
+    upstream = Gate()
+    async with process(means(home, sealer, upstream)) as runs:
+        view = await ended(runs, await start(runs))
+    assert (view.status, upstream.seen) == ("succeeded", ["a", "b", "c"])
+    assert set(outcomes(view).values()) == {"succeeded"}
+    assert view.tasks[2].result == {"content": [{"type": "text", "text": "c"}]}
+
+
+async def test_fifty_requests_with_one_key_are_one_run(home, sealer):
+    upstream = Gate()
+    async with process(means(home, sealer, upstream)) as runs:
+        async with asyncio.TaskGroup() as group:
+            asked = [
+                group.create_task(runs.start(ADMIN, ONE, options=Options(), idempotency_key="k"))
+                for _ in range(50)
+            ]
+        found = {one.result().run for one in asked}
+        assert sum(one.result().is_new for one in asked) == 1
+        await ended(runs, *found)
+        with pytest.raises(IdempotencyConflict):
+            await start(runs, CHAIN, idempotency_key="k")
+    assert upstream.seen == ["a"]
+
+
+async def test_a_wait_ends_when_its_time_is_up_and_the_run_goes_on(home, sealer):
+    upstream = Gate("b")
+    async with process(means(home, sealer, upstream)) as runs:
+        run = await start(runs)
+        assert (await runs.wait(ADMIN, run, wait_s=0.05)).status == "running"
+        upstream.open.set()
+        assert (await ended(runs, run)).status == "succeeded"
+
+
+async def test_a_run_outlives_whoever_asked_for_it(home, sealer, monkeypatch):
+    upstream = Gate()
+    async with process(means(home, sealer, upstream)) as runs:
+        asking = asyncio.create_task(start(runs, ONE))
+        await asyncio.sleep(0)
+        asking.cancel()
+        await asyncio.wait([asking])
+        await upstream.until("a")
+
+
+async def test_a_run_of_somebody_else_is_unknown_whatever_is_asked_of_it(home, sealer):
+    async with process(means(home, sealer, Gate("a"))) as runs:
+        run = await start(runs, ONE)
+        with pytest.raises(UnknownRun):
+            await runs.wait(OTHER, run, wait_s=5)
+        with pytest.raises(UnknownRun):
+            await runs.control(OTHER, run, Action.ABORT)
+        with pytest.raises(UnknownRun):
+            await anext(aiter(runs.follow(OTHER, run)))
+        with pytest.raises(UnknownRun):
+            await runs.view(ADMIN, uuid.uuid4())
+
+
+async def test_events_are_followed_to_the_end_and_from_wherever_one_stopped(home, sealer):
+    upstream = Gate("b")
+    async with process(means(home, sealer, upstream), listens=True) as runs:
+        run = await start(runs)
+        seen = []
+        async for event in runs.follow(ADMIN, run):
+            seen.append(event)
+            if event.kind == "task_started" and event.task == "b":
+                break
+        upstream.open.set()
+        seen += [event async for event in runs.follow(ADMIN, run, after=seen[-1].seq)]
+    assert [event.seq for event in seen] == list(range(1, len(seen) + 1))
+    assert seen[-1].kind == "run_ended"
+
+
+async def test_a_paused_run_lets_calls_in_flight_end_and_starts_nothing_until_resumed(
+    home, sealer
+):
+    upstream = Gate("a")
+    async with process(means(home, sealer, upstream)) as runs:
+        run = await start(runs)
+        await upstream.until("a")
+        await runs.control(ADMIN, run, Action.PAUSE)
+        upstream.open.set()
+        view = await ended(runs, run)
+        assert (view.status, outcomes(view)["a"], upstream.seen) == ("paused", "succeeded", ["a"])
+        assert (await runs.control(ADMIN, run, Action.PAUSE)).status == "paused"
+        await runs.control(ADMIN, run, Action.RESUME)
+        assert (await ended(runs, run)).status == "succeeded"
+    assert upstream.seen == ["a", "b", "c"]
+
+
+async def test_abort_cancels_the_calls_in_flight(home, sealer):
+    upstream = Gate("a")
+    async with process(means(home, sealer, upstream)) as runs:
+        run = await start(runs)
+        await upstream.until("a")
+        await runs.control(ADMIN, run, Action.ABORT)
+        view = await ended(runs, run)
+        assert view.status == "aborted"
+        assert outcomes(view) == {"a": "cancelled", "b": "cancelled", "c": "cancelled"}
+        assert upstream.cancelled.is_set()
+        assert (await runs.control(ADMIN, run, Action.ABORT)).status == "aborted"
+        with pytest.raises(NotPossible, match="aborted"):
+            await runs.control(ADMIN, run, Action.RESUME)
+
+
+async def test_a_run_at_rest_is_aborted_by_a_process_that_takes_it_for_that(home, sealer):
+    upstream = Gate("a")
+    async with process(means(home, sealer, upstream)) as runs:
+        run = await start(runs)
+        await upstream.until("a")
+        await runs.control(ADMIN, run, Action.PAUSE)
+        upstream.open.set()
+        await ended(runs, run)
+    async with process(means(home, sealer, upstream)) as another:
+        assert (await another.control(ADMIN, run, Action.ABORT)).status == "aborted"
+    assert upstream.seen == ["a"]
+
+
+async def test_commands_are_carried_out_in_order_each_once(home, sealer):
+    upstream = Gate("a")
+    async with process(means(home, sealer, upstream)) as runs:
+        run = await start(runs)
+        await upstream.until("a")
+        async with asyncio.TaskGroup() as group:
+            for _ in range(3):
+                group.create_task(runs.control(ADMIN, run, Action.PAUSE))
+        upstream.open.set()
+        assert (await ended(runs, run)).status == "paused"
+        await runs.control(ADMIN, run, Action.RESUME)
+        assert (await ended(runs, run)).status == "succeeded"
+    assert upstream.seen == ["a", "b", "c"]
+
+
+async def test_a_call_waits_for_its_approval_and_is_made_once_it_has_it(home, sealer):
+    upstream = Gate()
+    plan = planned({"id": "a", "tool": "s:ask"}, {"id": "b", "depends_on": ["a"]})
+    async with process(means(home, sealer, upstream), listens=True) as runs:
+        run = await start(runs, plan)
+        view = await ended(runs, run)
+        assert (view.status, upstream.seen) == ("waiting", [])
+        await decide(run, approve=True)
+        await until_stored(lambda: views.status(run) == "succeeded")
+    assert upstream.seen == ["a", "b"]
+
+
+async def test_a_rejected_call_fails_with_that_code(home, sealer):
+    upstream = Gate()
+    async with process(means(home, sealer, upstream), listens=True) as runs:
+        run = await start(runs, planned({"id": "a", "tool": "s:ask"}))
+        await ended(runs, run)
+        await decide(run, approve=False)
+        await until_stored(lambda: views.status(run) == "failed")
+        view = await runs.view(ADMIN, run)
+    assert (view.tasks[0].error_code, upstream.seen) == ("approval_rejected", [])
+
+
+async def test_an_approval_that_nobody_gives_in_time_fails_its_task(home, sealer):
+    upstream = Gate()
+    given = means(home, sealer, upstream, approval_expiry_s=0.05, lease_s=0.3)
+    async with process(given) as runs:
+        run = await start(runs, planned({"id": "a", "tool": "s:ask"}))
+        await until_stored(lambda: views.status(run) == "failed")
+        view = await runs.view(ADMIN, run)
+    assert (view.tasks[0].error_code, upstream.seen) == ("approval_expired", [])
+
+
+async def test_runs_beyond_the_limit_wait_their_turn(home, sealer):
+    upstream = Gate("a")
+    async with process(means(home, sealer, upstream, runs_at_once=1)) as runs:
+        first, second = await start(runs, ONE), await start(runs, ONE)
+        await upstream.until("a")
+        assert (await runs.view(ADMIN, second)).status == "queued"
+        upstream.open.set()
+        assert (await ended(runs, first)).status == "succeeded"
+        assert (await ended(runs, second)).status == "succeeded"
+
+
+async def test_a_process_that_executes_nothing_leaves_its_runs_to_others(home, sealer):
+    upstream, deferred = Gate(), []
+    gateway = means(home, sealer, upstream, executes=False, defer=deferred.append)
+    async with process(gateway) as runs:
+        run = await start(runs, ONE)
+        assert (deferred, (await runs.view(ADMIN, run)).status) == ([run], "queued")
+        async with process(means(home, sealer, upstream, claims=False)) as worker:
+            assert await worker.take(run)
+            assert not await worker.take(run)
+        assert (await ended(runs, run)).status == "succeeded"
+
+
+async def test_without_the_database_every_request_says_so(home, sealer, monkeypatch):
+    def away(*_args, **_named):
+        raise django.db.OperationalError("the server closed the connection")
+
+    async with process(means(home, sealer, Gate())) as runs:
+        run = await start(runs, ONE)
+        await ended(runs, run)
+        monkeypatch.setattr(runs_module.run_store, "create", away)
+        monkeypatch.setattr(runs_module.views, "view", away)
+        for asked in (
+            start(runs, ONE),
+            runs.wait(ADMIN, run, wait_s=0.05),
+            runs.control(ADMIN, run, Action.ABORT),
+        ):
+            with pytest.raises(RunsUnavailable, match="closed the connection") as refused:
+                await asked
+            assert refused.value.code == "database_unavailable"

@@ -1,0 +1,224 @@
+"""Runs that a process takes over from another, or from nobody."""
+
+import asyncio
+import uuid
+
+import pytest
+
+from execution.models import Payload, TaskRun, WorkflowExecution
+from execution.owner import Owner
+from execution.status import RunStatus, TaskStatus
+from execution.store import leases, runs, views
+from execution.workflow import Options
+from gateway_project.foundation.database import in_database
+from tests.execution import stored
+from tests.execution.run_setup import (
+    ADMIN,
+    CHAIN,
+    Gate,
+    ended,
+    means,
+    planned,
+    process,
+    until_stored,
+)
+
+pytestmark = pytest.mark.usefixtures("runs_db")
+NAMED = {
+    "tasks": [
+        {"id": "a", "tool": "s:write", "arguments": {"as": "a"}},
+        {"id": "b", "tool": "s:read", "arguments": {"as": "b"}, "depends_on": ["a"]},
+    ]
+}
+
+
+def left(sealer, *, owner, lease_s=60.0, **started):
+    """Leave a run as a process left it that is gone: some tasks under way, others done."""
+    new = runs.NewRun(
+        caller=ADMIN,
+        workflow=NAMED,
+        tasks=[("a", "s:write"), ("b", "s:read")],
+        owner=owner,
+        lease_s=lease_s,
+    )
+    created = runs.create(new, sealer=sealer)
+    for seq, (task, status) in enumerate(started.items(), 2):
+        hashes = {"definition_hash": {"a": "w", "b": "r"}[task], "attempts": 1}
+        change = stored.change(task, status, **hashes)
+        stored.write(
+            sealer,
+            stored.changes(created.run, change, seqs=[seq], epoch=1, status=RunStatus.RUNNING),
+        )
+    return created.run
+
+
+def killed(home):
+    """Be a process that was killed; return what it was known as."""
+    owner = Owner(home)
+    owner.close(is_owning=True)
+    return owner.id
+
+
+def status(run):
+    return views.status(run).value
+
+
+def tasks(run):
+    return dict(TaskRun.objects.filter(run=run).values_list("task", "status"))
+
+
+def error_code(run):
+    return WorkflowExecution.objects.get(id=run).error_code
+
+
+async def adopt(home, sealer, run, upstream, *, until="succeeded", **said):
+    async with process(means(home, sealer, upstream, **said)):
+        await until_stored(lambda: status(run) == until)
+
+
+async def test_what_a_killed_process_left_is_gone_on_with_at_once(home, sealer):
+    upstream = Gate()
+    run = await in_database(left, sealer, owner=killed(home), a="succeeded")
+    await adopt(home, sealer, run, upstream)
+    assert upstream.seen == ["b"]
+
+
+async def test_a_lost_call_that_may_be_repeated_is_made_again(home, sealer):
+    upstream = Gate()
+    run = await in_database(left, sealer, owner=killed(home), a="succeeded", b="running")
+    await adopt(home, sealer, run, upstream)
+    assert upstream.seen == ["b"]
+
+
+async def test_any_other_lost_call_is_unknown_and_waits_for_a_person(home, sealer):
+    upstream = Gate()
+    run = await in_database(left, sealer, owner=killed(home), a="running")
+    await adopt(home, sealer, run, upstream, until="unknown")
+    assert upstream.seen == []
+    assert (await in_database(tasks, run))["a"] == "unknown"
+
+
+async def test_a_run_on_another_machine_is_taken_once_its_lease_has_lapsed(home, sealer):
+    upstream = Gate()
+    run = await in_database(left, sealer, owner=uuid.uuid4().hex, lease_s=0.3, a="succeeded")
+    await adopt(home, sealer, run, upstream, lease_s=0.3)
+    assert upstream.seen == ["b"]
+
+
+async def test_a_run_that_somebody_holds_is_left_alone(home, sealer):
+    run = await in_database(left, sealer, owner=uuid.uuid4().hex, a="succeeded")
+    async with process(means(home, sealer, Gate())) as carried:
+        assert not await carried.take(run)
+    assert await in_database(status, run) == "running"
+
+
+async def test_what_a_process_writes_late_is_refused_and_the_run_is_done_once(home, sealer):
+    stopped, another = Gate("b"), Gate()
+    async with process(means(home, sealer, stopped)) as late:
+        run = (await late.start(ADMIN, CHAIN, options=Options())).run
+        await stopped.until("b")
+        held = await in_database(
+            leases.acquire,
+            run,
+            owner="other",
+            lease_s=0.01,
+            sealer=sealer,
+            dead=[late._process.holder.id],
+        )
+        assert held.tasks["b", -1].status is TaskStatus.RUNNING
+        async with process(means(home, sealer, another, lease_s=0.3)) as alive:
+            await until_stored(lambda: status(run) == "unknown")
+            stopped.open.set()
+            assert (await ended(late, run)).status == "unknown"
+            await alive.view(ADMIN, run)
+    assert (stopped.seen, another.seen) == (["a", "b"], [])
+    assert (await in_database(tasks, run))["b"] == "unknown"
+
+
+async def test_a_process_that_ends_gives_its_runs_back(home, sealer):
+    upstream = Gate("a")
+    async with process(means(home, sealer, upstream)) as runs_:
+        run = (
+            await runs_.start(ADMIN, planned({"id": "a", "tool": "s:read"}), options=Options())
+        ).run
+        await upstream.until("a")
+    row = await in_database(WorkflowExecution.objects.get, id=run)
+    assert (row.owner, row.status) == ("", "running")
+    assert list((home / "runs").iterdir()) == []
+    upstream.open.set()
+    await adopt(home, sealer, run, upstream)
+    assert upstream.seen == ["a", "a"]
+
+
+async def test_calls_in_flight_get_a_moment_to_end_when_a_process_does(home, sealer):
+    upstream = Gate("a")
+    async with process(means(home, sealer, upstream, grace_s=10)) as runs_:
+        run = (await runs_.start(ADMIN, CHAIN, options=Options())).run
+        await upstream.until("a")
+        asyncio.get_running_loop().call_later(0.05, upstream.open.set)
+    assert upstream.seen == ["a"]
+    assert (await in_database(tasks, run))["a"] == "succeeded"
+
+
+async def test_a_notification_that_was_lost_is_made_up_for_by_looking(home, sealer):
+    upstream = Gate()
+    gateway = means(home, sealer, upstream, executes=False)
+    async with (
+        process(means(home, sealer, upstream, lease_s=0.3)),
+        process(gateway) as runs_,
+    ):
+        run = (await runs_.start(ADMIN, CHAIN, options=Options())).run
+        assert (await ended(runs_, run)).status == "succeeded"
+
+
+def spoil_payload(run):
+    Payload.objects.filter(run=run).update(content=b"spoiled")
+
+
+def spoil_workflow(run):
+    Payload.objects.filter(run=run).delete()
+
+
+def spoil_options(run):
+    WorkflowExecution.objects.filter(id=run).update(options={"on_error": "rubbish"})
+
+
+@pytest.mark.parametrize(
+    ("spoil", "code"),
+    [
+        (spoil_payload, "sealed"),
+        (spoil_workflow, "expired"),
+        (spoil_options, "internal_error"),
+    ],
+)
+async def test_a_run_that_cannot_be_read_is_failed_once_and_harms_no_other(
+    home, sealer, spoil, code
+):
+    upstream = Gate()
+    gone = killed(home)
+    bad = await in_database(left, sealer, owner=gone, a="succeeded", b="running")
+    good = await in_database(left, sealer, owner=gone, a="succeeded")
+    await in_database(spoil, bad)
+    await adopt(home, sealer, good, upstream, lease_s=0.3)
+    await adopt(home, sealer, bad, upstream, until="failed", lease_s=0.3)
+    row = await in_database(WorkflowExecution.objects.get, id=bad)
+    assert (row.error_code, row.owner, row.ended_at is not None) == (code, "", True)
+    assert (await in_database(tasks, bad)) == {"a": "succeeded", "b": "unknown"}
+    assert upstream.seen == ["b"]
+
+
+async def test_a_workflow_that_is_none_fails_its_run(home, sealer):
+    new = runs.NewRun(caller=ADMIN, workflow={"tasks": "none"}, tasks=[("a", "s:write")])
+    created = await in_database(runs.create, new, sealer=sealer)
+    await adopt(home, sealer, created.run, Gate(), until="failed")
+    assert await in_database(error_code, created.run) == "invalid_workflow"
+
+
+async def test_a_run_whose_user_is_gone_is_failed(home, sealer):
+    def gone(caller):
+        raise LookupError(f"no active user {caller.user!r}")
+
+    run = await in_database(left, sealer, owner=killed(home), a="succeeded")
+    upstream = Gate()
+    await adopt(home, sealer, run, upstream, until="failed", standing=gone)
+    assert (await in_database(error_code, run), upstream.seen) == ("not_permitted", [])

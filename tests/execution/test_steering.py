@@ -1,0 +1,257 @@
+import asyncio
+
+from execution.changes import WHOLE_TASK
+from execution.status import RunStatus, TaskStatus
+from execution.workflow import OnError
+from tests.execution.recorded_run import ref, run_of, workflow
+
+WAITING, PENDING, SUCCEEDED = (
+    TaskStatus.WAITING_APPROVAL,
+    TaskStatus.PENDING,
+    TaskStatus.SUCCEEDED,
+)
+
+
+async def finish(execution):
+    async with asyncio.timeout(5):
+        return await execution.run()
+
+
+async def decide(recorded, tools, *, approved, code="", **values):
+    """Let a person decide about the one call that waits, and go on."""
+    ((key, asked),) = recorded.waiting()
+    asked.status = "approved" if approved else "rejected"
+    execution = tools.execution(**values)
+    execution.decided(*asked.place, key, approved=approved, code=code)
+    return await finish(execution)
+
+
+# Approvals.
+
+
+async def test_nothing_is_called_before_a_person_approves_and_all_else_goes_on():
+    recorded, tools = run_of(
+        {"id": "drop"}, {"id": "after", "depends_on": ["drop"]}, {"id": "x"}, asks={"drop"}
+    )
+    assert await finish(tools.execution()) is RunStatus.WAITING
+    assert [call.task for call in tools.calls] == ["x"]
+    assert recorded.stands("drop") is WAITING
+    assert await decide(recorded, tools, approved=True) is RunStatus.SUCCEEDED
+    assert [call.task for call in tools.calls] == ["x", "drop", "after"]
+    assert [asked.status for asked in recorded.approvals.values()] == ["used"]
+
+
+async def test_a_call_can_be_approved_while_its_run_goes_on():
+    gate = asyncio.Event()
+    recorded, tools = run_of({"id": "drop"}, {"id": "x"}, asks={"drop"}, gates={"x": gate})
+    execution = tools.execution()
+    async with asyncio.timeout(5), asyncio.TaskGroup() as group:
+        ending = group.create_task(execution.run())
+        await tools.started.wait()
+        ((key, asked),) = recorded.waiting()
+        asked.status = "approved"
+        execution.decided("drop", WHOLE_TASK, key, approved=True)
+        while ("drop", WHOLE_TASK) not in tools.ended:
+            await asyncio.sleep(0)
+        gate.set()
+    assert ending.result() is RunStatus.SUCCEEDED
+    assert "run_waiting" not in recorded.kinds()
+
+
+async def test_a_rejected_call_has_failed_under_its_own_policy():
+    recorded, tools = run_of(
+        {"id": "drop", "on_error": "safe_to_fail"},
+        {"id": "after", "depends_on": ["drop"]},
+        asks={"drop"},
+    )
+    assert await finish(tools.execution()) is RunStatus.WAITING
+    code = "approval_expired"
+    assert await decide(recorded, tools, approved=False, code=code) is RunStatus.SUCCEEDED
+    assert recorded.tasks["drop", -1].error_code == code
+    assert [call.task for call in tools.calls] == ["after"]
+
+
+async def test_an_approval_that_was_used_or_has_expired_fails_only_its_call():
+    recorded, tools = run_of({"id": "drop"}, {"id": "x"}, asks={"drop"}, on_error=OnError.CONTINUE)
+    assert await finish(tools.execution()) is RunStatus.WAITING
+    ((key, asked),) = recorded.waiting()
+    execution = tools.execution()
+    execution.decided(*asked.place, key, approved=True)
+    asked.status = "expired"
+    assert await finish(execution) is RunStatus.PARTIAL_SUCCESS
+    assert recorded.tasks["drop", -1].error_code == "not_approved"
+    assert [call.task for call in tools.calls] == ["x"]
+
+
+async def test_an_approval_fits_no_other_arguments():
+    recorded, tools = run_of({"id": "drop"}, asks={"drop"})
+    assert await finish(tools.execution()) is RunStatus.WAITING
+    tools.recorded.workflow = workflow({"id": "drop", "arguments": {"all": True}})
+    assert await decide(recorded, tools, approved=True) is RunStatus.FAILED
+    assert (recorded.code, tools.calls) == ("not_approved", [])
+
+
+async def test_each_item_is_approved_for_itself():
+    recorded, tools = run_of(
+        {"id": "list"},
+        {"id": "each", "tool": "s:drop", "for_each": ref("list", "/rows")},
+        answers={"list": {"rows": [1, 2]}},
+        asks={"drop"},
+    )
+    assert await finish(tools.execution()) is RunStatus.WAITING
+    execution = tools.execution()
+    for key, asked in recorded.waiting():
+        asked.status = "approved" if asked.place[1] else "rejected"
+        execution.decided(*asked.place, key, approved=asked.status == "approved")
+    assert await finish(execution) is RunStatus.FAILED
+    assert recorded.stands("each", 0) is TaskStatus.FAILED
+    assert recorded.stands("each", 1) is TaskStatus.SKIPPED, "the failure stops the run"
+
+
+async def test_abort_ends_a_run_that_waits():
+    recorded, tools = run_of({"id": "drop"}, asks={"drop"})
+    assert await finish(tools.execution()) is RunStatus.WAITING
+    execution = tools.execution()
+    execution.abort(command=1)
+    assert await finish(execution) is RunStatus.ABORTED
+    assert recorded.stands("drop") is TaskStatus.CANCELLED
+
+
+# Layers.
+
+
+def layered(**values):
+    return run_of(
+        {"id": "a"},
+        {"id": "b"},
+        {"id": "c", "depends_on": ["a"]},
+        {"id": "d", "depends_on": ["c"]},
+        per_layer_validation=True,
+        **values,
+    )
+
+
+async def test_by_layers_the_run_stops_at_each_decision_point_but_the_last():
+    recorded, tools = layered()
+    seen = []
+    assert await finish(tools.execution()) is RunStatus.PAUSED
+    for expected in (RunStatus.PAUSED, RunStatus.SUCCEEDED):
+        seen.append(sorted(call.task for call in tools.calls))
+        execution = tools.execution()
+        execution.go_on(command=len(seen))
+        assert await finish(execution) is expected
+    assert seen == [["a", "b"], ["a", "b", "c"]]
+    complete = [event.data for event in recorded.events if event.kind == "layer_complete"]
+    assert complete == [{"layer": 1, "of": 3}, {"layer": 2, "of": 3}]
+    assert recorded.applied == {1: "done", 2: "done"}
+
+
+async def test_a_layer_whose_tasks_are_all_skipped_is_no_decision_point():
+    recorded, tools = run_of(
+        {"id": "a"},
+        {"id": "b"},
+        {"id": "c", "depends_on": ["a"]},
+        {"id": "d", "depends_on": ["c"]},
+        per_layer_validation=True,
+        on_error=OnError.CONTINUE,
+        answers={"a": ValueError("no")},
+    )
+    assert await finish(tools.execution()) is RunStatus.PARTIAL_SUCCESS
+
+
+async def test_a_layer_that_completes_while_the_run_is_paused_is_a_decision_point_too():
+    gate = asyncio.Event()
+    recorded, tools = layered(gates={"a": gate})
+    execution = tools.execution()
+    async with asyncio.timeout(5), asyncio.TaskGroup() as group:
+        ending = group.create_task(execution.run())
+        await tools.started.wait()
+        execution.pause()
+        while recorded.status is not RunStatus.PAUSED:
+            await asyncio.sleep(0)
+        gate.set()
+    assert ending.result() is RunStatus.PAUSED
+    assert recorded.kinds()[-1] == "layer_complete"
+
+
+async def test_a_process_that_adopts_between_layers_goes_on_without_asking_twice():
+    recorded, tools = layered()
+    assert await finish(tools.execution()) is RunStatus.PAUSED
+    recorded.status = RunStatus.RUNNING  # told to go on; the process died before it began a task
+    assert await finish(tools.execution()) is RunStatus.PAUSED
+    assert sorted(call.task for call in tools.calls) == ["a", "b", "c"]
+
+
+# Replanning.
+
+
+async def test_a_replan_keeps_what_is_done_and_swaps_the_rest():
+    recorded, tools = layered(answers={"a": {"id": 7}})
+    assert await finish(tools.execution()) is RunStatus.PAUSED
+    execution = tools.execution()
+    new = workflow({"id": "a"}, {"id": "e", "arguments": {"x": ref("a", "/id")}})
+    execution.replan(new, command=5)
+    assert await finish(execution) is RunStatus.SUCCEEDED
+    assert tools.calls[-1].arguments == {"x": 7}
+    assert sorted(call.task for call in tools.calls) == ["a", "b", "e"]
+    (event,) = [event for event in recorded.events if event.kind == "run_replanned"]
+    assert event.data == {"kept": 2, "changed": [], "added": ["e"], "removed": ["c", "d"]}
+    assert (recorded.version, recorded.applied) == (2, {5: "done"})
+
+
+async def test_a_running_run_takes_a_new_plan_and_brings_back_results_it_had_forgotten():
+    gate = asyncio.Event()
+    recorded, tools = run_of(
+        {"id": "a"},
+        {"id": "slow"},
+        {"id": "old", "depends_on": ["slow"]},
+        gates={"slow": gate},
+        answers={"a": {"id": 7}},
+    )
+    execution = tools.execution()
+    async with asyncio.timeout(5), asyncio.TaskGroup() as group:
+        ending = group.create_task(execution.run())
+        while recorded.stands("a") is not SUCCEEDED:
+            await asyncio.sleep(0)
+        new = workflow(
+            {"id": "a"},
+            {"id": "slow"},
+            {"id": "fresh", "arguments": {"x": ref("a", "/id"), "y": ref("slow")}},
+        )
+        execution.replan(new)
+        gate.set()
+    assert ending.result() is RunStatus.SUCCEEDED
+    assert tools.calls[-1].arguments == {"x": 7, "y": "slow"}
+    assert "old" not in execution.workflow.by_id
+
+
+async def test_a_plan_that_changes_what_has_begun_is_refused_and_the_old_one_goes_on():
+    recorded, tools = layered()
+    assert await finish(tools.execution()) is RunStatus.PAUSED
+    execution = tools.execution()
+    execution.replan(workflow({"id": "a", "arguments": {"other": 1}}), command=5)
+    assert await finish(execution) is RunStatus.PAUSED
+    assert recorded.applied == {5: "invalid_workflow"}
+    assert recorded.kinds()[-1] == "command_applied"
+    assert recorded.version == 1
+
+
+async def test_a_paused_run_stays_paused_with_its_new_plan():
+    recorded, tools = run_of({"id": "a"}, {"id": "b", "depends_on": ["a"]})
+    execution = tools.execution()
+    tools.answers["a"] = lambda _call: execution.pause()
+    assert await finish(execution) is RunStatus.PAUSED
+    again = tools.execution()
+    again.replan(workflow({"id": "a"}, {"id": "c", "depends_on": ["a"]}))
+    assert await finish(again) is RunStatus.PAUSED
+    assert recorded.stands("c") is PENDING
+    assert [call.task for call in tools.calls] == ["a"]
+
+
+async def test_a_call_that_waits_for_approval_can_be_planned_away():
+    recorded, tools = run_of({"id": "drop"}, asks={"drop"})
+    assert await finish(tools.execution()) is RunStatus.WAITING
+    execution = tools.execution()
+    execution.replan(workflow({"id": "safe"}))
+    assert await finish(execution) is RunStatus.SUCCEEDED
+    assert [call.task for call in tools.calls] == ["safe"]

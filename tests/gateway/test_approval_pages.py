@@ -1,0 +1,170 @@
+import re
+from uuid import uuid4
+
+import pytest
+from django.test import Client
+from django.urls import reverse
+
+from gateway_project.console import links
+from gateway_project.foundation import sealing
+from gateway_project.foundation.caller import Caller
+from gateway_project.foundation.config import Config
+from gateway_project.models import AuditEntry
+from tests.execution.asking import late, waiting
+from tests.factories import MembershipFactory, TeamFactory, UserFactory
+
+pytestmark = pytest.mark.django_db
+NASTY = "<script>alert(1)</script>\u202e"
+
+
+@pytest.fixture
+def sealer(home):
+    return sealing.load_or_create(home, name=sealing.PAYLOADS)
+
+
+@pytest.fixture
+def team():
+    return TeamFactory()
+
+
+def browser(user=None):
+    client = Client()
+    client.force_login(user or UserFactory(superuser=True))
+    return client
+
+
+def bobs(sealer, team=None, **said):
+    who = Caller(user="bob", team=team.pk if team else None, scopes=frozenset(), kind="http")
+    return waiting(sealer, caller=who, **said)
+
+
+def page(approval, name="approval"):
+    return reverse(name, args=[approval.pk])
+
+
+def text(response):
+    return " ".join(re.sub(r"<[^>]+>", " ", response.content.decode()).split())
+
+
+def test_a_person_sees_what_waits_first_and_then_what_was_decided(sealer):
+    waits, over = bobs(sealer), bobs(sealer)
+    client = browser()
+    client.post(page(over, "approval-reject"))
+    shown = client.get(reverse("approvals")).content.decode()
+    assert shown.index(page(waits)) < shown.index("Before") < shown.index(page(over))
+
+
+def test_a_person_sees_exactly_what_would_be_sent_and_approves_it(sealer):
+    approval = bobs(sealer, arguments={"path": "/x", "note": "a" * 5_000})
+    client = browser()
+    shown = text(client.get(page(approval)))
+    assert "s:a" in shown
+    assert "it deletes" in shown
+    assert f'"note": "{"a" * 5_000}"' in shown.replace("&quot;", '"')
+    done = client.post(page(approval, "approval-approve"), follow=True)
+    assert "Approved: s:a." in text(done)
+    approval.refresh_from_db()
+    assert (approval.status, approval.decided_via) == ("approved", "console")
+    assert AuditEntry.objects.get().action == "approval.approved"
+
+
+def test_a_person_rejects(sealer):
+    approval = bobs(sealer)
+    browser().post(page(approval, "approval-reject"))
+    approval.refresh_from_db()
+    assert approval.status == "rejected"
+
+
+def test_what_is_decided_already_is_said_and_stays(sealer):
+    approval = bobs(sealer)
+    client = browser()
+    client.post(page(approval, "approval-reject"))
+    again = client.post(page(approval, "approval-approve"), follow=True)
+    assert "is rejected already" in text(again)
+    assert "Approve, once" not in text(again)
+
+
+def test_what_is_late_has_no_buttons(sealer):
+    approval = bobs(sealer)
+    late(approval)
+    shown = browser().get(page(approval)).content.decode()
+    assert "expired" in shown
+    assert page(approval, "approval-approve") not in shown
+
+
+def test_nobody_approves_what_cannot_be_shown(sealer):
+    approval = bobs(sealer)
+    approval.run.payloads.all().delete()
+    shown = browser().get(page(approval)).content.decode()
+    assert "not kept any more" in shown
+    assert page(approval, "approval-approve") not in shown
+
+
+def test_a_foreign_team_finds_nothing(sealer, team):
+    approval = bobs(sealer, team)
+    other = MembershipFactory(team=TeamFactory(), role="admin", user=UserFactory(staff=True)).user
+    client = browser(other)
+    assert client.get(page(approval)).status_code == 404
+    for name in ("approval-approve", "approval-reject"):
+        assert client.post(page(approval, name)).status_code == 404
+    assert page(approval) not in client.get(reverse("approvals")).content.decode()
+    approval.refresh_from_db()
+    assert approval.status == "pending"
+
+
+def test_an_admin_of_the_team_decides_without_being_a_superuser(sealer, team):
+    approval = bobs(sealer, team)
+    admin = MembershipFactory(team=team, role="admin", user=UserFactory(staff=True)).user
+    client = browser(admin)
+    assert page(approval) in client.get(reverse("approvals")).content.decode()
+    client.post(page(approval, "approval-approve"))
+    approval.refresh_from_db()
+    assert (approval.status, approval.decided_by) == ("approved", admin.get_username())
+
+
+def test_texts_of_others_are_shown_and_never_obeyed(sealer):
+    approval = bobs(sealer, asks=NASTY, arguments={NASTY: NASTY})
+    client = browser()
+    for shown in (client.get(page(approval)), client.get(reverse("approvals"))):
+        html = shown.content.decode()
+        assert "<script>alert" not in html
+        assert "\u202e" not in html
+        assert "\\u202e" in html
+
+
+@pytest.mark.parametrize("name", ["approval-approve", "approval-reject"])
+def test_looking_decides_nothing_nor_does_a_form_of_another_site(sealer, name):
+    approval = bobs(sealer)
+    assert browser().get(page(approval, name)).status_code == 405
+    strict = Client(enforce_csrf_checks=True)
+    strict.force_login(UserFactory(superuser=True))
+    assert strict.post(page(approval, name)).status_code == 403
+    approval.refresh_from_db()
+    assert approval.status == "pending"
+
+
+def test_who_is_not_signed_in_is_asked_to(client, sealer):
+    approval = bobs(sealer)
+    for answer in (client.get(page(approval)), client.post(page(approval, "approval-approve"))):
+        assert answer["Location"].startswith("/admin/login/?next=")
+
+
+def test_one_that_is_not_there_is_not_found(home):
+    assert browser().get(reverse("approval", args=[uuid4()])).status_code == 404
+
+
+@pytest.mark.parametrize(
+    ("values", "base"),
+    [
+        ({}, "http://127.0.0.1:8420"),
+        ({"console_host": "::1", "console_port": 9000}, "http://[::1]:9000"),
+        ({"public_url": "https://gate.example/"}, "https://gate.example"),
+    ],
+)
+def test_whoever_is_sent_there_from_elsewhere_finds_the_page(values, base):
+    approval = uuid4()
+    config = Config.model_construct(
+        **{"public_url": None, "console_host": "127.0.0.1", "console_port": 8420} | values
+    )
+    address = links.approval(config, approval)
+    assert address == base + reverse("approval", args=[approval])

@@ -1,0 +1,147 @@
+import threading
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+
+import pytest
+from django.db import connections
+
+from execution.store.approvals import NotPending, UnknownApproval
+from gateway_project.access import audit
+from gateway_project.foundation.caller import Caller
+from gateway_project.models import AuditEntry
+from gateway_project.use_cases import decide_approval
+from tests.execution.asking import late, waiting
+from tests.factories import MembershipFactory, TeamFactory, UserFactory
+
+pytestmark = pytest.mark.django_db
+
+SUPERUSER = Caller(user="root", team=None, scopes=frozenset({"*"}), kind="console")
+
+
+@pytest.fixture
+def team():
+    return TeamFactory()
+
+
+def caller(name, team=None):
+    return Caller(user=name, team=team, scopes=frozenset({"call"}), kind="console")
+
+
+def member(team, role="member"):
+    return caller(MembershipFactory(team=team, role=role).user.get_username())
+
+
+@pytest.fixture
+def bobs(sealer, team):
+    """A call of bob, who acts for the team."""
+    UserFactory(username="bob")
+    return waiting(sealer, caller=caller("bob", team.pk))
+
+
+def decide(who, approval, *, approve=True, via="console"):
+    return decide_approval.decide(who, approval.pk, approve=approve, via=via)
+
+
+def stands(approval):
+    approval.refresh_from_db()
+    return approval.status
+
+
+@pytest.mark.parametrize("approve", [True, False])
+def test_a_decision_is_written_down_with_it(bobs, approve):
+    decide(SUPERUSER, bobs, approve=approve, via="command")
+    word = "approved" if approve else "rejected"
+    entry = AuditEntry.objects.get()
+    assert (stands(bobs), entry.action) == (word, f"approval.{word}")
+    assert (entry.actor, entry.kind, entry.subject) == ("root", "console", "s:a")
+    assert entry.detail == {
+        "approval": str(bobs.pk),
+        "run": str(bobs.run_id),
+        "task": "a",
+        "for": "bob",
+        "via": "command",
+    }
+
+
+def test_a_decision_that_cannot_be_written_down_is_none(bobs, monkeypatch):
+    def broken(*_args, **_kwargs):
+        raise OSError("the disk is full")
+
+    monkeypatch.setattr(audit, "record", broken)
+    with pytest.raises(OSError, match="full"):
+        decide(SUPERUSER, bobs)
+    assert stands(bobs) == "pending"
+
+
+def test_whose_call_it_is_may_decide_it(bobs):
+    assert decide(caller("bob"), bobs).decided_by == "bob"
+
+
+def test_an_admin_of_the_team_that_is_acted_for_may_decide(bobs, team):
+    assert decide(member(team, "admin"), bobs).status == "approved"
+
+
+def test_others_know_nothing_of_it(bobs, team, sealer):
+    for who in (member(team), member(TeamFactory(), "admin"), caller("eve", team.pk)):
+        with pytest.raises(UnknownApproval):
+            decide(who, bobs)
+        with pytest.raises(UnknownApproval):
+            decide_approval.get(who, bobs.pk, sealer=sealer)
+        assert decide_approval.pending(who) == decide_approval.recent(who) == ()
+    assert stands(bobs) == "pending"
+    assert not AuditEntry.objects.exists()
+
+
+def test_an_admin_of_no_team_decides_no_call_without_one(sealer, team):
+    own = waiting(sealer, caller=caller("bob"))
+    with pytest.raises(UnknownApproval):
+        decide(member(team, "admin"), own)
+    assert decide(caller("bob"), own).status == "approved"
+
+
+def test_rights_count_as_they_are_when_it_is_decided(bobs, team):
+    membership = MembershipFactory(team=team, role="admin")
+    who = caller(membership.user.get_username())
+    membership.role = "member"
+    membership.save()
+    with pytest.raises(UnknownApproval):
+        decide(who, bobs)
+
+
+def test_each_sees_what_they_may_decide(sealer, bobs, team):
+    waiting(sealer, caller=caller("ann"))
+    for who in (caller("bob"), member(team, "admin")):
+        assert [one.id for one in decide_approval.pending(who)] == [bobs.pk]
+        assert decide_approval.get(who, bobs.pk, sealer=sealer).arguments == {"path": "/x"}
+    assert len(decide_approval.pending(SUPERUSER)) == 2
+    decide(SUPERUSER, bobs)
+    assert [one.id for one in decide_approval.recent(caller("bob"))] == [bobs.pk]
+
+
+def test_what_is_too_late_is_neither_decided_nor_written_down(bobs):
+    late(bobs)
+    with pytest.raises(NotPending):
+        decide(SUPERUSER, bobs)
+    assert not AuditEntry.objects.exists()
+
+
+@pytest.mark.django_db(transaction=True)
+def test_of_two_people_who_decide_at_once_one_wins_and_is_written_down(sealer):
+    approval = waiting(sealer, caller=caller("bob"))
+    together = threading.Barrier(2)
+
+    def person(approve):
+        try:
+            together.wait(10)
+            decide(replace(SUPERUSER, user=f"says {approve}"), approval, approve=approve)
+        except NotPending:
+            return 0
+        finally:
+            connections.close_all()
+        return 1
+
+    with ThreadPoolExecutor(2) as pool:
+        assert sum(pool.map(person, (True, False))) == 1
+    entry = AuditEntry.objects.get()
+    assert entry.actor == approval.__class__.objects.get().decided_by
+    assert entry.action == f"approval.{stands(approval)}"

@@ -1,0 +1,249 @@
+"""Single calls that a person has to approve first, over real runs and a pool in memory."""
+
+import asyncio
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, replace
+from typing import Any
+
+import pytest
+
+from execution.call import ApprovalRequired, InvalidArguments, Request
+from execution.models import Approval, WorkflowExecution
+from execution.no_runs import NoRuns
+from execution.run_means import RunsUnavailable
+from execution.store import approvals
+from gateway_project import direct_call
+from gateway_project.direct_call import CallInProgress, DirectCallFailed, Person
+from gateway_project.foundation.caller import Caller
+from gateway_project.foundation.database import in_database
+from gateway_project.use_cases import decide_approval
+from tests.execution.asking import late
+from tests.execution.run_setup import ADMIN, PATIENCE_S, means, process
+from tests.gateway.catalogues import FakeUpstream, catalogue, tool
+from tools.danger import Danger
+from tools.upstream.errors import ServerExited
+from tools.upstream.result import UpstreamResult
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+DELETE = tool(
+    "fs:delete_file",
+    definition_hash="direct",
+    danger=Danger.DANGEROUS,
+    input_schema={"type": "object", "properties": {"path": {"type": "string"}}},
+)
+BOB = Caller(user="bob", team=None, scopes=frozenset({"call"}), kind="http")
+
+
+@dataclass(kw_only=True)
+class World:
+    """What stands behind the calls of a test."""
+
+    upstream: FakeUpstream
+    sealer: Any
+    known: Any
+    runs: Any = None
+
+    @property
+    def catalogue(self):
+        return lambda: self.known
+
+    @property
+    def approval_link(self):
+        return lambda approval: f"http://console/{approval}"
+
+    async def call(self, arguments=None, *, caller=ADMIN, person=direct_call.NOBODY, **more):
+        request = Request(tool="delete_file", arguments=arguments or {"path": "/x"}, **more)
+        return await direct_call.conclude(self, caller, request, person=person)
+
+    async def asked(self, *args, **more):
+        with pytest.raises(ApprovalRequired) as required:
+            await self.call(*args, **more)
+        return required.value
+
+    async def failed(self, *args, **more):
+        with pytest.raises(DirectCallFailed) as failed:
+            await self.call(*args, **more)
+        return failed.value
+
+
+@asynccontextmanager
+async def world(home, sealer, upstream=None):
+    made = World(upstream=upstream or FakeUpstream(), sealer=sealer, known=catalogue(DELETE))
+    given = means(home, sealer, made.upstream, catalogue=made.catalogue)
+    async with process(given, listens=True) as made.runs:
+        yield made
+
+
+async def decide(approval, *, approve=True, caller=ADMIN):
+    await in_database(decide_approval.decide, caller, approval, approve=approve, via="console")
+
+
+def saying(approve):
+    """A person who decides as soon as they are asked."""
+    asked = []
+
+    async def consult(pending):
+        asked.append(pending[0])
+        if approve is None:
+            return False
+        await decide(pending[0].id, approve=approve)
+        return True
+
+    return Person(consult=consult), asked
+
+
+async def test_a_call_is_made_once_a_person_approved_it_and_its_result_given_once(home, sealer):
+    async with world(home, sealer) as behind:
+        first = await behind.asked()
+        assert behind.upstream.calls == []
+        assert first.link == f"http://console/{first.approval}"
+        assert str(first.run) in str(first)
+        assert set(first.data) == {"run_id", "approval", "link"}
+        assert (await behind.asked()).approval == first.approval
+        await decide(first.approval)
+        outcome = await behind.call()
+        assert (outcome.tool, outcome.definition_hash) == ("fs:delete_file", "direct")
+        assert outcome.result.raw["content"] == [{"type": "text", "text": "delete_file"}]
+        assert [seen.arguments for seen in behind.upstream.calls] == [{"path": "/x"}]
+        again = await behind.asked()
+        assert again.approval != first.approval
+        assert len(behind.upstream.calls) == 1
+
+
+async def test_a_person_who_is_there_is_asked_and_the_call_goes_on(home, sealer):
+    person, asked = saying(approve=True)
+    async with world(home, sealer) as behind:
+        outcome = await behind.call(person=person)
+        assert outcome.result.raw["content"][0]["text"] == "delete_file"
+    assert [(one.tool, one.arguments) for one in asked] == [("fs:delete_file", {"path": "/x"})]
+
+
+async def test_a_rejected_call_says_so_once_and_then_asks_anew(home, sealer):
+    person, _ = saying(approve=False)
+    async with world(home, sealer) as behind:
+        assert (await behind.failed(person=person)).code == "approval_rejected"
+        await behind.asked()
+        assert behind.upstream.calls == []
+
+
+async def test_a_person_who_does_not_say_leaves_the_call_waiting(home, sealer):
+    person, asked = saying(approve=None)
+    async with world(home, sealer) as behind:
+        required = await behind.asked(person=person)
+        assert asked[0].id == required.approval
+        assert behind.upstream.calls == []
+
+
+async def test_a_call_that_nobody_decided_in_time_is_not_made(home, sealer):
+    async with world(home, sealer) as behind:
+        required = await behind.asked()
+        await in_database(lambda: late(Approval.objects.get(pk=required.approval)))
+        await in_database(approvals.expire)
+        assert (await behind.failed()).code == "approval_expired"
+        assert behind.upstream.calls == []
+
+
+async def test_the_same_call_fifty_times_at_once_is_asked_once_and_made_once(home, sealer):
+    async with world(home, sealer) as behind:
+        async with asyncio.TaskGroup() as group:
+            asked = [group.create_task(behind.asked()) for _ in range(50)]
+        (approval,) = {one.result().approval for one in asked}
+        await decide(approval)
+        await behind.call()
+        assert len(behind.upstream.calls) == 1
+    assert await in_database(WorkflowExecution.objects.count) == 1
+
+
+@pytest.mark.parametrize(
+    ("arguments", "caller"),
+    [({"path": "/y"}, ADMIN), ({"path": "/x", "more": 1}, ADMIN), ({"path": "/x"}, BOB)],
+    ids=["other arguments", "more arguments", "another caller"],
+)
+async def test_another_call_is_asked_for_by_itself(home, sealer, arguments, caller):
+    async with world(home, sealer) as behind:
+        first = await behind.asked()
+        await decide(first.approval)
+        other = await behind.asked(arguments, caller=caller)
+        assert other.run != first.run
+        await behind.call()
+        assert [seen.arguments for seen in behind.upstream.calls] == [{"path": "/x"}]
+
+
+async def test_what_was_approved_is_not_called_once_it_is_defined_otherwise(home, sealer):
+    async with world(home, sealer) as behind:
+        first = await behind.asked()
+        behind.known = catalogue(replace(DELETE, definition_hash="e"))
+        await decide(first.approval)
+        view = await behind.runs.wait(ADMIN, first.run, wait_s=PATIENCE_S)
+        assert behind.upstream.calls == []
+        assert view.status != "succeeded"
+
+
+async def test_arguments_that_look_like_references_are_sent_as_they_are(home, sealer):
+    arguments = {
+        "path": "/x",
+        "a": {"$ref": "call", "pointer": "/b"},
+        "b": [{"$item": ""}, {"$literal": {"$literal": 1}}],
+    }
+    person, _ = saying(approve=True)
+    async with world(home, sealer) as behind:
+        await behind.call(arguments, person=person)
+        assert [seen.arguments for seen in behind.upstream.calls] == [arguments]
+
+
+async def test_an_error_that_the_tool_reports_comes_back_as_it_is(home, sealer):
+    raw = {"content": [{"type": "text", "text": "no such file"}], "isError": True}
+
+    async def answer(_called, _progress):
+        return UpstreamResult.from_wire(raw)
+
+    person, _ = saying(approve=True)
+    async with world(home, sealer, FakeUpstream(answer=answer)) as behind:
+        outcome = await behind.call(person=person)
+        assert (outcome.result.raw, outcome.result.is_error) == (raw, True)
+
+
+async def test_a_server_that_dies_in_the_call_is_told_with_its_code(home, sealer):
+    async def answer(_called, _progress):
+        raise ServerExited(server="fs", how="died")
+
+    person, _ = saying(approve=True)
+    async with world(home, sealer, FakeUpstream(answer=answer)) as behind:
+        failed = await behind.failed(person=person)
+        assert failed.code == "server_exited"
+        assert len(behind.upstream.calls) == 1
+
+
+async def test_a_call_that_takes_long_is_said_to_be_under_way(home, sealer, monkeypatch):
+    held = asyncio.Event()
+
+    async def answer(_called, _progress):
+        await held.wait()
+        return UpstreamResult.from_wire({"content": []})
+
+    async with world(home, sealer, FakeUpstream(answer=answer)) as behind:
+        required = await behind.asked()
+        await decide(required.approval)
+        await behind.upstream.called.wait()
+        monkeypatch.setattr(direct_call, "MAX_WAIT_S", 0.05)
+        with pytest.raises(CallInProgress, match=f"get_run {required.run}"):
+            await behind.call()
+        held.set()
+        monkeypatch.undo()
+        assert (await behind.call()).result.raw == {"content": []}
+        assert len(behind.upstream.calls) == 1
+
+
+async def test_nobody_is_asked_about_a_call_that_does_not_fit(home, sealer):
+    async with world(home, sealer) as behind:
+        with pytest.raises(InvalidArguments):
+            await behind.call({"path": 7})
+    assert await in_database(WorkflowExecution.objects.count) == 0
+
+
+async def test_without_the_database_nobody_can_be_asked_and_nothing_is_called(sealer):
+    behind = World(upstream=FakeUpstream(), sealer=sealer, known=catalogue(DELETE), runs=NoRuns())
+    with pytest.raises(RunsUnavailable):
+        await behind.call()
+    assert behind.upstream.calls == []

@@ -1,0 +1,72 @@
+"""How far a run has come, event by event."""
+
+import asyncio
+from datetime import UTC, datetime
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from execution import events
+from execution.changes import WHOLE_TASK, Event
+from execution.status import TaskStatus
+from gateway_project.mcp import run_progress
+from gateway_project.mcp.run_progress import Course
+from tests.gateway.conftest import ADMIN
+from tests.gateway.fake_runs import FakeRuns
+from tests.gateway.run_views import RUN, task, view
+
+AT = datetime(2026, 3, 1, tzinfo=UTC)
+KINDS = sorted(value for name, value in vars(events).items() if name.isupper())
+happened = st.builds(
+    Event,
+    seq=st.just(1),
+    kind=st.sampled_from(KINDS),
+    at=st.just(AT),
+    task=st.sampled_from(["", "a", "b", "c"]),
+    item=st.sampled_from([WHOLE_TASK, 0, 1]),
+)
+
+
+@given(st.lists(happened, max_size=200))
+def test_reports_never_go_back_nor_beyond_the_end(drawn):
+    course, last = Course(tasks=3), 0.0
+    for event in drawn:
+        told = course.take(event)
+        if told is not None:
+            assert last <= told[0] <= 3
+            last = told[0]
+
+
+def test_what_is_not_for_the_client_is_left_out():
+    assert Course(tasks=1).take(Event(seq=1, kind="command_applied", at=AT)) is None
+
+
+def test_items_are_told_by_their_place_and_end_no_task():
+    course = Course(tasks=1)
+    event = Event(seq=1, kind="task_succeeded", at=AT, task="a", item=4)
+    assert course.take(event) == (0.5, "a[4] succeeded (0 of 1 done)")
+
+
+def test_a_run_that_was_begun_before_starts_where_it_stands():
+    course = run_progress.course_of(
+        view(
+            task("a", span=(0, 1)),
+            task("b", TaskStatus.RUNNING, span=(0, None)),
+            task("b", item=0, span=(0, 1)),
+            task("c", TaskStatus.PENDING),
+        )
+    )
+    event = Event(seq=9, kind="task_succeeded", at=AT, task="b")
+    assert course.take(event) == (2.0, "b succeeded (2 of 3 done)")
+
+
+async def test_trouble_with_the_reports_does_not_cost_the_answer():
+    runs = FakeRuns()
+    runs.known = view(task("a", TaskStatus.PENDING))
+    runs.events = [Event(seq=2, kind="task_started", at=AT, task="a")]
+
+    async def gone(*_):
+        raise ConnectionError("the client went away")
+
+    async with asyncio.timeout(5), run_progress.watcher(runs, ADMIN, gone)(RUN):
+        await asyncio.sleep(0)

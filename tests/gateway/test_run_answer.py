@@ -1,0 +1,170 @@
+"""What a client is told of a run."""
+
+import json
+
+import jsonschema
+import pytest
+
+from execution.replan import Merged
+from execution.status import RunStatus, TaskStatus
+from execution.workflow import Workflow
+from gateway_project import run_answer
+from gateway_project.mcp import run_schema
+from gateway_project.run_answer import Told
+from tests.gateway.run_views import RUN, approval, task, text, view
+
+PICTURE = {"type": "image", "data": "", "mimeType": "image/png"}
+TOLD = Told(link=lambda approval: f"http://console/{approval}")
+
+
+def told(shown, **changes):
+    answer = run_answer.as_json(shown, Told(link=TOLD.link, **changes))
+    jsonschema.validate(answer, run_schema.STATE_OUTPUT)
+    json.dumps(answer)
+    return answer
+
+
+def test_what_tasks_gave_stands_as_references_see_it():
+    answer = told(
+        view(
+            task("a", result=text('{"n": 1}')),
+            task("b", result={"structuredContent": [1, 2], "content": []}),
+            task("c", result=text("plain")),
+        )
+    )
+    assert answer["run_id"] == str(RUN)
+    assert answer["results"] == {"a": {"n": 1}, "b": [1, 2], "c": "plain"}
+    assert "contents" not in answer
+    assert answer["tasks"] == dict.fromkeys("abc", "succeeded")
+
+
+def test_blocks_that_a_value_does_not_hold_come_along():
+    answer = told(
+        view(
+            task("a", result={"content": [{"type": "text", "text": "seen"}, PICTURE]}),
+            task(
+                "b",
+                result={
+                    "structuredContent": {"n": 1},
+                    "content": [
+                        {"type": "text", "text": '{"n":  1}'},
+                        {"type": "text", "text": "x"},
+                    ],
+                },
+            ),
+        )
+    )
+    assert answer["contents"] == {"a": [PICTURE], "b": [{"type": "text", "text": "x"}]}
+
+
+def test_a_task_for_each_of_a_list_gives_a_list_in_its_order():
+    answer = told(
+        view(
+            task("a"),
+            task("a", item=1, result=text("second")),
+            task("a", item=0, result={"content": [{"type": "text", "text": "first"}, PICTURE]}),
+            task("a", TaskStatus.FAILED, item=2, error_code="tool_error", error="no"),
+        )
+    )
+    assert answer["results"] == {"a": ["first", "second", None]}
+    assert answer["contents"] == {"a": [[PICTURE], [], []]}
+    assert answer["errors"]["a"]["items"] == {"2": {"code": "tool_error", "message": "no"}}
+
+
+def test_a_list_without_items_gives_an_empty_one():
+    given = {"tasks": [{"id": "a", "tool": "s:a", "for_each": {"$ref": "b", "pointer": ""}}]}
+    assert told(view(task("a"), workflow=given))["results"] == {"a": []}
+
+
+def test_what_is_linked_to_is_not_sent():
+    shown = view(task("a", result=text("x" * 100)), task("b", result=text("small")))
+    link = {"uri": "foregate://result/1", "bytes": 100, "expires_at": "2026-03-01"}
+    answer = told(shown, links={"a": link})
+    assert (answer["results"], answer["links"]) == ({"b": "small"}, {"a": link})
+
+
+def test_what_went_wrong_is_told_by_task_without_what_does_not_show():
+    shown = view(
+        task("a", TaskStatus.FAILED, error_code="tool_error", error="bad\u202e path"),
+        task("b", TaskStatus.SKIPPED, error_code="dependency_failed"),
+        status=RunStatus.FAILED,
+        error_code="failed",
+        error="a failed",
+    )
+    answer = told(shown)
+    assert answer["errors"]["a"] == {"code": "tool_error", "message": "bad path"}
+    assert answer["error"] == {"code": "failed", "message": "a failed"}
+
+
+def test_a_long_message_of_a_server_is_cut():
+    shown = view(task("a", TaskStatus.FAILED, error_code="tool_error", error="x" * 100_000))
+    assert len(told(shown)["errors"]["a"]["message"]) == run_answer.MAX_ERROR
+
+
+def test_what_waits_for_a_person_says_for_what_and_where():
+    shown = view(
+        task("wipe", TaskStatus.WAITING_APPROVAL),
+        status=RunStatus.WAITING,
+        approvals=(approval(), approval("gone", status="used")),
+    )
+    answer = told(shown)
+    (one,) = answer["pending_approvals"]
+    assert (one["task"], one["tool"], one["arguments"]) == ("wipe", "server:wipe", '{"path": "/"}')
+    assert one["link"] == f"http://console/{one['id']}"
+    assert "control_run approve asks your user" in answer["next"]
+
+
+LAYERED = {
+    "tasks": [
+        {"id": "a", "tool": "s:a", "arguments": {}},
+        {"id": "b", "tool": "s:b", "arguments": {}, "depends_on": ["a"]},
+    ]
+}
+
+
+@pytest.mark.parametrize(
+    ("layered", "second", "reason", "first"),
+    [
+        (True, TaskStatus.PENDING, "layer_complete", "continue"),
+        (True, TaskStatus.RUNNING, "paused", "resume"),
+        (False, TaskStatus.PENDING, "paused", "resume"),
+    ],
+)
+def test_what_is_paused_says_what_it_can_be_told(layered, second, reason, first):
+    shown = view(
+        task("a"),
+        task("b", second),
+        status=RunStatus.PAUSED,
+        workflow=LAYERED,
+        options={"per_layer_validation": layered},
+    )
+    decision = told(shown)["decision"]
+    assert decision["reason"] == reason
+    assert decision["actions"] == [first, "replan", "abort"]
+    assert (decision.get("layer"), decision.get("of")) == (
+        (1, 2) if first == "continue" else (None, None)
+    )
+
+
+def test_of_what_nobody_knows_only_a_person_may_have_it_called_again():
+    shown = view(
+        *(task(f"t{number}", TaskStatus.UNKNOWN) for number in range(7)),
+        status=RunStatus.UNKNOWN,
+    )
+    answer = told(shown)
+    assert answer["decision"]["actions"] == ["replan", "abort"]
+    assert "t0, t1, t2, t3, t4 and 2 more" in answer["next"]
+
+
+def test_what_was_replanned_is_told():
+    merged = Merged(
+        workflow=Workflow(tasks=()), kept=("a",), changed=(), added=("c",), removed=("b",)
+    )
+    answer = told(view(task("a")), merged=merged)
+    assert answer["replanned"] == {"kept": ["a"], "changed": [], "added": ["c"], "removed": ["b"]}
+
+
+def test_what_is_kept_no_longer_is_said_to_be_gone():
+    answer = told(view(task("a"), has_expired=True))
+    assert answer["results"] == {}
+    assert "kept no longer" in answer["next"]

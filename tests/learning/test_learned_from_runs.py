@@ -1,0 +1,138 @@
+"""What runs write down while they are carried out is what learning reads."""
+
+import pytest
+
+from execution import failure
+from execution.control import Action
+from execution.store import ended as ended_store
+from execution.workflow import Options
+from gateway_project.foundation.database import in_database
+from graph.models import OutputShape, PatternRun, RelationEvidence, ToolUsage
+from learning.knowledge import learn
+from learning.learned import Means
+from learning.models import ToolExperience
+from tests.execution.run_setup import ADMIN, ended, means, planned, process
+from tests.factories import ServerFactory, ToolFactory
+from tests.gateway.catalogues import FakeUpstream, catalogue, tool
+from tests.learning.ended_runs import ENDED, text
+from tools.upstream.result import UpstreamResult
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+FOUND = {"items": [{"id": "7"}, {"id": "8"}, {"id": "bad"}], "name": "x"}
+
+
+@pytest.fixture
+def tools():
+    server = ServerFactory(name="s")
+    return [ToolFactory(server=server, name=name) for name in ("find", "get", "tell")]
+
+
+@pytest.fixture
+def upstream():
+    async def answer(called, _progress):
+        if called.arguments.get("id") == "bad":
+            return UpstreamResult.from_wire(text({"why": "no such id"}) | {"isError": True})
+        return UpstreamResult.from_wire(text(FOUND if called.tool == "find" else {"ok": True}))
+
+    return FakeUpstream(answer=answer)
+
+
+@pytest.fixture
+def runs(home, sealer, tools, upstream):
+    known = catalogue(
+        *(tool(f"s:{one.name}", pk=one.pk, definition_hash=one.definition.hash) for one in tools)
+    )
+    return process(means(home, sealer, upstream, catalogue=lambda: known))
+
+
+def workflow(on_error="continue"):
+    return planned(
+        {"id": "find", "tool": "s:find", "arguments": {}},
+        {
+            "id": "get",
+            "tool": "s:get",
+            "arguments": {"id": {"$item": "/id"}},
+            "for_each": {"$ref": "find", "pointer": "/items"},
+            "on_error": on_error,
+        },
+        {
+            "id": "tell",
+            "tool": "s:tell",
+            "arguments": {"text": {"$ref": "find", "pointer": "/name"}},
+        },
+    )
+
+
+def taught():
+    evidence = RelationEvidence.objects.filter(source="observed").select_related("relation")
+    rows = {
+        (one.relation.source.name, one.relation.target.name, one.relation.kind): (
+            round(one.successes, 2),
+            round(one.failures, 2),
+        )
+        for one in evidence
+    }
+    usage = ToolUsage.objects.values_list("tool__name", "calls", "failures")
+    return rows, {name: (calls, failures) for name, calls, failures in usage}
+
+
+async def test_a_run_that_was_carried_out_teaches_what_it_did(runs, sealer, upstream):
+    async with runs as carried:
+        started = await carried.start(
+            ADMIN, workflow(), intent="Find things and get them all", options=Options()
+        )
+        view = await ended(carried, started.run)
+    assert view.status == "partial_success"
+    knows = Means(sealer=sealer, payloads=sealer)
+    learned = await in_database(learn, started.run, knows, at=ENDED)
+    assert learned is not None
+    rows, usage = await in_database(taught)
+    assert usage == {"find": (1, 0), "get": (3, 1), "tell": (1, 0)}
+    assert rows["find", "get", "precedes"] == (0.67, 0.33)
+    assert rows["find", "get", "provides"] == (0.67, 0.33)
+    assert rows["find", "tell", "provides"] == (1.0, 0.0)
+    assert {key[:2] for key in rows if key[2] == "often_used_with"} == {
+        ("find", "get"),
+        ("find", "tell"),
+        ("get", "tell"),
+    }
+    assert (await in_database(PatternRun.objects.get)).succeeded is False
+    shapes = await in_database(lambda: set(OutputShape.objects.values_list("tool__name")))
+    assert {name for (name,) in shapes} == {"find", "get", "tell"}
+    known = await in_database(ToolExperience.objects.get, tool__name="get")
+    assert (known.calls, known.runs) == (3, 1)
+    assert len(upstream.calls) == 5
+
+
+async def test_a_run_that_was_aborted_teaches_what_was_answered_before(runs, sealer):
+    options = Options(per_layer_validation=True)
+    async with runs as carried:
+        started = await carried.start(ADMIN, workflow(), intent="Find things", options=options)
+        await ended(carried, started.run)
+        view = await carried.control(ADMIN, started.run, Action.ABORT)
+    assert view.status == "aborted"
+    knows = Means(sealer=sealer, payloads=sealer)
+    assert await in_database(learn, started.run, knows, at=ENDED) is not None
+    assert await in_database(taught) == ({}, {"find": (1, 0)})
+    assert await in_database(PatternRun.objects.count) == 0
+
+
+async def test_whoever_carries_runs_out_is_told_of_each_that_ended(home, sealer, tools, upstream):
+    told = []
+
+    async def learned(run):
+        told.append(run)
+
+    known = catalogue(tool("s:find", definition_hash="f"))
+    given = means(home, sealer, upstream, catalogue=lambda: known, learned=learned)
+    async with process(given) as carried:
+        started = await carried.start(
+            ADMIN, planned({"id": "a", "tool": "s:find"}), options=Options()
+        )
+        await ended(carried, started.run)
+    assert told == [started.run]
+
+
+def test_a_tools_own_failure_is_known_by_one_code():
+    assert ended_store.TOOL_ERROR == failure.TOOL_ERROR
