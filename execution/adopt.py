@@ -70,7 +70,13 @@ async def adopt(
     """
     try:
         held = await at_last(
-            leases.acquire, run, owner=me, lease_s=means.lease_s, sealer=means.sealer, dead=dead
+            leases.acquire,
+            run,
+            owner=me,
+            lease_s=means.lease_s,
+            sealer=means.sealer,
+            # From itself too: it was taken already if only the answer to that was lost.
+            dead=[*dead, me],
         )
         if held is None:
             return None

@@ -55,11 +55,10 @@ class Execution:
         self._wake = asyncio.Event()
         self._calls = Calls(means, on_ended=self._ended, on_room=self._wake.set)
         self._inbox: deque[Callable[[datetime], None]] = deque()
-        self._status = standing.status
+        self._told = outlook.Told(standing.status)
         self._is_paused = standing.status is RunStatus.PAUSED
         self._is_halted = False
         self._called_off = ""
-        self._is_at_layer = False
         self._must_recall = True
 
     @property
@@ -158,7 +157,7 @@ class Execution:
         await self._recall()
         self._state.reopen_lists(now)
         if self._is_paused:
-            self._is_at_layer = self._state.schedule.is_layer_complete
+            self._told.is_at_layer = self._state.schedule.is_layer_complete
         else:
             self._state.schedule.open_next()
         while True:
@@ -168,8 +167,8 @@ class Execution:
             while self._must_recall:
                 await self._recall()
                 self._take_in(now)
-            if self._status is RunStatus.QUEUED and self._may_start:
-                self._note(outlook.Outlook(RunStatus.RUNNING), now)
+            if self._told.status is RunStatus.QUEUED and self._may_start:
+                self._told.tell(self._state, outlook.Outlook(RunStatus.RUNNING), "", now)
             begun = self._begin_ready(now)
             status = self._settle(now, is_busy=bool(self._calls) or bool(begun))
             await self._write(begun, group)
@@ -330,8 +329,8 @@ class Execution:
 
     def _leave_layer(self) -> None:
         """Open the next layer if the run stopped at the end of one."""
-        if self._is_at_layer:
-            self._is_at_layer = self._is_paused = False
+        if self._told.is_at_layer:
+            self._told.is_at_layer = self._is_paused = False
             self._state.schedule.open_next()
 
     def _replan(self, new: Workflow, command: int | None, at: datetime) -> None:
@@ -376,6 +375,8 @@ class Execution:
 
     def _settle(self, at: datetime, *, is_busy: bool) -> RunStatus:
         """Return how the run stands, and note it if that has changed."""
+        if is_busy and self._told.status is RunStatus.RUNNING and not self._is_paused:
+            return RunStatus.RUNNING
         found = outlook.outlook(
             self._state,
             is_busy=is_busy,
@@ -383,19 +384,6 @@ class Execution:
             is_halted=self._is_halted,
             called_off=self._called_off,
         )
-        is_layer_new = found.is_at_layer and not self._is_at_layer
-        if found.status is not self._status or is_layer_new:
-            self._note(found, at)
-        self._is_at_layer = found.is_at_layer
+        self._told.settle(self._state, found, self._called_off, at)
         self._is_paused = self._is_paused or found.is_at_layer
         return found.status
-
-    def _note(self, found: outlook.Outlook, at: datetime) -> None:
-        draft = self._state.draft
-        code, error = outlook.why(self._state, found, self._called_off)
-        draft.status(found.status, code=code, error=error)
-        kind = outlook.kind(found.status, before=self._status)
-        if found.is_at_layer:
-            kind = events.LAYER_COMPLETE
-        draft.event(kind, at, outlook.data(self._state, found))
-        self._status = found.status

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, ClassVar, Final
 
 import structlog
@@ -58,10 +58,6 @@ class Failure:
     message: str
     result: Mapping[str, Any] | None = None
     duration_ms: float | None = None
-
-    def lasting(self, duration_ms: float) -> Failure:
-        """Return the same of a call that took so long."""
-        return replace(self, duration_ms=duration_ms)
 
 
 def of_error(error: BaseException) -> Failure:

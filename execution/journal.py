@@ -10,11 +10,10 @@ from typing import ClassVar, Final
 
 import structlog
 from django.db import Error as DatabaseError
-from django.db import InterfaceError, OperationalError
 
 from execution.changes import Changes
 from execution.store.writing import Refusal
-from gateway_project.foundation.database import in_database
+from gateway_project.foundation.database import in_database, is_away
 from gateway_project.foundation.reasons import first_line
 
 Write = Callable[[Sequence[Changes]], Sequence[Refusal | None]]
@@ -23,7 +22,6 @@ MAX_BATCH: Final = 256
 """Entries of one transaction: some ten milliseconds' work."""
 FIRST_RETRY_S: Final = 0.05
 LONGEST_RETRY_S: Final = 2.0
-AWAY: Final = (OperationalError, InterfaceError)
 """What is over once the database is back, or has room again."""
 TOO_LARGE: Final = "54"
 """Class of states by which PostgreSQL refuses a statement for its size (its appendix A)."""
@@ -127,8 +125,9 @@ class DatabaseJournal:
         while True:
             try:
                 refusals = await in_database(self._write, [changes for changes, _ in batch])
-            except AWAY as error:
-                if str(getattr(error.__cause__, "sqlstate", None)).startswith(TOO_LARGE):
+            except DatabaseError as error:
+                state = str(getattr(error.__cause__, "sqlstate", None))
+                if not is_away(error) or state.startswith(TOO_LARGE):
                     raise
                 self._report_away(error)
                 await asyncio.sleep(retry_s * random.uniform(0.5, 1.0))  # noqa: S311 - jitter

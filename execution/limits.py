@@ -47,7 +47,7 @@ class Limits:
 
     def take(self, server: str) -> bool:
         """Take a slot if one is free and nobody waits for it."""
-        if not self._has_room(server) or self._has_line(server):
+        if not self._has_room(server) or (self._lines and self._has_line(server)):
             return False
         self._occupy(server)
         return True

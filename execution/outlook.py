@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from datetime import datetime
 from typing import Any, Final, NamedTuple
 
 from execution import events
@@ -59,13 +60,15 @@ def outlook(
     return Outlook(RunStatus.WAITING if state.is_waiting else RunStatus.UNKNOWN)
 
 
-def kind(status: RunStatus, *, before: RunStatus) -> str:
-    """Return the kind of the event that tells of a new status."""
-    if status.is_final:
+def kind(found: Outlook, *, before: RunStatus) -> str:
+    """Return the kind of the event that tells how a run stands."""
+    if found.is_at_layer:
+        return events.LAYER_COMPLETE
+    if found.status.is_final:
         return events.RUN_ENDED
-    if before is RunStatus.QUEUED and status is RunStatus.RUNNING:
+    if before is RunStatus.QUEUED and found.status is RunStatus.RUNNING:
         return events.RUN_STARTED
-    return _EVENTS[status]
+    return _EVENTS[found.status]
 
 
 def data(state: RunState, found: Outlook) -> Mapping[str, Any]:
@@ -91,3 +94,29 @@ def _verdict(verdict: RunStatus, called_off: str) -> RunStatus:
     if not called_off or verdict is RunStatus.SUCCEEDED:
         return verdict
     return RunStatus.ABORTED if called_off == ABORTED else RunStatus.FAILED
+
+
+class Told:
+    """What was last told of how a run stands.
+
+    Attributes:
+        status: Of the run.
+        is_at_layer: Whether it was told that the open layers are complete.
+    """
+
+    def __init__(self, status: RunStatus) -> None:
+        self.status = status
+        self.is_at_layer = False
+
+    def settle(self, state: RunState, found: Outlook, called_off: str, at: datetime) -> None:
+        """Put it into the draft if the run stands otherwise by now."""
+        if found.status is not self.status or (found.is_at_layer and not self.is_at_layer):
+            self.tell(state, found, called_off, at)
+        self.is_at_layer = found.is_at_layer
+
+    def tell(self, state: RunState, found: Outlook, called_off: str, at: datetime) -> None:
+        """Put into the draft how a run stands."""
+        code, error = why(state, found, called_off)
+        state.draft.status(found.status, code=code, error=error)
+        state.draft.event(kind(found, before=self.status), at, data(state, found))
+        self.status = found.status

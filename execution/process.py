@@ -37,6 +37,8 @@ class RunProcess:
     def __init__(self, means: RunMeans, watchers: Watchers) -> None:
         self.holder: Holder | None = None
         """The runs that are carried out here; None: before `run`, and after it."""
+        self.started = asyncio.Event()
+        """Set once runs are carried out here."""
         self._means = means
         self._watchers = watchers
 
@@ -59,6 +61,7 @@ class RunProcess:
         is_clean = False
         try:
             self.holder = holder
+            self.started.set()
             await self._work(holder, writer)
         finally:
             self.holder = None

@@ -49,10 +49,11 @@ def standing(held: Held, workflow: Workflow, *, repeatable: Repeatable) -> Stand
 
 
 def after_loss(task: HeldTask, tool: str, *, repeatable: Repeatable) -> TaskStatus:
-    """Return how a call stands for the process that takes over: pending, if it is to be made again.
+    """Return how a call stands for the process that takes over: pending, if it is to be made.
 
-    One that stays running is lost: the executor writes down that it is unknown. A call that was under way may be made again only if the definition is still the one that was
-    called: the word of an admin or a server on another one says nothing about it.
+    A call that was under way may be made again only if the definition is still the one that was
+    called: the word of an admin or a server on another one says nothing about it. One that stays
+    running is lost: the executor writes down that it is unknown.
     """
     if task.status is not TaskStatus.RUNNING:
         return task.status

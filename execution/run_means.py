@@ -14,7 +14,7 @@ import structlog
 
 from execution.call import Upstream
 from gateway_project.foundation.caller import Caller
-from gateway_project.foundation.database import in_database
+from gateway_project.foundation.database import in_database, is_away
 from gateway_project.foundation.reasons import first_line
 from gateway_project.foundation.sealing import Sealer
 from tools.catalogue import Catalogue
@@ -98,8 +98,10 @@ async def reached(function: Callable[P, R], /, *args: P.args, **kwargs: P.kwargs
     """
     try:
         return await in_database(function, *args, **kwargs)
-    except (django.db.OperationalError, django.db.InterfaceError) as error:
-        raise RunsUnavailable(error) from error
+    except django.db.Error as error:
+        if is_away(error):
+            raise RunsUnavailable(error) from error
+        raise
 
 
 async def at_last(function: Callable[P, R], /, *args: P.args, **kwargs: P.kwargs) -> R:

@@ -40,6 +40,8 @@ AWAY_S: Final = 30.0
 AWAY_RETRY_S: Final = 0.5
 EVENTS_AT_ONCE: Final = 1_000
 DONE: Final = "done"
+RUN_OVER: Final = "run_over"
+"""Outcomes of commands."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -144,6 +146,8 @@ class Runs:
 
         Cancelling this does not end the run.
         """
+        if self._means.executes:
+            await self._process.started.wait()
         holder = self._process.holder
         return holder is not None and await asyncio.shield(holder.take(run))
 
@@ -316,7 +320,9 @@ class Runs:
                 if left_s <= 0:
                     return
                 await awaited(news, wait_s=min(left_s, LOOK_AGAIN_S))
-        if outcome != DONE:
+        if outcome == RUN_OVER:
+            control.is_needed(action, await reached(views.status, run))
+        elif outcome != DONE:
             raise control.refused(action, outcome)
 
 

@@ -10,11 +10,11 @@ from uuid import UUID
 from execution import call, parse, plan
 from execution.call import Outcome, Request
 from execution.call_errors import ApprovalRequired, CallError
+from execution.run_means import reached
 from execution.store import direct_calls
 from execution.view import ApprovalView, RunView, TaskView
 from execution.workflow import Options
 from gateway_project.foundation.caller import Caller
-from gateway_project.foundation.database import in_database
 from gateway_project.foundation.sealing import Sealer
 from gateway_project.run_request import MAX_WAIT_S, Watch, unwatched
 from graph.references import escaped
@@ -131,9 +131,14 @@ async def conclude(
     task = view.tasks[0]
     if not view.status.is_final and not view.status.is_at_rest:
         raise CallInProgress(task.tool, run)
-    if view.status.is_final:
-        await in_database(direct_calls.deliver, run)
+    await deliver(view)
     return _outcome(view, task)
+
+
+async def deliver(view: RunView) -> None:
+    """Note that the caller is given what came of a single call, if that is what this run is."""
+    if view.is_direct and view.status.is_final and view.delivered_at is None:
+        await reached(direct_calls.deliver, view.id)
 
 
 async def _started(effects: Effects, caller: Caller, request: Request) -> UUID:

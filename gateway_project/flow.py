@@ -312,7 +312,9 @@ async def get_run(
     _require_call(caller)
     known = _run_id(run)
     async with watch(known):
-        return await effects.runs.wait(caller, known, wait_s=wait_s)
+        view = await effects.runs.wait(caller, known, wait_s=wait_s)
+    await direct_call.deliver(view)
+    return view
 
 
 async def control_run(

@@ -13,6 +13,8 @@ from execution.workflow import Options
 DEFAULT_WAIT_S: Final = 20.0
 MAX_WAIT_S: Final = 300.0
 MAX_KEY_LENGTH: Final = 200
+MAX_INTENT_LENGTH: Final = 200_000
+"""Far more than is learned from."""
 
 Action = Literal["continue", "pause", "resume", "abort", "replan", "approve", "reject"]
 Watch = Callable[[UUID], AbstractAsyncContextManager[None]]

@@ -61,8 +61,8 @@ def status(word: str) -> tuple[str, str]:
 def timeline(calls: Timeline, *, width: int = WIDTH) -> Table:
     """Draw a bar for each call, over time."""
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
-    for column in ("task", "tool"):
-        table.add_column(column, no_wrap=True)
+    table.add_column("task", no_wrap=True)
+    table.add_column("tool", overflow="fold")
     table.add_column("when", no_wrap=True, min_width=width)
     table.add_column("took", justify="right", no_wrap=True)
     table.add_column("status", no_wrap=True)
@@ -79,7 +79,7 @@ def timeline(calls: Timeline, *, width: int = WIDTH) -> Table:
 def saved(calls: Timeline) -> Text:
     """Say how much of the calls lay side by side."""
     return Text.assemble(
-        f"{calls.elapsed_ms:,.0f} ms for calls that took {calls.sequential_ms:,.0f} ms together: ",
+        f"{calls.busy_ms:,.0f} ms for calls that took {calls.sequential_ms:,.0f} ms together: ",
         (f"speed-up {calls.speed_up:.1f}", "bold"),
         " against sequence",
     )

@@ -68,9 +68,25 @@ class Timeline:
         return sum(span.ms for span in self.spans)
 
     @property
+    def busy_ms(self) -> float:
+        """While any call was under way: waiting for people is left out."""
+        busy, until = 0.0, 0.0
+        for span in ordered(self.spans):
+            busy += max(0.0, span.end_ms - max(until, span.start_ms))
+            until = max(until, span.end_ms)
+        return busy
+
+    @property
     def speed_up(self) -> float:
-        """How many times as fast as one after another; 1 where nothing was called."""
-        return self.sequential_ms / self.elapsed_ms if self.elapsed_ms else 1.0
+        """How many times as fast as one after another; 1 where nothing was called.
+
+        Example:
+            >>> first = Span(task="a", tool="s:t", status="succeeded", start_ms=0, end_ms=10)
+            >>> later = Span(task="b", tool="s:t", status="succeeded", start_ms=90, end_ms=95)
+            >>> Timeline(spans=(first, first, later)).speed_up
+            1.6666666666666667
+        """
+        return self.sequential_ms / self.busy_ms if self.busy_ms else 1.0
 
     def as_json(self) -> dict[str, Any]:
         """Return what programs are told."""

@@ -2,8 +2,8 @@
 
 A task awaits once and answers. Of the executor, everything else is as in use: limits, layers of
 dependencies, intents and outcomes, numbered events, references; `durable` writes all of it down in
-PostgreSQL, sealed, before and after each call. The best of several runs, so that what else the
-machine does counts least.
+PostgreSQL, sealed, before and after each call. In memory, processor time is measured, of all
+threads; durable, what passes. The best of several runs: what else the machine does counts least.
 """
 
 from __future__ import annotations
@@ -38,9 +38,9 @@ AT_ONCE = 64
 DURABLE_REPEATS = 3
 HEADINGS = (
     f"{TASKS:,} tasks",
-    "in memory, µs a task",
-    "durable, µs a task",
-    f"LangGraph {peers.LANGGRAPH}, not durable, µs a task",
+    "in memory, µs of processor a task",
+    f"LangGraph {peers.LANGGRAPH} in memory, likewise",
+    "durable, µs that pass a task",
 )
 
 
@@ -72,7 +72,7 @@ def run() -> str:
         ours = min(asyncio.run(_in_memory(plan)) for _ in range(REPEATS))
         durable = min(asyncio.run(_durable(plan)) for _ in range(DURABLE_REPEATS))
         rows.append(
-            (name, *(f"{1e6 * s / len(waits):,.1f}" for s in (ours, durable, theirs[name])))
+            (name, *(f"{1e6 * s / len(waits):,.1f}" for s in (ours, theirs[name], durable)))
         )
     return markdown(HEADINGS, rows)
 
@@ -126,20 +126,20 @@ def _means(journal: Journal) -> Means:
 
 async def _in_memory(plan: Workflow) -> float:
     standing = Standing(run=uuid4(), epoch=1, last_seq=0, workflow=plan)
-    return await _timed(standing, MemoryJournal(keeps=False))
+    return await _timed(standing, MemoryJournal(keeps=False), time.process_time)
 
 
 async def _durable(plan: Workflow) -> float:
     async with _database() as (create, journal):
         created = await create(plan)
         standing = Standing(run=created.run, epoch=created.epoch, last_seq=1, workflow=plan)
-        return await _timed(standing, journal)
+        return await _timed(standing, journal, time.perf_counter)
 
 
-async def _timed(standing: Standing, journal: Journal) -> float:
-    started = time.perf_counter()
+async def _timed(standing: Standing, journal: Journal, clock: Callable[[], float]) -> float:
+    started = clock()
     status = await Execution(standing, _means(journal)).run()
-    taken = time.perf_counter() - started
+    taken = clock() - started
     assert status is RunStatus.SUCCEEDED, status
     return taken
 

@@ -22,9 +22,9 @@ from benchmarks.gateway_process import BASE, GatewayProcess
 from benchmarks.tables import markdown, percentile
 
 WORKERS = (1, 2, 4)
-RUNS = 120
+RUNS = 64
 TASKS = 5
-DELAY_S = 0.05
+DELAY_S = 0.2
 """Of each call; a chain of them is what one run takes at least."""
 CONCURRENCY = 8
 ONE_BY_ONE = 20
@@ -43,10 +43,10 @@ def run() -> str:
     with GatewayProcess(env) as gateway:
         gateway.initialize()
         rows = [(workers, *_through(gateway, workers, env)) for workers in WORKERS]
-    ideal_s = RUNS * TASKS * DELAY_S / CONCURRENCY
     headings = [
         "workers",
-        f"seconds for {RUNS} runs (ideal with one: {ideal_s:.1f})",
+        f"seconds for {RUNS} chains of {TASKS} calls of {DELAY_S * 1000:.0f} ms",
+        "ideal",
         "runs a second",
         "tasks a second",
         "idle: request to first task, median ms",
@@ -62,8 +62,10 @@ def _through(gateway: GatewayProcess, workers: int, env: dict[str, str]) -> tupl
             stack.enter_context(_worker(env))
         took_s = _took(runs)
         waits_ms = [_waited_ms(_start(gateway)) for _ in range(ONE_BY_ONE)]
+    ideal_s = RUNS * TASKS * DELAY_S / CONCURRENCY / workers
     return (
         f"{took_s:.2f}",
+        f"{ideal_s:.2f}",
         f"{RUNS / took_s:.1f}",
         f"{RUNS * TASKS / took_s:.0f}",
         f"{median(waits_ms):.1f}",

@@ -16,8 +16,14 @@ from execution.store.escaping import stored
 
 Refusal = Fenced | NotApproved
 
-_LOCK = """
-SELECT id, epoch, owner, last_seq, version FROM execution_workflowexecution
+LONGEST_STILL: Final = "5s"
+"""A process that stands still amid a transaction loses its locks after so long, so that others can
+take its runs over."""
+
+_LOCK = f"""
+SELECT id, epoch, owner, last_seq, version,
+       set_config('idle_in_transaction_session_timeout', '{LONGEST_STILL}', true)
+FROM execution_workflowexecution
 WHERE id = ANY(%s) ORDER BY id FOR NO KEY UPDATE
 """
 
@@ -67,7 +73,7 @@ def locked(runs: Iterable[UUID]) -> dict[UUID, Hold]:
         cursor.execute(_LOCK, [sorted(set(runs))])
         return {
             run: Hold(epoch=epoch, owner=owner, last_seq=last_seq, version=version)
-            for run, epoch, owner, last_seq, version in cursor.fetchall()
+            for run, epoch, owner, last_seq, version, _ in cursor.fetchall()
         }
 
 

@@ -16,6 +16,7 @@ from execution.models import ExecutionEvent, TaskRun, WorkflowExecution
 from execution.status import RunStatus, TaskStatus
 from execution.store import payloads
 from execution.store.escaping import original
+from execution.store.judging import LONGEST_STILL
 from execution.store.payloads import Kind
 from execution.store.runs import options_of
 from execution.workflow import Options
@@ -54,7 +55,8 @@ UPDATE execution_workflowexecution AS run
 SET owner = %(owner)s, epoch = run.epoch + 1,
     lease_until = now() + make_interval(secs => %(lease_s)s)
 FROM before WHERE run.id = before.id
-RETURNING before.owner, extract(epoch FROM run.deadline_at - now())::float8
+RETURNING before.owner, extract(epoch FROM run.deadline_at - now())::float8,
+          set_config('idle_in_transaction_session_timeout', '{LONGEST_STILL}', true)
 """
 
 _LIST = f"""
@@ -181,7 +183,7 @@ def acquire(
         taken = cursor.fetchone()
         if taken is None:
             return None
-        before, left_s = taken
+        before, left_s, _ = taken
         row = WorkflowExecution.objects.get(id=run)
         return _held(row, was_lost=before != "", left_s=left_s, sealer=sealer)
 

@@ -11,7 +11,14 @@ from contextlib import suppress
 from functools import partial
 from typing import ParamSpec, TypeVar
 
-from django.db import close_old_connections, connections
+from django.db import (
+    Error,
+    InterfaceError,
+    InternalError,
+    OperationalError,
+    close_old_connections,
+    connections,
+)
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -20,6 +27,9 @@ MAX_THREADS = 4
 """Each holds one connection; more would queue on two cores and crowd a small PostgreSQL."""
 
 CLOSE_TIMEOUT_S = 5.0
+
+STOOD_STILL = "25P03"
+"""SQLSTATE of a session that PostgreSQL ended because it idled in a transaction."""
 
 _threads = ThreadPoolExecutor(max_workers=MAX_THREADS, thread_name_prefix="database")
 
@@ -33,6 +43,13 @@ async def in_database(function: Callable[P, R], /, *args: P.args, **kwargs: P.kw
     context = contextvars.copy_context()
     call = partial(context.run, _with_live_connection, function, *args, **kwargs)
     return await asyncio.get_running_loop().run_in_executor(_threads, call)
+
+
+def is_away(error: Error) -> bool:
+    """Say whether the database could not be reached, or went away; the same may work again."""
+    if isinstance(error, InternalError):
+        return getattr(error.__cause__, "sqlstate", None) == STOOD_STILL
+    return isinstance(error, OperationalError | InterfaceError)
 
 
 def _with_live_connection(function: Callable[P, R], /, *args: P.args, **kwargs: P.kwargs) -> R:

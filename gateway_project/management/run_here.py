@@ -136,7 +136,9 @@ async def _told(
 
 async def _taken(runs: Runs, run: UUID) -> None:
     """Take a run that was started before this process could hold any, or was let go of since."""
-    while runs.executes and not await runs.take(run):
+    while runs.executes:
+        if await runs.take(run):
+            return
         await asyncio.sleep(AGAIN_S)
 
 

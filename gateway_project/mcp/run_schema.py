@@ -53,7 +53,11 @@ RUN_INPUT: Final[dict[str, Any]] = {
     "type": "object",
     "properties": {
         "workflow": _WORKFLOW,
-        "intent": {"type": "string", "description": "What it is for, to learn from"},
+        "intent": {
+            "type": "string",
+            "description": "What it is for, to learn from",
+            "maxLength": run_request.MAX_INTENT_LENGTH,
+        },
         "options": {
             "type": "object",
             "properties": {

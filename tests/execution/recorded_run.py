@@ -103,24 +103,24 @@ class RecordedRun:
         for change in changes.tasks:
             self._use(change)
         assert not self.status.is_final, "nothing is written of a run that has ended"
-        for event in changes.events:
-            assert event.seq == len(self.events) + 1
-            self.events.append(event)
+        self._tell(changes)
         if changes.workflow is not None:
             self._replan(parse(dict(changes.workflow)))
         for change in changes.tasks:
             self._stand(change)
+        if changes.status is not None:
+            self.status, self.code = changes.status, changes.error_code
+            self.error = changes.error
+        self.applied.update(changes.applied)
+
+    def _tell(self, changes) -> None:
+        for event in changes.events:
+            assert event.seq == len(self.events) + 1
+            self.events.append(event)
         told = Counter((event.kind, event.task, event.item) for event in changes.events)
         for change in changes.tasks:
             if change.status is not TaskStatus.PENDING:
                 assert told[EVENTS[change.status], change.task, change.item] == 1
-        if changes.status is not None:
-            self.status, self.code, self.error = (
-                changes.status,
-                changes.error_code,
-                changes.error,
-            )
-        self.applied.update(changes.applied)
 
     def _use(self, change) -> None:
         if change.approval is None:
@@ -300,6 +300,15 @@ class Tools:
     def execution(self, *, repeatable: bool = False, **values: Any) -> Execution:
         standing = self.recorded.taken(repeatable=repeatable)
         return Execution(standing, self.means(**values))
+
+
+async def until(condition: Callable[[], bool]) -> None:
+    """Let others go on until something is the case."""
+    for _ in range(100_000):
+        if condition():
+            return
+        await asyncio.sleep(0)
+    raise AssertionError("it never came to be")
 
 
 def workflow(*tasks: Mapping[str, Any]) -> Workflow:

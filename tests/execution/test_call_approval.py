@@ -19,7 +19,7 @@ ANN = Caller(user="ann", team=None, scopes=frozenset({SCOPE_ALL}), kind="stdio")
 ARGUMENTS = {"path": "/x", "force": True}
 DELETE = tool(
     "fs:delete_file",
-    definition_hash="abc",
+    definition_hash="of approval",
     danger=Danger.DANGEROUS,
     danger_reasons=("its name says 'delete'",),
 )
@@ -59,7 +59,11 @@ async def refused(upstream, *args, **given):
 
 def test_what_a_call_takes_is_known_before_it_is_made():
     asked = prepared()
-    assert (asked.tool, asked.server, asked.definition_hash) == ("fs:delete_file", "fs", "abc")
+    assert (asked.tool, asked.server, asked.definition_hash) == (
+        "fs:delete_file",
+        "fs",
+        "of approval",
+    )
     assert asked.asks == "it is dangerous: its name says 'delete'"
     assert asked.repeatable is False
     assert (
@@ -120,7 +124,7 @@ async def test_the_approval_of_one_caller_is_not_that_of_another(changed):
 
 
 async def test_what_was_approved_is_the_definition_that_was_there():
-    changed = catalogue(replace(DELETE, definition_hash="abd"))
+    changed = catalogue(replace(DELETE, definition_hash="changed"))
     assert await refused(FakeUpstream(), known=changed, leave=leave(), digest=keyed)
 
 

@@ -5,9 +5,10 @@ import pytest
 
 from execution.changes import Fenced
 from execution.limits import Limits
+from execution.run_state import RunState
 from execution.status import RunStatus, TaskStatus
 from execution.workflow import OnError
-from tests.execution.recorded_run import NOW, ServerBroke, ref, run_of, says, workflow
+from tests.execution.recorded_run import NOW, ServerBroke, ref, run_of, says, until, workflow
 
 FAILED, SKIPPED, SUCCEEDED = TaskStatus.FAILED, TaskStatus.SKIPPED, TaskStatus.SUCCEEDED
 
@@ -182,8 +183,7 @@ async def test_a_pause_lets_calls_in_flight_end_and_starts_nothing_more():
         ending = group.create_task(execution.run())
         await tools.started.wait()
         execution.pause(command=3)
-        while recorded.status is not RunStatus.PAUSED:
-            await asyncio.sleep(0)
+        await until(lambda: recorded.status is RunStatus.PAUSED)
         assert not ending.done()
         gate.set()
     assert ending.result() is RunStatus.PAUSED
@@ -218,8 +218,7 @@ async def test_abort_cancels_calls_in_flight_and_starts_nothing_more():
     execution = tools.execution()
     async with asyncio.timeout(5), asyncio.TaskGroup() as group:
         ending = group.create_task(execution.run())
-        while recorded.stands("quick") is not SUCCEEDED:
-            await asyncio.sleep(0)
+        await until(lambda: recorded.stands("quick") is SUCCEEDED)
         execution.abort(command=1)
     assert ending.result() is RunStatus.ABORTED
     assert tools.cancelled == ["a"]
@@ -242,11 +241,9 @@ async def test_abort_cancels_calls_even_while_nothing_can_be_written():
     execution = tools.execution()
     async with asyncio.timeout(5), asyncio.TaskGroup() as group:
         ending = group.create_task(execution.run())
-        while ("b", -1) not in tools.ended:
-            await asyncio.sleep(0)
+        await until(lambda: ("b", -1) in tools.ended)
         execution.abort()
-        while tools.cancelled != ["a"]:
-            await asyncio.sleep(0)
+        await until(lambda: tools.cancelled == ["a"])
         assert not ending.done()
         back.set()
     assert ending.result() is RunStatus.ABORTED
@@ -327,8 +324,7 @@ async def test_a_lost_call_is_unknown_and_all_that_does_not_need_it_goes_on():
         may_repeat=True,
     )
     lost = asyncio.create_task(tools.execution().run())
-    while len(tools.calls) < 2:
-        await asyncio.sleep(0)
+    await until(lambda: len(tools.calls) >= 2)
     tools.gates.pop("c").set()
     lost.cancel()
     with pytest.raises(asyncio.CancelledError):
@@ -361,7 +357,7 @@ async def test_a_lost_call_that_may_be_made_again_is():
 
 
 async def test_results_that_nothing_refers_to_any_more_are_forgotten():
-    recorded, tools = run_of(
+    _, tools = run_of(
         {"id": "a"},
         {"id": "b", "arguments": {"x": ref("a")}},
         {"id": "c", "depends_on": ["b"]},
@@ -393,5 +389,70 @@ async def test_a_workflow_with_a_result_that_is_gone_fails_by_name():
 
 def test_the_workflow_of_an_execution_is_the_one_it_was_given():
     plan = workflow({"id": "a"})
-    recorded, tools = run_of({"id": "a"})
+    _, tools = run_of({"id": "a"})
     assert [task.id for task in tools.execution().workflow.tasks] == list(plan.by_id)
+
+
+async def test_a_call_that_was_not_sent_yet_when_its_run_was_aborted_never_is():
+    recorded, tools = run_of({"id": "a"}, {"id": "b"}, turns={"a": 0})
+    limits = Limits(total=2, per_server=2)
+    execution = tools.execution(limits=limits)
+    tools.answers["a"] = lambda _call: execution.abort()
+    async with asyncio.timeout(5):
+        assert await execution.run() is RunStatus.ABORTED
+    assert [call.task for call in tools.calls] == ["a"]
+    assert (recorded.stands("a"), recorded.stands("b")) == (SUCCEEDED, TaskStatus.CANCELLED)
+    assert limits.take("s")
+    assert limits.take("s")
+
+
+async def test_a_call_whose_run_is_aborted_while_its_intent_is_written_is_not_sent():
+    recorded, tools = run_of({"id": "a"})
+    execution = tools.execution()
+    recorded.before_write = lambda _number: execution.abort()
+    async with asyncio.timeout(5):
+        assert await execution.run() is RunStatus.ABORTED
+    assert (tools.calls, recorded.stands("a")) == ([], TaskStatus.CANCELLED)
+
+
+async def test_a_run_that_is_paused_waits_for_no_slot():
+    limits = Limits(total=1, per_server=1)
+    assert limits.take("s")
+    _, tools = run_of({"id": "a"})
+    execution = tools.execution(limits=limits)
+    async with asyncio.timeout(5), asyncio.TaskGroup() as group:
+        ending = group.create_task(execution.run())
+        await until(lambda: bool(limits._lines))
+        execution.pause()
+    assert ending.result() is RunStatus.PAUSED
+    limits.give_back("s")
+    assert limits.take("s")
+
+
+async def test_a_run_of_which_nothing_succeeded_has_failed():
+    recorded, tools = run_of(
+        {"id": "a", "on_error": "safe_to_fail"},
+        {"id": "b", "arguments": {"x": ref("a")}},
+        answers={"a": ServerBroke("gone")},
+    )
+    assert await finish(tools) is RunStatus.FAILED
+    assert recorded.code == "nothing_succeeded"
+
+
+async def test_a_process_that_cannot_bring_results_back_keeps_them():
+    _, tools = run_of({"id": "a"}, {"id": "b"}, turns={"b": 9}, answers={"a": {"id": 7}})
+    execution = tools.execution(recall=None)
+    new = workflow({"id": "a"}, {"id": "b"}, {"id": "c", "arguments": {"x": ref("a", "/id")}})
+    tools.answers["b"] = lambda _call: execution.replan(new)
+    async with asyncio.timeout(5):
+        assert await execution.run() is RunStatus.SUCCEEDED
+    assert tools.calls[-1].arguments == {"x": 7}
+
+
+def test_a_call_is_begun_once_however_often_it_is_asked_for():
+    recorded, tools = run_of({"id": "a"})
+    state = RunState(recorded.taken(), tools.prepare, keeps_all=True)
+    state.open(NOW)
+    assert state.begin(("a", -1), NOW) is not None
+    assert state.begin(("a", -1), NOW) is None
+    assert state.begin(("gone", -1), NOW) is None

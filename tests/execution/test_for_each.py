@@ -4,7 +4,7 @@ import pytest
 
 from execution.limits import Limits
 from execution.status import RunStatus, TaskStatus
-from tests.execution.recorded_run import ref, run_of, says
+from tests.execution.recorded_run import ref, run_of, says, until
 
 LISTED = {"id": "each", "for_each": ref("list")}
 
@@ -57,7 +57,7 @@ async def test_what_is_no_list_or_too_long_a_one_fails_before_any_call(given, co
 
 
 async def test_ten_thousand_items_are_called_once_each():
-    recorded, tools = run_of({"id": "list"}, LISTED, answers={"list": says(list(range(10_000)))})
+    _, tools = run_of({"id": "list"}, LISTED, answers={"list": says(list(range(10_000)))})
     assert await finish(tools, limits=Limits(total=500, per_server=500)) is RunStatus.SUCCEEDED
     places = [(call.task, call.item) for call in tools.calls]
     assert len(set(places)) == len(places) == 10_001
@@ -107,8 +107,7 @@ async def test_abort_in_the_middle_of_a_list_starts_no_further_item():
     execution = tools.execution(limits=Limits(total=2, per_server=2))
     async with asyncio.timeout(5), asyncio.TaskGroup() as group:
         ending = group.create_task(execution.run())
-        while len(tools.calls) < 3:
-            await asyncio.sleep(0)
+        await until(lambda: len(tools.calls) >= 3)
         execution.abort()
     assert ending.result() is RunStatus.ABORTED
     assert len(tools.calls) == 3
@@ -142,8 +141,7 @@ async def test_of_a_lost_item_only_that_item_is_unknown():
         may_repeat=True,
     )
     lost = asyncio.create_task(tools.execution(limits=Limits(total=1, per_server=1)).run())
-    while len(tools.calls) < 2:
-        await asyncio.sleep(0)
+    await until(lambda: len(tools.calls) >= 2)
     lost.cancel()
     with pytest.raises(asyncio.CancelledError):
         await lost
@@ -160,3 +158,23 @@ async def test_of_a_lost_item_only_that_item_is_unknown():
     async with asyncio.timeout(5):
         assert await again.run() is RunStatus.SUCCEEDED
     assert [call.item for call in tools.calls if call.task == "each"] == [0, 1, 2, 0]
+
+
+async def test_a_failed_item_counts_though_another_process_saw_it_fail():
+    recorded, tools = run_of(
+        {"id": "list"},
+        {**LISTED, "on_error": "continue"},
+        answers={"list": says([1, 2, 3])},
+    )
+    execution = tools.execution(limits=Limits(total=1, per_server=1))
+
+    def halts(_call):
+        execution.halt()
+        return says("bad", is_error=True)
+
+    tools.answers["each"] = halts
+    async with asyncio.timeout(5):
+        assert await execution.run() is RunStatus.RUNNING
+    tools.answers["each"] = "fine"
+    assert await finish(tools) is RunStatus.PARTIAL_SUCCESS
+    assert recorded.errors["each", -1] == "1 of 3 items failed"

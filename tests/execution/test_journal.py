@@ -1,5 +1,4 @@
 import asyncio
-from functools import partial
 from uuid import uuid4
 
 import psycopg
@@ -173,9 +172,7 @@ async def test_many_runs_share_their_commits_and_each_keeps_its_order(sealer):
         return writing.write(batch, sealer=sealer, approval_expiry_s=EXPIRY_S)
 
     journal = DatabaseJournal(write)
-    runs = [
-        (await asyncio.to_thread(partial(_closing, held), sealer, ["a"])).run for _ in range(12)
-    ]
+    runs = [(await asyncio.to_thread(_closing, held, sealer, ["a"])).run for _ in range(12)]
 
     async def carry_out(run):
         for attempt in range(1, 6):
@@ -194,6 +191,35 @@ async def test_many_runs_share_their_commits_and_each_keeps_its_order(sealer):
         return [(task_row(run)["attempts"], len(views.events(run))) for run in runs]
 
     assert await asyncio.to_thread(_closing, check) == [(5, 6)] * 12
+
+
+@pytest.mark.django_db(transaction=True)
+async def test_a_connection_that_dies_around_a_commit_loses_and_doubles_nothing(sealer):
+    faults = ["after the commit", "before the commit", None]
+
+    def write(batch):
+        fault = faults.pop(0) if faults else None
+        if fault == "before the commit":
+            with connections["default"].cursor() as cursor:
+                cursor.execute("SELECT pg_terminate_backend(pg_backend_pid())")
+        written = writing.write(batch, sealer=sealer, approval_expiry_s=EXPIRY_S)
+        if fault == "after the commit":
+            raise OperationalError("server closed the connection unexpectedly")
+        return written
+
+    run = (await asyncio.to_thread(_closing, held, sealer, ["a"])).run
+    journal = DatabaseJournal(write)
+    async with asyncio.timeout(TIMEOUT_S), asyncio.TaskGroup() as group:
+        group.create_task(journal.run())
+        await journal.record(changes(run, change(attempts=1), seqs=[2]))
+        await journal.record(changes(run, change("a", "succeeded", result={"n": 1}), seqs=[3]))
+        journal.close()
+
+    def check():
+        return task_row(run)["status"], [event.seq for event in views.events(run)]
+
+    assert faults == []
+    assert await asyncio.to_thread(_closing, check) == ("succeeded", [1, 2, 3])
 
 
 def _closing(function, *args):

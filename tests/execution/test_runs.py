@@ -23,7 +23,7 @@ from tests.execution.run_setup import (
     until_stored,
 )
 
-pytestmark = pytest.mark.usefixtures("runs_db")
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("runs_db")]
 OTHER = Caller(user="eve", team=None, scopes=frozenset({"*"}), kind="http")
 ONE = planned({"id": "a"})
 

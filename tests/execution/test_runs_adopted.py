@@ -3,10 +3,13 @@
 import asyncio
 import uuid
 
+import django.db
 import pytest
 
+from execution import holding, live
 from execution.models import Payload, TaskRun, WorkflowExecution
 from execution.owner import Owner
+from execution.runs import Runs
 from execution.status import RunStatus, TaskStatus
 from execution.store import leases, runs, views
 from execution.workflow import Options
@@ -20,10 +23,11 @@ from tests.execution.run_setup import (
     means,
     planned,
     process,
+    until,
     until_stored,
 )
 
-pytestmark = pytest.mark.usefixtures("runs_db")
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("runs_db")]
 NAMED = {
     "tasks": [
         {"id": "a", "tool": "s:write", "arguments": {"as": "a"}},
@@ -222,3 +226,71 @@ async def test_a_run_whose_user_is_gone_is_failed(home, sealer):
     upstream = Gate()
     await adopt(home, sealer, run, upstream, until="failed", standing=gone)
     assert (await in_database(error_code, run), upstream.seen) == ("not_permitted", [])
+
+
+async def test_a_run_over_which_the_gateway_breaks_down_is_failed_and_harms_no_other(
+    home, sealer, monkeypatch
+):
+    carry_out = live.carry_out
+
+    async def broken(held, run, given):
+        if run == bad:
+            raise RuntimeError("a defect")
+        return await carry_out(held, run, given)
+
+    monkeypatch.setattr(live, "carry_out", broken)
+    gone, upstream = killed(home), Gate()
+    bad = await in_database(left, sealer, owner=gone, a="running")
+    good = await in_database(left, sealer, owner=gone, a="succeeded")
+    async with process(means(home, sealer, upstream)):
+        await until_stored(lambda: (status(bad), status(good)) == ("failed", "succeeded"))
+    assert await in_database(error_code, bad) == "internal_error"
+    assert (await in_database(tasks, bad))["a"] == "unknown"
+
+
+async def test_a_run_whose_acquisition_was_not_acknowledged_is_acquired_again(
+    home, sealer, monkeypatch
+):
+    acquire, lost = leases.acquire, []
+
+    def unacknowledged(*args, **named):
+        held = acquire(*args, **named)
+        if not lost:
+            lost.append(held)
+            raise django.db.OperationalError("the connection was lost")
+        return held
+
+    monkeypatch.setattr(leases, "acquire", unacknowledged)
+    upstream = Gate()
+    run = await in_database(left, sealer, owner=killed(home), a="succeeded")
+    await adopt(home, sealer, run, upstream)
+    assert (len(lost), upstream.seen) == (1, ["b"])
+
+
+async def test_a_run_that_comes_to_nothing_again_and_again_is_not_taken_in_a_hot_loop(
+    home, sealer, monkeypatch
+):
+    taken = []
+
+    async def idle(_held, run, _given):
+        taken.append(run)
+        return RunStatus.RUNNING
+
+    monkeypatch.setattr(live, "carry_out", idle)
+    run = await in_database(left, sealer, owner=killed(home), a="succeeded")
+    async with process(means(home, sealer, Gate()), listens=True) as carried:
+        await until(lambda: len(taken) >= holding.MAX_TAKES)
+        await carried.told(None)
+        await until(lambda: not carried._process.holder.wanted.is_set())
+        assert set(taken) == {run}
+    assert len(taken) == holding.MAX_TAKES
+
+
+async def test_a_job_that_comes_before_its_process_is_ready_is_waited_for(home, sealer):
+    run = await in_database(left, sealer, owner=killed(home), a="succeeded")
+    worker = Runs(means(home, sealer, Gate(), claims=False))
+    async with asyncio.timeout(20), asyncio.TaskGroup() as group:
+        taking = group.create_task(worker.take(run))
+        carrying = group.create_task(worker.run())
+        assert isinstance(await taking, bool)
+        carrying.cancel()

@@ -1,9 +1,12 @@
 import asyncio
 
+import pytest
+
 from execution.changes import WHOLE_TASK
+from execution.limits import Limits
 from execution.status import RunStatus, TaskStatus
 from execution.workflow import OnError
-from tests.execution.recorded_run import ref, run_of, workflow
+from tests.execution.recorded_run import ref, run_of, until, workflow
 
 WAITING, PENDING, SUCCEEDED = (
     TaskStatus.WAITING_APPROVAL,
@@ -51,8 +54,7 @@ async def test_a_call_can_be_approved_while_its_run_goes_on():
         ((key, asked),) = recorded.waiting()
         asked.status = "approved"
         execution.decided("drop", WHOLE_TASK, key, approved=True)
-        while ("drop", WHOLE_TASK) not in tools.ended:
-            await asyncio.sleep(0)
+        await until(lambda: ("drop", WHOLE_TASK) in tools.ended)
         gate.set()
     assert ending.result() is RunStatus.SUCCEEDED
     assert "run_waiting" not in recorded.kinds()
@@ -147,7 +149,7 @@ async def test_by_layers_the_run_stops_at_each_decision_point_but_the_last():
 
 
 async def test_a_layer_whose_tasks_are_all_skipped_is_no_decision_point():
-    recorded, tools = run_of(
+    _, tools = run_of(
         {"id": "a"},
         {"id": "b"},
         {"id": "c", "depends_on": ["a"]},
@@ -167,8 +169,7 @@ async def test_a_layer_that_completes_while_the_run_is_paused_is_a_decision_poin
         ending = group.create_task(execution.run())
         await tools.started.wait()
         execution.pause()
-        while recorded.status is not RunStatus.PAUSED:
-            await asyncio.sleep(0)
+        await until(lambda: recorded.status is RunStatus.PAUSED)
         gate.set()
     assert ending.result() is RunStatus.PAUSED
     assert recorded.kinds()[-1] == "layer_complete"
@@ -211,8 +212,7 @@ async def test_a_running_run_takes_a_new_plan_and_brings_back_results_it_had_for
     execution = tools.execution()
     async with asyncio.timeout(5), asyncio.TaskGroup() as group:
         ending = group.create_task(execution.run())
-        while recorded.stands("a") is not SUCCEEDED:
-            await asyncio.sleep(0)
+        await until(lambda: recorded.stands("a") is SUCCEEDED)
         new = workflow(
             {"id": "a"},
             {"id": "slow"},
@@ -249,9 +249,99 @@ async def test_a_paused_run_stays_paused_with_its_new_plan():
 
 
 async def test_a_call_that_waits_for_approval_can_be_planned_away():
-    recorded, tools = run_of({"id": "drop"}, asks={"drop"})
+    _, tools = run_of({"id": "drop"}, asks={"drop"})
     assert await finish(tools.execution()) is RunStatus.WAITING
     execution = tools.execution()
     execution.replan(workflow({"id": "safe"}))
     assert await finish(execution) is RunStatus.SUCCEEDED
     assert [call.task for call in tools.calls] == ["safe"]
+
+
+async def test_a_new_plan_leaves_a_list_that_has_begun_as_it_is():
+    recorded, tools = run_of(
+        {"id": "list"},
+        {"id": "each", "for_each": ref("list", "/rows")},
+        {"id": "drop", "depends_on": ["list"]},
+        {"id": "old", "depends_on": ["each"]},
+        answers={"list": {"rows": [1, 2, 3]}, "each": lambda call: {"at": call.item}},
+        asks={"drop"},
+    )
+    execution = tools.execution(limits=Limits(total=1, per_server=1))
+    same = {"id": "each", "for_each": ref("list", "/rows")}
+    new = workflow(
+        {"id": "list"},
+        same,
+        {"id": "drop", "depends_on": ["each"]},
+        {"id": "fresh", "arguments": {"x": ref("each", "/2/at")}},
+    )
+
+    def replans(call):
+        if call.item == 0:
+            execution.replan(new)
+        return {"at": call.item}
+
+    tools.answers["each"] = replans
+    assert await finish(execution) is RunStatus.WAITING
+    assert [call.task for call in tools.calls] == ["list", "each", "each", "each", "fresh"]
+    assert tools.calls[-1].arguments == {"x": 2}
+    assert recorded.stands("drop") is WAITING
+
+
+async def test_an_unknown_item_of_a_list_that_waits_for_a_person_can_be_called_again():
+    recorded, tools = run_of(
+        {"id": "list"},
+        {"id": "each", "tool": "s:drop", "for_each": ref("list", "/rows")},
+        answers={"list": {"rows": [1, 2]}},
+        asks={"drop"},
+        may_repeat=True,
+    )
+    assert await finish(tools.execution()) is RunStatus.WAITING
+    (first, second) = recorded.waiting()
+    first[1].status = "approved"
+    tools.gates["each"] = asyncio.Event()
+    execution = tools.execution()
+    execution.decided("each", 0, first[0], approved=True)
+    lost = asyncio.create_task(execution.run())
+    await until(lambda: len(tools.calls) == 2)
+    lost.cancel()
+    await asyncio.wait([lost])
+    assert await finish(tools.execution()) is RunStatus.WAITING
+    assert recorded.stands("each", 0) is TaskStatus.UNKNOWN
+    execution = tools.execution()
+    execution.resume(rerun_unknown=True)
+    assert await finish(execution) is RunStatus.WAITING
+    assert {asked.place for _, asked in recorded.waiting()} == {("each", 0), ("each", 1)}
+    assert second[1].status == "pending"
+
+
+async def test_a_call_that_waits_for_a_slot_waits_for_what_a_new_plan_puts_before_it():
+    recorded, tools = run_of({"id": "a"}, {"id": "b"})
+    execution = tools.execution(limits=Limits(total=1, per_server=1))
+    new = workflow({"id": "a"}, {"id": "c", "tool": "q:c"}, {"id": "b", "depends_on": ["c"]})
+    tools.answers["a"] = lambda _call: execution.replan(new)
+    assert await finish(execution) is RunStatus.SUCCEEDED
+    assert [call.task for call in tools.calls] == ["a", "c", "b"]
+    assert recorded.version == 2
+
+
+async def test_a_journal_that_breaks_loses_no_slot():
+    recorded, tools = run_of({"id": "a"}, {"id": "b"}, asks={"a", "b"})
+    assert await finish(tools.execution()) is RunStatus.WAITING
+    limits = Limits(total=2, per_server=2)
+    execution = tools.execution(limits=limits)
+    for key, asked in recorded.waiting():
+        asked.status = "approved"
+        execution.decided(*asked.place, key, approved=True)
+    record = recorded.record
+
+    async def broken(changes):
+        if changes.tasks and changes.tasks[0].task == "b":
+            raise ConnectionError("no journal")
+        await record(changes)
+
+    recorded.record = broken
+    with pytest.raises(ExceptionGroup):
+        await finish(execution)
+    assert tools.calls == []
+    assert limits.take("s")
+    assert limits.take("s")

@@ -1,11 +1,21 @@
 import asyncio
+import select
 import threading
 
 import pytest
-from django.db import OperationalError, connection
+from django.db import (
+    DataError,
+    IntegrityError,
+    InterfaceError,
+    InternalError,
+    OperationalError,
+    connection,
+    transaction,
+)
+from psycopg.errors import IdleInTransactionSessionTimeout
 
 from gateway_project.foundation import database, telemetry
-from gateway_project.foundation.database import in_database
+from gateway_project.foundation.database import in_database, is_away
 
 # The threads look after their connections before every call, whatever it does.
 pytestmark = pytest.mark.django_db
@@ -100,3 +110,38 @@ async def test_closing_closes_the_connection_of_every_thread(_):
     await database.close_connections()
     after = await everywhere(backend_pid)
     assert not set(before) & set(after)
+
+
+def stand_still():
+    """Idle in a transaction for longer than is borne, then try to go on."""
+    with transaction.atomic(), connection.cursor() as cursor:
+        cursor.execute("SET LOCAL idle_in_transaction_session_timeout = 1")
+        select.select([connection.connection.fileno()], [], [], 10)
+        cursor.execute("SELECT 1")
+
+
+@pytest.mark.django_db(transaction=True)
+async def test_a_session_that_stood_still_in_a_transaction_is_as_if_the_database_were_away():
+    with pytest.raises((InternalError, OperationalError)) as raised:
+        await in_database(stand_still)
+    assert is_away(raised.value)
+
+
+def test_so_it_is_where_the_driver_says_why():
+    error = InternalError()
+    error.__cause__ = IdleInTransactionSessionTimeout()
+    assert is_away(error)
+
+
+@pytest.mark.parametrize(
+    ("error", "away"),
+    [
+        (OperationalError(), True),
+        (InterfaceError(), True),
+        (InternalError(), False),
+        (IntegrityError(), False),
+        (DataError(), False),
+    ],
+)
+def test_the_database_is_away_or_else_refuses(error, away):
+    assert is_away(error) is away

@@ -145,3 +145,14 @@ def test_secrets_are_taken_out_of_a_text_longest_first(text, secrets, redacted):
 def test_no_secret_of_some_length_survives(text, secrets):
     shown = sealing.redact("".join([text, *secrets, text]), secrets)
     assert not any(secret in shown for secret in secrets)
+
+
+def test_what_runs_were_given_has_keys_of_its_own(tmp_path):
+    secrets, payloads = (
+        sealing.load_or_create(tmp_path),
+        sealing.load_or_create(tmp_path, name="payloads"),
+    )
+    with pytest.raises(SealBroken, match=r"keys/payloads\.keys"):
+        payloads.open(secrets.seal("x"))
+    assert (tmp_path / "keys" / "payloads.keys").stat().st_mode & 0o777 == 0o600
+    assert sealing.load_or_create(tmp_path, name="payloads").open(payloads.seal("x")) == "x"

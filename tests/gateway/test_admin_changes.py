@@ -99,7 +99,7 @@ AUDITED = {
     ),
     "a team": lambda: (
         reverse("admin:tools_team_add"),
-        {"name": "blue", "memberships-TOTAL_FORMS": 0, "memberships-INITIAL_FORMS": 0},
+        members(),
     ),
     "a membership": lambda: (
         reverse("admin:tools_membership_add"),
@@ -121,7 +121,8 @@ def test_every_change_made_in_the_console_is_written_down_once(client, root, pre
 
 
 def members(*rows, **values):
-    data = {"memberships-TOTAL_FORMS": len(rows), "memberships-INITIAL_FORMS": 0, "name": "blue"}
+    data = {"memberships-TOTAL_FORMS": len(rows), "memberships-INITIAL_FORMS": 0}
+    data |= {"name": "blue", "approve_from": "dangerous"}
     for place, row in enumerate(rows):
         data |= {f"memberships-{place}-{field}": value for field, value in row.items()}
     return data | values

@@ -3,7 +3,7 @@ from django.contrib.auth import authenticate, get_user_model
 
 from gateway_project.access import callers
 from gateway_project.access.callers import UnknownUser
-from gateway_project.foundation.caller import SCOPE_ALL
+from gateway_project.foundation.caller import SCOPE_ALL, Caller
 from tests.factories import MembershipFactory, UserFactory
 
 pytestmark = pytest.mark.django_db
@@ -33,6 +33,43 @@ def test_without_an_active_user_of_the_name_it_says_how_to_make_one(name):
     with pytest.raises(UnknownUser, match="createsuperuser") as caught:
         callers.for_user(name, kind="stdio")
     assert repr(name) in str(caught.value)
+
+
+def asked(scopes, team=None):
+    return Caller(user="ann", team=team, scopes=frozenset(scopes), kind="http")
+
+
+@pytest.mark.parametrize(
+    ("superuser", "had", "has"),
+    [
+        (True, {SCOPE_ALL}, {SCOPE_ALL}),
+        (True, {"call"}, {"call"}),
+        (False, {"call"}, {"call"}),
+        (False, {"call", "rule_the_world"}, {"call"}),
+        (False, {SCOPE_ALL}, {"search", "call", "read", "metrics"}),
+    ],
+)
+def test_what_a_caller_might_do_is_cut_to_what_they_may_do_now(superuser, had, has):
+    UserFactory(username="ann", superuser=superuser)
+    assert callers.still(asked(had)).scopes == has
+
+
+@pytest.mark.parametrize("is_active", [True, False])
+def test_of_a_caller_who_is_gone_nothing_is_left(is_active):
+    UserFactory(username="ann" if not is_active else "bob", is_active=is_active)
+    with pytest.raises(UnknownUser, match="any more"):
+        callers.still(asked({"call"}))
+
+
+def test_one_who_left_a_team_acts_for_it_no_more_unless_they_may_do_everything():
+    membership = MembershipFactory(user=UserFactory(username="ann"))
+    caller = asked({"call"}, team=membership.team.pk)
+    assert callers.still(caller) == caller
+    membership.delete()
+    with pytest.raises(UnknownUser, match="no longer in the team"):
+        callers.still(caller)
+    get_user_model().objects.filter(username="ann").update(is_superuser=True)
+    assert callers.still(caller) == caller
 
 
 def test_the_local_admin_is_made_once_and_cannot_sign_in_with_any_password():

@@ -12,7 +12,7 @@ from execution.models import Approval, WorkflowExecution
 from execution.no_runs import NoRuns
 from execution.run_means import RunsUnavailable
 from execution.store import approvals
-from gateway_project import direct_call
+from gateway_project import direct_call, flow
 from gateway_project.direct_call import CallInProgress, DirectCallFailed, Person
 from gateway_project.foundation.caller import Caller
 from gateway_project.foundation.database import in_database
@@ -213,6 +213,15 @@ async def test_a_server_that_dies_in_the_call_is_told_with_its_code(home, sealer
         failed = await behind.failed(person=person)
         assert failed.code == "server_exited"
         assert len(behind.upstream.calls) == 1
+
+
+async def test_a_result_that_get_run_gave_was_given(home, sealer):
+    async with world(home, sealer) as behind:
+        required = await behind.asked()
+        await decide(required.approval)
+        view = await flow.get_run(behind, ADMIN, str(required.run), wait_s=PATIENCE_S)
+        assert view.tasks[0].result is not None
+        assert (await behind.asked()).run != required.run
 
 
 async def test_a_call_that_takes_long_is_said_to_be_under_way(home, sealer, monkeypatch):

@@ -16,7 +16,7 @@ from gateway_project.mcp.failure import META_KEY
 from gateway_project.models import AuditEntry
 from gateway_project.use_cases import decide_approval
 from tests.execution.run_setup import means, process
-from tests.gateway.catalogues import catalogue, tool
+from tests.gateway.catalogues import catalogue, text_result, tool
 from tests.gateway.conftest import ERAS
 from tools.danger import Danger
 
@@ -258,7 +258,7 @@ async def test_a_server_cannot_ask_in_the_name_of_the_gateway(connect, behind):
 
     async def answer(called, _progress):
         await called.downstream.ask("elicitation/create", form)
-        raise AssertionError
+        return text_result("asked")
 
     behind.upstream.answer = answer
     person = Person()

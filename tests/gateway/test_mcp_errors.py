@@ -28,6 +28,8 @@ DOCUMENTED = set(
 SOURCES = [*(BASE / "gateway_project").rglob("*.py"), *(BASE / "execution").rglob("*.py")]
 BY_INSTANCE = {DirectCallFailed, NotPossible, NotReady}
 """Their codes differ from one to the other."""
+NAMED_IN_PLACE = {"nothing_succeeded", "run_paused", "run_unknown"}
+"""Where all tasks of a run failed, and where a single call is at rest without an answer."""
 
 
 def descendants(kind):
@@ -50,6 +52,7 @@ def of_runs():
         *recover.REFUSED.values(),
         failure.TOOL_ERROR,
         outlook.ABORTED,
+        *NAMED_IN_PLACE,
         for_each.FAILED,
         expiry.EXPIRED,
     }

@@ -277,7 +277,12 @@ def decided(world, monkeypatch):
         world.runs.known = replace(world.runs.known, approvals=())
 
     world.runs.becomes = waiting
+
+    async def at_once(function, /, *given, **options):
+        return function(*given, **options)
+
     monkeypatch.setattr(consent.decide_approval, "decide", decide)
+    monkeypatch.setattr(consent, "in_database", at_once)
     return made
 
 

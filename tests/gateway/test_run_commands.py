@@ -70,7 +70,7 @@ def test_a_run_is_shown_with_what_it_was_for_and_what_happened(capsys, created):
 
 @pytest.mark.parametrize("run", ["nonsense", str(uuid4())])
 def test_a_run_that_is_not_there_is_said_to_be_missing(run):
-    with pytest.raises(CommandError, match="manage.py runs"):
+    with pytest.raises(CommandError, match=r"manage\.py runs"):
         call_command("run_show", run)
 
 
@@ -130,7 +130,7 @@ def test_what_stands_against_a_run_is_told_with_its_code(monkeypatch, tmp_path):
     answering(monkeypatch, NotRunnable(()))
     file = tmp_path / "workflow.json"
     file.write_text(json.dumps(FLOW))
-    with pytest.raises(CommandError, match="^workflow_not_runnable: "):
+    with pytest.raises(CommandError, match=r"^workflow_not_runnable: "):
         call_command("run", str(file))
 
 

@@ -7,21 +7,14 @@ import json
 
 import pytest
 
-from tests.journeys.gateways import ERAS, PATIENCE_S, PYTHON, Installation
+from tests.journeys.gateways import ERAS, PATIENCE_S
 
 INTENT = 'tell the current time in the timezone "Asia/Tokyo"'
 
 
-@pytest.fixture(scope="module")
-def clock(module_home) -> Installation:
-    made = Installation(home=module_home)
-    made.register(time={"command": PYTHON, "args": ["-m", "mcp_server_time"]})
-    return made
-
-
 @pytest.mark.parametrize("era", ERAS)
-async def test_a_client_runs_what_it_was_suggested(clock, era):
-    async with asyncio.timeout(PATIENCE_S), clock.client(era) as client:
+async def test_a_client_runs_what_it_was_suggested(installation, era):
+    async with asyncio.timeout(PATIENCE_S), installation.client(era) as client:
         asked = {"intent": INTENT, "parameters": {"timezone": "Asia/Tokyo"}}
         suggested = (await client.call_tool("run_intent", asked)).structured_content
         workflow = suggested.get("workflow") or suggested["draft_workflow"]
@@ -35,7 +28,8 @@ async def test_a_client_runs_what_it_was_suggested(clock, era):
     assert again.structured_content == state
 
 
-def test_a_workflow_is_run_listed_and_shown_on_a_terminal(clock, tmp_path):
+@pytest.mark.full
+def test_a_workflow_is_run_listed_and_shown_on_a_terminal(installation, tmp_path):
     tasks = [
         {"id": "there", "tool": "time:get_current_time", "arguments": {"timezone": "Asia/Tokyo"}},
         {
@@ -50,10 +44,10 @@ def test_a_workflow_is_run_listed_and_shown_on_a_terminal(clock, tmp_path):
     ]
     file = tmp_path / "workflow.json"
     file.write_text(json.dumps({"workflow": {"tasks": tasks}}))
-    ran = json.loads(clock.manage("run", str(file), "--intent", "compare times", "--json"))
+    ran = json.loads(installation.manage("run", str(file), "--intent", "compare times", "--json"))
     assert ran["status"] == "succeeded"
     assert ran["results"]["here"]["target"]["datetime"].endswith("00:00:00+00:00")
-    listed, shown = clock.manage("runs"), clock.manage("run_show", ran["run_id"])
+    listed, shown = installation.manage("runs"), installation.manage("run_show", ran["run_id"])
     assert ran["run_id"] in listed
     assert "time:get_current_time, time:convert_time" in " ".join(listed.split())
     assert "█" in shown

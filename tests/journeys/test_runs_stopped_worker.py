@@ -149,3 +149,25 @@ def test_a_gateway_whose_queue_has_no_tables_says_so_until_a_worker_makes_them()
 
 def served(gateway: RawGateway) -> bool:
     return not gateway.call(2, "search_tools", query="look").get("isError")
+
+
+@pytest.mark.parametrize("number", range(3))
+def test_a_worker_stopped_amid_much_writing_holds_nobody_up(world, number):
+    keys = [f"amid-{number}-{place}" for place in range(60)]
+    wanted = [chain(key, tool="look", tasks=20, delay_ms=0) for key in keys]
+    gateway = world.installation.start("--attach", "never", **QUEUE, **QUIET)
+    with (
+        worker(world.installation, f"amid-{number}") as stopped,
+        worker(world.installation, f"spare-{number}") as spare,
+    ):
+        for place, (key, workflow) in enumerate(zip(keys, wanted, strict=True)):
+            run(gateway, 100 + place, asked(workflow, key=key, wait_s=0))
+            if place == 40 + 5 * number:
+                stopped.process.send_signal(signal.SIGSTOP)
+        for place, (key, workflow) in enumerate(zip(keys, wanted, strict=True)):
+            done = run(gateway, 200 + place, asked(workflow, key=key, wait_s=LEASE_S + 30))
+            assert done["status"] == "succeeded", done
+        stopped.process.send_signal(signal.SIGCONT)
+        for one in (stopped, spare):
+            assert one.end() == 0
+    assert gateway.end()[0] == 0

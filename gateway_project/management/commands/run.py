@@ -94,7 +94,7 @@ class Command(BaseCommand):
 
         def tell(event: Event) -> None:
             first.append(event.at)
-            self.stderr.write(run_reports.event_line(event, first[0]))
+            self.stderr.write(run_reports.event_line(event, first[0]), style_func=str)
             self.stderr.flush()
 
         return tell

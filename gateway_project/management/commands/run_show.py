@@ -56,7 +56,7 @@ class Command(BaseCommand):
     def _tell(self, view: RunView, *, after: int) -> int:
         """Tell what happened since an event, on stderr; return the number of the last."""
         for event in run_reports.events(view.id, after=after):
-            self.stderr.write(run_reports.event_line(event, view.created_at))
+            self.stderr.write(run_reports.event_line(event, view.created_at), style_func=str)
             after = event.seq
         return after
 

@@ -45,7 +45,7 @@ def test_who_runs_it_is_told_of_a_decision(sealer, monkeypatch):
     approval = waiting(sealer)
     told.clear()
     decide(approval)
-    assert told == [(notify.RUNS, str(approval.run_id))]
+    assert told == [(notify.RUN_WORK, str(approval.run_id))]
 
 
 @pytest.mark.parametrize("status", ["approved", "rejected", "used", "expired", "withdrawn"])

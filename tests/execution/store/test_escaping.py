@@ -1,6 +1,6 @@
 import json
 
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from execution.store.escaping import original, original_json, stored, stored_json
@@ -8,6 +8,7 @@ from execution.store.escaping import original, original_json, stored, stored_jso
 ANY = st.text(st.characters(exclude_categories=()) | st.sampled_from("\x00\x1a\ud800\udfff0"))
 
 
+@example("\x1a0000")
 @given(ANY)
 def test_every_text_comes_back_and_what_is_stored_can_be(text):
     kept = stored(text)

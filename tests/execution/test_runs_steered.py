@@ -1,0 +1,105 @@
+"""Runs that people and agents steer, each time taken up anew from their rows."""
+
+import pytest
+
+from execution.control import Action, NotPossible
+from execution.models import WorkflowExecution
+from execution.store import views
+from execution.workflow import Options
+from gateway_project.foundation.database import in_database
+from tests.execution.run_setup import (
+    ADMIN,
+    CHAIN,
+    Gate,
+    ended,
+    means,
+    planned,
+    process,
+    until_stored,
+)
+from tests.execution.test_runs_adopted import killed, left
+
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("runs_db")]
+LAYERED = Options(per_layer_validation=True)
+
+
+async def test_a_layered_run_rests_after_each_layer_until_it_is_told_to_continue(home, sealer):
+    upstream = Gate()
+    async with process(means(home, sealer, upstream)) as runs:
+        run = (await runs.start(ADMIN, CHAIN, options=LAYERED)).run
+        for seen in (["a"], ["a", "b"]):
+            assert (await ended(runs, run)).status == "paused"
+            assert upstream.seen == seen
+            await runs.control(ADMIN, run, Action.CONTINUE)
+        assert (await ended(runs, run)).status == "succeeded"
+        kinds = [event.kind async for event in runs.follow(ADMIN, run)]
+    assert kinds.count("layer_complete") == 2
+    assert upstream.seen == ["a", "b", "c"]
+
+
+async def test_a_resting_run_is_replanned_and_keeps_what_is_done(home, sealer):
+    upstream = Gate()
+    async with process(means(home, sealer, upstream)) as runs:
+        run = (await runs.start(ADMIN, CHAIN, options=LAYERED)).run
+        await ended(runs, run)
+        new = planned({"id": "a"}, {"id": "z", "depends_on": ["a"]}).workflow
+        await runs.control(ADMIN, run, Action.REPLAN, workflow=new)
+        view = await ended(runs, run)
+    assert (view.status, view.version) == ("succeeded", 2)
+    assert upstream.seen == ["a", "z"]
+    assert {task.task: task.status for task in view.tasks} == {"a": "succeeded", "z": "succeeded"}
+
+
+async def test_a_replan_that_fits_no_more_when_its_turn_comes_is_refused(home, sealer):
+    async with process(means(home, sealer, Gate())) as runs:
+        run = (await runs.start(ADMIN, CHAIN, options=LAYERED)).run
+        await ended(runs, run)
+        other = planned({"id": "a", "tool": "s:read"}).workflow
+        with pytest.raises(NotPossible) as refused:
+            await runs.control(ADMIN, run, Action.REPLAN, workflow=other)
+        assert refused.value.code == "invalid_workflow"
+        assert (await runs.view(ADMIN, run)).status == "paused"
+
+
+async def test_a_run_that_waits_for_a_person_ends_when_its_time_is_up(home, sealer):
+    upstream = Gate()
+    async with process(means(home, sealer, upstream, lease_s=0.3)) as runs:
+        plan = planned({"id": "a", "tool": "s:ask"})
+        run = (await runs.start(ADMIN, plan, options=Options(deadline_s=0.2))).run
+        await until_stored(lambda: views.status(run).is_final)
+        view = await runs.view(ADMIN, run)
+    assert (view.error_code, upstream.seen) == ("deadline_exceeded", [])
+
+
+async def lost(home, sealer):
+    return await in_database(left, sealer, owner=killed(home), a="running")
+
+
+async def test_an_unknown_call_is_made_again_only_because_a_person_says_so(home, sealer):
+    upstream = Gate()
+    run = await lost(home, sealer)
+    async with process(means(home, sealer, upstream)) as runs:
+        await until_stored(lambda: views.status(run) == "unknown")
+        with pytest.raises(NotPossible):
+            await runs.control(ADMIN, run, Action.RESUME)
+        assert upstream.seen == []
+        await runs.control(ADMIN, run, Action.RESUME, rerun_unknown=True)
+        assert (await ended(runs, run)).status == "succeeded"
+    assert upstream.seen == ["a", "b"]
+
+
+async def test_an_unknown_run_can_be_aborted_and_says_of_its_call_that_nobody_knows(home, sealer):
+    run = await lost(home, sealer)
+    async with process(means(home, sealer, Gate())) as runs:
+        await until_stored(lambda: views.status(run) == "unknown")
+        view = await runs.control(ADMIN, run, Action.ABORT)
+    assert view.status == "aborted"
+    assert view.tasks[0].status == "unknown"
+
+
+async def test_a_run_at_rest_belongs_to_nobody(home, sealer):
+    async with process(means(home, sealer, Gate())) as runs:
+        run = (await runs.start(ADMIN, CHAIN, options=LAYERED)).run
+        await ended(runs, run)
+        row = await in_database(WorkflowExecution.objects.get, id=run)
+        assert (row.owner, row.lease_until, row.status) == ("", None, "paused")

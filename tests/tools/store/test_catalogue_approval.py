@@ -1,0 +1,79 @@
+"""What the catalogue says of approval and of calling again, and who hears of a change."""
+
+import pytest
+from django.db import connection
+
+from tests.factories import DangerousOperationFactory, ServerFactory, TeamFactory, ToolFactory
+from tools.danger import Danger
+from tools.models import Team, Tool
+from tools.store import catalogue
+
+pytestmark = pytest.mark.django_db
+
+
+def loaded(**values):
+    tool = ToolFactory(**values)
+    return catalogue.load().tools[f"{tool.server.name}:{tool.name}"]
+
+
+def test_a_tool_that_nobody_said_anything_of_is_asked_about_by_its_danger_and_called_once():
+    tool = loaded()
+    assert (tool.approval, tool.destructive_by, tool.repeatable) == ("", "", False)
+
+
+def test_what_an_admin_said_of_a_tool_is_known():
+    tool = loaded(approval="always", repeatable_override=True, danger_override="destructive")
+    assert (tool.approval, tool.repeatable, tool.destructive_by) == ("always", True, "admin")
+
+
+def test_an_operation_that_an_admin_added_is_their_word():
+    DangerousOperationFactory(pattern="detonate", danger="destructive")
+    assert loaded(name="detonate_it").destructive_by == "admin"
+    assert loaded(name="reset_it").destructive_by == ""
+
+
+def test_only_teams_that_ask_for_more_are_listed():
+    TeamFactory()
+    strict = TeamFactory(approve_from="write")
+    assert catalogue.load().approve_from == {strict.pk: Danger.WRITE}
+
+
+def test_the_limit_of_a_server_is_known():
+    ServerFactory(name="slow", call_timeout_s=90)
+    ServerFactory(name="plain")
+    servers = catalogue.load().servers
+    assert (servers["slow"].call_timeout_s, servers["plain"].call_timeout_s) == (90, None)
+
+
+CHANGES = {
+    "approval": lambda: Tool.objects.update(approval="always"),
+    "repeatable": lambda: Tool.objects.update(repeatable_override=True),
+    "pinned, as before": lambda: Tool.objects.update(pinned=True),
+    "rule of a team": lambda: Team.objects.update(approve_from="write"),
+    "team deleted": lambda: Team.objects.all().delete(),
+}
+
+
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.parametrize("change", CHANGES.values(), ids=CHANGES)
+def test_every_process_hears_of_a_change(change):
+    ToolFactory()
+    TeamFactory()
+    with connection.cursor() as cursor:
+        cursor.execute("LISTEN foregate_catalogue")
+        list(connection.connection.notifies(timeout=0))
+        change()
+        heard = list(connection.connection.notifies(timeout=5, stop_after=1))
+        cursor.execute("UNLISTEN *")
+    assert [one.channel for one in heard] == ["foregate_catalogue"]
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_new_name_of_a_team_wakes_nobody():
+    TeamFactory()
+    with connection.cursor() as cursor:
+        cursor.execute("LISTEN foregate_catalogue")
+        list(connection.connection.notifies(timeout=0))
+        Team.objects.update(name="another")
+        assert list(connection.connection.notifies(timeout=0.1)) == []
+        cursor.execute("UNLISTEN *")
