@@ -19,9 +19,7 @@ def test_a_new_installation_knows_every_seeded_operation():
 def test_what_an_admin_adds_counts_with_its_class_and_reason():
     DangerousOperationFactory(pattern="detonate", danger="destructive", reason="explodes")
     assert (
-        Operation(
-            pattern="detonate", danger=Danger.DESTRUCTIVE, reason="explodes", by_admin=True
-        )
+        Operation(pattern="detonate", danger=Danger.DESTRUCTIVE, reason="explodes", by_admin=True)
         in load_operations()
     )
 
