@@ -10,23 +10,24 @@ from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Final
 from uuid import UUID
 
-from execution import control, parse
+from execution import control
 from execution.changes import Event
 from execution.control import Action, NotPossible
-from execution.process import RunProcess
+from execution.planning import parse
+from execution.process.background import RunProcess
+from execution.process.watching import Watchers, awaited
 from execution.run_means import RunMeans, RunsUnavailable, Standing, reached
-from execution.standing import Standing as RunStanding
+from execution.running.standing import Standing as RunStanding
 from execution.store import commands, leases, views
 from execution.store import runs as run_store
 from execution.store.commands import RunOver
 from execution.store.runs import Created, NewRun
-from execution.watching import Watchers, awaited
 from execution.workflow import Options, Workflow
 from gateway_project.foundation import notify
 from gateway_project.foundation.caller import Caller
 
 if TYPE_CHECKING:
-    from execution.plan import Plan
+    from execution.planning.plan import Plan
     from execution.view import RunView
 
 __all__ = ["Action", "NotPossible", "RunMeans", "Runs", "RunsUnavailable", "Standing", "Started"]

@@ -7,9 +7,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, Protocol
 from uuid import UUID
 
-from execution import call, parse, plan
+from execution import call
 from execution.call import Outcome, Request
 from execution.call_errors import ApprovalRequired, CallError
+from execution.planning import parse, plan
 from execution.run_means import reached
 from execution.store import direct_calls
 from execution.view import ApprovalView, RunView, TaskView

@@ -14,7 +14,7 @@ from execution import call, mode
 from execution.call import Outcome, UpstreamResult
 from execution.call_errors import ApprovalRequired, NotPermitted
 from execution.control import Action
-from execution.plan import Plan
+from execution.planning.plan import Plan
 from execution.store.runs import UnknownRun
 from execution.view import RunView
 from gateway_project import (

@@ -8,9 +8,10 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 from uuid import UUID
 
-from execution import order, parse, results
 from execution.changes import WHOLE_TASK
-from execution.replan import Merged
+from execution.planning import order, parse
+from execution.planning.replan import Merged
+from execution.running import results
 from execution.status import RunStatus, TaskStatus
 from execution.view import ApprovalView, RunView, TaskView
 from gateway_project import approval_text

@@ -6,13 +6,13 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, ClassVar, Final, Protocol
 
-from execution import parse, plan
-from execution import replan as replanning
 from execution.changes import WHOLE_TASK
 from execution.control import NotPossible
-from execution.parse import InvalidWorkflow
-from execution.plan import Plan
-from execution.replan import Merged
+from execution.planning import parse, plan
+from execution.planning import replan as replanning
+from execution.planning.parse import InvalidWorkflow
+from execution.planning.plan import Plan
+from execution.planning.replan import Merged
 from execution.status import TaskStatus
 from execution.view import RunView
 from execution.workflow import Options, Task, Workflow

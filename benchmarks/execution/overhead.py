@@ -27,9 +27,9 @@ from benchmarks.execution.shapes import REPEATS, TASKS, shapes
 from benchmarks.tables import markdown
 from execution.call import Prepared
 from execution.changes import Journal
-from execution.executor import Execution, Invocation, Means, Standing
-from execution.limits import Limits
-from execution.memory_journal import MemoryJournal
+from execution.running.executor import Execution, Invocation, Means, Standing
+from execution.running.limits import Limits
+from execution.running.memory_journal import MemoryJournal
 from execution.status import RunStatus
 from execution.workflow import Options, Task, Workflow
 
@@ -149,8 +149,8 @@ async def _database() -> AsyncIterator[tuple[Callable[[Workflow], Any], Journal]
     """Yield what makes a run's rows, and a journal that writes to them."""
     from django.conf import settings
 
-    from execution.journal import DatabaseJournal
-    from execution.parse import dump
+    from execution.planning.parse import dump
+    from execution.process.journal import DatabaseJournal
     from execution.store import runs, writing
     from gateway_project.foundation import sealing
     from gateway_project.foundation.caller import SCOPE_ALL, Caller

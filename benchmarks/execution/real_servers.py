@@ -22,7 +22,7 @@ from benchmarks.gateway_process import BASE
 from benchmarks.tables import markdown, percentile
 
 if TYPE_CHECKING:
-    from execution.plan import Plan
+    from execution.planning.plan import Plan
     from gateway_project.mcp.readiness import Gateway
 
 SLOW_S, QUICK_S = 0.2, 0.02
@@ -182,12 +182,12 @@ class _Bench:
         from cryptography.fernet import Fernet
         from django.conf import settings
 
-        from execution import live
-        from execution.executor import Execution
-        from execution.limits import Limits
-        from execution.memory_journal import MemoryJournal
+        from execution.process import live
         from execution.run_means import RunMeans
-        from execution.standing import Standing
+        from execution.running.executor import Execution
+        from execution.running.limits import Limits
+        from execution.running.memory_journal import MemoryJournal
+        from execution.running.standing import Standing
         from gateway_project.foundation.sealing import Sealer
 
         effects, caller = self.gateway.effects, self.gateway.caller
@@ -212,7 +212,7 @@ class _Bench:
         return (time.perf_counter() - started) * 1e3
 
     def _plan(self, needs: Needs) -> Plan:
-        from execution import parse, plan
+        from execution.planning import parse, plan
         from execution.workflow import Options
 
         tasks: list[dict[str, Any]] = [

@@ -13,7 +13,7 @@ from django.db import connection
 from execution.ended import Answered, EndedRun, Result, Timed
 from execution.models import WorkflowExecution
 from execution.models.runs import NO_ITEM
-from execution.parse import InvalidWorkflow, parse
+from execution.planning.parse import InvalidWorkflow, parse
 from execution.status import RunStatus
 from execution.store import payloads
 from execution.store.escaping import original

@@ -11,7 +11,7 @@ from uuid import UUID
 import structlog
 
 from execution.changes import Event
-from execution.plan import Plan
+from execution.planning.plan import Plan
 from execution.runs import Runs
 from execution.view import ApprovalView, RunView
 from gateway_project import flow, wiring

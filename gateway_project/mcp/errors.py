@@ -25,7 +25,7 @@ from execution.call_errors import (
     ToolUnavailable,
 )
 from execution.control import NotPossible
-from execution.parse import InvalidWorkflow
+from execution.planning.parse import InvalidWorkflow
 from execution.run_means import RunsUnavailable
 from execution.store.approvals import NotPending, UnknownApproval
 from execution.store.runs import IdempotencyConflict, UnknownRun

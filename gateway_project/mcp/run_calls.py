@@ -10,7 +10,7 @@ from typing import Any, Final
 import structlog
 from mcp_types import CallToolResult
 
-from execution.plan import Plan
+from execution.planning.plan import Plan
 from execution.view import RunView
 from gateway_project import flow, run_answer, run_timeline
 from gateway_project.mcp import arguments, consent, large_results, meta_tools, results

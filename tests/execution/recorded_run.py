@@ -10,9 +10,9 @@ from uuid import UUID, uuid4
 
 from execution.call import Prepared
 from execution.changes import WHOLE_TASK, Fenced, NotApproved
-from execution.executor import Execution, Invocation, Means, Standing, TaskStanding
-from execution.limits import Limits
-from execution.parse import parse
+from execution.planning.parse import parse
+from execution.running.executor import Execution, Invocation, Means, Standing, TaskStanding
+from execution.running.limits import Limits
 from execution.status import RunStatus, TaskStatus
 from execution.workflow import Options, Workflow
 
@@ -175,7 +175,7 @@ class RecordedRun:
         return [(key, asked) for key, asked in self.approvals.items() if asked.status == "pending"]
 
     def taken(self, *, repeatable: bool = False) -> Standing:
-        """Return how the run stands for the next process, as `execution.recover` makes it."""
+        """Return how the run stands for the next process, as `process.recover` makes it."""
         self.epoch += 1
         tasks = {place: self._found(place, repeatable) for place in self.tasks}
         self.taken_as = {place: known.status for place, known in tasks.items()}

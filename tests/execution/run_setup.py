@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any
 from uuid import UUID
 
-from execution import parse
-from execution.plan import Plan
+from execution.planning import parse
+from execution.planning.plan import Plan
 from execution.run_means import RunMeans
 from execution.runs import Runs
 from execution.workflow import Options

@@ -12,8 +12,8 @@ from hypothesis import HealthCheck, event, given, settings
 from hypothesis import strategies as st
 
 from execution.changes import Fenced
-from execution.limits import Limits
-from execution.replan import merge
+from execution.planning.replan import merge
+from execution.running.limits import Limits
 from execution.status import RunStatus, TaskStatus
 from execution.workflow import OnError
 from tests.execution.recorded_run import EVENTS, ServerBroke, ref, run_of, says, workflow

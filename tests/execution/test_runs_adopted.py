@@ -6,9 +6,9 @@ import uuid
 import django.db
 import pytest
 
-from execution import holding, live
 from execution.models import Payload, TaskRun, WorkflowExecution
-from execution.owner import Owner
+from execution.process import holding, live
+from execution.process.owner import Owner
 from execution.runs import Runs
 from execution.status import RunStatus, TaskStatus
 from execution.store import leases, runs, views

@@ -3,7 +3,7 @@ import asyncio
 import pytest
 
 from execution.changes import WHOLE_TASK
-from execution.limits import Limits
+from execution.running.limits import Limits
 from execution.status import RunStatus, TaskStatus
 from execution.workflow import OnError
 from tests.execution.recorded_run import ref, run_of, until, workflow

@@ -4,7 +4,7 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from execution.parse import parse
+from execution.planning.parse import parse
 from execution.workflow import OnError, Workflow
 from graph.references import reference
 

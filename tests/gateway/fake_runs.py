@@ -10,7 +10,7 @@ from uuid import UUID
 
 from execution.changes import Event
 from execution.control import Action
-from execution.plan import Plan
+from execution.planning.plan import Plan
 from execution.runs import Runs, Started
 from execution.status import RunStatus, TaskStatus
 from execution.store.runs import UnknownRun

@@ -5,10 +5,13 @@ from types import SimpleNamespace
 import pytest
 from mcp.shared.exceptions import MCPError
 
-from execution import control, failure, for_each, outlook, recover, references
+from execution import control
 from execution.call import CallError, InvalidArguments, ToolUnavailable
 from execution.control import NotPossible
-from execution.journal import JournalClosed
+from execution.planning import references
+from execution.process import recover
+from execution.process.journal import JournalClosed
+from execution.running import failure, for_each, outlook
 from execution.store import expiry
 from gateway_project.direct_call import DirectCallFailed
 from gateway_project.foundation import telemetry

@@ -5,7 +5,7 @@ import json
 import jsonschema
 import pytest
 
-from execution.replan import Merged
+from execution.planning.replan import Merged
 from execution.status import RunStatus, TaskStatus
 from execution.workflow import Workflow
 from gateway_project import run_answer

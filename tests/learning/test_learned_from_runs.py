@@ -2,8 +2,8 @@
 
 import pytest
 
-from execution import failure
 from execution.control import Action
+from execution.running import failure
 from execution.store import ended as ended_store
 from execution.workflow import Options
 from gateway_project.foundation.database import in_database

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from execution.changes import Event
-    from execution.plan import Plan
+    from execution.planning.plan import Plan
     from execution.view import ApprovalView, RunView
 
 LONG_S = 10 * 365 * 86_400.0
@@ -65,7 +65,7 @@ class Command(BaseCommand):
         )
         _prepare(options["user"])
         # Imported here: what serves runs takes half a second to load, and mistakes are told first.
-        from execution.plan import Plan
+        from execution.planning.plan import Plan
 
         told = self._run(request, options["user"])
         if isinstance(told, Plan):

@@ -1,0 +1,1 @@
+"""The runs that a process holds: taken, renewed, watched, given back."""

@@ -1,0 +1,288 @@
+"""The runs that a process holds: takes them, keeps its hold on them, lets go of them."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Coroutine
+from dataclasses import dataclass
+from typing import Any, Final
+from uuid import UUID
+
+import structlog
+
+from execution.changes import Changes, Fenced, Journal
+from execution.process import adopt, live, owner
+from execution.process.adopt import CannotGoOn
+from execution.process.journal import JournalClosed
+from execution.process.live import Live
+from execution.process.pace import Pace
+from execution.process.watching import Watchers
+from execution.run_means import RunMeans, at_last, reached
+from execution.running.executor import Execution
+from execution.running.limits import Limits
+from execution.running.standing import Standing
+from execution.status import RunStatus
+from execution.store import leases
+from gateway_project.foundation.caller import Caller
+
+BROKEN: Final = CannotGoOn(
+    "internal_error", "the gateway broke down over this run; its log says why"
+)
+
+MAX_TAKES: Final = 20
+"""So often a run is taken within a lease; more would come of a defect, and of nothing else."""
+
+log = structlog.get_logger(__name__)
+
+
+@dataclass(eq=False)
+class Carried:
+    """A run that this process is about to take, or holds.
+
+    Attributes:
+        task: Carries it out, and says whether it was to be had.
+        live: What it is made of; None before it is taken, and once it is let go.
+        is_told: Whether it was told something before there was anybody to tell.
+    """
+
+    task: asyncio.Task[bool] | None = None
+    live: Live | None = None
+    is_told: bool = False
+
+
+@dataclass(frozen=True)
+class _Telling:
+    """A journal that wakes those of this process who watch a run, besides what the database does.
+
+    Attributes:
+        journal: Does the writing.
+        watchers: Told of what is safe.
+    """
+
+    journal: Journal
+    watchers: Watchers
+
+    async def record(self, changes: Changes) -> None:
+        """Return once the changes are safe; as in `execution.changes.Journal`."""
+        await self.journal.record(changes)
+        self.watchers.tell(changes.run)
+
+
+class Holder:
+    """The runs that a process carries out; for one event loop.
+
+    Args:
+        means: What they are carried out with.
+        journal: Where they are written down.
+        me: This process, as others know it.
+        watchers: Told of each run that is held here no more.
+    """
+
+    def __init__(
+        self,
+        means: RunMeans,
+        *,
+        journal: Journal,
+        me: str,
+        watchers: Watchers,
+    ) -> None:
+        self.id = me
+        self.wanted = asyncio.Event()
+        """Set when there may be runs to take."""
+        self.wanted.set()
+        self._means = means
+        self._journal = _Telling(journal, watchers)
+        self._watchers = watchers
+        self._limits = Limits(total=means.tasks_at_once, per_server=means.tasks_per_server)
+        self._carried: dict[UUID, Carried] = {}
+        self._dead: set[str] = set()
+        self._pace = Pace(times=MAX_TAKES, within_s=means.lease_s)
+        self._is_closing = False
+
+    @property
+    def room(self) -> int:
+        """Runs that may be taken besides those that are."""
+        return 0 if self._is_closing else self._means.runs_at_once - len(self._carried)
+
+    def caller_of(self, run: UUID) -> Caller | None:
+        """Return whom a run is carried out for here; None: it is not."""
+        carried = self._carried.get(run)
+        return carried.live.caller if carried and carried.live else None
+
+    def tell(self, run: UUID) -> None:
+        """Have a run look at what it was told; one that is not here may be to be taken."""
+        carried = self._carried.get(run)
+        if carried is None:
+            self.wanted.set()
+        elif carried.live is None:
+            carried.is_told = True
+        else:
+            carried.live.told.set()
+
+    def tell_all(self) -> None:
+        """Look at everything: notifications may have been lost."""
+        for run in self._carried:
+            self.tell(run)
+        self.wanted.set()
+
+    def launch(self, standing: Standing, caller: Caller) -> None:
+        """Carry out a run that is this process's from its very start."""
+        self._carry(standing.run, self._hold(standing, caller))
+
+    def take(self, run: UUID) -> asyncio.Task[bool]:
+        """Carry out a run if it is to be had; the task says whether it was."""
+        carried = self._carried.get(run)
+        if carried is not None and carried.task is not None:
+            return carried.task
+        return self._carry(run, self._from_rows(run))
+
+    async def claim(self) -> None:
+        """Take the runs that wait for a process, as far as there is room.
+
+        Raises:
+            RunsUnavailable: If the database is away.
+        """
+        owners = await reached(leases.owners)
+        unsure = owners - self._dead - {self.id}
+        self._dead |= await asyncio.to_thread(owner.dead, self._means.home, unsure)
+        if self.room <= 0:
+            return
+        waiting = await reached(
+            leases.claimable, dead=self._dead, limit=self.room, new=self._means.claims_new
+        )
+        now = time.monotonic()
+        for run in waiting:
+            if run not in self._carried and self._pace.allows(run, now=now):
+                self.take(run)
+
+    async def renew(self) -> None:
+        """Say that this process lives; stop what has been taken from it.
+
+        Raises:
+            RunsUnavailable: If the database is away.
+        """
+        held = {run: one.live.epoch for run, one in self._carried.items() if one.live}
+        if not held:
+            return
+        kept = await reached(leases.renew, self.id, held, lease_s=self._means.lease_s)
+        for run in held.keys() - kept:
+            carried = self._carried.get(run)
+            if carried and carried.live and carried.live.epoch == held[run]:
+                log.warning("run.taken_over", run=str(run))
+                carried.live.execution.halt()
+
+    async def close(self) -> bool:
+        """Start nothing more, give calls in flight a moment, and give back all runs.
+
+        Returns:
+            Whether nothing is held any more.
+        """
+        self._is_closing = True
+        for carried in self._carried.values():
+            if carried.live:
+                carried.live.execution.halt()
+        await self._ended(wait_s=self._means.grace_s)
+        for _ in range(2):  # calls in flight first, then giving back where nobody answers
+            for carried in self._carried.values():
+                if carried.task:
+                    carried.task.cancel()
+            await self._ended(wait_s=self._means.grace_s)
+        return not self._carried
+
+    async def _ended(self, *, wait_s: float) -> None:
+        tasks = [one.task for one in self._carried.values() if one.task]
+        if tasks:
+            await asyncio.wait(tasks, timeout=wait_s)
+
+    def _carry(self, run: UUID, work: Coroutine[Any, Any, bool]) -> asyncio.Task[bool]:
+        carried = self._carried[run] = Carried()
+        carried.task = asyncio.create_task(self._guarded(run, work), name=f"run {run}")
+        return carried.task
+
+    async def _guarded(self, run: UUID, work: Coroutine[Any, Any, bool]) -> bool:
+        """Do the work of one run; what goes wrong with it harms no other, and is not repeated."""
+        try:
+            return await work
+        except Exception:
+            # The top of a task. Whatever is wrong with the run would be so again.
+            log.exception("run.broke_down", run=str(run))
+            await self._fail(run)
+            return True
+        finally:
+            was_crowded = self.room <= 0
+            if self._carried.pop(run).is_told or was_crowded:
+                self.wanted.set()
+
+    async def _fail(self, run: UUID) -> None:
+        try:
+            if await adopt.fail(run, BROKEN, self._means, me=self.id, dead=self._dead):
+                await self._gone(run, RunStatus.FAILED)
+        except Exception:
+            log.exception("run.not_failed", run=str(run))
+
+    async def _from_rows(self, run: UUID) -> bool:
+        if self._is_closing:
+            return False
+        taken = await adopt.adopt(run, self._means, me=self.id, dead=self._dead)
+        if taken is None:
+            return False
+        if taken.standing is None or taken.caller is None:  # it had to be failed
+            await self._gone(run, RunStatus.FAILED)
+            return True
+        return await self._hold(taken.standing, taken.caller, is_known=False)
+
+    async def _hold(self, standing: Standing, caller: Caller, *, is_known: bool = True) -> bool:
+        """Carry a run out until it is at rest, and let go of it."""
+        run = standing.run
+        means = live.executor_means(
+            self._means, caller, run, journal=self._journal, limits=self._limits
+        )
+        held = Live(
+            caller=caller,
+            epoch=standing.epoch,
+            execution=Execution(standing, means),
+            journal=self._journal,
+        )
+        carried = self._carried[run]
+        carried.live = held
+        if self._is_closing:
+            held.execution.halt()
+        if not is_known:
+            await live.tell(held, run, self._means)
+        if carried.is_told:
+            held.told.set()
+        await self._until_rest(held, run)
+        return True
+
+    async def _until_rest(self, held: Live, run: UUID) -> None:
+        try:
+            status = await self._carried_out(held, run)
+        except asyncio.CancelledError:
+            await self._give_back(held, run, None)
+            raise
+        await self._give_back(held, run, status)
+
+    async def _carried_out(self, held: Live, run: UUID) -> RunStatus | None:
+        status = None
+        try:
+            status = await live.carry_out(held, run, self._means)
+        except* (Fenced, JournalClosed) as lost:
+            log.warning("run.lost", run=str(run), reason=str(lost.exceptions[0]))
+        return status
+
+    async def _give_back(self, held: Live, run: UUID, status: RunStatus | None) -> None:
+        self._carried[run].live = None  # what it is told from now on finds nobody here
+        await at_last(leases.release, run, held.epoch)
+        await self._gone(run, status)
+
+    async def _gone(self, run: UUID, status: RunStatus | None) -> None:
+        """Pass on that a run is held here no more.
+
+        Args:
+            run: Its id.
+            status: How it stands, as far as this process knows; None: it does not.
+        """
+        self._watchers.tell(run)
+        if status is not None and status.is_final and self._means.learned is not None:
+            await self._means.learned(run)

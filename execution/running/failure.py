@@ -1,0 +1,93 @@
+"""Why a call of a run failed, as a code and a line."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, ClassVar, Final
+
+import structlog
+
+from execution.running.results import first_text
+from gateway_project.foundation.reasons import first_line
+from tools.catalogue import UnknownTool
+
+INTERNAL: Final = "internal_error"
+TOOL_ERROR: Final = "tool_error"
+MAX_MESSAGE: Final = 2_000
+"""Characters of what a tool says of its failure; the rest stays in its result."""
+_CODES: Final[Mapping[type[Exception], str]] = {UnknownTool: "unknown_tool"}
+"""Codes of exceptions that carry none of their own."""
+
+log = structlog.get_logger(__name__)
+
+
+class ApprovalUnusable(Exception):
+    """An approval was given for another call, was used already, or has expired."""
+
+    code: ClassVar[str] = "not_approved"
+
+    def __init__(self) -> None:
+        super().__init__(
+            "the approval could not be used: it was for another call, is used already, or has "
+            "expired; start a new run to be asked again"
+        )
+
+
+class CallCancelled(Exception):
+    """A call was cancelled from within, such as when the connection to its server was closed."""
+
+    code: ClassVar[str] = "call_cancelled"
+
+    def __init__(self) -> None:
+        super().__init__("the call was cancelled while it was under way; it may have taken effect")
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Failure:
+    """Why a call failed.
+
+    Attributes:
+        code: Stable word.
+        message: One line.
+        result: What the tool answered, if it did.
+        duration_ms: Of the call; None: it was not made, or never answered.
+    """
+
+    code: str
+    message: str
+    result: Mapping[str, Any] | None = None
+    duration_ms: float | None = None
+
+
+def of_error(error: BaseException) -> Failure:
+    """Say why a call failed from what was raised; what has no code is a defect, and logged."""
+    code = getattr(error, "code", None)
+    if not isinstance(code, str):
+        code = next((code for kind, code in _CODES.items() if isinstance(error, kind)), None)
+    if code is None:
+        log.error("run.task_broke", exc_info=error)
+        return Failure(code=INTERNAL, message=f"the gateway failed: {first_line(error)}")
+    return Failure(code=code, message=first_line(error)[:MAX_MESSAGE])
+
+
+def of_refusal(code: str) -> Failure:
+    """Say why a call is not made that a person was asked about."""
+    return Failure(code=code, message=_REFUSALS.get(code, "the call was not approved"))
+
+
+_REFUSALS: Final[Mapping[str, str]] = {
+    "approval_rejected": "a person rejected the call",
+    "approval_expired": "nobody approved the call in time; start a new run to be asked again",
+}
+
+
+def of_result(result: Mapping[str, Any], duration_ms: float) -> Failure:
+    """Say why a call failed from an answer in which the tool itself reports it."""
+    said = " ".join((first_text(result) or "").split())[:MAX_MESSAGE]
+    return Failure(
+        code=TOOL_ERROR,
+        message=said or "the tool reports an error and says nothing of it",
+        result=result,
+        duration_ms=duration_ms,
+    )

@@ -1,0 +1,257 @@
+import json
+
+import pytest
+from hypothesis import given as drawn_from
+
+from execution.planning import check_task
+from execution.planning.parse import parse
+from execution.planning.plan import plan
+from execution.workflow import Options
+from gateway_project.foundation.caller import Caller
+from graph.references import reference
+from tests.execution.workflows import drawn, given, task
+from tests.gateway.catalogues import catalogue, server, tool
+from tools.danger import Danger
+
+ANN = Caller(user="ann", team=1, scopes=frozenset({"call"}), kind="http")
+LOG_OUTPUT = {
+    "type": "object",
+    "properties": {
+        "commits": {
+            "type": "array",
+            "items": {"type": "object", "properties": {"sha": {"type": "string"}}},
+        },
+        "total": {"type": "integer"},
+    },
+}
+LOG = tool(
+    "git:log",
+    definition_hash="log",
+    danger=Danger.READ,
+    repeatable=True,
+    input_schema={
+        "type": "object",
+        "properties": {"repo": {"type": "string"}, "n": {"type": "integer"}},
+        "required": ["repo"],
+        "additionalProperties": False,
+    },
+    output_schema=LOG_OUTPUT,
+)
+PUSH = tool("git:push", definition_hash="push", danger=Danger.DANGEROUS)
+KNOWN = catalogue(
+    LOG,
+    PUSH,
+    tool("git:old", enabled=False),
+    tool("git:new", state="quarantined"),
+    tool("mail:send", definition_hash="mail"),
+    tool("other:secret", team=2),
+    tool("s:t"),
+    tool("a:b"),
+    tool("bad:schema", input_schema={"$ref": "https://example.com/x"}),
+    servers=(server("off", enabled=False),),
+)
+
+
+def planned(*tasks, caller=ANN, known=KNOWN):
+    return plan(parse(given(*tasks)), Options(), caller=caller, catalogue=known)
+
+
+def log(own, *depends_on, **values):
+    return task(own, *depends_on, tool="git:log", **({"repo": "."} | values))
+
+
+def only_problem(*tasks, **more):
+    (problem,) = planned(*tasks, **more).problems
+    return problem
+
+
+def only_warning(*tasks):
+    found = planned(*tasks)
+    assert not found.problems
+    (warning,) = found.warnings
+    return warning
+
+
+def test_a_plan_says_what_a_run_would_do():
+    found = planned(
+        log("history"), task("send", tool="mail__send", it=reference("history", "")), log("more")
+    )
+    assert found.as_json() == {
+        "plan": [
+            {"task": "history", "tool": "git:log", "waits_for": []},
+            {"task": "send", "tool": "mail:send", "waits_for": ["history"]},
+            {"task": "more", "tool": "git:log", "waits_for": []},
+        ],
+        "layers": [["history", "more"], ["send"]],
+        "validation_errors": [],
+        "side_effects": [
+            {"task": "send", "tool": "mail:send", "danger": "write", "repeatable": False}
+        ],
+        "approvals_needed": [],
+        "warnings": [],
+    }
+
+
+def test_tools_get_their_canonical_ids():
+    found = planned(log("a"), task("b", tool="git__push"), task("c", tool="send"))
+    assert [one.tool for one in found.workflow.tasks] == ["git:log", "git:push", "mail:send"]
+
+
+def test_it_says_where_a_person_has_to_approve():
+    found = planned(log("a"), task("b", tool="git:push"))
+    assert found.approvals.keys() == {"b"}
+    assert found.as_json()["approvals_needed"][0]["reason"].startswith("it is dangerous")
+
+
+def test_it_says_what_may_be_called_again():
+    assert planned(log("a"), task("b")).repeatable == {"a": True, "b": False}
+
+
+def test_a_list_that_a_task_runs_for_is_shown():
+    found = planned(log("a"), log("b", for_each=reference("a", "/commits")))
+    assert found.as_json()["plan"][1]["for_each"] == "a"
+
+
+@drawn_from(drawn())
+def test_all_tasks_have_a_layer_after_those_they_wait_for(value):
+    found = plan(parse(value), Options(), caller=ANN, catalogue=KNOWN)
+    done = set()
+    for layer in found.layers:
+        assert all(set(found.workflow.by_id[one].waits_for) <= done for one in layer)
+        done.update(layer)
+    assert done == found.workflow.by_id.keys()
+    json.dumps(found.as_json())
+
+
+@pytest.mark.parametrize(
+    ("name", "says"),
+    [
+        ("git:lag", "no tool 'git:lag'; did you mean git:log"),
+        ("other:secret", "no tool 'other:secret'"),
+        ("git:old", "git:old is switched off"),
+        ("git:new", "git:new changed since it was approved"),
+        ("bad:schema", "bad:schema cannot be called safely"),
+    ],
+)
+def test_a_tool_that_cannot_be_called_is_a_problem(name, says):
+    problem = only_problem(task("a", tool=name))
+    assert problem.path == "/tasks/0/tool"
+    assert problem.message.startswith(f"task 'a': {says}")
+
+
+def test_the_tool_of_another_team_leaves_no_trace():
+    found = planned(task("a", tool="other:secret"))
+    assert (found.effects, found.approvals, found.repeatable) == ({}, {}, {})
+
+
+def test_a_server_that_is_switched_off_is_a_problem():
+    known = catalogue(LOG, servers=(server("git", enabled=False),))
+    assert "server that is switched off" in only_problem(log("a"), known=known).message
+
+
+def test_who_may_not_call_tools_is_told():
+    caller = Caller(user="bob", team=None, scopes=frozenset({"search"}), kind="http")
+    assert "'bob' may not call tools" in only_problem(log("a"), caller=caller).message
+
+
+def test_problems_come_in_the_order_of_tasks():
+    found = planned(log("a", n="x"), task("b", tool="nix"), log("c", repo=1))
+    assert [one.path for one in found.problems] == [
+        "/tasks/0/arguments/n",
+        "/tasks/1/tool",
+        "/tasks/2/arguments/repo",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "path", "says"),
+    [
+        ({}, "/repo", "repo is missing"),
+        ({"n": reference("first", "/total")}, "/repo", "repo is missing"),
+        ({"repo": ".", "n": "five"}, "/n", "n must be an integer"),
+        ({"repo": {"$literal": reference("first", "")}}, "/repo", "repo must be a string"),
+        ({"repo": ".", "m": reference("first", "")}, "/m", "m is not a known field"),
+        ({"repo": [reference("first", "")]}, "/repo", "repo must be a string"),
+    ],
+)
+def test_what_cannot_fit_whatever_references_give_is_a_problem(arguments, path, says):
+    problem = only_problem(log("first"), task("a", tool="git:log", arguments=arguments))
+    assert problem.path == f"/tasks/1/arguments{path}"
+    assert says in problem.message
+
+
+def test_what_is_known_later_may_fit():
+    found = planned(
+        log("first"),
+        log("a", repo=reference("first", "/commits/0/sha"), n=reference("first", "/total")),
+        log("b", repo={"$item": "/sha"}, for_each=reference("first", "/commits")),
+    )
+    assert not found.problems
+    assert not found.warnings
+
+
+def test_what_an_output_schema_does_not_tell_of_is_warned_of():
+    warning = only_warning(log("a"), log("b", repo=reference("a", "/comits/0/sha")))
+    assert warning == "task 'b': the output schema of git:log tells of nothing at '/comits/0/sha'"
+
+
+def test_a_tool_without_output_schema_may_give_anything():
+    assert not planned(task("a"), log("b", repo=reference("a", "/x/0/y"))).warnings
+
+
+def test_of_a_task_that_has_begun_or_whose_tool_is_unknown_nothing_is_said():
+    rows = given(task("x", tool="nix"), log("b", repo=reference("x", "/y")))
+    rows["tasks"] += [log("c", for_each=reference("begun", "/z"), repo={"$item": "/id"})]
+    found = plan(parse(rows, known=["begun"]), Options(), caller=ANN, catalogue=KNOWN)
+    assert [one.path for one in found.problems] == ["/tasks/0/tool"]
+    assert found.warnings == ()
+    assert found.layers == (("x", "c"), ("b",))
+
+
+def test_a_list_that_an_output_schema_does_not_tell_of_is_warned_of():
+    warning = only_warning(log("a"), log("b", for_each=reference("a", "/total")))
+    assert warning.endswith("tells of no list at '/total' for for_each")
+    assert "no list at its root" in only_warning(log("a"), log("b", for_each=reference("a", "")))
+
+
+def test_a_field_that_items_do_not_have_is_warned_of():
+    warning = only_warning(
+        log("a"), log("b", for_each=reference("a", "/commits"), repo={"$item": "/shaa"})
+    )
+    assert warning.endswith("tells of nothing at '/shaa' of an item")
+
+
+def test_what_a_task_gives_for_each_item_is_a_list():
+    tasks = (log("a"), log("b", for_each=reference("a", "/commits")))
+    assert not planned(*tasks, log("c", repo=reference("b", "/0/commits/0/sha"))).warnings
+    assert not planned(*tasks, log("c", for_each=reference("b", ""))).warnings
+    problem = only_problem(*tasks, log("c", repo=reference("b", "/commits")))
+    assert problem.path == "/tasks/2/arguments/repo"
+    assert "task 'b' gives a list, one result for each item" in problem.message
+
+
+def test_what_looks_like_a_reference_and_is_none_is_warned_of():
+    found = planned(task("a"), task("b", x={"$ref": "a"}), task("c", x=[{"$item": "", "y": 1}]))
+    assert [one.partition(" is sent")[0] for one in found.warnings] == [
+        "task 'b': what stands at '/x'",
+        "task 'c': what stands at '/x/0'",
+    ]
+    assert not planned(task("a", x={"$ref": "#/$defs/a"})).warnings
+
+
+def test_of_many_warnings_the_first_are_told_and_the_rest_counted():
+    found = planned(task("a"), task("b", x=[{"$ref": "a"}] * 50))
+    assert len(found.warnings) == check_task.MAX_WARNINGS + 1
+    assert found.warnings[-1] == "30 more warnings"
+
+
+def test_hundreds_of_unknown_tools_do_not_hide_known_ones():
+    found = planned(*(task(f"t{n}", tool=f"nix:{n}") for n in range(90)), task("z", tool="send"))
+    assert len(found.problems) == 90
+    assert found.workflow.tasks[-1].tool == "mail:send"
+
+
+def test_a_plan_of_a_thousand_tasks_is_complete():
+    found = planned(log("t0"), *(log(f"t{n}", f"t{n - 1}") for n in range(1, 1_000)))
+    assert len(found.layers) == 1_000
+    assert not found.problems

@@ -1,0 +1,111 @@
+import pytest
+from hypothesis import given as drawn_from
+from hypothesis import strategies as st
+
+from execution.planning.parse import InvalidWorkflow, dump, parse
+from execution.planning.replan import merge
+from execution.status import TaskStatus
+from graph.references import reference
+from tests.execution.workflows import drawn, given, task, workflow
+
+OLD = workflow(
+    task("a"), task("b", "a"), task("c", "b", x=reference("a", "/id")), task("d", "c"), task("e")
+)
+DONE = {"a": TaskStatus.SUCCEEDED, "b": TaskStatus.RUNNING, "e": TaskStatus.FAILED}
+
+
+def merged(*tasks, old=OLD, done=DONE):
+    return merge(old, parse(given(*tasks), known=done), done)
+
+
+def ids(found):
+    return [one.id for one in found.workflow.tasks]
+
+
+def test_what_has_begun_stays_and_the_rest_is_replaced():
+    found = merged(task("c", "b", x=1), task("f", x=reference("a", "/id")))
+    assert ids(found) == ["a", "b", "e", "c", "f"]
+    assert (found.kept, found.changed) == (("a", "b", "e"), ("c",))
+    assert (found.added, found.removed) == (("f",), ("d",))
+
+
+def test_what_has_begun_may_be_repeated_as_it_was():
+    found = merged(*dump(OLD)["tasks"])
+    assert found.kept == ("a", "b", "e", "c", "d")
+    assert (found.changed, found.added, found.removed) == ((), (), ())
+
+
+@pytest.mark.parametrize("done", ["a", "b", "e"])
+def test_what_has_begun_cannot_be_changed(done):
+    rows = [one | {"timeout_s": 9} if one["id"] == done else one for one in dump(OLD)["tasks"]]
+    with pytest.raises(InvalidWorkflow, match="cannot be changed") as caught:
+        merged(*rows)
+    assert caught.value.problems[0].path == f"/tasks/{'abcde'.index(done)}"
+
+
+def test_what_waits_for_a_person_can_still_be_changed():
+    done = DONE | {"c": TaskStatus.WAITING_APPROVAL}
+    found = merged(task("c", "b", x=2), done=done)
+    assert found.changed == ("c",)
+    assert merged(task("f"), done=done).removed == ("c", "d")
+
+
+def test_what_is_left_out_and_had_not_begun_cannot_be_referred_to():
+    done = DONE | {"c": TaskStatus.WAITING_APPROVAL}
+    with pytest.raises(InvalidWorkflow, match="refers to 'c', which is no task"):
+        merged(task("f", x=reference("c", "")), done=done)
+
+
+def test_what_nobody_knows_the_end_of_stays():
+    done = DONE | {"b": TaskStatus.UNKNOWN}
+    assert merged(task("f"), done=done).kept == ("a", "b", "e")
+
+
+def test_what_was_skipped_goes_unless_it_is_repeated():
+    done = DONE | {"b": TaskStatus.FAILED, "c": TaskStatus.SKIPPED}
+    again = task("c", "b", x=reference("a", "/id"))
+    assert "c" in merged(task("f"), done=done).removed
+    assert "c" in merged(again, task("f"), done=done).kept
+    with pytest.raises(InvalidWorkflow, match="'c' is skipped already"):
+        merged(again | {"arguments": {}}, done=done)
+
+
+def test_what_was_skipped_stays_if_something_waited_for_it_that_ran():
+    done = dict.fromkeys("abe", TaskStatus.SUCCEEDED)
+    done |= {"c": TaskStatus.SKIPPED, "d": TaskStatus.SUCCEEDED}
+    found = merged(task("f"), done=done)
+    assert ids(found) == ["a", "b", "c", "d", "e", "f"]
+
+
+def test_both_together_keep_the_limits():
+    rows = [task(f"n{one}") for one in range(998)]
+    with pytest.raises(InvalidWorkflow, match="1,001 tasks"):
+        merged(*rows)
+
+
+def test_one_and_one_point_nought_are_the_same_argument():
+    old = workflow(task("a", x=1))
+    found = merge(old, workflow(task("a", x=1.0)), {"a": TaskStatus.SUCCEEDED})
+    assert found.kept == ("a",)
+
+
+@drawn_from(drawn(), drawn(), st.sets(st.integers(0, 7)))
+def test_the_merged_workflow_can_be_run_and_keeps_all_that_has_begun(one, other, begun):
+    old = parse(one)
+    order = [task.id for task in old.tasks]
+    done = {}
+    for place in sorted(begun):  # what has begun waited only for what has
+        row = old.by_id[order[place % len(order)]]
+        if all(done.get(wanted) is TaskStatus.SUCCEEDED for wanted in row.waits_for):
+            done[row.id] = TaskStatus.SUCCEEDED
+    rows = [row for row in other["tasks"] if row["id"] not in done]
+    try:
+        new = parse({"tasks": rows}, known=done)
+    except InvalidWorkflow:
+        return
+    found = merge(old, new, done)
+    assert set(ids(found)) == done.keys() | {row["id"] for row in rows}
+    assert done.keys() <= set(found.kept)
+    assert {*found.kept, *found.changed, *found.added} == set(ids(found))
+    assert {*found.kept, *found.changed, *found.removed} == set(order)
+    assert dump(parse(dump(found.workflow))) == dump(found.workflow)

@@ -1,0 +1,230 @@
+import asyncio
+from uuid import uuid4
+
+import psycopg
+import pytest
+from django.db import DataError, OperationalError, connections
+
+from execution.changes import Changes, Fenced
+from execution.process import journal as module
+from execution.process.journal import DatabaseJournal, JournalClosed
+from execution.store import views, writing
+from tests.execution.stored import EXPIRY_S, change, changes, held, task_row
+
+TIMEOUT_S = 10
+
+
+class Pen:
+    """Stands in for the store: keeps the batches it was given, and fails as it is told."""
+
+    def __init__(self, *failures):
+        self.batches, self.failures = [], list(failures)
+        self.poison = None
+
+    def __call__(self, batch):
+        if self.failures:
+            raise self.failures.pop(0)
+        if any(one is self.poison for one in batch):
+            raise DataError("rubbish")
+        self.batches.append(list(batch))
+        return [Fenced(one.run) if one.epoch == 0 else None for one in batch]
+
+
+def entry(*, epoch=1):
+    return Changes(run=uuid4(), epoch=epoch)
+
+
+async def recorded(pen, *entries):
+    """Record entries at once and return what came of each."""
+    journal = DatabaseJournal(pen)
+    async with asyncio.timeout(TIMEOUT_S), asyncio.TaskGroup() as group:
+        waiting = [group.create_task(outcome(journal, one)) for one in entries]
+        await asyncio.sleep(0)
+        group.create_task(journal.run())
+        await asyncio.wait(waiting)
+        journal.close()
+    return [one.result() for one in waiting]
+
+
+async def outcome(journal, one):
+    try:
+        await journal.record(one)
+    except Exception as error:  # noqa: BLE001 - it is what the test looks at
+        return error
+    return None
+
+
+@pytest.fixture(autouse=True)
+def _quick(monkeypatch, request):
+    """Retry at once, and keep what needs no database away from it."""
+    monkeypatch.setattr(module, "FIRST_RETRY_S", 0.001)
+    if "django_db" not in request.keywords:
+        monkeypatch.setattr(module, "in_database", asyncio.to_thread)
+
+
+async def test_all_that_waits_is_written_at_once_and_in_order():
+    pen, entries = Pen(), [entry() for _ in range(20)]
+    assert await recorded(pen, *entries) == [None] * 20
+    assert pen.batches == [entries]
+
+
+async def test_a_long_queue_is_written_in_parts(monkeypatch):
+    monkeypatch.setattr(module, "MAX_BATCH", 8)
+    pen, entries = Pen(), [entry() for _ in range(20)]
+    await recorded(pen, *entries)
+    assert [len(batch) for batch in pen.batches] == [8, 8, 4]
+    assert [one for batch in pen.batches for one in batch] == entries
+
+
+async def test_each_is_told_of_its_own_refusal():
+    good, stale = entry(), entry(epoch=0)
+    fine, refused = await recorded(Pen(), good, stale)
+    assert fine is None
+    assert (type(refused), refused.run) == (Fenced, stale.run)
+
+
+async def test_what_could_not_be_written_is_written_once_the_database_is_back():
+    pen = Pen(*[OperationalError("server closed the connection")] * 5)
+    one = entry()
+    assert await recorded(pen, one) == [None]
+    assert pen.batches == [[one]]
+
+
+async def test_it_says_while_the_database_is_away():
+    pen, seen = Pen(OperationalError("gone")), []
+    journal = DatabaseJournal(pen)
+
+    def write(batch):
+        seen.append(journal.is_away)
+        return pen(batch)
+
+    journal._write = write
+    async with asyncio.timeout(TIMEOUT_S), asyncio.TaskGroup() as group:
+        group.create_task(journal.run())
+        await journal.record(entry())
+        journal.close()
+    assert seen == [False, True]
+    assert not journal.is_away
+
+
+async def test_one_that_cannot_be_written_harms_no_other():
+    pen = Pen()
+    first, pen.poison, last = entry(), entry(), entry()
+    outcomes = await recorded(pen, first, pen.poison, last)
+    assert [type(one) for one in outcomes] == [type(None), DataError, type(None)]
+    assert pen.batches == [[first], [last]]
+
+
+async def test_what_is_too_large_for_the_database_is_not_tried_for_ever():
+    error = OperationalError("too large")
+    error.__cause__ = psycopg.errors.ProgramLimitExceeded()
+    assert await recorded(Pen(error), entry()) == [error]
+
+
+async def test_a_closed_journal_takes_nothing_but_writes_what_waits():
+    pen = Pen()
+    journal = DatabaseJournal(pen)
+    async with asyncio.timeout(TIMEOUT_S), asyncio.TaskGroup() as group:
+        waiting = group.create_task(outcome(journal, entry()))
+        await asyncio.sleep(0)
+        journal.close()
+        await journal.run()
+        with pytest.raises(JournalClosed):
+            await journal.record(entry())
+    assert (waiting.result(), len(pen.batches)) == (None, 1)
+
+
+async def test_who_waits_is_told_if_the_writer_is_cancelled():
+    loop, tried = asyncio.get_running_loop(), asyncio.Event()
+
+    def fail(_batch):
+        loop.call_soon_threadsafe(tried.set)
+        raise OperationalError("gone")
+
+    journal = DatabaseJournal(fail)
+    async with asyncio.timeout(TIMEOUT_S), asyncio.TaskGroup() as group:
+        writer = group.create_task(journal.run())
+        waiting = group.create_task(outcome(journal, entry()))
+        await tried.wait()
+        writer.cancel()
+    assert isinstance(waiting.result(), JournalClosed)
+
+
+async def test_who_stops_waiting_does_not_stop_the_writing():
+    pen = Pen()
+    journal = DatabaseJournal(pen)
+    async with asyncio.timeout(TIMEOUT_S), asyncio.TaskGroup() as group:
+        gone = group.create_task(journal.record(entry()))
+        await asyncio.sleep(0)
+        gone.cancel()
+        await asyncio.sleep(0)
+        journal.close()
+        group.create_task(journal.run())
+    assert len(pen.batches) == 1
+
+
+@pytest.mark.django_db(transaction=True)
+async def test_many_runs_share_their_commits_and_each_keeps_its_order(sealer):
+    batches = []
+
+    def write(batch):
+        batches.append(len(batch))
+        return writing.write(batch, sealer=sealer, approval_expiry_s=EXPIRY_S)
+
+    journal = DatabaseJournal(write)
+    runs = [(await asyncio.to_thread(_closing, held, sealer, ["a"])).run for _ in range(12)]
+
+    async def carry_out(run):
+        for attempt in range(1, 6):
+            await journal.record(changes(run, change(attempts=attempt), seqs=[attempt + 1]))
+
+    async with asyncio.timeout(TIMEOUT_S), asyncio.TaskGroup() as group:
+        group.create_task(journal.run())
+        async with asyncio.TaskGroup() as inner:
+            for run in runs:
+                inner.create_task(carry_out(run))
+        journal.close()
+    assert sum(batches) == 60
+    assert len(batches) < 30
+
+    def check():
+        return [(task_row(run)["attempts"], len(views.events(run))) for run in runs]
+
+    assert await asyncio.to_thread(_closing, check) == [(5, 6)] * 12
+
+
+@pytest.mark.django_db(transaction=True)
+async def test_a_connection_that_dies_around_a_commit_loses_and_doubles_nothing(sealer):
+    faults = ["after the commit", "before the commit", None]
+
+    def write(batch):
+        fault = faults.pop(0) if faults else None
+        if fault == "before the commit":
+            with connections["default"].cursor() as cursor:
+                cursor.execute("SELECT pg_terminate_backend(pg_backend_pid())")
+        written = writing.write(batch, sealer=sealer, approval_expiry_s=EXPIRY_S)
+        if fault == "after the commit":
+            raise OperationalError("server closed the connection unexpectedly")
+        return written
+
+    run = (await asyncio.to_thread(_closing, held, sealer, ["a"])).run
+    journal = DatabaseJournal(write)
+    async with asyncio.timeout(TIMEOUT_S), asyncio.TaskGroup() as group:
+        group.create_task(journal.run())
+        await journal.record(changes(run, change(attempts=1), seqs=[2]))
+        await journal.record(changes(run, change("a", "succeeded", result={"n": 1}), seqs=[3]))
+        journal.close()
+
+    def check():
+        return task_row(run)["status"], [event.seq for event in views.events(run)]
+
+    assert faults == []
+    assert await asyncio.to_thread(_closing, check) == ("succeeded", [1, 2, 3])
+
+
+def _closing(function, *args):
+    """Run a function and let go of this thread's connection."""
+    try:
+        return function(*args)
+    finally:
+        connections.close_all()

@@ -1,0 +1,20 @@
+from execution.process.pace import Pace
+
+
+def test_what_is_done_too_often_has_to_wait_and_other_things_need_not():
+    pace = Pace(times=2, within_s=10)
+    assert [pace.allows("x", now=now) for now in (0, 1, 2, 11, 12)] == [
+        True,
+        True,
+        False,
+        True,
+        True,
+    ]
+    assert pace.allows("y", now=12)
+
+
+def test_what_was_not_done_for_a_while_is_forgotten():
+    pace = Pace(times=1, within_s=10)
+    for number in range(100):
+        pace.allows(number, now=number)
+    assert len(pace._done) <= 11

@@ -1,0 +1,121 @@
+import uuid
+from datetime import UTC, datetime
+
+import pytest
+
+from execution import events
+from execution.planning import parse
+from execution.process import recover
+from execution.status import RunStatus, TaskStatus
+from execution.store.leases import Held, HeldTask
+from execution.store.seizing import Seized
+from execution.workflow import Options
+from gateway_project.foundation.caller import Caller
+
+AT = datetime(2026, 5, 4, tzinfo=UTC)
+T = TaskStatus
+LOST = T.RUNNING
+WORKFLOW = parse.parse(
+    {
+        "tasks": [
+            {"id": "a", "tool": "s:write"},
+            {"id": "b", "tool": "s:read"},
+            {
+                "id": "c",
+                "tool": "s:write",
+                "for_each": {"$ref": "b", "pointer": ""},
+                "arguments": {"x": {"$item": ""}},
+            },
+        ]
+    }
+)
+
+
+def held(**tasks):
+    return Held(
+        run=uuid.uuid4(),
+        epoch=3,
+        last_seq=7,
+        status=RunStatus.RUNNING,
+        version=1,
+        workflow=None,
+        options=Options(),
+        deadline_at=None,
+        started_at=AT,
+        is_direct=False,
+        caller=Caller(user="u", team=None, scopes=frozenset(), kind="stdio"),
+        intent="",
+        tasks={
+            (name.split("_")[0], int(name.split("_")[1]) if "_" in name else -1): task
+            for name, task in tasks.items()
+        },
+    )
+
+
+def only_reads(tool, definition_hash):
+    return (tool, definition_hash) == ("s:read", "h")
+
+
+def statuses(given):
+    standing = recover.standing(given, WORKFLOW, repeatable=only_reads)
+    return {place: task.status for place, task in standing.tasks.items()}
+
+
+def running(**said):
+    return HeldTask(status=T.RUNNING, attempts=1, **said)
+
+
+def test_a_lost_call_is_made_again_only_if_it_may_be_repeated():
+    found = statuses(held(a=running(definition_hash="h"), b=running(definition_hash="h")))
+    assert found == {("a", -1): T.RUNNING, ("b", -1): T.PENDING}
+
+
+def test_a_lost_call_of_a_definition_that_has_changed_is_not_made_again():
+    assert statuses(held(b=running(definition_hash="older"))) == {("b", -1): T.RUNNING}
+
+
+def test_of_a_list_each_call_is_judged_and_the_list_goes_on():
+    found = statuses(
+        held(c=running(), c_0=HeldTask(status=T.SUCCEEDED), c_1=running(definition_hash="h"))
+    )
+    assert found == {("c", -1): T.RUNNING, ("c", 0): T.SUCCEEDED, ("c", 1): T.RUNNING}
+
+
+@pytest.mark.parametrize("status", [status for status in T if status is not T.RUNNING])
+def test_whatever_was_not_under_way_stands_as_it_stood(status):
+    assert statuses(held(b=HeldTask(status=status))) == {("b", -1): status}
+
+
+def test_tasks_that_are_not_in_the_workflow_any_more_are_left_out():
+    assert statuses(held(gone=HeldTask(status=T.SUCCEEDED))) == {}
+
+
+def test_an_approval_counts_only_while_it_stands():
+    approval = uuid.uuid4()
+    asked = HeldTask(status=T.WAITING_APPROVAL, approval=approval, approval_status="approved")
+    late = HeldTask(status=T.WAITING_APPROVAL, approval=approval, approval_status="expired")
+    found = recover.standing(held(a=asked, b=late), WORKFLOW, repeatable=only_reads).tasks
+    assert (found["a", -1].approval, found["b", -1].approval) == (approval, None)
+
+
+def test_a_run_that_is_ended_says_of_no_call_what_nobody_knows():
+    seized = Seized(
+        run=uuid.uuid4(),
+        epoch=4,
+        last_seq=9,
+        tasks={
+            ("a", -1): T.SUCCEEDED,
+            ("b", -1): T.RUNNING,
+            ("c", -1): T.WAITING_APPROVAL,
+            ("d", -1): T.PENDING,
+        },
+    )
+    end = recover.closing(seized, code="sealed", error="no key", at=AT)
+    assert [(one.task, one.status) for one in end.tasks] == [
+        ("b", T.UNKNOWN),
+        ("c", T.CANCELLED),
+        ("d", T.SKIPPED),
+    ]
+    assert [one.seq for one in end.events] == [10, 11, 12, 13]
+    assert end.events[-1].kind == events.RUN_ENDED
+    assert (end.status, end.error_code, end.epoch) == (RunStatus.FAILED, "sealed", 4)

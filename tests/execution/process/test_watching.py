@@ -1,0 +1,37 @@
+import uuid
+
+from execution.process.watching import Watchers, awaited
+
+RUN, OTHER = uuid.uuid4(), uuid.uuid4()
+
+
+async def test_news_of_a_run_wake_those_who_watch_it_and_nobody_else():
+    watchers = Watchers()
+    with watchers.watch(RUN) as first, watchers.watch(RUN) as second, watchers.watch(OTHER) as no:
+        watchers.tell(RUN)
+        assert (first.is_set(), second.is_set(), no.is_set()) == (True, True, False)
+
+
+async def test_after_a_gap_everybody_looks():
+    watchers = Watchers()
+    with watchers.watch(RUN) as first, watchers.watch(OTHER) as second:
+        watchers.tell_all()
+        assert first.is_set()
+        assert second.is_set()
+
+
+async def test_who_has_left_is_told_no_more_and_leaves_nothing_behind():
+    watchers = Watchers()
+    with watchers.watch(RUN) as news:
+        pass
+    watchers.tell(RUN)
+    assert not news.is_set()
+    assert not watchers._waiting
+
+
+async def test_news_that_came_before_the_wait_are_not_missed():
+    watchers = Watchers()
+    with watchers.watch(RUN) as news:
+        watchers.tell(RUN)
+        assert await awaited(news, wait_s=5)
+        assert not await awaited(news, wait_s=0)
