@@ -149,7 +149,7 @@ class Prepared:
         tool: Canonical id.
         server: Name of its server.
         definition_hash: Of the pinned definition.
-        arguments_digest: Keyed digest of the caller and the exact arguments.
+        arguments_digest: Keyed digest of the caller, the tool and the exact arguments.
         asks: Why a person has to approve it first; empty: nobody has to.
         repeatable: Whether it may be made again when nobody knows how it ended.
     """
@@ -170,7 +170,7 @@ class Leave:
         approval: Primary key of the approval.
         tool: Canonical id.
         definition_hash: Of the definition that was approved.
-        arguments_digest: Of the caller and the arguments that were approved.
+        arguments_digest: Of the caller, the tool and the arguments that were approved.
     """
 
     approval: UUID
@@ -273,9 +273,13 @@ def _is_for(
 def _digest_of(
     tool: CatalogueTool, arguments: Mapping[str, Any], caller: Caller, digest: Digest
 ) -> str:
-    """Return the keyed digest that stands for a caller and exactly these arguments."""
+    """Return the keyed digest that stands for a caller, a tool and exactly these arguments.
+
+    Two servers may define a tool alike, and one may come back under the name of another: the
+    hash of a definition does not tell them apart.
+    """
     try:
-        return digest([caller.user, caller.team, dict(arguments)])
+        return digest([caller.user, caller.team, tool.tool, tool.pk, dict(arguments)])
     except canonical.NotCanonical as error:
         problem = schema.Problem(path="", message=str(error), expected="JSON")
         raise InvalidArguments(tool.tool, (problem,)) from None

@@ -43,6 +43,10 @@ class NoRuns(Runs):
         """Refuse."""
         _refuse()
 
+    def reports(self, *_: Any, **__: Any) -> NoReturn:
+        """Refuse."""
+        _refuse()
+
 
 def _refuse() -> NoReturn:
     raise RunsUnavailable(ConnectionError("nothing is set up to keep them in"))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Final
@@ -15,6 +15,7 @@ from execution.changes import Event
 from execution.control import Action, NotPossible
 from execution.planning import parse
 from execution.process.background import RunProcess
+from execution.process.reports import Report, Reports
 from execution.process.watching import Watchers, awaited
 from execution.run_means import RunMeans, RunsUnavailable, Standing, reached
 from execution.running.standing import Standing as RunStanding
@@ -71,7 +72,8 @@ class Runs:
     def __init__(self, means: RunMeans) -> None:
         self._means = means
         self._watchers = Watchers()
-        self._process = RunProcess(means, self._watchers)
+        self._reports = Reports()
+        self._process = RunProcess(means, self._watchers, self._reports)
         self._starting: set[asyncio.Task[Created]] = set()
 
     @property
@@ -232,6 +234,21 @@ class Runs:
                 if is_at_rest:
                     return
                 await awaited(news, wait_s=LOOK_AGAIN_S)
+
+    async def reports(self, caller: Caller, run: UUID) -> AsyncIterator[Sequence[Report]]:
+        """Yield what servers report of a run's calls from now on, without end.
+
+        Only of calls that this process makes: nothing of it is written down. Of a call whose
+        reports come faster than they are taken, only the newest is.
+
+        Raises:
+            UnknownRun: If the caller has no such run.
+        """
+        if not self._is_here(caller, run):
+            await self.view(caller, run, results=False)
+        with self._reports.listen(run) as inbox:
+            while True:
+                yield await inbox.take()
 
     async def _news(self, run: UUID, after: int) -> tuple[bool, list[Event]]:
         """Return whether a run is at rest, and its next events; bears with a short absence."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import uuid
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final, TypeVar
+from typing import Any, Final, TypeVar
 from uuid import UUID
 
 import structlog
@@ -44,9 +44,6 @@ from gateway_project.tool_card import Card, clean
 from graph.enhance import enhance
 from graph.enhance.rules import Rules
 from tools.catalogue import Catalogue, CatalogueServer, CatalogueTool
-
-if TYPE_CHECKING:
-    pass
 
 SCOPE_SEARCH = "search"
 UNFINISHED: Final = "input_required"

@@ -23,7 +23,6 @@ from gateway_project.foundation.sealing import SealBroken
 from tools.catalogue import UnknownTool
 
 EXPIRED: Final = "expired"
-BROKEN: Final = "internal_error"
 SEALED: Final = "sealed"
 NOT_PERMITTED: Final = "not_permitted"
 

@@ -12,6 +12,7 @@ import structlog
 from execution.process.holding import Holder
 from execution.process.journal import DatabaseJournal
 from execution.process.owner import Owner, sweep
+from execution.process.reports import Reports
 from execution.process.watching import Watchers, awaited
 from execution.run_means import RunMeans, RunsUnavailable, reached
 from execution.store import approvals, expiry, leases, writing
@@ -32,15 +33,17 @@ class RunProcess:
     Args:
         means: What runs are carried out with.
         watchers: Told of runs that come to rest here.
+        reports: Told what servers report of calls under way here.
     """
 
-    def __init__(self, means: RunMeans, watchers: Watchers) -> None:
+    def __init__(self, means: RunMeans, watchers: Watchers, reports: Reports) -> None:
         self.holder: Holder | None = None
         """The runs that are carried out here; None: before `run`, and after it."""
         self.started = asyncio.Event()
         """Set once runs are carried out here."""
         self._means = means
         self._watchers = watchers
+        self._reports = reports
 
     async def run(self) -> None:
         """Carry out runs until cancelled; then let go of them, so that others go on at once.
@@ -57,7 +60,13 @@ class RunProcess:
             )
         )
         writer = asyncio.create_task(journal.run(), name="journal")
-        holder = Holder(self._means, journal=journal, me=owner.id, watchers=self._watchers)
+        holder = Holder(
+            self._means,
+            journal=journal,
+            me=owner.id,
+            watchers=self._watchers,
+            reports=self._reports,
+        )
         is_clean = False
         try:
             self.holder = holder

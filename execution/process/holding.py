@@ -6,6 +6,7 @@ import asyncio
 import time
 from collections.abc import Coroutine
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Final
 from uuid import UUID
 
@@ -17,6 +18,7 @@ from execution.process.adopt import CannotGoOn
 from execution.process.journal import JournalClosed
 from execution.process.live import Live
 from execution.process.pace import Pace
+from execution.process.reports import Reports
 from execution.process.watching import Watchers
 from execution.run_means import RunMeans, at_last, reached
 from execution.running.executor import Execution
@@ -77,6 +79,7 @@ class Holder:
         journal: Where they are written down.
         me: This process, as others know it.
         watchers: Told of each run that is held here no more.
+        reports: Told what servers report of calls under way.
     """
 
     def __init__(
@@ -86,6 +89,7 @@ class Holder:
         journal: Journal,
         me: str,
         watchers: Watchers,
+        reports: Reports,
     ) -> None:
         self.id = me
         self.wanted = asyncio.Event()
@@ -94,6 +98,7 @@ class Holder:
         self._means = means
         self._journal = _Telling(journal, watchers)
         self._watchers = watchers
+        self._reports = reports
         self._limits = Limits(total=means.tasks_at_once, per_server=means.tasks_per_server)
         self._carried: dict[UUID, Carried] = {}
         self._dead: set[str] = set()
@@ -236,7 +241,12 @@ class Holder:
         """Carry a run out until it is at rest, and let go of it."""
         run = standing.run
         means = live.executor_means(
-            self._means, caller, run, journal=self._journal, limits=self._limits
+            self._means,
+            caller,
+            run,
+            journal=self._journal,
+            limits=self._limits,
+            on_progress=partial(self._reports.tell, run),
         )
         held = Live(
             caller=caller,

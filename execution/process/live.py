@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any
@@ -20,7 +20,7 @@ from execution.process import recover
 from execution.run_means import RunMeans, at_last
 from execution.running.executor import Execution
 from execution.running.limits import Limits
-from execution.running.standing import Invocation, Means, Place, Result
+from execution.running.standing import Invocation, Means, Place, Result, unseen
 from execution.status import RunStatus
 from execution.store import commands, decisions, payloads
 from execution.store.commands import Command
@@ -52,9 +52,15 @@ class Live:
 
 
 def executor_means(
-    means: RunMeans, caller: Caller, run: UUID, *, journal: Journal, limits: Limits
+    means: RunMeans,
+    caller: Caller,
+    run: UUID,
+    *,
+    journal: Journal,
+    limits: Limits,
+    on_progress: Callable[[str, int, float, float | None, str | None], None] = unseen,
 ) -> Means:
-    """Return what carries on a run of a caller."""
+    """Return what carries on a run of a caller; for the rest, see `Means`."""
 
     def prepare(tool: str, arguments: Mapping[str, Any]) -> call.Prepared:
         return call.prepare(
@@ -74,6 +80,7 @@ def executor_means(
         limits=limits,
         clock=lambda: datetime.now(UTC),
         recall=recall,
+        on_progress=on_progress,
     )
 
 

@@ -8,6 +8,8 @@ from typing import Any, ClassVar, Final
 
 import structlog
 
+from execution import retry
+from execution.call_errors import DeadlineExceeded
 from execution.running.results import first_text
 from gateway_project.foundation.reasons import first_line
 from tools.catalogue import UnknownTool
@@ -16,6 +18,7 @@ INTERNAL: Final = "internal_error"
 TOOL_ERROR: Final = "tool_error"
 MAX_MESSAGE: Final = 2_000
 """Characters of what a tool says of its failure; the rest stays in its result."""
+_MAY_HAVE_RUN: Final = "; the call may have taken effect"
 _CODES: Final[Mapping[type[Exception], str]] = {UnknownTool: "unknown_tool"}
 """Codes of exceptions that carry none of their own."""
 
@@ -61,14 +64,22 @@ class Failure:
 
 
 def of_error(error: BaseException) -> Failure:
-    """Say why a call failed from what was raised; what has no code is a defect, and logged."""
+    """Say why a call failed from what was raised, and whether it may have taken effect all the same.
+
+    What has no code is a defect, and logged.
+    """
     code = getattr(error, "code", None)
     if not isinstance(code, str):
         code = next((code for kind, code in _CODES.items() if isinstance(error, kind)), None)
     if code is None:
         log.error("run.task_broke", exc_info=error)
         return Failure(code=INTERNAL, message=f"the gateway failed: {first_line(error)}")
-    return Failure(code=code, message=first_line(error)[:MAX_MESSAGE])
+    is_open = isinstance(error, DeadlineExceeded) or retry.may_have_run(error)
+    return Failure(code=code, message=_cut(error, also=_MAY_HAVE_RUN if is_open else ""))
+
+
+def _cut(error: BaseException, *, also: str) -> str:
+    return first_line(error)[: MAX_MESSAGE - len(also)] + also
 
 
 def of_refusal(code: str) -> Failure:

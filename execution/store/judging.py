@@ -12,6 +12,7 @@ from django.db.models.functions import Now
 
 from execution.changes import Changes, Fenced, NotApproved, TaskChange
 from execution.models import Approval
+from execution.store import prepared
 from execution.store.escaping import stored
 
 Refusal = Fenced | NotApproved
@@ -69,7 +70,7 @@ _WRITTEN: Final = Verdict()
 
 def locked(runs: Iterable[UUID]) -> dict[UUID, Hold]:
     """Return how runs are held, and keep others from changing that in this transaction."""
-    with connection.cursor() as cursor:
+    with prepared.cursor() as cursor:
         cursor.execute(_LOCK, [sorted(set(runs))])
         return {
             run: Hold(epoch=epoch, owner=owner, last_seq=last_seq, version=version)
@@ -90,10 +91,13 @@ def _verdict(
     present: set[tuple[UUID, int]],
     leaves: dict[UUID, Approval],
 ) -> Verdict:
-    if hold is None or hold.epoch != changes.epoch or not hold.owner:
+    if hold is None or hold.epoch != changes.epoch:
         return Verdict(refusal=Fenced(changes.run))
+    # Before it is asked who holds the run: with its end, a run is given back.
     if changes.events and (changes.run, changes.events[0].seq) in present:
         return _WRITTEN
+    if not hold.owner:
+        return Verdict(refusal=Fenced(changes.run))
     wanted = _wanted(changes)
     ids = {pk for pk, _ in wanted}
     fit = all(_fits(leaves.get(pk), changes.run, change) for pk, change in wanted)

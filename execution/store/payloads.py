@@ -9,11 +9,10 @@ from dataclasses import dataclass
 from typing import Any, Final
 from uuid import UUID
 
-import psycopg
-from django.db import connection
 
 from execution.changes import WHOLE_TASK
 from execution.models import Payload
+from execution.store import prepared
 from execution.store.escaping import original, stored
 from gateway_project.foundation.sealing import Sealer
 
@@ -88,9 +87,8 @@ def opened(content: bytes | memoryview, *, sealer: Sealer) -> Any:
 def insert(payloads: Iterable[Sealed]) -> None:
     """Store payloads; what stands in a place is replaced."""
     latest = {(one.run, one.kind, one.task, one.item): one for one in payloads}
-    connection.ensure_connection()
     # Bound by the server and in binary: written out in the statement they would be twice as long.
-    with connection.wrap_database_errors, psycopg.Cursor(connection.connection) as cursor:
+    with prepared.cursor() as cursor:
         for chunk in _chunks(list(latest.values())):
             cursor.execute(
                 _INSERT,

@@ -8,12 +8,12 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 from uuid import UUID, uuid4
 
-from django.db import connection, transaction
+from django.db import transaction
 from django.db.models.functions import Now
 
 from execution import events
 from execution.models import WorkflowExecution
-from execution.store import payloads
+from execution.store import payloads, prepared
 from execution.store.escaping import stored_json
 from execution.store.payloads import Kind, Sealed
 from execution.workflow import OnError, Options
@@ -44,6 +44,7 @@ VALUES (
     %(epoch)s, now() + make_interval(secs => %(lease_s)s), 1, '', now(), now(),
     now() + make_interval(secs => %(deadline_s)s))
 ON CONFLICT ("user", team_id, idempotency_key) WHERE NOT (idempotency_key = '') DO NOTHING
+RETURNING id
 """
 
 _INSERT_TASKS = """
@@ -97,6 +98,7 @@ class NewRun:
         is_direct: Whether it is a single call that has to wait for approval.
         owner: Process that holds it from the start; empty: any may take it.
         lease_s: Seconds that process holds it for.
+        run: Id that it gets.
     """
 
     caller: Caller
@@ -108,6 +110,7 @@ class NewRun:
     is_direct: bool = False
     owner: str = ""
     lease_s: float = 0.0
+    run: UUID = field(default_factory=uuid4)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -135,7 +138,7 @@ def create(
     Args:
         new: What is asked for.
         sealer: Seals what is kept of it, and makes the digests.
-        also: What else belongs into its transaction, such as a job for it.
+        also: What else belongs into its transaction, such as a job for it, or how it begins.
 
     Raises:
         IdempotencyConflict: If the key was given with another request within `KEY_HOURS`.
@@ -204,7 +207,7 @@ def _row(new: NewRun, sealer: Sealer) -> dict[str, Any]:
     options = options_json(new.options)
     key = new.idempotency_key
     return {
-        "run": uuid4(),
+        "run": new.run,
         "user": new.caller.user,
         "team": new.caller.team,
         "scopes": json.dumps(sorted(new.caller.scopes)),
@@ -241,15 +244,15 @@ def _sealed(run: UUID, new: NewRun, sealer: Sealer) -> list[Sealed]:
 
 def _insert(row: Mapping[str, Any], new: NewRun, sealed: Sequence[Sealed]) -> bool:
     """Write the run and what belongs to it, unless its key is taken; say whether it was."""
-    with connection.cursor() as cursor:
+    with prepared.cursor(pipelined=True) as cursor:
         if row["key"]:
             cursor.execute(_FORGET_KEY, row)
         cursor.execute(_INSERT, row)
-        if cursor.rowcount == 0:
+        if row["key"] and cursor.fetchone() is None:  # costs a round trip
             return False
         cursor.execute(_INSERT_TASKS, row)
         cursor.execute(_INSERT_EVENT, row)
-    payloads.insert(sealed)
+        payloads.insert(sealed)
     if not new.owner:
         notify.send(notify.RUN_WORK, str(row["run"]))
     return True

@@ -82,10 +82,13 @@ SET last_seq = greatest(known.last_seq, given.last_seq),
     started_at = CASE WHEN given.status = 'running' THEN coalesce(known.started_at, now())
                       ELSE known.started_at END,
     ended_at = CASE WHEN given.status IS NULL THEN known.ended_at
-                    WHEN given.is_final THEN now() END
+                    WHEN given.is_final THEN now() END,
+    owner = CASE WHEN given.is_final THEN '' ELSE known.owner END,
+    lease_until = CASE WHEN given.is_final THEN NULL ELSE known.lease_until END
 FROM {_RUNS}
 WHERE known.id = given.run
 """
+"""What has ended is nobody's from then on."""
 
 WITHDRAW_OF_ENDED: Final = f"""
 UPDATE execution_approval AS known SET status = 'withdrawn' FROM {_RUNS}

@@ -4,21 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, LiteralString
 from uuid import UUID
 
-from django.db import connection, transaction
+import psycopg
+from django.db import transaction
 
 from execution.changes import WHOLE_TASK, Changes
-from execution.store import folding, judging, payloads, statements
+from execution.store import folding, judging, payloads, prepared, statements
 from execution.store.escaping import stored_json
 from execution.store.folding import Row
-from execution.store.judging import Hold, Refusal
+from execution.store.judging import Refusal
 from execution.store.payloads import Kind, Sealed
 from gateway_project.foundation import notify
 from gateway_project.foundation.sealing import Sealer
 
-__all__ = ["Refusal", "write"]
+__all__ = ["Refusal", "write", "write_first"]
+Cursor = psycopg.Cursor[Any]
 Entry = tuple[Changes, Sequence[Sealed]]
 
 
@@ -50,50 +52,66 @@ def write(
             entry for entry, verdict in zip(entries, verdicts, strict=True) if verdict.is_new
         ]
         if accepted:
-            # Sent one after another and answered together: one round trip instead of eight.
-            with connection.wrap_database_errors, connection.connection.pipeline():
-                _write(accepted, holds, approval_expiry_s)
+            versions = {run: hold.version for run, hold in holds.items()}
+            _write(accepted, versions, approval_expiry_s)
     return [verdict.refusal for verdict in verdicts]
 
 
-def _write(entries: Sequence[Entry], holds: dict[UUID, Hold], approval_expiry_s: float) -> None:
+def write_first(
+    run: UUID, changes: Changes, *, version: int, sealer: Sealer, approval_expiry_s: float
+) -> None:
+    """Write the first changes of a run, in the transaction that makes it.
+
+    Args:
+        run: Its id; nobody else can know of it yet.
+        changes: As for `write`.
+        version: Of its workflow.
+        sealer: As for `write`.
+        approval_expiry_s: Likewise.
+    """
+    _write([(changes, folding.sealed(changes, sealer))], {run: version}, approval_expiry_s)
+
+
+def _write(entries: Sequence[Entry], versions: dict[UUID, int], approval_expiry_s: float) -> None:
     changes = [one for one, _ in entries]
-    _write_plans(folding.replanned(changes))
-    _write_tasks(folding.task_rows(entries))
-    payloads.insert(_placed(entries, holds))
-    _write_approvals(changes, approval_expiry_s)
-    _execute(statements.INSERT_EVENTS, folding.event_rows(changes))
-    _execute(statements.UPDATE_COMMANDS, folding.command_rows(changes))
-    runs = folding.run_rows(changes)
-    _execute(statements.UPDATE_RUNS, runs)
-    ended = [row for row in runs if row.get("is_final")]
-    _execute(statements.WITHDRAW_OF_ENDED, ended)
-    _execute(statements.CLOSE_COMMANDS_OF_ENDED, ended)
-    _execute(statements.NOTIFY, runs, channel=notify.RUNS)
+    with prepared.cursor(pipelined=True) as cursor:
+        _write_plans(cursor, folding.replanned(changes))
+        _write_tasks(cursor, folding.task_rows(entries))
+        payloads.insert(_placed(entries, versions))
+        _write_approvals(cursor, changes, approval_expiry_s)
+        _execute(cursor, statements.INSERT_EVENTS, folding.event_rows(changes))
+        _execute(cursor, statements.UPDATE_COMMANDS, folding.command_rows(changes))
+        runs = folding.run_rows(changes)
+        _execute(cursor, statements.UPDATE_RUNS, runs)
+        ended = [row for row in runs if row.get("is_final")]
+        _execute(cursor, statements.WITHDRAW_OF_ENDED, ended)
+        _execute(cursor, statements.CLOSE_COMMANDS_OF_ENDED, ended)
+        _execute(cursor, statements.NOTIFY, runs, channel=notify.RUNS)
 
 
-def _write_plans(planned: Sequence[Row]) -> None:
-    _execute(statements.DELETE_LEFT_OUT, planned)
-    _execute(statements.WITHDRAW_LEFT_OUT, planned)
-    _execute(statements.INSERT_PLANNED, planned)
+def _write_plans(cursor: Cursor, planned: Sequence[Row]) -> None:
+    _execute(cursor, statements.DELETE_LEFT_OUT, planned)
+    _execute(cursor, statements.WITHDRAW_LEFT_OUT, planned)
+    _execute(cursor, statements.INSERT_PLANNED, planned)
 
 
-def _write_tasks(rows: Sequence[Row]) -> None:
-    _execute(statements.INSERT_ITEMS, [row for row in rows if row["item"] != WHOLE_TASK])
-    _execute(statements.UPDATE_TASKS, rows)
+def _write_tasks(cursor: Cursor, rows: Sequence[Row]) -> None:
+    items = [row for row in rows if row["item"] != WHOLE_TASK]
+    _execute(cursor, statements.INSERT_ITEMS, items)
+    _execute(cursor, statements.UPDATE_TASKS, rows)
 
 
-def _write_approvals(changes: Sequence[Changes], expiry_s: float) -> None:
-    _execute(statements.USE, folding.used(changes))
-    _execute(statements.WITHDRAW, folding.called_off(changes))
+def _write_approvals(cursor: Cursor, changes: Sequence[Changes], expiry_s: float) -> None:
+    _execute(cursor, statements.USE, folding.used(changes))
+    _execute(cursor, statements.WITHDRAW, folding.called_off(changes))
     asked = folding.asked_rows(changes)
-    _execute(statements.OVERTAKE, asked)
-    _execute(statements.ASK, asked, expiry_s=expiry_s)
+    _execute(cursor, statements.OVERTAKE, asked)
+    _execute(cursor, statements.ASK, asked, expiry_s=expiry_s)
 
 
-def _placed(entries: Sequence[Entry], holds: dict[UUID, Hold]) -> Iterator[Sealed]:
+def _placed(entries: Sequence[Entry], versions: dict[UUID, int]) -> Iterator[Sealed]:
     """Yield what is sealed; each new workflow in the place of its version."""
-    versions = {run: hold.version for run, hold in holds.items()}
+    versions = dict(versions)
     for changes, kept in entries:
         for one in kept:
             if one.kind is Kind.WORKFLOW:
@@ -103,8 +121,7 @@ def _placed(entries: Sequence[Entry], holds: dict[UUID, Hold]) -> Iterator[Seale
                 yield one
 
 
-def _execute(statement: str, rows: Sequence[Row], **values: Any) -> None:
+def _execute(cursor: Cursor, statement: LiteralString, rows: Sequence[Row], **values: Any) -> None:
     """Run a statement on rows, unless there are none."""
     if rows:
-        with connection.cursor() as cursor:
-            cursor.execute(statement, {"rows": stored_json(rows), "count": len(rows), **values})
+        cursor.execute(statement, {"rows": stored_json(rows), "count": len(rows), **values})

@@ -18,6 +18,7 @@ from gateway_project.tool_card import clean
 
 if TYPE_CHECKING:
     from execution.call import Progress
+    from execution.process.reports import Report
     from execution.runs import Runs
     from execution.view import RunView
     from gateway_project.foundation.caller import Caller
@@ -27,8 +28,12 @@ FLUSH_S: Final = 0.5
 MAX_MESSAGE: Final = 200
 _BEGUN: Final = 0.5
 """Of a task that is under way, what counts as done."""
+_MOST: Final = 0.98
+"""Of a call that is under way, what can be done at most, whatever its server says."""
 _CREEP: Final = 0.01
-"""Share of what is left that an event counts which moves nothing: reports have to grow."""
+"""Share of what is left that news count which move nothing: reports have to grow."""
+REPORTS_PAUSE_S: Final = 0.1
+"""Between what is passed on of the servers' own reports, of each call the newest."""
 _ENDS: Final[Mapping[str, str]] = {
     events.TASK_SUCCEEDED: "succeeded",
     events.TASK_FAILED: "failed",
@@ -64,12 +69,14 @@ class Course:
         tasks: How many it has.
         begun: Ids of those that are under way, or were.
         done: Ids of those that have ended.
+        shares: Of tasks under way, how much is done as their servers say, in [0, 1].
         reached: What was last reported.
     """
 
     tasks: int
     begun: set[str] = field(default_factory=set)
     done: set[str] = field(default_factory=set)
+    shares: dict[str, float] = field(default_factory=dict)
     reached: float = 0.0
 
     def take(self, event: Event) -> tuple[float, str] | None:
@@ -93,18 +100,57 @@ class Course:
             self.begun.add(event.task)
             if event.item == WHOLE_TASK and event.kind in _ENDS:
                 self.done.add(event.task)
-        measured = len(self.done) + _BEGUN * len(self.begun - self.done)
-        if measured <= self.reached:
-            measured = self.reached + _CREEP * (self.tasks - self.reached)
-        if measured <= self.reached:  # all is done: the answer itself says so
+        if not self._grow(self.tasks):
             return None
-        self.reached = measured
-        return self.reached, self._message(event, words)
+        what = _place(event.task, event.item) if event.task else "the run"
+        return self.reached, f"{what} {words} {self._so_far}"
 
-    def _message(self, event: Event, words: str) -> str:
-        place = "" if event.item == WHOLE_TASK else f"[{event.item}]"
-        what = clean(event.task)[:MAX_MESSAGE] + place if event.task else "the run"
-        return f"{what} {words} ({len(self.done)} of {self.tasks} done)"
+    def hear(self, report: Report) -> tuple[float, str] | None:
+        """Return the same for what a server reports of a call that is under way.
+
+        None: it came too late, or there is nothing left to grow by.
+
+        Example:
+            >>> from execution.process.reports import Report
+            >>> course = Course(tasks=2)
+            >>> course.hear(Report(task="log", item=-1, progress=3, total=4, message="page 3"))
+            (0.875, 'log: page 3 (0 of 2 done)')
+        """
+        if report.task in self.done:
+            return None
+        self.begun.add(report.task)
+        if report.item == WHOLE_TASK and report.total:
+            share = min(max(report.progress / report.total, 0.0), _MOST)
+            self.shares[report.task] = max(share, self.shares.get(report.task, 0.0))
+        # However many reports a server sends, they never count as the end of its task.
+        if not self._grow(len(self.done | self.begun)):
+            return None
+        said = clean(report.message).strip()[:MAX_MESSAGE] or _figures(report)
+        return self.reached, f"{_place(report.task, report.item)}: {said} {self._so_far}"
+
+    def _grow(self, bound: float) -> bool:
+        """Reach what is done by now, or creep towards a bound; say whether that is further."""
+        going = self.begun - self.done
+        shares = sum(self.shares.get(task, 0.0) for task in going)
+        measured = len(self.done) + _BEGUN * len(going) + (1 - _BEGUN) * shares
+        if measured <= self.reached:
+            measured = self.reached + _CREEP * (bound - self.reached)
+        if measured <= self.reached:  # all is done: the answer itself says so
+            return False
+        self.reached = measured
+        return True
+
+    @property
+    def _so_far(self) -> str:
+        return f"({len(self.done)} of {self.tasks} done)"
+
+
+def _place(task: str, item: int) -> str:
+    return clean(task)[:MAX_MESSAGE] + ("" if item == WHOLE_TASK else f"[{item}]")
+
+
+def _figures(report: Report) -> str:
+    return f"{report.progress:g}" + (f" of {report.total:g}" if report.total else "")
 
 
 def course_of(view: RunView) -> Course:
@@ -147,8 +193,20 @@ async def _watched(
 async def _report(runs: Runs, caller: Caller, run: UUID, progress: Progress) -> None:
     view = await runs.view(caller, run, results=False)
     course = course_of(view)
-    async for event in runs.follow(caller, run, after=view.last_seq):
-        told = course.take(event)
+
+    async def tell(told: tuple[float, str] | None) -> None:
         if told is not None:
             reached, message = told
             await progress(reached, float(course.tasks), message)
+
+    async def pass_on() -> None:
+        async for reports in runs.reports(caller, run):
+            for report in reports:
+                await tell(course.hear(report))
+            await asyncio.sleep(REPORTS_PAUSE_S)
+
+    async with asyncio.TaskGroup() as group:
+        hearing = group.create_task(pass_on(), name="reports of servers")
+        async for event in runs.follow(caller, run, after=view.last_seq):
+            await tell(course.take(event))
+        hearing.cancel()

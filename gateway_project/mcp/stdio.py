@@ -14,11 +14,15 @@ import threading
 from collections import deque
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import asynccontextmanager, suppress
-from typing import Any, Protocol, cast
+from typing import Any, Protocol
 
 import anyio
-from mcp.server.stdio import stdio_server
+from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStream
+from mcp.shared.message import SessionMessage
+from mcp_types import jsonrpc_message_adapter
+from pydantic import ValidationError
 
+from gateway_project.mcp import refused_lines
 from gateway_project.mcp.conversation import Prelude, is_repeated, response_id
 from gateway_project.mcp.wire import Wire
 
@@ -94,9 +98,37 @@ async def joined(
             yield line
         await drain()
 
-    received, sent = cast("anyio.AsyncFile[str]", drained()), cast("anyio.AsyncFile[str]", writer)
-    async with stdio_server(received, sent) as pair:
-        yield pair
+    # The SDK's own transport drops a line that it cannot read, and its sender waits for ever.
+    incoming, received = anyio.create_memory_object_stream[SessionMessage](0)
+    sent, outgoing = anyio.create_memory_object_stream[SessionMessage](0)
+    async with asyncio.TaskGroup() as group:
+        group.create_task(_read(drained(), incoming, sent.clone()), name="read messages")
+        group.create_task(_write(outgoing, writer), name="write messages")
+        yield received, sent
+
+
+async def _read(
+    lines: AsyncIterator[str],
+    incoming: MemoryObjectSendStream[SessionMessage],
+    refused: MemoryObjectSendStream[SessionMessage],
+) -> None:
+    """Hand on the messages in lines, and answer those that hold none."""
+    async with incoming, refused:
+        async for line in lines:
+            try:
+                message = jsonrpc_message_adapter.validate_json(line, by_name=False)
+            except ValidationError as error:
+                log.info("answered a line that is no message")
+                await refused.send(SessionMessage(refused_lines.refusal(line, error)))
+            else:
+                await incoming.send(SessionMessage(message))
+
+
+async def _write(outgoing: MemoryObjectReceiveStream[SessionMessage], writer: Writer) -> None:
+    async with outgoing:
+        async for sent in outgoing:
+            text = sent.message.model_dump_json(by_alias=True, exclude_unset=True)
+            await writer.write(text + "\n")
 
 
 async def _let_others_run() -> None:
@@ -223,9 +255,6 @@ class LineWriter:
     async def idle(self) -> None:
         """Return when nothing is being written."""
         await self._idle.wait()
-
-    async def flush(self) -> None:
-        """Do nothing: nothing is buffered."""
 
     def _write_all(self, data: bytes) -> None:
         view = memoryview(data)

@@ -1,4 +1,5 @@
 import asyncio
+import contextlib
 import uuid
 
 import django.db
@@ -22,6 +23,7 @@ from tests.execution.run_setup import (
     process,
     until_stored,
 )
+from tests.gateway.catalogues import FakeUpstream, text_result
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("runs_db")]
 OTHER = Caller(user="eve", team=None, scopes=frozenset({"*"}), kind="http")
@@ -255,3 +257,25 @@ async def test_without_the_database_every_request_says_so(home, sealer, monkeypa
             with pytest.raises(RunsUnavailable, match="closed the connection") as refused:
                 await asked
             assert refused.value.code == "database_unavailable"
+
+
+async def test_whoever_listens_to_a_run_hears_what_its_servers_report(home, sealer):
+    heard = asyncio.Event()
+
+    async def answer(_called, progress):
+        while not heard.is_set():
+            await progress(3.0, 4.0, "nearly")
+            await asyncio.sleep(0.005)
+        return text_result("done")
+
+    async with process(means(home, sealer, FakeUpstream(answer=answer))) as runs:
+        run = await start(runs, ONE)
+        async with contextlib.aclosing(runs.reports(ADMIN, run)) as reports:
+            newest = await anext(reports)
+        with pytest.raises(UnknownRun):
+            await anext(runs.reports(OTHER, run))
+        heard.set()
+        await ended(runs, run)
+    assert [(one.task, one.progress, one.total, one.message) for one in newest] == [
+        ("a", 3.0, 4.0, "nearly")
+    ]

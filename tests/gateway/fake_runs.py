@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Sequence
 from dataclasses import replace
 from typing import Any
 from uuid import UUID
@@ -11,6 +11,7 @@ from uuid import UUID
 from execution.changes import Event
 from execution.control import Action
 from execution.planning.plan import Plan
+from execution.process.reports import Report
 from execution.runs import Runs, Started
 from execution.status import RunStatus, TaskStatus
 from execution.store.runs import UnknownRun
@@ -30,6 +31,7 @@ class FakeRuns(Runs):
         told: What runs were told, and the workflow of a replan.
         becomes: What a run is once it has been waited for.
         events: What happens while it is.
+        reported: What servers say of its calls meanwhile.
         waited: Seconds that were waited for.
     """
 
@@ -38,6 +40,7 @@ class FakeRuns(Runs):
         self.told: list[tuple[Action, Workflow | None]] = []
         self.becomes: Ended = succeeded
         self.events: list[Event] = []
+        self.reported: list[Report] = []
         self.waited: list[float] = []
         self.error: Exception | None = None
         self.known: RunView | None = None
@@ -90,9 +93,17 @@ class FakeRuns(Runs):
 
     async def follow(self, caller: Caller, run: UUID, *, after: int = 0) -> AsyncIterator[Event]:
         await self.view(caller, run)
+        for _ in range(5 if self.reported else 0):
+            await asyncio.sleep(0)
         for event in self.events:
             if event.seq > after:
                 yield event
+
+    async def reports(self, caller: Caller, run: UUID) -> AsyncIterator[Sequence[Report]]:
+        await self.view(caller, run)
+        if self.reported:
+            yield self.reported
+        await asyncio.Event().wait()
 
 
 def succeeded(view: RunView) -> RunView:

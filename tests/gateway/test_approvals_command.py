@@ -1,6 +1,6 @@
 import json
 from io import StringIO
-from uuid import uuid4
+from uuid import UUID
 
 import pytest
 from django.core.management import CommandError, call_command
@@ -12,6 +12,7 @@ from tests.execution.asking import late, waiting
 from tests.factories import TeamFactory, UserFactory
 
 pytestmark = pytest.mark.django_db
+NOT_THERE = UUID(int=1)
 BOB = Caller(user="bob", team=None, scopes=frozenset({"call"}), kind="http")
 
 
@@ -81,8 +82,8 @@ def test_a_user_decides_their_own_calls_and_knows_of_no_others(sealer):
     [
         (("show",), "name one by its id"),
         (("approve", "7"), "name one by its id"),
-        (("approve", uuid4()), "no approval"),
-        (("show", uuid4()), "no approval"),
+        (("approve", NOT_THERE), "no approval"),
+        (("show", NOT_THERE), "no approval"),
         (("--user", "nobody"), "no active user"),
     ],
     ids=str,

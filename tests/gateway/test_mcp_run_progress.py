@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from execution import events
 from execution.changes import WHOLE_TASK, Event
+from execution.process.reports import Report
 from execution.status import TaskStatus
 from gateway_project.mcp import run_progress
 from gateway_project.mcp.run_progress import Course
@@ -27,13 +28,23 @@ happened = st.builds(
 )
 
 
-@given(st.lists(happened, max_size=200))
+said = st.builds(
+    Report,
+    task=st.sampled_from(["a", "b", "c"]),
+    item=st.sampled_from([WHOLE_TASK, 0, 1]),
+    progress=st.floats(allow_nan=False, allow_infinity=False),
+    total=st.none() | st.floats(allow_nan=False, allow_infinity=False),
+    message=st.text(max_size=5),
+)
+
+
+@given(st.lists(happened | said, max_size=200))
 def test_reports_never_go_back_nor_beyond_the_end(drawn):
     course, last = Course(tasks=3), 0.0
-    for event in drawn:
-        told = course.take(event)
+    for news in drawn:
+        told = course.take(news) if isinstance(news, Event) else course.hear(news)
         if told is not None:
-            assert last <= told[0] <= 3
+            assert last < told[0] <= 3
             last = told[0]
 
 
@@ -58,6 +69,37 @@ def test_a_run_that_was_begun_before_starts_where_it_stands():
     )
     event = Event(seq=9, kind="task_succeeded", at=AT, task="b")
     assert course.take(event) == (2.0, "b succeeded (2 of 3 done)")
+
+
+def test_what_a_server_reports_counts_and_is_told_without_what_hides():
+    course = Course(tasks=2)
+    report = Report(task="a", item=WHOLE_TASK, progress=1, total=2, message="page\u202e 1\x07")
+    assert course.hear(report) == (0.75, "a: page 1 (0 of 2 done)")
+    told = course.hear(Report(task="a", item=WHOLE_TASK, progress=1.5, total=2))
+    assert told == (0.875, "a: 1.5 of 2 (0 of 2 done)")
+    assert "a[3]: 7 (0 of 2 done)" in course.hear(Report(task="a", item=3, progress=7))
+
+
+def test_the_end_of_a_task_is_told_however_far_its_server_claimed_to_be():
+    course = Course(tasks=1)
+    course.hear(Report(task="a", item=WHOLE_TASK, progress=9, total=3))
+    ended = Event(seq=1, kind="task_succeeded", at=AT, task="a")
+    assert course.take(ended) == (1.0, "a succeeded (1 of 1 done)")
+    assert course.hear(Report(task="a", item=WHOLE_TASK, progress=3, total=3)) is None
+
+
+async def test_what_servers_report_reaches_the_client_among_the_events():
+    runs, told = FakeRuns(), []
+    runs.known = view(task("a", TaskStatus.PENDING))
+    runs.reported = [Report(task="a", item=WHOLE_TASK, progress=1, total=2, message="half")]
+    runs.events = [Event(seq=2, kind="task_succeeded", at=AT, task="a")]
+
+    async def progress(done, total, message):
+        told.append((done, total, message))
+
+    async with asyncio.timeout(5), run_progress.watcher(runs, ADMIN, progress)(RUN):
+        pass
+    assert told == [(0.75, 1.0, "a: half (0 of 1 done)"), (1.0, 1.0, "a succeeded (1 of 1 done)")]
 
 
 async def test_trouble_with_the_reports_does_not_cost_the_answer():

@@ -1,4 +1,5 @@
 import asyncio
+import json
 import os
 import threading
 
@@ -140,7 +141,6 @@ async def test_messages_of_any_size_are_written_whole(pipe, size):
     taker = threading.Thread(target=take)
     taker.start()
     await writer.write("x" * size)
-    await writer.flush()
     await writer.idle()
     await asyncio.to_thread(taker.join, 10)
     assert bytes(received) == b"x" * size
@@ -210,3 +210,25 @@ async def test_answers_to_what_was_repeated_do_not_reach_the_client(pipe):
     await writer.write('{"jsonrpc":"2.0","id":"foregate/resume/0","result":{}}\n')
     await writer.write('{"jsonrpc":"2.0","id":1,"result":{}}\n')
     assert os.read(pipe.read_fd, 1_000) == b'{"jsonrpc":"2.0","id":1,"result":{}}\n'
+
+
+async def test_a_line_that_is_no_message_is_answered_and_the_next_is_served(pipe):
+    out, idle = Pipe(), asyncio.Event()
+    idle.set()
+    wire = Wire(read_fd=pipe.read_fd, write_fd=out.write_fd)
+    async with asyncio.timeout(10), stdio.streams(wire, idle=idle.wait) as (received, sent):
+        deep = b"[" * 10_000 + b"]" * 10_000
+        pipe.write(b'{"jsonrpc":"2.0","id":7,"method":"tools/call","params":' + deep + b"}\n")
+        pipe.write(b"no JSON\n" + b'{"jsonrpc":"2.0","id":8,"method":"ping"}\n')
+        message = (await anext(aiter(received))).message
+        pipe.close(pipe.write_fd)
+        await sent.aclose()
+        await received.aclose()
+    answers = [json.loads(line) for line in os.read(out.read_fd, 100_000).splitlines()]
+    out.close(out.read_fd)
+    out.close(out.write_fd)
+    assert (message.id, message.method) == (8, "ping")
+    assert [(answer["id"], answer["error"]["code"]) for answer in answers] == [
+        (7, -32700),
+        (None, -32700),
+    ]

@@ -2,7 +2,7 @@
 
 import io
 import json
-from uuid import uuid4
+from uuid import UUID
 
 import pytest
 from django.core.management import CommandError, call_command
@@ -17,6 +17,7 @@ from tests.execution import stored
 from tests.gateway.run_views import approval, task, text, view
 
 pytestmark = pytest.mark.django_db(transaction=True)
+NOT_THERE = UUID(int=1)
 FLOW = {"tasks": [{"id": "a", "tool": "s:a"}]}
 
 
@@ -68,7 +69,7 @@ def test_a_run_is_shown_with_what_it_was_for_and_what_happened(capsys, created):
     assert created in printed(capsys, "run_show", created)
 
 
-@pytest.mark.parametrize("run", ["nonsense", str(uuid4())])
+@pytest.mark.parametrize("run", ["nonsense", str(NOT_THERE)])
 def test_a_run_that_is_not_there_is_said_to_be_missing(run):
     with pytest.raises(CommandError, match=r"manage\.py runs"):
         call_command("run_show", run)

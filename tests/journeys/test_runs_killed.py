@@ -149,8 +149,8 @@ def test_finished_tasks_are_never_repeated(world, kills):
 
 def test_the_kills_hit_runs_at_all_stages(kills):
     done = [len(kill.stood("counters", "succeeded")) for kill in kills]
-    assert sum(0 < number < TASKS for number in done) > KILLS / 2
-    assert sum(bool(kill.unknown()) for kill in kills) > KILLS / 4
+    assert sum(0 < number < TASKS for number in done) > KILLS / 4
+    assert sum(bool(kill.unknown()) for kill in kills) > KILLS / 10
 
 
 def test_every_run_has_all_its_events(world, kills):

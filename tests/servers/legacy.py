@@ -166,6 +166,10 @@ def methods(request_id, arguments):
     answer(request_id, json.dumps(METHODS))
 
 
+def verbatim(request_id, arguments):
+    send(id=request_id, result=arguments["result"])
+
+
 def string_id(request_id, arguments):
     answer(str(request_id), "ok")
 
@@ -251,6 +255,7 @@ TOOLS = {
     "stop_reading": stop_reading,
     "string_id": string_id,
     "stubborn_family": stubborn_family,
+    "verbatim": verbatim,
 }
 
 

@@ -165,9 +165,6 @@ class SocketWriter:
         self._writer.write(text.encode("utf-8", "replace"))
         await self._writer.drain()
 
-    async def flush(self) -> None:
-        """Do nothing: `write` has waited."""
-
     async def idle(self) -> None:
         """Return when all is handed on."""
         with suppress(ConnectionError):

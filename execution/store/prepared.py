@@ -1,0 +1,37 @@
+"""Statements that are parsed and planned once for each connection, not each time."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any, Final
+
+import psycopg
+from django.db import connection
+
+AT_ONCE: Final = 0
+"""Uses before a statement is prepared. Django prepares none, for the sake of poolers that give
+each transaction another connection; those cannot be used here anyway."""
+
+
+@contextmanager
+def cursor(*, pipelined: bool = False) -> Iterator[psycopg.Cursor[Any]]:
+    """Yield a cursor whose values are bound by the server.
+
+    Args:
+        pipelined: Whether statements are sent one after another and answered together: one round
+            trip for all of them, unless what one of them found is asked for.
+
+    Raises:
+        django.db.Error: If the database is away, or refuses a statement; pipelined, maybe later
+            than that.
+    """
+    connection.ensure_connection()
+    raw: psycopg.Connection[Any] = connection.connection
+    raw.prepare_threshold = AT_ONCE
+    with connection.wrap_database_errors, psycopg.Cursor(raw) as found:
+        if not pipelined:
+            yield found
+            return
+        with raw.pipeline():
+            yield found

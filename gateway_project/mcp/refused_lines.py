@@ -1,0 +1,73 @@
+"""Answers to lines that are no messages: silence would leave their sender waiting."""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import Any, Final
+
+from mcp_types import INVALID_REQUEST, PARSE_ERROR, ErrorData, JSONRPCError
+from pydantic import ValidationError
+
+MAX_LOOKED_AT: Final = 1_000_000
+"""Characters of a line that are searched for what it is called; a longer one goes without."""
+_UNREADABLE: Final = "json_invalid"
+# An end of the line ends a string too, so that none is ever looked at twice.
+_STRING: Final = r'"(?:[^"\\]|\\.?)*+(?:"|\Z)'
+_TOKEN: Final = re.compile(
+    rf"({_STRING})(\s*+:\s*+({_STRING}|-?\d++(?![.eE])))?|[\[\]{{}}]", re.DOTALL
+)
+_TOP: Final = 1
+
+
+def refusal(line: str, error: ValidationError) -> JSONRPCError:
+    """Return what a client is told whose line could not be read.
+
+    Its id stands there if it can be made out and belongs to a request; what answers one of ours
+    has its id from us, and an error under it would be taken for the end of another request.
+
+    Args:
+        line: As it came.
+        error: What is wrong with it.
+    """
+    found = _top_level(line) if len(line) <= MAX_LOOKED_AT else {}
+    identifier = found.get("id") if "method" in found else None
+    first = error.errors(include_url=False, include_context=False, include_input=False)[0]
+    if first["type"] == _UNREADABLE:
+        code, said = PARSE_ERROR, f"{first['msg']}; send one JSON value a line, not nested deeply"
+    else:
+        code, said = INVALID_REQUEST, "the line is JSON, but no message of JSON-RPC 2.0"
+    return JSONRPCError(
+        jsonrpc="2.0", id=identifier, error=ErrorData(code=code, message=f"not read: {said}")
+    )
+
+
+def _top_level(line: str) -> dict[str, Any]:
+    """Return the strings and whole numbers of an object itself, however deep others are nested.
+
+    Reads no further than its tokens, without recursion, in time in proportion to the line.
+
+    Example:
+        >>> _top_level('{"params": {"id": 1, "x": [[]]}, "id": 7, "method": "ping"}')
+        {'id': 7, 'method': 'ping'}
+    """
+    found: dict[str, Any] = {}
+    depth = 0
+    for token in _TOKEN.finditer(line):
+        match token[0]:
+            case "{" | "[":
+                depth += 1
+            case "}" | "]":
+                depth -= 1
+            case _ if token[3] and depth == _TOP:
+                key, value = _text(token[1]), _text(token[3])
+                if isinstance(key, str) and value is not None:
+                    found[key] = value
+    return found
+
+
+def _text(token: str) -> Any:
+    try:
+        return json.loads(token)
+    except ValueError:  # thousands of digits, or an escape that is none
+        return None

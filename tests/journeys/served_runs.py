@@ -1,0 +1,120 @@
+"""A gateway in this process, with real servers behind it and a real database under it."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import AsyncIterator, Iterable, Mapping
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from mcp import Client
+
+from execution.runs import Runs
+from gateway_project.foundation.sealing import Sealer
+from gateway_project.mcp import handlers
+from gateway_project.mcp.failure import META_KEY
+from gateway_project.mcp.runtime import Prepared
+from tests.execution.run_setup import means, process
+from tests.gateway.catalogues import catalogue, tool
+from tests.gateway.conftest import World, connected
+from tests.journeys.runs import Ledger
+from tools.catalogue import Catalogue
+from tools.upstream.breaker import RetryPolicy
+from tools.upstream.pool import UpstreamPool
+from tools.upstream.spec import ServerSpec
+
+SERVERS = Path(__file__).parent.parent / "servers"
+SOON = RetryPolicy(base_s=0.001, cap_s=0.001)
+WAIT_S = 20
+
+
+@dataclass(frozen=True, kw_only=True)
+class Served:
+    """What stands behind the gateway.
+
+    Attributes:
+        world: Behind every client.
+        home: Folder of the installation.
+        sealer: Seals what runs were given and answered.
+        pool: The servers.
+        ledger: What the counting server wrote down.
+    """
+
+    world: World
+    home: Path
+    sealer: Sealer
+    pool: UpstreamPool
+    ledger: Ledger
+
+    @asynccontextmanager
+    async def client(self, era: str = "auto", **options: Any) -> AsyncIterator[Client]:
+        """Connect a client to a gateway of its own, on the runs of all."""
+        prepared = Prepared(handle=handlers.handle, wire=self.world.wire)
+        async with connected(lambda: prepared, mode=era, **options) as (client, _):
+            yield client
+
+    @asynccontextmanager
+    async def process(self, **said: Any) -> AsyncIterator[Runs]:
+        """Be another process that carries out runs."""
+        given = {"catalogue": lambda: self.world.catalogue} | said
+        async with process(means(self.home, self.sealer, self.pool, **given), listens=True) as it:
+            yield it
+
+
+@asynccontextmanager
+async def served(home: Path, sealer: Sealer, known: Catalogue) -> AsyncIterator[Served]:
+    """Serve runs of the counting and the hand-written server's tools."""
+    ledger = Ledger(home.parent / "ledger.jsonl")
+    specs = [spec("counting", str(ledger.file)), spec("legacy")]
+    world = World(home=home, catalogue=known, sealer=sealer)
+    async with UpstreamPool(specs, policy=SOON) as pool:
+        made = Served(world=world, home=home, sealer=sealer, pool=pool, ledger=ledger)
+        async with made.process() as world.runs:  # type: ignore[assignment]
+            yield made
+
+
+def spec(name: str, *options: str) -> ServerSpec:
+    """Return the entry of a server that needs the standard library only."""
+    args = ("-I", "-S", str(SERVERS / f"{name}.py"), *options)
+    return ServerSpec(name=name, command=sys.executable, args=args)
+
+
+def listed(names: Iterable[str], *, repeatable: Iterable[str] = ()) -> Catalogue:
+    """Return a catalogue of tools that take any arguments."""
+    rows = {name: False for name in names} | {name: True for name in repeatable}
+    return catalogue(
+        *(tool(name, definition_hash=name, repeatable=may) for name, may in rows.items())
+    )
+
+
+def task(own: str, tool_id: str, *depends_on: str, **more: Any) -> dict[str, Any]:
+    """Write a task; what is no field of one is an argument."""
+    fields = {name: more.pop(name) for name in ("on_error", "timeout_s") if name in more}
+    return {
+        "id": own,
+        "tool": tool_id,
+        "arguments": more,
+        "depends_on": list(depends_on),
+        **fields,
+    }
+
+
+async def run(client: Client, *tasks: Mapping[str, Any], **options: Any) -> dict[str, Any]:
+    """Run tasks and return how they stand."""
+    asked = {"workflow": {"tasks": list(tasks)}, "options": {"wait_s": WAIT_S} | options}
+    result = await client.call_tool("run_workflow", asked)
+    assert not result.is_error, result.content[0]
+    assert json.loads(result.content[0].text) == result.structured_content  # type: ignore[union-attr]
+    state: dict[str, Any] = result.structured_content
+    return state
+
+
+async def refused(client: Client, workflow: Any, **options: Any) -> dict[str, Any]:
+    """Ask for a run that is refused; return the error as programs are told of it."""
+    asked = {"workflow": workflow, "options": {"wait_s": WAIT_S} | options}
+    result = await client.call_tool("run_workflow", asked)
+    assert result.is_error, result.structured_content
+    return {"text": result.content[0].text} | result.meta[META_KEY]  # type: ignore[union-attr, index]
