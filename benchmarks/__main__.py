@@ -24,6 +24,7 @@ NAMES = (
     "graph",
     "graph_update",
     "execution",
+    "execution.real_servers",
 )
 DOCUMENT = Path(__file__).resolve().parent.parent / "docs" / "benchmarks.md"
 

@@ -2,12 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any, Final
+
+from execution.call_errors import TooLargeToApprove
+from gateway_project.foundation import canonical
 from gateway_project.foundation.caller import Caller
 from tools.catalogue import Catalogue, CatalogueTool
 from tools.danger import SEVERITY, Danger
+from tools.upstream import nesting
 
 ALWAYS = "always"
 NEVER = "never"
+MAX_BYTES: Final = 1024 * 1024
+"""Of the arguments of a call that a person looks at before it is made, as JSON, about."""
 
 
 def reason(tool: CatalogueTool, *, caller: Caller, catalogue: Catalogue) -> str:
@@ -33,6 +41,22 @@ def reason(tool: CatalogueTool, *, caller: Caller, catalogue: Catalogue) -> str:
     if least is not None and SEVERITY[tool.danger] >= SEVERITY[least]:
         return f"its danger is {tool.danger.value}, and your team asks from {least.value} on"
     return ""
+
+
+def of_call(
+    tool: CatalogueTool, arguments: Mapping[str, Any], *, caller: Caller, catalogue: Catalogue
+) -> str:
+    """Say why a person has to approve a call; empty: nobody has to.
+
+    Raises:
+        TooLargeToApprove: If somebody has to, and could not look at it.
+    """
+    asks = reason(tool, caller=caller, catalogue=catalogue)
+    if asks:
+        size = nesting.measure(arguments, max_depth=canonical.MAX_DEPTH, max_bytes=MAX_BYTES)
+        if size == "large":
+            raise TooLargeToApprove(tool.tool, MAX_BYTES)
+    return asks
 
 
 def _why(tool: CatalogueTool) -> str:

@@ -26,7 +26,7 @@ from execution.call_errors import (
 from execution.usable import require_usable
 from gateway_project.foundation import canonical, schema, telemetry
 from gateway_project.foundation.caller import Caller
-from tools.catalogue import Catalogue, CatalogueTool
+from tools.catalogue import Catalogue, CatalogueTool, UnknownTool
 from tools.upstream.downstream import NOBODY, Downstream
 from tools.upstream.errors import UpstreamError
 
@@ -198,7 +198,7 @@ def prepare(request: Request, *, caller: Caller, catalogue: Catalogue, digest: D
         server=tool.server,
         definition_hash=tool.definition_hash,
         arguments_digest=_digest_of(tool, request.arguments, caller, digest),
-        asks=approval.reason(tool, caller=caller, catalogue=catalogue),
+        asks=approval.of_call(tool, request.arguments, caller=caller, catalogue=catalogue),
         repeatable=tool.repeatable,
     )
 
@@ -212,6 +212,7 @@ async def call(  # noqa: PLR0913 - whose call, of what, by what, and by whose le
     leave: Leave | None = None,
     digest: Digest | None = None,
     on_retry: OnRetry = lambda _failed, _error: None,
+    latest: Callable[[], Catalogue] | None = None,
 ) -> Outcome[R]:
     """Call an upstream tool on behalf of a caller.
 
@@ -226,6 +227,8 @@ async def call(  # noqa: PLR0913 - whose call, of what, by what, and by whose le
         leave: A person's approval, used up for this call; None: there is none.
         digest: What the leave's digest was made with; without it no leave counts.
         on_retry: Told how many attempts have failed and how the last did, before the next.
+        latest: What is known of servers and tools by then: a call that may not be made any more is
+            not made again. None: what was known at first.
 
     Raises:
         UnknownTool: If no such tool is visible to the caller.
@@ -239,7 +242,11 @@ async def call(  # noqa: PLR0913 - whose call, of what, by what, and by whose le
         raise ApprovalRequired(tool.tool, asks)
     limit_s = request.timeout_s or catalogue.servers[tool.server].call_timeout_s
     window_s = limit_s or retry.DEFAULT_LIMIT_S
-    attempts = _Attempts(upstream, tool, on_retry=on_retry, window_s=window_s)
+
+    def may_still() -> bool:
+        return latest is None or _is_as_before(request, tool, caller, latest(), bool(leave))
+
+    attempts = _Attempts(upstream, tool, on_retry=on_retry, window_s=window_s, may_still=may_still)
     return await _dispatch(request, tool, attempts.call)
 
 
@@ -251,6 +258,19 @@ def _admitted(request: Request, caller: Caller, catalogue: Catalogue) -> Catalog
     require_usable(tool, catalogue)
     _require_fitting(tool, request.arguments)
     return tool
+
+
+def _is_as_before(
+    request: Request, tool: CatalogueTool, caller: Caller, known: Catalogue, has_leave: bool
+) -> bool:
+    """Whether a call may be made again, by what is known of its tool now."""
+    try:
+        now = _admitted(request, caller, known)
+    except (CallError, UnknownTool):
+        return False
+    is_same = (now.pk, now.definition_hash) == (tool.pk, tool.definition_hash)
+    asks = approval.reason(now, caller=caller, catalogue=known)
+    return is_same and now.repeatable and (has_leave or not asks)
 
 
 def _is_for(
@@ -332,11 +352,13 @@ class _Attempts(Generic[R]):
         *,
         on_retry: OnRetry,
         window_s: float,
+        may_still: Callable[[], bool],
     ) -> None:
         self._upstream = upstream
         self._tool = tool
         self._on_retry = on_retry
         self._window_s = window_s
+        self._may_still = may_still
 
     async def call(self, request: Request) -> R:
         """Return the server's answer, to the first attempt that has one."""
@@ -352,8 +374,10 @@ class _Attempts(Generic[R]):
                 pause_s = self._pause_s(failed, error, spent_s=time.monotonic() - started)
                 if pause_s is None:
                     raise
+                await asyncio.sleep(pause_s)
+                if not self._may_still():
+                    raise
                 self._on_retry(failed, error)
-            await asyncio.sleep(pause_s)
 
     def _pause_s(self, failed: int, error: UpstreamError, *, spent_s: float) -> float | None:
         pause_s = retry.delay_s(failed, chance=random.random())  # noqa: S311 - jitter

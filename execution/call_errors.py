@@ -73,6 +73,18 @@ class InvalidArguments(CallError):
         self.problems = problems
 
 
+class TooLargeToApprove(CallError):
+    """A person has to approve the call, and nobody can look at so much."""
+
+    code = "arguments_too_large"
+
+    def __init__(self, tool: str, most_bytes: int) -> None:
+        super().__init__(
+            f"{tool} needs a person's approval, and its arguments are larger than "
+            f"{most_bytes:,} bytes, which nobody looks through; pass less, or a file"
+        )
+
+
 class DefinitionUnusable(CallError):
     """Arguments cannot be judged by the schema that the server publishes."""
 

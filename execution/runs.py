@@ -15,14 +15,14 @@ from execution.changes import Event
 from execution.control import Action, NotPossible
 from execution.planning import parse
 from execution.process.background import RunProcess
+from execution.process.opening import Opening
 from execution.process.reports import Report, Reports
 from execution.process.watching import Watchers, awaited
 from execution.run_means import RunMeans, RunsUnavailable, Standing, reached
 from execution.running.standing import Standing as RunStanding
 from execution.store import commands, leases, views
-from execution.store import runs as run_store
 from execution.store.commands import RunOver
-from execution.store.runs import Created, NewRun
+from execution.store.runs import FIRST_EPOCH, FIRST_SEQ, NewRun
 from execution.workflow import Options, Workflow
 from gateway_project.foundation import notify
 from gateway_project.foundation.caller import Caller
@@ -74,7 +74,6 @@ class Runs:
         self._watchers = Watchers()
         self._reports = Reports()
         self._process = RunProcess(means, self._watchers, self._reports)
-        self._starting: set[asyncio.Task[Created]] = set()
 
     @property
     def executes(self) -> bool:
@@ -126,6 +125,9 @@ class Runs:
         Raises:
             IdempotencyConflict: If the key stands for another request.
         """
+        holder = self._process.holder
+        if holder is not None and holder.room <= 0:
+            holder = None
         new = NewRun(
             caller=caller,
             workflow=parse.dump(plan.workflow),
@@ -134,14 +136,16 @@ class Runs:
             options=options,
             idempotency_key=idempotency_key,
             is_direct=is_direct,
-            owner=self._owner(),
+            owner=holder.id if holder else "",
             lease_s=self._means.lease_s,
         )
         # Whoever asks may go away meanwhile; what is written down is carried out all the same.
-        starting = asyncio.create_task(self._started(new, plan.workflow), name="run start")
-        self._starting.add(starting)
-        starting.add_done_callback(self._starting.discard)
-        created = await asyncio.shield(starting)
+        opening = Opening(new, self._means)
+        if holder is None:
+            opening.leave()
+        else:
+            holder.launch(_from_the_start(new, plan.workflow), caller, opening)
+        created = await asyncio.shield(opening.made)
         return Started(run=created.run, is_new=created.is_new)
 
     async def take(self, run: UUID) -> bool:
@@ -162,10 +166,9 @@ class Runs:
         """
         try:
             async with asyncio.timeout(wait_s):
-                await self._at_rest(caller, run)
+                return await self._at_rest(caller, run)
         except TimeoutError:
-            pass
-        return await self.view(caller, run)
+            return await self.view(caller, run)
 
     async def view(self, caller: Caller, run: UUID, *, results: bool = True) -> RunView:
         """Return a run as it stands.
@@ -208,7 +211,11 @@ class Runs:
             NotPossible: If it is in no state to do that, or was not when its turn came.
         """
         before = await self.view(caller, run, results=False)
-        if not control.is_needed(action, before.status, rerun_unknown=rerun_unknown):
+        # What it was told before and has not done yet may change how it stands: who comes last
+        # has the last word.
+        if not await reached(commands.are_open, run) and not control.is_needed(
+            action, before.status, rerun_unknown=rerun_unknown
+        ):
             return await self.view(caller, run)
         command = await self._add(
             caller, run, action, workflow=workflow, rerun_unknown=rerun_unknown
@@ -265,13 +272,27 @@ class Runs:
             else:
                 return is_at_rest, events
 
-    async def _at_rest(self, caller: Caller, run: UUID) -> None:
-        """Wait until a run is at rest; while it is carried out here, nobody else is asked."""
+    async def _at_rest(self, caller: Caller, run: UUID) -> RunView:
+        """Return a run at rest; while it is carried out here, nobody else is asked."""
         with self._watchers.watch(run) as news:
             if not self._is_here(caller, run):
                 await self.view(caller, run, results=False)
+            else:
+                while self._is_here(caller, run):
+                    await awaited(news, wait_s=LOOK_AGAIN_S)
+                if view := await self._ended(caller, run):
+                    return view
             while self._is_here(caller, run) or not await self._is_at_rest(run):
                 await awaited(news, wait_s=LOOK_AGAIN_S)
+        return await self.view(caller, run)
+
+    async def _ended(self, caller: Caller, run: UUID) -> RunView | None:
+        """Return a run that has ended, as most that were here have; None: it may only rest."""
+        try:
+            view = await self.view(caller, run)
+        except RunsUnavailable:  # it may be back before the time is up
+            return None
+        return view if view.status.is_final else None
 
     def _is_here(self, caller: Caller, run: UUID) -> bool:
         holder = self._process.holder
@@ -283,20 +304,6 @@ class Runs:
             return await reached(leases.is_idle, run)
         except RunsUnavailable:  # it may be back before the time is up
             return False
-
-    def _owner(self) -> str:
-        """Return who is to hold a new run: this process, if it has room."""
-        holder = self._process.holder
-        return holder.id if holder is not None and holder.room > 0 else ""
-
-    async def _started(self, new: NewRun, workflow: Workflow) -> Created:
-        also = self._means.defer if self._means.defer and not new.owner else _nothing_more
-        created = await reached(run_store.create, new, sealer=self._means.sealer, also=also)
-        holder = self._process.holder
-        if created.is_new and new.owner and holder is not None:
-            # Without a holder the process is about to end, and the lease will lapse.
-            holder.launch(_from_the_start(created, new, workflow), new.caller)
-        return created
 
     async def _add(
         self,
@@ -344,16 +351,12 @@ class Runs:
             raise control.refused(action, outcome)
 
 
-def _nothing_more(_run: UUID) -> None:
-    """Add nothing to the transaction that makes a run."""
-
-
-def _from_the_start(created: Created, new: NewRun, workflow: Workflow) -> RunStanding:
+def _from_the_start(new: NewRun, workflow: Workflow) -> RunStanding:
     deadline_s = new.options.deadline_s
     return RunStanding(
-        run=created.run,
-        epoch=created.epoch,
-        last_seq=created.last_seq,
+        run=new.run,
+        epoch=FIRST_EPOCH,
+        last_seq=FIRST_SEQ,
         workflow=workflow,
         options=new.options,
         deadline_at=None

@@ -15,10 +15,12 @@ from django.urls import reverse
 from django.utils import timezone
 from django.utils.html import format_html
 
+from execution.models import WorkflowExecution
 from gateway_project.access import audit, tokens
 from gateway_project.console.audited import Audited, caller_of
 from gateway_project.console.pattern_pages import ForgettablePatterns
 from gateway_project.console.relation_pages import CuratedRelations
+from gateway_project.console.run_pages import SteerableRuns
 from gateway_project.console.token_form import TokenForm, for_asker
 from gateway_project.foundation.caller import SCOPE_ALL
 from gateway_project.models import ApiToken, AuditEntry, MetricTotal, OneTimePassword
@@ -124,6 +126,7 @@ class AuditedToolAdmin(Audited, WithRelations, ToolAdmin):
 
 admin.site.register(ToolDependency, CuratedRelations)
 admin.site.register(WorkflowPattern, ForgettablePatterns)
+admin.site.register(WorkflowExecution, SteerableRuns)
 
 
 @admin.register(DangerousOperation)

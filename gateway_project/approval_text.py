@@ -3,19 +3,34 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping
 from typing import Any, Final
 
 from tools import hidden_text
+from tools.upstream import nesting
 
-MAX_TEXT: Final = 300
-"""Characters of one text among the arguments."""
+MAX_TEXTS: Final = (300, 100, 30)
+"""Characters of one text among arguments that are too long as a whole; fewer where they still are,
+so that a text is cut rather than what comes after it."""
 MAX_ARGUMENTS: Final = 2_000
 """Characters of all arguments of a question: what a dialog can show."""
+MAX_SHOWN: Final = 2 * MAX_ARGUMENTS
+"""The same, with what nobody would see written out."""
+MAX_NAME: Final = 200
+"""Characters of a tool's name, which its server chooses."""
 MAX_ITEMS: Final = 20
 """Items of one list or object."""
 MAX_LEVELS: Final = 5
+MAX_DEPTH: Final = 200
+"""Of arguments that are shown as they are; no call has deeper ones."""
 UNKNOWN: Final = "they are not kept any more"
+MARGIN: Final = "    "
+"""Before the arguments of a question: a client that takes it for Markdown shows them so."""
+_BLANK: Final = re.compile(r"[^\S \n\t]|[\u2800\ud800-\udfff]")
+"""Spaces that pass for others or for nothing, and halves of characters, which no page can hold."""
+_GAP: Final = re.compile(" {20,}")
+_PLAIN_NAME: Final = re.compile(r"[A-Za-z0-9_.:/-]+")
 
 
 def exact(arguments: Mapping[str, Any] | None) -> str:
@@ -29,13 +44,14 @@ def exact(arguments: Mapping[str, Any] | None) -> str:
     """
     if arguments is None:
         return UNKNOWN
-    return hidden_text.visible(json.dumps(arguments, indent=2, ensure_ascii=False, default=str))
+    return _visible(json.dumps(arguments, indent=2, ensure_ascii=False, default=str))
 
 
 def short(arguments: Mapping[str, Any] | None) -> tuple[str, bool]:
     """Return the arguments as one line of JSON for a dialog, and whether anything was left out.
 
-    Every long text and list is cut by itself, so that no argument hides behind another.
+    Where they are too long as a whole, every long text and list is cut by itself, so that no
+    argument hides behind another.
 
     Example:
         >>> short({"path": "/x", "force": True})
@@ -43,11 +59,12 @@ def short(arguments: Mapping[str, Any] | None) -> tuple[str, bool]:
     """
     if arguments is None:
         return UNKNOWN, True
-    cut = _Cut()
-    text = json.dumps(cut.of(arguments, MAX_LEVELS), ensure_ascii=False, default=str)
-    if len(text) > MAX_ARGUMENTS:
-        text, cut.left_out = f"{text[:MAX_ARGUMENTS]}…", True
-    return hidden_text.visible(text), cut.left_out
+    text, left_out = _fitting(arguments)
+    closed = _GAP.sub(lambda gap: f"… ({len(gap[0]):,} spaces) …", text)
+    shown = _visible(closed)
+    if len(shown) > MAX_SHOWN:
+        return f"{shown[:MAX_SHOWN]}…", True
+    return shown, left_out or closed != text
 
 
 def question(
@@ -64,17 +81,64 @@ def question(
     """
     shown, left_out = short(arguments)
     more = f" (shortened; all of it: {link or 'manage.py approvals'})" if left_out else ""
-    return hidden_text.visible(
-        f"Foregate asks: may {tool} be called for {user}? A person has to say so, since {reason}."
-        f"\nArguments{more}: {shown}"
+    return (
+        f"Foregate asks: may {name(tool)} be called for {line(user)}? A person has to say so, "
+        f"since {line(reason)}.\nArguments{more}:\n\n{MARGIN}{shown}"
     )
 
 
-class _Cut:
-    """Shortens a value and remembers whether anything was left out."""
+def name(tool: str) -> str:
+    """Return the name of a tool as a dialog can show it: quoted where it could pass for words.
 
-    def __init__(self) -> None:
+    Example:
+        >>> name("fs:rm"), name("fs:read? It only reads")
+        ('fs:rm', '"fs:read? It only reads"')
+    """
+    if _PLAIN_NAME.fullmatch(tool) and len(tool) <= MAX_NAME:
+        return tool
+    cut = tool if len(tool) <= MAX_NAME else f"{tool[:MAX_NAME]}…"
+    return _visible(json.dumps(cut, ensure_ascii=False))
+
+
+def line(text: str) -> str:
+    r"""Return a text in one line, with what nobody would see written out.
+
+    Example:
+        >>> line("a\nb\u202e")
+        'a\\nb\\u202e'
+    """
+    return _visible(text).replace("\n", "\\n").replace("\t", "\\t")
+
+
+def _fitting(arguments: Mapping[str, Any]) -> tuple[str, bool]:
+    """Return arguments as JSON that is short enough, and whether anything was left out."""
+    if isinstance(nesting.measure(arguments, max_depth=MAX_DEPTH, max_bytes=MAX_ARGUMENTS), int):
+        text = json.dumps(arguments, ensure_ascii=False, default=str)
+        if len(text) <= MAX_ARGUMENTS:
+            return text, False
+    for most in MAX_TEXTS:
+        cut = _Cut(most)
+        text = json.dumps(cut.of(arguments, MAX_LEVELS), ensure_ascii=False, default=str)
+        if len(text) <= MAX_ARGUMENTS:
+            return text, cut.left_out
+    return f"{text[:MAX_ARGUMENTS]}…", True
+
+
+def _visible(text: str) -> str:
+    """Write out what a reader would not see, or would take for something else."""
+    return _BLANK.sub(lambda found: f"\\u{ord(found[0]):04x}", hidden_text.visible(text))
+
+
+class _Cut:
+    """Shortens a value and remembers whether anything was left out.
+
+    Args:
+        most: Characters of one text.
+    """
+
+    def __init__(self, most: int) -> None:
         self.left_out = False
+        self._most = most
 
     def of(self, value: Any, levels: int) -> Any:
         """Return a value of at most so many levels, shortened."""
@@ -87,10 +151,10 @@ class _Cut:
         return value
 
     def _text(self, value: str) -> str:
-        if len(value) <= MAX_TEXT:
+        if len(value) <= self._most:
             return value
         self.left_out = True
-        return f"{value[:MAX_TEXT]}… ({len(value):,} characters)"
+        return f"{value[: self._most]}… ({len(value):,} characters)"
 
     def _object(self, value: Mapping[str, Any], levels: int) -> Any:
         if not levels and value:

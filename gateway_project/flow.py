@@ -250,7 +250,11 @@ async def call_tool(
     catalogue = effects.catalogue()
     try:
         outcome = await call.call(
-            request, caller=caller, catalogue=catalogue, upstream=effects.upstream
+            request,
+            caller=caller,
+            catalogue=catalogue,
+            upstream=effects.upstream,
+            latest=effects.catalogue,
         )
     except ApprovalRequired:
         return await direct_call.conclude(effects, caller, request, person=person)

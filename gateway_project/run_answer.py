@@ -69,11 +69,13 @@ class Told:
         link: Where approvals are decided.
         links: In place of results too large to send, by task.
         merged: What was replanned; None: nothing was.
+        is_askable: Whether the client can ask its user about approvals.
     """
 
     link: Link
     links: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     merged: Merged | None = None
+    is_askable: bool = False
 
 
 def given(view: RunView) -> tuple[Given, ...]:
@@ -110,7 +112,7 @@ def as_json(view: RunView, told: Told) -> dict[str, Any]:
         else None,
         "decision": _decision(view),
         "replanned": _difference(told.merged),
-        "next": _next(view),
+        "next": _next(view, is_askable=told.is_askable),
     }
     return answer | {key: value for key, value in optional.items() if value}
 
@@ -239,23 +241,25 @@ def _layers_done(view: RunView) -> tuple[int, int] | None:
     return None if any(begun) or not done else (done, len(layers))
 
 
-def _next(view: RunView) -> str:
+def _next(view: RunView, *, is_askable: bool) -> str:
     if view.has_expired:
         return "what it was given and what it gave is kept no longer"
     match view.status:
         case RunStatus.QUEUED | RunStatus.RUNNING:
             return "it goes on; get_run with wait_s waits for it"
         case RunStatus.WAITING:
+            way = "control_run approve asks your user, or " if is_askable else ""
             return (
-                "a person has to decide on the pending approvals: control_run approve asks your "
-                "user, or give them the link; then get_run"
+                f"a person has to decide on the pending approvals: {way}give them the link; "
+                "then get_run"
             )
         case RunStatus.PAUSED:
             return "control_run with one of the actions"
         case RunStatus.UNKNOWN:
             return (
                 f"nobody knows whether {_unknown(view)} took effect: look, then control_run "
-                "replan or abort; only a person may have it called again"
+                "replan or abort; only a person may have it called again, in the console or by "
+                "`manage.py control_run`"
             )
         case _:
             return ""

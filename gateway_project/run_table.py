@@ -70,7 +70,9 @@ def timeline(calls: Timeline, *, width: int = WIDTH) -> Table:
         word, style = status(span.status)
         drawn = Text(bar(span, whole_ms=calls.elapsed_ms, width=width), style=style)
         took = f"{span.ms:,.0f} ms"
-        table.add_row(escape(clean(span.label)), escape(span.tool), drawn, took, Text(word, style))
+        table.add_row(
+            escape(clean(span.label)), escape(clean(span.tool)), drawn, took, Text(word, style)
+        )
     if len(calls.spans) > MAX_ROWS:
         table.add_row(f"and {len(calls.spans) - MAX_ROWS} more")
     return table
@@ -81,7 +83,7 @@ def saved(calls: Timeline) -> Text:
     return Text.assemble(
         f"{calls.busy_ms:,.0f} ms for calls that took {calls.sequential_ms:,.0f} ms together: ",
         (f"speed-up {calls.speed_up:.1f}", "bold"),
-        " against sequence",
+        " against sequence, if each took as long alone",
     )
 
 

@@ -10,7 +10,8 @@ from pathlib import Path
 import pytest
 from asgiref.sync import SyncToAsync
 from cryptography.fernet import Fernet
-from django.db import connections
+from django.apps import apps
+from django.db import connection, connections
 from hypothesis import HealthCheck
 from hypothesis import settings as hypothesis_settings
 
@@ -48,6 +49,24 @@ def _no_stray_connections(request: pytest.FixtureRequest) -> Iterator[None]:
 
 def _close_async_orm_connections() -> None:
     SyncToAsync.single_thread_executor.submit(connections.close_all).result(timeout=10)
+
+
+@pytest.fixture
+def runs_db(db: None) -> Iterator[None]:
+    """Keep runs for all threads to see, and leave none behind.
+
+    What a process does about runs is done on database threads, which see nothing of the test's own
+    transaction. Flushing all tables afterwards would take half a second.
+    """
+    yield
+    database._threads.submit(_delete_runs).result(timeout=10)
+
+
+def _delete_runs() -> None:
+    models = [*apps.get_app_config("execution").get_models()]
+    with connection.cursor() as cursor:
+        for model in (*reversed(models), apps.get_model("gateway_project", "AuditEntry")):
+            cursor.execute(f"DELETE FROM {model._meta.db_table}")
 
 
 @pytest.fixture

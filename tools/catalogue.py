@@ -281,7 +281,12 @@ class Catalogue:
         return by_name
 
     def _only(self, name: str, caller: Caller) -> str:
-        """Return the id of the one tool of a bare name that the caller can use, else nothing."""
+        """Return the id of the one tool of a bare name that the caller can use, else nothing.
+
+        A name with a colon is an id: a server may not stand in for another that is gone.
+        """
+        if ids.SEPARATOR in name:
+            return ""
         found = [
             tool.tool
             for tool in self._by_bare.get(name, ())

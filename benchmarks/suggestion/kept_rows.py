@@ -32,6 +32,7 @@ TEACHES = (
     "graph/ranking/*.py",
     "graph/read_runs.py",
     "graph/record.py",
+    "graph/references.py",
     "graph/relations.py",
     "graph/store/*.py",
     "tools/*.py",

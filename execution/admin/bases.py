@@ -11,6 +11,7 @@ from django.http import HttpRequest
 from django.urls import reverse
 from django.utils.html import format_html
 
+from execution.changes import WHOLE_TASK
 from tools import generic_django  # noqa: F401 - for the subscripts below
 from tools.admin_bases import ReadOnlyAdmin
 
@@ -72,3 +73,8 @@ class PartOfRun(ReadOnlyAdmin):
         """Lead to the run."""
         page = reverse("admin:execution_workflowexecution_change", args=(row.run_id,))
         return format_html('<a href="{}">{}</a>', page, str(row.run_id)[:SHORT])
+
+    @admin.display(description="item", ordering="item")
+    def place(self, row: Any) -> str:
+        """Place in a list; empty: the task as a whole."""
+        return "" if row.item == WHOLE_TASK else str(row.item)

@@ -1,4 +1,4 @@
-"""Admin pages of what belongs to runs: tasks, events, commands, and sizes of what is sealed."""
+"""Admin pages of what belongs to runs: tasks, events, commands, approvals, sizes of payloads."""
 
 from __future__ import annotations
 
@@ -8,9 +8,10 @@ from django.contrib import admin
 from django.db.models import QuerySet
 from django.http import HttpRequest
 from django.template.defaultfilters import filesizeformat
+from django.utils.timezone import localtime
 
 from execution.admin.bases import PartOfRun
-from execution.models import ExecutionEvent, Payload, RunCommand, TaskRun
+from execution.models import Approval, ExecutionEvent, Payload, RunCommand, TaskRun
 
 
 @admin.register(TaskRun)
@@ -18,12 +19,12 @@ class TaskRunAdmin(PartOfRun):
     """Tasks of runs, and the items of those that run for each of a list."""
 
     list_display = (
-        "task", "item", "tool", "status", "of_run", "attempts", "started_at", "took", "error_code"
+        "task", "place", "tool", "status", "of_run", "attempts", "started_at", "took", "error_code"
     )  # fmt: skip
     list_filter = ("status",)
     ordering = ("-id",)
     fields = (
-        "of_run", "task", "item", "position", "tool", "status", "error_code", "attempts",
+        "of_run", "task", "place", "position", "tool", "status", "error_code", "attempts",
         "started_at", "ended_at", "took", "answered", "definition_hash", "arguments_digest",
     )  # fmt: skip
     readonly_fields = fields
@@ -43,11 +44,16 @@ class TaskRunAdmin(PartOfRun):
 class ExecutionEventAdmin(PartOfRun):
     """What happened to runs, newest first."""
 
-    list_display = ("at", "kind", "task", "item", "of_run", "seq", "data")
+    list_display = ("moment", "kind", "task", "place", "of_run", "seq", "data")
     list_filter = ("kind",)
     ordering = ("-id",)
-    fields = ("of_run", "seq", "at", "kind", "task", "item", "data")
+    fields = ("of_run", "seq", "moment", "kind", "task", "place", "data")
     readonly_fields = fields
+
+    @admin.display(description="at", ordering="at")
+    def moment(self, row: ExecutionEvent) -> str:
+        """To the millisecond: most of what happens to a run happens within a second."""
+        return localtime(row.at).strftime("%Y-%m-%d %H:%M:%S.%f")[:-3]
 
 
 @admin.register(RunCommand)
@@ -65,14 +71,31 @@ class RunCommandAdmin(PartOfRun):
     readonly_fields = fields
 
 
+@admin.register(Approval)
+class ApprovalAdmin(PartOfRun):
+    """Calls that a person was asked about; they are decided on a page of their own."""
+
+    list_display = (
+        "created_at", "tool", "status", "of_run", "task", "place", "decided_by", "decided_via"
+    )  # fmt: skip
+    list_filter = ("status", "decided_via")
+    ordering = ("-created_at",)
+    fields = (
+        "of_run", "task", "place", "tool", "reason", "status", "created_at", "expires_at",
+        "decided_at", "decided_by", "decided_via", "used_at", "definition_hash",
+        "arguments_digest",
+    )  # fmt: skip
+    readonly_fields = fields
+
+
 @admin.register(Payload)
 class PayloadAdmin(PartOfRun):
     """How much is kept of what runs were given and answered; what it is stays sealed."""
 
-    list_display = ("of_run", "kind", "task", "item", "bytes")
+    list_display = ("of_run", "kind", "task", "place", "bytes")
     list_filter = ("kind",)
     ordering = ("-id",)
-    fields = ("of_run", "kind", "task", "item", "bytes")
+    fields = ("of_run", "kind", "task", "place", "bytes")
     readonly_fields = fields
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Any]:

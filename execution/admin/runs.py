@@ -19,12 +19,12 @@ PARTS = {
     "taskrun": "tasks",
     "executionevent": "events",
     "runcommand": "commands",
+    "approval": "approvals",
     "payload": "payloads",
 }
 """Models of what belongs to a run, and what a person calls them."""
 
 
-@admin.register(WorkflowExecution)
 class WorkflowExecutionAdmin(ReadOnlyAdmin):
     """Runs of workflows, newest first."""
 

@@ -223,8 +223,11 @@ class TaskReader:
 
     def _arguments(self, given: object, for_each: object) -> tuple[Mapping[str, Any], list[str]]:
         """Return the arguments and the ids of the tasks that they refer to."""
-        if not isinstance(given, Mapping) or (is_mark(given) and as_literal(given) is None):
-            found = "a reference" if is_mark(given) else what(given)
+        literal = as_literal(given)
+        meant = given if literal is None else literal.value
+        is_reference = literal is None and is_mark(given)
+        if not isinstance(given, Mapping) or not isinstance(meant, Mapping) or is_reference:
+            found = "a reference" if is_reference else what(meant)
             self._note("/arguments", f"its arguments must be an object, not {found}", "object")
             return {}, []
         found_marks = self._marks(given)

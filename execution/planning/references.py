@@ -7,18 +7,18 @@ from typing import Any, Final
 
 from gateway_project.foundation import canonical
 from graph.references import as_item, as_literal, as_reference
-from tools.upstream import nesting
 
 MAX_DEPTH: Final = 100
 """Levels of arguments; what references bring in is not counted."""
 MAX_BYTES: Final = 64 * 1024 * 1024
-"""What several references may bring into one call together, as JSON, about: one alone is as large
-as a result may be, but the same may be referred to over and over."""
+"""What references may bring into one call together, as JSON, about: twice what a result may be.
+The same may be referred to over and over, and a list holds the results of thousands of calls."""
+MAX_VALUES: Final = 250_000
+"""Likewise: texts, numbers, lists and objects. Judging so many takes a few tenths of a second, in
+which no other run goes on."""
 NO_ITEM: Final = object()
 """Item of a task that runs once."""
 
-
-_ANY_DEPTH: Final = 1_000_000
 _MARK_KEYS: Final = 2
 """Keys that an object which stands for something else has at most."""
 _HOLDERS: Final = (dict, list, tuple, Mapping)
@@ -59,8 +59,8 @@ class TooLarge(ValueError):
 
     def __init__(self) -> None:
         super().__init__(
-            f"what the arguments refer to is larger than {MAX_BYTES:,} bytes together; refer to "
-            "less, or spread it over several tasks"
+            f"what the arguments refer to is more than {MAX_BYTES:,} bytes or {MAX_VALUES:,} "
+            "values together; refer to less, or spread it over several tasks"
         )
 
 
@@ -87,7 +87,8 @@ def resolve(value: Any, *, results: Callable[[str], Any], item: Any = NO_ITEM) -
     """
     resolver = _Resolver(results, item)
     found = resolver.resolved(value, 0)
-    resolver.require_room()
+    if as_reference(value) is None:  # a task's list: each of its calls takes one item of it
+        resolver.require_room()
     return found
 
 
@@ -111,19 +112,20 @@ class _Resolver:
         return {key: self.resolved(one, depth + 1) for key, one in value.items()}
 
     def require_room(self) -> None:
-        """Make sure that what was brought in is not too large, where it is more than one value."""
-        if len(self._brought) <= 1:
-            return
-        sizes: dict[int, int] = {}
-        left = MAX_BYTES
+        """Make sure that what was brought in is not too much.
+
+        Raises:
+            TooLarge: If it is.
+        """
+        sizes: dict[int, tuple[int, int]] = {}
+        bytes_left, values_left = MAX_BYTES, MAX_VALUES
         for one in self._brought:
             if id(one) not in sizes:
-                size = nesting.measure(one, max_depth=_ANY_DEPTH, max_bytes=left)
-                if isinstance(size, str):
-                    raise TooLarge
-                sizes[id(one)] = size
-            left -= sizes[id(one)]
-            if left < 0:
+                sizes[id(one)] = _measured(one, bytes_left=bytes_left, values_left=values_left)
+            size, values = sizes[id(one)]
+            bytes_left -= size
+            values_left -= values
+            if min(bytes_left, values_left) < 0:
                 raise TooLarge
 
     def _object(self, value: Mapping[str, Any], depth: int) -> Any:
@@ -158,3 +160,34 @@ class _Resolver:
             raise MissingReferent(task, pointer, str(error)) from None
         self._brought.append(found)
         return found
+
+
+def _measured(value: Any, *, bytes_left: int, values_left: int) -> tuple[int, int]:
+    """Return the length of a value as JSON, about, and how many values it is; no recursion.
+
+    Raises:
+        TooLarge: As soon as either is more than is left.
+    """
+    size, count = 0, 1
+    waiting: list[Any] = [[value]]
+    while waiting:
+        holder = waiting.pop()
+        if isinstance(holder, dict):
+            size += sum(map(len, holder))
+            inside: Any = holder.values()
+        else:
+            inside = holder
+        for one in inside:
+            if isinstance(one, str):
+                size += len(one) + 2
+            elif isinstance(one, dict | list):
+                size += 2
+                count += len(one)
+                waiting.append(one)
+                if count > values_left:
+                    raise TooLarge
+            else:
+                size += 4
+        if size > bytes_left or count > values_left:
+            raise TooLarge
+    return size, count

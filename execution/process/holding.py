@@ -12,13 +12,15 @@ from uuid import UUID
 
 import structlog
 
-from execution.changes import Changes, Fenced, Journal
+from execution.changes import Fenced, Journal
 from execution.process import adopt, live, owner
 from execution.process.adopt import CannotGoOn
 from execution.process.journal import JournalClosed
 from execution.process.live import Live
+from execution.process.opening import NotMade, Opening
 from execution.process.pace import Pace
 from execution.process.reports import Reports
+from execution.process.run_journal import RunJournal
 from execution.process.watching import Watchers
 from execution.run_means import RunMeans, at_last, reached
 from execution.running.executor import Execution
@@ -46,29 +48,13 @@ class Carried:
         task: Carries it out, and says whether it was to be had.
         live: What it is made of; None before it is taken, and once it is let go.
         is_told: Whether it was told something before there was anybody to tell.
+        is_given_back: Whether it is known to be nobody's again.
     """
 
     task: asyncio.Task[bool] | None = None
     live: Live | None = None
     is_told: bool = False
-
-
-@dataclass(frozen=True)
-class _Telling:
-    """A journal that wakes those of this process who watch a run, besides what the database does.
-
-    Attributes:
-        journal: Does the writing.
-        watchers: Told of what is safe.
-    """
-
-    journal: Journal
-    watchers: Watchers
-
-    async def record(self, changes: Changes) -> None:
-        """Return once the changes are safe; as in `execution.changes.Journal`."""
-        await self.journal.record(changes)
-        self.watchers.tell(changes.run)
+    is_given_back: bool = False
 
 
 class Holder:
@@ -96,7 +82,7 @@ class Holder:
         """Set when there may be runs to take."""
         self.wanted.set()
         self._means = means
-        self._journal = _Telling(journal, watchers)
+        self._journal = journal
         self._watchers = watchers
         self._reports = reports
         self._limits = Limits(total=means.tasks_at_once, per_server=means.tasks_per_server)
@@ -104,6 +90,7 @@ class Holder:
         self._dead: set[str] = set()
         self._pace = Pace(times=MAX_TAKES, within_s=means.lease_s)
         self._is_closing = False
+        self._may_own = False
 
     @property
     def room(self) -> int:
@@ -111,9 +98,11 @@ class Holder:
         return 0 if self._is_closing else self._means.runs_at_once - len(self._carried)
 
     def caller_of(self, run: UUID) -> Caller | None:
-        """Return whom a run is carried out for here; None: it is not."""
+        """Return whom a run is carried out for here; None: it is not, or has ended."""
         carried = self._carried.get(run)
-        return carried.live.caller if carried and carried.live else None
+        if carried is None or carried.live is None or not carried.live.journal.is_held:
+            return None
+        return carried.live.caller
 
     def tell(self, run: UUID) -> None:
         """Have a run look at what it was told; one that is not here may be to be taken."""
@@ -131,9 +120,9 @@ class Holder:
             self.tell(run)
         self.wanted.set()
 
-    def launch(self, standing: Standing, caller: Caller) -> None:
-        """Carry out a run that is this process's from its very start."""
-        self._carry(standing.run, self._hold(standing, caller))
+    def launch(self, standing: Standing, caller: Caller, opening: Opening) -> None:
+        """Make a run, and carry it out from its very start."""
+        self._carry(standing.run, self._opened(standing, caller, opening))
 
     def take(self, run: UUID) -> asyncio.Task[bool]:
         """Carry out a run if it is to be had; the task says whether it was."""
@@ -167,13 +156,19 @@ class Holder:
         Raises:
             RunsUnavailable: If the database is away.
         """
-        held = {run: one.live.epoch for run, one in self._carried.items() if one.live}
+        held = {
+            run: one.live.epoch
+            for run, one in self._carried.items()
+            if one.live and one.live.journal.is_held
+        }
         if not held:
             return
         kept = await reached(leases.renew, self.id, held, lease_s=self._means.lease_s)
         for run in held.keys() - kept:
             carried = self._carried.get(run)
-            if carried and carried.live and carried.live.epoch == held[run]:
+            if not (carried and carried.live and carried.live.journal.is_held):
+                continue  # it has ended meanwhile
+            if carried.live.epoch == held[run]:
                 log.warning("run.taken_over", run=str(run))
                 carried.live.execution.halt()
 
@@ -193,7 +188,7 @@ class Holder:
                 if carried.task:
                     carried.task.cancel()
             await self._ended(wait_s=self._means.grace_s)
-        return not self._carried
+        return not (self._carried or self._may_own)
 
     async def _ended(self, *, wait_s: float) -> None:
         tasks = [one.task for one in self._carried.values() if one.task]
@@ -209,6 +204,9 @@ class Holder:
         """Do the work of one run; what goes wrong with it harms no other, and is not repeated."""
         try:
             return await work
+        except asyncio.CancelledError:
+            self._may_own = self._may_own or not self._carried[run].is_given_back
+            raise
         except Exception:
             # The top of a task. Whatever is wrong with the run would be so again.
             log.exception("run.broke_down", run=str(run))
@@ -235,16 +233,31 @@ class Holder:
         if taken.standing is None or taken.caller is None:  # it had to be failed
             await self._gone(run, RunStatus.FAILED)
             return True
-        return await self._hold(taken.standing, taken.caller, is_known=False)
+        return await self._hold(taken.standing, taken.caller)
 
-    async def _hold(self, standing: Standing, caller: Caller, *, is_known: bool = True) -> bool:
+    async def _opened(self, standing: Standing, caller: Caller, opening: Opening) -> bool:
+        try:
+            return await self._hold(standing, caller, opening=opening)
+        finally:
+            await opening.settle()
+
+    async def _hold(
+        self,
+        standing: Standing,
+        caller: Caller,
+        *,
+        opening: Opening | None = None,
+    ) -> bool:
         """Carry a run out until it is at rest, and let go of it."""
         run = standing.run
+        journal = RunJournal(
+            self._journal, self._watchers, make=None if opening is None else opening.make
+        )
         means = live.executor_means(
             self._means,
             caller,
             run,
-            journal=self._journal,
+            journal=journal,
             limits=self._limits,
             on_progress=partial(self._reports.tell, run),
         )
@@ -252,23 +265,25 @@ class Holder:
             caller=caller,
             epoch=standing.epoch,
             execution=Execution(standing, means),
-            journal=self._journal,
+            journal=journal,
         )
         carried = self._carried[run]
         carried.live = held
         if self._is_closing:
             held.execution.halt()
-        if not is_known:
+        if opening is None:
             await live.tell(held, run, self._means)
         if carried.is_told:
             held.told.set()
-        await self._until_rest(held, run)
+        await self._until_rest(held, run, opening)
         return True
 
-    async def _until_rest(self, held: Live, run: UUID) -> None:
+    async def _until_rest(self, held: Live, run: UUID, opening: Opening | None) -> None:
         try:
             status = await self._carried_out(held, run)
         except asyncio.CancelledError:
+            if opening is not None:
+                await opening.settle()
             await self._give_back(held, run, None)
             raise
         await self._give_back(held, run, status)
@@ -279,11 +294,15 @@ class Holder:
             status = await live.carry_out(held, run, self._means)
         except* (Fenced, JournalClosed) as lost:
             log.warning("run.lost", run=str(run), reason=str(lost.exceptions[0]))
+        except* NotMade:
+            log.info("run.not_made", run=str(run))  # whoever asked for it was told why
         return status
 
     async def _give_back(self, held: Live, run: UUID, status: RunStatus | None) -> None:
         self._carried[run].live = None  # what it is told from now on finds nobody here
-        await at_last(leases.release, run, held.epoch)
+        if not held.journal.has_ended:
+            await at_last(leases.release, run, held.epoch)
+        self._carried[run].is_given_back = True
         await self._gone(run, status)
 
     async def _gone(self, run: UUID, status: RunStatus | None) -> None:

@@ -4,19 +4,21 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Collection, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from typing import Any
+from typing import Any, Final
 from uuid import UUID
 
 import structlog
 
 from execution import call
 from execution.call import Outcome, Request
-from execution.changes import Changes, Journal
+from execution.changes import Changes, Fenced, Journal
 from execution.control import Action
 from execution.planning import parse
 from execution.process import recover
+from execution.process.run_journal import RunJournal
 from execution.run_means import RunMeans, at_last
 from execution.running.executor import Execution
 from execution.running.limits import Limits
@@ -26,6 +28,9 @@ from execution.store import commands, decisions, payloads
 from execution.store.commands import Command
 from execution.store.decisions import Decision
 from gateway_project.foundation.caller import Caller
+
+GATHER_S: Final = 0.004
+"""About what a write takes."""
 
 log = structlog.get_logger(__name__)
 
@@ -38,7 +43,7 @@ class Live:
         caller: Who it runs for.
         epoch: Of the hold.
         execution: Carries it on.
-        journal: Where it is written down.
+        journal: Where it is written down; knows whether it has ended.
         told: Set when it may have been told something.
         heard: Commands and approvals that it has been told of already.
     """
@@ -46,7 +51,7 @@ class Live:
     caller: Caller
     epoch: int
     execution: Execution
-    journal: Journal
+    journal: RunJournal
     told: asyncio.Event = field(default_factory=asyncio.Event)
     heard: set[int | UUID] = field(default_factory=set)
 
@@ -81,6 +86,7 @@ def executor_means(
         clock=lambda: datetime.now(UTC),
         recall=recall,
         on_progress=on_progress,
+        gather_s=GATHER_S,
     )
 
 
@@ -101,6 +107,7 @@ async def _invoke(means: RunMeans, caller: Caller, invocation: Invocation) -> Ou
         leave=invocation.leave,
         digest=means.sealer.digest,
         on_retry=invocation.on_retry,
+        latest=means.catalogue,
     )
 
 
@@ -141,7 +148,8 @@ async def _obey(live: Live, run: UUID, command: Command) -> None:
         obey(live.execution, command)
     except parse.InvalidWorkflow as error:
         refused = Changes(run=run, epoch=live.epoch, applied=((command.id, error.code),))
-        await live.journal.record(refused)
+        with suppress(Fenced):  # it ended meanwhile; or its own next write will find that out
+            await live.journal.record(refused)
 
 
 def decide(execution: Execution, decision: Decision) -> None:

@@ -7,10 +7,18 @@ from datetime import datetime
 from typing import Any
 from uuid import UUID
 
+from execution import events
 from execution.changes import WHOLE_TASK, Changes, Event, TaskChange
-from execution.status import RunStatus
+from execution.running.standing import Place
+from execution.status import RunStatus, TaskStatus
 
 NO_DATA: Mapping[str, Any] = {}
+_KINDS: Mapping[TaskStatus, str] = {
+    TaskStatus.CANCELLED: events.TASK_CANCELLED,
+    TaskStatus.SKIPPED: events.TASK_SKIPPED,
+    TaskStatus.SUCCEEDED: events.TASK_SUCCEEDED,
+    TaskStatus.UNKNOWN: events.TASK_UNKNOWN,
+}
 _Told = tuple[str, datetime, str, int, Mapping[str, Any]]
 """Kind, time, task, item and data of an event that has no number yet."""
 
@@ -34,6 +42,19 @@ class Draft:
         """Add how a task stands, and the event that it came so."""
         self._tasks.append(change)
         self._events.append((kind, change.at, change.task, change.item, data))
+
+    def stands(
+        self,
+        place: Place,
+        status: TaskStatus,
+        at: datetime,
+        *,
+        code: str = "",
+        data: Mapping[str, Any] = NO_DATA,
+    ) -> None:
+        """Add that a task stands so, of which there is nothing more to say, and the event."""
+        change = TaskChange(task=place[0], item=place[1], status=status, at=at, error_code=code)
+        self.task(change, _KINDS[status], data)
 
     def row(self, change: TaskChange) -> None:
         """Add how a task stands, of which no event tells."""

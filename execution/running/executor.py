@@ -16,15 +16,9 @@ from execution.planning.parse import InvalidWorkflow
 from execution.running import failure, outlook
 from execution.running.calls import Calls, Outcome
 from execution.running.failure import ApprovalUnusable, CallCancelled
+from execution.running.gathering import Gathering
 from execution.running.run_state import RunState
-from execution.running.standing import (
-    Answered,
-    Invocation,
-    Means,
-    Place,
-    Standing,
-    TaskStanding,
-)
+from execution.running.standing import Answered, Invocation, Means, Place, Standing, TaskStanding
 from execution.running.task_changes import Begun
 from execution.status import RunStatus, TaskStatus
 from execution.workflow import Workflow
@@ -54,12 +48,14 @@ class Execution:
         self._means = means
         self._state = RunState(standing, means.prepare, keeps_all=means.recall is None)
         self._wake = asyncio.Event()
+        self._gathering = Gathering(self._wake, means.gather_s)
         self._calls = Calls(means, on_ended=self._ended, on_room=self._wake.set)
         self._inbox: deque[Callable[[datetime], None]] = deque()
         self._told = outlook.Told(standing.status)
         self._is_paused = standing.status is RunStatus.PAUSED
         self._is_halted = False
         self._called_off = ""
+        self._aborts: list[int | None] = []
         self._must_recall = True
 
     @property
@@ -172,6 +168,8 @@ class Execution:
                 self._told.tell(self._state, outlook.Outlook(RunStatus.RUNNING), "", now)
             begun = self._begin_ready(now)
             status = self._settle(now, is_busy=bool(self._calls) or bool(begun))
+            if await self._gathering.more(is_wanted=bool(self._calls) and not begun):
+                continue
             await self._write(begun, group)
             if self._is_over(status):
                 return status
@@ -322,7 +320,7 @@ class Execution:
         self._state.draft.applied(command, DONE)
 
     def _resume(self, command: int | None, rerun_unknown: bool, at: datetime) -> None:
-        if rerun_unknown:
+        if rerun_unknown and not self._called_off:
             self._state.rerun_unknown(at)
         self._leave_layer()
         self._is_paused = False
@@ -335,23 +333,30 @@ class Execution:
             self._state.schedule.open_next()
 
     def _replan(self, new: Workflow, command: int | None, at: datetime) -> None:
+        if self._called_off:  # the end of the run closes the command
+            return
         try:
             self._state.replan(new, at)
         except InvalidWorkflow as error:
-            self._applied("replan", command, error.code, at)
+            self._state.draft.applied(command, error.code)
+            self._told_of("replan", error.code, at)
             return
         self._must_recall = True
         self._leave_layer()
         self._state.draft.applied(command, DONE)
 
-    def _applied(self, action: str, command: int | None, outcome: str, at: datetime) -> None:
+    def _told_of(self, action: str, outcome: str, at: datetime) -> None:
         """Write down that a command was carried out, or refused, of which no other event tells."""
-        self._state.draft.applied(command, outcome)
         data = {"action": action, "outcome": outcome}
         self._state.draft.event(events.COMMAND_APPLIED, at, data)
 
     def _abort(self, command: int | None, at: datetime) -> None:
-        self._applied("abort", command, DONE, at)
+        """Call the run off; the command is carried out once the run has ended.
+
+        Until then it stays open, so that whoever takes the run over does not go on with it.
+        """
+        self._aborts.append(command)
+        self._told_of("abort", DONE, at)
         self._state.call_off(TaskStatus.CANCELLED, at)
 
     def _call_off(self, why: str) -> None:
@@ -385,6 +390,8 @@ class Execution:
             is_halted=self._is_halted,
             called_off=self._called_off,
         )
+        for command in self._aborts if found.status.is_final else ():
+            self._state.draft.applied(command, DONE)
         self._told.settle(self._state, found, self._called_off, at)
         self._is_paused = self._is_paused or found.is_at_layer
         return found.status

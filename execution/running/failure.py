@@ -64,7 +64,7 @@ class Failure:
 
 
 def of_error(error: BaseException) -> Failure:
-    """Say why a call failed from what was raised, and whether it may have taken effect all the same.
+    """Say why a call failed from what was raised, and whether it may have taken effect.
 
     What has no code is a defect, and logged.
     """

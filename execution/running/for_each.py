@@ -12,6 +12,12 @@ MAX_ITEMS: Final = 10_000
 """Each is a call and a row of its own; a task that needs more works on slices."""
 FAILED: Final = "item_failed"
 """Code of a task of which the call for an item failed."""
+STOPPED: Final = "stopped"
+"""Code of a task with calls under way, or of which nobody knows how they ended, that begins no
+further item; so that a process that takes the run over begins none either."""
+
+
+_OPEN: Final = (TaskStatus.PENDING, TaskStatus.RUNNING, TaskStatus.WAITING_APPROVAL)
 
 
 class NotAList(Exception):
@@ -60,12 +66,18 @@ class ItemCalls:
     Args:
         values: The items.
         statuses: How those stand that have begun or ended.
+        others: How all others stand.
     """
 
-    def __init__(self, values: list[Any], statuses: Mapping[int, TaskStatus]) -> None:
+    def __init__(
+        self,
+        values: list[Any],
+        statuses: Mapping[int, TaskStatus],
+        *,
+        others: TaskStatus = TaskStatus.PENDING,
+    ) -> None:
         self.values = values
-        self.is_stopped = False
-        self._status = [statuses.get(n, TaskStatus.PENDING) for n in range(len(values))]
+        self._status = [statuses.get(n, others) for n in range(len(values))]
         self._counts = Counter(self._status)
         self._first_failure: tuple[int, str] | None = None
 
@@ -90,12 +102,11 @@ class ItemCalls:
             self._first_failure = (item, message)
 
     def stop(self, status: TaskStatus) -> list[int]:
-        """Start nothing more; give a status to the items that a person was asked about."""
-        self.is_stopped = True
-        waiting = self.where(TaskStatus.WAITING_APPROVAL)
-        for item in waiting:
+        """Give a status to the items that were not begun; return them."""
+        left = self.where(TaskStatus.PENDING) + self.where(TaskStatus.WAITING_APPROVAL)
+        for item in left:
             self.set(item, status)
-        return waiting
+        return left
 
     def statuses(self) -> dict[int, TaskStatus]:
         """Return how the calls stand, by item."""
@@ -113,9 +124,7 @@ class ItemCalls:
         was stopped before the last item.
         """
         counts = self._counts
-        if counts[TaskStatus.RUNNING] or counts[TaskStatus.WAITING_APPROVAL]:
-            return None
-        if counts[TaskStatus.PENDING] and not self.is_stopped:
+        if any(counts[status] for status in _OPEN):
             return None
         if counts[TaskStatus.UNKNOWN]:
             return TaskStatus.UNKNOWN

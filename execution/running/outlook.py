@@ -8,7 +8,7 @@ from typing import Any, Final, NamedTuple
 
 from execution import events
 from execution.running.run_state import RunState
-from execution.status import RunStatus
+from execution.status import RunStatus, TaskStatus
 
 ABORTED: Final = "aborted"
 DEADLINE: Final = "deadline_exceeded"
@@ -48,7 +48,7 @@ def outlook(
         return Outlook(RunStatus.PAUSED if is_paused else RunStatus.RUNNING)
     schedule = state.schedule
     if schedule.is_settled:
-        status = _verdict(schedule.verdict(), called_off)
+        status = _verdict(state, called_off)
         if status.is_final:
             return Outlook(status)
     if schedule.is_layer_complete:
@@ -89,9 +89,11 @@ def why(state: RunState, found: Outlook, called_off: str) -> tuple[str, str]:
     return state.cause.code, f"task {state.cause.task!r}: {state.cause.message}"
 
 
-def _verdict(verdict: RunStatus, called_off: str) -> RunStatus:
+def _verdict(state: RunState, called_off: str) -> RunStatus:
     """Return what a settled run has come to; one that was done in time is not called off."""
-    if not called_off or verdict is RunStatus.SUCCEEDED:
+    verdict = state.schedule.verdict()
+    is_cut_short = state.is_cut_short or state.schedule.has(TaskStatus.CANCELLED)
+    if not called_off or (verdict is RunStatus.SUCCEEDED and not is_cut_short):
         return verdict
     return RunStatus.ABORTED if called_off == ABORTED else RunStatus.FAILED
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
 from datetime import datetime
 from typing import Any
 from uuid import UUID
@@ -16,7 +17,7 @@ from execution.planning.references import NO_ITEM
 from execution.planning.replan import merge
 from execution.running import failure, for_each, task_changes
 from execution.running.draft import Draft
-from execution.running.failure import ApprovalUnusable, Failure
+from execution.running.failure import Failure
 from execution.running.for_each import ItemCalls
 from execution.running.roots import Roots
 from execution.running.schedule import Schedule, Skipped
@@ -27,12 +28,7 @@ from execution.status import TaskStatus
 from execution.workflow import OnError, Workflow
 
 Prepare = Callable[[str, Mapping[str, Any]], Prepared]
-_KINDS: Mapping[TaskStatus, str] = {
-    TaskStatus.CANCELLED: events.TASK_CANCELLED,
-    TaskStatus.SKIPPED: events.TASK_SKIPPED,
-    TaskStatus.SUCCEEDED: events.TASK_SUCCEEDED,
-    TaskStatus.UNKNOWN: events.TASK_UNKNOWN,
-}
+_NOT_BEGUN = (TaskStatus.PENDING, TaskStatus.WAITING_APPROVAL, TaskStatus.SKIPPED)
 _DECIDABLE = (TaskStatus.WAITING_APPROVAL, TaskStatus.PENDING)
 
 
@@ -53,8 +49,11 @@ class RunState:
         self.draft = Draft(standing.run, standing.epoch, last_seq=standing.last_seq)
         self.queues: dict[str, deque[Place]] = {}
         self.workflow = standing.workflow
-        self.cause: Cause | None = None
+        self.cause = taken.cause
+        self.is_cut_short = False
+        """Whether something of it was called off."""
         self.schedule = Schedule(standing.workflow, standing.options, taken.tasks)
+        self.schedule.is_stopped = taken.is_stopped
         self._options = standing.options
         self._prepare = prepare
         self._attempts = {place: known.attempts for place, known in standing.tasks.items()}
@@ -62,6 +61,7 @@ class RunState:
         self._items = taken.items
         self._asked = taken.asked
         self._lost = taken.lost
+        self._stopped = taken.stopped
         self._roots = Roots(standing.workflow, self._undone(), keeps_all=keeps_all)
         given = results(standing)
         self.recalled(given, self.schedule.tasks if keeps_all else {task for task, _ in given})
@@ -69,8 +69,7 @@ class RunState:
     def open(self, at: datetime) -> None:
         """Write down what was lost with the process before, and find what is ready."""
         for place in self._lost:
-            change = task_changes.stands(place, TaskStatus.UNKNOWN, at)
-            self.draft.task(change, events.TASK_UNKNOWN)
+            self.draft.stands(place, TaskStatus.UNKNOWN, at)
         self._skip(self.schedule.catch_up(), at)
 
     def reopen_lists(self, at: datetime) -> None:
@@ -145,6 +144,7 @@ class RunState:
 
     def cancel(self, place: Place, code: str, at: datetime) -> None:
         """Take that a call was cancelled, so that nobody knows what it did."""
+        self.is_cut_short = True
         change = task_changes.cancelled(place, code, at, attempts=self._attempts.get(place))
         self.draft.task(change, events.TASK_CANCELLED, {"code": code})
         self._end(place, TaskStatus.CANCELLED, at)
@@ -159,6 +159,9 @@ class RunState:
         self._attempts[place] -= 1
         self._make_pending(place, at)
         self._set(place, TaskStatus.PENDING)
+        if self.schedule.is_stopped:
+            self.draft.stands(place, TaskStatus.SKIPPED, at)
+            self._end(place, TaskStatus.SKIPPED, at)
 
     def decide(self, place: Place, approval: UUID, at: datetime, *, refusal: str) -> None:
         """Take a person's decision; an empty refusal is leave to call."""
@@ -177,10 +180,10 @@ class RunState:
     def call_off(self, status: TaskStatus, at: datetime) -> None:
         """Start nothing more; what was not begun gets a status in which it never starts."""
         for task in self.schedule.drop(status):
-            place = (task, WHOLE_TASK)
-            self.draft.task(task_changes.stands(place, status, at), _KINDS[status])
+            self.is_cut_short = True
+            self.draft.stands((task, WHOLE_TASK), status, at)
             self._roots.released(self.schedule.tasks[task])
-        self._stop_lists(status, at)
+        self._stop_lists(self._lists, status, at)
 
     def rerun_unknown(self, at: datetime) -> None:
         """Make the calls ready again of which nobody knows how they ended."""
@@ -204,7 +207,7 @@ class RunState:
             InvalidWorkflow: If they do not fit to how the run stands by now.
         """
         before = self.schedule.status
-        merged = merge(self.workflow, new, before)
+        merged = merge(self.workflow, new, {task: self._begun(task) for task in before})
         gone = {*merged.changed, *merged.removed}
         for place in [place for place in self._asked if place[0] in gone]:
             del self._asked[place]
@@ -256,13 +259,19 @@ class RunState:
     def _undone(self) -> list[str]:
         return [task for task, now in self.schedule.status.items() if not now.is_done]
 
+    def _begun(self, task: str) -> TaskStatus:
+        """Return how a task stands; running if its call was lost, and was to be made again."""
+        status = self.schedule.status[task]
+        is_lost = status in _NOT_BEGUN and self._attempts.get((task, WHOLE_TASK))
+        return TaskStatus.RUNNING if is_lost else status
+
     def _status(self, place: Place) -> TaskStatus | None:
         """Return how a call stands; None if it will not be made any more."""
         task, item = place
         if item == WHOLE_TASK:
             return self.schedule.status.get(task)
         calls = self._lists.get(task)
-        return None if calls is None or calls.is_stopped else calls.status(item)
+        return None if calls is None else calls.status(item)
 
     def _value(self, place: Place) -> Any:
         """Return the item that a call is made for."""
@@ -296,25 +305,17 @@ class RunState:
             self._queue(place)
 
     def _make_pending(self, place: Place, at: datetime) -> None:
-        self.draft.row(task_changes.taken_back(place, at, attempts=self._attempts.get(place, 0)))
+        change = task_changes.taken_back(place, at, attempts=self._attempts.get(place, 0))
+        self.draft.row(replace(change, error_code=self._mark(*place)))
+
+    def _mark(self, task: str, item: int = WHOLE_TASK) -> str:
+        """Return the code of a list that tells whether it begins no further item."""
+        return for_each.STOPPED if item == WHOLE_TASK and task in self._stopped else ""
 
     def _leave(self, place: Place, prepared: Prepared) -> Leave | None:
-        """Return a person's approval of a call; None if it needs none, or nobody was asked.
-
-        Raises:
-            ApprovalUnusable: If another call was approved than the one that is to be made.
-        """
+        """Return a person's approval of a call; None if it needs none, or nobody was asked."""
         asked = self._asked.pop(place, None) if self._asked else None
-        if not prepared.asks or asked is None or asked.approval is None:
-            return None
-        if asked[:2] != (prepared.definition_hash, prepared.arguments_digest):
-            raise ApprovalUnusable
-        return Leave(
-            approval=asked.approval,
-            tool=prepared.tool,
-            definition_hash=prepared.definition_hash,
-            arguments_digest=prepared.arguments_digest,
-        )
+        return asked.leave(prepared) if asked and prepared.asks else None
 
     def _ask(
         self, place: Place, prepared: Prepared, arguments: Mapping[str, Any], at: datetime
@@ -322,6 +323,7 @@ class RunState:
         change = task_changes.asked(place, prepared, arguments, at)
         self.draft.task(change, events.TASK_WAITING_APPROVAL)
         self._asked[place] = Asked(prepared.definition_hash, prepared.arguments_digest)
+        self._attempts.setdefault(place, 0)
         self._set(place, TaskStatus.WAITING_APPROVAL)
 
     def _open_list(self, task: str, at: datetime) -> None:
@@ -334,10 +336,11 @@ class RunState:
             self.fail(place, failure.of_error(error), at)
             return
         if self.schedule.status[task] is not TaskStatus.RUNNING:
-            change = task_changes.stands(place, TaskStatus.RUNNING, at)
+            change = task_changes.running(place, at, code=self._mark(task))
             self.draft.task(change, events.TASK_STARTED, {"items": len(values)})
             self.schedule.set(task, TaskStatus.RUNNING)
-        calls = self._lists[task] = ItemCalls(values, known)
+        begins = TaskStatus.SKIPPED if task in self._stopped else TaskStatus.PENDING
+        calls = self._lists[task] = ItemCalls(values, known, others=begins)
         for item in calls.where(TaskStatus.PENDING):
             self._queue((task, item))
         self._close_if_over(task, at)
@@ -354,25 +357,27 @@ class RunState:
             skipped = self.schedule.stop(task) if stops else []
         self._skip(skipped, at)
         if self.schedule.is_stopped:
-            self._stop_lists(TaskStatus.SKIPPED, at)
+            going_on = [one for one in self._lists if one not in self._stopped]
+            self._stop_lists(going_on, TaskStatus.SKIPPED, at)
         if item != WHOLE_TASK:
             self._close_if_over(task, at)
 
     def _skip(self, skipped: Iterable[Skipped], at: datetime) -> None:
         for task, because in skipped:
-            change = task_changes.stands((task, WHOLE_TASK), TaskStatus.SKIPPED, at)
-            self.draft.task(change, events.TASK_SKIPPED, {"because": because})
+            place = (task, WHOLE_TASK)
+            self.draft.stands(place, TaskStatus.SKIPPED, at, data={"because": because})
             self._roots.released(self.schedule.tasks[task])
 
-    def _stop_lists(self, status: TaskStatus, at: datetime) -> None:
-        """Start no call of a list any more; those that a person was asked about get a status."""
-        self.queues.clear()
-        for task, calls in tuple(self._lists.items()):
-            if calls.is_stopped:
-                continue
+    def _stop_lists(self, lists: Iterable[str], status: TaskStatus, at: datetime) -> None:
+        """Start no call of some lists any more; those that have a row get a status."""
+        for task, calls in [(one, self._lists[one]) for one in lists]:
             for item in calls.stop(status):
-                self.draft.task(task_changes.stands((task, item), status, at), _KINDS[status])
+                if (task, item) in self._attempts:
+                    self.draft.stands((task, item), status, at)
+            self._stopped.add(task)
             self._close_if_over(task, at)
+            if task in self._lists:
+                self.draft.row(task_changes.running((task, WHOLE_TASK), at, code=self._mark(task)))
 
     def _close_if_over(self, task: str, at: datetime) -> None:
         """End a task with a list once all of its calls have ended."""
@@ -385,11 +390,11 @@ class RunState:
         if status is TaskStatus.FAILED:
             self.fail(place, Failure(code=for_each.FAILED, message=calls.failure()), at)
             return
-        change = task_changes.stands(place, status, at)
-        self.draft.task(change, _KINDS[status])
         if status is TaskStatus.UNKNOWN:
+            self.draft.stands(place, status, at, code=self._mark(task))
             self._items[task] = calls.statuses()
             self.schedule.set(task, status)
             return
+        self.draft.stands(place, status, at)
         self._roots.close(task)
         self._end(place, status, at)

@@ -141,6 +141,7 @@ class Means:
         recall: Gives the raw results of tasks again, items included; None: this process keeps
             every result for as long as it holds the run.
         on_progress: Told what servers report: task, item, progress, total, message.
+        gather_s: Seconds that the end of a call may wait to be written down together with others.
     """
 
     prepare: Callable[[str, Mapping[str, Any]], Prepared]
@@ -150,3 +151,4 @@ class Means:
     clock: Callable[[], datetime]
     recall: Callable[[Collection[str]], Awaitable[Mapping[Place, Result]]] | None = None
     on_progress: Callable[[str, int, float, float | None, str | None], None] = unseen
+    gather_s: float = 0.0

@@ -59,9 +59,11 @@ def server_of(task: Task) -> str:
     return task.tool.partition(ids.SEPARATOR)[0]
 
 
-def stands(place: Place, status: TaskStatus, at: datetime) -> TaskChange:
-    """Return that a call stands so, of which there is nothing more to say."""
-    return TaskChange(task=place[0], item=place[1], status=status, at=at)
+def running(place: Place, at: datetime, *, code: str) -> TaskChange:
+    """Return that a task with a list is under way; the code says whether it was stopped."""
+    return TaskChange(
+        task=place[0], item=place[1], status=TaskStatus.RUNNING, at=at, error_code=code
+    )
 
 
 def intended(

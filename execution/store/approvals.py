@@ -9,8 +9,8 @@ from typing import Any, ClassVar, Final
 from uuid import UUID
 
 from django.db import transaction
-from django.db.models import BooleanField, ExpressionWrapper, Q, QuerySet
-from django.db.models.functions import Now
+from django.db.models import BooleanField, ExpressionWrapper, Q, QuerySet, Window
+from django.db.models.functions import Now, RowNumber
 
 from execution.models import Approval
 from execution.status import RunStatus
@@ -67,6 +67,8 @@ class Asked:
         return self.status == Approval.Status.PENDING
 
 
+MAX_EACH: Final = 100
+"""Calls of one user in one team that are listed; the next follow once these are decided."""
 OPEN: Final = (Approval.Status.PENDING, Approval.Status.APPROVED)
 """How an approval stands that is neither used nor past use."""
 
@@ -131,11 +133,17 @@ def pending(
 ) -> tuple[Asked, ...]:
     """Return what waits for a person, oldest first, without arguments.
 
+    Of each user the first `MAX_EACH`: whoever asks for thousands hides nobody else's.
+
     Args:
         users: Only calls of these users, or of the teams; None: all.
         teams: Primary keys of teams.
     """
-    rows = _rows().filter(pk__in=_waiting().values("pk")).order_by("created_at", "pk")
+    place = Window(
+        RowNumber(), partition_by=["run__user", "run__team"], order_by=["created_at", "pk"]
+    )
+    rows = _rows().filter(pk__in=_waiting().values("pk")).annotate(place=place)
+    rows = rows.filter(place__lte=MAX_EACH).order_by("created_at", "pk")
     if users is not None:
         rows = rows.filter(Q(run__user__in=users) | Q(run__team__in=teams))
     return tuple(map(_asked, rows))

@@ -106,10 +106,20 @@ def open(run: UUID, *, sealer: Sealer) -> tuple[Command, ...]:  # noqa: A001 - r
         SealBroken: If what came with one cannot be opened.
     """
     rows = list(RunCommand.objects.filter(run=run, applied_at__isnull=True).order_by("id"))
-    if not any(row.action == RunCommand.Action.REPLAN for row in rows):
-        return tuple(_command(row, None) for row in rows)
-    workflows = payloads.of_run(run, [Kind.REPLAN], sealer=sealer)
-    return tuple(_command(row, workflows.get((Kind.REPLAN, ("", row.pk)))) for row in rows)
+    return tuple(
+        _command(
+            row,
+            payloads.one(run, Kind.REPLAN, item=row.pk, sealer=sealer)
+            if row.action == RunCommand.Action.REPLAN
+            else None,
+        )
+        for row in rows
+    )
+
+
+def are_open(run: UUID) -> bool:
+    """Whether a run was told something that has not been carried out."""
+    return RunCommand.objects.filter(run=run, applied_at__isnull=True).exists()
 
 
 def outcome(command: int) -> str | None:

@@ -33,7 +33,7 @@ SELECT task, item, id, status FROM (
            CASE WHEN status IN ('pending', 'approved') AND expires_at <= now()
                 THEN 'expired' ELSE status END AS status
     FROM execution_approval WHERE run_id = %s
-    ORDER BY task, item, created_at DESC, id) AS newest
+    ORDER BY task, item, status IN ('pending', 'approved') DESC, created_at DESC, id) AS newest
 WHERE status IN ('approved', 'rejected', 'expired')
 ORDER BY created_at, id
 """
@@ -42,8 +42,8 @@ ORDER BY created_at, id
 def of(run: UUID) -> tuple[Decision, ...]:
     """Return what was decided of a run's calls and is not used up, oldest first.
 
-    Only what was asked last about a call counts. What has run out by the clock of the database is
-    expired, whatever its row says.
+    Only what is open about a call counts, else what was asked last. What has run out by the clock
+    of the database is expired, whatever its row says.
     """
     with connection.cursor() as cursor:
         cursor.execute(_DECIDED, [run])

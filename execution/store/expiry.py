@@ -20,8 +20,10 @@ CHUNK: Final = 200
 EXPIRED: Final = "expired"
 
 _FORGET_KEYS = """
-UPDATE execution_workflowexecution SET idempotency_key = ''
-WHERE idempotency_key <> '' AND created_at <= now() - make_interval(hours => %s)
+UPDATE execution_workflowexecution SET idempotency_key = '' WHERE id IN (
+    SELECT id FROM execution_workflowexecution
+    WHERE idempotency_key <> '' AND created_at <= now() - make_interval(hours => %s)
+    FOR NO KEY UPDATE SKIP LOCKED)
 """
 
 _FAIL = """

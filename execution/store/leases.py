@@ -11,10 +11,9 @@ from uuid import UUID
 from django.db import connection, transaction
 
 from execution import events
-from execution.changes import WHOLE_TASK
 from execution.models import ExecutionEvent, TaskRun, WorkflowExecution
 from execution.status import RunStatus, TaskStatus
-from execution.store import payloads
+from execution.store import payloads, prepared
 from execution.store.escaping import original
 from execution.store.judging import LONGEST_STILL
 from execution.store.payloads import Kind
@@ -71,12 +70,16 @@ SELECT run.ended_at IS NOT NULL OR (
 FROM execution_workflowexecution AS run WHERE run.id = %(run)s
 """
 
+# Locked in the order in which a batch of changes locks its runs, so that neither waits for ever.
 _RENEW = """
+WITH held AS (
+    SELECT run.id FROM execution_workflowexecution AS run
+    JOIN unnest(%(runs)s::uuid[], %(epochs)s::bigint[]) AS mine (id, epoch)
+      ON run.id = mine.id AND run.epoch = mine.epoch
+    WHERE run.owner = %(owner)s ORDER BY run.id FOR NO KEY UPDATE OF run)
 UPDATE execution_workflowexecution AS run
 SET lease_until = now() + make_interval(secs => %(lease_s)s)
-FROM unnest(%(runs)s::uuid[], %(epochs)s::bigint[]) AS held (id, epoch)
-WHERE run.id = held.id AND run.epoch = held.epoch AND run.owner = %(owner)s
-RETURNING run.id
+FROM held WHERE run.id = held.id RETURNING run.id
 """
 
 _RELEASE = """
@@ -90,7 +93,7 @@ SELECT DISTINCT ON (task, item) id, task, item,
        CASE WHEN status IN ('pending', 'approved') AND expires_at <= now()
             THEN 'expired' ELSE status END
 FROM execution_approval WHERE run_id = %s
-ORDER BY task, item, created_at DESC, id
+ORDER BY task, item, status IN ('pending', 'approved') DESC, created_at DESC, id
 """
 
 
@@ -205,7 +208,7 @@ def renew(owner: str, held: Mapping[UUID, int], *, lease_s: float) -> set[UUID]:
         "owner": owner,
         "lease_s": lease_s,
     }
-    with connection.cursor() as cursor:
+    with prepared.cursor() as cursor:
         cursor.execute(_RENEW, values)
         return {run for (run,) in cursor.fetchall()}
 
@@ -213,10 +216,12 @@ def renew(owner: str, held: Mapping[UUID, int], *, lease_s: float) -> set[UUID]:
 def release(run: UUID, epoch: int) -> bool:
     """Give a run back: nobody holds it from now on. Others are told unless it is over.
 
+    A run that has ended was given back by the write that ended it.
+
     Returns:
         Whether it was held with this epoch.
     """
-    with transaction.atomic(), connection.cursor() as cursor:
+    with transaction.atomic(), prepared.cursor() as cursor:
         cursor.execute(_RELEASE, {"run": run, "epoch": epoch})
         released = cursor.fetchone()
         if released is not None and not RunStatus(released[0]).is_final:
@@ -246,9 +251,8 @@ def is_idle(run: UUID) -> bool:
 
     Unlike its status this knows of what was decided or told and nobody has taken up yet.
     """
-    with connection.cursor() as cursor:
-        cursor.execute(_IDLE, {"run": run, "dead": []})
-        found = cursor.fetchone()
+    with prepared.cursor() as cursor:
+        found = cursor.execute(_IDLE, {"run": run, "dead": []}).fetchone()
     return found is None or bool(found[0])
 
 
@@ -259,14 +263,13 @@ def owners() -> set[str]:
 
 
 def _held(row: WorkflowExecution, *, was_lost: bool, left_s: float | None, sealer: Sealer) -> Held:
-    stands = payloads.of_run(row.pk, [Kind.WORKFLOW, Kind.INTENT], sealer=sealer)
     return Held(
         run=row.pk,
         epoch=row.epoch,
         last_seq=row.last_seq,
         status=RunStatus(row.status),
         version=row.version,
-        workflow=stands.get((Kind.WORKFLOW, ("", row.version))),
+        workflow=payloads.one(row.pk, Kind.WORKFLOW, item=row.version, sealer=sealer),
         options=options_of(row.options),
         deadline_at=None if left_s is None else datetime.now(UTC) + timedelta(seconds=left_s),
         started_at=row.started_at,
@@ -277,7 +280,7 @@ def _held(row: WorkflowExecution, *, was_lost: bool, left_s: float | None, seale
             scopes=frozenset(row.scopes),
             kind=cast("WayIn", row.kind),
         ),
-        intent=stands.get((Kind.INTENT, ("", WHOLE_TASK)), ""),
+        intent=payloads.one(row.pk, Kind.INTENT, sealer=sealer) or "",
         tasks=_tasks(row.pk),
         layer=_layer(row),
         was_lost=was_lost,

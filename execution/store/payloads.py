@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from typing import Any, Final
 from uuid import UUID
 
-
 from execution.changes import WHOLE_TASK
 from execution.models import Payload
 from execution.store import prepared

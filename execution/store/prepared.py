@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from typing import Any, Final
 
 import psycopg
 from django.db import connection
+from psycopg.pq import PipelineStatus
 
 AT_ONCE: Final = 0
 """Uses before a statement is prepared. Django prepares none, for the sake of poolers that give
@@ -19,8 +20,9 @@ def cursor(*, pipelined: bool = False) -> Iterator[psycopg.Cursor[Any]]:
     """Yield a cursor whose values are bound by the server.
 
     Args:
-        pipelined: Whether statements are sent one after another and answered together: one round
-            trip for all of them, unless what one of them found is asked for.
+        pipelined: Whether statements, of other cursors too, are sent one after another and
+            answered together: one round trip for all of them, unless what one of them found is
+            asked for. Within another such cursor it is that one's.
 
     Raises:
         django.db.Error: If the database is away, or refuses a statement; pipelined, maybe later
@@ -30,8 +32,6 @@ def cursor(*, pipelined: bool = False) -> Iterator[psycopg.Cursor[Any]]:
     raw: psycopg.Connection[Any] = connection.connection
     raw.prepare_threshold = AT_ONCE
     with connection.wrap_database_errors, psycopg.Cursor(raw) as found:
-        if not pipelined:
-            yield found
-            return
-        with raw.pipeline():
+        is_begun = raw.pgconn.pipeline_status != PipelineStatus.OFF
+        with raw.pipeline() if pipelined and not is_begun else nullcontext():
             yield found

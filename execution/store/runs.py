@@ -24,6 +24,9 @@ from gateway_project.foundation.sealing import Sealer
 KEY_HOURS: Final = 24
 """How long an idempotency key names its run."""
 FIRST_VERSION: Final = 1
+FIRST_EPOCH: Final = 1
+FIRST_SEQ: Final = 1
+"""Of a new run: its workflow, its first hold, its first event."""
 ATTEMPTS: Final = 5
 """The run that has a key may be removed while it is looked up; hardly twice."""
 
@@ -67,7 +70,7 @@ class UnknownRun(LookupError):
     code = "unknown_run"
 
     def __init__(self, run: object) -> None:
-        super().__init__(f"there is no run {run}; `runs` lists yours")
+        super().__init__(f"you have no run {str(run)!r}; run_workflow told its run_id")
         self.run = run
 
 
@@ -127,7 +130,7 @@ class Created:
     run: UUID
     is_new: bool
     epoch: int
-    last_seq: int = 1
+    last_seq: int = FIRST_SEQ
 
 
 def create(
@@ -147,13 +150,17 @@ def create(
     sealed = _sealed(row["run"], new, sealer)
     for _ in range(ATTEMPTS):
         with transaction.atomic():
-            if _insert(row, new, sealed):
-                also(row["run"])
+            if _insert(row, new, sealed, also):
                 return Created(run=row["run"], is_new=True, epoch=row["epoch"])
             known = _known(row)
         if known is not None:
             return known
     raise RuntimeError("the idempotency key was taken and given up again and again; try once more")
+
+
+def is_there(run: UUID) -> bool:
+    """Whether a run has been written down."""
+    return WorkflowExecution.objects.filter(id=run).exists()
 
 
 def direct(caller: Caller, workflow: Mapping[str, Any], *, sealer: Sealer) -> UUID | None:
@@ -220,7 +227,7 @@ def _row(new: NewRun, sealer: Sealer) -> dict[str, Any]:
         "key": "" if key is None else sealer.digest("idempotency key", key),
         "request_digest": sealer.digest("request", workflow_digest, new.intent, options),
         "owner": new.owner,
-        "epoch": 1 if new.owner else 0,
+        "epoch": FIRST_EPOCH if new.owner else 0,
         "lease_s": new.lease_s if new.owner else None,
         "deadline_s": new.options.deadline_s,
         "hours": KEY_HOURS,
@@ -242,7 +249,9 @@ def _sealed(run: UUID, new: NewRun, sealer: Sealer) -> list[Sealed]:
     return sealed
 
 
-def _insert(row: Mapping[str, Any], new: NewRun, sealed: Sequence[Sealed]) -> bool:
+def _insert(
+    row: Mapping[str, Any], new: NewRun, sealed: Sequence[Sealed], also: Callable[[UUID], None]
+) -> bool:
     """Write the run and what belongs to it, unless its key is taken; say whether it was."""
     with prepared.cursor(pipelined=True) as cursor:
         if row["key"]:
@@ -253,8 +262,9 @@ def _insert(row: Mapping[str, Any], new: NewRun, sealed: Sequence[Sealed]) -> bo
         cursor.execute(_INSERT_TASKS, row)
         cursor.execute(_INSERT_EVENT, row)
         payloads.insert(sealed)
-    if not new.owner:
-        notify.send(notify.RUN_WORK, str(row["run"]))
+        if not new.owner:
+            notify.send(notify.RUN_WORK, str(row["run"]))
+        also(new.run)
     return True
 
 

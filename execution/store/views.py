@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import json
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final
 from uuid import UUID
 
 from django.db import connection
-from django.db.models import Case, QuerySet, Value, When
-from django.db.models.functions import Now
 
 from execution.changes import WHOLE_TASK, Event
-from execution.models import Approval, ExecutionEvent, Payload, TaskRun, WorkflowExecution
+from execution.models import ExecutionEvent, WorkflowExecution
 from execution.status import RunStatus, TaskStatus
-from execution.store import payloads
+from execution.store import payloads, prepared
 from execution.store.escaping import original, original_json
 from execution.store.payloads import Kind
 from execution.store.runs import UnknownRun
@@ -23,8 +22,40 @@ from gateway_project.foundation.sealing import Sealer
 
 Kept = Mapping[tuple[Kind, payloads.Place], Any]
 """What is kept of a run, opened."""
+Row = Sequence[Any]
 
-_LINES = """
+_VISIBLE: Final = """(%(anybody)s OR (
+    run."user" = %(user)s AND run.team_id IS NOT DISTINCT FROM %(team)s))"""
+
+_RUN: Final = f"""
+SELECT "user", team_id, kind, is_direct, status, version, last_seq,
+    created_at, changed_at, started_at, ended_at, delivered_at, deadline_at, options, error_code,
+    NOT EXISTS (SELECT FROM execution_payload AS kept
+                WHERE kept.run_id = run.id AND kept.kind = 'workflow')
+FROM execution_workflowexecution AS run WHERE run.id = %(run)s AND {_VISIBLE}
+"""
+
+_TASKS: Final = """
+SELECT task, item, position, tool, status, attempts, definition_hash,
+    started_at, ended_at, duration_ms, error_code, result_bytes
+FROM execution_taskrun WHERE run_id = %(run)s
+"""
+
+_APPROVALS: Final = """
+SELECT id, task, item, tool, reason,
+    CASE WHEN status IN ('pending', 'approved') AND expires_at <= now() THEN 'expired'
+         ELSE status END,
+    definition_hash, arguments_digest, created_at, expires_at, decided_at, decided_by
+FROM execution_approval WHERE run_id = %(run)s ORDER BY created_at, id
+"""
+
+_PAYLOADS: Final = """
+SELECT kind, task, item, content FROM execution_payload
+WHERE run_id = %(run)s AND kind <> 'replan' AND (kind <> 'workflow' OR item = %(version)s)
+"""
+"""Of workflows only the one that counts: a run has one of each version."""
+
+_LINES = f"""
 SELECT run.id, run."user", run.team_id, run.status, run.is_direct,
     ARRAY(SELECT tool FROM execution_taskrun AS task
           WHERE task.run_id = run.id AND task.item = -1 ORDER BY task.position LIMIT %(tools)s),
@@ -35,12 +66,11 @@ SELECT run.id, run."user", run.team_id, run.status, run.is_direct,
      WHERE asked.run_id = run.id AND asked.status = 'pending' AND asked.expires_at > now()),
     run.created_at, run.started_at, run.ended_at, run.error_code
 FROM execution_workflowexecution AS run
-WHERE (%(anybody)s OR (run."user" = %(user)s AND run.team_id IS NOT DISTINCT FROM %(team)s))
+WHERE {_VISIBLE}
   AND (%(status)s::text IS NULL OR run.status = %(status)s)
 ORDER BY run.created_at DESC, run.id LIMIT %(limit)s
 """
 _DONE: Final = [status.value for status in TaskStatus if status.is_done]
-_OPEN: Final = [Approval.Status.PENDING, Approval.Status.APPROVED]
 
 
 def view(run: UUID, *, caller: Caller | None, sealer: Sealer, results: bool = True) -> RunView:
@@ -56,36 +86,24 @@ def view(run: UUID, *, caller: Caller | None, sealer: Sealer, results: bool = Tr
         UnknownRun: If there is none, or it is somebody else's.
         SealBroken: If no key opens what is kept.
     """
-    row = _visible(caller).filter(id=run).first()
+    values = {"run": run, **_seen_by(caller)}
+    with prepared.cursor() as cursor:
+        row = cursor.execute(_RUN, values).fetchone()
     if row is None:
         raise UnknownRun(run)
-    # Read after the run itself: a result that comes in between is shown early, never lost.
-    tasks = list(TaskRun.objects.filter(run=run))
-    kept = payloads.of_run(run, list(Kind), sealer=sealer) if results else {}
-    return RunView(
-        id=row.pk,
-        user=row.user,
-        team=row.team_id,
-        kind=row.kind,
-        is_direct=row.is_direct,
-        status=RunStatus(row.status),
-        version=row.version,
-        last_seq=row.last_seq,
-        created_at=row.created_at,
-        changed_at=row.changed_at,
-        started_at=row.started_at,
-        ended_at=row.ended_at,
-        delivered_at=row.delivered_at,
-        deadline_at=row.deadline_at,
-        tasks=_tasks(tasks, kept),
-        approvals=_approvals(run, kept),
-        workflow=kept.get((Kind.WORKFLOW, ("", row.version))),
-        intent=kept.get((Kind.INTENT, ("", WHOLE_TASK)), ""),
-        options=row.options,
-        error_code=row.error_code,
-        error=kept.get((Kind.ERROR, ("", WHOLE_TASK)), "") if row.error_code else "",
-        has_expired=not Payload.objects.filter(run=run, kind=Kind.WORKFLOW).exists(),
-    )
+    # Read after the run itself: a result that comes in between is shown early, never lost. The
+    # arguments after the approvals: an approval is never shown with those of the call before.
+    with (
+        prepared.cursor(pipelined=True) as tasks,
+        prepared.cursor() as asked,
+        prepared.cursor() as stored,
+    ):
+        tasks.execute(_TASKS, values)
+        asked.execute(_APPROVALS, values)
+        if results:
+            stored.execute(_PAYLOADS, {**values, "version": row[5]}, binary=True)
+        kept = _opened(stored, sealer) if results else {}
+        return _run(run, row, tuple(tasks), tuple(asked), kept)
 
 
 def status(run: UUID) -> RunStatus:
@@ -111,9 +129,7 @@ def lines(
         limit: At most so many.
     """
     values: dict[str, Any] = {
-        "anybody": caller is None,
-        "user": "" if caller is None else caller.user,
-        "team": None if caller is None else caller.team,
+        **_seen_by(caller),
         "status": None if status is None else status.value,
         "limit": limit,
         "tools": MAX_TOOLS,
@@ -146,58 +162,99 @@ def events(run: UUID, *, after: int = 0, limit: int = 1_000) -> list[Event]:
     ]
 
 
-def _visible(caller: Caller | None) -> QuerySet[WorkflowExecution]:
-    rows = WorkflowExecution.objects.all()
-    return rows if caller is None else rows.filter(user=caller.user, team=caller.team)
+def _seen_by(caller: Caller | None) -> dict[str, Any]:
+    return {
+        "anybody": caller is None,
+        "user": "" if caller is None else caller.user,
+        "team": None if caller is None else caller.team,
+    }
 
 
-def _tasks(rows: Sequence[TaskRun], kept: Kept) -> tuple[TaskView, ...]:
-    positions = {row.task: row.position for row in rows if row.item == WHOLE_TASK}
-    views = [_task(row, positions.get(row.task, row.position), kept) for row in rows]
-    return tuple(sorted(views, key=lambda one: (one.position, one.task, one.item)))
+def _opened(rows: Iterable[Sequence[Any]], sealer: Sealer) -> Kept:
+    return {
+        (Kind(kind), (original(task), item)): payloads.opened(content, sealer=sealer)
+        for kind, task, item, content in rows
+    }
 
 
-def _task(row: TaskRun, position: int, kept: Kept) -> TaskView:
-    task = original(row.task)
-    return TaskView(
-        task=task,
-        item=row.item,
-        position=position,
-        tool=original(row.tool),
-        status=TaskStatus(row.status),
-        attempts=row.attempts,
-        definition_hash=row.definition_hash,
-        started_at=row.started_at,
-        ended_at=row.ended_at,
-        duration_ms=row.duration_ms,
-        error_code=row.error_code,
-        error=kept.get((Kind.ERROR, (task, row.item)), "") if row.error_code else "",
-        result=kept.get((Kind.RESULT, (task, row.item))),
-        result_bytes=row.result_bytes,
+def _run(
+    run: UUID, row: Sequence[Any], tasks: Sequence[Row], asked: Sequence[Row], kept: Kept
+) -> RunView:
+    user, team, kind, is_direct, stands, version, last_seq, *times, options, code, expired = row
+    created_at, changed_at, started_at, ended_at, delivered_at, deadline_at = times
+    return RunView(
+        id=run,
+        user=user,
+        team=team,
+        kind=kind,
+        is_direct=is_direct,
+        status=RunStatus(stands),
+        version=version,
+        last_seq=last_seq,
+        created_at=created_at,
+        changed_at=changed_at,
+        started_at=started_at,
+        ended_at=ended_at,
+        delivered_at=delivered_at,
+        deadline_at=deadline_at,
+        tasks=_tasks(tasks, kept),
+        approvals=tuple(_approval(run, one, kept) for one in asked),
+        workflow=kept.get((Kind.WORKFLOW, ("", version))),
+        intent=kept.get((Kind.INTENT, ("", WHOLE_TASK)), ""),
+        options=json.loads(options),
+        error_code=code,
+        error=kept.get((Kind.ERROR, ("", WHOLE_TASK)), "") if code else "",
+        has_expired=expired,
     )
 
 
-def _approvals(run: UUID, kept: Kept) -> tuple[ApprovalView, ...]:
-    late = When(status__in=_OPEN, expires_at__lte=Now(), then=Value(Approval.Status.EXPIRED))
-    rows = Approval.objects.filter(run=run).annotate(stands=Case(late, default="status"))
-    return tuple(
-        ApprovalView(
-            id=row.pk,
-            run=run,
-            task=original(row.task),
-            item=row.item,
-            tool=original(row.tool),
-            reason=original(row.reason),
-            status=row.stands,
-            created_at=row.created_at,
-            expires_at=row.expires_at,
-            definition_hash=row.definition_hash,
-            arguments_digest=row.arguments_digest,
-            arguments=kept.get((Kind.ARGUMENTS, (original(row.task), row.item))),
-            decided_at=row.decided_at,
-            decided_by=row.decided_by,
-        )
-        for row in rows.order_by("created_at", "id")
+def _tasks(rows: Sequence[Row], kept: Kept) -> tuple[TaskView, ...]:
+    positions: dict[str, int] = {row[0]: row[2] for row in rows if row[1] == WHOLE_TASK}
+    views = [_task(row, positions.get(str(row[0]), int(row[2])), kept) for row in rows]
+    return tuple(sorted(views, key=lambda one: (one.position, one.task, one.item)))
+
+
+def _task(row: Row, position: int, kept: Kept) -> TaskView:
+    name, item, _, tool, stands, attempts, definition_hash, *times, code, result_bytes = row
+    started_at, ended_at, duration_ms = times
+    task = original(name)
+    return TaskView(
+        task=task,
+        item=item,
+        position=position,
+        tool=original(tool),
+        status=TaskStatus(stands),
+        attempts=attempts,
+        definition_hash=definition_hash,
+        started_at=started_at,
+        ended_at=ended_at,
+        duration_ms=duration_ms,
+        error_code=code,
+        error=kept.get((Kind.ERROR, (task, item)), "") if code else "",
+        result=kept.get((Kind.RESULT, (task, item))),
+        result_bytes=result_bytes,
+    )
+
+
+def _approval(run: UUID, row: Row, kept: Kept) -> ApprovalView:
+    pk, name, item, tool, reason, stands, definition_hash, digest, *times, by = row
+    created_at, expires_at, decided_at = times
+    task = original(name)
+    return ApprovalView(
+        id=pk,
+        run=run,
+        task=task,
+        item=item,
+        tool=original(tool),
+        reason=original(reason),
+        status=stands,
+        created_at=created_at,
+        expires_at=expires_at,
+        definition_hash=definition_hash,
+        arguments_digest=digest,
+        arguments=kept.get((Kind.ARGUMENTS, (task, item))),
+        decided_at=decided_at,
+        decided_by=by,
     )
 
 

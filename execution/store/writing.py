@@ -45,7 +45,7 @@ def write(
         ValueError: If JSON has no form for something; likewise.
     """
     entries = [(changes, folding.sealed(changes, sealer)) for changes in batch]
-    with transaction.atomic():
+    with transaction.atomic(), prepared.cursor(pipelined=True):
         holds = judging.locked(changes.run for changes in batch)
         verdicts = judging.judge(batch, holds)
         accepted = [

@@ -16,7 +16,6 @@ from gateway_project import approval_text
 from gateway_project.console.audited import caller_of
 from gateway_project.foundation import sealing
 from gateway_project.use_cases import decide_approval
-from tools import hidden_text
 
 
 @require_safe
@@ -43,7 +42,7 @@ def approval(request: HttpRequest, approval: UUID) -> HttpResponse:
     return _page(
         request,
         "console/approval.html",
-        title=f"Approval of {hidden_text.visible(asked.tool)}",
+        title=f"Approval of {approval_text.line(asked.tool)}",
         asked=_shown(asked),
         arguments=approval_text.exact(asked.arguments),
         can_be_decided=asked.is_pending and asked.arguments is not None,
@@ -73,7 +72,7 @@ def _decide(request: HttpRequest, approval: UUID, *, approve: bool) -> HttpRespo
         messages.error(request, f"Nothing was changed: {error}.")
         return redirect("approval", approval=approval)
     word = "Approved" if approve else "Rejected"
-    messages.success(request, f"{word}: {hidden_text.visible(decided.tool)}.")
+    messages.success(request, f"{word}: {approval_text.line(decided.tool)}.")
     return redirect("approvals")
 
 
@@ -81,17 +80,17 @@ def _shown(asked: Asked) -> dict[str, object]:
     """Return what is shown of an approval; texts of others with nothing hidden."""
     return {
         "id": asked.id,
-        "tool": hidden_text.visible(asked.tool),
-        "reason": hidden_text.visible(asked.reason),
-        "user": hidden_text.visible(asked.user),
+        "tool": approval_text.line(asked.tool),
+        "reason": approval_text.line(asked.reason),
+        "user": approval_text.line(asked.user),
         "run": asked.run,
-        "task": hidden_text.visible(asked.task),
+        "task": approval_text.line(asked.task),
         "item": asked.item if asked.item >= 0 else None,
         "status": asked.status,
         "created_at": asked.created_at,
         "expires_at": asked.expires_at,
         "decided_at": asked.decided_at,
-        "decided_by": hidden_text.visible(asked.decided_by),
+        "decided_by": approval_text.line(asked.decided_by),
         "decided_via": asked.decided_via,
     }
 

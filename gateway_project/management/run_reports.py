@@ -118,12 +118,15 @@ def event_line(event: Event, first: datetime) -> str:
     """Say in a line what happened, and how long after the first event."""
     place = "" if event.item == WHOLE_TASK else f"[{event.item}]"
     what = f"{event.task}{place} " if event.task else ""
-    seconds = (event.at - first).total_seconds()
+    seconds = max(0.0, (event.at - first).total_seconds())  # of two clocks
     return f"{seconds:8.2f} s  {what}{event.kind.replace('_', ' ')}{_said(event.data)}"
 
 
 def _said(data: Mapping[str, Any]) -> str:
-    return f"  {json.dumps(dict(data), ensure_ascii=False, default=str)}" if data else ""
+    shown = {
+        key: round(value, 1) if isinstance(value, float) else value for key, value in data.items()
+    }
+    return f"  {json.dumps(shown, ensure_ascii=False, default=str)}" if shown else ""
 
 
 def _iso(moment: datetime | None) -> str | None:

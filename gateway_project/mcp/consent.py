@@ -18,6 +18,7 @@ from execution.view import ApprovalView
 from gateway_project import approval_text
 from gateway_project.foundation.caller import Caller
 from gateway_project.foundation.database import in_database
+from gateway_project.mcp import questions
 from gateway_project.mcp.interaction import Turn
 from gateway_project.mcp.questions import ELICIT
 from gateway_project.use_cases import decide_approval
@@ -25,18 +26,8 @@ from gateway_project.use_cases import decide_approval
 Link = Callable[[UUID], str]
 """Page of an approval in the console; empty: there is none."""
 APPROVE: Final = "approve"
-FORM: Final[Mapping[str, Any]] = {
-    "type": "object",
-    "properties": {
-        APPROVE: {
-            "type": "boolean",
-            "title": "Make this call",
-            "description": "Once, with exactly these arguments.",
-        }
-    },
-    "required": [APPROVE],
-}
-"""No default: a client that only sends back what it was given approves nothing."""
+EXACTLY: Final = "Once, with exactly these arguments."
+SHORTENED: Final = "Once, with all of its arguments, those that are not shown here included."
 
 log = structlog.get_logger(__name__)
 
@@ -68,6 +59,15 @@ async def ask(turn: Turn, caller: Caller, pending: Iterable[ApprovalView], *, li
     return decided
 
 
+def is_askable(turn: Turn) -> bool:
+    """Whether the client of a request can ask its user."""
+    try:
+        questions.require(turn.downstream.capabilities, ELICIT, {})
+    except MCPError:
+        return False
+    return turn.consult is not None
+
+
 async def _answer(
     turn: Turn, caller: Caller, approval: ApprovalView, *, link: Link
 ) -> bool | None:
@@ -81,12 +81,29 @@ async def _answer(
         user=caller.user,
         link=link(approval.id),
     )
-    params = {"mode": "form", "message": message, "requestedSchema": dict(FORM)}
+    is_cut = approval_text.short(approval.arguments)[1]
+    params = {"mode": "form", "message": message, "requestedSchema": form(is_cut=is_cut)}
     try:
         return said(await turn.consult(ELICIT, params))
     except MCPError as refused:
         log.info("approval.not_asked", approval=str(approval.id), reason=str(refused))
         return None
+
+
+def form(*, is_cut: bool) -> dict[str, Any]:
+    """Return what the user fills in.
+
+    It has no default: a client that only sends back what it was given approves nothing.
+
+    Args:
+        is_cut: Whether the question shows less than all of the arguments.
+    """
+    asked = {
+        "type": "boolean",
+        "title": "Make this call",
+        "description": SHORTENED if is_cut else EXACTLY,
+    }
+    return {"type": "object", "properties": {APPROVE: asked}, "required": [APPROVE]}
 
 
 def said(answer: Mapping[str, Any]) -> bool | None:

@@ -11,6 +11,7 @@ import structlog
 from mcp_types import CallToolResult
 
 from execution.planning.plan import Plan
+from execution.store.approvals import UnknownApproval
 from execution.view import RunView
 from gateway_project import flow, run_answer, run_timeline
 from gateway_project.mcp import arguments, consent, large_results, meta_tools, results
@@ -27,6 +28,8 @@ BEGINS: Final = 500
 """Characters of a result that stand beside the link to it."""
 WHO: Final = "foregate"
 """Who asks the client's user where it is no server."""
+MAX_TOLD: Final = 100
+"""Characters of what is no id that an error repeats."""
 _PEOPLE_DECIDE: Final = frozenset({"approve", "reject"})
 
 log = structlog.get_logger(__name__)
@@ -42,7 +45,7 @@ async def run_workflow(asked: Asked, given: Mapping[str, Any]) -> CallToolResult
         if isinstance(told, Plan):
             return _structured(told.as_json())
         view = await _settled(asked, turn, told, wait_s=request.wait_s)
-        return await _told(asked, Controlled(view=view))
+        return await _told(asked, turn, Controlled(view=view))
 
     return await _conclude(asked, meta_tools.RUN, operation)
 
@@ -56,7 +59,7 @@ async def get_run(asked: Asked, given: Mapping[str, Any]) -> CallToolResult:
         view = await flow.get_run(
             asked.effects, asked.caller, given["run_id"], wait_s=wait_s, watch=watch
         )
-        return await _told(asked, Controlled(view=view))
+        return await _told(asked, turn, Controlled(view=view))
 
     return await _conclude(asked, meta_tools.GET_RUN, operation)
 
@@ -71,7 +74,7 @@ async def control_run(asked: Asked, given: Mapping[str, Any]) -> CallToolResult:
         watch = watcher(asked.effects.runs, asked.caller, turn.progress)
         controlled = await flow.control_run(asked.effects, asked.caller, request, watch=watch)
         view = await _settled(asked, turn, controlled.view, wait_s=request.wait_s)
-        return await _told(asked, Controlled(view=view, merged=controlled.merged))
+        return await _told(asked, turn, Controlled(view=view, merged=controlled.merged))
 
     return await _conclude(asked, meta_tools.CONTROL_RUN, operation)
 
@@ -85,13 +88,19 @@ async def _conclude(
 
 
 async def _decided(asked: Asked, turn: Turn, request: ControlRequest) -> Reply:
-    """Have the person asked whose decision it is, and tell how the run stands then."""
+    """Have the person asked whose decision it is, and tell how the run stands then.
+
+    Raises:
+        UnknownApproval: If the run has none such.
+    """
     effects, caller = asked.effects, asked.caller
     view = await flow.get_run(effects, caller, request.run)
+    if request.approval not in ("", *(str(one.id) for one in view.approvals)):
+        raise UnknownApproval(request.approval[:MAX_TOLD])
     if await _ask(asked, turn, view, only=request.approval):
         watch = watcher(effects.runs, caller, turn.progress)
         view = await flow.get_run(effects, caller, request.run, wait_s=request.wait_s, watch=watch)
-    return await _told(asked, Controlled(view=view))
+    return await _told(asked, turn, Controlled(view=view))
 
 
 async def _settled(asked: Asked, turn: Turn, view: RunView, *, wait_s: float) -> RunView:
@@ -110,10 +119,15 @@ async def _ask(asked: Asked, turn: Turn, view: RunView, *, only: str = "") -> bo
     return await consent.ask(turn, asked.caller, pending, link=asked.effects.approval_link)
 
 
-async def _told(asked: Asked, controlled: Controlled) -> Reply:
+async def _told(asked: Asked, turn: Turn, controlled: Controlled) -> Reply:
     view = controlled.view
     links = await _links(asked, run_answer.given(view))
-    told = Told(link=asked.effects.approval_link, links=links, merged=controlled.merged)
+    told = Told(
+        link=asked.effects.approval_link,
+        links=links,
+        merged=controlled.merged,
+        is_askable=consent.is_askable(turn),
+    )
     reply = _structured(run_answer.as_json(view, told))
     blocks = [*reply.raw["content"], *(_block(task, link) for task, link in links.items())]
     timed = {META_KEY: run_timeline.timeline(view).as_json()}

@@ -12,6 +12,7 @@ from execution.call import Prepared
 from execution.changes import WHOLE_TASK, Fenced, NotApproved
 from execution.planning.parse import parse
 from execution.running.executor import Execution, Invocation, Means, Standing, TaskStanding
+from execution.running.for_each import STOPPED
 from execution.running.limits import Limits
 from execution.status import RunStatus, TaskStatus
 from execution.workflow import Options, Workflow
@@ -119,7 +120,7 @@ class RecordedRun:
             self.events.append(event)
         told = Counter((event.kind, event.task, event.item) for event in changes.events)
         for change in changes.tasks:
-            if change.status is not TaskStatus.PENDING:
+            if change.status is not TaskStatus.PENDING and change.error_code != STOPPED:
                 assert told[EVENTS[change.status], change.task, change.item] == 1
 
     def _use(self, change) -> None:
@@ -220,6 +221,12 @@ class RecordedRun:
         }
 
 
+def _set() -> asyncio.Event:
+    event = asyncio.Event()
+    event.set()
+    return event
+
+
 @dataclass
 class Tools:
     """Tools that answer by the id of the task, and check that they may be called."""
@@ -236,6 +243,8 @@ class Tools:
     most_at_once: int = 0
     started: asyncio.Event = field(default_factory=asyncio.Event)
     may_repeat: bool = False
+    is_called_off: bool = False
+    cancels: asyncio.Event = field(default_factory=_set)
     made: set[tuple[str, int]] = field(default_factory=set)
 
     def prepare(self, tool: str, arguments: Mapping[str, Any]) -> Prepared:
@@ -262,6 +271,7 @@ class Tools:
                 await self.gates[invocation.task].wait()
         except asyncio.CancelledError:
             self.cancelled.append(invocation.task)
+            await self.cancels.wait()
             raise
         finally:
             self.at_once -= 1
@@ -277,6 +287,7 @@ class Tools:
         place = (invocation.task, invocation.item)
         run = self.recorded
         assert run.stands(*place) is TaskStatus.RUNNING, "intent before the call"
+        assert not self.is_called_off, "nothing is called once the run was aborted"
         for one in run.workflow.by_id[invocation.task].waits_for:
             assert run.stands(one).is_done, f"{invocation.task} waits for {one}"
         assert self.may_repeat or place not in self.made, "a call is made once"

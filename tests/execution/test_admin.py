@@ -4,14 +4,21 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 
-from execution.models import ExecutionEvent, Payload, RunCommand, TaskRun, WorkflowExecution
+from execution.models import (
+    Approval,
+    ExecutionEvent,
+    Payload,
+    RunCommand,
+    TaskRun,
+    WorkflowExecution,
+)
 from execution.store import commands
 from gateway_project.foundation.caller import Caller
-from tests.execution.stored import ADMIN, change, changes, held, write
+from tests.execution.stored import ADMIN, AT, CALL, asked, change, changes, held, write
 from tests.factories import MembershipFactory, TeamFactory, UserFactory
 
 pytestmark = pytest.mark.django_db
-MODELS = [WorkflowExecution, TaskRun, ExecutionEvent, RunCommand, Payload]
+MODELS = [WorkflowExecution, TaskRun, ExecutionEvent, RunCommand, Approval, Payload]
 HOSTILE = "<script>alert(1)</script>"
 
 
@@ -21,6 +28,9 @@ def run(sealer):
     done = change("b", "succeeded", result={"a": "secret"}, duration_ms=12.34)
     write(sealer, changes(run, done, seqs=[2]))
     commands.add(run, "pause", caller=ADMIN, sealer=sealer)
+    Approval.objects.create(
+        run_id=run, task=HOSTILE, tool="s:a", reason=HOSTILE, created_at=AT, expires_at=AT, **CALL
+    )
     return run
 
 
@@ -60,6 +70,7 @@ def test_others_see_their_own_runs_and_those_of_their_teams(client, sealer, mode
         caller = Caller(user=name, team=team, scopes=frozenset(), kind="http")
         made = held(sealer, ["a"], caller=caller).run
         commands.add(made, "pause", caller=caller, sealer=sealer)
+        asked(sealer, made)
         return made
 
     seen = {of(user.username), of("mate", team.pk)}
@@ -103,3 +114,12 @@ def test_what_is_sealed_stays_in_the_database(client, run):
         assert all(client.get(url).status_code == 200 for url in urls)
     assert any("execution_payload" in one["sql"] for one in asked.captured_queries)
     assert not any('"content"' in one["sql"] for one in asked.captured_queries)
+
+
+def test_events_are_told_to_the_millisecond_and_tasks_as_a_whole_have_no_item(client, run):
+    client.force_login(UserFactory(superuser=True))
+    event = ExecutionEvent.objects.latest("pk")
+    shown = client.get(page(ExecutionEvent, "changelist")).content.decode()
+    assert event.at.strftime(":%S.%f")[:-3] in shown
+    assert '<td class="field-place">-</td>' in shown
+    assert ">-1<" not in shown

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from execution import call
-from execution.call import ApprovalRequired, InvalidArguments, Leave, Request
+from execution.call import ApprovalRequired, CallError, InvalidArguments, Leave, Request
 from gateway_project.foundation import canonical
 from gateway_project.foundation.caller import SCOPE_ALL, Caller
 from tests.gateway.catalogues import FakeUpstream, catalogue, tool
@@ -177,3 +177,26 @@ def test_arguments_that_json_cannot_hold_are_refused_in_one_line():
         value["a"] = value = {}
     with pytest.raises(InvalidArguments, match="nested deeper than"):
         prepared(deep)
+
+
+@pytest.mark.parametrize("changed", [{"tool": "other:delete_file"}, {"pk": -1}], ids=str)
+def test_calls_of_tools_that_are_defined_alike_are_told_apart(changed):
+    alike = replace(DELETE, **changed)
+    request = Request(tool=alike.tool, arguments=ARGUMENTS)
+    known = catalogue(replace(alike, server="fs"))
+    other = call.prepare(request, caller=ANN, catalogue=known, digest=keyed)
+    assert other.definition_hash == prepared().definition_hash
+    assert other.arguments_digest != prepared().arguments_digest
+
+
+@pytest.mark.parametrize("size", [2_000_000, 500_000])
+def test_nobody_is_asked_about_more_than_a_person_can_look_at(size):
+    arguments = {"path": "x" * size}
+    if size < 1_000_000:
+        assert prepared(arguments).asks
+        return
+    with pytest.raises(CallError, match="nobody looks through") as refused:
+        prepared(arguments)
+    assert refused.value.code == "arguments_too_large"
+    harmless = catalogue(replace(DELETE, danger=Danger.READ))
+    assert not prepared(arguments, known=harmless).asks

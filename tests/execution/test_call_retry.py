@@ -1,6 +1,7 @@
 """Which calls are made again, and how often."""
 
 import asyncio
+from dataclasses import replace
 
 import pytest
 
@@ -119,3 +120,32 @@ async def test_the_deadline_covers_all_attempts_and_cancels_the_one_under_way():
         await make_call(upstream, timeout_s=0.05)
     assert len(upstream.calls) == 2
     assert upstream.cancelled.is_set()
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [
+        {"enabled": False},
+        {"state": "quarantined"},
+        {"approval": "always"},
+        {"repeatable": False},
+        {"definition_hash": "another"},
+        {"pk": -1},
+        {"team": 7},
+        {"input_schema": {"type": "object", "required": ["path"]}, "definition_hash": "stricter"},
+    ],
+    ids=str,
+)
+async def test_what_may_not_be_called_any_more_is_not_called_again(changed):
+    upstream = failing(DIED)
+    before = tool("git:log", repeatable=True)
+    by_then = catalogue(replace(before, **changed))
+    with pytest.raises(ServerExited):
+        await call.call(
+            Request(tool="git:log", arguments={}),
+            caller=ANN,
+            catalogue=catalogue(before),
+            upstream=upstream,
+            latest=lambda: by_then,
+        )
+    assert len(upstream.calls) == 1

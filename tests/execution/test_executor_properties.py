@@ -20,6 +20,8 @@ from tests.execution.recorded_run import EVENTS, ServerBroke, ref, run_of, says,
 
 POLICIES = [None, "stop", "continue", "safe_to_fail"]
 MOST_TURNS = 60
+ABORT = 1
+"""Primary key of the command to abort."""
 MOST_HOLDS = 40
 """Processes that may hold a run, one after the other, until it has ended."""
 
@@ -106,6 +108,8 @@ def test_a_run_always_ends_and_keeps_the_rules_on_its_way(world):
         assert EVENTS[status] in told
     assert recorded.events[-1].kind == "run_ended"
     assert recorded.kinds().count("run_ended") == 1
+    if ABORT in recorded.applied:
+        assert recorded.status in (RunStatus.ABORTED, RunStatus.SUCCEEDED)
     if recorded.status is RunStatus.SUCCEEDED:
         assert all(
             recorded.stands(task.id) is TaskStatus.SUCCEEDED
@@ -134,12 +138,14 @@ async def lived(world):
     for _ in range(MOST_HOLDS):
         execution = tools.execution(limits=limits, repeatable=world["repeatable"])
         wake(recorded, execution, approves=world["approves"])
-        if recorded.status is RunStatus.UNKNOWN:
+        if tools.is_called_off:  # the command is open still
+            execution.abort(command=ABORT)
+        elif recorded.status is RunStatus.UNKNOWN:
             if not steers:
                 return recorded, tools
-            tell(recorded, execution, steers.pop(0).action)
+            tell(recorded, tools, execution, steers.pop(0).action)
         async with asyncio.timeout(10):
-            await hold(recorded, execution, steers)
+            await hold(recorded, tools, execution, steers)
         assert limits._free == total, "no slot is lost"
         if recorded.status.is_final:
             return recorded, tools
@@ -156,14 +162,14 @@ def wake(recorded, execution, *, approves):
             execution.decided(*asked.place, key, approved=approves)
 
 
-async def hold(recorded, execution, steers):
+async def hold(recorded, tools, execution, steers):
     holding = asyncio.create_task(execution.run())
     turn = 0
     while not holding.done():
         await asyncio.sleep(0)
         turn += 1
         if steers and steers[0].turn <= turn:
-            steer(recorded, execution, holding, steers.pop(0).action)
+            steer(recorded, tools, execution, holding, steers.pop(0).action)
     try:
         status = await holding
     except (asyncio.CancelledError, Fenced):
@@ -172,19 +178,22 @@ async def hold(recorded, execution, steers):
     assert status.is_at_rest or execution._is_halted
 
 
-def steer(recorded, execution, holding, action):
+def steer(recorded, tools, execution, holding, action):
     if action == "kill":
         holding.cancel()
     elif action == "fence":
         recorded.epoch += 1
     else:
-        tell(recorded, execution, action)
+        tell(recorded, tools, execution, action)
 
 
-def tell(recorded, execution, action):
-    if action in ("kill", "fence"):
+def tell(recorded, tools, execution, action):
+    if action == "abort":
+        tools.is_called_off = not recorded.status.is_final
+        execution.abort(command=ABORT)
+    elif action in ("kill", "fence"):
         return
-    if action == "replan":
+    elif action == "replan":
         execution.replan(another(recorded), command=0)
     else:
         getattr(execution, action)()

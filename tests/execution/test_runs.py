@@ -9,6 +9,7 @@ from execution import runs as runs_module
 from execution.control import Action, NotPossible
 from execution.run_means import RunsUnavailable
 from execution.store import approvals, views
+from execution.store import runs as run_store
 from execution.store.runs import IdempotencyConflict, UnknownRun
 from execution.workflow import Options
 from gateway_project.foundation.caller import Caller
@@ -247,7 +248,7 @@ async def test_without_the_database_every_request_says_so(home, sealer, monkeypa
     async with process(means(home, sealer, Gate())) as runs:
         run = await start(runs, ONE)
         await ended(runs, run)
-        monkeypatch.setattr(runs_module.run_store, "create", away)
+        monkeypatch.setattr(run_store, "create", away)
         monkeypatch.setattr(runs_module.views, "view", away)
         for asked in (
             start(runs, ONE),

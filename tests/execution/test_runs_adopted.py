@@ -6,8 +6,9 @@ import uuid
 import django.db
 import pytest
 
+from execution import runs as runs_module
 from execution.models import Payload, TaskRun, WorkflowExecution
-from execution.process import holding, live
+from execution.process import holding, live, owner
 from execution.process.owner import Owner
 from execution.runs import Runs
 from execution.status import RunStatus, TaskStatus
@@ -164,7 +165,8 @@ async def test_calls_in_flight_get_a_moment_to_end_when_a_process_does(home, sea
     assert (await in_database(tasks, run))["a"] == "succeeded"
 
 
-async def test_a_notification_that_was_lost_is_made_up_for_by_looking(home, sealer):
+async def test_a_notification_that_was_lost_is_made_up_for_by_looking(home, sealer, monkeypatch):
+    monkeypatch.setattr(runs_module, "LOOK_AGAIN_S", 0.2)
     upstream = Gate()
     gateway = means(home, sealer, upstream, executes=False)
     async with (
@@ -294,3 +296,31 @@ async def test_a_job_that_comes_before_its_process_is_ready_is_waited_for(home, 
         carrying = group.create_task(worker.run())
         assert isinstance(await taking, bool)
         carrying.cancel()
+
+
+async def test_runs_that_could_not_be_given_back_are_seen_to_be_nobodys(home, sealer, monkeypatch):
+    def away(*_args):
+        raise django.db.OperationalError("connection refused")
+
+    upstream = Gate("a")
+    async with process(means(home, sealer, upstream)) as carrying:
+        run = (await carrying.start(ADMIN, CHAIN, options=Options())).run
+        await upstream.until("a")
+        monkeypatch.setattr(leases, "release", away)
+    mine = (await in_database(lambda: WorkflowExecution.objects.get(id=run))).owner
+    assert owner.dead(home, [mine]) == {mine}
+
+
+async def test_a_run_whose_making_was_not_acknowledged_is_the_callers(home, sealer, monkeypatch):
+    create = runs.create
+
+    def lossy(*args, **kwargs):
+        create(*args, **kwargs)
+        raise django.db.OperationalError("server closed the connection unexpectedly")
+
+    monkeypatch.setattr(runs, "create", lossy)
+    upstream = Gate()
+    async with process(means(home, sealer, upstream)) as carrying:
+        run = (await carrying.start(ADMIN, CHAIN, options=Options())).run
+        assert (await ended(carrying, run)).status == "succeeded"
+    assert upstream.seen == ["a", "b", "c"]

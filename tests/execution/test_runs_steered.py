@@ -2,6 +2,7 @@
 
 import pytest
 
+from execution import runs as runs_module
 from execution.control import Action, NotPossible
 from execution.models import WorkflowExecution
 from execution.store import views
@@ -103,3 +104,17 @@ async def test_a_run_at_rest_belongs_to_nobody(home, sealer):
         await ended(runs, run)
         row = await in_database(WorkflowExecution.objects.get, id=run)
         assert (row.owner, row.lease_until, row.status) == ("", None, "paused")
+
+
+async def test_who_comes_last_has_the_last_word_though_nothing_was_done_before(
+    home, sealer, monkeypatch
+):
+    monkeypatch.setattr(runs_module, "APPLY_WAIT_S", 0.0)
+    upstream = Gate("a")
+    async with process(means(home, sealer, upstream, executes=False)) as asking:
+        run = (await asking.start(ADMIN, CHAIN, options=Options())).run
+        await asking.control(ADMIN, run, Action.PAUSE)
+        await asking.control(ADMIN, run, Action.RESUME)
+    upstream.open.set()
+    async with process(means(home, sealer, upstream)) as runs:
+        assert (await ended(runs, run)).status == "succeeded"

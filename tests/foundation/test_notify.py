@@ -208,6 +208,7 @@ WRITES = {
         lambda: Server.objects.get(name="here").tools.update(danger_override="read"),
         "tools_tool",
     ),
+    "a team is added": (lambda: TeamFactory(), "tools_team"),
     "a category is named": (lambda: CategoryFactory(), "tools_category"),
     "an operation is curated": (lambda: DangerousOperationFactory(), "tools_dangerousoperation"),
 }
@@ -228,7 +229,6 @@ async def test_the_database_tells_of_every_change_of_the_catalogue(write, table)
 SILENT = {
     "a server answers": lambda: Server.objects.update(protocol_version="2026-07-28"),
     "a server fails": lambda: Server.objects.update(last_error="exited"),
-    "a team is added": lambda: TeamFactory(),
     "a definition is stored": lambda: ToolDefinition.objects.update(token_count=7),
 }
 

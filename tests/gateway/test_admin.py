@@ -11,6 +11,15 @@ from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 
 import gateway_project.urls  # noqa: F401 - finds the pages
+from execution.models import (
+    Approval,
+    ExecutionEvent,
+    Payload,
+    RunCommand,
+    TaskRun,
+    WorkflowExecution,
+)
+from execution.store import commands
 from gateway_project.access import audit, one_time_password, tokens
 from gateway_project.foundation import sealing
 from gateway_project.foundation.caller import Caller
@@ -29,6 +38,8 @@ from graph.models import (
     WorkflowPattern,
 )
 from learning.models import ToolExperience
+from tests.execution.asking import waiting
+from tests.execution.stored import ADMIN
 from tests.factories import (
     SEEN_AT,
     CategoryFactory,
@@ -68,12 +79,13 @@ BY_THE_PRODUCT = (
     ToolDefinition, ToolEmbedding, ToolText, ToolPosting, OneTimePassword, AuditEntry, MetricTotal,
     ServerItems, ServerSignIn, SignInAttempt, RelationEvidence, ToolMetric, ToolUsage, OutputShape,
     GraphState, GraphSnapshot, WorkflowPattern, PatternEmbedding, PatternRun, LearnedBinding,
-    FittedModel, ToolExperience,
+    FittedModel, ToolExperience, WorkflowExecution, TaskRun, ExecutionEvent, RunCommand, Approval,
+    Payload,
 )  # fmt: skip
 
 
 @pytest.fixture
-def rows(root):
+def rows(root, sealer):
     """Store at least one row of every model."""
     sealed = sealing.Sealer([b"A" * 43 + b"="]).seal({"TOKEN": SECRET})
     tool = ToolFactory(
@@ -109,6 +121,7 @@ def rows(root):
     store_graph(tool)
     store_history(tool, sealed)
     ToolExperience.objects.create(tool=tool, runs_at=SEEN_AT, latencies=[0, 3])
+    commands.add(waiting(sealer).run_id, "pause", caller=ADMIN, sealer=sealer)
 
 
 def store_graph(tool):

@@ -168,3 +168,19 @@ def test_whoever_is_sent_there_from_elsewhere_finds_the_page(values, base):
     )
     address = links.approval(config, approval)
     assert address == base + reverse("approval", args=[approval])
+
+
+def test_the_approvals_are_found_from_every_page_of_the_console(sealer):
+    approval, client = bobs(sealer), browser()
+    link = f'href="{reverse("approvals")}"'
+    for url in (reverse("admin:index"), page(approval)):
+        assert link in client.get(url).content.decode()
+    run = reverse("admin:execution_workflowexecution_change", args=[approval.run_id])
+    assert f'href="{run}"' in client.get(page(approval)).content.decode()
+
+
+def test_nothing_that_would_be_sent_stands_out_of_sight(sealer):
+    approval = bobs(sealer, arguments={"path": "/srv" + " " * 2_000 + "/etc"})
+    shown = browser().get(page(approval)).content.decode()
+    assert '<pre class="exact">' in shown
+    assert re.search(r"\.exact \{\s+white-space: pre-wrap;", shown)

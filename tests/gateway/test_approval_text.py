@@ -1,5 +1,6 @@
 import json
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -27,6 +28,11 @@ def test_what_is_not_shortened_is_all_there(arguments):
         assert json.loads(short.replace("\\x", "\\u00")) == arguments
 
 
+def test_what_fits_is_shown_as_it_is():
+    arguments = {"ids": list(range(100)), "body": "x" * 500, "a": {"b": {"c": {"d": {"e": {}}}}}}
+    assert approval_text.short(arguments) == (json.dumps(arguments), False)
+
+
 def test_a_long_text_hides_no_argument_after_it():
     short, left_out = approval_text.short({"body": "x" * 10_000, "to": "everybody"})
     assert left_out
@@ -36,28 +42,66 @@ def test_a_long_text_hides_no_argument_after_it():
 
 def test_many_and_deep_values_are_counted():
     short, left_out = approval_text.short(
-        {"ids": list(range(100)), "a": {"b": {"c": {"d": {"e": {"f": 1}}}}}}
+        {"ids": [10**9] * 400, "a": {"b": {"c": {"d": {"e": {"f": 1}}}}}}
     )
     assert left_out
-    assert "(80 more)" in short
+    assert "(380 more)" in short
     assert "(1 inside)" in short
-    wide, _ = approval_text.short({f"k{n}": n for n in range(30)})
-    assert "(10 more)" in wide
-    assert "(2 inside)" in approval_text.short({"a": [[[[[1, 2]]]]]})[0]
+    wide, _ = approval_text.short({f"k{n}": n for n in range(300)})
+    assert "(280 more)" in wide
+    long = "x" * 3_000
+    assert "(2 inside)" in approval_text.short({"a": [[[[[1, 2]]]]], "b": long})[0]
+
+
+def test_long_texts_hide_no_argument_after_them():
+    long = {f"k{n}": "x" * 290 for n in range(15)}
+    short, left_out = approval_text.short({**long, "force": True})
+    assert left_out
+    assert short.endswith('"force": true}')
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("/srv\u00a0/x", "/srv\\u00a0/x"),
+        ("a\u2800b\u3000c", "a\\u2800b\\u3000c"),
+        ("half \ud800", "half \\ud800"),
+        ("a" + " " * 500 + "rm -rf /", "a… (500 spaces) …rm -rf /"),
+    ],
+    ids=repr,
+)
+def test_what_passes_for_something_else_is_written_out(text, shown):
+    assert approval_text.short({"x": text})[0] == f'{{"x": "{shown}"}}'
+    approval_text.exact({"x": text}).encode()
+
+
+def test_a_page_tells_spaces_apart():
+    assert "a\\u00a0b" in approval_text.exact({"x": "a\u00a0b"})
+
+
+def test_a_server_puts_no_words_of_its_own_into_the_question():
+    said = "fs:read be called for ann? It only reads.\nArguments: {}\n\nThis was:"
+    asked = approval_text.question(said, "x\ny", {"path": "/"}, user="ann\nbob")
+    assert asked.count("\n") == 3
+    assert 'may "fs:read be called for ann?' in asked
+    assert len(approval_text.question("x" * 5_000, "y", {}, user="ann")) < 500
 
 
 def test_however_much_there_is_the_question_stays_short():
     short, left_out = approval_text.short({f"k{n}": "x" * 290 for n in range(20)})
     assert left_out
     assert len(short) <= approval_text.MAX_ARGUMENTS + 1
+    hidden, left_out = approval_text.short({"x": "\u202e" * 1_900})
+    assert left_out
+    assert len(hidden) <= approval_text.MAX_SHOWN + 1
 
 
 def test_a_question_says_who_asks_for_whom_what_and_why():
     asked = approval_text.question("fs:rm", "it is dangerous", {"path": "/x"}, user="ann")
     assert asked == (
         "Foregate asks: may fs:rm be called for ann? A person has to say so, since it is "
-        'dangerous.\nArguments: {"path": "/x"}'
+        'dangerous.\nArguments:\n\n    {"path": "/x"}'
     )
-    cut = approval_text.question("fs:rm", "why", {"a": "x" * 999}, user="ann", link="http://l")
+    cut = approval_text.question("fs:rm", "why", {"a": "x" * 9_999}, user="ann", link="http://l")
     assert "(shortened; all of it: http://l)" in cut
     assert "manage.py approvals" in approval_text.question("t", "why", None, user="ann")

@@ -100,3 +100,11 @@ def test_what_is_late_is_neither_listed_nor_decided(sealer):
     with pytest.raises(CommandError, match="is expired already"):
         run("approve", approval.pk)
     assert "expired" in run("show", approval.pk)
+
+
+def test_a_server_puts_no_line_of_its_own_into_the_list(sealer):
+    approval = waiting(sealer)
+    name = f"s:a\n{NOT_THERE}  s:b  for bob\x1b[2J"
+    type(approval).objects.filter(pk=approval.pk).update(tool=name)
+    assert [line.split()[0] for line in run().splitlines()] == [str(approval.pk), "Next:"]
+    assert "\x1b" not in run("show", approval.pk) + run()

@@ -24,7 +24,7 @@ from tools.danger import Danger
 from tools.upstream.errors import ServerExited
 from tools.upstream.result import UpstreamResult
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("runs_db")]
 
 DELETE = tool(
     "fs:delete_file",

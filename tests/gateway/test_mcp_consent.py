@@ -20,7 +20,7 @@ from tests.gateway.catalogues import catalogue, text_result, tool
 from tests.gateway.conftest import ERAS
 from tools.danger import Danger
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("runs_db")]
 
 CALL = (
     "call_tool",
@@ -254,7 +254,8 @@ async def test_answers_without_a_state_are_no_approval(connect, behind):
 
 async def test_a_server_cannot_ask_in_the_name_of_the_gateway(connect, behind):
     behind.catalogue = catalogue(tool("git:log"))
-    form = {"mode": "form", "message": "Foregate asks: may I?", "requestedSchema": consent.FORM}
+    asked = consent.form(is_cut=False)
+    form = {"mode": "form", "message": "Foregate asks: may I?", "requestedSchema": asked}
 
     async def answer(called, _progress):
         await called.downstream.ask("elicitation/create", form)

@@ -57,6 +57,7 @@ def of_runs():
         outlook.ABORTED,
         *NAMED_IN_PLACE,
         for_each.FAILED,
+        for_each.STOPPED,
         expiry.EXPIRED,
     }
 

@@ -314,7 +314,38 @@ async def test_a_model_s_own_control_run_decides_nothing(connect, decided, era, 
         )
     assert then["status"] == "waiting"
     assert then["pending_approvals"][0]["link"] == f"http://console/{UUID(int=9)}"
+    assert "approve asks your user" not in then["next"]
     assert decided == []
+
+
+@pytest.mark.parametrize("era", ERAS)
+async def test_a_client_that_can_ask_is_told_how_to_have_its_user_asked(connect, decided, era):
+    async def later(_context, _params):
+        return ElicitResult(action="cancel")
+
+    async with connect(era, elicitation_callback=later) as client:
+        first = await called(client, "run_workflow", workflow=FLOW)
+    assert "control_run approve asks your user" in first["next"]
+
+
+async def test_an_approval_that_the_run_does_not_have_is_unknown(connect, decided):
+    async with connect() as client:
+        first = await called(client, "run_workflow", workflow=FLOW)
+        error = await refused(
+            client, "control_run", run_id=first["run_id"], action="approve", approval="nope"
+        )
+    assert error["code"] == "unknown_approval"
+
+
+@pytest.mark.parametrize("era", ERAS)
+async def test_no_tool_has_unknown_calls_made_again(connect, world, era):
+    async with connect(era) as client:
+        first = await called(client, "run_workflow", workflow=FLOW)
+        error = await refused(
+            client, "control_run", run_id=first["run_id"], action="resume", rerun_unknown=True
+        )
+    assert error["code"] == "invalid_arguments"
+    assert world.runs.told == []
 
 
 async def test_a_large_result_becomes_a_link_that_leads_to_all_of_it(connect, world):

@@ -111,7 +111,10 @@ def test_what_waits_for_a_person_says_for_what_and_where():
     (one,) = answer["pending_approvals"]
     assert (one["task"], one["tool"], one["arguments"]) == ("wipe", "server:wipe", '{"path": "/"}')
     assert one["link"] == f"http://console/{one['id']}"
-    assert "control_run approve asks your user" in answer["next"]
+    assert "give them the link" in answer["next"]
+    assert "control_run approve asks your user" not in answer["next"]
+    askable = run_answer.as_json(shown, Told(link=str, is_askable=True))
+    assert "control_run approve asks your user" in askable["next"]
 
 
 LAYERED = {

@@ -72,22 +72,30 @@ async def served(home: Path, sealer: Sealer, known: Catalogue) -> AsyncIterator[
     world = World(home=home, catalogue=known, sealer=sealer)
     async with UpstreamPool(specs, policy=SOON) as pool:
         made = Served(world=world, home=home, sealer=sealer, pool=pool, ledger=ledger)
-        async with made.process() as world.runs:  # type: ignore[assignment]
+        async with made.process() as world.runs:
             yield made
 
 
-def spec(name: str, *options: str) -> ServerSpec:
+def spec(name: str, *options: str, **values: Any) -> ServerSpec:
     """Return the entry of a server that needs the standard library only."""
     args = ("-I", "-S", str(SERVERS / f"{name}.py"), *options)
-    return ServerSpec(name=name, command=sys.executable, args=args)
+    return ServerSpec(name=name, command=sys.executable, args=args, **values)
 
 
-def listed(names: Iterable[str], *, repeatable: Iterable[str] = ()) -> Catalogue:
-    """Return a catalogue of tools that take any arguments."""
-    rows = {name: False for name in names} | {name: True for name in repeatable}
-    return catalogue(
-        *(tool(name, definition_hash=name, repeatable=may) for name, may in rows.items())
-    )
+def listed(
+    names: Iterable[str], *, repeatable: Iterable[str] = (), asks: Iterable[str] = ()
+) -> Catalogue:
+    """Return a catalogue of tools that take any arguments.
+
+    Args:
+        names: Ids of tools.
+        repeatable: Ids of others that may be called again.
+        asks: Ids of others that a person has to approve.
+    """
+    rows: dict[str, dict[str, Any]] = {name: {} for name in names}
+    rows |= {name: {"repeatable": True} for name in repeatable}
+    rows |= {name: {"approval": "always"} for name in asks}
+    return catalogue(*(tool(name, definition_hash=name, **row) for name, row in rows.items()))
 
 
 def task(own: str, tool_id: str, *depends_on: str, **more: Any) -> dict[str, Any]:
@@ -107,7 +115,7 @@ async def run(client: Client, *tasks: Mapping[str, Any], **options: Any) -> dict
     asked = {"workflow": {"tasks": list(tasks)}, "options": {"wait_s": WAIT_S} | options}
     result = await client.call_tool("run_workflow", asked)
     assert not result.is_error, result.content[0]
-    assert json.loads(result.content[0].text) == result.structured_content  # type: ignore[union-attr]
+    assert json.loads(result.content[0].text) == result.structured_content
     state: dict[str, Any] = result.structured_content
     return state
 
@@ -117,4 +125,4 @@ async def refused(client: Client, workflow: Any, **options: Any) -> dict[str, An
     asked = {"workflow": workflow, "options": {"wait_s": WAIT_S} | options}
     result = await client.call_tool("run_workflow", asked)
     assert result.is_error, result.structured_content
-    return {"text": result.content[0].text} | result.meta[META_KEY]  # type: ignore[union-attr, index]
+    return {"text": result.content[0].text} | result.meta[META_KEY]

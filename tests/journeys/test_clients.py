@@ -20,7 +20,15 @@ from tests.journeys.gateways import (
 )
 
 INSPECTOR = BASE / ".venv" / "node" / "test" / "node_modules" / ".bin" / "mcp-inspector"
-META_TOOLS = ["search_tools", "describe_tool", "run_intent", "call_tool"]
+META_TOOLS = [
+    "search_tools",
+    "describe_tool",
+    "run_intent",
+    "call_tool",
+    "run_workflow",
+    "get_run",
+    "control_run",
+]
 
 
 def text(result):

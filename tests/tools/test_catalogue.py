@@ -102,6 +102,11 @@ def test_the_id_comes_before_a_bare_name_that_looks_like_it():
     assert found.find("a:b", EVERYBODY).tool == "a:b"
 
 
+def test_no_server_stands_in_for_one_that_is_gone_by_the_name_of_its_tool():
+    with pytest.raises(UnknownTool):
+        catalogue(tool("c:a:b")).find("a:b", EVERYBODY)
+
+
 @pytest.mark.parametrize("state", ["pending", "quarantined"])
 def test_a_tool_that_may_not_be_used_is_still_known_by_its_id(state):
     found = catalogue(tool("a:b", state=state))

@@ -19,7 +19,6 @@ from gateway_project.foundation import sealing
 from gateway_project.foundation.caller import Caller
 from gateway_project.foundation.postgres import migrate
 from gateway_project.use_cases import decide_approval
-from tools import hidden_text
 
 ACTIONS = ("show", "approve", "reject")
 MINUTE_S = 60
@@ -91,7 +90,7 @@ def _listed(pending: Sequence[Asked], options: dict[str, Any]) -> Any:
 
 def _line(asked: Asked) -> str:
     left_s = (asked.expires_at - timezone.now()).total_seconds()
-    return hidden_text.visible(
+    return approval_text.line(
         f"{asked.id}  {asked.tool}  for {asked.user}, {left_s // MINUTE_S:,.0f} min left: "
         f"{asked.reason}"
     )
@@ -101,12 +100,12 @@ def _one(asked: Asked, options: dict[str, Any]) -> Any:
     if options["json"]:
         return _as_json(asked)
     if options["action"] != "show":
-        return f"{hidden_text.visible(asked.tool)}: {asked.status}."
+        return f"{approval_text.line(asked.tool)}: {asked.status}."
     said = f" by {asked.decided_by} ({asked.decided_via})" if asked.decided_by else ""
     return "\n".join(
         (
-            hidden_text.visible(f"{asked.tool} for {asked.user}: {asked.status}{said}"),
-            hidden_text.visible(f"why a person is asked: {asked.reason}"),
+            approval_text.line(f"{asked.tool} for {asked.user}: {asked.status}{said}"),
+            approval_text.line(f"why a person is asked: {asked.reason}"),
             f"until {asked.expires_at:%Y-%m-%d %H:%M:%S %Z}; run {asked.run}",
             "exactly what would be sent:",
             approval_text.exact(asked.arguments),

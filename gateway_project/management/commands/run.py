@@ -7,7 +7,6 @@ import json
 import math
 import sys
 from argparse import ArgumentParser, ArgumentTypeError
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from django.conf import settings
@@ -17,6 +16,7 @@ from execution.status import RunStatus
 from execution.workflow import OnError, Options
 from gateway_project.access import callers
 from gateway_project.foundation import telemetry
+from gateway_project.management.workflow_file import read_workflow
 from gateway_project.run_request import RunRequest
 
 if TYPE_CHECKING:
@@ -28,7 +28,6 @@ if TYPE_CHECKING:
 
 LONG_S = 10 * 365 * 86_400.0
 """Where no time is given: until it is at rest."""
-_HOLDS = ("workflow", "draft_workflow")
 
 
 class Command(BaseCommand):
@@ -57,7 +56,7 @@ class Command(BaseCommand):
     def handle(self, *_: Any, **options: Any) -> None:
         telemetry.configure(settings.FOREGATE, process="run", quiet=True)
         request = RunRequest(
-            workflow=_workflow(options["file"]),
+            workflow=read_workflow(options["file"]),
             intent=options["intent"],
             options=Options(on_error=OnError(options["on_error"])),
             dry_run=options["dry_run"],
@@ -126,24 +125,6 @@ class Command(BaseCommand):
             )
 
 
-def _workflow(name: str) -> Any:
-    """Read a workflow, or what holds one.
-
-    Raises:
-        CommandError: If the file cannot be read, or holds no JSON.
-    """
-    try:
-        text = sys.stdin.read() if name == "-" else Path(name).read_text("utf-8")
-        value = json.loads(text)
-    except OSError as error:
-        raise CommandError(f"cannot read {name}: {error.strerror}") from None
-    except (ValueError, RecursionError) as error:
-        raise CommandError(f"{name} holds no JSON that can be read: {error}") from None
-    if isinstance(value, dict) and "tasks" not in value:
-        return next((value[key] for key in _HOLDS if key in value), value)
-    return value
-
-
 def _prepare(user: str) -> None:
     from gateway_project.foundation.postgres import migrate
 
@@ -162,7 +143,8 @@ def _decide(approval: ApprovalView) -> bool | None:
     from gateway_project import approval_text
 
     sys.stderr.write(
-        f"\n{approval.tool} needs a person's approval: {approval.reason}\n"
+        f"\n{approval_text.name(approval.tool)} needs a person's approval: "
+        f"{approval_text.line(approval.reason)}\n"
         f"{approval_text.exact(approval.arguments)}\nMake this call, once? [y/n, else later] "
     )
     sys.stderr.flush()

@@ -17,6 +17,7 @@ from execution.store import views
 from execution.view import RunLine
 from gateway_project import run_table
 from gateway_project.management import run_reports
+from gateway_project.tool_card import clean
 
 MAX_LIMIT = 1_000
 NO_RUNS = "No runs yet: `manage.py run FILE` runs a workflow, and so do clients by run_workflow."
@@ -63,7 +64,7 @@ def _table(lines: list[RunLine]) -> Table:
             timezone.localtime(line.created_at).strftime("%Y-%m-%d %H:%M:%S"),
             _took(line),
             escape(line.user),
-            escape(", ".join(line.tools)) + more,
+            escape(clean(", ".join(line.tools))) + more,
         )
     return table
 

@@ -77,6 +77,14 @@ def test_what_is_written_is_read_as_the_same_workflow(value):
         assert vars(one) == vars(other)
 
 
+@pytest.mark.parametrize(
+    "value", [{"$literal": [["a", 1]]}, {"$literal": "a"}, {"$literal": None}, [["a", 1]]], ids=str
+)
+def test_arguments_are_an_object_however_they_are_escaped(value):
+    problem = only_problem({"tasks": [{"id": "a", "tool": "s:t", "arguments": value}]})
+    assert (problem.path, problem.expected) == ("/tasks/0/arguments", "object")
+
+
 @drawn_from(drawn())
 def test_references_in_literals_are_none(value):
     for row in value["tasks"]:

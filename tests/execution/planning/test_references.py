@@ -113,6 +113,27 @@ def test_the_same_large_result_over_and_over_is_refused(monkeypatch):
         resolve([{"$item": ""}, once], results=gave.__getitem__, item="x" * 6_000)
 
 
-def test_one_result_is_never_too_large(monkeypatch):
+def test_what_many_calls_gave_is_not_put_into_one(monkeypatch):
+    monkeypatch.setattr(references, "MAX_BYTES", 10_000)
+    gave = {"a": ["x" * 6_000] * 2}
+    with pytest.raises(TooLarge):
+        resolve({"x": reference("a", "")}, results=gave.__getitem__)
+
+
+@pytest.mark.parametrize("inner", [0, {"a": 1}, [1]], ids=str)
+def test_more_values_than_can_be_judged_quickly_are_refused(monkeypatch, inner):
+    monkeypatch.setattr(references, "MAX_VALUES", 100)
+    for many, is_refused in ((40, False), (101, True)):
+        gave = {"a": [inner] * many}
+        if is_refused:
+            with pytest.raises(TooLarge, match="100 values"):
+                resolve({"x": reference("a", "")}, results=gave.__getitem__)
+        else:
+            resolve({"x": reference("a", "")}, results=gave.__getitem__)
+
+
+def test_a_list_that_a_task_runs_for_each_of_is_never_too_large(monkeypatch):
     monkeypatch.setattr(references, "MAX_BYTES", 10)
-    assert resolve(reference("a", ""), results={"a": "x" * 50}.__getitem__) == "x" * 50
+    monkeypatch.setattr(references, "MAX_VALUES", 1)
+    gave = {"a": ["x" * 50, 1]}
+    assert resolve(reference("a", ""), results=gave.__getitem__) == gave["a"]

@@ -145,6 +145,17 @@ def test_what_waits_is_listed_oldest_first_without_what_is_decided_or_late(seale
     assert len(approvals.recent(limit=1)) == 1
 
 
+def test_whoever_asks_for_thousands_hides_nobody_elses_calls(sealer, monkeypatch):
+    monkeypatch.setattr(approvals, "MAX_EACH", 2)
+    bob = Caller(user="bob", team=TeamFactory().pk, scopes=frozenset({"call"}), kind="http")
+    many = [waiting(sealer, caller=ADMIN) for _ in range(4)]
+    bobs = waiting(sealer, caller=bob)
+    assert [one.id for one in approvals.pending()] == [many[0].pk, many[1].pk, bobs.pk]
+    decide(many[0])
+    assert [one.id for one in approvals.pending()] == [many[1].pk, many[2].pk, bobs.pk]
+    assert [one.id for one in approvals.pending(["bob"])] == [bobs.pk]
+
+
 def test_lists_hold_the_calls_of_some_users_and_teams(sealer):
     team = TeamFactory()
     bob = Caller(user="bob", team=team.pk, scopes=frozenset({"call"}), kind="http")

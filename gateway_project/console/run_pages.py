@@ -1,0 +1,136 @@
+"""The page of runs, on which people tell them what to do."""
+
+from __future__ import annotations
+
+from typing import Any
+from uuid import UUID
+
+from django.conf import settings
+from django.contrib import admin, messages
+from django.contrib.admin.helpers import ACTION_CHECKBOX_NAME
+from django.db.models import QuerySet
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import render
+
+from execution.admin.runs import WorkflowExecutionAdmin
+from execution.control import Action, NotPossible
+from execution.store.runs import UnknownRun
+from gateway_project.console.audited import caller_of
+from gateway_project.foundation import sealing
+from gateway_project.foundation.caller import Caller
+from gateway_project.foundation.sealing import Sealer
+from gateway_project.use_cases import control_run
+from gateway_project.use_cases.control_run import Steering
+from tools import hidden_text
+
+MAX_AT_ONCE = 100
+TOO_MANY = f"Choose at most {MAX_AT_ONCE} runs at a time; nothing was changed."
+NONE_UNKNOWN = "These runs have no unknown call that you may have made again."
+NOT_YOURS = "only whom it runs for, admins of that team and superusers may"
+SURE = "sure"
+"""Field of the form that says that calls are to be made again."""
+
+
+class SteerableRuns(WorkflowExecutionAdmin):
+    """Runs of workflows, which those who may tell them can pause, resume and abort."""
+
+    actions = ("pause", "resume", "abort", "rerun_unknown")
+
+    @admin.action(description="Pause", permissions=["view"])
+    def pause(self, request: HttpRequest, queryset: QuerySet[Any]) -> None:
+        """Have nothing more started; calls under way go on to their end."""
+        self._tell(request, queryset, Steering(action=Action.PAUSE))
+
+    @admin.action(description="Resume, or continue with the next layer", permissions=["view"])
+    def resume(self, request: HttpRequest, queryset: QuerySet[Any]) -> None:
+        """Have runs that are paused go on."""
+        self._tell(request, queryset, Steering(action=Action.RESUME))
+
+    @admin.action(description="Abort", permissions=["view"])
+    def abort(self, request: HttpRequest, queryset: QuerySet[Any]) -> None:
+        """End runs; calls under way are cancelled."""
+        self._tell(request, queryset, Steering(action=Action.ABORT))
+
+    @admin.action(description="Make unknown calls again …", permissions=["view"])
+    def rerun_unknown(self, request: HttpRequest, queryset: QuerySet[Any]) -> HttpResponse | None:
+        """Ask, showing which calls, and make those again of which nobody knows how they ended."""
+        if SURE in request.POST:
+            steering = Steering(action=Action.RESUME, rerun_unknown=True)
+            self._tell(request, queryset, steering)
+            return None
+        return self._ask(request, queryset)
+
+    def _ask(self, request: HttpRequest, queryset: QuerySet[Any]) -> HttpResponse | None:
+        caller, sealer = caller_of(request), _sealer()
+        chosen = _chosen(request, queryset)
+        lost = {run: calls for run in chosen if (calls := _unknown_calls(caller, run, sealer))}
+        if not lost:
+            if chosen:
+                messages.error(request, NONE_UNKNOWN)
+            return None
+        context = {
+            **self.admin_site.each_context(request),
+            "title": "Make calls again",
+            "lost": lost.items(),
+            "checkbox": ACTION_CHECKBOX_NAME,
+            "sure": SURE,
+            "opts": self.opts,
+        }
+        return render(request, "console/rerun_unknown.html", context)
+
+    def _tell(self, request: HttpRequest, queryset: QuerySet[Any], steering: Steering) -> None:
+        caller, sealer = caller_of(request), _sealer()
+        told = 0
+        for run in _chosen(request, queryset):
+            if said := _tell(caller, run, steering, sealer):
+                messages.error(request, said)
+            else:
+                told += 1
+        if told:
+            noun = "run was" if told == 1 else "runs were"
+            messages.success(
+                request,
+                f"{told} {noun} told to {steering.action.value}; "
+                "whichever gateway or worker carries runs out does it.",
+            )
+
+
+def _chosen(request: HttpRequest, queryset: QuerySet[Any]) -> list[UUID]:
+    """Return the runs that were chosen; none, and it is said why, if they are too many."""
+    chosen = list(queryset.values_list("pk", flat=True)[: MAX_AT_ONCE + 1])
+    if len(chosen) > MAX_AT_ONCE:
+        messages.error(request, TOO_MANY)
+        return []
+    return chosen
+
+
+def _unknown_calls(caller: Caller, run: UUID, sealer: Sealer) -> list[dict[str, object]]:
+    """Return what is shown of a run's lost calls; nothing of one that the caller may not tell."""
+    try:
+        view = control_run.find(caller, run, sealer=sealer)
+    except UnknownRun:
+        return []
+    return [
+        {
+            "task": hidden_text.visible(task.task),
+            "item": task.item if task.item >= 0 else None,
+            "tool": hidden_text.visible(task.tool),
+            "started_at": task.started_at,
+        }
+        for task in control_run.unknown_calls(view)
+    ]
+
+
+def _tell(caller: Caller, run: UUID, steering: Steering, sealer: Sealer) -> str:
+    """Tell one run; return why not, empty if it was, or does it already."""
+    try:
+        control_run.control_run(caller, run, steering, sealer=sealer)
+    except UnknownRun:
+        return f"{run}: {NOT_YOURS}."
+    except NotPossible as error:
+        return f"{run}: {error}."
+    return ""
+
+
+def _sealer() -> Sealer:
+    return sealing.load_or_create(settings.FOREGATE.home, name=sealing.PAYLOADS)

@@ -1,0 +1,50 @@
+import uuid
+
+import pytest
+
+from execution.changes import Changes
+from execution.process.run_journal import RunJournal
+from execution.process.watching import Watchers
+from execution.running.memory_journal import MemoryJournal
+from execution.status import RunStatus
+
+RUN = uuid.uuid4()
+
+
+def changes(status=None):
+    return Changes(run=RUN, epoch=1, status=status)
+
+
+async def test_those_who_watch_hear_of_what_is_safe_and_the_end_is_noted():
+    watchers, kept = Watchers(), MemoryJournal()
+    journal = RunJournal(kept, watchers)
+    with watchers.watch(RUN) as news:
+        await journal.record(changes())
+        assert news.is_set()
+    assert journal.is_held
+    await journal.record(changes(RunStatus.FAILED))
+    assert (journal.is_held, journal.has_ended, len(kept.recorded)) == (False, True, 2)
+
+
+async def test_the_first_entry_makes_a_run_and_the_others_do_not():
+    made, kept = [], MemoryJournal()
+
+    async def make(first):
+        made.append(first)
+
+    journal = RunJournal(kept, Watchers(), make=make)
+    assert not journal.is_held
+    await journal.record(changes(RunStatus.RUNNING))
+    assert journal.is_held
+    await journal.record(changes())
+    assert (made, kept.recorded) == ([changes(RunStatus.RUNNING)], [changes()])
+
+
+async def test_what_could_not_be_made_is_not_held():
+    async def make(_first):
+        raise LookupError
+
+    journal = RunJournal(MemoryJournal(), Watchers(), make=make)
+    with pytest.raises(LookupError):
+        await journal.record(changes())
+    assert not journal.is_held

@@ -1,0 +1,60 @@
+"""Statements that lock several runs at once do so in one order: none waits for ever."""
+
+import threading
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+from django.db import connection, connections, transaction
+
+from execution.models import WorkflowExecution
+from execution.store import expiry, leases
+from tests.execution.run_setup import PATIENCE_S
+from tests.execution.stored import held, shift_clock
+
+pytestmark = pytest.mark.django_db(transaction=True)
+DAY_S = 24 * 3_600.0
+
+
+def closing(function):
+    try:
+        return function()
+    finally:
+        connections.close_all()
+
+
+def until_somebody_waits():
+    gone_on = threading.Event()
+    for _ in range(int(PATIENCE_S / 0.01)):
+        with connection.cursor() as cursor:
+            cursor.execute("SELECT 1 FROM pg_locks WHERE NOT granted LIMIT 1")
+            if cursor.fetchone():
+                return
+        gone_on.wait(0.01)
+    raise AssertionError("nobody waits")
+
+
+def lock(run):
+    return WorkflowExecution.objects.select_for_update(no_key=True, nowait=True).get(id=run)
+
+
+def test_a_renewal_that_waits_for_a_run_holds_none_that_comes_after_it(sealer):
+    low, high = sorted(held(sealer).run for _ in range(2))
+    with ThreadPoolExecutor(1) as pool:
+        with transaction.atomic():
+            lock(low)
+            mine = {high: 1, low: 1}
+            renewing = pool.submit(closing, lambda: leases.renew("us", mine, lease_s=60))
+            until_somebody_waits()
+            lock(high)
+        assert renewing.result(PATIENCE_S) == {low, high}
+
+
+def test_keys_of_runs_that_are_being_written_are_forgotten_another_time(sealer):
+    one, other = (held(sealer, key=key).run for key in "ab")
+    for run in (one, other):
+        shift_clock(run, seconds=DAY_S + 1)
+    with ThreadPoolExecutor(1) as pool, transaction.atomic():
+        lock(one)
+        sweeping = pool.submit(closing, lambda: expiry.sweep(payload_days=7, run_days=90))
+        assert sweeping.result(PATIENCE_S).keys == 1
+    assert expiry.sweep(payload_days=7, run_days=90).keys == 1

@@ -1,0 +1,79 @@
+"""What a person approved is what is called, whatever becomes of the run meanwhile."""
+
+from dataclasses import replace
+
+import pytest
+
+from execution.control import Action
+from execution.models import Approval
+from execution.store import approvals
+from execution.workflow import Options
+from gateway_project.foundation.database import in_database
+from gateway_project.use_cases import decide_approval
+from tests.execution.run_setup import ADMIN, Gate, ended, means, planned, process
+from tests.gateway.catalogues import catalogue, tool
+
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("runs_db")]
+STAGING = tool("staging:drop", definition_hash="alike", approval="always")
+PROD = tool("prod:drop", definition_hash="alike", approval="always")
+
+
+async def approve_what_waits():
+    (asked,) = await in_database(approvals.pending)
+    await in_database(decide_approval.decide, ADMIN, asked.id, approve=True, via="console")
+    return asked.tool
+
+
+async def asked_about(runs, name="staging:drop"):
+    plan = planned({"id": "a", "tool": name})
+    run = (await runs.start(ADMIN, plan, options=Options())).run
+    await ended(runs, run)
+    return run
+
+
+async def replan(runs, run, name):
+    new = planned({"id": "a", "tool": name}).workflow
+    await runs.control(ADMIN, run, Action.REPLAN, workflow=new)
+
+
+async def test_who_approves_a_call_that_was_exchanged_for_one_alike_sees_the_new_one(home, sealer):
+    upstream = Gate()
+    known = catalogue(STAGING, PROD)
+    async with process(
+        means(home, sealer, upstream, catalogue=lambda: known), listens=True
+    ) as runs:
+        run = await asked_about(runs)
+        await replan(runs, run, "prod:drop")
+        await ended(runs, run)
+        assert await approve_what_waits() == "prod:drop"
+        assert (await ended(runs, run)).status == "succeeded"
+    assert [one.server for one in upstream.calls] == ["prod"]
+
+
+async def test_an_approval_is_no_approval_of_the_same_call_of_another_server(home, sealer):
+    upstream = Gate()
+    known = catalogue(STAGING, PROD)
+    async with process(
+        means(home, sealer, upstream, catalogue=lambda: known), listens=True
+    ) as runs:
+        run = await asked_about(runs)
+        await runs.control(ADMIN, run, Action.PAUSE)
+        assert await approve_what_waits() == "staging:drop"
+        await replan(runs, run, "prod:drop")
+        await runs.control(ADMIN, run, Action.RESUME)
+        view = await ended(runs, run)
+    assert (view.status, upstream.calls) == ("waiting", [])
+    assert [one.tool for one in view.pending] == ["prod:drop"]
+
+
+async def test_what_comes_back_under_the_name_of_what_was_approved_is_not_called(home, sealer):
+    upstream = Gate()
+    known = [catalogue(STAGING)]
+    given = means(home, sealer, upstream, catalogue=lambda: known[0])
+    async with process(given, listens=True) as runs:
+        run = await asked_about(runs)
+        known[0] = catalogue(replace(STAGING, pk=STAGING.pk + 1))
+        await approve_what_waits()
+        view = await ended(runs, run)
+    assert (view.tasks[0].error_code, upstream.calls) == ("not_approved", [])
+    assert await in_database(Approval.objects.filter(status="used").count) == 0

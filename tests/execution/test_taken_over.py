@@ -1,0 +1,202 @@
+"""What a process decided of a run holds for the next one, though the first is lost."""
+
+import asyncio
+from datetime import timedelta
+
+import pytest
+
+from execution.running.limits import Limits
+from execution.status import RunStatus, TaskStatus
+from execution.workflow import OnError
+from tests.execution.recorded_run import NOW, ServerBroke, ref, run_of, says, until, workflow
+
+BROKE = ServerBroke("gone")
+EACH = {"id": "each", "for_each": ref("list")}
+CHAIN = ({"id": "a"}, {"id": "b", "depends_on": ["a"]})
+
+
+async def finish(execution):
+    async with asyncio.timeout(5):
+        return await execution.run()
+
+
+async def kill(execution, condition):
+    """Let a process hold a run until something is the case, and then be gone."""
+    holding = asyncio.create_task(execution.run())
+    await until(condition)
+    holding.cancel()
+    await asyncio.wait([holding])
+
+
+def called(tools):
+    return [(call.task, call.item) for call in tools.calls]
+
+
+@pytest.mark.parametrize("repeatable", [True, False])
+async def test_a_run_that_is_being_aborted_is_gone_on_with_by_nobody(repeatable):
+    recorded, tools = run_of(*CHAIN, gates={"a": asyncio.Event()}, may_repeat=True)
+    execution = tools.execution()
+    ending = asyncio.create_task(execution.run())
+    await tools.started.wait()
+    tools.cancels = asyncio.Event()  # the server takes its time
+    execution.abort(command=1)
+    await until(lambda: "command_applied" in recorded.kinds())
+    assert recorded.applied == {}, "whoever takes the run over has to be told"
+    recorded.epoch += 1
+    tools.cancels.set()
+    ending.cancel()
+    await asyncio.wait([ending])
+    tools.calls.clear()
+    again = tools.execution(repeatable=repeatable)
+    again.abort(command=1)
+    assert await finish(again) is RunStatus.ABORTED
+    assert (tools.calls, recorded.applied) == ([], {1: "done"})
+
+
+@pytest.mark.parametrize("told", ["replan", "resume"])
+async def test_what_a_run_is_told_after_its_abort_does_not_undo_that(told):
+    recorded, tools = run_of(*CHAIN, gates={"a": asyncio.Event()})
+    await kill(tools.execution(), lambda: tools.calls)
+    execution = tools.execution()
+    execution.abort(command=1)
+    if told == "replan":
+        execution.replan(workflow({"id": "c"}), command=2)
+    else:
+        execution.resume(command=2, rerun_unknown=True)
+    assert await finish(execution) is RunStatus.ABORTED
+    assert recorded.applied[1] == "done"
+    assert called(tools) == [("a", -1)]
+
+
+async def test_a_list_that_an_item_has_stopped_begins_no_further_one():
+    recorded, tools = run_of(
+        {"id": "list"},
+        EACH,
+        answers={"list": says([0, 1, 2, 3]), "each": lambda call: BROKE if call.item else "ok"},
+        may_repeat=True,
+    )
+    invoke = tools.invoke
+    hangs = asyncio.Event()
+
+    async def first_hangs(call):
+        if call.item == 0:
+            tools.made.add(("each", 0))
+            await hangs.wait()
+        return await invoke(call)
+
+    tools.invoke = first_hangs
+    limits = Limits(total=2, per_server=2)
+    await kill(
+        tools.execution(limits=limits), lambda: recorded.stands("each", 1) is TaskStatus.FAILED
+    )
+    tools.calls.clear()
+    hangs.set()
+    assert await finish(tools.execution(repeatable=True)) is RunStatus.FAILED
+    assert called(tools) == [("each", 0)], "what was under way goes on to its end"
+    assert "1 of 4 items failed" in recorded.errors["each", -1]
+
+
+def stopped_beside_a_list():
+    """Make a run with a list under way of which only the first item was begun, and a failure."""
+    return run_of(
+        {"id": "list"},
+        {"id": "bad", "depends_on": ["list"], "tool": "q:bad"},
+        EACH,
+        answers={"list": says([0, 1, 2]), "bad": BROKE},
+        gates={"each": asyncio.Event()},
+        may_repeat=True,
+    )
+
+
+async def test_a_list_that_another_task_has_stopped_begins_no_further_item():
+    recorded, tools = stopped_beside_a_list()
+    limits = Limits(total=2, per_server=1)
+    await kill(
+        tools.execution(limits=limits), lambda: recorded.code or recorded.errors.get(("bad", -1))
+    )
+    tools.calls.clear()
+    tools.gates.clear()
+    assert await finish(tools.execution(repeatable=True)) is RunStatus.FAILED
+    assert (called(tools), recorded.code) == ([("each", 0)], "connection_lost")
+
+
+async def test_of_a_stopped_list_only_the_unknown_call_is_made_again():
+    recorded, tools = stopped_beside_a_list()
+    limits = Limits(total=2, per_server=1)
+    await kill(tools.execution(limits=limits), lambda: recorded.errors.get(("bad", -1)))
+    tools.calls.clear()
+    tools.gates.clear()
+    assert await finish(tools.execution()) is RunStatus.UNKNOWN
+    execution = tools.execution()
+    execution.resume(command=1, rerun_unknown=True)
+    assert await finish(execution) is RunStatus.FAILED
+    assert called(tools) == [("each", 0)]
+
+
+async def test_a_failure_that_stopped_a_run_fails_it_whoever_ends_it():
+    recorded, tools = run_of(
+        {"id": "bad"},
+        {"id": "slow"},
+        {"id": "after", "depends_on": ["slow"]},
+        answers={"bad": BROKE},
+        gates={"slow": asyncio.Event()},
+        may_repeat=True,
+    )
+    await kill(tools.execution(), lambda: recorded.stands("bad") is TaskStatus.FAILED)
+    tools.gates.clear()
+    assert await finish(tools.execution(repeatable=True)) is RunStatus.FAILED
+    assert recorded.code == "connection_lost"
+    assert "'bad'" in recorded.error
+
+
+async def test_a_plan_that_came_after_a_stop_is_gone_on_with():
+    gate = asyncio.Event()
+    recorded, tools = run_of(
+        {"id": "bad"}, {"id": "slow"}, answers={"bad": BROKE}, gates={"slow": gate}
+    )
+    execution = tools.execution()
+    holding = asyncio.create_task(execution.run())
+    await until(lambda: recorded.stands("bad") is TaskStatus.FAILED)
+    execution.replan(workflow({"id": "slow"}, {"id": "next", "depends_on": ["slow"]}))
+    await until(lambda: recorded.version == 2)
+    holding.cancel()
+    await asyncio.wait([holding])
+    tools.may_repeat = True
+    gate.set()
+    await finish(tools.execution(repeatable=True))
+    assert recorded.stands("next") is TaskStatus.SUCCEEDED
+
+
+async def test_a_lost_call_that_is_to_be_made_again_cannot_be_planned_away():
+    recorded, tools = run_of(*CHAIN, gates={"a": asyncio.Event()}, may_repeat=True)
+    await kill(tools.execution(), lambda: tools.calls)
+    tools.gates.clear()
+    execution = tools.execution(repeatable=True)
+    execution.replan(workflow({"id": "c"}))
+    assert await finish(execution) is RunStatus.SUCCEEDED
+    assert {one: recorded.stands(one) for one in ("a", "c")} == dict.fromkeys(
+        ("a", "c"), TaskStatus.SUCCEEDED
+    )
+
+
+@pytest.mark.parametrize(
+    ("deadline_at", "status"),
+    [(None, RunStatus.ABORTED), (NOW + timedelta(seconds=0.02), RunStatus.FAILED)],
+)
+async def test_what_may_fail_is_no_success_if_it_was_called_off(deadline_at, status):
+    recorded, tools = run_of(
+        *CHAIN,
+        gates={"a": asyncio.Event()},
+        on_error=OnError.SAFE_TO_FAIL,
+        deadline_at=deadline_at,
+    )
+    execution = tools.execution()
+    if deadline_at is None:
+        tools.gates["a"] = asyncio.Event()
+        holding = asyncio.create_task(execution.run())
+        await tools.started.wait()
+        execution.abort()
+        assert await holding is status
+    else:
+        assert await finish(execution) is status
+    assert recorded.stands("a") is TaskStatus.CANCELLED

@@ -1,0 +1,243 @@
+"""People who tell runs what to do: by a command, and on the page of runs."""
+
+import json
+import sys
+from io import StringIO
+from uuid import uuid4
+
+import pytest
+from django.core.management import CommandError, call_command
+
+from execution.models import RunCommand, WorkflowExecution
+from execution.status import RunStatus
+from gateway_project.foundation import sealing
+from gateway_project.foundation.caller import Caller
+from gateway_project.management.commands import control_run as command
+from gateway_project.models import AuditEntry
+from tests.execution.stored import change, changes, ended, held, row, write
+from tests.factories import MembershipFactory, TeamFactory, ToolFactory, UserFactory
+from tests.gateway.admin_pages import act, entries, sign_in_root, sign_in_staff
+
+pytestmark = pytest.mark.django_db
+BOB = Caller(user="bob", team=None, scopes=frozenset({"call"}), kind="http")
+
+
+@pytest.fixture(autouse=True)
+def at_once(monkeypatch):
+    monkeypatch.setattr(command, "WAIT_S", 0.0)
+
+
+@pytest.fixture
+def sealer(home):
+    return sealing.load_or_create(home, name=sealing.PAYLOADS)
+
+
+def unknown(sealer, **said):
+    """Make a run of which a call was lost."""
+    run = held(sealer, **said).run
+    write(sealer, changes(run, change("a"), seqs=[2]))
+    write(sealer, changes(run, change("a", "unknown"), seqs=[3], status=RunStatus.UNKNOWN))
+    return run
+
+
+def run(*options):
+    out = StringIO()
+    call_command("control_run", *map(str, options), stdout=out, stderr=StringIO())
+    return out.getvalue()
+
+
+def told():
+    fields = ("action", "user", "kind", "detail")
+    return list(RunCommand.objects.order_by("pk").values_list(*fields))
+
+
+def test_what_a_run_is_told_is_written_down_with_who_told_it(sealer):
+    made = held(sealer, caller=BOB).run
+    assert "the next gateway or worker that is running carries it out" in run(made, "pause")
+    assert told() == [("pause", "admin", "command", {})]
+    entry = AuditEntry.objects.get()
+    assert (entry.actor, entry.action, entry.subject) == ("admin", "run.told_to_pause", str(made))
+    assert entry.detail == {"action": "pause", "for": "bob", "status": "queued"}
+
+
+def test_what_was_carried_out_is_said_to_be_done(sealer, monkeypatch):
+    made = held(sealer).run
+    monkeypatch.setattr(command.control_run.commands, "outcome", lambda _command: "done")
+    report = json.loads(run(made, "abort", "--json"))
+    assert report == {
+        "run_id": str(made), "action": "abort", "outcome": "done", "status": "queued"
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize("outcome", ["run_over", "invalid_workflow"])
+def test_what_the_run_refused_when_its_turn_came_is_an_error(sealer, monkeypatch, outcome):
+    made = held(sealer).run
+
+    def refused(_command):
+        write(sealer, changes(made, seqs=[2], status=RunStatus.FAILED))
+        return outcome
+
+    monkeypatch.setattr(command.control_run.commands, "outcome", refused)
+    with pytest.raises(CommandError, match=r"run_not_running|invalid_workflow"):
+        run(made, "pause")
+
+
+def test_telling_a_run_what_it_does_already_changes_nothing(sealer):
+    made = held(sealer).run
+    assert "nothing to do; the run is queued" in run(made, "resume")
+    assert (told(), entries()) == ([], [])
+
+
+@pytest.mark.parametrize(
+    ("options", "says"),
+    [
+        (["nonsense", "pause"], r"no run 'nonsense', .* `manage\.py runs` lists them"),
+        ([uuid4(), "pause"], r"there is no run '.*`manage\.py runs` lists them"),
+        ([uuid4(), "pause", "--rerun-unknown"], "goes with resume alone"),
+        ([uuid4(), "replan"], "replan, and nothing else, takes --workflow"),
+        ([uuid4(), "pause", "--workflow", "x"], "replan, and nothing else, takes --workflow"),
+        ([uuid4(), "pause", "--user", "nobody"], "no active user 'nobody'"),
+        ([uuid4(), "approve"], "invalid choice: 'approve'"),
+    ],
+)
+def test_a_mistake_is_one_line(home, options, says):
+    with pytest.raises(CommandError, match=says):
+        run(*options)
+
+
+def test_a_run_that_has_ended_is_told_nothing(sealer):
+    with pytest.raises(CommandError, match="run_not_open: the run is succeeded"):
+        run(ended(sealer), "abort")
+    assert entries() == []
+
+
+def test_to_others_the_run_does_not_exist(sealer):
+    team = TeamFactory()
+    made = held(sealer, caller=Caller(user="bob", team=team.pk, scopes=frozenset(), kind="http"))
+    for name, role in (("boss", "admin"), ("member", "member"), ("stranger", None)):
+        user = UserFactory(username=name)
+        if role:
+            MembershipFactory(user=user, team=team, role=role)
+    for name in ("member", "stranger"):
+        with pytest.raises(CommandError, match="there is no run"):
+            run(made.run, "abort", "--user", name)
+    assert "abort:" in run(made.run, "abort", "--user", "boss")
+
+
+def test_unknown_calls_are_made_again_only_by_an_explicit_choice(sealer):
+    made = unknown(sealer)
+    with pytest.raises(CommandError, match="run_not_paused"):
+        run(made, "resume")
+    with pytest.raises(CommandError, match="add --yes"):
+        run(made, "resume", "--rerun-unknown")
+    assert told() == []
+    run(made, "resume", "--rerun-unknown", "--yes")
+    assert told() == [("resume", "admin", "command", {"rerun_unknown": True})]
+    entry = AuditEntry.objects.get()
+    assert (entry.action, entry.detail["rerun_unknown"]) == ("run.told_to_rerun_unknown", True)
+
+
+def test_where_no_call_is_unknown_none_is_made_again(sealer):
+    with pytest.raises(CommandError, match="it is known how it ended"):
+        run(held(sealer).run, "resume", "--rerun-unknown", "--yes")
+
+
+@pytest.mark.parametrize(("said", "is_told"), [("y\n", True), ("\n", False), ("", False)])
+def test_at_a_terminal_the_person_is_shown_the_calls_and_asked(
+    sealer, monkeypatch, capsys, said, is_told
+):
+    class Terminal(StringIO):
+        def isatty(self):
+            return True
+
+    made = unknown(sealer)
+    monkeypatch.setattr(sys, "stdin", Terminal(said))
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True, raising=False)
+    if is_told:
+        run(made, "resume", "--rerun-unknown")
+    else:
+        with pytest.raises(CommandError, match="nothing was changed"):
+            run(made, "resume", "--rerun-unknown")
+    assert "a  s:a" in capsys.readouterr().err
+    assert bool(told()) is is_told
+
+
+def test_a_replan_is_judged_before_it_is_told(sealer, tmp_path):
+    UserFactory(username="admin", superuser=True)
+    ToolFactory(server__name="s", name="c", input_schema={"type": "object"})
+    made = held(sealer).run
+    write(sealer, changes(made, seqs=[2], status=RunStatus.PAUSED))
+    file = tmp_path / "new.json"
+    for workflow, says in (
+        ({"tasks": [{"id": "x", "tool": "s:none"}]}, "workflow_not_runnable"),
+        ({"tasks": [{"id": "x"}]}, "invalid_workflow"),
+    ):
+        file.write_text(json.dumps(workflow))
+        with pytest.raises(CommandError, match=says):
+            run(made, "replan", "--workflow", file)
+    assert told() == []
+    file.write_text(json.dumps({"tasks": [{"id": "x", "tool": "s:c"}]}))
+    run(made, "replan", "--workflow", file)
+    assert told() == [("replan", "admin", "command", {})]
+
+
+# The page of runs.
+
+
+def test_runs_are_told_from_their_page(client, sealer):
+    sign_in_root(client)
+    one, other, over = held(sealer, caller=BOB).run, held(sealer).run, ended(sealer)
+    page = act(client, WorkflowExecution, "pause", row(one), row(other), row(over))
+    assert "2 runs were told to pause" in page
+    assert f"{over}: the run is succeeded, and pause needs one that is running" in page
+    assert told() == [("pause", "root", "console", {})] * 2
+    assert [action for action, _, _ in entries()] == ["run.told_to_pause"] * 2
+
+
+@pytest.mark.parametrize(("action", "does"), [("abort", "abort"), ("resume", "resume")])
+def test_other_actions_are_told_too(client, sealer, action, does):
+    sign_in_root(client)
+    made = held(sealer).run
+    write(sealer, changes(made, seqs=[2], status=RunStatus.PAUSED))
+    assert f"1 run was told to {does}" in act(client, WorkflowExecution, action, row(made))
+    assert [one[0] for one in told()] == [does]
+
+
+def test_unknown_calls_are_shown_before_they_are_made_again(client, sealer):
+    sign_in_root(client)
+    lost, known = unknown(sealer, caller=BOB), held(sealer).run
+    page = act(client, WorkflowExecution, "rerun_unknown", row(lost), row(known))
+    assert "nobody knows how they ended" in page
+    assert (str(lost) in page, str(known) in page, "s:a" in page) == (True, False, True)
+    assert told() == []
+    page = act(client, WorkflowExecution, "rerun_unknown", row(lost), sure="yes")
+    assert "1 run was told to resume" in page
+    assert told() == [("resume", "root", "console", {"rerun_unknown": True})]
+
+
+def test_runs_without_unknown_calls_have_none_made_again(client, sealer):
+    sign_in_root(client)
+    page = act(client, WorkflowExecution, "rerun_unknown", row(held(sealer).run))
+    assert "have no unknown call" in page
+
+
+def test_members_see_runs_of_their_team_and_its_admins_steer_them(client, sealer):
+    team = TeamFactory()
+    who = Caller(user="bob", team=team.pk, scopes=frozenset(), kind="http")
+    made, staff = unknown(sealer, caller=who), sign_in_staff(client)
+    membership = MembershipFactory(user=staff, team=team)
+    assert "superusers may" in act(client, WorkflowExecution, "abort", row(made))
+    refused = act(client, WorkflowExecution, "rerun_unknown", row(made))
+    assert "have no unknown call that you may" in refused
+    assert told() == []
+    membership.role = "admin"
+    membership.save()
+    assert "told to abort" in act(client, WorkflowExecution, "abort", row(made))
+
+
+def test_too_many_at_once_are_refused_whole(client, sealer, monkeypatch):
+    monkeypatch.setattr("gateway_project.console.run_pages.MAX_AT_ONCE", 1)
+    sign_in_root(client)
+    rows = [row(held(sealer).run) for _ in range(2)]
+    assert "nothing was changed" in act(client, WorkflowExecution, "abort", *rows)
+    assert told() == []
