@@ -146,8 +146,10 @@ class LearnedBinding(models.Model):
     pointer = models.TextField(
         blank=True, default="", help_text="Of references: JSON pointer into that result."
     )
-    nth = models.PositiveSmallIntegerField(
-        default=0, help_text="Of references: which of the earlier tasks of that tool, from 0."
+    nth = models.SmallIntegerField(
+        default=0,
+        help_text="Of references: which of the earlier tasks of that tool, from 0; -1: the one in "
+        "the same place as the taker.",
     )
     value = models.JSONField(
         null=True, blank=True, help_text="Enumeration members, booleans, defaults of schemas."

@@ -5,6 +5,7 @@ import pytest
 from django.db import connection
 
 from gateway_project.foundation.database import in_database
+from graph.binding.learned import PAIRED
 from graph.encode import encode
 from graph.intent import reading
 from graph.models import LearnedBinding, PatternEmbedding, PatternRun, WorkflowPattern
@@ -79,6 +80,13 @@ def test_what_is_kept_of_a_run_is_its_workflow_and_its_intent_as_numbers(
     assert past.encoded.words == encoded.words
     assert abs(past.encoded.masked - encoded.masked).max() < 1e-3
     assert (past.successes, past.failures, past.last_seen) == (1, 0, NOW)
+
+
+def test_a_run_whose_tasks_feed_each_other_in_pairs_is_recorded(tools, record):
+    givers = [task(f"g{n}", tools[0], city=f"c{n}") for n in range(2)]
+    takers = [task(f"t{n}", tools[1], f"g{n}", city=taken(f"g{n}", "/name")) for n in range(2)]
+    assert record(run("r1", "both names, please", *givers, *takers)).new == 1
+    assert LearnedBinding.objects.get(kind="reference", tool=tools[1]).nth == PAIRED
 
 
 def test_nothing_of_an_intent_or_an_argument_stands_in_clear(tools, record):
