@@ -73,8 +73,8 @@ def is_needed(action: Action, status: RunStatus, *, rerun_unknown: bool = False)
     Args:
         action: What it is told.
         status: How the run stands.
-        rerun_unknown: Whether a person chose to make unknown calls again; then one that is
-            unknown can be resumed.
+        rerun_unknown: Whether a person chose to make unknown calls again; then any can be resumed
+            that has not ended, since others may go on beside such a call.
 
     Raises:
         NotPossible: If it cannot do that as it stands.
@@ -86,7 +86,7 @@ def is_needed(action: Action, status: RunStatus, *, rerun_unknown: bool = False)
     rule = _RULES[action]
     if status in rule.possible:
         return True
-    if action is Action.RESUME and status is RunStatus.UNKNOWN and rerun_unknown:
+    if action is Action.RESUME and rerun_unknown and status in _OPEN:
         return True
     if status in rule.done:
         return False
@@ -98,8 +98,7 @@ def not_possible(action: Action, status: RunStatus) -> NotPossible:
     needs = _RULES[action].needs
     return NotPossible(
         f"run_not_{needs}",
-        f"the run is {status.value}, and {action.value} needs one that is {needs}; "
-        "get_run says how it stands",
+        f"the run is {status.value}, and {action.value} needs one that is {needs}",
     )
 
 
@@ -112,6 +111,5 @@ def refused(action: Action, outcome: str) -> NotPossible:
     """
     return NotPossible(
         outcome,
-        f"the run had changed before {action.value} could be carried out ({outcome}); "
-        "get_run says how it stands",
+        f"the run had changed before {action.value} could be carried out ({outcome})",
     )

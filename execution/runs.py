@@ -12,6 +12,7 @@ from uuid import UUID
 
 from execution import control
 from execution.changes import Event
+from execution.codes import DONE, RUN_OVER
 from execution.control import Action, NotPossible
 from execution.planning import parse
 from execution.process.background import RunProcess
@@ -41,9 +42,6 @@ AWAY_S: Final = 30.0
 """So long whoever follows a run bears with the database being away."""
 AWAY_RETRY_S: Final = 0.5
 EVENTS_AT_ONCE: Final = 1_000
-DONE: Final = "done"
-RUN_OVER: Final = "run_over"
-"""Outcomes of commands."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -7,7 +7,7 @@ import json
 import os
 import sys
 import time
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -18,17 +18,17 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from gateway_project import intent_table, run_table, run_timeline
-from gateway_project.run_timeline import Timeline
+from gateway_project import intent_table
+from gateway_project.run_face import table as run_table
+from gateway_project.run_face import timeline as run_timeline
+from gateway_project.run_face.timeline import Timeline
 from tools import token_count
 
-ROUNDS: Final = 3
+ROUNDS = 3
 """So often each way of running a workflow is timed."""
 CONTEXT_WINDOW = 200_000
 """Tokens of the context window that shares are given of."""
 MAX_SHOWN = 300
-RUN_KEY = "foregate/run"
-"""Of a result's metadata, where the timeline of a run stands."""
 RELATED = "git:git_commit"
 """A tool whose relations are shown."""
 
@@ -127,6 +127,7 @@ class Shown:
         first_list_s: Seconds from the start of the process to the first list.
         meta_tokens: Tokens of the listed tools' definitions.
         found: Intents whose tool was among the five found.
+        outranked: Intents whose tool was not, since tools of other servers fitted better.
         called: Calls that succeeded.
         intents: Number of intents tried.
         search_tokens: Tokens of the mean search answer.
@@ -140,6 +141,7 @@ class Shown:
     first_list_s: float
     meta_tokens: int
     found: int
+    outranked: int
     called: int
     intents: int
     search_tokens: int
@@ -197,7 +199,8 @@ async def _drive(console: Console, transport: Any, tried: Tried) -> Shown:
             f"{len(listing.tools)} tools after {first_list_s:.1f} s: "
             f"{', '.join(tool.name for tool in listing.tools)}"
         )
-        outcomes = [await _try(console, client, step) for step in tried.steps]
+        own = frozenset(_server(step.tool) for step in tried.steps)
+        outcomes = [await _try(console, client, step, own=own) for step in tried.steps]
         relations = await _relate(console, client)
         suggested = await _suggest(console, client, tried.whole)
         ran, speed_up = await _run(console, client, tried.workflow)
@@ -209,10 +212,11 @@ async def _drive(console: Console, transport: Any, tried: Tried) -> Shown:
         listed=tuple(tool.name for tool in listing.tools),
         first_list_s=first_list_s,
         meta_tokens=meta_tokens,
-        found=sum(found for found, _, _ in outcomes),
-        called=sum(called for _, called, _ in outcomes),
+        found=sum(one.found for one in outcomes),
+        outranked=sum(one.outranked for one in outcomes),
+        called=sum(one.called for one in outcomes),
         intents=len(outcomes),
-        search_tokens=sum(tokens for _, _, tokens in outcomes) // max(1, len(outcomes)),
+        search_tokens=sum(one.search_tokens for one in outcomes) // max(1, len(outcomes)),
         relations=relations,
         suggested=suggested,
         ran=ran,
@@ -229,8 +233,18 @@ def _environment() -> dict[str, str]:
     }
 
 
-async def _try(console: Console, client: Client, step: Step) -> tuple[bool, bool, int]:
-    """Search for an intent, call the tool found; say whether both worked, and the tokens."""
+@dataclass(frozen=True, kw_only=True)
+class _Outcome:
+    """What came of an intent; see `Shown`."""
+
+    found: bool
+    outranked: bool
+    called: bool
+    search_tokens: int
+
+
+async def _try(console: Console, client: Client, step: Step, *, own: Collection[str]) -> _Outcome:
+    """Search for an intent and call its tool; `own` are the demonstration's servers."""
     console.print(f'\n[bold cyan]"{step.intent}"[/bold cyan]')
     answer = await client.call_tool("search_tools", {"query": step.intent, "limit": 5})
     content = answer.structured_content or {}
@@ -246,7 +260,10 @@ async def _try(console: Console, client: Client, step: Step) -> tuple[bool, bool
     for warning in content.get("warnings", []):
         console.print(f"[yellow]{escape(warning)}[/yellow]")
     found = any(hit["tool"] == step.tool for hit in hits)
-    if not found:
+    outranked = not found and any(_server(hit["tool"]) not in own for hit in hits)
+    if outranked:
+        console.print(f"[yellow]tools of other servers come before {step.tool}[/yellow]")
+    elif not found:
         console.print(f"[red]{step.tool} was not found[/red]")
     result = await client.call_tool(
         "call_tool", {"tool": step.tool, "arguments": dict(step.arguments)}
@@ -254,7 +271,12 @@ async def _try(console: Console, client: Client, step: Step) -> tuple[bool, bool
     mark = "[red]error[/red]" if result.is_error else "[green]result[/green]"
     console.print(f"call {step.tool} {json.dumps(step.arguments, ensure_ascii=False)}")
     console.print(mark, _short(result), highlight=False, markup=True)
-    return found, not result.is_error, int(content.get("tokens", {}).get("used", 0))
+    return _Outcome(
+        found=found,
+        outranked=outranked,
+        called=not result.is_error,
+        search_tokens=int(content.get("tokens", {}).get("used", 0)),
+    )
 
 
 async def _relate(console: Console, client: Client) -> int:
@@ -357,8 +379,12 @@ def one_after_another(workflow: Mapping[str, Any]) -> dict[str, Any]:
 
 def _calls(result: Any) -> Timeline | None:
     """Return when the calls of a run were under way; None: it was not run."""
-    told = (result.meta or {}).get(RUN_KEY)
+    told = (result.meta or {}).get(run_timeline.META_KEY)
     return None if result.is_error or told is None else run_timeline.from_json(told)
+
+
+def _server(tool: str) -> str:
+    return tool.partition(":")[0]
 
 
 def _table(*columns: str) -> Table:

@@ -10,6 +10,7 @@ from uuid import UUID
 from execution import call
 from execution.call import Outcome, Request
 from execution.call_errors import ApprovalRequired, CallError
+from execution.codes import TOOL_ERROR
 from execution.planning import parse, plan
 from execution.run_means import reached
 from execution.store import direct_calls
@@ -17,7 +18,7 @@ from execution.view import ApprovalView, RunView, TaskView
 from execution.workflow import Options
 from gateway_project.foundation.caller import Caller
 from gateway_project.foundation.sealing import Sealer
-from gateway_project.run_request import MAX_WAIT_S, Watch, unwatched
+from gateway_project.run_face.request import MAX_WAIT_S, Watch, unwatched
 from graph.references import escaped
 from tools.catalogue import Catalogue
 from tools.upstream.result import UpstreamResult
@@ -27,8 +28,6 @@ if TYPE_CHECKING:
 
 TASK: Final = "call"
 """Id of its one task."""
-REPORTED: Final = "tool_error"
-"""Code of a call whose tool itself reports a failure, in its result."""
 MS_PER_S: Final = 1_000
 
 Consult = Callable[[Sequence[ApprovalView]], Awaitable[bool]]
@@ -130,16 +129,10 @@ async def conclude(
     if view.pending:
         raise _required(view.pending[0], effects)
     task = view.tasks[0]
-    if not view.status.is_final and not view.status.is_at_rest:
+    if not view.status.is_at_rest:
         raise CallInProgress(task.tool, run)
-    await deliver(view)
+    await reached(direct_calls.deliver, run)  # of what has not ended nothing is noted
     return _outcome(view, task)
-
-
-async def deliver(view: RunView) -> None:
-    """Note that the caller is given what came of a single call, if that is what this run is."""
-    if view.is_direct and view.status.is_final and view.delivered_at is None:
-        await reached(direct_calls.deliver, view.id)
 
 
 async def _started(effects: Effects, caller: Caller, request: Request) -> UUID:
@@ -182,7 +175,7 @@ def _outcome(view: RunView, task: TaskView) -> Outcome[UpstreamResult]:
     Raises:
         DirectCallFailed: If it did not answer.
     """
-    if task.result is None or task.error_code not in ("", REPORTED):
+    if task.result is None or task.error_code not in ("", TOOL_ERROR):
         code = task.error_code or view.error_code or f"run_{view.status.value}"
         message = task.error or view.error or f"the call ended as {view.status.value}"
         raise DirectCallFailed(code, f"{task.tool}: {message} (run {view.id})", run=view.id)

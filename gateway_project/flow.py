@@ -25,7 +25,6 @@ from gateway_project import (
     intent_reading,
     relation_rows,
     relation_words,
-    run_plan,
     search_fallback,
     unknown_names,
 )
@@ -33,12 +32,13 @@ from gateway_project.alternatives import alternatives
 from gateway_project.arrange import Terms
 from gateway_project.direct_call import Person
 from gateway_project.effects import Effects, IntentEffects
+from gateway_project.find_request import FindRequest
 from gateway_project.foundation.caller import Caller
 from gateway_project.foundation.computing import computed
 from gateway_project.intent_answer import IntentAnswer, IntentRequest
-from gateway_project.run_plan import Controlled, NotRunnable, RunEffects
-from gateway_project.run_request import ControlRequest, RunRequest, Watch, unwatched
-from gateway_project.search_fallback import FindRequest
+from gateway_project.run_face import plan as run_plan
+from gateway_project.run_face.plan import Controlled, NotRunnable, RunEffects
+from gateway_project.run_face.request import ControlRequest, RunRequest, Watch, unwatched
 from gateway_project.sight import Sight
 from gateway_project.tool_card import Card, clean
 from graph.enhance import enhance
@@ -306,6 +306,8 @@ async def get_run(
 ) -> RunView:
     """Return how a run stands, once it is at rest or the time is up.
 
+    Looking changes nothing: what came of a single call still stands for the same call.
+
     Raises:
         UnknownRun: If the caller has no such run.
         RunsUnavailable: If the database is away.
@@ -313,9 +315,7 @@ async def get_run(
     _require_call(caller)
     known = _run_id(run)
     async with watch(known):
-        view = await effects.runs.wait(caller, known, wait_s=wait_s)
-    await direct_call.deliver(view)
-    return view
+        return await effects.runs.wait(caller, known, wait_s=wait_s)
 
 
 async def control_run(

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterable
-from dataclasses import dataclass
 from typing import Any, Final
 
 import django.db
@@ -12,9 +11,9 @@ import structlog
 
 from gateway_project import catalogue_search
 from gateway_project.effects import Effects
+from gateway_project.find_request import FindRequest
 from gateway_project.foundation.caller import Caller
 from gateway_project.foundation.reasons import first_line
-from gateway_project.tool_card import Detail
 from tools.catalogue import Catalogue, CatalogueTool
 from tools.search import Hit, SearchAnswer, SearchRequest
 from tools.store.search import Context, Scope
@@ -23,29 +22,6 @@ SEARCH_TIMEOUT_S: Final = 10.0
 """Covers the first search of a process, which loads the embedding model."""
 
 log = structlog.get_logger(__name__)
-
-
-@dataclass(frozen=True, kw_only=True)
-class FindRequest:
-    """What is looked for.
-
-    Attributes:
-        query: In words.
-        limit: Matches wanted at most.
-        server: Only tools of this server.
-        category: Only tools of this category.
-        token_budget: Tokens the answer's tools may cost; None: the installation's budget.
-        detail: How much is told of each tool.
-        context_tools: Ids of tools the caller uses or considers already.
-    """
-
-    query: str
-    limit: int
-    server: str | None = None
-    category: str | None = None
-    token_budget: int | None = None
-    detail: Detail = "summary"
-    context_tools: tuple[str, ...] = ()
 
 
 async def search(

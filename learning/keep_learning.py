@@ -13,7 +13,7 @@ from uuid import UUID
 import django.db
 import structlog
 
-from gateway_project.foundation.database import in_database
+from gateway_project.foundation.database import in_database, is_away
 from gateway_project.foundation.reasons import first_line
 from gateway_project.foundation.sealing import Sealer
 from learning.learned import Learned, Means
@@ -69,6 +69,7 @@ class Learner:
         self._waiting: dict[UUID, None] = {}
         self._told = asyncio.Event()
         self._failures: dict[UUID, int] = {}
+        self._interrupted: set[UUID] = set()
         self._may_lack_vectors = True
 
     async def learned(self, run: UUID) -> None:
@@ -127,16 +128,23 @@ class Learner:
             run = next(iter(self._waiting))
             started = clock()
             await self._learn(run)
-            self._waiting.pop(run, None)
             await asyncio.sleep(REST * (clock() - started))
 
     async def _learn(self, run: UUID) -> None:
+        """Learn from a run, which waits no more then.
+
+        Raises:
+            django.db.Error: If the database is away; the run waits on, behind all others.
+        """
+        self._waiting.pop(run, None)
         try:
             learned = await in_database(_learn, run, self._means(), self._clock())
-        except (django.db.OperationalError, django.db.InterfaceError):
-            self._told.set()
-            raise
-        except Exception:
+        except Exception as error:
+            if isinstance(error, django.db.Error) and is_away(error):
+                self._waiting[run] = None
+                self._interrupted.add(run)
+                self._told.set()
+                raise
             log.exception("run.not_learned", run=str(run))
             await self._failed(run)
             return
@@ -145,6 +153,16 @@ class Learner:
             self._may_lack_vectors |= learned.unembedded
             log.info("run.learned", run=str(run), **learned.figures)
             self._on_learned(learned)
+        await self._suspect(but=run)
+
+    async def _suspect(self, *, but: UUID) -> None:
+        """Count a failure of each run that was interrupted, since another has gone through.
+
+        So a run for whose sake the database ends each connection is passed over in the end.
+        """
+        suspects, self._interrupted = self._interrupted - {but}, set()
+        for run in suspects:
+            await self._failed(run)
 
     async def _failed(self, run: UUID) -> None:
         """Leave a run to be found again, or pass it over for good."""
@@ -153,6 +171,7 @@ class Learner:
             self._failures[run] = failures
             return
         log.error("run.passed_over", run=str(run), attempts=failures)
+        self._waiting.pop(run, None)
         await in_database(_pass_over, run, self._clock())
 
     async def _embed(self) -> None:

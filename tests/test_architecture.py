@@ -113,7 +113,7 @@ def test_each_library_comes_in_through_its_own_door(library):
 
 @pytest.mark.parametrize(
     ("contract", "package"),
-    [("layers", "gateway_project"), ("tools", "tools"), ("graph", "graph")],
+    [("layers", "gateway_project"), *((app, app) for app in APPS if app != "gateway_project")],
 )
 def test_every_part_of_a_package_has_a_place_among_its_layers(contract, package):
     contracts = ConfigParser()

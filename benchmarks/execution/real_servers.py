@@ -23,7 +23,7 @@ from benchmarks.tables import markdown, percentile
 
 if TYPE_CHECKING:
     from execution.planning.plan import Plan
-    from gateway_project.mcp.readiness import Gateway
+    from gateway_project.readiness import Gateway
 
 SLOW_S, QUICK_S = 0.2, 0.02
 SLOW = tuple(f"slow{number}" for number in range(5))
@@ -237,7 +237,7 @@ async def _gateway() -> AsyncIterator[Gateway]:
 
     from gateway_project import wiring
     from gateway_project.access import callers
-    from gateway_project.mcp.readiness import Readiness
+    from gateway_project.readiness import Readiness
 
     readiness = Readiness()
     wired = asyncio.create_task(

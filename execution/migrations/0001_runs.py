@@ -76,7 +76,7 @@ class Migration(migrations.Migration):
             name='RunCommand',
             fields=[
                 ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('action', models.CharField(choices=[('continue', 'Continue'), ('pause', 'Pause'), ('resume', 'Resume'), ('abort', 'Abort'), ('replan', 'Replan')], max_length=10)),
+                ('action', models.CharField(choices=[('continue', 'continue'), ('pause', 'pause'), ('resume', 'resume'), ('abort', 'abort'), ('replan', 'replan')], max_length=10)),
                 ('user', models.CharField(max_length=150)),
                 ('kind', models.CharField(help_text='Way in: stdio, http, command, console.', max_length=10)),
                 ('created_at', models.DateTimeField()),

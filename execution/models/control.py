@@ -7,23 +7,18 @@ import uuid
 from django.db import models
 from django.db.models import Q
 
-from execution.models.runs import NO_ITEM, WorkflowExecution
+from execution.changes import WHOLE_TASK
+from execution.control import Action
+from execution.models.runs import WorkflowExecution
+
+ACTIONS = [(action.value, action.value) for action in Action]
 
 
 class RunCommand(models.Model):
     """Something a run is told to do, carried out by the process that runs it."""
 
-    class Action(models.TextChoices):
-        """What it is told."""
-
-        CONTINUE = "continue"
-        PAUSE = "pause"
-        RESUME = "resume"
-        ABORT = "abort"
-        REPLAN = "replan"
-
     run = models.ForeignKey(WorkflowExecution, on_delete=models.CASCADE, related_name="commands")
-    action = models.CharField(max_length=10, choices=Action.choices)
+    action = models.CharField(max_length=10, choices=ACTIONS)
     user = models.CharField(max_length=150)
     kind = models.CharField(max_length=10, help_text="Way in: stdio, http, command, console.")
     created_at = models.DateTimeField()
@@ -62,7 +57,7 @@ class Approval(models.Model):
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
     run = models.ForeignKey(WorkflowExecution, on_delete=models.CASCADE, related_name="approvals")
     task = models.TextField()
-    item = models.IntegerField(default=NO_ITEM)
+    item = models.IntegerField(default=WHOLE_TASK)
     tool = models.TextField(help_text="Canonical id.")
     definition_hash = models.CharField(max_length=64)
     arguments_digest = models.CharField(max_length=64, help_text="Keyed digest.")

@@ -10,13 +10,12 @@ import uuid
 from django.db import models
 from django.db.models import Q
 
+from execution.changes import WHOLE_TASK
 from execution.status import RunStatus, TaskStatus
 from tools.models import Team
 
 RUN_STATUSES = [(status.value, status.value) for status in RunStatus]
 TASK_STATUSES = [(status.value, status.value) for status in TaskStatus]
-NO_ITEM = -1
-"""Item of a row that stands for the whole task."""
 
 
 class WorkflowExecution(models.Model):
@@ -123,7 +122,7 @@ class TaskRun(models.Model):
     )
     task = models.TextField(help_text="Id in the workflow.")
     item = models.IntegerField(
-        default=NO_ITEM, help_text="Place in the list that it runs for; -1: the task itself."
+        default=WHOLE_TASK, help_text="Place in the list that it runs for; -1: the task itself."
     )
     position = models.PositiveIntegerField(help_text="Place of the task in the workflow.")
     tool = models.TextField(help_text="Canonical id.")
@@ -151,7 +150,7 @@ class TaskRun(models.Model):
         )
 
     def __str__(self) -> str:
-        place = "" if self.item == NO_ITEM else f"[{self.item}]"
+        place = "" if self.item == WHOLE_TASK else f"[{self.item}]"
         return f"{self.task}{place} ({self.status})"
 
 
@@ -173,7 +172,7 @@ class Payload(models.Model):
     )
     kind = models.CharField(max_length=10, choices=Kind.choices)
     task = models.TextField(blank=True, default="")
-    item = models.BigIntegerField(default=NO_ITEM)
+    item = models.BigIntegerField(default=WHOLE_TASK)
     content = models.BinaryField(help_text="JSON, sealed.")
     size = models.PositiveBigIntegerField(help_text="Bytes before it was sealed.")
 
@@ -197,7 +196,7 @@ class ExecutionEvent(models.Model):
     seq = models.PositiveBigIntegerField(help_text="1, 2, 3 … in its run, without gaps.")
     kind = models.CharField(max_length=30)
     task = models.TextField(blank=True, default="")
-    item = models.IntegerField(default=NO_ITEM)
+    item = models.IntegerField(default=WHOLE_TASK)
     at = models.DateTimeField()
     data = models.JSONField(default=dict, help_text="Ids, codes and figures; no payloads.")
 

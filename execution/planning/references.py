@@ -16,7 +16,7 @@ The same may be referred to over and over, and a list holds the results of thous
 MAX_VALUES: Final = 250_000
 """Likewise: texts, numbers, lists and objects. Judging so many takes a few tenths of a second, in
 which no other run goes on."""
-NO_ITEM: Final = object()
+OUTSIDE_LISTS: Final = object()
 """Item of a task that runs once."""
 
 _MARK_KEYS: Final = 2
@@ -64,7 +64,7 @@ class TooLarge(ValueError):
         )
 
 
-def resolve(value: Any, *, results: Callable[[str], Any], item: Any = NO_ITEM) -> Any:
+def resolve(value: Any, *, results: Callable[[str], Any], item: Any = OUTSIDE_LISTS) -> Any:
     """Return a value with all that stands for something else replaced.
 
     What is brought in is shared, not copied, and nothing in it is replaced in turn: what a server
@@ -149,7 +149,7 @@ class _Resolver:
         return self._bring(gave, task, pointer)
 
     def _of_item(self, pointer: str) -> Any:
-        if self._item is NO_ITEM:
+        if self._item is OUTSIDE_LISTS:
             raise MissingReferent("", pointer, "the task runs once, not for each of a list")
         return self._bring(self._item, "", pointer)
 

@@ -4,25 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Collection
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from typing import Final
 from uuid import UUID
 
 import structlog
 from django.db import transaction
 
+from execution.codes import EXPIRED
 from execution.planning import parse
 from execution.process import recover
 from execution.run_means import RunMeans, at_last
 from execution.running.standing import Standing
-from execution.store import leases, seizing, writing
+from execution.store import closing, leases, seizing
 from execution.store.leases import Held
 from execution.workflow import Workflow
 from gateway_project.foundation.caller import Caller
 from gateway_project.foundation.sealing import SealBroken
 from tools.catalogue import UnknownTool
 
-EXPIRED: Final = "expired"
 SEALED: Final = "sealed"
 NOT_PERMITTED: Final = "not_permitted"
 
@@ -108,9 +107,7 @@ def _fail(
         seized = seizing.seize(run, me=me, dead=dead)
         if seized is None:
             return False
-        end = recover.closing(seized, code=reason.code, error=str(reason), at=datetime.now(UTC))
-        writing.write([end], sealer=means.sealer, approval_expiry_s=means.approval_expiry_s)
-        leases.release(run, seized.epoch)
+        closing.end([seized], code=reason.code, error=str(reason), sealer=means.sealer)
     return True
 
 

@@ -13,6 +13,7 @@ from uuid import UUID
 import structlog
 
 from execution.changes import Fenced, Journal
+from execution.codes import INTERNAL_ERROR
 from execution.process import adopt, live, owner
 from execution.process.adopt import CannotGoOn
 from execution.process.journal import JournalClosed
@@ -31,7 +32,7 @@ from execution.store import leases
 from gateway_project.foundation.caller import Caller
 
 BROKEN: Final = CannotGoOn(
-    "internal_error", "the gateway broke down over this run; its log says why"
+    INTERNAL_ERROR, "the gateway broke down over this run; its log says why"
 )
 
 MAX_TAKES: Final = 20

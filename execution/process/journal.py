@@ -23,8 +23,6 @@ MAX_BATCH: Final = 256
 FIRST_RETRY_S: Final = 0.05
 LONGEST_RETRY_S: Final = 2.0
 """What is over once the database is back, or has room again."""
-TOO_LARGE: Final = "54"
-"""Class of states by which PostgreSQL refuses a statement for its size (its appendix A)."""
 
 log = structlog.get_logger(__name__)
 Waiting = tuple[Changes, "asyncio.Future[None]"]
@@ -56,11 +54,6 @@ class DatabaseJournal:
         self._something = asyncio.Event()
         self._closed = False
         self._away = False
-
-    @property
-    def is_away(self) -> bool:
-        """Whether the database could not be reached at the last attempt."""
-        return self._away
 
     async def record(self, changes: Changes) -> None:
         """Return once the changes are safe; as in `execution.changes.Journal`.
@@ -126,8 +119,7 @@ class DatabaseJournal:
             try:
                 refusals = await in_database(self._write, [changes for changes, _ in batch])
             except DatabaseError as error:
-                state = str(getattr(error.__cause__, "sqlstate", None))
-                if not is_away(error) or state.startswith(TOO_LARGE):
+                if not is_away(error):
                     raise
                 self._report_away(error)
                 await asyncio.sleep(retry_s * random.uniform(0.5, 1.0))  # noqa: S311 - jitter

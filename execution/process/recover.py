@@ -7,23 +7,21 @@ again, it is. Any other is unknown: only a person can tell.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from datetime import datetime
 from typing import TYPE_CHECKING
 
-from execution import events
-from execution.changes import WHOLE_TASK, Changes, Event, TaskChange
+from execution.changes import WHOLE_TASK
+from execution.codes import APPROVAL_EXPIRED, APPROVAL_REJECTED
 from execution.running.standing import Place, Standing, TaskStanding
-from execution.status import RunStatus, TaskStatus
+from execution.status import TaskStatus
 from execution.workflow import Workflow
 
 if TYPE_CHECKING:
     from execution.store.leases import Held, HeldTask
-    from execution.store.seizing import Seized
 
 Repeatable = Callable[[str, str], bool]
 """Whether a call of a tool with a definition hash may be made again."""
 
-REFUSED = {"rejected": "approval_rejected", "expired": "approval_expired"}
+REFUSED = {"rejected": APPROVAL_REJECTED, "expired": APPROVAL_EXPIRED}
 """Code of a task by what became of its approval."""
 
 
@@ -42,7 +40,6 @@ def standing(held: Held, workflow: Workflow, *, repeatable: Repeatable) -> Stand
         workflow=workflow,
         options=held.options,
         deadline_at=held.deadline_at,
-        version=held.version,
         status=held.status,
         tasks=_tasks(held.tasks, workflow, repeatable),
     )
@@ -81,43 +78,3 @@ def _tasks(
             arguments_digest=task.arguments_digest,
         )
     return found
-
-
-def closing(seized: Seized, *, code: str, error: str, at: datetime) -> Changes:
-    """Return what ends a run that cannot be gone on with, as failed.
-
-    Whether a call that was under way has been made stays open: it is unknown.
-
-    Args:
-        seized: How it stands.
-        code: Why, as a stable word.
-        error: Why, in one line.
-        at: When.
-    """
-    open_tasks = [
-        (place, _ENDS[status]) for place, status in seized.tasks.items() if status in _ENDS
-    ]
-    told = [(kind, *place) for place, (_, kind) in open_tasks]
-    told.append((events.RUN_ENDED, "", WHOLE_TASK))
-    return Changes(
-        run=seized.run,
-        epoch=seized.epoch,
-        tasks=tuple(
-            TaskChange(task=task, item=item, status=status, at=at)
-            for (task, item), (status, _) in open_tasks
-        ),
-        events=tuple(
-            Event(seq=seized.last_seq + number, kind=kind, at=at, task=task, item=item)
-            for number, (kind, task, item) in enumerate(told, 1)
-        ),
-        status=RunStatus.FAILED,
-        error_code=code,
-        error=error,
-    )
-
-
-_ENDS = {
-    TaskStatus.RUNNING: (TaskStatus.UNKNOWN, events.TASK_UNKNOWN),
-    TaskStatus.WAITING_APPROVAL: (TaskStatus.CANCELLED, events.TASK_CANCELLED),
-    TaskStatus.PENDING: (TaskStatus.SKIPPED, events.TASK_SKIPPED),
-}

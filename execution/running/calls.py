@@ -9,8 +9,11 @@ from datetime import datetime
 from functools import partial
 from typing import Protocol
 
+from execution.running import results
 from execution.running.limits import Waiting
-from execution.running.standing import Answered, Invocation, Means, Place
+from execution.running.results import Root
+from execution.running.standing import Answered, Invocation, Means, Place, Result
+from gateway_project.foundation.computing import computed
 
 Outcome = Answered | Exception | None
 """What a call came to; None: it was cancelled."""
@@ -19,8 +22,8 @@ Outcome = Answered | Exception | None
 class OnEnded(Protocol):
     """Told how a call ended."""
 
-    def __call__(self, place: Place, outcome: Outcome, at: datetime) -> None:
-        """Take what a call came to, and when."""
+    def __call__(self, place: Place, outcome: Outcome, at: datetime, *, root: Root | None) -> None:
+        """Take what a call came to, and when; and what references see of it, if any do."""
 
 
 class Calls:
@@ -30,12 +33,21 @@ class Calls:
         means: What calls are made with.
         on_ended: Told how each call ended; the call counts as in flight until `landed`.
         on_room: Told that a slot was taken which was waited for.
+        is_wanted: Says whether anything refers to what a task gives.
     """
 
-    def __init__(self, means: Means, *, on_ended: OnEnded, on_room: Callable[[], None]) -> None:
+    def __init__(
+        self,
+        means: Means,
+        *,
+        on_ended: OnEnded,
+        on_room: Callable[[], None],
+        is_wanted: Callable[[str], bool],
+    ) -> None:
         self._means = means
         self._on_ended = on_ended
         self._on_room = on_room
+        self._is_wanted = is_wanted
         self._in_flight: dict[Place, asyncio.Task[None]] = {}
         self._unstarted: dict[Place, str] = {}
         self._held: Counter[str] = Counter()
@@ -106,18 +118,27 @@ class Calls:
     async def _make(self, place: Place, invocation: Invocation, server: str) -> None:
         del self._unstarted[place]
         outcome: Outcome = None
+        root: Root | None = None
         try:
             outcome = await self._means.invoke(invocation)
+            if self._is_wanted(place[0]) and not outcome.result.is_error:
+                root = await _root_of(outcome.result.raw)
         except Exception as error:  # noqa: BLE001 - top of one task: it fails, and not its run
             outcome = error
         finally:
-            self._end(place, server, outcome)
+            self._end(place, server, outcome, root)
 
-    def _end(self, place: Place, server: str, outcome: Outcome) -> None:
+    def _end(self, place: Place, server: str, outcome: Outcome, root: Root | None = None) -> None:
         self._means.limits.give_back(server)
-        self._on_ended(place, outcome, self._means.clock())
+        self._on_ended(place, outcome, self._means.clock(), root=root)
 
     def _grant(self, server: str) -> None:
         self._waiting.pop(server, None)
         self._granted[server] += 1
         self._on_room()
+
+
+async def _root_of(result: Result) -> Root:
+    """Return what references see of a result; a large one is read on a thread of its own."""
+    small = results.measured_if_small(result)
+    return small if small is not None else await computed(results.measured, result)

@@ -3,22 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Final
 
 import structlog
 
 from execution import retry
 from execution.call_errors import DeadlineExceeded
+from execution.codes import APPROVAL_EXPIRED, APPROVAL_REJECTED, INTERNAL_ERROR, TOOL_ERROR
 from execution.running.results import first_text
 from gateway_project.foundation.reasons import first_line
 from tools.catalogue import UnknownTool
 
-INTERNAL: Final = "internal_error"
-TOOL_ERROR: Final = "tool_error"
 MAX_MESSAGE: Final = 2_000
 """Characters of what a tool says of its failure; the rest stays in its result."""
 _MAY_HAVE_RUN: Final = "; the call may have taken effect"
+_WAS_LOST: Final = "; the gateway was lost during the call before, which may have taken effect"
+CALL_LOST: Final = "call_lost"
+"""Code of a call that was lost with its gateway, and is not made again since its run stopped."""
 _CODES: Final[Mapping[type[Exception], str]] = {UnknownTool: "unknown_tool"}
 """Codes of exceptions that carry none of their own."""
 
@@ -73,7 +75,7 @@ def of_error(error: BaseException) -> Failure:
         code = next((code for kind, code in _CODES.items() if isinstance(error, kind)), None)
     if code is None:
         log.error("run.task_broke", exc_info=error)
-        return Failure(code=INTERNAL, message=f"the gateway failed: {first_line(error)}")
+        return Failure(code=INTERNAL_ERROR, message=f"the gateway failed: {first_line(error)}")
     is_open = isinstance(error, DeadlineExceeded) or retry.may_have_run(error)
     return Failure(code=code, message=_cut(error, also=_MAY_HAVE_RUN if is_open else ""))
 
@@ -82,14 +84,20 @@ def _cut(error: BaseException, *, also: str) -> str:
     return first_line(error)[: MAX_MESSAGE - len(also)] + also
 
 
+def after_loss(why: Failure) -> Failure:
+    """Say why a call is not made again that was under way when its gateway was lost."""
+    message = why.message[: MAX_MESSAGE - len(_WAS_LOST)] + _WAS_LOST
+    return replace(why, message=message)
+
+
 def of_refusal(code: str) -> Failure:
     """Say why a call is not made that a person was asked about."""
     return Failure(code=code, message=_REFUSALS.get(code, "the call was not approved"))
 
 
 _REFUSALS: Final[Mapping[str, str]] = {
-    "approval_rejected": "a person rejected the call",
-    "approval_expired": "nobody approved the call in time; start a new run to be asked again",
+    APPROVAL_REJECTED: "a person rejected the call",
+    APPROVAL_EXPIRED: "nobody approved the call in time; start a new run to be asked again",
 }
 
 

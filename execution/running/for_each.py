@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Any, ClassVar, Final
 
 from execution.status import TaskStatus
@@ -101,9 +101,13 @@ class ItemCalls:
         if status is TaskStatus.FAILED and self._first_failure is None:
             self._first_failure = (item, message)
 
-    def stop(self, status: TaskStatus) -> list[int]:
-        """Give a status to the items that were not begun; return them."""
-        left = self.where(TaskStatus.PENDING) + self.where(TaskStatus.WAITING_APPROVAL)
+    def unended(self) -> list[int]:
+        """Return the items whose calls are to be made, or wait for a person."""
+        return self.where(TaskStatus.PENDING) + self.where(TaskStatus.WAITING_APPROVAL)
+
+    def stop(self, status: TaskStatus, *, kept: Collection[int] = ()) -> list[int]:
+        """Give a status to the items that were not begun, but for some; return them."""
+        left = [item for item in self.unended() if item not in kept]
         for item in left:
             self.set(item, status)
         return left

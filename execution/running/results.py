@@ -1,10 +1,26 @@
-"""What references see of the answer of a tool."""
+"""What references see of the answer of a tool, and how much memory that takes."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from typing import Any
+from sys import getsizeof
+from typing import Any, Final, NamedTuple
+
+LARGE_BYTES: Final = 256 * 1024
+"""What is larger is read apart from the event loop."""
+
+
+class Root(NamedTuple):
+    """The JSON value that pointers into a result start from.
+
+    Attributes:
+        value: The value.
+        size: Bytes of memory that it takes, about, and rather too many.
+    """
+
+    value: Any
+    size: int
 
 
 def root(result: Mapping[str, Any]) -> Any:
@@ -28,10 +44,49 @@ def root(result: Mapping[str, Any]) -> Any:
     text = first_text(result)
     if text is None:
         return None
+    # Reading calls no Python code by itself: no other thread would run before all of it is read.
+    hook = _same if len(text) > LARGE_BYTES else None
     try:
-        return json.loads(text, parse_constant=_refused)
+        return json.loads(text, parse_constant=_refused, object_hook=hook)
     except (ValueError, RecursionError):
         return text
+
+
+def measured(result: Mapping[str, Any]) -> Root:
+    """Return the root of a result, with its size. O(values of the root)."""
+    value = root(result)
+    return Root(value, size_of(value))
+
+
+def measured_if_small(result: Mapping[str, Any]) -> Root | None:
+    """Return the root of a result, with its size; None if that takes more than a moment."""
+    if result.get("structuredContent") is None and len(first_text(result) or "") > LARGE_BYTES:
+        return None
+    value = root(result)
+    size = size_of(value, most=LARGE_BYTES)
+    return None if size > LARGE_BYTES else Root(value, size)
+
+
+def size_of(value: Any, *, most: int | None = None) -> int:
+    """Return the bytes of memory that a JSON value takes, about; no recursion.
+
+    Args:
+        value: The value; what is in it more than once counts each time.
+        most: Once there are more the rest is not looked at; None: all is.
+    """
+    size = 0
+    waiting = [value]
+    while waiting:
+        one = waiting.pop()
+        size += getsizeof(one)
+        if isinstance(one, dict):
+            size += sum(map(getsizeof, one))
+            waiting.extend(one.values())
+        elif isinstance(one, list | tuple):
+            waiting.extend(one)
+        if most is not None and size > most:
+            break
+    return size
 
 
 def first_text(result: Mapping[str, Any]) -> str | None:
@@ -46,3 +101,8 @@ def first_text(result: Mapping[str, Any]) -> str | None:
 def _refused(word: str) -> Any:
     """Refuse NaN and infinities, which are no JSON."""
     raise ValueError(word)
+
+
+def _same(value: dict[str, Any]) -> dict[str, Any]:
+    """Return an object as it is."""
+    return value

@@ -4,15 +4,30 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from typing import Any
+from typing import Any, ClassVar, Final
 
 from execution.changes import WHOLE_TASK
-from execution.planning.references import NO_ITEM, resolve
-from execution.running import results
+from execution.planning.references import OUTSIDE_LISTS, resolve
+from execution.running.results import Root
 from execution.workflow import Task, Workflow
 from graph.references import reference
 
 Place = tuple[str, int]
+
+MAX_BYTES: Final = 256 * 1024 * 1024
+"""Memory that a run's results take which tasks still refer to, about."""
+
+
+class RunTooLarge(Exception):
+    """What a task refers to was not kept, since the run's results take too much memory."""
+
+    code: ClassVar[str] = "run_too_large"
+
+    def __init__(self, task: str) -> None:
+        super().__init__(
+            f"what task {task!r} gave is not at hand: the results that tasks still refer to would "
+            f"take more than {MAX_BYTES // 1024**2} MB of memory; refer to less, or split the run"
+        )
 
 
 class Roots:
@@ -21,13 +36,14 @@ class Roots:
     Args:
         workflow: Of the run.
         open_tasks: Ids of the tasks that are not done.
-        keeps_all: Whether to keep what nothing refers to, since nothing brings it back.
     """
 
-    def __init__(self, workflow: Workflow, open_tasks: Iterable[str], *, keeps_all: bool) -> None:
-        self._keeps_all = keeps_all
+    def __init__(self, workflow: Workflow, open_tasks: Iterable[str]) -> None:
         self._whole: dict[str, Any] = {}
         self._items: dict[str, dict[int, Any]] = {}
+        self._sizes: Counter[str] = Counter()
+        self._size = 0
+        self._too_large: set[str] = set()
         self.plan(workflow, open_tasks)
 
     def plan(self, workflow: Workflow, open_tasks: Iterable[str]) -> None:
@@ -35,32 +51,42 @@ class Roots:
         self._users = Counter(
             one for task in open_tasks for one in workflow.by_id[task].references
         )
-        if not self._keeps_all:
-            for task in [*self._whole, *self._items]:
-                self._drop_unused(task)
+        self._too_large.clear()
+        for task in {*self._whole, *self._items}:
+            self._drop_unused(task)
+
+    def wants(self, task: str) -> bool:
+        """Whether a task that is not done refers to what a task gives."""
+        return self._users[task] > 0
 
     def lacks(self, task: str, items: Iterable[int]) -> bool:
-        """Whether something refers to what calls of a task gave, and it is not here.
+        """Whether something refers to what calls of a task gave, and it could be here and is not.
 
         Args:
             task: Its id.
             items: Those of its calls that succeeded; `WHOLE_TASK`: all that it gave.
         """
-        if not self._users[task]:
+        if not self._users[task] or task in self._too_large:
             return False
         found = self._items.get(task, {})
         return any(
             task not in self._whole if item == WHOLE_TASK else item not in found for item in items
         )
 
-    def keep(self, task: str, item: int, result: Mapping[str, Any]) -> None:
-        """Keep what a call gave, if anything can refer to it."""
-        if not (self._keeps_all or self._users[task]):
+    def keep(self, task: str, item: int, root: Root) -> None:
+        """Keep what a call gave, if anything can refer to it and there is room."""
+        if not self._users[task] or task in self._too_large:
             return
+        if self._size + root.size > MAX_BYTES:
+            self._drop(task)
+            self._too_large.add(task)
+            return
+        self._size += root.size
+        self._sizes[task] += root.size
         if item == WHOLE_TASK:
-            self._whole[task] = results.root(result)
+            self._whole[task] = root.value
         else:
-            self._items.setdefault(task, {})[item] = results.root(result)
+            self._items.setdefault(task, {})[item] = root.value
 
     def close(self, task: str, items: Iterable[int] = ()) -> None:
         """Make one list, in the order of items, of what the calls of a task gave.
@@ -70,39 +96,56 @@ class Roots:
             items: That must be there; if one is not, there is no list.
         """
         found = self._items.pop(task, {})
-        if (self._keeps_all or self._users[task]) and all(item in found for item in items):
+        is_whole = all(item in found for item in items)
+        if self._users[task] and is_whole and task not in self._too_large:
             self._whole[task] = [found[item] for item in sorted(found)]
+        else:
+            self._free(task)
 
-    def recalled(self, given: Mapping[Place, Mapping[str, Any]]) -> None:
+    def recalled(self, given: Mapping[Place, Root]) -> None:
         """Take what calls gave from where it was kept; what is not there stays missing."""
-        for (task, item), result in given.items():
-            self.keep(task, item, result)
+        for (task, item), root in given.items():
+            self.keep(task, item, root)
 
     def released(self, task: Task) -> None:
         """Note that a task is done, so that it refers to nothing any more."""
         for one in task.references:
             self._users[one] -= 1
-            if not self._keeps_all:
-                self._drop_unused(one)
+            self._drop_unused(one)
 
-    def resolve(self, value: Any, *, item: Any = NO_ITEM) -> Any:
+    def resolve(self, value: Any, *, item: Any = OUTSIDE_LISTS) -> Any:
         """Return a value with its references replaced, as `planning.references.resolve` does.
 
         Raises:
             MissingReferent: If something is not there.
+            RunTooLarge: If it was not kept.
         """
-        return resolve(value, results=self._whole.__getitem__, item=item)
+        return resolve(value, results=self._found, item=item)
 
     def list_of(self, task: Task) -> Any:
         """Return what a task runs for each of.
 
         Raises:
             MissingReferent: If it is not there.
+            RunTooLarge: If it was not kept.
         """
         found = task.for_each
         return None if found is None else self.resolve(reference(found.task, found.pointer))
 
+    def _found(self, task: str) -> Any:
+        if task in self._too_large:
+            raise RunTooLarge(task)
+        return self._whole[task]
+
     def _drop_unused(self, task: str) -> None:
         if self._users[task] <= 0:
-            self._whole.pop(task, None)
-            self._items.pop(task, None)
+            self._drop(task)
+            self._too_large.discard(task)
+
+    def _drop(self, task: str) -> None:
+        self._whole.pop(task, None)
+        self._items.pop(task, None)
+        self._free(task)
+
+    def _free(self, task: str) -> None:
+        self._size -= self._sizes.pop(task, 0)

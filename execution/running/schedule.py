@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
 from execution.planning import order
@@ -31,13 +31,19 @@ class Schedule:
         workflow: Without cycles.
         options: What failures mean, and whether layers are opened one by one.
         statuses: How tasks stand that have begun or ended.
+        is_lost: Whether a task that is pending was begun before; it is not dropped.
 
     References:
         Kahn, Topological sorting of large networks, CACM 5 (1962).
     """
 
     def __init__(
-        self, workflow: Workflow, options: Options, statuses: Mapping[str, TaskStatus]
+        self,
+        workflow: Workflow,
+        options: Options,
+        statuses: Mapping[str, TaskStatus],
+        *,
+        is_lost: Callable[[str], bool] = lambda _task: False,
     ) -> None:
         self.tasks: Mapping[str, Task] = workflow.by_id
         self.status = {task: statuses.get(task, TaskStatus.PENDING) for task in self.tasks}
@@ -45,6 +51,7 @@ class Schedule:
         self._is_by_layer = options.per_layer_validation
         self.is_stopped = False
         self._on_error = options.on_error
+        self._is_lost = is_lost
         self._dependants = _dependants(workflow)
         self._left = {task.id: len(task.waits_for) for task in workflow.tasks}
         self._ready: list[str] = []
@@ -97,21 +104,16 @@ class Schedule:
         return [Skipped(task, because) for task in self.drop(TaskStatus.SKIPPED)]
 
     def drop(self, status: TaskStatus) -> list[str]:
-        """Give all tasks that are not under way a status in which they never start."""
+        """Give all tasks that were never begun a status in which they never start."""
         dropped = [
             task
             for task, now in self.status.items()
-            if now in (TaskStatus.PENDING, TaskStatus.WAITING_APPROVAL)
+            if now in (TaskStatus.PENDING, TaskStatus.WAITING_APPROVAL) and not self._is_lost(task)
         ]
         for task in dropped:
             self.set(task, status)
-        self._ready.clear()
+        self._ready = [task for task in self._ready if self._is_lost(task)]
         return dropped
-
-    @property
-    def has_ready(self) -> bool:
-        """Whether tasks have become ready since the last time, or wait for their layer."""
-        return bool(self._ready)
 
     @property
     def is_settled(self) -> bool:
@@ -164,7 +166,11 @@ class Schedule:
             found = order.layers({task.id: task.waits_for for task in workflow.tasks})
         self._layer = {task: number for number, layer in enumerate(found) for task in layer}
         self._undone = [sum(not self.status[task].is_done for task in layer) for layer in found]
-        begun = [self._layer[task] for task, now in self.status.items() if now not in _UNTOUCHED]
+        begun = [
+            self._layer[task]
+            for task, now in self.status.items()
+            if now not in _UNTOUCHED or (now is TaskStatus.PENDING and self._is_lost(task))
+        ]
         self._opened = max(begun, default=0)
 
     def _release(self, ended: str) -> list[Skipped]:

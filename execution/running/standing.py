@@ -28,7 +28,6 @@ class TaskStanding:
         status: A call that is running is one whose outcome is lost: it counts as unknown. Give
             one that may be made again as pending.
         attempts: Calls made so far.
-        result: What the server gave; None: nothing, or it is to be recalled.
         error_code: Stable word; empty: no error.
         approval: Primary key of the approval of this call, if it was given and not used.
         definition_hash: Of the definition that was approved, or asked about.
@@ -37,7 +36,6 @@ class TaskStanding:
 
     status: TaskStatus
     attempts: int = 0
-    result: Result | None = None
     error_code: str = ""
     approval: UUID | None = None
     definition_hash: str = ""
@@ -55,7 +53,6 @@ class Standing:
         workflow: Its tools by canonical id.
         options: How errors, layers and deadlines are dealt with.
         deadline_at: When its time is up; None: never.
-        version: Of its workflow.
         tasks: What is known of tasks and items; a task that is missing is pending.
         status: Queued: it starts. Running: the process before was lost. At rest: it stays so until
             told otherwise, which may be done before it is run.
@@ -67,7 +64,6 @@ class Standing:
     workflow: Workflow
     options: Options = field(default_factory=Options)
     deadline_at: datetime | None = None
-    version: int = 1
     tasks: Mapping[Place, TaskStanding] = field(default_factory=dict)
     status: RunStatus = RunStatus.QUEUED
 
@@ -138,8 +134,7 @@ class Means:
         journal: Where everything is written down.
         limits: How many calls run at once, over all runs of the process.
         clock: Tells the time; only shown and compared with a deadline once, at the start.
-        recall: Gives the raw results of tasks again, items included; None: this process keeps
-            every result for as long as it holds the run.
+        recall: Gives the raw results of tasks again, items included.
         on_progress: Told what servers report: task, item, progress, total, message.
         gather_s: Seconds that the end of a call may wait to be written down together with others.
     """
@@ -149,6 +144,6 @@ class Means:
     journal: Journal
     limits: Limits
     clock: Callable[[], datetime]
-    recall: Callable[[Collection[str]], Awaitable[Mapping[Place, Result]]] | None = None
+    recall: Callable[[Collection[str]], Awaitable[Mapping[Place, Result]]]
     on_progress: Callable[[str, int, float, float | None, str | None], None] = unseen
     gather_s: float = 0.0

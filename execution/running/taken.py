@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from typing import Final, NamedTuple
 from uuid import UUID
@@ -138,10 +138,3 @@ def _take_call(taken: Taken, place: Place, known: TaskStanding) -> None:
         taken.tasks[task] = status
     else:
         taken.items.setdefault(task, {})[item] = status
-
-
-def results(standing: Standing) -> Mapping[Place, Mapping[str, object]]:
-    """Return the results that came along."""
-    return {
-        place: known.result for place, known in standing.tasks.items() if known.result is not None
-    }

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
 from uuid import UUID
 
 from execution.call import Leave, Prepared
@@ -128,8 +128,16 @@ def failed(place: Place, why: Failure, at: datetime, *, attempts: int | None) ->
     )
 
 
-def cancelled(place: Place, code: str, at: datetime, *, attempts: int | None) -> TaskChange:
-    """Return that a call was cancelled while it was under way."""
+CUT_OFF: Final = "the call was cancelled while it was under way; it may have taken effect"
+NOT_MADE_AGAIN: Final = (
+    "the gateway was lost during the call, which is not made again now; it may have taken effect"
+)
+
+
+def cancelled(
+    place: Place, code: str, at: datetime, *, attempts: int | None, why: str = CUT_OFF
+) -> TaskChange:
+    """Return that a call was cancelled that may have taken effect."""
     return TaskChange(
         task=place[0],
         item=place[1],
@@ -137,7 +145,7 @@ def cancelled(place: Place, code: str, at: datetime, *, attempts: int | None) ->
         at=at,
         attempts=attempts,
         error_code=code,
-        error="the call was cancelled while it was under way; it may have taken effect",
+        error=why,
     )
 
 

@@ -10,6 +10,7 @@ from uuid import UUID
 from django.db import transaction
 from django.db.models.functions import Now
 
+from execution.control import Action
 from execution.models import RunCommand, WorkflowExecution
 from execution.status import RunStatus
 from execution.store import payloads
@@ -35,16 +36,12 @@ class Command:
     Attributes:
         id: Primary key; goes into `Changes.applied` once it is carried out.
         action: continue, pause, resume, abort or replan.
-        user: Who told it.
-        kind: Their way in.
         detail: Figures and words that belong to it.
         workflow: JSON of what replaces the workflow, for replan.
     """
 
     id: int
     action: str
-    user: str
-    kind: str
     detail: Mapping[str, Any] = field(default_factory=dict)
     workflow: Mapping[str, Any] | None = None
 
@@ -110,7 +107,7 @@ def open(run: UUID, *, sealer: Sealer) -> tuple[Command, ...]:  # noqa: A001 - r
         _command(
             row,
             payloads.one(run, Kind.REPLAN, item=row.pk, sealer=sealer)
-            if row.action == RunCommand.Action.REPLAN
+            if row.action == Action.REPLAN
             else None,
         )
         for row in rows
@@ -132,8 +129,6 @@ def _command(row: RunCommand, workflow: Mapping[str, Any] | None) -> Command:
     return Command(
         id=row.pk,
         action=row.action,
-        user=row.user,
-        kind=row.kind,
         detail=row.detail,
         workflow=workflow,
     )

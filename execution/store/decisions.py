@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Final
 from uuid import UUID
 
-from django.db import connection
-
+from execution.store import prepared
+from execution.store.approval_sql import NEWEST
 from execution.store.escaping import original
+
+_DECIDED: Final = ("approved", "rejected", "expired")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -18,7 +21,8 @@ class Decision:
         task: Id of the task.
         item: Place in its list.
         approval: Primary key.
-        status: approved, rejected or expired.
+        status: As in `execution.view.ApprovalView`; of what `of` returns approved, rejected or
+            expired.
     """
 
     task: str
@@ -27,27 +31,20 @@ class Decision:
     status: str
 
 
-_DECIDED = """
-SELECT task, item, id, status FROM (
-    SELECT DISTINCT ON (task, item) task, item, id, created_at,
-           CASE WHEN status IN ('pending', 'approved') AND expires_at <= now()
-                THEN 'expired' ELSE status END AS status
-    FROM execution_approval WHERE run_id = %s
-    ORDER BY task, item, status IN ('pending', 'approved') DESC, created_at DESC, id) AS newest
-WHERE status IN ('approved', 'rejected', 'expired')
-ORDER BY created_at, id
-"""
-
-
 def of(run: UUID) -> tuple[Decision, ...]:
     """Return what was decided of a run's calls and is not used up, oldest first.
 
     Only what is open about a call counts, else what was asked last. What has run out by the clock
     of the database is expired, whatever its row says.
     """
-    with connection.cursor() as cursor:
-        cursor.execute(_DECIDED, [run])
-        return tuple(
-            Decision(task=original(task), item=item, approval=approval, status=status)
-            for task, item, approval, status in cursor.fetchall()
-        )
+    return tuple(one for one in newest(run) if one.status in _DECIDED)
+
+
+def newest(run: UUID) -> tuple[Decision, ...]:
+    """Return how the approval stands that counts of each call of a run, oldest first."""
+    with prepared.cursor() as cursor:
+        rows = sorted(cursor.execute(NEWEST, [run]), key=lambda row: (row[4], row[2]))
+    return tuple(
+        Decision(task=original(task), item=item, approval=approval, status=status)
+        for task, item, approval, status, _ in rows
+    )

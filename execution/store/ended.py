@@ -10,9 +10,10 @@ from uuid import UUID
 import structlog
 from django.db import connection
 
+from execution.changes import WHOLE_TASK
+from execution.codes import TOOL_ERROR
 from execution.ended import Answered, EndedRun, Result, Timed
 from execution.models import WorkflowExecution
-from execution.models.runs import NO_ITEM
 from execution.planning.parse import InvalidWorkflow, parse
 from execution.status import RunStatus
 from execution.store import payloads
@@ -21,8 +22,6 @@ from execution.store.payloads import Kind
 from execution.workflow import Workflow
 from gateway_project.foundation.sealing import SealBroken, Sealer
 
-TOOL_ERROR: Final = "tool_error"
-"""Code of a call of which the tool itself said that it failed."""
 RESULTS_A_TOOL: Final = 3
 MAX_RESULT_BYTES: Final = 1_000_000
 """A larger result is not looked at."""
@@ -183,7 +182,7 @@ def _results(run: UUID, sealer: Sealer) -> Iterator[Result]:
             yield Result(tool=original(tool), definition_hash=definition_hash, raw=raw)
 
 
-def _opened(run: UUID, kind: Kind, *, item: int = NO_ITEM, sealer: Sealer) -> Any:
+def _opened(run: UUID, kind: Kind, *, item: int = WHOLE_TASK, sealer: Sealer) -> Any:
     """Return what a run holds of a kind; None where it is gone, or no key opens it any more."""
     try:
         return payloads.one(run, kind, item=item, sealer=sealer)

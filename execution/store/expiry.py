@@ -9,15 +9,17 @@ from uuid import UUID
 
 from django.db import connection, transaction
 
-from execution import events
+from execution.codes import EXPIRED
 from execution.models import Payload, WorkflowExecution
+from execution.store import closing, seizing
 from execution.store.runs import KEY_HOURS
-from gateway_project.foundation import advisory, notify
+from gateway_project.foundation import advisory
 
 LOCK: Final = "run expiry"
 CHUNK: Final = 200
 """Runs that one transaction removes, with all that belongs to them."""
-EXPIRED: Final = "expired"
+FAILED_AT_ONCE: Final = 20
+"""Runs that one transaction ends; each may have many tasks."""
 
 _FORGET_KEYS = """
 UPDATE execution_workflowexecution SET idempotency_key = '' WHERE id IN (
@@ -26,33 +28,11 @@ UPDATE execution_workflowexecution SET idempotency_key = '' WHERE id IN (
     FOR NO KEY UPDATE SKIP LOCKED)
 """
 
-_FAIL = """
-WITH stale AS (
-    SELECT id FROM execution_workflowexecution
-    WHERE ended_at IS NULL AND changed_at <= now() - make_interval(secs => %(age_s)s)
-      AND (lease_until IS NULL OR lease_until <= now())
-    ORDER BY id LIMIT %(chunk)s FOR NO KEY UPDATE SKIP LOCKED),
-calls AS (
-    UPDATE execution_taskrun SET ended_at = now(),
-        status = CASE WHEN status = 'running' THEN 'unknown'
-                      WHEN status = 'unknown' THEN 'unknown' ELSE 'cancelled' END
-    WHERE run_id IN (SELECT id FROM stale)
-      AND status IN ('pending', 'waiting_approval', 'running', 'unknown')),
-asked AS (
-    UPDATE execution_approval SET status = 'withdrawn'
-    WHERE run_id IN (SELECT id FROM stale) AND status IN ('pending', 'approved')),
-told AS (
-    UPDATE execution_runcommand SET applied_at = now(), outcome = 'run_over'
-    WHERE run_id IN (SELECT id FROM stale) AND applied_at IS NULL),
-ended AS (
-    UPDATE execution_workflowexecution AS run
-    SET status = 'failed', error_code = %(code)s, ended_at = now(), changed_at = now(),
-        epoch = epoch + 1, owner = '', lease_until = NULL, last_seq = last_seq + 1
-    FROM stale WHERE run.id = stale.id RETURNING run.id, run.last_seq)
-INSERT INTO execution_executionevent (run_id, seq, kind, task, item, at, data)
-SELECT id, last_seq, %(event)s, '', -1, now(),
-       jsonb_build_object('status', 'failed', 'code', %(code)s::text)
-FROM ended RETURNING run_id
+_STALE = """
+SELECT id FROM execution_workflowexecution
+WHERE ended_at IS NULL AND changed_at <= now() - make_interval(secs => %s)
+  AND (lease_until IS NULL OR lease_until <= now())
+ORDER BY id LIMIT %s FOR NO KEY UPDATE SKIP LOCKED
 """
 
 _STALE_PAYLOADS = """
@@ -114,21 +94,14 @@ def _forget_keys() -> int:
 
 
 def _fail(age_s: float) -> int:
-    values: dict[str, Any] = {
-        "age_s": age_s,
-        "chunk": CHUNK,
-        "code": EXPIRED,
-        "event": events.RUN_ENDED,
-    }
     failed = 0
     while True:
-        with transaction.atomic(), connection.cursor() as cursor:
-            cursor.execute(_FAIL, values)
-            runs = [run for (run,) in cursor.fetchall()]
-            for run in runs:
-                notify.send(notify.RUNS, str(run))
-        failed += len(runs)
-        if len(runs) < CHUNK:
+        with transaction.atomic():
+            found = [seizing.seize(run, me=LOCK) for run in _ids(_STALE, [age_s, FAILED_AT_ONCE])]
+            seized = [one for one in found if one is not None]
+            closing.end(seized, code=EXPIRED)
+        failed += len(seized)
+        if len(seized) < FAILED_AT_ONCE:
             return failed
 
 

@@ -14,8 +14,10 @@ from gateway_project.foundation.sealing import Sealer
 
 MAX_CODE_CHARS: Final = 60
 Row = dict[str, Any]
-_CALLED_OFF: Final = frozenset({TaskStatus.FAILED, TaskStatus.SKIPPED, TaskStatus.CANCELLED})
-"""After these nobody needs to decide about the call any more."""
+_CALLED_OFF: Final = frozenset(
+    {TaskStatus.FAILED, TaskStatus.SKIPPED, TaskStatus.CANCELLED, TaskStatus.PENDING}
+)
+"""Once it stands so, nobody needs to decide about the call that was asked about."""
 
 
 def sealed(changes: Changes, sealer: Sealer) -> list[Sealed]:

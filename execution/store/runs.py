@@ -37,6 +37,7 @@ WHERE "user" = %(user)s AND team_id IS NOT DISTINCT FROM %(team)s AND idempotenc
 """
 
 _INSERT = """
+WITH made AS (
 INSERT INTO execution_workflowexecution (
     id, "user", team_id, scopes, kind, is_direct, status, options, version, tasks_total,
     workflow_digest, idempotency_key, request_digest, owner, epoch, lease_until, last_seq,
@@ -47,20 +48,17 @@ VALUES (
     %(epoch)s, now() + make_interval(secs => %(lease_s)s), 1, '', now(), now(),
     now() + make_interval(secs => %(deadline_s)s))
 ON CONFLICT ("user", team_id, idempotency_key) WHERE NOT (idempotency_key = '') DO NOTHING
-RETURNING id
-"""
-
-_INSERT_TASKS = """
+RETURNING id),
+tasks AS (
 INSERT INTO execution_taskrun (
     run_id, task, item, position, tool, status, attempts, definition_hash, arguments_digest,
     error_code)
-SELECT %(run)s, given.value ->> 0, -1, given.place - 1, given.value ->> 1, 'pending', 0, '', '', ''
-FROM json_array_elements(%(tasks)s) WITH ORDINALITY AS given (value, place)
-"""
-
-_INSERT_EVENT = """
+SELECT made.id, given.value ->> 0, -1, given.place - 1, given.value ->> 1, 'pending', 0, '', '', ''
+FROM made, json_array_elements(%(tasks)s) WITH ORDINALITY AS given (value, place)),
+event AS (
 INSERT INTO execution_executionevent (run_id, seq, kind, task, item, at, data)
-VALUES (%(run)s, 1, %(event)s, '', -1, now(), '{}')
+SELECT made.id, 1, %(event)s, '', -1, now(), '{}' FROM made)
+SELECT id FROM made
 """
 
 
@@ -259,8 +257,6 @@ def _insert(
         cursor.execute(_INSERT, row)
         if row["key"] and cursor.fetchone() is None:  # costs a round trip
             return False
-        cursor.execute(_INSERT_TASKS, row)
-        cursor.execute(_INSERT_EVENT, row)
         payloads.insert(sealed)
         if not new.owner:
             notify.send(notify.RUN_WORK, str(row["run"]))

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from typing import Final
 
+from execution.changes import WHOLE_TASK
+from execution.codes import RUN_OVER
+
 
 def _given(columns: str) -> str:
     """Return the rows of a statement as a table.
@@ -54,7 +57,7 @@ INSERT INTO execution_taskrun (
 SELECT given.run, given.task, given.item, whole.position, whole.tool, given.status, 0, '', '', ''
 FROM {_TASKS}
 JOIN execution_taskrun AS whole
-  ON whole.run_id = given.run AND whole.task = given.task AND whole.item = -1
+  ON whole.run_id = given.run AND whole.task = given.task AND whole.item = {WHOLE_TASK}
 ON CONFLICT (run_id, task, item) DO NOTHING
 """
 """Rows of items that had none; they are filled by `UPDATE_TASKS` like all others."""
@@ -71,7 +74,16 @@ FROM {_given("id bigint, outcome text")}
 WHERE known.id = given.id AND known.applied_at IS NULL
 """
 
-UPDATE_RUNS: Final = f"""
+WRITE_RUNS: Final = f"""
+WITH given AS MATERIALIZED (SELECT * FROM {_RUNS}),
+ended AS (SELECT run FROM given WHERE is_final),
+withdrawn AS (
+UPDATE execution_approval AS known SET status = 'withdrawn' FROM ended
+WHERE known.run_id = ended.run AND known.status IN ('pending', 'approved')),
+closed AS (
+UPDATE execution_runcommand AS known SET applied_at = now(), outcome = '{RUN_OVER}' FROM ended
+WHERE known.run_id = ended.run AND known.applied_at IS NULL),
+changed AS (
 UPDATE execution_workflowexecution AS known
 SET last_seq = greatest(known.last_seq, given.last_seq),
     version = known.version + given.versions,
@@ -85,20 +97,10 @@ SET last_seq = greatest(known.last_seq, given.last_seq),
                     WHEN given.is_final THEN now() END,
     owner = CASE WHEN given.is_final THEN '' ELSE known.owner END,
     lease_until = CASE WHEN given.is_final THEN NULL ELSE known.lease_until END
-FROM {_RUNS}
-WHERE known.id = given.run
+FROM given WHERE known.id = given.run)
+SELECT pg_notify(%(channel)s, given.run::text) FROM given
 """
-"""What has ended is nobody's from then on."""
-
-WITHDRAW_OF_ENDED: Final = f"""
-UPDATE execution_approval AS known SET status = 'withdrawn' FROM {_RUNS}
-WHERE known.run_id = given.run AND known.status IN ('pending', 'approved')
-"""
-
-CLOSE_COMMANDS_OF_ENDED: Final = f"""
-UPDATE execution_runcommand AS known SET applied_at = now(), outcome = 'run_over' FROM {_RUNS}
-WHERE known.run_id = given.run AND known.applied_at IS NULL
-"""
+"""What has ended is nobody's from then on; nothing is asked or told about it any more."""
 
 WITHDRAW: Final = f"""
 UPDATE execution_approval AS known SET status = 'withdrawn' FROM {_CALLS}
@@ -126,7 +128,7 @@ SELECT given.id, given.run, given.task, given.item, whole.tool, given.definition
        now() + make_interval(secs => %(expiry_s)s), '', ''
 FROM {_CALLS}
 JOIN execution_taskrun AS whole
-  ON whole.run_id = given.run AND whole.task = given.task AND whole.item = -1
+  ON whole.run_id = given.run AND whole.task = given.task AND whole.item = {WHOLE_TASK}
 ON CONFLICT (run_id, task, item) WHERE status IN ('pending', 'approved') DO NOTHING
 """
 
@@ -159,5 +161,3 @@ SELECT run, task, item, position, tool, 'pending', 0, '', '', '' FROM {_PLANNED}
 ON CONFLICT (run_id, task, item) DO UPDATE
 SET position = excluded.position, tool = excluded.tool
 """
-
-NOTIFY: Final = f"SELECT pg_notify(%(channel)s, given.run::text) FROM {_RUNS}"

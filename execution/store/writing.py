@@ -72,6 +72,16 @@ def write_first(
     _write([(changes, folding.sealed(changes, sealer))], {run: version}, approval_expiry_s)
 
 
+def write_last(entries: Sequence[Entry]) -> None:
+    """Write the last changes of runs, in the transaction that has seized them.
+
+    Args:
+        entries: Each with what of it is kept sealed; nothing is asked or planned in them.
+    """
+    if entries:
+        _write(entries, versions={}, approval_expiry_s=0)
+
+
 def _write(entries: Sequence[Entry], versions: dict[UUID, int], approval_expiry_s: float) -> None:
     changes = [one for one, _ in entries]
     with prepared.cursor(pipelined=True) as cursor:
@@ -82,11 +92,7 @@ def _write(entries: Sequence[Entry], versions: dict[UUID, int], approval_expiry_
         _execute(cursor, statements.INSERT_EVENTS, folding.event_rows(changes))
         _execute(cursor, statements.UPDATE_COMMANDS, folding.command_rows(changes))
         runs = folding.run_rows(changes)
-        _execute(cursor, statements.UPDATE_RUNS, runs)
-        ended = [row for row in runs if row.get("is_final")]
-        _execute(cursor, statements.WITHDRAW_OF_ENDED, ended)
-        _execute(cursor, statements.CLOSE_COMMANDS_OF_ENDED, ended)
-        _execute(cursor, statements.NOTIFY, runs, channel=notify.RUNS)
+        _execute(cursor, statements.WRITE_RUNS, runs, channel=notify.RUNS)
 
 
 def _write_plans(cursor: Cursor, planned: Sequence[Row]) -> None:

@@ -34,7 +34,7 @@ def inbox(request: HttpRequest) -> HttpResponse:
 @require_safe
 def approval(request: HttpRequest, approval: UUID) -> HttpResponse:
     """Show one call with exactly what would be sent."""
-    sealer = sealing.load_or_create(settings.FOREGATE.home, name="payloads")
+    sealer = sealing.load_or_create(settings.FOREGATE.home, name=sealing.PAYLOADS)
     try:
         asked = decide_approval.get(caller_of(request), approval, sealer=sealer)
     except UnknownApproval:

@@ -126,9 +126,9 @@ def _tell(caller: Caller, run: UUID, steering: Steering, sealer: Sealer) -> str:
     try:
         control_run.control_run(caller, run, steering, sealer=sealer)
     except UnknownRun:
-        return f"{run}: {NOT_YOURS}."
+        return f"Run {run}: {NOT_YOURS}."
     except NotPossible as error:
-        return f"{run}: {error}."
+        return f"Run {run}: {error}."
     return ""
 
 

@@ -30,6 +30,9 @@ CLOSE_TIMEOUT_S = 5.0
 
 STOOD_STILL = "25P03"
 """SQLSTATE of a session that PostgreSQL ended because it idled in a transaction."""
+TOO_LARGE = "54"
+"""Class of states by which PostgreSQL refuses a statement for its size (its appendix A); Django
+reports them like a database that is away, and yet the same never works."""
 
 _threads = ThreadPoolExecutor(max_workers=MAX_THREADS, thread_name_prefix="database")
 
@@ -47,9 +50,10 @@ async def in_database(function: Callable[P, R], /, *args: P.args, **kwargs: P.kw
 
 def is_away(error: Error) -> bool:
     """Say whether the database could not be reached, or went away; the same may work again."""
+    state = str(getattr(error.__cause__, "sqlstate", None))
     if isinstance(error, InternalError):
-        return getattr(error.__cause__, "sqlstate", None) == STOOD_STILL
-    return isinstance(error, OperationalError | InterfaceError)
+        return state == STOOD_STILL
+    return isinstance(error, OperationalError | InterfaceError) and not state.startswith(TOO_LARGE)
 
 
 def _with_live_connection(function: Callable[P, R], /, *args: P.args, **kwargs: P.kwargs) -> R:

@@ -18,8 +18,8 @@ from gateway_project import flow, wiring
 from gateway_project.foundation.caller import Caller
 from gateway_project.foundation.config import Config
 from gateway_project.foundation.database import close_connections, in_database
-from gateway_project.mcp.readiness import Gateway, Readiness
-from gateway_project.run_request import RunRequest
+from gateway_project.readiness import Gateway, Readiness
+from gateway_project.run_face.request import RunRequest
 from gateway_project.use_cases import decide_approval
 
 FLUSH_S: Final = 1.0

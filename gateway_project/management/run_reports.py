@@ -17,10 +17,12 @@ from execution.changes import WHOLE_TASK, Event
 from execution.store import views
 from execution.store.runs import UnknownRun
 from execution.view import RunLine, RunView
-from gateway_project import run_answer, run_table, run_timeline
 from gateway_project.foundation import sealing
 from gateway_project.foundation.postgres import migrate
-from gateway_project.run_answer import Told
+from gateway_project.run_face import answer as run_answer
+from gateway_project.run_face import table as run_table
+from gateway_project.run_face import timeline as run_timeline
+from gateway_project.run_face.answer import Told
 
 PIPED_WIDTH: Final = 140
 
@@ -42,15 +44,19 @@ def require_tables() -> None:
         raise CommandError("the database is not migrated; run `manage.py migrate`")
 
 
-def find(text: str) -> RunView:
-    """Return a run by its id, with what it was given and gave.
+def find(text: str, *, results: bool = True) -> RunView:
+    """Return a run by its id.
+
+    Args:
+        text: Its id, as it came.
+        results: Whether with what it was given and gave.
 
     Raises:
         CommandError: If there is none.
     """
     sealer = sealing.load_or_create(settings.FOREGATE.home, name=sealing.PAYLOADS)
     try:
-        return views.view(UUID(text), caller=None, sealer=sealer)
+        return views.view(UUID(text), caller=None, sealer=sealer, results=results)
     except (UnknownRun, ValueError):
         raise CommandError(
             f"there is no run {text[:100]!r}; `manage.py runs` lists them"

@@ -6,11 +6,11 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from execution.workflow import OnError, Options
+from gateway_project.find_request import FindRequest
 from gateway_project.foundation import schema
 from gateway_project.intent_answer import IntentRequest
 from gateway_project.mcp import meta_tools
-from gateway_project.run_request import DEFAULT_WAIT_S, ControlRequest, RunRequest
-from gateway_project.search_fallback import FindRequest
+from gateway_project.run_face.request import DEFAULT_WAIT_S, ControlRequest, RunRequest
 
 MAX_SHOWN = 200
 """Characters of an unknown name that an error repeats."""

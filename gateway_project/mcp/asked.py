@@ -12,9 +12,9 @@ from gateway_project.effects import Effects
 from gateway_project.foundation.caller import Caller
 from gateway_project.mcp import interaction
 from gateway_project.mcp.interaction import Operation, Reply, Turn
-from gateway_project.mcp.readiness import Readiness
 from gateway_project.mcp.request_state import Subject
 from gateway_project.pass_through import Who
+from gateway_project.readiness import Readiness
 
 _RESERVED = ("io.modelcontextprotocol/", "progressToken", "progress_token")
 """Of a request's metadata, what concerns the hop from client to gateway only."""

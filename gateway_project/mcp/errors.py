@@ -20,17 +20,12 @@ from mcp_types import (
 
 from execution.call_errors import (
     ApprovalRequired,
-    CallError,
     InvalidArguments,
     ToolUnavailable,
 )
 from execution.control import NotPossible
 from execution.planning.parse import InvalidWorkflow
-from execution.run_means import RunsUnavailable
-from execution.store.approvals import NotPending, UnknownApproval
-from execution.store.runs import IdempotencyConflict, UnknownRun
-from gateway_project.flow import SearchNotPermitted
-from gateway_project.foreign_text import told
+from gateway_project import user_errors
 from gateway_project.foundation import telemetry
 from gateway_project.kept_results import UnknownResult
 from gateway_project.mcp import questions
@@ -38,7 +33,6 @@ from gateway_project.mcp.arguments import InvalidRequest
 from gateway_project.mcp.failure import META_KEY, failure
 from gateway_project.mcp.paging import InvalidCursor
 from gateway_project.mcp.questions import CannotAsk
-from gateway_project.mcp.readiness import NotReady
 from gateway_project.mcp.request_state import InvalidRequestState
 from gateway_project.pass_through import (
     AmbiguousResource,
@@ -47,47 +41,18 @@ from gateway_project.pass_through import (
     UnknownPrompt,
     UnknownResource,
 )
-from gateway_project.run_plan import NotRunnable
+from gateway_project.run_face.plan import NotRunnable
 from gateway_project.tool_card import clean
-from graph.binding.parameters import ParameterError
 from tools.catalogue import UnknownTool
-from tools.query_text import QueryError
-from tools.upstream.errors import UpstreamError, UpstreamRefused
+from tools.upstream.errors import UpstreamRefused
 
 INTERNAL: Final = "internal_error"
-MAX_PARAMETER_ERROR: Final = 600
-"""Characters of what is said of a parameter of run_intent."""
-
 MAX_PROBLEMS: Final = 50
 """Problems of one request that are told."""
 _FIELD_BY_FIELD: Final = (InvalidArguments, InvalidRequest, InvalidWorkflow, NotRunnable)
 
-_CODES: Final[Mapping[type[Exception], str]] = {
-    UnknownTool: "unknown_tool",
-    QueryError: InvalidArguments.code,
-    ParameterError: InvalidArguments.code,
-}
-"""Codes of exceptions that carry none of their own."""
-OWN: Final = (
-    CallError,
-    CannotAsk,
-    IdempotencyConflict,
-    InvalidCursor,
-    InvalidRequest,
-    InvalidRequestState,
-    InvalidWorkflow,
-    NotPending,
-    NotPossible,
-    NotReady,
-    NotRunnable,
-    PassThroughError,
-    RunsUnavailable,
-    SearchNotPermitted,
-    UnknownApproval,
-    UnknownResult,
-    UnknownRun,
-    UpstreamError,
-)
+OWN: Final = (CannotAsk, InvalidCursor, InvalidRequest, InvalidRequestState)
+"""Those of the protocol alone."""
 RESOURCE_NOT_FOUND: Final = -32002
 """Of the handshake era; later it is one of the invalid parameters."""
 _MISSING: Final = (UnknownResource, UnknownResult)
@@ -162,11 +127,8 @@ def explain(error: Exception) -> tuple[str, str]:
     """Return an error's code and its message in one line."""
     if isinstance(error, OWN):
         return error.code, str(error)
-    if isinstance(error, ParameterError):  # it may quote a server's schema
-        return _CODES[ParameterError], told(error, most=MAX_PARAMETER_ERROR)
-    for kind, code in _CODES.items():
-        if isinstance(error, kind):
-            return code, str(error)
+    if explained := user_errors.explained(error):
+        return explained
     log.error("mcp.internal_error", exc_info=error)
     return INTERNAL, (
         "something in the gateway went wrong; the log of this request "
@@ -179,6 +141,8 @@ def _hint(error: Exception) -> str:
 
     Of a tool that waits for a person, show what that person should look at, a line each.
     """
+    if isinstance(error, NotPossible):
+        return "get_run says how it stands"
     if isinstance(error, ToolUnavailable):
         return "\n".join(f"found in its texts: {clean(finding)}" for finding in error.findings)
     if not isinstance(error, _FIELD_BY_FIELD):

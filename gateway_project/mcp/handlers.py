@@ -38,8 +38,8 @@ from gateway_project.mcp import (
 from gateway_project.mcp.arguments import UnknownMetaTool
 from gateway_project.mcp.asked import Asked
 from gateway_project.mcp.interaction import Reply, Turn
-from gateway_project.mcp.readiness import NotReady, Readiness
 from gateway_project.mcp.run_progress import watcher
+from gateway_project.readiness import NotReady, Readiness
 from tools.catalogue import UnknownTool
 
 META_KEY: Final = "foregate/call"

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import json
 import re
+from dataclasses import dataclass
 from typing import Any, Final
 
 from mcp_types import INVALID_REQUEST, PARSE_ERROR, ErrorData, JSONRPCError
 from pydantic import ValidationError
 
+MAX_LINE_BYTES: Final = 64 * 1024 * 1024
+"""Longest message taken from a client; arguments may carry documents as base64."""
 MAX_LOOKED_AT: Final = 1_000_000
 """Characters of a line that are searched for what it is called; a longer one goes without."""
 _UNREADABLE: Final = "json_invalid"
@@ -18,6 +21,30 @@ _TOKEN: Final = re.compile(
     rf"({_STRING})(\s*+:\s*+({_STRING}|-?\d++(?![.eE])))?|[\[\]{{}}]", re.DOTALL
 )
 _TOP: Final = 1
+
+
+@dataclass(frozen=True)
+class TooLong:
+    """Stands where a line stood that was too long to be read.
+
+    Attributes:
+        limit_bytes: What it might have had.
+    """
+
+    limit_bytes: int
+
+
+Line = str | TooLong
+
+
+def too_long(line: TooLong) -> JSONRPCError:
+    """Return what a client is told whose line was too long: which request it was, nobody knows."""
+    said = f"the line is longer than {line.limit_bytes:,} bytes; send less at a time"
+    return JSONRPCError(
+        jsonrpc="2.0",
+        id=None,
+        error=ErrorData(code=INVALID_REQUEST, message=f"not read: {said}"),
+    )
 
 
 def refusal(line: str, error: ValidationError) -> JSONRPCError:

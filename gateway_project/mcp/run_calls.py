@@ -13,17 +13,17 @@ from mcp_types import CallToolResult
 from execution.planning.plan import Plan
 from execution.store.approvals import UnknownApproval
 from execution.view import RunView
-from gateway_project import flow, run_answer, run_timeline
+from gateway_project import flow
 from gateway_project.mcp import arguments, consent, large_results, meta_tools, results
 from gateway_project.mcp.asked import Asked
 from gateway_project.mcp.interaction import Reply, Turn
 from gateway_project.mcp.run_progress import watcher
-from gateway_project.run_answer import Given, Told
-from gateway_project.run_plan import Controlled
-from gateway_project.run_request import ControlRequest
+from gateway_project.run_face import answer as run_answer
+from gateway_project.run_face import timeline as run_timeline
+from gateway_project.run_face.answer import Given, Told
+from gateway_project.run_face.plan import Controlled
+from gateway_project.run_face.request import ControlRequest
 
-META_KEY: Final = "foregate/run"
-"""Of what programs are told of a run: when its calls were under way."""
 BEGINS: Final = 500
 """Characters of a result that stand beside the link to it."""
 WHO: Final = "foregate"
@@ -130,7 +130,7 @@ async def _told(asked: Asked, turn: Turn, controlled: Controlled) -> Reply:
     )
     reply = _structured(run_answer.as_json(view, told))
     blocks = [*reply.raw["content"], *(_block(task, link) for task, link in links.items())]
-    timed = {META_KEY: run_timeline.timeline(view).as_json()}
+    timed = {run_timeline.META_KEY: run_timeline.timeline(view).as_json()}
     return Reply(raw={**reply.raw, "content": blocks}, meta=timed)
 
 

@@ -13,7 +13,7 @@ import structlog
 
 from execution import events
 from execution.changes import WHOLE_TASK, Event
-from gateway_project.run_request import Watch, unwatched
+from gateway_project.run_face.request import Watch, unwatched
 from gateway_project.tool_card import clean
 
 if TYPE_CHECKING:

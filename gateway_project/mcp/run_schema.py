@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any, Final, get_args
+from typing import Any, Final
 
 from execution.status import RunStatus, TaskStatus
 from execution.workflow import OnError
-from gateway_project import run_request
+from gateway_project.run_face import request as run_request
 
 _TEXT: Final = {"type": "string"}
 _STRINGS: Final = {"type": "array", "items": _TEXT}
@@ -91,7 +91,7 @@ CONTROL_INPUT: Final[dict[str, Any]] = {
     "type": "object",
     "properties": {
         "run_id": _TEXT,
-        "action": {"enum": list(get_args(run_request.Action))},
+        "action": {"enum": list(run_request.ACTIONS)},
         "workflow": {"type": "object", "description": "For replan; done tasks stay"},
         "approval": {"type": "string", "description": "Which, of several"},
         "wait_s": _WAIT,
@@ -151,6 +151,7 @@ _STATE: Final[dict[str, Any]] = {
     "errors": {"type": "object", "additionalProperties": _ERROR, "description": "By task"},
     "error": {**_ERROR, "description": "Of the run as a whole"},
     "pending_approvals": {"type": "array", "items": _APPROVAL},
+    "more_approvals": {**_COUNT, "description": "That wait beside those"},
     "decision": {
         "type": "object",
         "properties": {

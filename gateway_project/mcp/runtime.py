@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from mcp.server import ServerRequestContext
 
-from gateway_project.mcp.readiness import NotReady, Readiness
+from gateway_project.readiness import NotReady, Readiness
 
 if TYPE_CHECKING:
     from gateway_project.access.bearers import LookUp, NoteUse

@@ -31,8 +31,8 @@ from gateway_project.mcp import changes, client_state, meta_tools, results, who
 from gateway_project.mcp.changes import Changes
 from gateway_project.mcp.failure import META_KEY, failure
 from gateway_project.mcp.parking import Parking, parking
-from gateway_project.mcp.readiness import NotReady
 from gateway_project.mcp.runtime import Runtime
+from gateway_project.readiness import NotReady
 
 NAME: Final = "foregate"
 VERSION: Final = "0.1.0"

@@ -24,11 +24,10 @@ from pydantic import ValidationError
 
 from gateway_project.mcp import refused_lines
 from gateway_project.mcp.conversation import Prelude, is_repeated, response_id
+from gateway_project.mcp.refused_lines import MAX_LINE_BYTES, Line, TooLong
 from gateway_project.mcp.wire import Wire
 
 CHUNK_BYTES = 256 * 1024
-MAX_LINE_BYTES = 64 * 1024 * 1024
-"""Longest message taken from a client; arguments may carry documents as base64."""
 DRAIN_S = 2.0
 TURNS = 20
 """More than a message takes through the SDK's streams."""
@@ -41,7 +40,7 @@ log = logging.getLogger(__name__)
 class Lines(Protocol):
     """Lines of a client, as they come."""
 
-    def __aiter__(self) -> AsyncIterator[str]:
+    def __aiter__(self) -> AsyncIterator[Line]:
         """Return the iterator itself."""
 
 
@@ -93,7 +92,7 @@ async def joined(
                     await _let_others_run()
                     await wait()
 
-    async def drained() -> AsyncIterator[str]:
+    async def drained() -> AsyncIterator[Line]:
         async for line in lines:
             yield line
         await drain()
@@ -108,13 +107,16 @@ async def joined(
 
 
 async def _read(
-    lines: AsyncIterator[str],
+    lines: AsyncIterator[Line],
     incoming: MemoryObjectSendStream[SessionMessage],
     refused: MemoryObjectSendStream[SessionMessage],
 ) -> None:
     """Hand on the messages in lines, and answer those that hold none."""
     async with incoming, refused:
         async for line in lines:
+            if isinstance(line, TooLong):
+                await refused.send(SessionMessage(refused_lines.too_long(line)))
+                continue
             try:
                 message = jsonrpc_message_adapter.validate_json(line, by_name=False)
             except ValidationError as error:
@@ -150,7 +152,7 @@ class LineReader:
         self._descriptor = descriptor
         self._prelude = prelude or Prelude()
         self._max_line_bytes = max_line_bytes
-        self._waiting: deque[str | None] = deque()
+        self._waiting: deque[Line | None] = deque()
         self._arrived = asyncio.Event()
         self._room = threading.Semaphore(MAX_WAITING_LINES)
 
@@ -161,7 +163,7 @@ class LineReader:
     def __aiter__(self) -> LineReader:
         return self
 
-    async def __anext__(self) -> str:
+    async def __anext__(self) -> Line:
         while not self._waiting:
             self._arrived.clear()
             await self._arrived.wait()
@@ -181,12 +183,12 @@ class LineReader:
         except RuntimeError:  # the loop is closed: the server is gone
             log.debug("stdin is read no more")
 
-    def _deliver(self, line: str | None) -> None:
+    def _deliver(self, line: Line | None) -> None:
         self._waiting.append(line)
         self._arrived.set()
 
-    def _lines(self) -> Iterator[str]:
-        """Split what is read into lines; one that is too long is dropped and said so."""
+    def _lines(self) -> Iterator[Line]:
+        """Split what is read into lines; one that is too long is dropped, and that is told."""
         for line in self._prelude.lines:
             yield line.decode("utf-8", "replace")
         pending = bytearray(self._prelude.unsent)
@@ -195,22 +197,27 @@ class LineReader:
             *ends, rest = chunk.split(b"\n")
             for piece in ends:
                 pending += piece
-                if not dropping and self._fits(pending) and pending.strip():
-                    yield pending.decode("utf-8", "replace")
+                if not dropping:
+                    yield from self._line(pending)
                 pending, dropping = bytearray(), False
             pending += rest
-            if not dropping and not self._fits(pending):
+            if not dropping and len(pending) > self._max_line_bytes:
                 dropping = True
+                yield self._dropped()
             if dropping:
                 pending.clear()
-        if not dropping and pending.strip():
-            yield pending.decode("utf-8", "replace")
+        if not dropping:
+            yield from self._line(pending)
 
-    def _fits(self, line: bytearray) -> bool:
-        if len(line) <= self._max_line_bytes:
-            return True
+    def _line(self, line: bytearray) -> Iterator[Line]:
+        if len(line) > self._max_line_bytes:
+            yield self._dropped()
+        elif line.strip():
+            yield line.decode("utf-8", "replace")
+
+    def _dropped(self) -> TooLong:
         log.warning("dropped a message longer than %d bytes", self._max_line_bytes)
-        return False
+        return TooLong(self._max_line_bytes)
 
     def _chunk(self) -> bytes:
         try:

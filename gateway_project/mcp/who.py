@@ -16,7 +16,7 @@ from mcp.server import ServerRequestContext
 
 if TYPE_CHECKING:
     from gateway_project.foundation.caller import Caller
-    from gateway_project.mcp.readiness import Gateway
+    from gateway_project.readiness import Gateway
 
 SCOPE_KEY: Final = "foregate.caller"
 """Where the scope of an HTTP request holds its caller; None: the local one of the process."""

@@ -15,8 +15,8 @@ from uuid import UUID
 from django.db import transaction
 
 from execution import control
+from execution.codes import DONE, RUN_OVER
 from execution.control import Action
-from execution.runs import DONE, RUN_OVER
 from execution.status import TaskStatus
 from execution.store import commands, views
 from execution.store.commands import RunOver

@@ -17,7 +17,7 @@ from gateway_project.foundation.config import Config
 from gateway_project.foundation.database import in_database
 from gateway_project.item_lists import ItemLists, Memory
 from gateway_project.kept_results import KeptResults
-from gateway_project.mcp.readiness import Gateway, NotReady, Readiness
+from gateway_project.readiness import Gateway, NotReady, Readiness
 from gateway_project.wiring import follow, snapshot
 from gateway_project.wiring.follow import TROUBLED, Current
 from gateway_project.wiring.follow_graph import GraphKeeper

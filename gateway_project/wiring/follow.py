@@ -16,7 +16,7 @@ from gateway_project.foundation.database import in_database
 from gateway_project.foundation.reasons import first_line
 from gateway_project.foundation.sealing import Sealer
 from gateway_project.item_lists import ItemLists
-from gateway_project.mcp.readiness import Gateway, NotReady, Readiness
+from gateway_project.readiness import Gateway, NotReady, Readiness
 from gateway_project.wiring import snapshot
 from gateway_project.wiring.snapshot import Load, Snapshot
 from tools import token_count

@@ -18,7 +18,7 @@ from django.db import connection
 from gateway_project.foundation import notify
 from gateway_project.foundation.database import in_database
 from gateway_project.foundation.reasons import first_line
-from gateway_project.mcp.readiness import Readiness
+from gateway_project.readiness import Readiness
 from graph.__main__ import BUSY
 from graph.kept_graph import KeptGraph
 from graph.kept_shapes import KeptShapes

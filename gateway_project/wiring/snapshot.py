@@ -16,7 +16,7 @@ from gateway_project.foundation.config import Config, ConfigurationError
 from gateway_project.foundation.database import in_database
 from gateway_project.foundation.postgres import migrate
 from gateway_project.foundation.reasons import first_line
-from gateway_project.mcp.readiness import NotReady, Readiness
+from gateway_project.readiness import NotReady, Readiness
 from tools.catalogue import Catalogue
 from tools.store import catalogue as catalogue_store
 from tools.store import servers as server_store

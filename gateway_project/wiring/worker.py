@@ -11,7 +11,7 @@ from uuid import UUID
 from execution import work
 from gateway_project import wiring
 from gateway_project.foundation.config import Config
-from gateway_project.mcp.readiness import NotReady, Readiness
+from gateway_project.readiness import NotReady, Readiness
 
 RETRY_S = 1.0
 """Whether the database is there is looked at so often; the log says what is missing."""

@@ -88,6 +88,7 @@ class RecordedRun:
     version: int = 1
     tasks: dict[tuple[str, int], TaskStanding] = field(default_factory=dict)
     errors: dict[tuple[str, int], str] = field(default_factory=dict)
+    results: dict[tuple[str, int], Mapping[str, Any]] = field(default_factory=dict)
     events: list[Any] = field(default_factory=list)
     approvals: dict[UUID, Asked] = field(default_factory=dict)
     applied: dict[int, str] = field(default_factory=dict)
@@ -142,13 +143,17 @@ class RecordedRun:
             f"{place}: {before.status} -> {change.status}"
         )
         assert not before.status.is_done, f"{place} was done"
+        if change.status is TaskStatus.SKIPPED:
+            attempts = before.attempts if change.attempts is None else change.attempts
+            assert not attempts, f"{place} was begun: it may have taken effect"
         if change.asks:
             self.approvals[uuid4()] = Asked(place, change.definition_hash, change.arguments_digest)
+        if change.result is not None:
+            self.results[place] = change.result
         self.errors[place] = change.error
         self.tasks[place] = TaskStanding(
             status=change.status,
             attempts=before.attempts if change.attempts is None else change.attempts,
-            result=change.result,
             error_code=change.error_code,
             definition_hash=change.definition_hash or before.definition_hash,
             arguments_digest=change.arguments_digest or before.arguments_digest,
@@ -187,7 +192,6 @@ class RecordedRun:
             workflow=self.workflow,
             options=self.options,
             deadline_at=self.deadline_at,
-            version=self.version,
             status=self.status,
             tasks=tasks,
         )
@@ -214,11 +218,7 @@ class RecordedRun:
 
     async def recall(self, tasks):
         await asyncio.sleep(0)
-        return {
-            place: known.result
-            for place, known in self.tasks.items()
-            if place[0] in tasks and known.result is not None
-        }
+        return {place: result for place, result in self.results.items() if place[0] in tasks}
 
 
 def _set() -> asyncio.Event:

@@ -60,5 +60,7 @@ def test_what_a_run_cannot_do_is_refused_with_the_state_it_would_need(action, st
 
 def test_unknown_calls_are_made_again_only_where_a_person_chose_so():
     assert control.is_needed(Action.RESUME, S.UNKNOWN, rerun_unknown=True)
+    for beside in (S.QUEUED, S.RUNNING, S.WAITING, S.PAUSED):
+        assert control.is_needed(Action.RESUME, beside, rerun_unknown=True)
     with pytest.raises(NotPossible):
         control.is_needed(Action.RESUME, S.SUCCEEDED, rerun_unknown=True)

@@ -175,7 +175,7 @@ async def hold(recorded, tools, execution, steers):
     except (asyncio.CancelledError, Fenced):
         return
     assert status is recorded.status or status is RunStatus.RUNNING
-    assert status.is_at_rest or execution._is_halted
+    assert status.is_at_rest or execution._steering.is_halted
 
 
 def steer(recorded, tools, execution, holding, action):

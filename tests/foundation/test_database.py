@@ -12,7 +12,7 @@ from django.db import (
     connection,
     transaction,
 )
-from psycopg.errors import IdleInTransactionSessionTimeout
+from psycopg.errors import IdleInTransactionSessionTimeout, ProgramLimitExceeded
 
 from gateway_project.foundation import database, telemetry
 from gateway_project.foundation.database import in_database, is_away
@@ -131,6 +131,12 @@ def test_so_it_is_where_the_driver_says_why():
     error = InternalError()
     error.__cause__ = IdleInTransactionSessionTimeout()
     assert is_away(error)
+
+
+def test_a_statement_that_is_too_large_is_refused_for_good():
+    error = OperationalError()
+    error.__cause__ = ProgramLimitExceeded()
+    assert not is_away(error)
 
 
 @pytest.mark.parametrize(

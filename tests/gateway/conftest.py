@@ -18,8 +18,8 @@ from gateway_project.item_lists import ItemLists
 from gateway_project.kept_results import KeptResults
 from gateway_project.mcp import handlers
 from gateway_project.mcp import server as mcp_server
-from gateway_project.mcp.readiness import Gateway, Readiness
 from gateway_project.mcp.runtime import Prepared, Runtime
+from gateway_project.readiness import Gateway, Readiness
 from graph.rank_intent import NotRanked, Ranked
 from graph.relations import Relation
 from graph.topology import Topology

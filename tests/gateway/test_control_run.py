@@ -189,7 +189,7 @@ def test_runs_are_told_from_their_page(client, sealer):
     one, other, over = held(sealer, caller=BOB).run, held(sealer).run, ended(sealer)
     page = act(client, WorkflowExecution, "pause", row(one), row(other), row(over))
     assert "2 runs were told to pause" in page
-    assert f"{over}: the run is succeeded, and pause needs one that is running" in page
+    assert f"Run {over}: the run is succeeded, and pause needs one that is running" in page
     assert told() == [("pause", "root", "console", {})] * 2
     assert [action for action, _, _ in entries()] == ["run.told_to_pause"] * 2
 

@@ -215,12 +215,14 @@ async def test_a_server_that_dies_in_the_call_is_told_with_its_code(home, sealer
         assert len(behind.upstream.calls) == 1
 
 
-async def test_a_result_that_get_run_gave_was_given(home, sealer):
+async def test_looking_at_a_run_leaves_its_outcome_to_the_same_call(home, sealer):
     async with world(home, sealer) as behind:
         required = await behind.asked()
         await decide(required.approval)
         view = await flow.get_run(behind, ADMIN, str(required.run), wait_s=PATIENCE_S)
         assert view.tasks[0].result is not None
+        assert (await behind.call()).result.raw == view.tasks[0].result
+        assert len(behind.upstream.calls) == 1
         assert (await behind.asked()).run != required.run
 
 

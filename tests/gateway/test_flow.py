@@ -7,9 +7,9 @@ import pytest
 
 from execution.call import Request
 from gateway_project import flow, search_fallback, unknown_names
+from gateway_project.find_request import FindRequest
 from gateway_project.flow import SearchNotPermitted
 from gateway_project.foundation.caller import Caller
-from gateway_project.search_fallback import FindRequest
 from tests.gateway.catalogues import catalogue, server, tool
 from tests.gateway.conftest import hit
 from tools.catalogue import UnknownTool

@@ -5,8 +5,8 @@ import pytest
 
 from execution.call import Request
 from gateway_project import flow
+from gateway_project.find_request import FindRequest
 from gateway_project.mcp import meta_tools
-from gateway_project.search_fallback import FindRequest
 from graph.record import Metric
 from graph.relations import Kind, Relation, Source
 from tests.gateway.catalogues import catalogue, server, text_result, tool

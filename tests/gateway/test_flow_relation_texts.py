@@ -5,8 +5,8 @@ import json
 import pytest
 
 from gateway_project import flow, foreign_text
+from gateway_project.find_request import FindRequest
 from gateway_project.relation_words import MAX_WARNINGS
-from gateway_project.search_fallback import FindRequest
 from graph.relations import Kind, Relation, Source
 from tests.gateway.catalogues import catalogue, tool
 from tests.gateway.conftest import hit

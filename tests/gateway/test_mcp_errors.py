@@ -5,22 +5,22 @@ from types import SimpleNamespace
 import pytest
 from mcp.shared.exceptions import MCPError
 
-from execution import control
+from execution import codes, control
 from execution.call import CallError, InvalidArguments, ToolUnavailable
 from execution.control import NotPossible
 from execution.planning import references
 from execution.process import recover
 from execution.process.journal import JournalClosed
 from execution.running import failure, for_each, outlook
-from execution.store import expiry
+from gateway_project import user_errors
 from gateway_project.direct_call import DirectCallFailed
 from gateway_project.foundation import telemetry
 from gateway_project.foundation.schema import Problem
 from gateway_project.mcp import conversation, errors, handlers
 from gateway_project.mcp.arguments import InvalidRequest
 from gateway_project.mcp.failure import META_KEY
-from gateway_project.mcp.readiness import NotReady, Readiness
 from gateway_project.pass_through import PassThroughError
+from gateway_project.readiness import NotReady, Readiness
 from tools.query_text import QueryError
 from tools.upstream.errors import UpstreamRefused
 
@@ -53,17 +53,18 @@ def of_runs():
         *(kind.code for kind in (*raised, *bounds)),
         *(f"run_not_{rule.needs}" for rule in control._RULES.values()),
         *recover.REFUSED.values(),
-        failure.TOOL_ERROR,
+        codes.TOOL_ERROR,
         outlook.ABORTED,
         *NAMED_IN_PLACE,
         for_each.FAILED,
         for_each.STOPPED,
-        expiry.EXPIRED,
+        codes.EXPIRED,
     }
 
 
 def test_every_code_is_documented_and_no_other():
-    roots = [kind for kind in errors.OWN if kind not in BY_INSTANCE]
+    coded = (*user_errors.CODED, *errors.OWN)
+    roots = [kind for kind in coded if kind not in BY_INSTANCE]
     kinds = {below for root in roots for below in descendants(root)} - BY_INSTANCE
     used = {kind.code for kind in kinds} - {CallError.code, PassThroughError.code}
     used |= raised_by_name() | {errors.INTERNAL, conversation._CODE} | of_runs()

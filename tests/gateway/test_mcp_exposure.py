@@ -10,8 +10,8 @@ from gateway_project.foundation.caller import SCOPE_ALL, Caller
 from gateway_project.mcp import exposure, handlers, meta_tools, who
 from gateway_project.mcp import server as mcp_server
 from gateway_project.mcp.failure import META_KEY
-from gateway_project.mcp.readiness import NotReady
 from gateway_project.mcp.runtime import Prepared, Runtime
+from gateway_project.readiness import NotReady
 from tests.gateway.catalogues import catalogue, server, tool
 from tests.gateway.conftest import ERAS, LOG_FIELDS, connected
 from tools.upstream.errors import UpstreamRefused
@@ -111,7 +111,7 @@ async def test_lists_say_how_long_they_may_be_kept_and_by_whom(connect, world):
 
 
 async def test_a_list_before_anything_stands_behind_is_short_and_kept_by_nobody(monkeypatch):
-    monkeypatch.setattr("gateway_project.mcp.readiness.RETRY_WAIT_S", 0.01)
+    monkeypatch.setattr("gateway_project.readiness.RETRY_WAIT_S", 0.01)
 
     async def refuse(readiness):
         readiness.refuse(NotReady("database_unavailable", "away"))

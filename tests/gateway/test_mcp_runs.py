@@ -14,8 +14,9 @@ from execution.status import RunStatus, TaskStatus
 from execution.store.runs import IdempotencyConflict
 from execution.workflow import OnError
 from gateway_project.foundation.caller import Caller
-from gateway_project.mcp import consent, meta_tools, run_calls
+from gateway_project.mcp import consent, meta_tools
 from gateway_project.mcp.failure import META_KEY
+from gateway_project.run_face import timeline as run_timeline
 from tests.gateway import run_views
 from tests.gateway.conftest import ERAS
 from tests.gateway.run_views import BEGAN, RUN, approval
@@ -208,6 +209,7 @@ async def test_what_a_run_cannot_do_is_an_error_with_a_code(connect, world):
         world.runs.error = NotPossible("run_not_paused", "the run is succeeded")
         error = await refused(client, "control_run", run_id=str(RUN), action="resume")
     assert error["code"] == "run_not_paused"
+    assert "get_run says how it stands" in error["text"]
 
 
 def half_done(view):
@@ -260,6 +262,19 @@ async def test_a_replan_that_cannot_be_is_refused_and_changes_nothing(connect, w
         error = await refused(client, "control_run", run_id=str(RUN), action="replan", **given)
     assert error["code"] == code
     assert world.runs.told == []
+
+
+async def test_a_replan_that_needs_a_task_not_begun_is_told_to_repeat_it(connect, world):
+    world.runs.becomes = half_done
+    new = {"tasks": [{"id": "last", "tool": "git:git_status", "depends_on": ["later", "x"]}]}
+    async with connect() as client:
+        await called(client, "run_workflow", workflow=FLOW)
+        error = await refused(
+            client, "control_run", run_id=str(RUN), action="replan", workflow=new
+        )
+    later, other = error["problems"]
+    assert "repeats the tasks that have not begun" in later["message"]
+    assert "repeats" not in other["message"]
 
 
 def waiting(view):
@@ -374,7 +389,7 @@ async def test_a_large_result_becomes_a_link_that_leads_to_all_of_it(connect, wo
 async def test_programs_are_told_when_calls_were_under_way(connect):
     async with connect() as client:
         result = await client.call_tool("run_workflow", {"workflow": FLOW})
-    timeline = result.meta[run_calls.META_KEY]
+    timeline = result.meta[run_timeline.META_KEY]
     assert (timeline["elapsed_ms"], timeline["speed_up"]) == (10, 2)
 
 

@@ -4,8 +4,8 @@ import threading
 import pytest
 
 from gateway_project.mcp import runtime as runtime_module
-from gateway_project.mcp.readiness import NotReady
 from gateway_project.mcp.runtime import Prepared, Runtime
+from gateway_project.readiness import NotReady
 
 
 async def handle(_readiness, _ctx, _params):

@@ -7,8 +7,8 @@ import pytest
 from gateway_project.mcp import handlers, meta_tools
 from gateway_project.mcp import server as mcp_server
 from gateway_project.mcp.failure import META_KEY
-from gateway_project.mcp.readiness import NotReady
 from gateway_project.mcp.runtime import Prepared
+from gateway_project.readiness import NotReady
 from tests.gateway.catalogues import FakeUpstream, never
 from tests.gateway.conftest import ERAS, connected
 from tools.upstream.result import UpstreamResult

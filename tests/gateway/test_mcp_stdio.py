@@ -7,6 +7,7 @@ import pytest
 
 from gateway_project.mcp import stdio
 from gateway_project.mcp.conversation import Prelude
+from gateway_project.mcp.refused_lines import TooLong
 from gateway_project.mcp.stdio import LineReader, LineWriter
 from gateway_project.mcp.wire import Wire
 
@@ -81,13 +82,35 @@ async def test_bytes_that_are_no_text_are_replaced(pipe):
     assert await read_all(lines) == ["\ufffd\ufffd"]
 
 
-async def test_a_message_that_is_too_long_is_dropped_and_the_next_is_read(pipe, caplog):
+async def test_a_message_that_is_too_long_is_told_to_be_and_the_next_is_read(pipe, caplog):
     lines = reader(pipe, max_line_bytes=10)
     pipe.write(b"x" * 30)
     pipe.write(b"y" * 30 + b"\nshort\n" + b"z" * 30)
     pipe.close(pipe.write_fd)
-    assert await read_all(lines) == ["short"]
+    assert await read_all(lines) == [TooLong(10), "short", TooLong(10)]
     assert "longer than 10 bytes" in caplog.text
+
+
+async def test_whoever_sends_too_long_a_line_is_told_so(pipe):
+    written = []
+
+    class Writer:
+        async def write(self, text):
+            written.append(json.loads(text))
+
+        async def idle(self):
+            return
+
+    lines = reader(pipe, max_line_bytes=10)
+    pipe.write(b"x" * 30 + b"\n")
+    pipe.close(pipe.write_fd)
+    async with asyncio.timeout(10), stdio.joined(lines, Writer(), idle=Writer().idle) as pair:
+        incoming, outgoing = pair
+        assert [message async for message in incoming] == []
+        await outgoing.aclose()
+    (answer,) = written
+    assert (answer["id"], answer["error"]["code"]) == (None, -32600)
+    assert "longer than 10 bytes" in answer["error"]["message"]
 
 
 async def test_a_line_that_is_waited_for_wakes_the_reader(pipe):

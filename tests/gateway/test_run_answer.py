@@ -8,10 +8,10 @@ import pytest
 from execution.planning.replan import Merged
 from execution.status import RunStatus, TaskStatus
 from execution.workflow import Workflow
-from gateway_project import run_answer
 from gateway_project.mcp import run_schema
-from gateway_project.run_answer import Told
-from tests.gateway.run_views import RUN, approval, task, text, view
+from gateway_project.run_face import answer as run_answer
+from gateway_project.run_face.answer import Told
+from tests.gateway.run_views import BEGAN, RUN, approval, task, text, view
 
 PICTURE = {"type": "image", "data": "", "mimeType": "image/png"}
 TOLD = Told(link=lambda approval: f"http://console/{approval}")
@@ -147,6 +147,28 @@ def test_what_is_paused_says_what_it_can_be_told(layered, second, reason, first)
     assert (decision.get("layer"), decision.get("of")) == (
         (1, 2) if first == "continue" else (None, None)
     )
+
+
+def test_a_plan_that_came_while_a_run_was_read_costs_no_answer():
+    shown = view(
+        task("a"), status=RunStatus.PAUSED, workflow=LAYERED,
+        options={"per_layer_validation": True},
+    )  # fmt: skip
+    assert told(shown)["decision"]["layer"] == 1
+
+
+def test_of_many_approvals_some_are_told_and_how_many_there_are_beside():
+    many = tuple(approval(f"t{number}") for number in range(25))
+    answer = told(view(task("a"), status=RunStatus.WAITING, approvals=many))
+    assert (len(answer["pending_approvals"]), answer["more_approvals"]) == (20, 5)
+    few = told(view(task("a"), status=RunStatus.WAITING, approvals=many[:20]))
+    assert "more_approvals" not in few
+
+
+def test_a_single_call_says_that_its_outcome_stands_for_the_same_call():
+    assert "same call_tool" in told(view(task("call"), is_direct=True))["next"]
+    given = view(task("call"), is_direct=True, delivered_at=BEGAN)
+    assert "next" not in told(given)
 
 
 def test_of_what_nobody_knows_only_a_person_may_have_it_called_again():

@@ -12,7 +12,7 @@ from gateway_project.foundation import sealing, telemetry
 from gateway_project.foundation.postgres import migrate
 from gateway_project.management import run_here
 from gateway_project.management.commands import run as run_command
-from gateway_project.run_plan import NotRunnable
+from gateway_project.run_face.plan import NotRunnable
 from tests.execution import stored
 from tests.gateway.run_views import approval, task, text, view
 

@@ -5,8 +5,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from execution.status import TaskStatus
-from gateway_project import run_timeline
-from gateway_project.run_timeline import Span, Timeline
+from gateway_project.run_face import timeline as run_timeline
+from gateway_project.run_face.timeline import Span, Timeline
 from tests.gateway.run_views import task, view
 
 

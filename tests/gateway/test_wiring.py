@@ -14,7 +14,7 @@ from gateway_project.foundation import telemetry
 from gateway_project.foundation.config import ConfigurationError
 from gateway_project.foundation.database import in_database
 from gateway_project.foundation.sealing import SealBroken
-from gateway_project.mcp.readiness import NotReady, Readiness
+from gateway_project.readiness import NotReady, Readiness
 from gateway_project.wiring import snapshot
 from tests.factories import ServerFactory, ToolFactory, UserFactory
 from tests.fakes import FakeEmbedder

@@ -11,7 +11,7 @@ from django.conf import settings as django_settings
 from gateway_project import wiring
 from gateway_project.foundation import advisory, notify, sealing
 from gateway_project.foundation.database import in_database
-from gateway_project.mcp.readiness import Readiness
+from gateway_project.readiness import Readiness
 from gateway_project.wiring import follow_graph
 from gateway_project.wiring.follow_graph import GraphKeeper, Refresher
 from graph import fit_models, kept_shapes, kept_usage, output_shape, refresh

@@ -8,7 +8,7 @@ from django.conf import settings as django_settings
 from gateway_project import flow, wiring
 from gateway_project.foundation.database import in_database
 from gateway_project.intent_answer import IntentRequest
-from gateway_project.mcp.readiness import NotReady, Readiness
+from gateway_project.readiness import NotReady, Readiness
 from gateway_project.wiring import suggester
 from tests.factories import ToolFactory, UserFactory
 from tests.fakes import FakeEmbedder

@@ -5,7 +5,7 @@ from django.conf import settings as django_settings
 
 from gateway_project import wiring
 from gateway_project.foundation.database import in_database
-from gateway_project.mcp.readiness import NotReady, Readiness
+from gateway_project.readiness import NotReady, Readiness
 from tests.factories import ToolFactory, UserFactory
 from tests.fakes import FakeEmbedder
 from tools import kept_index

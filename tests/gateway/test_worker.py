@@ -9,7 +9,7 @@ import pytest
 from execution import work
 from gateway_project import wiring
 from gateway_project.foundation.config import Config
-from gateway_project.mcp.readiness import NotReady
+from gateway_project.readiness import NotReady
 from gateway_project.wiring import worker
 
 DEADLINE_S = 10

@@ -1,9 +1,11 @@
 import asyncio
+import contextlib
 from uuid import uuid4
 
 import django.db
 import django.utils.timezone
 import pytest
+from psycopg.errors import ProgramLimitExceeded
 
 from execution.models import WorkflowExecution
 from gateway_project.foundation.database import in_database
@@ -189,6 +191,47 @@ async def test_while_the_database_is_away_runs_wait_and_none_is_given_up(
         await learner.learned(run)
         await told.until(1)
     assert await in_database(calls) == 1
+
+
+async def test_a_run_that_ends_every_connection_blocks_none_and_is_passed_over(
+    ended, means, monkeypatch
+):
+    poison = await in_database(ended)
+    learn = knowledge.learn
+
+    def breaks(run, *args, **kwargs):
+        if run == poison:
+            raise django.db.OperationalError("server closed the connection unexpectedly")
+        return learn(run, *args, **kwargs)
+
+    monkeypatch.setattr(knowledge, "learn", breaks)
+    learner = Learner(lambda: means)
+    await learner.learned(poison)
+    for attempt in range(ATTEMPTS):
+        assert await in_database(unlearned) == {poison}, attempt
+        await learner.learned(await in_database(ended))
+        with contextlib.suppress(django.db.OperationalError):
+            await learner.drain()
+        with contextlib.suppress(django.db.OperationalError):
+            await learner.drain()
+    assert await in_database(unlearned) == set()
+    assert await in_database(calls) == ATTEMPTS
+
+
+async def test_a_run_too_large_for_the_database_is_passed_over_though_it_is_alone(
+    ended, means, monkeypatch
+):
+    await in_database(ended)
+
+    def too_large(*args, **kwargs):
+        raise django.db.OperationalError("too large") from ProgramLimitExceeded("54000")
+
+    monkeypatch.setattr(knowledge, "learn", too_large)
+    learner = Learner(lambda: means)
+    for _ in range(ATTEMPTS):
+        await learner.look(settled_s=0)
+        await learner.drain()
+    assert await in_database(unlearned) == set()
 
 
 async def test_whatever_fails_learning_goes_on(ended, means, monkeypatch):

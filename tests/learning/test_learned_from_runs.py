@@ -3,8 +3,6 @@
 import pytest
 
 from execution.control import Action
-from execution.running import failure
-from execution.store import ended as ended_store
 from execution.workflow import Options
 from gateway_project.foundation.database import in_database
 from graph.models import OutputShape, PatternRun, RelationEvidence, ToolUsage
@@ -132,7 +130,3 @@ async def test_whoever_carries_runs_out_is_told_of_each_that_ended(home, sealer,
         )
         await ended(carried, started.run)
     assert told == [started.run]
-
-
-def test_a_tools_own_failure_is_known_by_one_code():
-    assert ended_store.TOOL_ERROR == failure.TOOL_ERROR

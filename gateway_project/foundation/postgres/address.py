@@ -5,6 +5,7 @@ Settings import this, so it starts nothing and imports little.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from gateway_project.foundation.config import Config, ConfigurationError
@@ -17,6 +18,10 @@ EMBEDDED = "EMBEDDED"
 """Key of the entry under which the backend finds the embedded cluster."""
 
 CONNECT_TIMEOUT_S = 10
+STILL_S = 60
+"""A process that stands still amid a transaction for longer loses its connection, and with it the
+locks for which others wait."""
+SESSION = f"-c idle_in_transaction_session_timeout={STILL_S}s"
 
 
 def cluster(config: Config) -> Cluster:
@@ -54,8 +59,15 @@ def django_database(config: Config) -> dict[str, Any]:
         PASSWORD=found.password,
         HOST=found.host,
         PORT=found.port,
-        OPTIONS={"connect_timeout": CONNECT_TIMEOUT_S, "application_name": NAME} | found.options,
+        OPTIONS=_options(found.options),
     )
+
+
+def _options(given: Mapping[str, str]) -> dict[str, Any]:
+    """Return the parameters of a connection; what the URL says of them comes last and holds."""
+    ours = {"connect_timeout": CONNECT_TIMEOUT_S, "application_name": NAME}
+    session = " ".join(filter(None, (SESSION, given.get("options"))))
+    return ours | dict(given) | {"options": session}
 
 
 def _embedded(place: Cluster) -> dict[str, Any]:
@@ -67,6 +79,7 @@ def _embedded(place: Cluster) -> dict[str, Any]:
         OPTIONS={
             "connect_timeout": CONNECT_TIMEOUT_S,
             "application_name": NAME,
+            "options": SESSION,
             "requirepeer": place.server.name,
             "sslmode": "disable",
             "gssencmode": "disable",

@@ -18,14 +18,14 @@ from execution.planning.parse import InvalidWorkflow
 from execution.store import views
 from execution.store.runs import UnknownRun
 from execution.view import RunView
-from gateway_project import run_plan
 from gateway_project.access import callers
 from gateway_project.foundation import sealing
 from gateway_project.foundation.caller import Caller
 from gateway_project.foundation.sealing import Sealer
 from gateway_project.management import run_reports
 from gateway_project.management.workflow_file import read_workflow
-from gateway_project.run_plan import NotRunnable
+from gateway_project.run_face import plan as run_plan
+from gateway_project.run_face.plan import NotRunnable
 from gateway_project.use_cases import control_run
 from gateway_project.use_cases.control_run import Steering
 from tools import hidden_text

@@ -27,6 +27,11 @@ from gateway_project.use_cases.register_servers import register_servers
 from tools.store import catalogue, overview
 
 PIPED_WIDTH = 120
+OUTRANKED = (
+    "\n[yellow]For {outranked} of {intents} intents, tools of your other servers fitted better "
+    "than the demonstration's own.[/yellow]\nTo see it by itself, give it a data folder of its "
+    "own: FOREGATE_HOME=~/.foregate-demo make run"
+)
 
 
 class Command(BaseCommand):
@@ -52,10 +57,9 @@ class Command(BaseCommand):
         report = self._demonstrate(console)
         if options["json"]:
             self.stdout.write(json.dumps(report, indent=2))
-        wanted = report["intents"]
-        failed = min(report["found"], report["called"]) < wanted or not report["suggested"]
-        failed = failed or not report["ran"]
-        if failed and listener is None:
+        if report["outranked"]:
+            console.print(OUTRANKED.format(**report), markup=True)
+        if _has_failed(report) and listener is None:
             raise CommandError(
                 "an intent or the workflow failed; `manage.py doctor` looks for the cause"
             )
@@ -86,6 +90,13 @@ class Command(BaseCommand):
         shown = demonstration.show(console, settings.BASE_DIR, tried)
         tools = [tool for tool in catalogue.load().tools.values() if tool.usable]
         return _savings(console, shown, sum(tool.token_count for tool in tools), len(tools))
+
+
+def _has_failed(report: dict[str, Any]) -> bool:
+    """Whether something did not work; that other servers' tools fit better is no failure."""
+    seen = report["found"] + report["outranked"]
+    worked = report["suggested"] and report["ran"]
+    return min(seen, report["called"]) < report["intents"] or not worked
 
 
 def _listen() -> socket.socket:
@@ -131,6 +142,7 @@ def _savings(console: Console, shown: Any, all_tokens: int, tools: int) -> dict[
         "first_list_s": round(shown.first_list_s, 3),
         "intents": shown.intents,
         "found": shown.found,
+        "outranked": shown.outranked,
         "called": shown.called,
         "relations": shown.relations,
         "suggested": shown.suggested,

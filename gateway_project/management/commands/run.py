@@ -17,7 +17,7 @@ from execution.workflow import OnError, Options
 from gateway_project.access import callers
 from gateway_project.foundation import telemetry
 from gateway_project.management.workflow_file import read_workflow
-from gateway_project.run_request import RunRequest
+from gateway_project.run_face.request import RunRequest
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -73,8 +73,8 @@ class Command(BaseCommand):
             self._state(told, as_json=options["json"])
 
     def _run(self, request: RunRequest, user: str) -> Plan | RunView:
+        from gateway_project import user_errors
         from gateway_project.management.run_here import run_here
-        from gateway_project.mcp import errors
 
         try:
             return asyncio.run(
@@ -82,9 +82,8 @@ class Command(BaseCommand):
                     settings.FOREGATE, request, user=user, tell=self._teller(), decide=_decide
                 )
             )
-        except errors.OWN as error:
-            code, message = errors.explain(error)
-            raise CommandError(f"{code}: {message}") from None
+        except user_errors.KNOWN as error:
+            raise CommandError(": ".join(user_errors.explained(error) or ())) from None
 
     def _teller(self) -> Any:
         from gateway_project.management import run_reports
@@ -102,8 +101,8 @@ class Command(BaseCommand):
         if as_json:
             self.stdout.write(json.dumps(plan.as_json(), indent=2, ensure_ascii=False))
         else:
-            from gateway_project import run_table
             from gateway_project.management import run_reports
+            from gateway_project.run_face import table as run_table
 
             for shown in run_table.planned(plan.as_json()):
                 run_reports.terminal().print(shown)

@@ -105,7 +105,7 @@ def prepare(user: str | None, kind: Kind = "stdio") -> Prepared:
         NotReady: If the configuration cannot work.
     """
     from gateway_project.foundation import config as configuration
-    from gateway_project.mcp.readiness import NotReady
+    from gateway_project.readiness import NotReady
 
     try:
         return _load(user, kind)

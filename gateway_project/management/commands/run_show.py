@@ -32,10 +32,10 @@ class Command(BaseCommand):
 
     def handle(self, *_: Any, **options: Any) -> None:
         run_reports.require_tables()
-        view = run_reports.find(options["run"])
         if options["follow"]:
-            view = self._follow(view)
-        elif options["events"] and not options["json"]:
+            self._follow(options["run"])
+        view = run_reports.find(options["run"])
+        if options["events"] and not (options["follow"] or options["json"]):
             self._tell(view, after=0)
         if options["json"]:
             self.stdout.write(json.dumps(_report(view, options), indent=2, ensure_ascii=False))
@@ -44,14 +44,14 @@ class Command(BaseCommand):
         for shown in run_reports.shown(view):
             console.print(shown)
 
-    def _follow(self, view: RunView) -> RunView:
+    def _follow(self, run: str) -> None:
+        """Tell what happens until the run is at rest; what it gave is not read meanwhile."""
+        view = run_reports.find(run, results=False)
         told = self._tell(view, after=0)
         while not view.status.is_at_rest:
             time.sleep(LOOKED_AT_S)
+            view = run_reports.find(run, results=False)
             told = self._tell(view, after=told)
-            view = run_reports.find(str(view.id))
-        self._tell(view, after=told)
-        return view
 
     def _tell(self, view: RunView, *, after: int) -> int:
         """Tell what happened since an event, on stderr; return the number of the last."""

@@ -15,8 +15,8 @@ from rich.text import Text
 from execution.status import RunStatus
 from execution.store import views
 from execution.view import RunLine
-from gateway_project import run_table
 from gateway_project.management import run_reports
+from gateway_project.run_face import table as run_table
 from gateway_project.tool_card import clean
 
 MAX_LIMIT = 1_000

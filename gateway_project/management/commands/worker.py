@@ -54,7 +54,7 @@ class Command(BaseCommand):
         self._work(config, options["concurrency"])
 
     def _work(self, config: Config, concurrency: int) -> None:
-        from gateway_project.mcp.readiness import NotReady
+        from gateway_project.readiness import NotReady
         from gateway_project.wiring import worker
 
         def ready() -> None:

@@ -13,9 +13,9 @@ from typing import Final, Protocol
 import structlog
 
 from gateway_project.mcp.attach import hello, place
+from gateway_project.mcp.refused_lines import MAX_LINE_BYTES, Line, TooLong
 
 HELLO_S: Final = 5.0
-MAX_LINE_BYTES: Final = 64 * 1024 * 1024
 
 log = structlog.get_logger(__name__)
 
@@ -117,7 +117,7 @@ class Host:
 
 
 class SocketLines:
-    """Lines from a socket; one that is too long is dropped."""
+    """Lines from a socket; one that is too long is dropped, and that is told."""
 
     def __init__(self, reader: asyncio.StreamReader) -> None:
         self._reader = reader
@@ -125,7 +125,7 @@ class SocketLines:
     def __aiter__(self) -> SocketLines:
         return self
 
-    async def __anext__(self) -> str:
+    async def __anext__(self) -> Line:
         while True:
             try:
                 line = await self._reader.readuntil(b"\n")
@@ -133,7 +133,7 @@ class SocketLines:
                 raise StopAsyncIteration from None
             except asyncio.LimitOverrunError:
                 await self._drop_line()
-                continue
+                return TooLong(MAX_LINE_BYTES)
             if line.strip():
                 return line.decode("utf-8", "replace")
 

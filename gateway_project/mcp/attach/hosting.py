@@ -14,9 +14,9 @@ from mcp.server import Server
 from gateway_project.mcp import server as mcp_server
 from gateway_project.mcp import stdio, who
 from gateway_project.mcp.attach.host import Host, Refused, Serve, SocketLines, SocketWriter
-from gateway_project.mcp.readiness import NotReady
 from gateway_project.mcp.runtime import Runtime
 from gateway_project.mcp.server import InFlight
+from gateway_project.readiness import NotReady
 
 if TYPE_CHECKING:
     from gateway_project.foundation.caller import Caller

@@ -11,7 +11,7 @@ from starlette.types import Receive, Scope, Send
 from gateway_project.mcp.http.answers import Answer, Rejected, json_answer, rejected
 from gateway_project.mcp.http.authenticate import judged, lacking, unavailable
 from gateway_project.mcp.http.service import Service
-from gateway_project.mcp.readiness import NotReady
+from gateway_project.readiness import NotReady
 
 METRICS_SCOPE: Final = "metrics"
 METRICS_TYPE: Final = b"text/plain; version=0.0.4; charset=utf-8"

@@ -16,8 +16,8 @@ from gateway_project.mcp.http.authenticate import Authenticate, ByToken, Local, 
 from gateway_project.mcp.http.gate import Gate
 from gateway_project.mcp.http.names import Names
 from gateway_project.mcp.http.sessions import Sessions
-from gateway_project.mcp.readiness import NotReady
 from gateway_project.mcp.runtime import Prepared, Runtime
+from gateway_project.readiness import NotReady
 
 
 class Service:

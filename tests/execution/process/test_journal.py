@@ -90,23 +90,6 @@ async def test_what_could_not_be_written_is_written_once_the_database_is_back():
     assert pen.batches == [[one]]
 
 
-async def test_it_says_while_the_database_is_away():
-    pen, seen = Pen(OperationalError("gone")), []
-    journal = DatabaseJournal(pen)
-
-    def write(batch):
-        seen.append(journal.is_away)
-        return pen(batch)
-
-    journal._write = write
-    async with asyncio.timeout(TIMEOUT_S), asyncio.TaskGroup() as group:
-        group.create_task(journal.run())
-        await journal.record(entry())
-        journal.close()
-    assert seen == [False, True]
-    assert not journal.is_away
-
-
 async def test_one_that_cannot_be_written_harms_no_other():
     pen = Pen()
     first, pen.poison, last = entry(), entry(), entry()

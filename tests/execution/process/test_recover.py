@@ -3,12 +3,10 @@ from datetime import UTC, datetime
 
 import pytest
 
-from execution import events
 from execution.planning import parse
 from execution.process import recover
 from execution.status import RunStatus, TaskStatus
 from execution.store.leases import Held, HeldTask
-from execution.store.seizing import Seized
 from execution.workflow import Options
 from gateway_project.foundation.caller import Caller
 
@@ -96,26 +94,3 @@ def test_an_approval_counts_only_while_it_stands():
     late = HeldTask(status=T.WAITING_APPROVAL, approval=approval, approval_status="expired")
     found = recover.standing(held(a=asked, b=late), WORKFLOW, repeatable=only_reads).tasks
     assert (found["a", -1].approval, found["b", -1].approval) == (approval, None)
-
-
-def test_a_run_that_is_ended_says_of_no_call_what_nobody_knows():
-    seized = Seized(
-        run=uuid.uuid4(),
-        epoch=4,
-        last_seq=9,
-        tasks={
-            ("a", -1): T.SUCCEEDED,
-            ("b", -1): T.RUNNING,
-            ("c", -1): T.WAITING_APPROVAL,
-            ("d", -1): T.PENDING,
-        },
-    )
-    end = recover.closing(seized, code="sealed", error="no key", at=AT)
-    assert [(one.task, one.status) for one in end.tasks] == [
-        ("b", T.UNKNOWN),
-        ("c", T.CANCELLED),
-        ("d", T.SKIPPED),
-    ]
-    assert [one.seq for one in end.events] == [10, 11, 12, 13]
-    assert end.events[-1].kind == events.RUN_ENDED
-    assert (end.status, end.error_code, end.epoch) == (RunStatus.FAILED, "sealed", 4)

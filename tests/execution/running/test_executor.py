@@ -364,7 +364,7 @@ async def test_results_that_nothing_refers_to_any_more_are_forgotten():
     )
     execution = tools.execution()
     held = []
-    tools.answers["c"] = lambda _call: held.append(dict(execution._state._roots._whole))
+    tools.answers["c"] = lambda _call: held.append(dict(execution._state.roots._whole))
     async with asyncio.timeout(5):
         await execution.run()
     assert held == [{}]
@@ -439,19 +439,9 @@ async def test_a_run_of_which_nothing_succeeded_has_failed():
     assert recorded.code == "nothing_succeeded"
 
 
-async def test_a_process_that_cannot_bring_results_back_keeps_them():
-    _, tools = run_of({"id": "a"}, {"id": "b"}, turns={"b": 9}, answers={"a": {"id": 7}})
-    execution = tools.execution(recall=None)
-    new = workflow({"id": "a"}, {"id": "b"}, {"id": "c", "arguments": {"x": ref("a", "/id")}})
-    tools.answers["b"] = lambda _call: execution.replan(new)
-    async with asyncio.timeout(5):
-        assert await execution.run() is RunStatus.SUCCEEDED
-    assert tools.calls[-1].arguments == {"x": 7}
-
-
 def test_a_call_is_begun_once_however_often_it_is_asked_for():
     recorded, tools = run_of({"id": "a"})
-    state = RunState(recorded.taken(), tools.prepare, keeps_all=True)
+    state = RunState(recorded.taken(), tools.prepare)
     state.open(NOW)
     assert state.begin(("a", -1), NOW) is not None
     assert state.begin(("a", -1), NOW) is None

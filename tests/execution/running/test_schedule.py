@@ -115,7 +115,6 @@ def test_by_layers_tasks_wait_for_theirs_to_be_opened(done, opened):
     assert made.is_layer_complete
     assert (made.layer, made.layers) == (opened, 3)
     assert made.take_ready() == []
-    assert made.has_ready
     made.open_next()
     assert made.take_ready() == ["c"]
     made.end("c", SUCCEEDED)

@@ -69,12 +69,13 @@ def test_a_run_that_waited_too_long_fails_as_expired(sealer):
     assert [task_row(run, task)["status"] for task in "abc"] == [
         "cancelled",
         "unknown",
-        "cancelled",
+        "skipped",
     ]
     assert (approval.status, commands.outcome(told)) == ("withdrawn", "run_over")
-    last = views.events(run)[-1]
+    *_, a, b, c, last = views.events(run)
     assert (last.seq, last.kind) == (stands.last_seq, "run_ended")
-    assert last.data == {"status": "failed", "code": "expired"}
+    assert last.data == {"status": "failed"}
+    assert [one.kind for one in (a, b, c)] == ["task_cancelled", "task_unknown", "task_skipped"]
 
 
 def test_a_run_that_a_process_holds_is_left_alone(sealer):
@@ -93,6 +94,7 @@ def test_a_key_is_forgotten_after_a_day(sealer):
 
 def test_many_are_removed_in_parts(sealer, monkeypatch):
     monkeypatch.setattr(expiry, "CHUNK", 2)
+    monkeypatch.setattr(expiry, "FAILED_AT_ONCE", 2)
     for _ in range(5):
         aged(ended(sealer), 91)
     for _ in range(5):

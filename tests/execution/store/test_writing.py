@@ -11,7 +11,7 @@ from django.test.utils import CaptureQueriesContext
 from execution.changes import Changes, Event, Fenced, NotApproved
 from execution.models import Approval, ExecutionEvent, Payload, RunCommand, TaskRun
 from execution.status import RunStatus, TaskStatus
-from execution.store import commands, payloads, views, writing
+from execution.store import commands, expiry, payloads, views, writing
 from execution.store.payloads import Kind
 from tests.execution.stored import (
     ADMIN,
@@ -262,7 +262,7 @@ def test_asking_again_about_the_same_call_keeps_what_was_decided(sealer):
     assert Approval.objects.get().pk == first.pk
 
 
-@pytest.mark.parametrize("status", ["cancelled", "skipped", "failed"])
+@pytest.mark.parametrize("status", ["cancelled", "skipped", "failed", "pending"])
 def test_nobody_need_decide_about_a_call_that_was_called_off(sealer, status):
     run = held(sealer).run
     approval = asked(sealer, run, status="pending")
@@ -377,8 +377,8 @@ def test_the_listeners_are_told_once_for_each_run_and_batch(sealer, monkeypatch)
 
 def test_a_run_that_was_failed_by_a_sweep_is_not_written_any_more(sealer):
     run = held(sealer).run
-    shift_clock(run, seconds=100)
-    row(run).__class__.objects.filter(id=run).update(epoch=2)
+    shift_clock(run, seconds=8 * 86_400)
+    assert expiry.sweep(payload_days=7, run_days=90).failed == 1
     assert isinstance(write(sealer, changes(run, change(), seqs=[2]))[0], Fenced)
 
 

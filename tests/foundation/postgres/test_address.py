@@ -1,6 +1,8 @@
 from pathlib import Path
+from urllib.parse import quote
 
 import pytest
+from django.db import connection
 
 from gateway_project.foundation.config import Config, ConfigurationError
 from gateway_project.foundation.postgres import address, locate
@@ -36,7 +38,21 @@ def test_an_external_database_is_taken_from_its_url() -> None:
         "connect_timeout": "3",
         "application_name": "foregate",
         "sslmode": "require",
+        "options": address.SESSION,
     }
+
+
+def test_what_a_url_says_of_the_session_holds_and_the_rest_stays() -> None:
+    said = "-c idle_in_transaction_session_timeout=5s -c work_mem=8MB"
+    entry = address.django_database(Config(database_url=f"postgres://h/db?options={quote(said)}"))
+    assert entry["OPTIONS"]["options"] == f"{address.SESSION} {said}"
+
+
+@pytest.mark.django_db
+def test_a_session_that_stands_still_in_a_transaction_is_ended_in_a_minute() -> None:
+    with connection.cursor() as cursor:
+        cursor.execute("SHOW idle_in_transaction_session_timeout")
+        assert cursor.fetchone() == ("1min",)
 
 
 def test_a_bad_url_names_the_variable_and_not_the_password() -> None:

@@ -22,8 +22,8 @@ from gateway_project.mcp.http.access_log import AccessLog
 from gateway_project.mcp.http.application import Application
 from gateway_project.mcp.http.names import names
 from gateway_project.mcp.http.service import Service
-from gateway_project.mcp.readiness import Gateway
 from gateway_project.mcp.runtime import Prepared
+from gateway_project.readiness import Gateway
 
 PATIENCE_S = 20
 MODERN, LEGACY = "2026-07-28", "2025-11-25"

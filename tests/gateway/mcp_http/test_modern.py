@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from gateway_project.mcp.http import event_reply, modern, protocol
-from gateway_project.mcp.readiness import Gateway
+from gateway_project.readiness import Gateway
 from tests.gateway.catalogues import catalogue, server, tool
 from tests.gateway.mcp_http.conftest import LOCAL, called, caller, listening, until
 

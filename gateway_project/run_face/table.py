@@ -14,7 +14,7 @@ from rich.markup import escape
 from rich.table import Table
 from rich.text import Text
 
-from gateway_project.run_timeline import Timeline, bar, ordered
+from gateway_project.run_face.timeline import Timeline, bar, ordered
 from gateway_project.tool_card import clean
 
 WIDTH: Final = 40

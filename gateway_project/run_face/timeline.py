@@ -10,6 +10,8 @@ from typing import Any, Final
 from execution.changes import WHOLE_TASK
 from execution.view import RunView, TaskView
 
+META_KEY: Final = "foregate/run"
+"""Of a result's metadata, where programs find the timeline of a run."""
 MAX_SPANS: Final = 200
 """Calls that are told to programs; a person reads fewer."""
 _FULL: Final = "█"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, ClassVar, Final, Protocol
 
@@ -18,7 +18,7 @@ from execution.view import RunView
 from execution.workflow import Options, Task, Workflow
 from gateway_project.foundation.caller import Caller
 from gateway_project.foundation.schema import Problem
-from gateway_project.run_request import RunRequest
+from gateway_project.run_face.request import RunRequest
 from tools.catalogue import Catalogue, UnknownTool
 
 if TYPE_CHECKING:
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
 MAX_TOLD: Final = 20
 """Problems that one line names."""
+REPEAT: Final = "a replan repeats the tasks that have not begun and are to stay"
 
 
 class RunEffects(Protocol):
@@ -126,10 +127,10 @@ def replanned(view: RunView, given: Any, *, caller: Caller, catalogue: Catalogue
             "run_not_open",
             "what the run was given is kept no longer; start another with run_workflow",
         )
-    begun = _begun(view)
-    new = parse.parse(given, known=begun)
+    begun, old = _begun(view), parse.parse(view.workflow)
+    new = _parsed(given, old, begun)
     new = Workflow(tasks=tuple(_canonical(task, caller, catalogue) for task in new.tasks))
-    merged = replanning.merge(parse.parse(view.workflow), new, begun)
+    merged = replanning.merge(old, new, begun)
     fitted = plan.plan(merged.workflow, Options(), caller=caller, catalogue=catalogue)
     problems = tuple(_of_new(fitted.problems, merged.workflow, begun))
     if problems:
@@ -143,6 +144,32 @@ def _begun(view: RunView) -> dict[str, TaskStatus]:
         for task in view.tasks
         if task.item == WHOLE_TASK and task.status is not TaskStatus.PENDING
     }
+
+
+def _parsed(given: Any, old: Workflow, begun: Collection[str]) -> Workflow:
+    """Read a new workflow, that may refer to what has begun.
+
+    Raises:
+        InvalidWorkflow: Saying what to do where it refers to what was there and has not begun.
+    """
+    try:
+        return parse.parse(given, known=begun)
+    except InvalidWorkflow as error:
+        others = _wrong(given, known=old.by_id)
+        problems = [
+            one if one.path in others else replace(one, message=f"{one.message}; {REPEAT}")
+            for one in error.problems
+        ]
+        raise InvalidWorkflow(problems) from None
+
+
+def _wrong(given: Any, *, known: Collection[str]) -> set[str]:
+    """Return the places of what is wrong with a workflow that may refer to these tasks."""
+    try:
+        parse.parse(given, known=known)
+    except InvalidWorkflow as error:
+        return {one.path for one in error.problems}
+    return set()
 
 
 def _canonical(task: Task, caller: Caller, catalogue: Catalogue) -> Task:

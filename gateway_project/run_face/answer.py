@@ -20,6 +20,10 @@ from gateway_project.tool_card import clean
 MAX_ERROR: Final = 1_000
 MAX_ITEM_ERRORS: Final = 20
 MAX_NAMED: Final = 5
+GONE: Final = "what it was given and what it gave is kept no longer"
+ONCE_MORE: Final = "the same call_tool gives this outcome once; after that it is a new call"
+MAX_APPROVALS: Final = 20
+"""Approvals that an answer names; of the rest it says how many there are."""
 
 Link = Callable[[UUID], str]
 """Page of the console where an approval is decided; empty: there is none."""
@@ -102,9 +106,10 @@ def as_json(view: RunView, told: Told) -> dict[str, Any]:
         "tasks": {task.task: task.status.value for task in whole},
         "results": {one.task: one.value for one in shown},
         "errors": errors(view),
-        "pending_approvals": [_approval(one, told.link) for one in view.pending],
+        "pending_approvals": [_approval(one, told.link) for one in view.pending[:MAX_APPROVALS]],
     }
     optional = {
+        "more_approvals": max(0, len(view.pending) - MAX_APPROVALS),
         "contents": {one.task: blocks for one in shown if (blocks := one.contents)},
         "links": dict(told.links),
         "error": {"code": view.error_code, "message": _message(view.error)}
@@ -112,7 +117,7 @@ def as_json(view: RunView, told: Told) -> dict[str, Any]:
         else None,
         "decision": _decision(view),
         "replanned": _difference(told.merged),
-        "next": _next(view, is_askable=told.is_askable),
+        "next": GONE if view.has_expired else _next(view, is_askable=told.is_askable),
     }
     return answer | {key: value for key, value in optional.items() if value}
 
@@ -232,18 +237,22 @@ def _layers_done(view: RunView) -> tuple[int, int] | None:
     workflow = parse.parse(view.workflow)
     layers = order.layers({task.id: task.waits_for for task in workflow.tasks})
     standing = {task.task: task.status for task in view.tasks if task.item == WHOLE_TASK}
+    pending = TaskStatus.PENDING
+
+    # A plan that came between the reading of the workflow and of its tasks may have dropped some.
+    def status_of(task: str) -> TaskStatus:
+        return standing.get(task, pending)
+
     done = 0
     for layer in layers:
-        if not all(standing[task].is_done for task in layer):
+        if not all(status_of(task).is_done for task in layer):
             break
         done += 1
-    begun = [standing[task] is not TaskStatus.PENDING for layer in layers[done:] for task in layer]
+    begun = [status_of(task) is not pending for layer in layers[done:] for task in layer]
     return None if any(begun) or not done else (done, len(layers))
 
 
 def _next(view: RunView, *, is_askable: bool) -> str:
-    if view.has_expired:
-        return "what it was given and what it gave is kept no longer"
     match view.status:
         case RunStatus.QUEUED | RunStatus.RUNNING:
             return "it goes on; get_run with wait_s waits for it"
@@ -261,8 +270,9 @@ def _next(view: RunView, *, is_askable: bool) -> str:
                 "replan or abort; only a person may have it called again, in the console or by "
                 "`manage.py control_run`"
             )
-        case _:
-            return ""
+        case _ if view.is_direct and view.delivered_at is None:
+            return ONCE_MORE
+    return ""
 
 
 def _unknown(view: RunView) -> str:

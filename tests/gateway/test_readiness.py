@@ -2,8 +2,8 @@ import asyncio
 
 import pytest
 
-from gateway_project.mcp import readiness as readiness_module
-from gateway_project.mcp.readiness import Gateway, NotReady, Readiness
+from gateway_project import readiness as readiness_module
+from gateway_project.readiness import Gateway, NotReady, Readiness
 from tests.gateway.conftest import ADMIN
 
 UNMIGRATED = NotReady("database_unmigrated", "run `manage.py migrate`")

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from contextlib import AbstractAsyncContextManager, nullcontext
 from dataclasses import dataclass, field
-from typing import Any, Final, Literal
+from typing import Any, Final
 from uuid import UUID
 
+from execution.control import Action
 from execution.workflow import Options
 
 DEFAULT_WAIT_S: Final = 20.0
@@ -16,7 +17,8 @@ MAX_KEY_LENGTH: Final = 200
 MAX_INTENT_LENGTH: Final = 200_000
 """Far more than is learned from."""
 
-Action = Literal["continue", "pause", "resume", "abort", "replan", "approve", "reject"]
+ACTIONS: Final = (*(action.value for action in Action), "approve", "reject")
+"""What a client may tell a run, or decide of a call that waits."""
 Watch = Callable[[UUID], AbstractAsyncContextManager[None]]
 """Entered while a run is waited for, to see what happens to it."""
 
@@ -53,14 +55,14 @@ class ControlRequest:
 
     Attributes:
         run: Its id, as it came.
-        action: What it is to do.
+        action: What it is to do, of `ACTIONS`.
         workflow: In place of the rest, for `replan`.
         approval: Id of the approval meant, of several; empty: the first that is pending.
         wait_s: Seconds that the answer may wait for it to come to rest again.
     """
 
     run: str
-    action: Action
+    action: str
     workflow: Mapping[str, Any] | None = None
     approval: str = ""
     wait_s: float = 0.0

@@ -1,0 +1,89 @@
+"""The calls of a run that a person is asked about."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Mapping
+from typing import Final
+from uuid import UUID
+
+from execution.call import Leave, Prepared
+from execution.running.standing import Place
+from execution.running.taken import Asked
+
+MAX_WAITING: Final = 100
+"""Calls of a run about which a person is asked at once; nobody looks through more."""
+
+
+class Questions:
+    """Which calls wait for a person, which were approved, and which are to be asked about later.
+
+    Args:
+        asked: Calls that a person is asked about, or has approved.
+    """
+
+    def __init__(self, asked: Mapping[Place, Asked]) -> None:
+        self._asked = dict(asked)
+        self._waiting = {place for place, one in asked.items() if one.approval is None}
+        self._held: deque[Place] = deque()
+        self._asking = {task for task, _ in asked}
+
+    def ask(self, place: Place, prepared: Prepared) -> bool:
+        """Note that a person is asked about a call; False: too many calls wait, it is put off."""
+        self._asking.add(place[0])
+        if self.puts_off(place):
+            return False
+        self._asked[place] = Asked(prepared.definition_hash, prepared.arguments_digest)
+        self._waiting.add(place)
+        return True
+
+    def puts_off(self, place: Place) -> bool:
+        """Whether a call is put off until fewer wait, since one of its task was asked about."""
+        if len(self._waiting) < MAX_WAITING or place[0] not in self._asking:
+            return False
+        if place in self._asked:
+            return False
+        self._held.append(place)
+        return True
+
+    def next(self) -> list[Place]:
+        """Return the calls that were put off and may be asked about now."""
+        room = max(MAX_WAITING - len(self._waiting), 0)
+        return [self._held.popleft() for _ in range(min(room, len(self._held)))]
+
+    def leave(self, place: Place, prepared: Prepared) -> Leave | None:
+        """Return a person's approval of a call; None if it needs none, or nobody was asked.
+
+        Raises:
+            ApprovalUnusable: If another call was approved.
+        """
+        asked = self._asked.get(place) if self._asked else None
+        self.withdraw(place)
+        return asked.leave(prepared) if asked and prepared.asks else None
+
+    def find(self, place: Place) -> Asked | None:
+        """Return what was asked about a call; None: nothing."""
+        return self._asked.get(place)
+
+    def approve(self, place: Place, approval: UUID) -> None:
+        """Note that a person has approved a call."""
+        self._asked[place] = self._asked[place]._replace(approval=approval)
+        self._waiting.discard(place)
+
+    def withdraw(self, place: Place) -> None:
+        """Note that nobody needs to decide about a call any more."""
+        if self._asked:
+            self._asked.pop(place, None)
+            self._waiting.discard(place)
+
+    def places(self) -> list[Place]:
+        """Return the calls that were asked about and have not been made."""
+        return list(self._asked)
+
+    def waiting(self) -> list[Place]:
+        """Return the calls that wait for a person."""
+        return list(self._waiting)
+
+    def restart(self) -> None:
+        """Forget what was put off, since all that may be made is looked at anew."""
+        self._held.clear()

@@ -1,0 +1,73 @@
+"""Ends runs that cannot be gone on with: one way, whatever the reason."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from datetime import UTC, datetime
+from typing import Any, Final
+
+from execution import events
+from execution.changes import WHOLE_TASK, Changes, Event, TaskChange
+from execution.status import RunStatus, TaskStatus
+from execution.store import folding, writing
+from execution.store.seizing import Seized
+from gateway_project.foundation.sealing import Sealer
+
+_ENDS: Final = {
+    TaskStatus.RUNNING: (TaskStatus.UNKNOWN, events.TASK_UNKNOWN),
+    TaskStatus.WAITING_APPROVAL: (TaskStatus.CANCELLED, events.TASK_CANCELLED),
+    TaskStatus.PENDING: (TaskStatus.SKIPPED, events.TASK_SKIPPED),
+}
+"""What becomes of tasks that are not over, and the event that tells it."""
+
+
+def end(
+    seized: Iterable[Seized], *, code: str, error: str = "", sealer: Sealer | None = None
+) -> None:
+    """End runs as failed, in the transaction that has seized them.
+
+    Args:
+        seized: The runs.
+        code: Why, as a stable word.
+        error: Why, in one line; not kept without a sealer.
+        sealer: Seals that.
+    """
+    at = datetime.now(UTC)
+    ends = [closing(one, code=code, error=error, at=at) for one in seized]
+    writing.write_last([(one, folding.sealed(one, sealer) if sealer else ()) for one in ends])
+
+
+def closing(seized: Seized, *, code: str, error: str, at: datetime) -> Changes:
+    """Return what ends a run that cannot be gone on with, as failed.
+
+    Whether a call that was under way has been made stays open: it is unknown.
+
+    Args:
+        seized: How it stands.
+        code: Why, as a stable word.
+        error: Why, in one line.
+        at: When.
+    """
+    open_tasks = [
+        (place, _ENDS[status]) for place, status in seized.tasks.items() if status in _ENDS
+    ]
+    told: list[tuple[str, tuple[str, int], dict[str, Any]]] = [
+        (kind, place, {}) for place, (_, kind) in open_tasks
+    ]
+    status = RunStatus.FAILED
+    told.append((events.RUN_ENDED, ("", WHOLE_TASK), {"status": status.value}))
+    return Changes(
+        run=seized.run,
+        epoch=seized.epoch,
+        tasks=tuple(
+            TaskChange(task=task, item=item, status=status, at=at)
+            for (task, item), (status, _) in open_tasks
+        ),
+        events=tuple(
+            Event(seq=seized.last_seq + number, kind=kind, at=at, task=task, item=item, data=data)
+            for number, (kind, (task, item), data) in enumerate(told, 1)
+        ),
+        status=status,
+        error_code=code,
+        error=error,
+    )
