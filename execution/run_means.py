@@ -60,7 +60,8 @@ class RunMeans:
         lease_s: Seconds without a sign of life after which others take a run over.
         tasks_at_once: Tasks that this process runs at once.
         tasks_per_server: Tasks that call one server at once.
-        runs_at_once: Runs that this process carries out at once; others stay queued.
+        runs_at_once: Runs that this process carries out at once, of one user in one team half as
+            many; others stay queued.
         approval_expiry_s: Seconds in which a call can be approved.
         payload_days: Days that what runs were given and answered is kept.
         run_days: Days that runs and their events are kept.

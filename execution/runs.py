@@ -124,7 +124,7 @@ class Runs:
             IdempotencyConflict: If the key stands for another request.
         """
         holder = self._process.holder
-        if holder is not None and holder.room <= 0:
+        if holder is not None and not holder.has_room(caller):
             holder = None
         new = NewRun(
             caller=caller,
@@ -191,8 +191,8 @@ class Runs:
         *,
         workflow: Workflow | None = None,
         rerun_unknown: bool = False,
-    ) -> RunView:
-        """Tell a run what to do, and return it as it stands when it has taken note.
+    ) -> None:
+        """Tell a run what to do, and wait a little until it has taken note.
 
         What is told is carried out in order, once, also if that takes longer than this waits.
 
@@ -214,12 +214,11 @@ class Runs:
         if not await reached(commands.are_open, run) and not control.is_needed(
             action, before.status, rerun_unknown=rerun_unknown
         ):
-            return await self.view(caller, run)
+            return
         command = await self._add(
             caller, run, action, workflow=workflow, rerun_unknown=rerun_unknown
         )
         await self._applied(run, command, action)
-        return await self.view(caller, run)
 
     async def follow(self, caller: Caller, run: UUID, *, after: int = 0) -> AsyncIterator[Event]:
         """Yield the events of a run that follow one, as they happen, until it is at rest.

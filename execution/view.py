@@ -62,6 +62,8 @@ class ApprovalView:
         definition_hash: Of the definition it is for.
         arguments_digest: Keyed digest of the arguments it is for.
         reason: Why a person is asked.
+        user: Name of the user whose call it is.
+        team: Primary key of the team acted for; None: none.
         status: pending, approved, rejected, used, expired or withdrawn; one that nobody decided
             in time is expired, also where no row says so yet.
         arguments: What the tool would be called with; None without results, or when it expired.
@@ -69,6 +71,7 @@ class ApprovalView:
         expires_at: When it can no longer be decided or used, by the clock of the database.
         decided_at: When it was decided.
         decided_by: Name of the user who did.
+        decided_via: console, command or elicitation.
     """
 
     id: UUID
@@ -76,6 +79,8 @@ class ApprovalView:
     task: str
     tool: str
     reason: str
+    user: str
+    team: int | None
     status: str
     created_at: datetime
     expires_at: datetime
@@ -85,6 +90,12 @@ class ApprovalView:
     arguments: Any = None
     decided_at: datetime | None = None
     decided_by: str = ""
+    decided_via: str = ""
+
+    @property
+    def is_pending(self) -> bool:
+        """Whether somebody has to decide it."""
+        return self.status == "pending"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -142,7 +153,7 @@ class RunView:
     @property
     def pending(self) -> tuple[ApprovalView, ...]:
         """The approvals that somebody has to decide."""
-        return tuple(one for one in self.approvals if one.status == "pending")
+        return tuple(one for one in self.approvals if one.is_pending)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -297,8 +297,7 @@ async def run_workflow(
         options=request.options,
         idempotency_key=request.idempotency_key,
     )
-    async with watch(started.run):
-        return await effects.runs.wait(caller, started.run, wait_s=request.wait_s)
+    return await _stands(effects, caller, started.run, wait_s=request.wait_s, watch=watch)
 
 
 async def get_run(
@@ -313,9 +312,7 @@ async def get_run(
         RunsUnavailable: If the database is away.
     """
     _require_call(caller)
-    known = _run_id(run)
-    async with watch(known):
-        return await effects.runs.wait(caller, known, wait_s=wait_s)
+    return await _stands(effects, caller, _run_id(run), wait_s=wait_s, watch=watch)
 
 
 async def control_run(
@@ -342,11 +339,19 @@ async def control_run(
             caller=caller,
             catalogue=effects.catalogue(),
         )
-    view = await effects.runs.control(caller, run, action, workflow=new.workflow if new else None)
-    if request.wait_s:
-        async with watch(run):
-            view = await effects.runs.wait(caller, run, wait_s=request.wait_s)
+    await effects.runs.control(caller, run, action, workflow=new.workflow if new else None)
+    view = await _stands(effects, caller, run, wait_s=request.wait_s, watch=watch)
     return Controlled(view=view, merged=new.merged if new else None)
+
+
+async def _stands(
+    effects: RunEffects, caller: Caller, run: UUID, *, wait_s: float, watch: Watch
+) -> RunView:
+    """Return how a run stands, read once: when it is at rest or the time is up."""
+    if not wait_s:
+        return await effects.runs.view(caller, run)
+    async with watch(run):
+        return await effects.runs.wait(caller, run, wait_s=wait_s)
 
 
 def _run_id(text: str) -> UUID:

@@ -10,7 +10,7 @@ from execution.control import NotPossible
 from execution.planning.parse import InvalidWorkflow
 from execution.run_means import RunsUnavailable
 from execution.store.approvals import NotPending, UnknownApproval
-from execution.store.runs import IdempotencyConflict, UnknownRun
+from execution.store.runs import IdempotencyConflict, TooManyRuns, UnknownRun
 from gateway_project.flow import SearchNotPermitted
 from gateway_project.foreign_text import told
 from gateway_project.kept_results import UnknownResult
@@ -35,6 +35,7 @@ CODED: Final = (
     PassThroughError,
     RunsUnavailable,
     SearchNotPermitted,
+    TooManyRuns,
     UnknownApproval,
     UnknownResult,
     UnknownRun,

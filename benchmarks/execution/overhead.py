@@ -23,13 +23,13 @@ from typing import Any
 from uuid import uuid4
 
 from benchmarks.execution import peers
+from benchmarks.execution.no_journal import NoJournal
 from benchmarks.execution.shapes import REPEATS, TASKS, shapes
 from benchmarks.tables import markdown
 from execution.call import Prepared
 from execution.changes import Journal
 from execution.running.executor import Execution, Invocation, Means, Standing
 from execution.running.limits import Limits
-from execution.running.memory_journal import MemoryJournal
 from execution.status import RunStatus
 from execution.workflow import Options, Task, Workflow
 
@@ -126,7 +126,7 @@ def _means(journal: Journal) -> Means:
 
 async def _in_memory(plan: Workflow) -> float:
     standing = Standing(run=uuid4(), epoch=1, last_seq=0, workflow=plan)
-    return await _timed(standing, MemoryJournal(keeps=False), time.process_time)
+    return await _timed(standing, NoJournal(), time.process_time)
 
 
 async def _durable(plan: Workflow) -> float:

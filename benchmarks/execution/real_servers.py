@@ -186,7 +186,6 @@ class _Bench:
         from execution.run_means import RunMeans
         from execution.running.executor import Execution
         from execution.running.limits import Limits
-        from execution.running.memory_journal import MemoryJournal
         from execution.running.standing import Standing
         from gateway_project.foundation.sealing import Sealer
 
@@ -203,7 +202,7 @@ class _Bench:
             ),
             caller,
             run,
-            journal=MemoryJournal(keeps=False),
+            journal=NoJournal(),
             limits=Limits(total=64, per_server=self.tasks_per_server),
         )
         started = time.perf_counter()

@@ -27,7 +27,6 @@ class Migration(migrations.Migration):
                 ('options', models.JSONField(default=dict, help_text='How errors, layers and deadlines are dealt with.')),
                 ('version', models.PositiveIntegerField(default=1, help_text='Of its workflow: one more with each replan.')),
                 ('tasks_total', models.PositiveIntegerField(default=0)),
-                ('workflow_digest', models.CharField(help_text='Keyed digest of the workflow as it was given.', max_length=64)),
                 ('idempotency_key', models.CharField(blank=True, default='', help_text='Keyed digest; empty: none.', max_length=64)),
                 ('request_digest', models.CharField(blank=True, default='', help_text='Keyed digest of the whole request.', max_length=64)),
                 ('owner', models.CharField(blank=True, default='', help_text='Process that runs it; empty: nobody.', max_length=64)),
@@ -141,7 +140,7 @@ class Migration(migrations.Migration):
         ),
         migrations.AddIndex(
             model_name='workflowexecution',
-            index=models.Index(condition=models.Q(('status__in', ['queued', 'running', 'paused', 'waiting', 'unknown'])), fields=['lease_until'], name='run_unfinished'),
+            index=models.Index(condition=models.Q(('status__in', ['queued', 'running', 'paused', 'waiting', 'unknown'])), fields=['user', 'team'], name='run_unfinished'),
         ),
         migrations.AddIndex(
             model_name='workflowexecution',
@@ -154,10 +153,6 @@ class Migration(migrations.Migration):
         migrations.AddIndex(
             model_name='workflowexecution',
             index=models.Index(fields=['-created_at'], name='execution_newest'),
-        ),
-        migrations.AddIndex(
-            model_name='workflowexecution',
-            index=models.Index(condition=models.Q(('delivered_at__isnull', True), ('is_direct', True)), fields=['workflow_digest'], name='run_undelivered'),
         ),
         migrations.AddConstraint(
             model_name='workflowexecution',

@@ -44,9 +44,6 @@ class WorkflowExecution(models.Model):
         default=1, help_text="Of its workflow: one more with each replan."
     )
     tasks_total = models.PositiveIntegerField(default=0)
-    workflow_digest = models.CharField(
-        max_length=64, help_text="Keyed digest of the workflow as it was given."
-    )
     idempotency_key = models.CharField(
         max_length=64, blank=True, default="", help_text="Keyed digest; empty: none."
     )
@@ -92,7 +89,7 @@ class WorkflowExecution(models.Model):
         )
         indexes = (
             models.Index(
-                fields=["lease_until"],
+                fields=["user", "team"],
                 condition=Q(status__in=["queued", "running", "paused", "waiting", "unknown"]),
                 name="run_unfinished",
             ),
@@ -103,11 +100,6 @@ class WorkflowExecution(models.Model):
                 name="run_unlearned",
             ),
             models.Index(fields=["-created_at"], name="execution_newest"),
-            models.Index(
-                fields=["workflow_digest"],
-                condition=Q(is_direct=True, delivered_at__isnull=True),
-                name="run_undelivered",
-            ),
         )
 
     def __str__(self) -> str:

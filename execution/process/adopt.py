@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
-from dataclasses import dataclass
+from collections.abc import Callable, Collection
+from dataclasses import dataclass, field
+from datetime import datetime
 from typing import Final
 from uuid import UUID
 
@@ -12,7 +13,7 @@ from django.db import transaction
 
 from execution.codes import EXPIRED
 from execution.planning import parse
-from execution.process import recover
+from execution.process import recover, steady
 from execution.run_means import RunMeans, at_last
 from execution.running.standing import Standing
 from execution.store import closing, leases, seizing
@@ -35,10 +36,12 @@ class Adopted:
     Attributes:
         standing: How it stands; None: it had to be failed, and is over.
         caller: Who it runs for, with the rights that are left to them; None: it is over.
+        clock: What its deadline was set by, as it was when it was taken.
     """
 
     standing: Standing | None
     caller: Caller | None = None
+    clock: Callable[[], datetime] = field(default_factory=steady.clock)
 
 
 class CannotGoOn(Exception):
@@ -77,6 +80,7 @@ async def adopt(
             # From itself too: it was taken already if only the answer to that was lost.
             dead=[*dead, me],
         )
+        clock = steady.clock()
         if held is None:
             return None
         caller = await _standing_of(held.caller, means)
@@ -87,7 +91,7 @@ async def adopt(
         reason = error
     else:
         log.info("run.adopted", run=str(run), was_lost=held.was_lost, status=held.status.value)
-        return Adopted(caller=caller, standing=standing)
+        return Adopted(caller=caller, standing=standing, clock=clock)
     failed = await fail(run, reason, means, me=me, dead=dead)
     return Adopted(standing=None) if failed else None
 

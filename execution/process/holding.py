@@ -4,22 +4,25 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Coroutine
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Callable, Coroutine
+from dataclasses import dataclass, replace
+from datetime import datetime
 from functools import partial
 from typing import Any, Final
 from uuid import UUID
 
 import structlog
 
-from execution.changes import Fenced, Journal
+from execution.changes import Fenced
 from execution.codes import INTERNAL_ERROR
-from execution.process import adopt, live, owner
+from execution.process import adopt, live, owner, rights, steady
 from execution.process.adopt import CannotGoOn
-from execution.process.journal import JournalClosed
+from execution.process.journal import DatabaseJournal, JournalClosed
 from execution.process.live import Live
 from execution.process.opening import NotMade, Opening
 from execution.process.pace import Pace
+from execution.process.places import Places, Whose, whose
 from execution.process.reports import Reports
 from execution.process.run_journal import RunJournal
 from execution.process.watching import Watchers
@@ -28,7 +31,7 @@ from execution.running.executor import Execution
 from execution.running.limits import Limits
 from execution.running.standing import Standing
 from execution.status import RunStatus
-from execution.store import leases
+from execution.store import leases, waiting
 from gateway_project.foundation.caller import Caller
 
 BROKEN: Final = CannotGoOn(
@@ -48,14 +51,18 @@ class Carried:
     Attributes:
         task: Carries it out, and says whether it was to be had.
         live: What it is made of; None before it is taken, and once it is let go.
+        whose: Whom it counts for; None: it is not known yet.
         is_told: Whether it was told something before there was anybody to tell.
         is_given_back: Whether it is known to be nobody's again.
+        is_cut: Whether its caller has lost rights: it is to be judged anew.
     """
 
     task: asyncio.Task[bool] | None = None
     live: Live | None = None
+    whose: Whose | None = None
     is_told: bool = False
     is_given_back: bool = False
+    is_cut: bool = False
 
 
 class Holder:
@@ -73,7 +80,7 @@ class Holder:
         self,
         means: RunMeans,
         *,
-        journal: Journal,
+        journal: DatabaseJournal,
         me: str,
         watchers: Watchers,
         reports: Reports,
@@ -89,14 +96,14 @@ class Holder:
         self._limits = Limits(total=means.tasks_at_once, per_server=means.tasks_per_server)
         self._carried: dict[UUID, Carried] = {}
         self._dead: set[str] = set()
+        self._places = Places(means.runs_at_once)
         self._pace = Pace(times=MAX_TAKES, within_s=means.lease_s)
         self._is_closing = False
         self._may_own = False
 
-    @property
-    def room(self) -> int:
-        """Runs that may be taken besides those that are."""
-        return 0 if self._is_closing else self._means.runs_at_once - len(self._carried)
+    def has_room(self, caller: Caller) -> bool:
+        """Whether a new run of a caller may be carried out here at once."""
+        return self._has_room(whose(caller))
 
     def caller_of(self, run: UUID) -> Caller | None:
         """Return whom a run is carried out for here; None: it is not, or has ended."""
@@ -123,7 +130,7 @@ class Holder:
 
     def launch(self, standing: Standing, caller: Caller, opening: Opening) -> None:
         """Make a run, and carry it out from its very start."""
-        self._carry(standing.run, self._opened(standing, caller, opening))
+        self._carry(standing.run, self._opened(standing, caller, opening), whose(caller))
 
     def take(self, run: UUID) -> asyncio.Task[bool]:
         """Carry out a run if it is to be had; the task says whether it was."""
@@ -139,20 +146,32 @@ class Holder:
             RunsUnavailable: If the database is away.
         """
         owners = await reached(leases.owners)
+        self._dead &= owners
         unsure = owners - self._dead - {self.id}
         self._dead |= await asyncio.to_thread(owner.dead, self._means.home, unsure)
-        if self.room <= 0:
+        if not self._has_any(is_told=True):
             return
-        waiting = await reached(
-            leases.claimable, dead=self._dead, limit=self.room, new=self._means.claims_new
+        found = await reached(
+            waiting.waiting,
+            dead=self._dead,
+            each=self._places.each,
+            limit=self._places.total,
+            new=self._means.claims_new,
+            only_told=not self._has_any(),
         )
-        now = time.monotonic()
-        for run in waiting:
-            if run not in self._carried and self._pace.allows(run, now=now):
-                self.take(run)
+        now, taken = time.monotonic(), self._taken()
+        for one in found:
+            its = (one.user, one.team)
+            if (
+                one.run not in self._carried
+                and self._places.has_room(taken, its, is_told=one.is_told)
+                and self._pace.allows(one.run, now=now)
+            ):
+                self._carry(one.run, self._from_rows(one.run), its)
+                taken[its] += 1
 
     async def renew(self) -> None:
-        """Say that this process lives; stop what has been taken from it.
+        """Say that this process lives; stop what is no longer its own, or its caller's to do.
 
         Raises:
             RunsUnavailable: If the database is away.
@@ -171,7 +190,8 @@ class Holder:
                 continue  # it has ended meanwhile
             if carried.live.epoch == held[run]:
                 log.warning("run.taken_over", run=str(run))
-                carried.live.execution.halt()
+                carried.live.lose()
+        await self._cut_rights()
 
     async def close(self) -> bool:
         """Start nothing more, give calls in flight a moment, and give back all runs.
@@ -191,13 +211,38 @@ class Holder:
             await self._ended(wait_s=self._means.grace_s)
         return not (self._carried or self._may_own)
 
+    async def _cut_rights(self) -> None:
+        """Stop runs whose callers may do less than when they were taken."""
+        held = [(one, one.live) for one in self._carried.values() if one.live]
+        callers = {running.caller for _, running in held}
+        cut = await reached(rights.cut, callers, standing=self._means.standing)
+        for one, running in held:
+            if running.caller in cut and one.live is running:
+                one.is_cut = True
+                running.execution.halt()
+
+    def _taken(self) -> Counter[Whose | None]:
+        return Counter(one.whose for one in self._carried.values())
+
+    def _has_any(self, *, is_told: bool = False) -> bool:
+        return not self._is_closing and self._places.has_any(len(self._carried), is_told=is_told)
+
+    def _has_room(self, its: Whose | None) -> bool:
+        if self._is_closing:
+            return False
+        if len(self._carried) < self._places.each:  # the same, found out faster
+            return self._has_any()
+        return self._places.has_room(self._taken(), its)
+
     async def _ended(self, *, wait_s: float) -> None:
         tasks = [one.task for one in self._carried.values() if one.task]
         if tasks:
             await asyncio.wait(tasks, timeout=wait_s)
 
-    def _carry(self, run: UUID, work: Coroutine[Any, Any, bool]) -> asyncio.Task[bool]:
-        carried = self._carried[run] = Carried()
+    def _carry(
+        self, run: UUID, work: Coroutine[Any, Any, bool], its: Whose | None = None
+    ) -> asyncio.Task[bool]:
+        carried = self._carried[run] = Carried(whose=its)
         carried.task = asyncio.create_task(self._guarded(run, work), name=f"run {run}")
         return carried.task
 
@@ -214,9 +259,15 @@ class Holder:
             await self._fail(run)
             return True
         finally:
-            was_crowded = self.room <= 0
-            if self._carried.pop(run).is_told or was_crowded:
-                self.wanted.set()
+            self._leave(run)
+
+    def _leave(self, run: UUID) -> None:
+        was_crowded = not self._has_room(self._carried[run].whose)
+        left = self._carried.pop(run)
+        if left.is_told or was_crowded:
+            self.wanted.set()
+        if left.is_cut and not self._is_closing:  # there may be nobody else to judge it
+            self._carry(run, self._from_rows(run), left.whose)
 
     async def _fail(self, run: UUID) -> None:
         try:
@@ -234,11 +285,11 @@ class Holder:
         if taken.standing is None or taken.caller is None:  # it had to be failed
             await self._gone(run, RunStatus.FAILED)
             return True
-        return await self._hold(taken.standing, taken.caller)
+        return await self._hold(taken.standing, taken.caller, clock=taken.clock)
 
     async def _opened(self, standing: Standing, caller: Caller, opening: Opening) -> bool:
         try:
-            return await self._hold(standing, caller, opening=opening)
+            return await self._hold(standing, caller, clock=steady.clock(), opening=opening)
         finally:
             await opening.settle()
 
@@ -247,6 +298,7 @@ class Holder:
         standing: Standing,
         caller: Caller,
         *,
+        clock: Callable[[], datetime],
         opening: Opening | None = None,
     ) -> bool:
         """Carry a run out until it is at rest, and let go of it."""
@@ -265,11 +317,11 @@ class Holder:
         held = Live(
             caller=caller,
             epoch=standing.epoch,
-            execution=Execution(standing, means),
+            execution=Execution(standing, replace(means, clock=clock)),
             journal=journal,
         )
         carried = self._carried[run]
-        carried.live = held
+        carried.live, carried.whose = held, whose(caller)
         if self._is_closing:
             held.execution.halt()
         if opening is None:
@@ -302,6 +354,7 @@ class Holder:
     async def _give_back(self, held: Live, run: UUID, status: RunStatus | None) -> None:
         self._carried[run].live = None  # what it is told from now on finds nobody here
         if not held.journal.has_ended:
+            await self._journal.settled(run)  # what is written once it is nobody's is refused
             await at_last(leases.release, run, held.epoch)
         self._carried[run].is_given_back = True
         await self._gone(run, status)

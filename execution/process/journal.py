@@ -7,6 +7,7 @@ import random
 from collections import deque
 from collections.abc import Callable, Sequence
 from typing import ClassVar, Final
+from uuid import UUID
 
 import structlog
 from django.db import Error as DatabaseError
@@ -70,7 +71,13 @@ class DatabaseJournal:
         done = asyncio.get_running_loop().create_future()
         self._waiting.append((changes, done))
         self._something.set()
-        await done
+        await asyncio.shield(done)
+
+    async def settled(self, run: UUID) -> None:
+        """Return once nothing waits to be written of a run, or ever will be."""
+        waiting = [done for changes, done in self._waiting if changes.run == run]
+        if waiting:
+            await asyncio.wait(waiting)
 
     async def run(self) -> None:
         """Write until `close`, then what still waits."""

@@ -6,7 +6,6 @@ import asyncio
 from collections.abc import Callable, Collection, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
 from typing import Any, Final
 from uuid import UUID
 
@@ -17,7 +16,7 @@ from execution.call import Outcome, Request
 from execution.changes import Changes, Fenced, Journal
 from execution.control import Action
 from execution.planning import parse
-from execution.process import recover
+from execution.process import recover, steady
 from execution.process.run_journal import RunJournal
 from execution.run_means import RunMeans, at_last
 from execution.running.executor import Execution
@@ -46,6 +45,7 @@ class Live:
         journal: Where it is written down; knows whether it has ended.
         told: Set when it may have been told something.
         heard: Commands and approvals that it has been told of already.
+        is_lost: Whether another process has taken it over.
     """
 
     caller: Caller
@@ -54,6 +54,13 @@ class Live:
     journal: RunJournal
     told: asyncio.Event = field(default_factory=asyncio.Event)
     heard: set[int | UUID] = field(default_factory=set)
+    is_lost: bool = False
+
+    def lose(self) -> None:
+        """Let go of it, and cancel its calls: another process has taken it over."""
+        self.execution.halt()
+        self.is_lost = True
+        self.told.set()
 
 
 def executor_means(
@@ -83,7 +90,7 @@ def executor_means(
         invoke=lambda invocation: _invoke(means, caller, invocation),
         journal=journal,
         limits=limits,
-        clock=lambda: datetime.now(UTC),
+        clock=steady.clock(),
         recall=recall,
         on_progress=on_progress,
         gather_s=GATHER_S,
@@ -128,6 +135,8 @@ async def _listen(live: Live, run: UUID, means: RunMeans) -> None:
     while True:
         await live.told.wait()
         live.told.clear()
+        if live.is_lost:
+            raise Fenced(run)
         await tell(live, run, means)
 
 

@@ -121,7 +121,7 @@ class CallStates:
             place, result, at, attempts=attempts, duration_ms=duration_ms
         )
         self.draft.task(change, events.TASK_SUCCEEDED, {"duration_ms": duration_ms})
-        if self.roots.wants(place[0]):
+        if place[0] in self.roots.users:
             self.roots.keep(*place, root or results.measured(result))
         self._end(place, TaskStatus.SUCCEEDED, at)
 
@@ -198,12 +198,14 @@ class CallStates:
 
     def stop_lists(self, tasks: Iterable[str], status: TaskStatus, at: datetime) -> None:
         """Begin no call of some lists any more; those that have a row get a status."""
-        for task, calls in [(one, self.lists[one]) for one in tasks]:
-            for item in calls.stop(status, kept=self._begun_items(task)):
+        stopped = list(tasks)
+        for task in stopped:  # all first: what ends by it must not stop the others within that
+            self.lists.stop(task)
+        for task in stopped:
+            for item in self.lists[task].stop(status, kept=self._begun_items(task)):
                 self.questions.withdraw((task, item))
                 if (task, item) in self.attempts:
                     self.draft.stands((task, item), status, at)
-            self.lists.stop(task)
             self._close_if_over(task, at)
             if task in self.lists:
                 mark = self.lists.mark(task)
@@ -244,7 +246,8 @@ class CallStates:
     def _end(self, place: Place, status: TaskStatus, at: datetime, *, message: str = "") -> None:
         """Note that a call, or a task, has ended, and what follows from that."""
         task, item = place
-        self.questions.withdraw(place)
+        if self.questions.asked:
+            self.questions.withdraw(place)
         if item == WHOLE_TASK:
             skipped = self.schedule.end(task, status)
             self.roots.released(self.schedule.tasks[task])
@@ -252,7 +255,8 @@ class CallStates:
             self.lists[task].end(item, status, message)
             stops = status is TaskStatus.FAILED and self.schedule.policy(task) is OnError.STOP
             skipped = self.schedule.stop(task) if stops else []
-        self.skip(skipped, at)
+        if skipped:
+            self.skip(skipped, at)
         if self.schedule.is_stopped:
             self._stop(at)
         if item != WHOLE_TASK:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter
-from collections.abc import Callable, Mapping, Sized
+from collections.abc import Callable, Container, Mapping, Sized
 from datetime import datetime
 from functools import partial
 from typing import Protocol
@@ -33,7 +33,7 @@ class Calls:
         means: What calls are made with.
         on_ended: Told how each call ended; the call counts as in flight until `landed`.
         on_room: Told that a slot was taken which was waited for.
-        is_wanted: Says whether anything refers to what a task gives.
+        wanted: Tasks that others refer to.
     """
 
     def __init__(
@@ -42,12 +42,12 @@ class Calls:
         *,
         on_ended: OnEnded,
         on_room: Callable[[], None],
-        is_wanted: Callable[[str], bool],
+        wanted: Container[str],
     ) -> None:
         self._means = means
         self._on_ended = on_ended
         self._on_room = on_room
-        self._is_wanted = is_wanted
+        self._wanted = wanted
         self._in_flight: dict[Place, asyncio.Task[None]] = {}
         self._unstarted: dict[Place, str] = {}
         self._held: Counter[str] = Counter()
@@ -121,8 +121,8 @@ class Calls:
         root: Root | None = None
         try:
             outcome = await self._means.invoke(invocation)
-            if self._is_wanted(place[0]) and not outcome.result.is_error:
-                root = await _root_of(outcome.result.raw)
+            if place[0] in self._wanted and not outcome.result.is_error:
+                root = await root_of(outcome.result.raw)
         except Exception as error:  # noqa: BLE001 - top of one task: it fails, and not its run
             outcome = error
         finally:
@@ -138,7 +138,7 @@ class Calls:
         self._on_room()
 
 
-async def _root_of(result: Result) -> Root:
+async def root_of(result: Result) -> Root:
     """Return what references see of a result; a large one is read on a thread of its own."""
     small = results.measured_if_small(result)
     return small if small is not None else await computed(results.measured, result)

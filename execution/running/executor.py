@@ -7,13 +7,14 @@ from collections import deque
 from collections.abc import Mapping
 from datetime import datetime
 from functools import partial
+from typing import Final
 from uuid import UUID
 
 from execution import events
 from execution.changes import Fenced
 from execution.codes import APPROVAL_REJECTED
 from execution.running import failure, outlook, results
-from execution.running.calls import Calls, Outcome
+from execution.running.calls import Calls, Outcome, root_of
 from execution.running.dispatch import Dispatcher, Happening
 from execution.running.failure import CallCancelled
 from execution.running.gathering import Gathering
@@ -34,6 +35,9 @@ from execution.workflow import Workflow
 from gateway_project.foundation.computing import computed
 
 __all__ = ["Answered", "Execution", "Invocation", "Means", "Place", "Standing", "TaskStanding"]
+
+_RECALLED_AT_A_TIME: Final = 16
+"""Tasks whose results are read together: they are in memory whole before they are cut down."""
 
 
 class Execution:
@@ -58,7 +62,7 @@ class Execution:
         self._wake = asyncio.Event()
         self._gathering = Gathering(self._wake, means.gather_s)
         self._calls = calls = Calls(
-            means, on_ended=self._ended, on_room=self._wake.set, is_wanted=state.roots.wants
+            means, on_ended=self._ended, on_room=self._wake.set, wanted=state.roots.users
         )
         self._inbox: deque[Happening] = deque()
         self._steering = Steering(state, standing.status, cancel_calls=calls.cancel)
@@ -167,7 +171,8 @@ class Execution:
             while self._steering.must_recall:
                 await self._recall()
                 self._take_in(now)
-            self._steering.start(now)
+            if self._steering.is_queued:
+                self._steering.start(now)
             begun = self._dispatcher.begin(now)
             has_more = self._dispatcher.has_more
             is_busy = bool(self._calls) or bool(begun)
@@ -196,15 +201,19 @@ class Execution:
     async def _recall(self) -> None:
         """Fetch the results that open tasks refer to and that are not in memory."""
         self._steering.must_recall = False
-        tasks = self._state.missing()
-        if tasks:
+        missing = sorted(self._state.missing())
+        for first in range(0, len(missing), _RECALLED_AT_A_TIME):
+            tasks = missing[first : first + _RECALLED_AT_A_TIME]
             given = await self._means.recall(tasks)
-            self._state.recalled(await computed(_measured, given), tasks)
+            self._state.recalled(await _roots_of(given), tasks)
 
     def _ended(self, place: Place, outcome: Outcome, at: datetime, *, root: Root | None) -> None:
-        self._tell(lambda _now: self._land(place, outcome, root, at))
+        self._inbox.append(partial(self._land, place, outcome, root, at))
+        self._wake.set()
 
-    def _land(self, place: Place, outcome: Outcome, root: Root | None, at: datetime) -> None:
+    def _land(
+        self, place: Place, outcome: Outcome, root: Root | None, at: datetime, _now: datetime
+    ) -> None:
         """Take into account how a call ended."""
         self._calls.landed(place)
         if outcome is None:
@@ -238,6 +247,13 @@ class Execution:
     def _pass_deadline(self) -> None:
         self._steering.call_off(outlook.DEADLINE)
         self._tell(self._steering.pass_deadline)
+
+
+async def _roots_of(given: Mapping[Place, Result]) -> Mapping[Place, Root]:
+    """Return what references see of results; many are read on a thread of their own."""
+    if len(given) > _RECALLED_AT_A_TIME:
+        return await computed(_measured, given)
+    return {place: await root_of(result) for place, result in given.items()}
 
 
 def _measured(given: Mapping[Place, Result]) -> Mapping[Place, Root]:

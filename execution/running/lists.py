@@ -6,8 +6,9 @@ from collections.abc import Collection, Iterator, Mapping
 from typing import Any, Final
 
 from execution.running.for_each import STOPPED, ItemCalls, TooManyItems
-from execution.running.standing import Place
 from execution.status import TaskStatus
+
+Place = tuple[str, int]
 
 MAX_ITEMS_OF_RUN: Final = 100_000
 """Items of all lists of a run together; each is a call, and a row of its own."""

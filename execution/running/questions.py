@@ -23,9 +23,11 @@ class Questions:
     """
 
     def __init__(self, asked: Mapping[Place, Asked]) -> None:
-        self._asked = dict(asked)
+        self.asked = dict(asked)
+        """What was asked; empty for nearly every run, which spares looking further."""
         self._waiting = {place for place, one in asked.items() if one.approval is None}
-        self._held: deque[Place] = deque()
+        self.held: deque[Place] = deque()
+        """Calls that were put off."""
         self._asking = {task for task, _ in asked}
 
     def ask(self, place: Place, prepared: Prepared) -> bool:
@@ -33,7 +35,7 @@ class Questions:
         self._asking.add(place[0])
         if self.puts_off(place):
             return False
-        self._asked[place] = Asked(prepared.definition_hash, prepared.arguments_digest)
+        self.asked[place] = Asked(prepared.definition_hash, prepared.arguments_digest)
         self._waiting.add(place)
         return True
 
@@ -41,15 +43,15 @@ class Questions:
         """Whether a call is put off until fewer wait, since one of its task was asked about."""
         if len(self._waiting) < MAX_WAITING or place[0] not in self._asking:
             return False
-        if place in self._asked:
+        if place in self.asked:
             return False
-        self._held.append(place)
+        self.held.append(place)
         return True
 
     def next(self) -> list[Place]:
         """Return the calls that were put off and may be asked about now."""
         room = max(MAX_WAITING - len(self._waiting), 0)
-        return [self._held.popleft() for _ in range(min(room, len(self._held)))]
+        return [self.held.popleft() for _ in range(min(room, len(self.held)))]
 
     def leave(self, place: Place, prepared: Prepared) -> Leave | None:
         """Return a person's approval of a call; None if it needs none, or nobody was asked.
@@ -57,28 +59,27 @@ class Questions:
         Raises:
             ApprovalUnusable: If another call was approved.
         """
-        asked = self._asked.get(place) if self._asked else None
+        asked = self.asked.get(place)
         self.withdraw(place)
         return asked.leave(prepared) if asked and prepared.asks else None
 
     def find(self, place: Place) -> Asked | None:
         """Return what was asked about a call; None: nothing."""
-        return self._asked.get(place)
+        return self.asked.get(place)
 
     def approve(self, place: Place, approval: UUID) -> None:
         """Note that a person has approved a call."""
-        self._asked[place] = self._asked[place]._replace(approval=approval)
+        self.asked[place] = self.asked[place]._replace(approval=approval)
         self._waiting.discard(place)
 
     def withdraw(self, place: Place) -> None:
         """Note that nobody needs to decide about a call any more."""
-        if self._asked:
-            self._asked.pop(place, None)
-            self._waiting.discard(place)
+        self.asked.pop(place, None)
+        self._waiting.discard(place)
 
     def places(self) -> list[Place]:
         """Return the calls that were asked about and have not been made."""
-        return list(self._asked)
+        return list(self.asked)
 
     def waiting(self) -> list[Place]:
         """Return the calls that wait for a person."""
@@ -86,4 +87,4 @@ class Questions:
 
     def restart(self) -> None:
         """Forget what was put off, since all that may be made is looked at anew."""
-        self._held.clear()
+        self.held.clear()

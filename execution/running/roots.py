@@ -39,6 +39,8 @@ class Roots:
     """
 
     def __init__(self, workflow: Workflow, open_tasks: Iterable[str]) -> None:
+        self.users: Counter[str] = Counter()
+        """How many tasks that are not done refer to a task; of no others results are kept."""
         self._whole: dict[str, Any] = {}
         self._items: dict[str, dict[int, Any]] = {}
         self._sizes: Counter[str] = Counter()
@@ -48,16 +50,11 @@ class Roots:
 
     def plan(self, workflow: Workflow, open_tasks: Iterable[str]) -> None:
         """Go by another workflow from now on; what is here stays if it is needed."""
-        self._users = Counter(
-            one for task in open_tasks for one in workflow.by_id[task].references
-        )
+        self.users.clear()
+        self.users.update(one for task in open_tasks for one in workflow.by_id[task].references)
         self._too_large.clear()
         for task in {*self._whole, *self._items}:
             self._drop_unused(task)
-
-    def wants(self, task: str) -> bool:
-        """Whether a task that is not done refers to what a task gives."""
-        return self._users[task] > 0
 
     def lacks(self, task: str, items: Iterable[int]) -> bool:
         """Whether something refers to what calls of a task gave, and it could be here and is not.
@@ -66,7 +63,7 @@ class Roots:
             task: Its id.
             items: Those of its calls that succeeded; `WHOLE_TASK`: all that it gave.
         """
-        if not self._users[task] or task in self._too_large:
+        if task not in self.users or task in self._too_large:
             return False
         found = self._items.get(task, {})
         return any(
@@ -75,7 +72,7 @@ class Roots:
 
     def keep(self, task: str, item: int, root: Root) -> None:
         """Keep what a call gave, if anything can refer to it and there is room."""
-        if not self._users[task] or task in self._too_large:
+        if task not in self.users or task in self._too_large:
             return
         if self._size + root.size > MAX_BYTES:
             self._drop(task)
@@ -97,7 +94,7 @@ class Roots:
         """
         found = self._items.pop(task, {})
         is_whole = all(item in found for item in items)
-        if self._users[task] and is_whole and task not in self._too_large:
+        if task in self.users and is_whole and task not in self._too_large:
             self._whole[task] = [found[item] for item in sorted(found)]
         else:
             self._free(task)
@@ -110,8 +107,10 @@ class Roots:
     def released(self, task: Task) -> None:
         """Note that a task is done, so that it refers to nothing any more."""
         for one in task.references:
-            self._users[one] -= 1
-            self._drop_unused(one)
+            self.users[one] -= 1
+            if self.users[one] <= 0:
+                del self.users[one]
+                self._drop_unused(one)
 
     def resolve(self, value: Any, *, item: Any = OUTSIDE_LISTS) -> Any:
         """Return a value with its references replaced, as `planning.references.resolve` does.
@@ -138,7 +137,7 @@ class Roots:
         return self._whole[task]
 
     def _drop_unused(self, task: str) -> None:
-        if self._users[task] <= 0:
+        if task not in self.users:
             self._drop(task)
             self._too_large.discard(task)
 

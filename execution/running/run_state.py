@@ -55,7 +55,7 @@ class RunState(CallStates):
                     self.queue((task, WHOLE_TASK))
                 elif self.schedule.status[task] is TaskStatus.PENDING:
                     self.open_list(task, at)
-        for place in self.questions.next():
+        for place in self.questions.next() if self.questions.held else ():
             if self.status(place) is TaskStatus.PENDING:
                 self.queue(place)
 
@@ -66,13 +66,16 @@ class RunState(CallStates):
             What is to be written down and made; None if it is not made: it does not fit, a person
             is asked first, now or later, or it is not wanted any more.
         """
-        if self.status(place) is not TaskStatus.PENDING or self.questions.puts_off(place):
+        questions = self.questions
+        if self.status(place) is not TaskStatus.PENDING:
+            return None
+        if questions.asked and questions.puts_off(place):
             return None
         task = self.schedule.tasks[place[0]]
         try:
             arguments = self.roots.resolve(task.arguments, item=self.value(place))
             prepared = self._prepare(task.tool, arguments)
-            leave = self.questions.leave(place, prepared)
+            leave = questions.leave(place, prepared) if questions.asked else None
         except Exception as error:  # noqa: BLE001 - top of one task: it fails, and not its run
             self.fail_unmade(place, failure.of_error(error), at)
             return None

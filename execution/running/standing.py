@@ -5,14 +5,16 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Collection, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 from uuid import UUID
 
-from execution.call import Leave, Prepared
 from execution.changes import Journal
 from execution.running.limits import Limits
 from execution.status import RunStatus, TaskStatus
 from execution.workflow import Options, Workflow
+
+if TYPE_CHECKING:
+    from execution.call import Leave, Prepared
 
 Result = Mapping[str, Any]
 """What a server answered, raw."""

@@ -34,6 +34,8 @@ class Steering:
         """Why the run ends early; empty: it does not."""
         self.must_recall = True
         """Whether results may have to be brought back."""
+        self.is_queued = status is RunStatus.QUEUED
+        """Whether nothing was told of it yet."""
         self._state = state
         self._cancel_calls = cancel_calls
         self._told = outlook.Told(status)
@@ -54,7 +56,8 @@ class Steering:
 
     def start(self, at: datetime) -> None:
         """Note that a run begins which waited for a process."""
-        if self._told.status is RunStatus.QUEUED and self.may_start:
+        self.is_queued = self._told.status is RunStatus.QUEUED
+        if self.is_queued and self.may_start:
             self._told.tell(self._state, outlook.Outlook(RunStatus.RUNNING), "", at)
 
     def settle(self, at: datetime, *, is_busy: bool) -> RunStatus:

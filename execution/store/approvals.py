@@ -3,68 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping
-from dataclasses import dataclass, replace
-from datetime import datetime
+from dataclasses import replace
 from typing import Any, ClassVar, Final
 from uuid import UUID
 
 from django.db import transaction
-from django.db.models import BooleanField, ExpressionWrapper, Q, QuerySet, Window
+from django.db.models import CharField, Q, QuerySet, Window
+from django.db.models.expressions import RawSQL
 from django.db.models.functions import Now, RowNumber
 
 from execution.models import Approval
 from execution.status import RunStatus
 from execution.store import payloads
+from execution.store.approval_sql import stands
 from execution.store.escaping import original
+from execution.view import ApprovalView
 from gateway_project.foundation import notify
 from gateway_project.foundation.sealing import SealBroken, Sealer
 
 Allowed = Callable[[int | None, str], bool]
 """Whether somebody may decide a call of a user who acts for a team: team, then user."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class Asked:
-    """A call that a person is asked to approve, or was.
-
-    Attributes:
-        id: Primary key of the approval.
-        run: Id of the run that makes the call.
-        task: Its id in the run.
-        item: Place in the list that the task runs for; -1: it runs once.
-        tool: Canonical id.
-        reason: Why a person is asked.
-        user: Whose call it is.
-        team: Primary key of the team acted for; None: none.
-        status: pending, approved, rejected, used, expired or withdrawn.
-        created_at: When it was asked for.
-        expires_at: When it can be decided, or used, no more.
-        decided_at: When it was decided; None: it was not.
-        decided_by: Name of the user who decided.
-        decided_via: console, command or elicitation.
-        arguments: Exactly what would be sent; None: not asked for, or nobody can say any more.
-    """
-
-    id: UUID
-    run: UUID
-    task: str
-    item: int
-    tool: str
-    reason: str
-    user: str
-    team: int | None
-    status: str
-    created_at: datetime
-    expires_at: datetime
-    decided_at: datetime | None = None
-    decided_by: str = ""
-    decided_via: str = ""
-    arguments: Mapping[str, Any] | None = None
-
-    @property
-    def is_pending(self) -> bool:
-        """Whether somebody has to decide it."""
-        return self.status == Approval.Status.PENDING
 
 
 MAX_EACH: Final = 100
@@ -96,7 +54,7 @@ class NotPending(Exception):
         self.status = status
 
 
-def decide(approval: UUID, *, approve: bool, by: str, via: str, allowed: Allowed) -> Asked:
+def decide(approval: UUID, *, approve: bool, by: str, via: str, allowed: Allowed) -> ApprovalView:
     """Approve or reject what waits; of two people who decide at once one wins.
 
     The process that runs it is notified when the transaction commits.
@@ -130,7 +88,7 @@ def decide(approval: UUID, *, approve: bool, by: str, via: str, allowed: Allowed
 
 def pending(
     users: Collection[str] | None = None, teams: Collection[int] = ()
-) -> tuple[Asked, ...]:
+) -> tuple[ApprovalView, ...]:
     """Return what waits for a person, oldest first, without arguments.
 
     Of each user the first `MAX_EACH`: whoever asks for thousands hides nobody else's.
@@ -151,7 +109,7 @@ def pending(
 
 def recent(
     users: Collection[str] | None = None, teams: Collection[int] = (), *, limit: int = 50
-) -> tuple[Asked, ...]:
+) -> tuple[ApprovalView, ...]:
     """Return what waits for nobody any more, newest first, without arguments.
 
     Args:
@@ -165,7 +123,7 @@ def recent(
     return tuple(map(_asked, rows.order_by("-created_at", "pk")[:limit]))
 
 
-def get(approval: UUID, *, allowed: Allowed, sealer: Sealer) -> Asked:
+def get(approval: UUID, *, allowed: Allowed, sealer: Sealer) -> ApprovalView:
     """Return one approval with the exact arguments.
 
     Raises:
@@ -199,9 +157,9 @@ def _waiting() -> QuerySet[Approval]:
 
 
 def _rows() -> QuerySet[Any]:
-    """Return all approvals with their runs, and whether it is too late for them."""
-    late = ExpressionWrapper(Q(expires_at__lte=Now()), output_field=BooleanField())
-    return Approval.objects.select_related("run").annotate(is_late=late)
+    """Return all approvals with their runs, and how they stand by now."""
+    by_now = RawSQL(stands("execution_approval"), [], output_field=CharField())  # noqa: S611
+    return Approval.objects.select_related("run").annotate(stands=by_now)
 
 
 def _row(approval: UUID, allowed: Allowed, *, lock: bool = False) -> Any:
@@ -216,13 +174,11 @@ def _status(row: Any) -> str:
     """Say how an approval stands, also where no row says so yet."""
     if row.status == Approval.Status.PENDING and RunStatus(row.run.status).is_final:
         return str(Approval.Status.WITHDRAWN)
-    if row.status in OPEN and row.is_late:
-        return str(Approval.Status.EXPIRED)
-    return str(row.status)
+    return str(row.stands)
 
 
-def _asked(row: Any) -> Asked:
-    return Asked(
+def _asked(row: Any) -> ApprovalView:
+    return ApprovalView(
         id=row.pk,
         run=row.run_id,
         task=original(row.task),
@@ -232,6 +188,8 @@ def _asked(row: Any) -> Asked:
         user=row.run.user,
         team=row.run.team_id,
         status=_status(row),
+        definition_hash=row.definition_hash,
+        arguments_digest=row.arguments_digest,
         created_at=row.created_at,
         expires_at=row.expires_at,
         decided_at=row.decided_at,

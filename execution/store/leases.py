@@ -10,10 +10,10 @@ from uuid import UUID
 
 from django.db import connection, transaction
 
-from execution import events
-from execution.models import ExecutionEvent, TaskRun, WorkflowExecution
+from execution.models import TaskRun, WorkflowExecution
 from execution.status import RunStatus, TaskStatus
-from execution.store import payloads, prepared
+from execution.store import decisions, payloads, prepared
+from execution.store.approval_sql import waits
 from execution.store.escaping import original
 from execution.store.judging import LONGEST_STILL
 from execution.store.payloads import Kind
@@ -26,7 +26,7 @@ from gateway_project.foundation.sealing import Sealer
 
 # A paused run is not woken by a decision, nor an unknown one by its deadline: what took it could
 # do nothing about it, would give it back, and would find it waiting again.
-_CLAIMABLE = """
+_CLAIMABLE = f"""
 run.status IN ('queued', 'running', 'paused', 'waiting', 'unknown') AND (
   (run.owner <> '' AND (
       run.lease_until IS NULL OR run.lease_until <= now() OR run.owner = ANY(%(dead)s)))
@@ -41,8 +41,7 @@ run.status IN ('queued', 'running', 'paused', 'waiting', 'unknown') AND (
             AND NOT EXISTS (
               SELECT FROM execution_approval AS asked
               WHERE asked.run_id = task.run_id AND asked.task = task.task
-                AND asked.item = task.item AND asked.status = 'pending'
-                AND asked.expires_at > now()))))))
+                AND asked.item = task.item AND {waits("asked")}))))))
 """
 
 _ACQUIRE = f"""
@@ -61,8 +60,11 @@ RETURNING before.owner, extract(epoch FROM run.deadline_at - now())::float8,
 _LIST = f"""
 SELECT run.id FROM execution_workflowexecution AS run
 WHERE {_CLAIMABLE} AND (%(new)s OR run.status <> 'queued' OR run.epoch > 0)
-ORDER BY run.created_at LIMIT %(limit)s
+ORDER BY row_number() OVER (PARTITION BY run."user", run.team_id ORDER BY run.created_at),
+    run.created_at
+LIMIT %(limit)s
 """
+"""The oldest of each caller, then the next of each: whoever starts many keeps nobody waiting."""
 
 _IDLE = f"""
 SELECT run.ended_at IS NOT NULL OR (
@@ -86,14 +88,6 @@ _RELEASE = """
 UPDATE execution_workflowexecution SET owner = '', lease_until = NULL
 WHERE id = %(run)s AND epoch = %(epoch)s AND owner <> ''
 RETURNING status
-"""
-
-_APPROVALS = """
-SELECT DISTINCT ON (task, item) id, task, item,
-       CASE WHEN status IN ('pending', 'approved') AND expires_at <= now()
-            THEN 'expired' ELSE status END
-FROM execution_approval WHERE run_id = %s
-ORDER BY task, item, status IN ('pending', 'approved') DESC, created_at DESC, id
 """
 
 
@@ -136,12 +130,8 @@ class Held:
         options: How it is carried out.
         deadline_at: When it is to be ended, by the clock of this machine, however that differs
             from the database's; None: never.
-        started_at: When it was first started; None: it was not.
-        is_direct: Whether it is a single call that had to wait for approval.
         caller: Who it runs for, as they were at its start.
-        intent: What it is for, in words.
         tasks: How each task stands, by id and item.
-        layer: Newest layer that was reported complete; 0: none was.
         was_lost: Whether the process before had not given it back.
     """
 
@@ -153,12 +143,8 @@ class Held:
     workflow: Mapping[str, Any] | None
     options: Options
     deadline_at: datetime | None
-    started_at: datetime | None
-    is_direct: bool
     caller: Caller
-    intent: str
     tasks: Mapping[tuple[str, int], HeldTask]
-    layer: int = 0
     was_lost: bool = False
 
 
@@ -230,7 +216,7 @@ def release(run: UUID, epoch: int) -> bool:
 
 
 def claimable(*, dead: Collection[str] = (), limit: int = 100, new: bool = True) -> list[UUID]:
-    """Return runs that wait for a process to take them, oldest first.
+    """Return runs that wait for a process to take them: of each caller in turn, oldest first.
 
     They are those that are queued or were given back unfinished; those whose holder is dead, or
     whose lease has lapsed; and those at rest of which something is to be done: a command is open,
@@ -272,43 +258,30 @@ def _held(row: WorkflowExecution, *, was_lost: bool, left_s: float | None, seale
         workflow=payloads.one(row.pk, Kind.WORKFLOW, item=row.version, sealer=sealer),
         options=options_of(row.options),
         deadline_at=None if left_s is None else datetime.now(UTC) + timedelta(seconds=left_s),
-        started_at=row.started_at,
-        is_direct=row.is_direct,
         caller=Caller(
             user=row.user,
             team=row.team_id,
             scopes=frozenset(row.scopes),
             kind=cast("WayIn", row.kind),
         ),
-        intent=payloads.one(row.pk, Kind.INTENT, sealer=sealer) or "",
         tasks=_tasks(row.pk),
-        layer=_layer(row),
         was_lost=was_lost,
     )
 
 
 def _tasks(run: UUID) -> dict[tuple[str, int], HeldTask]:
-    with connection.cursor() as cursor:
-        cursor.execute(_APPROVALS, [run])
-        asked = {(task, item): (pk, status) for pk, task, item, status in cursor.fetchall()}
+    asked = {(one.task, one.item): one for one in decisions.newest(run)}
     tasks = {}
     for row in TaskRun.objects.filter(run=run):
-        approval, status = asked.get((row.task, row.item), (None, ""))
-        tasks[original(row.task), row.item] = HeldTask(
+        place = original(row.task), row.item
+        newest = asked.get(place)
+        tasks[place] = HeldTask(
             status=TaskStatus(row.status),
             attempts=row.attempts,
             definition_hash=row.definition_hash,
             arguments_digest=row.arguments_digest,
             error_code=row.error_code,
-            approval=approval,
-            approval_status=status,
+            approval=newest.approval if newest else None,
+            approval_status=newest.status if newest else "",
         )
     return tasks
-
-
-def _layer(row: WorkflowExecution) -> int:
-    if not row.options.get("per_layer_validation"):
-        return 0
-    reported = ExecutionEvent.objects.filter(run=row, kind=events.LAYER_COMPLETE).order_by("-seq")
-    data = reported.values_list("data", flat=True).first()
-    return int((data or {}).get("layer", 0))

@@ -1,4 +1,4 @@
-"""New runs, each once for its idempotency key; and what was delivered of them."""
+"""New runs, each once for its idempotency key."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from typing import Any, Final
 from uuid import UUID, uuid4
 
 from django.db import transaction
-from django.db.models.functions import Now
 
 from execution import events
+from execution.changes import WHOLE_TASK
 from execution.models import WorkflowExecution
 from execution.store import payloads, prepared
 from execution.store.escaping import stored_json
@@ -23,6 +23,8 @@ from gateway_project.foundation.sealing import Sealer
 
 KEY_HOURS: Final = 24
 """How long an idempotency key names its run."""
+MAX_OPEN: Final = 1_000
+"""Runs of one user in one team that have not ended; of requests at once a few more."""
 FIRST_VERSION: Final = 1
 FIRST_EPOCH: Final = 1
 FIRST_SEQ: Final = 1
@@ -36,15 +38,15 @@ WHERE "user" = %(user)s AND team_id IS NOT DISTINCT FROM %(team)s AND idempotenc
   AND created_at <= now() - make_interval(hours => %(hours)s)
 """
 
-_INSERT = """
+_INSERT = f"""
 WITH made AS (
 INSERT INTO execution_workflowexecution (
     id, "user", team_id, scopes, kind, is_direct, status, options, version, tasks_total,
-    workflow_digest, idempotency_key, request_digest, owner, epoch, lease_until, last_seq,
+    idempotency_key, request_digest, owner, epoch, lease_until, last_seq,
     error_code, created_at, changed_at, deadline_at)
 VALUES (
     %(run)s, %(user)s, %(team)s, %(scopes)s, %(kind)s, %(is_direct)s, 'queued', %(options)s,
-    %(version)s, %(tasks_total)s, %(workflow_digest)s, %(key)s, %(request_digest)s, %(owner)s,
+    %(version)s, %(tasks_total)s, %(key)s, %(request_digest)s, %(owner)s,
     %(epoch)s, now() + make_interval(secs => %(lease_s)s), 1, '', now(), now(),
     now() + make_interval(secs => %(deadline_s)s))
 ON CONFLICT ("user", team_id, idempotency_key) WHERE NOT (idempotency_key = '') DO NOTHING
@@ -53,12 +55,19 @@ tasks AS (
 INSERT INTO execution_taskrun (
     run_id, task, item, position, tool, status, attempts, definition_hash, arguments_digest,
     error_code)
-SELECT made.id, given.value ->> 0, -1, given.place - 1, given.value ->> 1, 'pending', 0, '', '', ''
+SELECT made.id, given.value ->> 0, {WHOLE_TASK}, given.place - 1, given.value ->> 1,
+    'pending', 0, '', '', ''
 FROM made, json_array_elements(%(tasks)s) WITH ORDINALITY AS given (value, place)),
 event AS (
 INSERT INTO execution_executionevent (run_id, seq, kind, task, item, at, data)
-SELECT made.id, 1, %(event)s, '', -1, now(), '{}' FROM made)
-SELECT id FROM made
+SELECT made.id, 1, %(event)s, '', {WHOLE_TASK}, now(), '{{}}' FROM made)
+SELECT (
+    SELECT count(*) FROM (
+        SELECT FROM execution_workflowexecution
+        WHERE "user" = %(user)s AND team_id IS NOT DISTINCT FROM %(team)s
+          AND status IN ('queued', 'running', 'paused', 'waiting', 'unknown')
+        LIMIT %(most)s) AS before)
+FROM made
 """
 
 
@@ -83,6 +92,18 @@ class IdempotencyConflict(Exception):
             "give another key, or send the same request again"
         )
         self.run = run
+
+
+class TooManyRuns(Exception):
+    """A caller has as many runs that have not ended as may be."""
+
+    code = "too_many_runs"
+
+    def __init__(self) -> None:
+        super().__init__(
+            f"you have {MAX_OPEN:,} runs that have not ended; wait until some have, or abort "
+            "those that are not needed"
+        )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -143,6 +164,7 @@ def create(
 
     Raises:
         IdempotencyConflict: If the key was given with another request within `KEY_HOURS`.
+        TooManyRuns: If `MAX_OPEN` runs of the caller have not ended.
     """
     row = _row(new, sealer)
     sealed = _sealed(row["run"], new, sealer)
@@ -159,34 +181,6 @@ def create(
 def is_there(run: UUID) -> bool:
     """Whether a run has been written down."""
     return WorkflowExecution.objects.filter(id=run).exists()
-
-
-def direct(caller: Caller, workflow: Mapping[str, Any], *, sealer: Sealer) -> UUID | None:
-    """Return the caller's newest single call with this workflow that was not delivered yet.
-
-    Args:
-        caller: Who asks; only their own calls are theirs.
-        workflow: JSON of it, as it was given to `create`.
-        sealer: That of `create`.
-    """
-    mine = WorkflowExecution.objects.filter(
-        user=caller.user,
-        team=caller.team,
-        is_direct=True,
-        delivered_at__isnull=True,
-        workflow_digest=_workflow_digest(workflow, sealer),
-    )
-    return mine.order_by("-created_at").values_list("id", flat=True).first()
-
-
-def deliver(run: UUID) -> bool:
-    """Note that the caller was given what came of a run that is over; once.
-
-    Returns:
-        Whether this was the first time.
-    """
-    over = WorkflowExecution.objects.filter(id=run, ended_at__isnull=False)
-    return over.filter(delivered_at__isnull=True).update(delivered_at=Now()) == 1
 
 
 def options_json(options: Options) -> dict[str, Any]:
@@ -208,7 +202,7 @@ def options_of(stated: Mapping[str, Any]) -> Options:
 
 
 def _row(new: NewRun, sealer: Sealer) -> dict[str, Any]:
-    workflow_digest = _workflow_digest(new.workflow, sealer)
+    workflow_digest = sealer.digest("workflow", new.workflow)
     options = options_json(new.options)
     key = new.idempotency_key
     return {
@@ -221,7 +215,6 @@ def _row(new: NewRun, sealer: Sealer) -> dict[str, Any]:
         "options": json.dumps(options),
         "version": FIRST_VERSION,
         "tasks_total": len(new.tasks),
-        "workflow_digest": workflow_digest,
         "key": "" if key is None else sealer.digest("idempotency key", key),
         "request_digest": sealer.digest("request", workflow_digest, new.intent, options),
         "owner": new.owner,
@@ -229,13 +222,10 @@ def _row(new: NewRun, sealer: Sealer) -> dict[str, Any]:
         "lease_s": new.lease_s if new.owner else None,
         "deadline_s": new.options.deadline_s,
         "hours": KEY_HOURS,
+        "most": MAX_OPEN,
         "event": events.RUN_QUEUED,
         "tasks": stored_json([[task, tool] for task, tool in new.tasks]),
     }
-
-
-def _workflow_digest(workflow: Mapping[str, Any], sealer: Sealer) -> str:
-    return sealer.digest("workflow", workflow)
 
 
 def _sealed(run: UUID, new: NewRun, sealer: Sealer) -> list[Sealed]:
@@ -250,17 +240,26 @@ def _sealed(run: UUID, new: NewRun, sealer: Sealer) -> list[Sealed]:
 def _insert(
     row: Mapping[str, Any], new: NewRun, sealed: Sequence[Sealed], also: Callable[[UUID], None]
 ) -> bool:
-    """Write the run and what belongs to it, unless its key is taken; say whether it was."""
-    with prepared.cursor(pipelined=True) as cursor:
-        if row["key"]:
-            cursor.execute(_FORGET_KEY, row)
-        cursor.execute(_INSERT, row)
-        if row["key"] and cursor.fetchone() is None:  # costs a round trip
-            return False
-        payloads.insert(sealed)
-        if not new.owner:
-            notify.send(notify.RUN_WORK, str(row["run"]))
-        also(new.run)
+    """Write the run and what belongs to it, unless its key is taken; say whether it was.
+
+    Raises:
+        TooManyRuns: If its caller has too many; nothing may be committed then.
+    """
+    with prepared.cursor() as made:
+        before = None
+        with prepared.cursor(pipelined=True) as cursor:
+            if row["key"]:
+                cursor.execute(_FORGET_KEY, row)
+            made.execute(_INSERT, row)
+            if row["key"] and (before := made.fetchone()) is None:  # costs a round trip
+                return False
+            payloads.insert(sealed)
+            if not new.owner:
+                notify.send(notify.RUN_WORK, str(row["run"]))
+            also(new.run)
+        (count,) = before or made.fetchone() or (0,)
+    if count >= MAX_OPEN:
+        raise TooManyRuns
     return True
 
 

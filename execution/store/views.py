@@ -13,6 +13,7 @@ from execution.changes import WHOLE_TASK, Event
 from execution.models import ExecutionEvent, WorkflowExecution
 from execution.status import RunStatus, TaskStatus
 from execution.store import payloads, prepared
+from execution.store.approval_sql import stands, waits
 from execution.store.escaping import original, original_json
 from execution.store.payloads import Kind
 from execution.store.runs import UnknownRun
@@ -41,12 +42,10 @@ SELECT task, item, position, tool, status, attempts, definition_hash,
 FROM execution_taskrun WHERE run_id = %(run)s
 """
 
-_APPROVALS: Final = """
-SELECT id, task, item, tool, reason,
-    CASE WHEN status IN ('pending', 'approved') AND expires_at <= now() THEN 'expired'
-         ELSE status END,
-    definition_hash, arguments_digest, created_at, expires_at, decided_at, decided_by
-FROM execution_approval WHERE run_id = %(run)s ORDER BY created_at, id
+_APPROVALS: Final = f"""
+SELECT id, task, item, tool, reason, {stands("asked")}, definition_hash, arguments_digest,
+    created_at, expires_at, decided_at, decided_by, decided_via
+FROM execution_approval AS asked WHERE run_id = %(run)s ORDER BY created_at, id
 """
 
 _PAYLOADS: Final = """
@@ -58,12 +57,13 @@ WHERE run_id = %(run)s AND kind <> 'replan' AND (kind <> 'workflow' OR item = %(
 _LINES = f"""
 SELECT run.id, run."user", run.team_id, run.status, run.is_direct,
     ARRAY(SELECT tool FROM execution_taskrun AS task
-          WHERE task.run_id = run.id AND task.item = -1 ORDER BY task.position LIMIT %(tools)s),
+          WHERE task.run_id = run.id AND task.item = {WHOLE_TASK}
+          ORDER BY task.position LIMIT %(tools)s),
     run.tasks_total,
     (SELECT count(*) FROM execution_taskrun AS task
-     WHERE task.run_id = run.id AND task.item = -1 AND task.status = ANY(%(done)s)),
+     WHERE task.run_id = run.id AND task.item = {WHOLE_TASK} AND task.status = ANY(%(done)s)),
     (SELECT count(*) FROM execution_approval AS asked
-     WHERE asked.run_id = run.id AND asked.status = 'pending' AND asked.expires_at > now()),
+     WHERE asked.run_id = run.id AND {waits("asked")}),
     run.created_at, run.started_at, run.ended_at, run.error_code
 FROM execution_workflowexecution AS run
 WHERE {_VISIBLE}
@@ -198,7 +198,7 @@ def _run(
         delivered_at=delivered_at,
         deadline_at=deadline_at,
         tasks=_tasks(tasks, kept),
-        approvals=tuple(_approval(run, one, kept) for one in asked),
+        approvals=tuple(_approval(run, row, one, kept) for one in asked),
         workflow=kept.get((Kind.WORKFLOW, ("", version))),
         intent=kept.get((Kind.INTENT, ("", WHOLE_TASK)), ""),
         options=json.loads(options),
@@ -236,8 +236,9 @@ def _task(row: Row, position: int, kept: Kept) -> TaskView:
     )
 
 
-def _approval(run: UUID, row: Row, kept: Kept) -> ApprovalView:
-    pk, name, item, tool, reason, stands, definition_hash, digest, *times, by = row
+def _approval(run: UUID, of: Row, row: Row, kept: Kept) -> ApprovalView:
+    user, team, *_ = of
+    pk, name, item, tool, reason, status, definition_hash, digest, *times, by, via = row
     created_at, expires_at, decided_at = times
     task = original(name)
     return ApprovalView(
@@ -247,7 +248,9 @@ def _approval(run: UUID, row: Row, kept: Kept) -> ApprovalView:
         item=item,
         tool=original(tool),
         reason=original(reason),
-        status=stands,
+        user=user,
+        team=team,
+        status=status,
         created_at=created_at,
         expires_at=expires_at,
         definition_hash=definition_hash,
@@ -255,6 +258,7 @@ def _approval(run: UUID, row: Row, kept: Kept) -> ApprovalView:
         arguments=kept.get((Kind.ARGUMENTS, (task, item))),
         decided_at=decided_at,
         decided_by=by,
+        decided_via=via,
     )
 
 

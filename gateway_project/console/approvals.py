@@ -11,7 +11,8 @@ from django.shortcuts import redirect, render
 from django.urls import path
 from django.views.decorators.http import require_POST, require_safe
 
-from execution.store.approvals import Asked, NotPending, UnknownApproval
+from execution.store.approvals import NotPending, UnknownApproval
+from execution.view import ApprovalView
 from gateway_project import approval_text
 from gateway_project.console.audited import caller_of
 from gateway_project.foundation import sealing
@@ -76,7 +77,7 @@ def _decide(request: HttpRequest, approval: UUID, *, approve: bool) -> HttpRespo
     return redirect("approvals")
 
 
-def _shown(asked: Asked) -> dict[str, object]:
+def _shown(asked: ApprovalView) -> dict[str, object]:
     """Return what is shown of an approval; texts of others with nothing hidden."""
     return {
         "id": asked.id,

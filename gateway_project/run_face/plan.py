@@ -125,7 +125,7 @@ def replanned(view: RunView, given: Any, *, caller: Caller, catalogue: Catalogue
     if view.workflow is None:
         raise NotPossible(
             "run_not_open",
-            "what the run was given is kept no longer; start another with run_workflow",
+            "what the run was given is kept no longer; start another",
         )
     begun, old = _begun(view), parse.parse(view.workflow)
     new = _parsed(given, old, begun)

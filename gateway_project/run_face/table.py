@@ -113,6 +113,8 @@ def _decisions(answer: Mapping[str, Any]) -> Iterator[RenderableType]:
             f"of {one['tool']} {one.get('arguments', '')}: {one['reason']}\n"
             f"  manage.py approvals approve {one['id']}",
         )
+    if more := answer.get("more_approvals"):
+        yield Text(f"{more} more wait for approval: manage.py approvals", "yellow")
     if decision := answer.get("decision"):
         yield Text.assemble(("waits for a decision: ", "yellow"), ", ".join(decision["actions"]))
 

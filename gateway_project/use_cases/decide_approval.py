@@ -14,7 +14,7 @@ from uuid import UUID
 from django.db import transaction
 
 from execution.store import approvals
-from execution.store.approvals import Asked
+from execution.view import ApprovalView
 from gateway_project.access import audit
 from gateway_project.foundation.caller import SCOPE_ALL, Caller
 from gateway_project.foundation.sealing import Sealer
@@ -64,7 +64,7 @@ def approver(caller: Caller) -> Approver:
     )
 
 
-def decide(caller: Caller, approval: UUID, *, approve: bool, via: Via) -> Asked:
+def decide(caller: Caller, approval: UUID, *, approve: bool, via: Via) -> ApprovalView:
     """Approve or reject a call, and write it down; both or neither.
 
     Args:
@@ -97,19 +97,19 @@ def decide(caller: Caller, approval: UUID, *, approve: bool, via: Via) -> Asked:
     return decided
 
 
-def pending(caller: Caller) -> tuple[Asked, ...]:
+def pending(caller: Caller) -> tuple[ApprovalView, ...]:
     """Return what waits for somebody like the caller, oldest first."""
     who = approver(caller)
     return approvals.pending(who.users, who.teams)
 
 
-def recent(caller: Caller) -> tuple[Asked, ...]:
+def recent(caller: Caller) -> tuple[ApprovalView, ...]:
     """Return what the caller might have decided and waits no more, newest first."""
     who = approver(caller)
     return approvals.recent(who.users, who.teams, limit=MAX_SHOWN)
 
 
-def get(caller: Caller, approval: UUID, *, sealer: Sealer) -> Asked:
+def get(caller: Caller, approval: UUID, *, sealer: Sealer) -> ApprovalView:
     """Return an approval that the caller may decide, with the exact arguments.
 
     Raises:

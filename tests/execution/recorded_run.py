@@ -11,6 +11,7 @@ from uuid import UUID, uuid4
 from execution.call import Prepared
 from execution.changes import WHOLE_TASK, Fenced, NotApproved
 from execution.planning.parse import parse
+from execution.running import questions
 from execution.running.executor import Execution, Invocation, Means, Standing, TaskStanding
 from execution.running.for_each import STOPPED
 from execution.running.limits import Limits
@@ -110,6 +111,9 @@ class RecordedRun:
             self._replan(parse(dict(changes.workflow)))
         for change in changes.tasks:
             self._stand(change)
+        waiting = TaskStatus.WAITING_APPROVAL
+        waits = [asked for _, asked in self.waiting() if self.stands(*asked.place) is waiting]
+        assert len(waits) <= questions.MAX_WAITING
         if changes.status is not None:
             self.status, self.code = changes.status, changes.error_code
             self.error = changes.error

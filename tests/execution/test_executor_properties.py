@@ -2,17 +2,20 @@
 
 `recorded_run` asserts, at each write and each call: numbers of events without gaps; no status that
 cannot follow the one before; intent before call; what a task waits for done before; a call made
-once at most; an approval used once, for the call that was approved.
+once at most; none that was begun ends as never called; an approval used once, for the call that
+was approved; no more calls waiting for a person at once than may.
 """
 
 import asyncio
 from dataclasses import dataclass
+from unittest.mock import patch
 
 from hypothesis import HealthCheck, event, given, settings
 from hypothesis import strategies as st
 
 from execution.changes import Fenced
 from execution.planning.replan import merge
+from execution.running import dispatch, questions
 from execution.running.limits import Limits
 from execution.status import RunStatus, TaskStatus
 from execution.workflow import OnError
@@ -84,6 +87,8 @@ WORLDS = st.fixed_dictionaries(
         "limits": st.tuples(st.integers(1, 4), st.integers(1, 3)),
         "approves": st.booleans(),
         "repeatable": st.booleans(),
+        "most_waiting": st.sampled_from([1, 2, 100]),
+        "prepares_s": st.sampled_from([0.0, 0.05]),
     }
 )
 
@@ -95,7 +100,11 @@ WORLDS = st.fixed_dictionaries(
 )
 @given(WORLDS)
 def test_a_run_always_ends_and_keeps_the_rules_on_its_way(world):
-    recorded, tools = asyncio.run(lived(world))
+    with (
+        patch.object(questions, "MAX_WAITING", world["most_waiting"]),
+        patch.object(dispatch, "MOST_AT_A_TIME_S", world["prepares_s"]),
+    ):
+        recorded, tools = asyncio.run(lived(world))
     assert recorded.status.is_final or recorded.status is RunStatus.UNKNOWN
     event(recorded.status.value)
     if not recorded.status.is_final:
@@ -156,8 +165,10 @@ def wake(recorded, execution, *, approves):
     """Tell a run that rests to go on, as somebody would."""
     if recorded.status is RunStatus.PAUSED:
         execution.resume(command=len(recorded.events))
-    for key, asked in recorded.waiting():
-        if recorded.stands(*asked.place) is TaskStatus.WAITING_APPROVAL:
+    undone = ("pending", "rejected")  # a refusal is told until it has taken effect
+    for key, asked in recorded.approvals.items():
+        waits = recorded.stands(*asked.place) is TaskStatus.WAITING_APPROVAL
+        if waits and asked.status in undone:
             asked.status = "approved" if approves else "rejected"
             execution.decided(*asked.place, key, approved=approves)
 

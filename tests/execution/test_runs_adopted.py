@@ -1,6 +1,7 @@
 """Runs that a process takes over from another, or from nobody."""
 
 import asyncio
+import threading
 import uuid
 
 import django.db
@@ -12,7 +13,7 @@ from execution.process import holding, live, owner
 from execution.process.owner import Owner
 from execution.runs import Runs
 from execution.status import RunStatus, TaskStatus
-from execution.store import leases, runs, views
+from execution.store import leases, runs, views, writing
 from execution.workflow import Options
 from gateway_project.foundation.database import in_database
 from tests.execution import stored
@@ -163,6 +164,28 @@ async def test_calls_in_flight_get_a_moment_to_end_when_a_process_does(home, sea
         asyncio.get_running_loop().call_later(0.05, upstream.open.set)
     assert upstream.seen == ["a"]
     assert (await in_database(tasks, run))["a"] == "succeeded"
+
+
+async def test_a_process_that_ends_gives_a_run_back_after_the_last_write_of_it(
+    home, sealer, monkeypatch
+):
+    write, begun, go_on = writing.write, threading.Event(), threading.Event()
+
+    def slow(batch, **named):
+        if any(one.status is TaskStatus.SUCCEEDED for change in batch for one in change.tasks):
+            begun.set()
+            go_on.wait(10)
+        return write(batch, **named)
+
+    monkeypatch.setattr(writing, "write", slow)
+    upstream = Gate()
+    async with process(means(home, sealer, upstream, grace_s=0.3)) as runs_:
+        run = (await runs_.start(ADMIN, CHAIN, options=Options())).run
+        await until(begun.is_set)
+        asyncio.get_running_loop().call_later(0.45, go_on.set)  # once its task is cancelled
+        assert await runs_._process.holder.close()
+    assert (await in_database(tasks, run))["a"] == "succeeded"
+    assert (await in_database(lambda: WorkflowExecution.objects.get(id=run))).owner == ""
 
 
 async def test_a_notification_that_was_lost_is_made_up_for_by_looking(home, sealer, monkeypatch):

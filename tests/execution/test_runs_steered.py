@@ -8,6 +8,7 @@ from execution.models import WorkflowExecution
 from execution.store import views
 from execution.workflow import Options
 from gateway_project.foundation.database import in_database
+from tests.execution import test_runs_adopted
 from tests.execution.run_setup import (
     ADMIN,
     CHAIN,
@@ -18,7 +19,7 @@ from tests.execution.run_setup import (
     process,
     until_stored,
 )
-from tests.execution.test_runs_adopted import killed, left
+from tests.execution.test_runs_adopted import killed, left, tasks
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("runs_db")]
 LAYERED = Options(per_layer_validation=True)
@@ -89,11 +90,27 @@ async def test_an_unknown_call_is_made_again_only_because_a_person_says_so(home,
     assert upstream.seen == ["a", "b"]
 
 
+async def test_an_unknown_call_is_made_again_while_another_is_under_way(home, sealer, monkeypatch):
+    side_by_side = [{**task, "depends_on": []} for task in test_runs_adopted.NAMED["tasks"]]
+    monkeypatch.setattr(test_runs_adopted, "NAMED", {"tasks": side_by_side})
+    upstream = Gate("b")
+    run = await in_database(left, sealer, owner=killed(home), b="running", a="running")
+    async with process(means(home, sealer, upstream)) as runs:
+        await upstream.until("b")
+        await until_stored(lambda: "unknown" in tasks(run).values())
+        assert (await in_database(views.status, run)) == "running"
+        await runs.control(ADMIN, run, Action.RESUME, rerun_unknown=True)
+        await upstream.until("a")
+        upstream.open.set()
+        assert (await ended(runs, run)).status == "succeeded"
+
+
 async def test_an_unknown_run_can_be_aborted_and_says_of_its_call_that_nobody_knows(home, sealer):
     run = await lost(home, sealer)
     async with process(means(home, sealer, Gate())) as runs:
         await until_stored(lambda: views.status(run) == "unknown")
-        view = await runs.control(ADMIN, run, Action.ABORT)
+        await runs.control(ADMIN, run, Action.ABORT)
+        view = await runs.view(ADMIN, run)
     assert view.status == "aborted"
     assert view.tasks[0].status == "unknown"
 

@@ -33,6 +33,7 @@ class FakeRuns(Runs):
         events: What happens while it is.
         reported: What servers say of its calls meanwhile.
         waited: Seconds that were waited for.
+        read: Of each time that a run was read, whether with results.
     """
 
     def __init__(self) -> None:
@@ -42,6 +43,7 @@ class FakeRuns(Runs):
         self.events: list[Event] = []
         self.reported: list[Report] = []
         self.waited: list[float] = []
+        self.read: list[bool] = []
         self.error: Exception | None = None
         self.known: RunView | None = None
 
@@ -71,7 +73,8 @@ class FakeRuns(Runs):
         return self.known
 
     async def view(self, caller: Caller, run: UUID, *, results: bool = True) -> RunView:
-        del caller, results
+        del caller
+        self.read.append(results)
         if self.known is None or run != run_views.RUN:
             raise UnknownRun(run)
         return self.known
@@ -84,12 +87,12 @@ class FakeRuns(Runs):
         *,
         workflow: Workflow | None = None,
         rerun_unknown: bool = False,
-    ) -> RunView:
+    ) -> None:
         del rerun_unknown
         if self.error is not None:
             raise self.error
+        await self.view(caller, run, results=False)
         self.told.append((action, workflow))
-        return await self.view(caller, run)
 
     async def follow(self, caller: Caller, run: UUID, *, after: int = 0) -> AsyncIterator[Event]:
         await self.view(caller, run)

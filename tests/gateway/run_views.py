@@ -71,6 +71,8 @@ def approval(name: str = "wipe", **values: Any) -> ApprovalView:
         "task": name,
         "tool": f"server:{name}",
         "reason": "it is dangerous",
+        "user": "me",
+        "team": None,
         "status": "pending",
         "created_at": BEGAN,
         "expires_at": at(86_400_000),

@@ -106,8 +106,10 @@ def test_a_mistake_is_one_line(home, options, says):
 
 
 def test_a_run_that_has_ended_is_told_nothing(sealer):
-    with pytest.raises(CommandError, match="run_not_open: the run is succeeded"):
+    with pytest.raises(CommandError, match="run_not_open: the run is succeeded") as refused:
         run(ended(sealer), "abort")
+    assert "get_run" not in str(refused.value)
+    assert "manage.py run_show" in str(refused.value)
     assert entries() == []
 
 
@@ -135,6 +137,14 @@ def test_unknown_calls_are_made_again_only_by_an_explicit_choice(sealer):
     assert told() == [("resume", "admin", "command", {"rerun_unknown": True})]
     entry = AuditEntry.objects.get()
     assert (entry.action, entry.detail["rerun_unknown"]) == ("run.told_to_rerun_unknown", True)
+
+
+def test_an_unknown_call_is_made_again_while_others_go_on_beside_it(sealer):
+    made = held(sealer).run
+    write(sealer, changes(made, change("a"), seqs=[2], status=RunStatus.RUNNING))
+    write(sealer, changes(made, change("a", "unknown"), seqs=[3]))
+    assert "nothing to do" not in run(made, "resume", "--rerun-unknown", "--yes")
+    assert told() == [("resume", "admin", "command", {"rerun_unknown": True})]
 
 
 def test_where_no_call_is_unknown_none_is_made_again(sealer):

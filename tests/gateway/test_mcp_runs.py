@@ -77,7 +77,7 @@ async def test_options_reach_the_run(connect, world):
     assert asked["options"].on_error is OnError.CONTINUE
     assert asked["options"].per_layer_validation
     assert (asked["options"].deadline_s, asked["idempotency_key"]) == (60, "k")
-    assert world.runs.waited == [0]
+    assert world.runs.waited == []
 
 
 async def test_a_dry_run_tells_the_plan_and_starts_nothing(connect, world):
@@ -167,7 +167,7 @@ async def test_a_run_is_looked_at_again(connect, world):
         world.runs.becomes = run_done
         then = await called(client, "get_run", run_id=first["run_id"], wait_s=3)
     assert then["status"] == "succeeded"
-    assert world.runs.waited == [0, 3]
+    assert world.runs.waited == [3]
 
 
 def run_done(view):
@@ -201,6 +201,15 @@ async def test_a_run_is_steered(connect, world):
         await called(client, "run_workflow", workflow=FLOW)
         await called(client, "control_run", run_id=str(RUN), action="pause", wait_s=0)
     assert world.runs.told == [(Action.PAUSE, None)]
+
+
+@pytest.mark.parametrize("wait_s", [0, 5])
+async def test_what_a_run_gave_is_read_once_after_it_was_told_something(connect, world, wait_s):
+    async with connect() as client:
+        await called(client, "run_workflow", workflow=FLOW)
+        world.runs.read.clear()
+        await called(client, "control_run", run_id=str(RUN), action="pause", wait_s=wait_s)
+    assert world.runs.read.count(True) == 1
 
 
 async def test_what_a_run_cannot_do_is_an_error_with_a_code(connect, world):

@@ -106,8 +106,8 @@ async def test_whoever_sends_too_long_a_line_is_told_so(pipe):
     pipe.close(pipe.write_fd)
     async with asyncio.timeout(10), stdio.joined(lines, Writer(), idle=Writer().idle) as pair:
         incoming, outgoing = pair
-        assert [message async for message in incoming] == []
-        await outgoing.aclose()
+        async with incoming, outgoing:
+            assert [message async for message in incoming] == []
     (answer,) = written
     assert (answer["id"], answer["error"]["code"]) == (None, -32600)
     assert "longer than 10 bytes" in answer["error"]["message"]

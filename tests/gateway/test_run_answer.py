@@ -10,7 +10,9 @@ from execution.status import RunStatus, TaskStatus
 from execution.workflow import Workflow
 from gateway_project.mcp import run_schema
 from gateway_project.run_face import answer as run_answer
+from gateway_project.run_face import table as run_table
 from gateway_project.run_face.answer import Told
+from gateway_project.run_face.timeline import Timeline
 from tests.gateway.run_views import BEGAN, RUN, approval, task, text, view
 
 PICTURE = {"type": "image", "data": "", "mimeType": "image/png"}
@@ -161,6 +163,8 @@ def test_of_many_approvals_some_are_told_and_how_many_there_are_beside():
     many = tuple(approval(f"t{number}") for number in range(25))
     answer = told(view(task("a"), status=RunStatus.WAITING, approvals=many))
     assert (len(answer["pending_approvals"]), answer["more_approvals"]) == (20, 5)
+    shown = run_table.shown(answer, Timeline(spans=()))
+    assert "5 more wait for approval: manage.py approvals" in [str(line) for line in shown]
     few = told(view(task("a"), status=RunStatus.WAITING, approvals=many[:20]))
     assert "more_approvals" not in few
 

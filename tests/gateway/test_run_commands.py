@@ -2,19 +2,27 @@
 
 import io
 import json
+from contextlib import nullcontext
 from uuid import UUID
 
 import pytest
 from django.core.management import CommandError, call_command
 
 from execution.status import RunStatus
+from execution.store import views
+from gateway_project import wiring
 from gateway_project.foundation import sealing, telemetry
 from gateway_project.foundation.postgres import migrate
 from gateway_project.management import run_here
 from gateway_project.management.commands import run as run_command
+from gateway_project.management.commands import run_show
 from gateway_project.run_face.plan import NotRunnable
 from tests.execution import stored
+from tests.factories import ServerFactory, ToolFactory, UserFactory
+from tests.fakes import FakeEmbedder
+from tests.gateway.catalogues import FakeUpstream
 from tests.gateway.run_views import approval, task, text, view
+from tools.embed.cache import CachedEmbedder
 
 pytestmark = pytest.mark.django_db(transaction=True)
 NOT_THERE = UUID(int=1)
@@ -67,6 +75,30 @@ def test_a_run_is_shown_with_what_it_was_for_and_what_happened(capsys, created):
     assert (report["intent"], set(report["tasks"])) == ("make it so", {"a", "b"})
     assert [event["seq"] for event in report["events"]] == [1]
     assert created in printed(capsys, "run_show", created)
+
+
+def test_a_run_is_followed_until_it_rests_and_its_results_read_once(
+    capsys, monkeypatch, sealer, created
+):
+    read, view = [], views.view
+
+    def counted(run, *, results, **said):
+        read.append(results)
+        return view(run, results=results, **said)
+
+    def goes_on(_seconds):
+        end = stored.changes(UUID(created), seqs=[2], status=RunStatus.SUCCEEDED)
+        stored.write(sealer, end)
+
+    monkeypatch.setattr(views, "view", counted)
+    monkeypatch.setattr(run_show.time, "sleep", goes_on)
+    told = io.StringIO()
+    call_command("run_show", created, "--follow", stderr=told)
+    assert [line.split("s  ")[1].strip() for line in told.getvalue().splitlines()] == [
+        "run queued", "a task started"
+    ]  # fmt: skip
+    assert "succeeded" in capsys.readouterr().out
+    assert read == [False, False, True]
 
 
 @pytest.mark.parametrize("run", ["nonsense", str(NOT_THERE)])
@@ -133,6 +165,49 @@ def test_what_stands_against_a_run_is_told_with_its_code(monkeypatch, tmp_path):
     file.write_text(json.dumps(FLOW))
     with pytest.raises(CommandError, match=r"^workflow_not_runnable: "):
         call_command("run", str(file))
+
+
+class Terminal(io.StringIO):
+    """A terminal at which somebody has typed."""
+
+    def isatty(self):
+        return True
+
+
+@pytest.fixture
+def servers(monkeypatch, home):
+    """Have the command's own process call servers in memory, of a tool that a person approves."""
+    called = FakeUpstream()
+    embedder = CachedEmbedder(FakeEmbedder())
+    monkeypatch.setattr(wiring.embedding, "embedder_for", lambda _config: embedder)
+    monkeypatch.setattr(wiring, "PinnedUpstream", lambda *_, **__: called)
+    UserFactory(username="admin", superuser=True)
+    server = ServerFactory(name="fs", command="no-such-command")
+    schema = {"type": "object", "properties": {"path": {"type": "string"}}}
+    ToolFactory(server=server, name="delete", approval="always", input_schema=schema)
+    return called
+
+
+@pytest.mark.parametrize(("said", "status"), [("y\n", "succeeded"), ("n\n", "failed")])
+def test_a_run_is_carried_out_here_as_the_person_at_the_terminal_decides(
+    capsys, monkeypatch, tmp_path, servers, said, status
+):
+    monkeypatch.setattr("sys.stdin", Terminal(said))
+    monkeypatch.setattr("sys.stderr.isatty", lambda: True, raising=False)
+    file = tmp_path / "workflow.json"
+    tasks = [{"id": "a", "tool": "fs:delete", "arguments": {"path": "/old"}}]
+    file.write_text(json.dumps({"tasks": tasks}))
+    told = io.StringIO()
+    ends = nullcontext() if status == "succeeded" else pytest.raises(CommandError, match=status)
+    with ends:
+        call_command("run", str(file), stderr=told)
+    shown = capsys.readouterr()
+    assert "fs:delete needs a person's approval" in shown.err
+    assert '"path": "/old"' in shown.err
+    assert "a task waiting approval" in told.getvalue()
+    assert status in shown.out
+    made = [call.arguments for call in servers.calls]
+    assert made == ([{"path": "/old"}] if status == "succeeded" else [])
 
 
 def test_nobody_is_asked_where_there_is_no_terminal(monkeypatch):

@@ -83,7 +83,6 @@ def ended_run(
         kind="stdio",
         status=status,
         version=version,
-        workflow_digest="0" * 64,
         created_at=at,
         changed_at=at,
         ended_at=at,

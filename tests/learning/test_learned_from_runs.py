@@ -108,7 +108,8 @@ async def test_a_run_that_was_aborted_teaches_what_was_answered_before(runs, sea
     async with runs as carried:
         started = await carried.start(ADMIN, workflow(), intent="Find things", options=options)
         await ended(carried, started.run)
-        view = await carried.control(ADMIN, started.run, Action.ABORT)
+        await carried.control(ADMIN, started.run, Action.ABORT)
+        view = await carried.view(ADMIN, started.run)
     assert view.status == "aborted"
     knows = Means(sealer=sealer, payloads=sealer)
     assert await in_database(learn, started.run, knows, at=ENDED) is not None

@@ -12,7 +12,8 @@ from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError
 from django.utils import timezone
 
-from execution.store.approvals import Asked, NotPending, UnknownApproval
+from execution.store.approvals import NotPending, UnknownApproval
+from execution.view import ApprovalView
 from gateway_project import approval_text
 from gateway_project.access import callers
 from gateway_project.foundation import sealing
@@ -74,12 +75,12 @@ def _id(given: str | None) -> UUID:
         ) from None
 
 
-def _get(caller: Caller, approval: UUID) -> Asked:
+def _get(caller: Caller, approval: UUID) -> ApprovalView:
     sealer = sealing.load_or_create(settings.FOREGATE.home, name=sealing.PAYLOADS)
     return decide_approval.get(caller, approval, sealer=sealer)
 
 
-def _listed(pending: Sequence[Asked], options: dict[str, Any]) -> Any:
+def _listed(pending: Sequence[ApprovalView], options: dict[str, Any]) -> Any:
     if options["json"]:
         return {"approvals": [_as_json(asked) for asked in pending]}
     if not pending:
@@ -88,7 +89,7 @@ def _listed(pending: Sequence[Asked], options: dict[str, Any]) -> Any:
     return "\n".join([*lines, "Next: manage.py approvals show ID, approve ID or reject ID"])
 
 
-def _line(asked: Asked) -> str:
+def _line(asked: ApprovalView) -> str:
     left_s = (asked.expires_at - timezone.now()).total_seconds()
     return approval_text.line(
         f"{asked.id}  {asked.tool}  for {asked.user}, {left_s // MINUTE_S:,.0f} min left: "
@@ -96,7 +97,7 @@ def _line(asked: Asked) -> str:
     )
 
 
-def _one(asked: Asked, options: dict[str, Any]) -> Any:
+def _one(asked: ApprovalView, options: dict[str, Any]) -> Any:
     if options["json"]:
         return _as_json(asked)
     if options["action"] != "show":
@@ -113,7 +114,7 @@ def _one(asked: Asked, options: dict[str, Any]) -> Any:
     )
 
 
-def _as_json(asked: Asked) -> dict[str, Any]:
+def _as_json(asked: ApprovalView) -> dict[str, Any]:
     return {
         "id": str(asked.id),
         "run": str(asked.run),

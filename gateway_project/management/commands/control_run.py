@@ -61,7 +61,8 @@ class Command(BaseCommand):
         run_reports.require_tables()
         caller, sealer = _caller(options["user"]), _sealer()
         try:
-            view = control_run.find(caller, _id(options["run"]), sealer=sealer, results=True)
+            is_replan = action is Action.REPLAN  # for which its own workflow is needed
+            view = control_run.find(caller, _id(options["run"]), sealer=sealer, results=is_replan)
             if options["rerun_unknown"]:
                 _confirm(view, yes=options["yes"])
             steering = Steering(
@@ -72,7 +73,11 @@ class Command(BaseCommand):
             outcome = _told(caller, view.id, steering, sealer)
         except UnknownRun:
             raise _missing(options["run"]) from None
-        except (NotPossible, InvalidWorkflow, NotRunnable) as error:
+        except NotPossible as error:
+            raise CommandError(
+                f"{error.code}: {error}; `manage.py run_show {options['run']}` shows it"
+            ) from None
+        except (InvalidWorkflow, NotRunnable) as error:
             raise CommandError(f"{error.code}: {error}") from None
         self._report(view.id, action, outcome, as_json=options["json"])
 

@@ -146,6 +146,23 @@ async def test_who_stops_waiting_does_not_stop_the_writing():
     assert len(pen.batches) == 1
 
 
+async def test_whoever_lets_go_of_a_run_can_wait_for_what_is_still_to_be_written_of_it():
+    pen, one = Pen(), entry()
+    journal = DatabaseJournal(pen)
+    async with asyncio.timeout(TIMEOUT_S), asyncio.TaskGroup() as group:
+        gone = group.create_task(journal.record(one))
+        await asyncio.sleep(0)
+        gone.cancel()
+        await journal.settled(uuid4())  # of any other nothing waits
+        settling = group.create_task(journal.settled(one.run))
+        await asyncio.sleep(0)
+        assert not settling.done()
+        group.create_task(journal.run())
+        await settling
+        assert pen.batches == [[one]]
+        journal.close()
+
+
 @pytest.mark.django_db(transaction=True)
 async def test_many_runs_share_their_commits_and_each_keeps_its_order(sealer):
     batches = []

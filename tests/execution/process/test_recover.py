@@ -39,10 +39,7 @@ def held(**tasks):
         workflow=None,
         options=Options(),
         deadline_at=None,
-        started_at=AT,
-        is_direct=False,
         caller=Caller(user="u", team=None, scopes=frozenset(), kind="stdio"),
-        intent="",
         tasks={
             (name.split("_")[0], int(name.split("_")[1]) if "_" in name else -1): task
             for name, task in tasks.items()

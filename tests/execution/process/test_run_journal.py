@@ -5,8 +5,8 @@ import pytest
 from execution.changes import Changes
 from execution.process.run_journal import RunJournal
 from execution.process.watching import Watchers
-from execution.running.memory_journal import MemoryJournal
 from execution.status import RunStatus
+from tests.execution.kept_journal import KeptJournal
 
 RUN = uuid.uuid4()
 
@@ -16,7 +16,7 @@ def changes(status=None):
 
 
 async def test_those_who_watch_hear_of_what_is_safe_and_the_end_is_noted():
-    watchers, kept = Watchers(), MemoryJournal()
+    watchers, kept = Watchers(), KeptJournal()
     journal = RunJournal(kept, watchers)
     with watchers.watch(RUN) as news:
         await journal.record(changes())
@@ -27,7 +27,7 @@ async def test_those_who_watch_hear_of_what_is_safe_and_the_end_is_noted():
 
 
 async def test_the_first_entry_makes_a_run_and_the_others_do_not():
-    made, kept = [], MemoryJournal()
+    made, kept = [], KeptJournal()
 
     async def make(first):
         made.append(first)
@@ -44,7 +44,7 @@ async def test_what_could_not_be_made_is_not_held():
     async def make(_first):
         raise LookupError
 
-    journal = RunJournal(MemoryJournal(), Watchers(), make=make)
+    journal = RunJournal(KeptJournal(), Watchers(), make=make)
     with pytest.raises(LookupError):
         await journal.record(changes())
     assert not journal.is_held

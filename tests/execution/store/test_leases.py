@@ -1,5 +1,6 @@
 import threading
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from datetime import datetime, timedelta
 
 import pytest
@@ -24,6 +25,7 @@ from tests.execution.stored import (
     task_row,
     write,
 )
+from tests.factories import TeamFactory
 
 pytestmark = pytest.mark.django_db
 
@@ -39,7 +41,7 @@ def test_a_queued_run_is_taken_with_all_that_is_known_of_it(sealer):
     assert (taken.run, taken.epoch, taken.last_seq, taken.was_lost) == (made.run, 1, 1, False)
     assert (taken.status, taken.version, taken.options) == (RunStatus.QUEUED, 1, options)
     assert [task["id"] for task in taken.workflow["tasks"]] == ["a", "b"]
-    assert (taken.caller, taken.intent, taken.is_direct) == (ADMIN, "tidy up", False)
+    assert taken.caller == ADMIN
     assert abs(taken.deadline_at - row(made.run).deadline_at) < timedelta(seconds=9)
     assert {place: task.status for place, task in taken.tasks.items()} == {
         ("a", -1): TaskStatus.PENDING,
@@ -60,7 +62,7 @@ def test_a_lost_run_is_taken_as_it_stood(sealer):
     approval = asked(sealer, held(sealer).run)
     Approval.objects.filter(id=approval.pk).update(run=run, task="b")
     taken = take(sealer, run, dead={"us"})
-    assert (taken.was_lost, taken.epoch, taken.last_seq, taken.layer) == (True, 2, 3, 1)
+    assert (taken.was_lost, taken.epoch, taken.last_seq) == (True, 2, 3)
     first, second = taken.tasks["a\x00", -1], taken.tasks["b", -1]
     assert (first.status, first.attempts, first.arguments_digest) == ("succeeded", 2, "e" * 64)
     assert (second.status, second.approval, second.approval_status) == (
@@ -261,3 +263,13 @@ def test_what_is_open_about_a_call_counts_though_the_clock_was_set_back(sealer):
     assert [one.approval for one in decisions.of(run)] == [second.pk]
     leases.release(run, 1)
     assert take(sealer, run).tasks["a", -1].approval == second.pk
+
+
+def test_of_many_who_wait_each_has_a_run_taken_in_turn(sealer):
+    many = [held(sealer, owner="").run for _ in range(3)]
+    eve = held(sealer, owner="", caller=replace(ADMIN, user="eve")).run
+    team = held(sealer, owner="", caller=replace(ADMIN, team=TeamFactory().pk)).run
+    for age, run in enumerate(reversed([*many, eve, team])):
+        shift_clock(run, seconds=age)
+    assert leases.claimable() == [many[0], eve, team, many[1], many[2]]
+    assert leases.claimable(limit=2) == [many[0], eve]

@@ -3,14 +3,15 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 
 import pytest
-from django.db import connections
+from django.db import connections, transaction
 
 from execution.models import ExecutionEvent, Payload, TaskRun, WorkflowExecution
-from execution.store import runs, views
-from execution.store.runs import IdempotencyConflict
+from execution.status import RunStatus
+from execution.store import direct_calls, runs, views
+from execution.store.runs import IdempotencyConflict, TooManyRuns
 from execution.workflow import OnError, Options
 from gateway_project.foundation.caller import Caller
-from tests.execution.stored import ADMIN, ended, held, new, row, shift_clock
+from tests.execution.stored import ADMIN, changes, ended, held, new, row, shift_clock, write
 from tests.factories import TeamFactory
 
 pytestmark = pytest.mark.django_db
@@ -118,17 +119,22 @@ def test_fifty_requests_at_once_with_one_key_make_one_run(sealer):
     assert WorkflowExecution.objects.count() == 1
 
 
-def test_what_came_of_a_run_is_delivered_once_and_only_when_it_is_over(sealer):
-    run = ended(sealer)
-    assert [runs.deliver(run), runs.deliver(run)] == [True, False]
-    assert not runs.deliver(held(sealer).run)
+def test_whoever_has_too_many_open_runs_starts_no_more_until_some_have_ended(sealer, monkeypatch):
+    monkeypatch.setattr(runs, "MAX_OPEN", 2)
+    first, _ = held(sealer, key="k").run, held(sealer).run
+    for key in (None, "other"):
+        with pytest.raises(TooManyRuns), transaction.atomic():
+            held(sealer, key=key)
+    assert held(sealer, key="k").run == first
+    assert held(sealer, caller=replace(ADMIN, user="eve")).is_new
+    assert held(sealer, caller=replace(ADMIN, team=TeamFactory().pk)).is_new
+    assert WorkflowExecution.objects.count() == 4
+    write(sealer, changes(first, seqs=[2], status=RunStatus.FAILED))
+    assert held(sealer).is_new
 
 
-def test_a_single_call_is_found_until_it_was_delivered(sealer):
-    given = new(["a"], is_direct=True)
-    run = ended(sealer, tasks=["a"], is_direct=True)
-    assert runs.direct(ADMIN, given.workflow, sealer=sealer) == run
-    assert runs.direct(replace(ADMIN, user="eve"), given.workflow, sealer=sealer) is None
-    assert runs.direct(ADMIN, new(["b"]).workflow, sealer=sealer) is None
-    runs.deliver(run)
-    assert runs.direct(ADMIN, given.workflow, sealer=sealer) is None
+def test_a_single_call_is_delivered_once_and_only_when_it_is_over(sealer):
+    run = ended(sealer, is_direct=True)
+    assert [direct_calls.deliver(run), direct_calls.deliver(run)] == [True, False]
+    assert not direct_calls.deliver(held(sealer, is_direct=True).run)
+    assert not direct_calls.deliver(ended(sealer))

@@ -1,0 +1,23 @@
+from datetime import UTC, datetime, timedelta
+
+from execution.process import steady
+
+
+class Stepped(datetime):
+    """A clock of the machine that somebody sets back by a day."""
+
+    back = timedelta(0)
+
+    @classmethod
+    def now(cls, tz=None):
+        return datetime.now(tz) - cls.back
+
+
+def test_a_clock_goes_on_from_the_time_of_day_though_somebody_sets_that(monkeypatch):
+    monkeypatch.setattr(steady, "datetime", Stepped)
+    clock = steady.clock()
+    before = clock()
+    assert abs(before - datetime.now(UTC)) < timedelta(seconds=5)
+    monkeypatch.setattr(Stepped, "back", timedelta(days=1))
+    assert timedelta(0) <= clock() - before < timedelta(seconds=5)
+    assert before - steady.clock()() > timedelta(hours=23)

@@ -1,0 +1,139 @@
+"""A call that was lost with a process may have taken effect: nothing makes it look uncalled."""
+
+import asyncio
+from datetime import timedelta
+
+import pytest
+
+from execution.running.limits import Limits
+from execution.status import RunStatus, TaskStatus
+from tests.execution.recorded_run import NOW, ServerBroke, ref, run_of, says, until
+
+BROKE = ServerBroke("gone")
+CANCELLED, SUCCEEDED = TaskStatus.CANCELLED, TaskStatus.SUCCEEDED
+
+
+async def lost(*tasks, **values):
+    """Make a run of which a process was lost amid the calls of the task `a`."""
+    recorded, tools = run_of(*tasks, gates={"a": asyncio.Event()}, may_repeat=True, **values)
+    holding = asyncio.create_task(tools.execution().run())
+    await until(lambda: any(call.task == "a" for call in tools.calls))
+    holding.cancel()
+    await asyncio.wait([holding])
+    tools.calls.clear()
+    tools.gates.clear()
+    return recorded, tools
+
+
+def busy():
+    """Return slots of which those of the server `s` are taken."""
+    limits = Limits(total=3, per_server=1)
+    assert limits.take("s")
+    return limits
+
+
+async def finish(execution):
+    async with asyncio.timeout(5):
+        return await execution.run()
+
+
+def after(*before):
+    return {"id": "bad", "tool": "q:bad", "depends_on": list(before)}
+
+
+async def test_a_lost_call_is_made_again_though_a_failure_stops_the_run_first():
+    recorded, tools = await lost({"id": "a"}, after(), {"id": "b"}, answers={"bad": BROKE})
+    recorded.tasks.pop(("b", -1), None)
+    recorded.tasks.pop(("bad", -1), None)
+    limits = busy()
+    holding = asyncio.create_task(tools.execution(repeatable=True, limits=limits).run())
+    await until(lambda: recorded.stands("bad") is TaskStatus.FAILED)
+    assert recorded.stands("b") is TaskStatus.SKIPPED
+    limits.give_back("s")
+    assert await holding is RunStatus.FAILED
+    assert [call.task for call in tools.calls] == ["bad", "a"]
+    assert recorded.stands("a") is SUCCEEDED
+
+
+async def test_a_lost_item_is_made_again_though_a_failure_stops_the_run_first():
+    recorded, tools = await lost(
+        {"id": "list", "tool": "q:list"},
+        {"id": "a", "for_each": ref("list")},
+        after("list"),
+        answers={"list": says([1, 2]), "bad": BROKE},
+    )
+    del recorded.tasks["bad", -1]
+    del recorded.tasks["a", 1]
+    limits = busy()
+    holding = asyncio.create_task(tools.execution(repeatable=True, limits=limits).run())
+    await until(lambda: recorded.stands("bad") is TaskStatus.FAILED)
+    limits.give_back("s")
+    assert await holding is RunStatus.FAILED
+    assert [(call.task, call.item) for call in tools.calls] == [("bad", -1), ("a", 0)]
+    assert recorded.stands("a") is CANCELLED, "its second item was never called"
+
+
+@pytest.mark.parametrize("each", [False, True])
+@pytest.mark.parametrize("code", ["aborted", "deadline_exceeded"])
+async def test_a_lost_call_whose_run_is_called_off_is_cancelled_in_so_many_words(each, code):
+    listed = {"for_each": ref("list")} if each else {}
+    deadline = NOW + timedelta(seconds=0.3)
+    recorded, tools = await lost(
+        {"id": "list", "tool": "q:list"},
+        {"id": "a", **listed},
+        answers={"list": says([1, 2])},
+        deadline_at=deadline if code != "aborted" else None,
+    )
+    execution = tools.execution(repeatable=True, limits=busy())
+    if code == "aborted":
+        execution.abort()
+    status = await finish(execution)
+    assert status is (RunStatus.ABORTED if code == "aborted" else RunStatus.FAILED)
+    place = ("a", 0 if each else -1)
+    assert (recorded.stands(*place), recorded.stands("a")) == (CANCELLED, CANCELLED)
+    assert recorded.tasks[place].error_code == code
+    assert "may have taken effect" in recorded.errors[place]
+    assert "a" not in {call.task for call in tools.calls}
+
+
+async def test_nobody_is_asked_about_a_lost_call_of_a_run_that_has_stopped():
+    recorded, tools = await lost({"id": "a"}, after(), answers={"bad": BROKE})
+    recorded.tasks.pop(("bad", -1), None)
+    tools.asks = frozenset({"a"})
+    gate = tools.gates["bad"] = asyncio.Event()
+    holding = asyncio.create_task(tools.execution(repeatable=True).run())
+    await until(lambda: recorded.waiting())
+    gate.set()
+    assert await holding is RunStatus.FAILED
+    assert recorded.stands("a") is CANCELLED
+    assert recorded.tasks["a", -1].error_code == "call_lost"
+    assert "may have taken effect" in recorded.errors["a", -1]
+
+
+async def test_a_lost_call_that_a_person_refuses_may_have_taken_effect():
+    recorded, tools = await lost({"id": "a"})
+    tools.asks = frozenset({"a"})
+    assert await finish(tools.execution(repeatable=True)) is RunStatus.WAITING
+    ((key, asked),) = recorded.waiting()
+    asked.status = "rejected"
+    execution = tools.execution()
+    execution.decided(*asked.place, key, approved=False)
+    assert await finish(execution) is RunStatus.FAILED
+    assert "may have taken effect" in recorded.errors["a", -1]
+
+
+async def test_an_unknown_list_that_is_made_ready_and_then_aborted_is_cancelled_in_so_many_words():
+    recorded, tools = await lost(
+        {"id": "list", "tool": "q:list"},
+        {"id": "a", "for_each": ref("list")},
+        answers={"list": says([1])},
+    )
+    assert await finish(tools.execution()) is RunStatus.UNKNOWN
+    execution = tools.execution()
+    execution.resume(rerun_unknown=True)
+    execution.pause()
+    recorded.before_write = lambda _number: execution.abort()
+    assert await finish(execution) is RunStatus.ABORTED
+    assert recorded.stands("a", 0) is recorded.stands("a") is CANCELLED
+    assert "may have taken effect" in recorded.errors["a", 0]
+    assert tools.calls == []

@@ -1,0 +1,54 @@
+"""Runs that wait for a process, as it is told of them."""
+
+import pytest
+
+from execution.models import WorkflowExecution
+from execution.store import commands, leases
+from execution.store.waiting import Waiting, waiting
+from gateway_project.foundation.caller import Caller
+from tests.execution.stored import ADMIN, held, shift_clock
+
+pytestmark = pytest.mark.django_db
+BOB = Caller(user="bob", team=None, scopes=frozenset({"call"}), kind="http")
+
+
+def queued(sealer, caller=ADMIN):
+    run = held(sealer, caller=caller, owner="").run
+    shift_clock(run, seconds=100.0 - WorkflowExecution.objects.count())
+    return run
+
+
+def found(**said):
+    return [one.run for one in waiting(**({"each": 10, "limit": 10} | said))]
+
+
+def abort(run, caller, sealer):
+    commands.add(run, "abort", caller=caller, sealer=sealer)
+
+
+def test_the_oldest_come_first_and_of_one_user_no_more_than_their_share(sealer):
+    bobs = [queued(sealer, BOB) for _ in range(4)]
+    admins = [queued(sealer) for _ in range(2)]
+    assert found(each=2) == [*bobs[:2], *admins]
+    assert found(each=9) == [*bobs, *admins]
+    assert found(each=2, limit=3) == [*bobs[:2], admins[0]]
+    assert waiting(each=1, limit=1) == [Waiting(run=bobs[0], user="bob", team=None, is_told=False)]
+
+
+def test_what_was_told_something_comes_before_all_others_also_where_a_queue_hands_out(sealer):
+    first, told, taken = queued(sealer), queued(sealer), queued(sealer)
+    abort(told, ADMIN, sealer)
+    WorkflowExecution.objects.filter(id=taken).update(epoch=1)
+    assert found() == [told, first, taken]
+    assert found(each=1) == [told, first]
+    assert found(new=False) == [told, taken]
+    assert found(only_told=True) == [told]
+    assert waiting(each=1, limit=1)[0].is_told
+
+
+def test_what_may_not_be_acquired_is_not_among_them(sealer):
+    mine, theirs = queued(sealer), held(sealer, owner="others").run
+    assert found() == [mine]
+    assert found(dead={"others"}) == [mine, theirs]
+    leases.acquire(mine, owner="us", lease_s=60, sealer=sealer)
+    assert found() == []

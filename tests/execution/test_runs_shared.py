@@ -1,0 +1,161 @@
+"""Runs of several users share a process; whose rights are cut, theirs end."""
+
+import asyncio
+from dataclasses import replace
+
+import pytest
+
+from execution.control import Action
+from execution.models import RunCommand, WorkflowExecution
+from execution.store import views
+from execution.workflow import Options
+from gateway_project.foundation.caller import Caller
+from gateway_project.foundation.database import in_database
+from tests.execution.run_setup import (
+    ADMIN,
+    Gate,
+    ended,
+    means,
+    planned,
+    process,
+    until,
+    until_stored,
+)
+
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("runs_db")]
+BOB = Caller(user="bob", team=None, scopes=frozenset({"call"}), kind="http")
+CHAIN = planned({"id": "a"}, {"id": "b", "depends_on": ["a"]})
+HANGS = planned({"id": "hang"})
+ASKS = planned({"id": "ask", "tool": "s:ask"})
+
+
+async def start(runs, caller, plan):
+    return (await runs.start(caller, plan, options=Options())).run
+
+
+def statuses(**which):
+    found = WorkflowExecution.objects.filter(**which)
+    return sorted(found.values_list("status", flat=True))
+
+
+def crowded(home, sealer, upstream, **said):
+    wide = {"runs_at_once": 16, "tasks_at_once": 64, "tasks_per_server": 64}
+    return means(home, sealer, upstream, **(wide | said))
+
+
+@pytest.mark.parametrize("claims", [True, False])
+async def test_a_user_whose_rights_are_gone_has_nothing_more_called(home, sealer, claims):
+    upstream, gone = Gate("a"), []
+
+    def standing(caller):
+        if gone:
+            raise LookupError("there is no such user")
+        return caller
+
+    said = {"standing": standing, "lease_s": 0.2, "claims": claims}
+    async with process(means(home, sealer, upstream, **said)) as runs:
+        run = await start(runs, BOB, CHAIN)
+        await upstream.until("a")
+        gone.append(BOB)
+        carried = runs._process.holder._carried[run]
+        await until(lambda: carried.is_cut)
+        upstream.open.set()
+        view = await ended(runs, run, BOB)
+    assert (view.status, view.error_code, upstream.seen) == ("failed", "not_permitted", ["a"])
+    assert [task.status for task in view.tasks] == ["succeeded", "skipped"]
+
+
+async def test_a_user_with_fewer_rights_has_their_runs_gone_on_with_by_those(home, sealer):
+    upstream, cut = Gate("a"), []
+
+    def standing(caller):
+        return replace(caller, scopes=frozenset({"call"})) if cut else caller
+
+    async with process(means(home, sealer, upstream, standing=standing, lease_s=0.2)) as runs:
+        run, other = await start(runs, ADMIN, CHAIN), await start(runs, BOB, HANGS)
+        await upstream.until("a")
+        cut.append(ADMIN)
+        carried = runs._process.holder._carried[run]
+        await until(lambda: carried.is_cut)
+        upstream.open.set()
+        assert (await ended(runs, run)).status == "succeeded"
+        assert (await ended(runs, other, BOB)).status == "succeeded"
+    kinds = [event.kind for event in await in_database(views.events, run, after=0, limit=99)]
+    assert kinds.count("run_adopted") == 1
+    assert upstream.seen == ["a", "hang", "b"]
+
+
+async def test_one_user_takes_half_of_the_places_and_the_rest_of_theirs_wait(home, sealer):
+    upstream = Gate("hang")
+    async with process(crowded(home, sealer, upstream), listens=True) as runs:
+        for _ in range(20):
+            await start(runs, BOB, HANGS)
+        await upstream.until("hang", 8)
+        await runs.told(None)
+        for _ in range(3):
+            run = await start(runs, ADMIN, planned({"id": "a"}))
+            assert (await ended(runs, run)).status == "succeeded"
+        assert upstream.seen.count("hang") == 8
+        upstream.open.set()
+        await until_stored(lambda: statuses(user="bob") == ["succeeded"] * 20)
+
+
+async def test_runs_that_others_left_are_taken_by_halves_too(home, sealer):
+    upstream = Gate("hang")
+    gateway = crowded(home, sealer, upstream, executes=False)
+    async with process(gateway) as runs:
+        for _ in range(20):
+            await start(runs, BOB, HANGS)
+        run = await start(runs, ADMIN, planned({"id": "a"}))
+    async with process(crowded(home, sealer, upstream)) as runs:
+        assert (await ended(runs, run)).status == "succeeded"
+        await upstream.until("hang", 8)
+        assert upstream.seen.count("hang") == 8
+        upstream.open.set()
+
+
+async def test_a_full_process_hears_what_runs_at_rest_and_in_line_are_told(home, sealer):
+    upstream = Gate("hang")
+    async with process(crowded(home, sealer, upstream), listens=True) as runs:
+        asks = await start(runs, ADMIN, ASKS)
+        assert (await ended(runs, asks)).status == "waiting"
+        callers = [BOB, replace(BOB, user="ann"), replace(BOB, user="eve")]
+        for caller in callers:
+            for _ in range(9):
+                queued = await start(runs, caller, HANGS)
+        await upstream.until("hang", 15)
+        assert not runs._process.holder.has_room(ADMIN)
+        await runs.control(ADMIN, asks, Action.ABORT)
+        await runs.control(callers[-1], queued, Action.ABORT)
+        await until_stored(lambda: not RunCommand.objects.filter(applied_at=None).exists())
+        assert await in_database(statuses, user="admin") == ["aborted"]
+        assert await in_database(lambda: statuses(id=queued)) == ["aborted"]
+        assert upstream.seen.count("hang") == 15
+        upstream.open.set()
+
+
+async def test_a_process_knows_of_the_dead_only_as_long_as_they_hold_runs(home, sealer):
+    async with process(means(home, sealer, Gate())) as runs:
+        holder = runs._process.holder
+        holder._dead.add("gone")
+        await holder.claim()
+        assert holder._dead == set()
+
+
+async def test_a_run_that_was_taken_away_has_its_call_cancelled_and_can_be_taken_again(
+    home, sealer
+):
+    upstream = Gate("a")
+    async with process(means(home, sealer, upstream, lease_s=0.3)) as runs:
+        run = await start(runs, ADMIN, planned({"id": "a", "tool": "s:read"}))
+        await upstream.until("a")
+        holder = runs._process.holder
+        taken = WorkflowExecution.objects.filter(id=run)
+        await in_database(lambda: taken.update(owner="other", epoch=7))
+        await until(lambda: run not in holder._carried)
+        await in_database(lambda: taken.update(owner=""))
+        holder.wanted.set()
+        await upstream.until("a", 2)
+        upstream.open.set()
+        async with asyncio.timeout(10):
+            assert (await ended(runs, run)).status == "succeeded"
