@@ -18,6 +18,7 @@ from dataclasses import dataclass
 from statistics import median
 from typing import TYPE_CHECKING, Any
 
+from benchmarks.execution.no_journal import NoJournal
 from benchmarks.gateway_process import BASE
 from benchmarks.tables import markdown, percentile
 

@@ -31,8 +31,8 @@ _TO_BE_MADE = (TaskStatus.PENDING, TaskStatus.WAITING_APPROVAL)
 class CallStates:
     """The calls of a run: of its tasks, and of the items of those with a list.
 
-    All that changes goes into `draft`. A task with a list is running as soon as its list is known;
-    its calls are its items'. A call that was begun and is pending was lost with a process, and may
+    All that changes goes into `draft`. A task with a list is running once its list is known; its
+    calls are its items'. A call that was begun and is pending was lost with a process, and may
     have taken effect: whatever stops the run, it is made again, or cancelled in so many words.
 
     Args:
@@ -45,8 +45,7 @@ class CallStates:
         self.queues: dict[str, deque[Place]] = {}
         self.workflow = standing.workflow
         self.cause = taken.cause
-        self.is_cut_short = False
-        """Whether something of it was called off."""
+        self.is_cut_short = False  # whether something of it was called off
         self.lost = taken.lost
         self.attempts = {place: known.attempts for place, known in standing.tasks.items()}
         self.lists = Lists(taken.items, taken.stopped, standing.tasks)
@@ -78,8 +77,7 @@ class CallStates:
 
     def value(self, place: Place) -> Any:
         """Return the item that a call is made for."""
-        task, item = place
-        return OUTSIDE_LISTS if item == WHOLE_TASK else self.lists[task].values[item]
+        return OUTSIDE_LISTS if place[1] == WHOLE_TASK else self.lists[place[0]].values[place[1]]
 
     def set(self, place: Place, status: TaskStatus) -> None:
         """Note how a call stands that has not ended."""
@@ -116,10 +114,8 @@ class CallStates:
         root: Root | None = None,
     ) -> None:
         """Take what a tool answered; its root, if that is known already."""
-        attempts = self.attempts[place]
-        change = task_changes.succeeded(
-            place, result, at, attempts=attempts, duration_ms=duration_ms
-        )
+        count = self.attempts[place]
+        change = task_changes.succeeded(place, result, at, attempts=count, duration_ms=duration_ms)
         self.draft.task(change, events.TASK_SUCCEEDED, {"duration_ms": duration_ms})
         if place[0] in self.roots.users:
             self.roots.keep(*place, root or results.measured(result))
@@ -152,8 +148,9 @@ class CallStates:
 
     def cancel_lost(self, place: Place, code: str, at: datetime) -> None:
         """Take that a call which was lost with a process is not made again."""
-        self._write_lost(place, code, at)
-        self._end(place, TaskStatus.CANCELLED, at)
+        if self.status(place) in _TO_BE_MADE:
+            self._write_lost(place, code, at)
+            self._end(place, TaskStatus.CANCELLED, at)
 
     def take_back(self, place: Place, at: datetime) -> None:
         """Take that a call was not made after all, though its intent is written down."""
@@ -202,6 +199,8 @@ class CallStates:
         for task in stopped:  # all first: what ends by it must not stop the others within that
             self.lists.stop(task)
         for task in stopped:
+            if task not in self.lists:
+                continue
             for item in self.lists[task].stop(status, kept=self._begun_items(task)):
                 self.questions.withdraw((task, item))
                 if (task, item) in self.attempts:
@@ -293,10 +292,8 @@ class CallStates:
         self._end(place, status, at)
 
     def _write_lost(self, place: Place, code: str, at: datetime) -> None:
-        attempts = self.attempts.get(place)
-        self._cancelled(
-            task_changes.cancelled(place, code, at, attempts=attempts, why=NOT_MADE_AGAIN)
-        )
+        count, why = self.attempts.get(place), NOT_MADE_AGAIN
+        self._cancelled(task_changes.cancelled(place, code, at, attempts=count, why=why))
 
     def _cancelled(self, change: TaskChange) -> None:
         self.draft.task(change, events.TASK_CANCELLED, {"code": change.error_code})

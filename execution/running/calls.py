@@ -82,11 +82,12 @@ class Calls:
         """Free the slots of servers that nothing more is to be called at, and wait for none."""
         if not (self._granted or self._waiting):
             return
+        # First of all wait no longer: else what is freed would be granted here once more.
+        for server in [name for name in self._waiting if not wanted.get(name)]:
+            self._waiting.pop(server).withdraw()
         for server in [name for name in self._granted if not wanted.get(name)]:
             for _ in range(self._granted.pop(server)):
                 self._means.limits.give_back(server)
-        for server in [name for name in self._waiting if not wanted.get(name)]:
-            self._waiting.pop(server).withdraw()
 
     def launch(self, group: asyncio.TaskGroup, invocation: Invocation, server: str) -> None:
         """Make a call in the slot that was taken for it."""

@@ -26,7 +26,7 @@ from gateway_project.foundation.sealing import Sealer
 
 # A paused run is not woken by a decision, nor an unknown one by its deadline: what took it could
 # do nothing about it, would give it back, and would find it waiting again.
-_CLAIMABLE = f"""
+CLAIMABLE = f"""
 run.status IN ('queued', 'running', 'paused', 'waiting', 'unknown') AND (
   (run.owner <> '' AND (
       run.lease_until IS NULL OR run.lease_until <= now() OR run.owner = ANY(%(dead)s)))
@@ -47,7 +47,7 @@ run.status IN ('queued', 'running', 'paused', 'waiting', 'unknown') AND (
 _ACQUIRE = f"""
 WITH before AS (
     SELECT run.id, run.owner FROM execution_workflowexecution AS run
-    WHERE run.id = %(run)s AND {_CLAIMABLE}
+    WHERE run.id = %(run)s AND {CLAIMABLE}
     FOR NO KEY UPDATE OF run)
 UPDATE execution_workflowexecution AS run
 SET owner = %(owner)s, epoch = run.epoch + 1,
@@ -57,18 +57,9 @@ RETURNING before.owner, extract(epoch FROM run.deadline_at - now())::float8,
           set_config('idle_in_transaction_session_timeout', '{LONGEST_STILL}', true)
 """
 
-_LIST = f"""
-SELECT run.id FROM execution_workflowexecution AS run
-WHERE {_CLAIMABLE} AND (%(new)s OR run.status <> 'queued' OR run.epoch > 0)
-ORDER BY row_number() OVER (PARTITION BY run."user", run.team_id ORDER BY run.created_at),
-    run.created_at
-LIMIT %(limit)s
-"""
-"""The oldest of each caller, then the next of each: whoever starts many keeps nobody waiting."""
-
 _IDLE = f"""
 SELECT run.ended_at IS NOT NULL OR (
-    run.owner = '' AND run.status NOT IN ('queued', 'running') AND ({_CLAIMABLE}) IS NOT TRUE)
+    run.owner = '' AND run.status NOT IN ('queued', 'running') AND ({CLAIMABLE}) IS NOT TRUE)
 FROM execution_workflowexecution AS run WHERE run.id = %(run)s
 """
 
@@ -153,7 +144,7 @@ def acquire(
 ) -> Held | None:
     """Take a run if it may be taken; of several processes that try, one does.
 
-    It may be taken if `claimable` names it: nobody holds it, or the lease has lapsed, or who
+    It may be taken if `store.waiting` names it: nobody holds it, or the lease has lapsed, or who
     holds it is dead; and there is something to do about it.
 
     Args:
@@ -213,23 +204,6 @@ def release(run: UUID, epoch: int) -> bool:
         if released is not None and not RunStatus(released[0]).is_final:
             notify.send(notify.RUN_WORK, str(run))
     return released is not None
-
-
-def claimable(*, dead: Collection[str] = (), limit: int = 100, new: bool = True) -> list[UUID]:
-    """Return runs that wait for a process to take them: of each caller in turn, oldest first.
-
-    They are those that are queued or were given back unfinished; those whose holder is dead, or
-    whose lease has lapsed; and those at rest of which something is to be done: a command is open,
-    what they wait for was decided or has expired, or their deadline has passed.
-
-    Args:
-        dead: Owners known to be gone.
-        limit: Most that are returned.
-        new: Whether also runs that nobody has taken yet.
-    """
-    with connection.cursor() as cursor:
-        cursor.execute(_LIST, {"dead": list(dead), "limit": limit, "new": new})
-        return [run for (run,) in cursor.fetchall()]
 
 
 def is_idle(run: UUID) -> bool:

@@ -256,6 +256,9 @@ def _insert(
             payloads.insert(sealed)
             if not new.owner:
                 notify.send(notify.RUN_WORK, str(row["run"]))
+            else:
+                also(new.run)
+        if not new.owner:  # a job is put in line by what asks for answers as it goes
             also(new.run)
         (count,) = before or made.fetchone() or (0,)
     if count >= MAX_OPEN:

@@ -9,7 +9,7 @@ from uuid import UUID
 
 from django.db import connection
 
-from execution.store.leases import _CLAIMABLE
+from execution.store.leases import CLAIMABLE
 
 _TOLD = """(run.status NOT IN ('queued', 'running') OR EXISTS (
     SELECT FROM execution_runcommand AS told
@@ -22,10 +22,11 @@ SELECT id, "user", team_id, is_told FROM (
         PARTITION BY "user", team_id, is_told ORDER BY created_at) AS place
     FROM (
         SELECT run.*, {_TOLD} AS is_told FROM execution_workflowexecution AS run
-        WHERE {_CLAIMABLE}) AS claimable
+        WHERE {CLAIMABLE}) AS claimable
     WHERE is_told OR (NOT %(only_told)s AND (%(new)s OR status <> 'queued' OR epoch > 0))
 ) AS placed
-WHERE place <= %(each)s ORDER BY is_told DESC, created_at LIMIT %(limit)s
+WHERE place <= %(each)s ORDER BY is_told DESC, place, created_at
+LIMIT %(limit)s
 """
 
 
@@ -55,6 +56,9 @@ def waiting(
     only_told: bool = False,
 ) -> list[Waiting]:
     """Return runs that wait for a process to take them: those that were told something first.
+
+    Of each user in each team comes the oldest, then of each the next: whoever starts many keeps
+    nobody else waiting.
 
     They are those that are queued or were given back unfinished; those whose holder is dead, or
     whose lease has lapsed; and those at rest of which something is to be done: a command is open,

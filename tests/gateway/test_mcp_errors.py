@@ -11,7 +11,7 @@ from execution.control import NotPossible
 from execution.planning import references
 from execution.process import recover
 from execution.process.journal import JournalClosed
-from execution.running import failure, for_each, outlook
+from execution.running import failure, for_each, outlook, roots
 from gateway_project import user_errors
 from gateway_project.direct_call import DirectCallFailed
 from gateway_project.foundation import telemetry
@@ -55,6 +55,8 @@ def of_runs():
         *recover.REFUSED.values(),
         codes.TOOL_ERROR,
         outlook.ABORTED,
+        failure.CALL_LOST,
+        roots.RunTooLarge.code,
         *NAMED_IN_PLACE,
         for_each.FAILED,
         for_each.STOPPED,

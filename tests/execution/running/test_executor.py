@@ -429,6 +429,18 @@ async def test_a_run_that_is_paused_waits_for_no_slot():
     assert limits.take("s")
 
 
+async def test_a_run_that_is_let_go_of_keeps_no_slot_of_the_servers_it_waited_for():
+    limits = Limits(total=1, per_server=1)
+    assert limits.take("s")
+    _, tools = run_of({"id": "a", "tool": "p:a"}, {"id": "b", "tool": "q:b"})
+    holding = asyncio.create_task(tools.execution(limits=limits).run())
+    await until(lambda: len(limits._lines) == 2)
+    limits.give_back("s")
+    holding.cancel()
+    await asyncio.wait([holding])
+    assert limits.take("s")
+
+
 async def test_a_run_of_which_nothing_succeeded_has_failed():
     recorded, tools = run_of(
         {"id": "a", "on_error": "safe_to_fail"},

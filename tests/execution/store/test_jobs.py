@@ -6,8 +6,8 @@ import pytest
 from django.db import OperationalError, ProgrammingError, connection, transaction
 
 from execution.models import WorkflowExecution
-from execution.store import jobs
-from tests.execution import queue_tables
+from execution.store import jobs, runs
+from tests.execution import queue_tables, stored
 
 pytestmark = pytest.mark.django_db
 
@@ -94,3 +94,12 @@ def test_a_run_that_lost_its_job_is_put_in_line_again_once():
     assert jobs.sweep() == jobs.Swept(deferred=2, forgotten=0)
     assert in_line() == [waiting, dying, working, dying, lost]
     assert jobs.sweep() == jobs.Swept(deferred=0, forgotten=0)
+
+
+@pytest.mark.usefixtures("tables")
+def test_a_run_with_a_key_or_without_is_made_together_with_its_job(sealer):
+    made = [
+        runs.create(stored.new(owner="", key=key), sealer=sealer, also=jobs.defer)
+        for key in (None, "key")
+    ]
+    assert in_line() == [one.run for one in made]

@@ -9,7 +9,7 @@ from django.db import connections
 from execution.changes import Changes, Event, Fenced
 from execution.models import Approval, WorkflowExecution
 from execution.status import RunStatus, TaskStatus
-from execution.store import commands, decisions, leases
+from execution.store import commands, decisions, leases, waiting
 from execution.workflow import Options
 from tests.execution.stored import (
     ADMIN,
@@ -28,6 +28,10 @@ from tests.execution.stored import (
 from tests.factories import TeamFactory
 
 pytestmark = pytest.mark.django_db
+
+
+def claimable(**said):
+    return [one.run for one in waiting.waiting(**{"each": 9, "limit": 9, **said})]
 
 
 def take(sealer, run, *, owner="them", dead=()):
@@ -73,9 +77,9 @@ def test_a_lost_run_is_taken_as_it_stood(sealer):
 def test_a_held_run_is_nobody_elses_until_its_lease_lapses(sealer):
     run = held(sealer, lease_s=60).run
     assert take(sealer, run) is None
-    assert leases.claimable() == []
+    assert claimable() == []
     shift_clock(run, seconds=61)
-    assert leases.claimable() == [run]
+    assert claimable() == [run]
     assert take(sealer, run).epoch == 2
     assert write(sealer, changes(run, change(), seqs=[2], epoch=1))[0] is not None
 
@@ -83,7 +87,7 @@ def test_a_held_run_is_nobody_elses_until_its_lease_lapses(sealer):
 def test_a_dead_owners_run_is_taken_at_once(sealer):
     run = held(sealer).run
     assert leases.owners() == {"us"}
-    assert leases.claimable(dead={"us"}) == [run]
+    assert claimable(dead={"us"}) == [run]
     assert take(sealer, run, dead={"somebody"}) is None
     assert take(sealer, run, dead={"us"}).was_lost
 
@@ -95,7 +99,7 @@ def test_the_clock_of_this_machine_plays_no_part(sealer, monkeypatch):
             "time.time", lambda shift=shift: AT.timestamp() + shift.total_seconds()
         )
         monkeypatch.setattr("django.utils.timezone.now", lambda shift=shift: AT + shift)
-        assert leases.claimable() == []
+        assert claimable() == []
         assert leases.renew("us", {run: 1}, lease_s=60) == {run}
         assert take(sealer, run) is None
 
@@ -127,7 +131,7 @@ def test_a_lease_is_renewed_by_who_still_holds_the_run(sealer):
     take(sealer, lost, dead={"us"})
     assert leases.renew("us", {kept: 1, lost: 1}, lease_s=3_600) == {kept}
     shift_clock(kept, seconds=3_000)
-    assert leases.claimable() == []
+    assert claimable() == []
     assert leases.renew("them", {kept: 1}, lease_s=60) == set()
 
 
@@ -157,7 +161,7 @@ def test_a_run_that_is_given_back_unfinished_is_anybodys(sealer):
     assert not leases.release(run, 7)
     assert leases.release(run, 1)
     assert not leases.release(run, 1)
-    assert leases.claimable() == [run]
+    assert claimable() == [run]
     assert not take(sealer, run).was_lost
 
 
@@ -166,10 +170,10 @@ def test_a_run_at_rest_is_taken_when_it_is_told_something(sealer, status):
     run = held(sealer).run
     write(sealer, changes(run, seqs=[2], status=RunStatus(status)))
     leases.release(run, 1)
-    assert leases.claimable() == []
+    assert claimable() == []
     assert take(sealer, run) is None
     commands.add(run, "abort", caller=ADMIN, sealer=sealer)
-    assert leases.claimable() == [run]
+    assert claimable() == [run]
     assert take(sealer, run).status == status
 
 
@@ -183,7 +187,7 @@ def test_a_waiting_run_is_taken_once_one_of_its_calls_is_decided(sealer, decisio
     write(sealer, changes(run, seqs=[3], status=RunStatus.WAITING))
     leases.release(run, 1)
     Approval.objects.filter(id=approval.pk).update(status=decision)
-    assert leases.claimable() == ([run] if wakes else [])
+    assert claimable() == ([run] if wakes else [])
     if wakes:
         assert take(sealer, run).tasks["a", -1].approval_status == decision
 
@@ -194,7 +198,7 @@ def test_a_question_that_nobody_answers_in_time_wakes_its_run(sealer):
     write(sealer, changes(run, seqs=[3], status=RunStatus.WAITING))
     leases.release(run, 1)
     Approval.objects.update(expires_at=AT - timedelta(days=999))
-    assert leases.claimable() == [run]
+    assert claimable() == [run]
     assert take(sealer, run).tasks["a", -1].approval_status == "expired"
 
 
@@ -203,7 +207,7 @@ def test_a_decision_does_not_wake_a_paused_run(sealer):
     asked(sealer, run, status="approved")
     write(sealer, changes(run, seqs=[3], status=RunStatus.PAUSED))
     leases.release(run, 1)
-    assert leases.claimable() == []
+    assert claimable() == []
 
 
 @pytest.mark.parametrize(
@@ -213,15 +217,15 @@ def test_a_run_at_rest_is_taken_when_its_time_is_up(sealer, status, wakes):
     run = held(sealer, options=Options(deadline_s=100)).run
     write(sealer, changes(run, seqs=[2], status=RunStatus(status)))
     leases.release(run, 1)
-    assert leases.claimable() == []
+    assert claimable() == []
     shift_clock(run, seconds=101)
-    assert leases.claimable() == ([run] if wakes else [])
+    assert claimable() == ([run] if wakes else [])
 
 
 def test_a_run_that_is_over_is_never_taken(sealer):
     run = ended(sealer)
     shift_clock(run, seconds=999)
-    assert leases.claimable(dead={"us"}) == []
+    assert claimable(dead={"us"}) == []
     assert take(sealer, run, dead={"us"}) is None
     assert leases.owners() == set()
 
@@ -230,7 +234,7 @@ def test_the_oldest_are_named_first(sealer):
     runs = [held(sealer, owner="").run for _ in range(3)]
     for run, age_s in zip(runs, (5, 50, 20), strict=True):
         shift_clock(run, seconds=age_s)
-    assert leases.claimable(limit=2) == [runs[1], runs[2]]
+    assert claimable(limit=2) == [runs[1], runs[2]]
 
 
 def test_what_has_expired_is_missing_from_a_run_that_is_taken(sealer):
@@ -271,5 +275,5 @@ def test_of_many_who_wait_each_has_a_run_taken_in_turn(sealer):
     team = held(sealer, owner="", caller=replace(ADMIN, team=TeamFactory().pk)).run
     for age, run in enumerate(reversed([*many, eve, team])):
         shift_clock(run, seconds=age)
-    assert leases.claimable() == [many[0], eve, team, many[1], many[2]]
-    assert leases.claimable(limit=2) == [many[0], eve]
+    assert claimable() == [many[0], eve, team, many[1], many[2]]
+    assert claimable(limit=2) == [many[0], eve]

@@ -26,12 +26,12 @@ def abort(run, caller, sealer):
     commands.add(run, "abort", caller=caller, sealer=sealer)
 
 
-def test_the_oldest_come_first_and_of_one_user_no_more_than_their_share(sealer):
+def test_each_comes_in_turn_with_their_oldest_and_with_no_more_than_their_share(sealer):
     bobs = [queued(sealer, BOB) for _ in range(4)]
     admins = [queued(sealer) for _ in range(2)]
-    assert found(each=2) == [*bobs[:2], *admins]
-    assert found(each=9) == [*bobs, *admins]
-    assert found(each=2, limit=3) == [*bobs[:2], admins[0]]
+    assert found(each=2) == [bobs[0], admins[0], bobs[1], admins[1]]
+    assert found(each=9) == [bobs[0], admins[0], bobs[1], admins[1], *bobs[2:]]
+    assert found(each=2, limit=3) == [bobs[0], admins[0], bobs[1]]
     assert waiting(each=1, limit=1) == [Waiting(run=bobs[0], user="bob", team=None, is_told=False)]
 
 
