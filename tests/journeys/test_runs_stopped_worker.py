@@ -165,7 +165,7 @@ def test_a_worker_stopped_amid_much_writing_holds_nobody_up(world, number):
             if place == 40 + 5 * number:
                 stopped.process.send_signal(signal.SIGSTOP)
         for place, (key, workflow) in enumerate(zip(keys, wanted, strict=True)):
-            done = run(gateway, 200 + place, asked(workflow, key=key, wait_s=LEASE_S + 30))
+            done = run(gateway, 200 + place, asked(workflow, key=key, wait_s=LEASE_S + 60))
             assert done["status"] == "succeeded", done
         stopped.process.send_signal(signal.SIGCONT)
         for one in (stopped, spare):
