@@ -18,7 +18,7 @@ from execution.planning import parse
 from execution.process.background import RunProcess
 from execution.process.opening import Opening
 from execution.process.reports import Report, Reports
-from execution.process.watching import Watchers, awaited
+from execution.process.watchers import Watchers, awaited
 from execution.run_means import RunMeans, RunsUnavailable, Standing, reached
 from execution.running.standing import Standing as RunStanding
 from execution.store import commands, leases, views

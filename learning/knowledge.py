@@ -16,8 +16,8 @@ from uuid import UUID
 import structlog
 from django.db import transaction
 
-from execution.ended import EndedRun
-from execution.store import ended
+from execution.ended_run import EndedRun
+from execution.store import unlearned_runs
 from gateway_project.foundation.reasons import first_line
 from graph.patterns import InvalidRun
 from graph.record import Observation
@@ -25,9 +25,9 @@ from graph.record_runs import record_runs
 from graph.store import relations, shapes, together, usage, writing
 from graph.store.recording import TeamGone
 from graph.store.usage import Count, Place
-from learning import latency, past_run, shown
+from learning import latency, observations, past_run
 from learning.learned import Learned, Means
-from learning.shown import Calls
+from learning.observations import Calls
 from learning.store import experience, seen_tools
 from learning.store.experience import Seen
 from learning.store.seen_tools import SeenTool
@@ -59,7 +59,7 @@ def learn(run: UUID, means: Means, *, at: datetime) -> Learned | None:
         None where there is nothing to learn: the run has not ended, is gone, or was learned from
         already, by whomever.
     """
-    one = ended.load(run, sealer=means.payloads, bounds_ms=latency.BOUNDS_MS)
+    one = unlearned_runs.load(run, sealer=means.payloads, bounds_ms=latency.BOUNDS_MS)
     if one is None:
         return None
     tools = seen_tools.find(_named(one), team=one.team)
@@ -100,12 +100,12 @@ def _record(one: EndedRun, tools: Mapping[str, SeenTool], means: Means) -> tuple
 
 def _shown(one: EndedRun, tools: Mapping[str, SeenTool]) -> _Shown:
     pks = _pks(tools)
-    used = shown.used(one, pks)
+    used = observations.used(one, pks)
     return _Shown(
-        calls=shown.calls(one, pks),
+        calls=observations.calls(one, pks),
         used=used,
         seen=_seen(one, pks, used),
-        ordered=shown.ordered(one, pks),
+        ordered=observations.ordered(one, pks),
         shapes=list(_shapes(one, tools)),
     )
 
@@ -158,7 +158,7 @@ def _write(
     from graph import output_shape  # noqa: PLC0415 - not needed before a tool has answered
 
     with transaction.atomic():
-        if not ended.mark(one.run, at=at):
+        if not unlearned_runs.mark(one.run, at=at):
             return None
         observed = [*told.ordered, *_together(one, told)]
         experience.add(one.team, told.seen, at=one.ended_at)
@@ -179,4 +179,4 @@ def _together(one: EndedRun, told: _Shown) -> list[Observation]:
     known = together.partners(one.team, told.used)
     wanted = told.used.union(*known)
     before = experience.runs(one.team, wanted, at=one.ended_at)
-    return shown.together(told.used, known=known, before=before, at=one.ended_at)
+    return observations.together(told.used, known=known, before=before, at=one.ended_at)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from execution.ended import EndedRun
+from execution.ended_run import EndedRun
 from execution.status import RunStatus
 from execution.workflow import Reference, Task
 from graph.patterns import PastRun, RunTask, normal_intent

@@ -41,7 +41,7 @@ DOORS = {
     "networkx": ("graph",),
     "scipy": ("graph.algorithms", "graph.ranking"),
     "sknetwork": ("graph.algorithms",),
-    "procrastinate": ("execution.store.jobs", "execution.work"),
+    "procrastinate": ("execution.store.jobs", "execution.queue_worker"),
 }
 
 

@@ -183,7 +183,7 @@ class _Bench:
         from cryptography.fernet import Fernet
         from django.conf import settings
 
-        from execution.process import live
+        from execution.process import held_run
         from execution.run_means import RunMeans
         from execution.running.executor import Execution
         from execution.running.limits import Limits
@@ -193,7 +193,7 @@ class _Bench:
         effects, caller = self.gateway.effects, self.gateway.caller
         assert caller is not None
         run = uuid.uuid4()
-        means = live.executor_means(
+        means = held_run.executor_means(
             RunMeans(
                 home=settings.FOREGATE.home,
                 catalogue=effects.catalogue,

@@ -13,10 +13,10 @@ from django.db import transaction
 
 from execution.codes import EXPIRED
 from execution.planning import parse
-from execution.process import recover, steady
+from execution.process import recover, steady_clock
 from execution.run_means import RunMeans, at_last
 from execution.running.standing import Standing
-from execution.store import closing, leases, seizing
+from execution.store import closing, force_acquire, leases
 from execution.store.leases import Held
 from execution.workflow import Workflow
 from gateway_project.foundation.caller import Caller
@@ -41,7 +41,7 @@ class Adopted:
 
     standing: Standing | None
     caller: Caller | None = None
-    clock: Callable[[], datetime] = field(default_factory=steady.clock)
+    clock: Callable[[], datetime] = field(default_factory=steady_clock.clock)
 
 
 class CannotGoOn(Exception):
@@ -80,7 +80,7 @@ async def adopt(
             # From itself too: it was taken already if only the answer to that was lost.
             dead=[*dead, me],
         )
-        clock = steady.clock()
+        clock = steady_clock.clock()
         if held is None:
             return None
         caller = await _standing_of(held.caller, means)
@@ -108,7 +108,7 @@ def _fail(
     run: UUID, reason: CannotGoOn, means: RunMeans, *, me: str, dead: Collection[str]
 ) -> bool:
     with transaction.atomic():
-        seized = seizing.seize(run, me=me, dead=dead)
+        seized = force_acquire.seize(run, me=me, dead=dead)
         if seized is None:
             return False
         closing.end([seized], code=reason.code, error=str(reason), sealer=means.sealer)

@@ -9,11 +9,11 @@ from typing import Final
 
 import structlog
 
-from execution.process.holding import Holder
 from execution.process.journal import DatabaseJournal
 from execution.process.owner import Owner, sweep
 from execution.process.reports import Reports
-from execution.process.watching import Watchers, awaited
+from execution.process.run_holder import Holder
+from execution.process.watchers import Watchers, awaited
 from execution.run_means import RunMeans, RunsUnavailable, reached
 from execution.store import approvals, expiry, leases, writing
 from gateway_project.foundation.reasons import first_line

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable
 
 from execution.changes import Changes, Journal
-from execution.process.watching import Watchers
+from execution.process.watchers import Watchers
 
 Make = Callable[[Changes], Awaitable[None]]
 

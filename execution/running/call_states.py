@@ -12,15 +12,15 @@ from execution import events
 from execution.changes import WHOLE_TASK, TaskChange
 from execution.planning.references import OUTSIDE_LISTS
 from execution.running import failure, for_each, results, task_changes
-from execution.running.draft import Draft
 from execution.running.failure import Failure
 from execution.running.lists import Lists
+from execution.running.pending_changes import Draft
 from execution.running.questions import Questions
+from execution.running.result_cache import Roots, RunTooLarge
 from execution.running.results import Root
-from execution.running.roots import Roots, RunTooLarge
+from execution.running.resume_state import take
 from execution.running.schedule import Schedule, Skipped
 from execution.running.standing import Place, Standing
-from execution.running.taken import take
 from execution.running.task_changes import NOT_MADE_AGAIN, Cause, server_of
 from execution.status import TaskStatus
 from execution.workflow import OnError, Workflow

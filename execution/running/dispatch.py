@@ -12,8 +12,8 @@ from typing import Any, Final
 from execution import events
 from execution.changes import NotApproved
 from execution.running import failure
-from execution.running.calls import Calls
 from execution.running.failure import ApprovalUnusable
+from execution.running.in_flight import Calls
 from execution.running.run_state import RunState
 from execution.running.standing import Invocation, Means, Place
 from execution.running.steering import Steering

@@ -13,11 +13,11 @@ from uuid import UUID
 from execution import events
 from execution.changes import Fenced
 from execution.codes import APPROVAL_REJECTED
-from execution.running import failure, outlook, results
-from execution.running.calls import Calls, Outcome, root_of
+from execution.running import failure, reported_status, results
 from execution.running.dispatch import Dispatcher, Happening
 from execution.running.failure import CallCancelled
-from execution.running.gathering import Gathering
+from execution.running.gather import Gathering
+from execution.running.in_flight import Calls, Outcome, root_of
 from execution.running.results import Root
 from execution.running.run_state import RunState
 from execution.running.standing import (
@@ -121,7 +121,7 @@ class Execution:
 
     def abort(self, *, command: int | None = None) -> None:
         """End the run: cancel the calls in flight, start nothing more."""
-        self._steering.call_off(outlook.ABORTED)
+        self._steering.call_off(reported_status.ABORTED)
         self._tell(partial(self._steering.abort, command))
 
     def replan(self, new: Workflow, *, command: int | None = None) -> None:
@@ -245,7 +245,7 @@ class Execution:
         return asyncio.get_running_loop().call_later(left_s, self._pass_deadline)
 
     def _pass_deadline(self) -> None:
-        self._steering.call_off(outlook.DEADLINE)
+        self._steering.call_off(reported_status.DEADLINE)
         self._tell(self._steering.pass_deadline)
 
 

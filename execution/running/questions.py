@@ -8,8 +8,8 @@ from typing import Final
 from uuid import UUID
 
 from execution.call import Leave, Prepared
+from execution.running.resume_state import Asked
 from execution.running.standing import Place
-from execution.running.taken import Asked
 
 MAX_WAITING: Final = 100
 """Calls of a run about which a person is asked at once; nobody looks through more."""

@@ -8,7 +8,7 @@ from datetime import datetime
 from execution import events
 from execution.codes import DONE
 from execution.planning.parse import InvalidWorkflow
-from execution.running import outlook, revising
+from execution.running import reported_status, revising
 from execution.running.run_state import RunState
 from execution.status import RunStatus, TaskStatus
 from execution.workflow import Workflow
@@ -38,7 +38,7 @@ class Steering:
         """Whether nothing was told of it yet."""
         self._state = state
         self._cancel_calls = cancel_calls
-        self._told = outlook.Told(status)
+        self._told = reported_status.Told(status)
         self._is_paused = status is RunStatus.PAUSED
         self._aborts: list[int | None] = []
 
@@ -58,7 +58,7 @@ class Steering:
         """Note that a run begins which waited for a process."""
         self.is_queued = self._told.status is RunStatus.QUEUED
         if self.is_queued and self.may_start:
-            self._told.tell(self._state, outlook.Outlook(RunStatus.RUNNING), "", at)
+            self._told.tell(self._state, reported_status.Outlook(RunStatus.RUNNING), "", at)
 
     def settle(self, at: datetime, *, is_busy: bool) -> RunStatus:
         """Return how the run stands, and note it if that has changed.
@@ -69,7 +69,7 @@ class Steering:
         """
         if is_busy and self._told.status is RunStatus.RUNNING and not self._is_paused:
             return RunStatus.RUNNING
-        found = outlook.outlook(
+        found = reported_status.outlook(
             self._state,
             is_busy=is_busy,
             is_paused=self._is_paused,
@@ -116,11 +116,11 @@ class Steering:
         """
         self._aborts.append(command)
         self._told_of("abort", DONE, at)
-        revising.call_off(self._state, TaskStatus.CANCELLED, at, code=outlook.ABORTED)
+        revising.call_off(self._state, TaskStatus.CANCELLED, at, code=reported_status.ABORTED)
 
     def pass_deadline(self, at: datetime) -> None:
         """End the run, since its time is up."""
-        revising.call_off(self._state, TaskStatus.SKIPPED, at, code=outlook.DEADLINE)
+        revising.call_off(self._state, TaskStatus.SKIPPED, at, code=reported_status.DEADLINE)
 
     def call_off(self, why: str) -> None:
         """Let the calls in flight be cancelled, at once, even while the database is away."""

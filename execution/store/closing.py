@@ -9,8 +9,8 @@ from typing import Any, Final
 from execution import events
 from execution.changes import WHOLE_TASK, Changes, Event, TaskChange
 from execution.status import RunStatus, TaskStatus
-from execution.store import folding, writing
-from execution.store.seizing import Seized
+from execution.store import change_rows, writing
+from execution.store.force_acquire import Seized
 from gateway_project.foundation.sealing import Sealer
 
 _ENDS: Final = {
@@ -34,7 +34,7 @@ def end(
     """
     at = datetime.now(UTC)
     ends = [closing(one, code=code, error=error, at=at) for one in seized]
-    writing.write_last([(one, folding.sealed(one, sealer) if sealer else ()) for one in ends])
+    writing.write_last([(one, change_rows.sealed(one, sealer) if sealer else ()) for one in ends])
 
 
 def closing(seized: Seized, *, code: str, error: str, at: datetime) -> Changes:

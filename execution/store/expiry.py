@@ -11,7 +11,7 @@ from django.db import connection, transaction
 
 from execution.codes import EXPIRED
 from execution.models import Payload, WorkflowExecution
-from execution.store import closing, seizing
+from execution.store import closing, force_acquire
 from execution.store.runs import KEY_HOURS
 from gateway_project.foundation import advisory
 
@@ -97,7 +97,9 @@ def _fail(age_s: float) -> int:
     failed = 0
     while True:
         with transaction.atomic():
-            found = [seizing.seize(run, me=LOCK) for run in _ids(_STALE, [age_s, FAILED_AT_ONCE])]
+            found = [
+                force_acquire.seize(run, me=LOCK) for run in _ids(_STALE, [age_s, FAILED_AT_ONCE])
+            ]
             seized = [one for one in found if one is not None]
             closing.end(seized, code=EXPIRED)
         failed += len(seized)

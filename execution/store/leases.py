@@ -15,7 +15,7 @@ from execution.status import RunStatus, TaskStatus
 from execution.store import decisions, payloads, prepared
 from execution.store.approval_sql import waits
 from execution.store.escaping import original
-from execution.store.judging import LONGEST_STILL
+from execution.store.fencing import LONGEST_STILL
 from execution.store.payloads import Kind
 from execution.store.runs import options_of
 from execution.workflow import Options

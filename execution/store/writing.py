@@ -11,10 +11,10 @@ import psycopg
 from django.db import transaction
 
 from execution.changes import WHOLE_TASK, Changes
-from execution.store import folding, judging, payloads, prepared, statements
+from execution.store import change_rows, fencing, payloads, prepared, statements
+from execution.store.change_rows import Row
 from execution.store.escaping import stored_json
-from execution.store.folding import Row
-from execution.store.judging import Refusal
+from execution.store.fencing import Refusal
 from execution.store.payloads import Kind, Sealed
 from gateway_project.foundation import notify
 from gateway_project.foundation.sealing import Sealer
@@ -44,10 +44,10 @@ def write(
         django.db.Error: If the database is away, or refuses the batch; nothing is written then.
         ValueError: If JSON has no form for something; likewise.
     """
-    entries = [(changes, folding.sealed(changes, sealer)) for changes in batch]
+    entries = [(changes, change_rows.sealed(changes, sealer)) for changes in batch]
     with transaction.atomic(), prepared.cursor(pipelined=True):
-        holds = judging.locked(changes.run for changes in batch)
-        verdicts = judging.judge(batch, holds)
+        holds = fencing.locked(changes.run for changes in batch)
+        verdicts = fencing.judge(batch, holds)
         accepted = [
             entry for entry, verdict in zip(entries, verdicts, strict=True) if verdict.is_new
         ]
@@ -69,7 +69,7 @@ def write_first(
         sealer: As for `write`.
         approval_expiry_s: Likewise.
     """
-    _write([(changes, folding.sealed(changes, sealer))], {run: version}, approval_expiry_s)
+    _write([(changes, change_rows.sealed(changes, sealer))], {run: version}, approval_expiry_s)
 
 
 def write_last(entries: Sequence[Entry]) -> None:
@@ -85,13 +85,13 @@ def write_last(entries: Sequence[Entry]) -> None:
 def _write(entries: Sequence[Entry], versions: dict[UUID, int], approval_expiry_s: float) -> None:
     changes = [one for one, _ in entries]
     with prepared.cursor(pipelined=True) as cursor:
-        _write_plans(cursor, folding.replanned(changes))
-        _write_tasks(cursor, folding.task_rows(entries))
+        _write_plans(cursor, change_rows.replanned(changes))
+        _write_tasks(cursor, change_rows.task_rows(entries))
         payloads.insert(_placed(entries, versions))
         _write_approvals(cursor, changes, approval_expiry_s)
-        _execute(cursor, statements.INSERT_EVENTS, folding.event_rows(changes))
-        _execute(cursor, statements.UPDATE_COMMANDS, folding.command_rows(changes))
-        runs = folding.run_rows(changes)
+        _execute(cursor, statements.INSERT_EVENTS, change_rows.event_rows(changes))
+        _execute(cursor, statements.UPDATE_COMMANDS, change_rows.command_rows(changes))
+        runs = change_rows.run_rows(changes)
         _execute(cursor, statements.WRITE_RUNS, runs, channel=notify.RUNS)
 
 
@@ -108,9 +108,9 @@ def _write_tasks(cursor: Cursor, rows: Sequence[Row]) -> None:
 
 
 def _write_approvals(cursor: Cursor, changes: Sequence[Changes], expiry_s: float) -> None:
-    _execute(cursor, statements.USE, folding.used(changes))
-    _execute(cursor, statements.WITHDRAW, folding.called_off(changes))
-    asked = folding.asked_rows(changes)
+    _execute(cursor, statements.USE, change_rows.used(changes))
+    _execute(cursor, statements.WITHDRAW, change_rows.called_off(changes))
+    asked = change_rows.asked_rows(changes)
     _execute(cursor, statements.OVERTAKE, asked)
     _execute(cursor, statements.ASK, asked, expiry_s=expiry_s)
 

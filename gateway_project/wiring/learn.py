@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from gateway_project.foundation.sealing import Sealer
 from gateway_project.wiring.follow_graph import GraphKeeper
-from learning.keep_learning import Learner
 from learning.learned import Learned, Means
+from learning.learner import Learner
 from tools.embed.cache import CachedEmbedder
 from tools.kept_index import KeptIndex
 

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import Final
 from uuid import UUID
 
-from execution import work
+from execution import queue_worker
 from gateway_project import wiring
 from gateway_project.foundation.config import Config
 from gateway_project.readiness import NotReady, Readiness
@@ -66,7 +66,7 @@ async def _fetch(readiness: Readiness, *, concurrency: int, on_ready: Callable[[
         except NotReady:
             await asyncio.sleep(RETRY_S)
     on_ready()
-    await work.work(take, concurrency=concurrency)
+    await queue_worker.work(take, concurrency=concurrency)
 
 
 async def _told_to_end() -> None:

@@ -9,7 +9,7 @@ import pytest
 
 from execution import runs as runs_module
 from execution.models import Payload, TaskRun, WorkflowExecution
-from execution.process import holding, live, owner
+from execution.process import held_run, owner, run_holder
 from execution.process.owner import Owner
 from execution.runs import Runs
 from execution.status import RunStatus, TaskStatus
@@ -256,14 +256,14 @@ async def test_a_run_whose_user_is_gone_is_failed(home, sealer):
 async def test_a_run_over_which_the_gateway_breaks_down_is_failed_and_harms_no_other(
     home, sealer, monkeypatch
 ):
-    carry_out = live.carry_out
+    carry_out = held_run.carry_out
 
     async def broken(held, run, given):
         if run == bad:
             raise RuntimeError("a defect")
         return await carry_out(held, run, given)
 
-    monkeypatch.setattr(live, "carry_out", broken)
+    monkeypatch.setattr(held_run, "carry_out", broken)
     gone, upstream = killed(home), Gate()
     bad = await in_database(left, sealer, owner=gone, a="running")
     good = await in_database(left, sealer, owner=gone, a="succeeded")
@@ -301,14 +301,14 @@ async def test_a_run_that_comes_to_nothing_again_and_again_is_not_taken_in_a_hot
         taken.append(run)
         return RunStatus.RUNNING
 
-    monkeypatch.setattr(live, "carry_out", idle)
+    monkeypatch.setattr(held_run, "carry_out", idle)
     run = await in_database(left, sealer, owner=killed(home), a="succeeded")
     async with process(means(home, sealer, Gate()), listens=True) as carried:
-        await until(lambda: len(taken) >= holding.MAX_TAKES)
+        await until(lambda: len(taken) >= run_holder.MAX_TAKES)
         await carried.told(None)
         await until(lambda: not carried._process.holder.wanted.is_set())
         assert set(taken) == {run}
-    assert len(taken) == holding.MAX_TAKES
+    assert len(taken) == run_holder.MAX_TAKES
 
 
 async def test_a_job_that_comes_before_its_process_is_ready_is_waited_for(home, sealer):

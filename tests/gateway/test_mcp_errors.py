@@ -11,7 +11,7 @@ from execution.control import NotPossible
 from execution.planning import references
 from execution.process import recover
 from execution.process.journal import JournalClosed
-from execution.running import failure, for_each, outlook, roots
+from execution.running import failure, for_each, reported_status, result_cache
 from gateway_project import user_errors
 from gateway_project.direct_call import DirectCallFailed
 from gateway_project.foundation import telemetry
@@ -54,9 +54,9 @@ def of_runs():
         *(f"run_not_{rule.needs}" for rule in control._RULES.values()),
         *recover.REFUSED.values(),
         codes.TOOL_ERROR,
-        outlook.ABORTED,
+        reported_status.ABORTED,
         failure.CALL_LOST,
-        roots.RunTooLarge.code,
+        result_cache.RunTooLarge.code,
         *NAMED_IN_PLACE,
         for_each.FAILED,
         for_each.STOPPED,

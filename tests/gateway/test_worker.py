@@ -6,7 +6,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from execution import work
+from execution import queue_worker
 from gateway_project import wiring
 from gateway_project.foundation.config import Config
 from gateway_project.readiness import NotReady
@@ -35,7 +35,7 @@ class Stage:
         self.take = None
         self.taken = []
         monkeypatch.setattr(wiring, "run", self.wire)
-        monkeypatch.setattr(work, "work", self.work)
+        monkeypatch.setattr(queue_worker, "work", self.work)
 
     async def wire(self, readiness, **options):
         assert options["works"] is True

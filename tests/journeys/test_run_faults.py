@@ -18,7 +18,7 @@ from mcp import Client
 from execution import retry
 from execution import runs as runs_module
 from execution.models import ExecutionEvent, WorkflowExecution
-from execution.process import steady
+from execution.process import steady_clock
 from execution.store import approvals, leases
 from gateway_project.foundation.database import in_database
 from tests.execution.run_setup import until
@@ -306,7 +306,7 @@ class Clock(datetime):
 
 @pytest.fixture
 def clock(monkeypatch) -> type[Clock]:
-    for module in (leases, runs_module, steady):
+    for module in (leases, runs_module, steady_clock):
         monkeypatch.setattr(module, "datetime", Clock)
     monkeypatch.setattr(Clock, "wrong_by", timedelta())
     return Clock

@@ -166,9 +166,9 @@ def test_results_of_a_definition_that_was_replaced_change_no_shape(tools, means,
 def test_shapes_of_several_results_of_a_tool_are_merged_and_large_ones_left_alone(
     tools, means, sealer, monkeypatch
 ):
-    from execution.store import ended  # noqa: PLC0415
+    from execution.store import unlearned_runs  # noqa: PLC0415
 
-    monkeypatch.setattr(ended, "MAX_RESULT_BYTES", 1_000)
+    monkeypatch.setattr(unlearned_runs, "MAX_RESULT_BYTES", 1_000)
     tasks = [called(name, tools[0]) for name in "xyz"]
     rows = [answered(task, definition_hash=tools[0].definition.hash) for task in tasks]
     given = [{"a": 1}, {"a": 2, "b": "c"}, {"large": "x" * 2_000}]

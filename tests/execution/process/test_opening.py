@@ -8,8 +8,8 @@ import pytest
 
 from execution.models import TaskRun, WorkflowExecution
 from execution.run_means import RunsUnavailable
+from execution.store import claimable_runs, writing
 from execution.store import runs as run_store
-from execution.store import waiting, writing
 from execution.workflow import Options
 from gateway_project.foundation.database import in_database
 from tests.execution.run_setup import ADMIN, Gate, means, planned, process, until, until_stored
@@ -118,6 +118,6 @@ async def test_a_run_is_left_to_others_by_a_process_that_ends_before_it_begins(h
         holder._is_closing = True
         started = await starting
         await until_stored(
-            lambda: [one.run for one in waiting.waiting(each=9, limit=9)] == [started.run]
+            lambda: [one.run for one in claimable_runs.waiting(each=9, limit=9)] == [started.run]
         )
     assert upstream.seen == []

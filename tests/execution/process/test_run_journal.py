@@ -4,7 +4,7 @@ import pytest
 
 from execution.changes import Changes
 from execution.process.run_journal import RunJournal
-from execution.process.watching import Watchers
+from execution.process.watchers import Watchers
 from execution.status import RunStatus
 from tests.execution.kept_journal import KeptJournal
 

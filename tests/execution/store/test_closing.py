@@ -3,7 +3,7 @@ from datetime import UTC, datetime
 
 from execution.status import RunStatus, TaskStatus
 from execution.store import closing
-from execution.store.seizing import Seized
+from execution.store.force_acquire import Seized
 
 AT = datetime(2026, 5, 4, tzinfo=UTC)
 T = TaskStatus

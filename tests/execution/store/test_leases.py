@@ -9,7 +9,7 @@ from django.db import connections
 from execution.changes import Changes, Event, Fenced
 from execution.models import Approval, WorkflowExecution
 from execution.status import RunStatus, TaskStatus
-from execution.store import commands, decisions, leases, waiting
+from execution.store import claimable_runs, commands, decisions, leases
 from execution.workflow import Options
 from tests.execution.stored import (
     ADMIN,
@@ -31,7 +31,7 @@ pytestmark = pytest.mark.django_db
 
 
 def claimable(**said):
-    return [one.run for one in waiting.waiting(**{"each": 9, "limit": 9, **said})]
+    return [one.run for one in claimable_runs.waiting(**{"each": 9, "limit": 9, **said})]
 
 
 def take(sealer, run, *, owner="them", dead=()):

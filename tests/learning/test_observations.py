@@ -5,12 +5,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from execution.ended import Answered, EndedRun
+from execution.ended_run import Answered, EndedRun
 from execution.status import RunStatus
 from execution.workflow import Reference, Task, Workflow
 from graph.references import reference
 from graph.relations import Kind
-from learning import latency, shown
+from learning import latency, observations
 from learning.past_run import past_run
 from tests.learning.ended_runs import ENDED
 
@@ -52,7 +52,7 @@ def test_several_tasks_that_show_one_relation_are_one_observation():
         *(answered(f"b{n}", "s:b", start_s=1.0 + n, held=n % 2, failed=1 - n % 2) for n in (0, 1)),
         *(answered(f"b{n}", "s:b", start_s=1.0 + n) for n in (2, 3)),
     ]
-    (seen,) = shown.ordered(run(*tasks, calls=calls), TOOLS)
+    (seen,) = observations.ordered(run(*tasks, calls=calls), TOOLS)
     assert (seen.source, seen.target, seen.kind) == (1, 2, Kind.PRECEDES)
     assert (seen.successes, seen.failures) == (0.75, 0.25)
     assert seen.seconds == 2.0  # after 1, 2 and 3 seconds
@@ -61,33 +61,33 @@ def test_several_tasks_that_show_one_relation_are_one_observation():
 def test_a_tool_that_follows_itself_is_no_relation():
     tasks = (Task(id="a", tool="s:a"), Task(id="b", tool="s:a", depends_on=("a",)))
     calls = [answered("a", "s:a"), answered("b", "s:a")]
-    assert shown.ordered(run(*tasks, calls=calls), TOOLS) == []
+    assert observations.ordered(run(*tasks, calls=calls), TOOLS) == []
 
 
 def test_what_waited_for_something_that_failed_says_nothing():
     tasks = (Task(id="a", tool="s:a"), Task(id="b", tool="s:b", depends_on=("a",)))
     calls = [answered("a", "s:a", held=0, failed=1), answered("b", "s:b")]
-    assert shown.ordered(run(*tasks, calls=calls), TOOLS) == []
+    assert observations.ordered(run(*tasks, calls=calls), TOOLS) == []
 
 
 def test_tools_that_nobody_knows_are_left_out():
     tasks = (Task(id="a", tool="s:gone"), Task(id="b", tool="s:b", depends_on=("a",)))
     one = run(*tasks, calls=[answered("a", "s:gone"), answered("b", "s:b")])
-    assert shown.ordered(one, TOOLS) == []
-    assert shown.used(one, TOOLS) == {2}
+    assert observations.ordered(one, TOOLS) == []
+    assert observations.used(one, TOOLS) == {2}
     assert past_run(one, TOOLS) is None
 
 
 def test_a_run_of_very_many_tools_says_nothing_of_any_two_of_them():
-    used = frozenset(range(shown.MAX_TOGETHER + 1))
-    assert shown.together(used, known=[], before={}, at=ENDED) == []
+    used = frozenset(range(observations.MAX_TOGETHER + 1))
+    assert observations.together(used, known=[], before={}, at=ENDED) == []
 
 
 @given(st.lists(st.sets(st.integers(0, 5), max_size=4), max_size=12))
 def test_together_counts_co_occurrences_and_the_larger_usage(runs):
     held, missed, before = {}, {}, {}
     for used in runs:
-        for one in shown.together(used, known=held, before=before, at=ENDED):
+        for one in observations.together(used, known=held, before=before, at=ENDED):
             pair = (one.source, one.target)
             held[pair] = held.get(pair, 0) + one.successes
             missed[pair] = missed.get(pair, 0) + one.failures

@@ -1,4 +1,4 @@
-from execution.process.pace import Pace
+from execution.process.rate_limit import Pace
 
 
 def test_what_is_done_too_often_has_to_wait_and_other_things_need_not():

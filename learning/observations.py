@@ -9,7 +9,7 @@ from datetime import datetime
 from itertools import combinations
 from typing import Final
 
-from execution.ended import Answered, EndedRun
+from execution.ended_run import Answered, EndedRun
 from execution.workflow import Task
 from graph.record import Observation
 from graph.relations import Kind

@@ -1,6 +1,6 @@
 from datetime import UTC, datetime, timedelta
 
-from execution.process import steady
+from execution.process import steady_clock
 
 
 class Stepped(datetime):
@@ -14,10 +14,10 @@ class Stepped(datetime):
 
 
 def test_a_clock_goes_on_from_the_time_of_day_though_somebody_sets_that(monkeypatch):
-    monkeypatch.setattr(steady, "datetime", Stepped)
-    clock = steady.clock()
+    monkeypatch.setattr(steady_clock, "datetime", Stepped)
+    clock = steady_clock.clock()
     before = clock()
     assert abs(before - datetime.now(UTC)) < timedelta(seconds=5)
     monkeypatch.setattr(Stepped, "back", timedelta(days=1))
     assert timedelta(0) <= clock() - before < timedelta(seconds=5)
-    assert before - steady.clock()() > timedelta(hours=23)
+    assert before - steady_clock.clock()() > timedelta(hours=23)

@@ -192,9 +192,9 @@ class Learner:
 
 
 def _unlearned(settled_s: float) -> list[UUID]:
-    from execution.store import ended  # noqa: PLC0415 - not before a gateway serves
+    from execution.store import unlearned_runs  # noqa: PLC0415 - not before a gateway serves
 
-    return ended.unlearned(settled_s=settled_s, limit=AT_ONCE)
+    return unlearned_runs.unlearned(settled_s=settled_s, limit=AT_ONCE)
 
 
 def _learn(run: UUID, means: Means, at: datetime) -> Learned | None:
@@ -204,9 +204,9 @@ def _learn(run: UUID, means: Means, at: datetime) -> Learned | None:
 
 
 def _pass_over(run: UUID, at: datetime) -> None:
-    from execution.store import ended  # noqa: PLC0415 - not before a run has failed to teach
+    from execution.store import unlearned_runs  # noqa: PLC0415 - not before a run has failed to teach
 
-    ended.mark(run, at=at)
+    unlearned_runs.mark(run, at=at)
 
 
 def _embed(embedder: Embedder, sealer: Sealer) -> int:

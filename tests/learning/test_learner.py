@@ -10,9 +10,10 @@ from psycopg.errors import ProgramLimitExceeded
 from execution.models import WorkflowExecution
 from gateway_project.foundation.database import in_database
 from graph.models import PatternEmbedding, ToolUsage
-from learning import keep_learning, knowledge
-from learning.keep_learning import ATTEMPTS, Learner
+from learning import knowledge
+from learning import learner as learner_module
 from learning.learned import Means
+from learning.learner import ATTEMPTS, Learner
 from tests.factories import ToolFactory
 from tests.fakes import FakeEmbedder
 from tests.learning.ended_runs import ENDED, answered, called, ended_run
@@ -26,10 +27,10 @@ INTENT = "Look for the log and mail it"
 
 @pytest.fixture(autouse=True)
 def _quick(monkeypatch):
-    monkeypatch.setattr(keep_learning, "REST", 0)
-    monkeypatch.setattr(keep_learning, "DELAY_S", 0)
-    monkeypatch.setattr(keep_learning, "RETRY_S", 0)
-    monkeypatch.setattr(keep_learning, "FIRST_LOOK_S", 0)
+    monkeypatch.setattr(learner_module, "REST", 0)
+    monkeypatch.setattr(learner_module, "DELAY_S", 0)
+    monkeypatch.setattr(learner_module, "RETRY_S", 0)
+    monkeypatch.setattr(learner_module, "FIRST_LOOK_S", 0)
 
 
 @pytest.fixture
@@ -144,7 +145,7 @@ async def test_a_run_that_just_ended_is_left_to_whoever_ended_it(ended, means):
 async def test_of_more_runs_than_are_taken_at_once_the_rest_is_found_next(
     ended, means, monkeypatch
 ):
-    monkeypatch.setattr(keep_learning, "AT_ONCE", 2)
+    monkeypatch.setattr(learner_module, "AT_ONCE", 2)
     for _ in range(5):
         await in_database(ended)
     told = Told()
@@ -235,7 +236,7 @@ async def test_a_run_too_large_for_the_database_is_passed_over_though_it_is_alon
 
 
 async def test_whatever_fails_learning_goes_on(ended, means, monkeypatch):
-    monkeypatch.setattr(keep_learning, "LOOK_S", 0)
+    monkeypatch.setattr(learner_module, "LOOK_S", 0)
     await in_database(ended)
     given = iter([ValueError("a defect")])
 
@@ -250,7 +251,7 @@ async def test_whatever_fails_learning_goes_on(ended, means, monkeypatch):
 
 
 async def test_of_more_runs_than_may_wait_the_rest_is_left_to_be_found(ended, means, monkeypatch):
-    monkeypatch.setattr(keep_learning, "MAX_WAITING", 1)
+    monkeypatch.setattr(learner_module, "MAX_WAITING", 1)
     runs = [await in_database(ended) for _ in range(2)]
     learner = Learner(lambda: means)
     for run in (*runs, uuid4()):

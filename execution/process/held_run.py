@@ -16,7 +16,7 @@ from execution.call import Outcome, Request
 from execution.changes import Changes, Fenced, Journal
 from execution.control import Action
 from execution.planning import parse
-from execution.process import recover, steady
+from execution.process import recover, steady_clock
 from execution.process.run_journal import RunJournal
 from execution.run_means import RunMeans, at_last
 from execution.running.executor import Execution
@@ -90,7 +90,7 @@ def executor_means(
         invoke=lambda invocation: _invoke(means, caller, invocation),
         journal=journal,
         limits=limits,
-        clock=steady.clock(),
+        clock=steady_clock.clock(),
         recall=recall,
         on_progress=on_progress,
         gather_s=GATHER_S,

@@ -3,7 +3,7 @@ import threading
 
 import pytest
 
-from execution.running import results, roots
+from execution.running import result_cache, results
 from execution.status import RunStatus, TaskStatus
 from tests.execution.recorded_run import ref, run_of, says
 
@@ -20,7 +20,7 @@ def shown(execution):
 
 
 async def test_what_would_take_too_much_memory_fails_the_task_that_refers_to_it(monkeypatch):
-    monkeypatch.setattr(roots, "MAX_BYTES", 3_000)
+    monkeypatch.setattr(result_cache, "MAX_BYTES", 3_000)
     recorded, tools = run_of(
         {"id": "a"},
         {"id": "b", "depends_on": ["a"]},
@@ -40,7 +40,7 @@ async def test_what_would_take_too_much_memory_fails_the_task_that_refers_to_it(
 
 
 async def test_room_is_free_again_once_nothing_refers_to_a_result(monkeypatch):
-    monkeypatch.setattr(roots, "MAX_BYTES", 3_000)
+    monkeypatch.setattr(result_cache, "MAX_BYTES", 3_000)
     chain = [{"id": "t0"}]
     chain += [{"id": f"t{n}", "arguments": {"x": ref(f"t{n - 1}")}} for n in range(1, 9)]
     # Each is dropped as the next has ended, so two are there at a time.
@@ -52,7 +52,7 @@ async def test_room_is_free_again_once_nothing_refers_to_a_result(monkeypatch):
 
 @pytest.mark.parametrize("restarts", [False, True])
 async def test_the_items_of_a_list_count_together(monkeypatch, restarts):
-    monkeypatch.setattr(roots, "MAX_BYTES", 9_000)
+    monkeypatch.setattr(result_cache, "MAX_BYTES", 9_000)
     recorded, tools = run_of(
         {"id": "list"},
         {"id": "each", "for_each": ref("list")},
@@ -72,7 +72,7 @@ async def test_the_items_of_a_list_count_together(monkeypatch, restarts):
 
 
 async def test_a_list_that_was_not_kept_fails_what_runs_for_each_of_it(monkeypatch):
-    monkeypatch.setattr(roots, "MAX_BYTES", 100)
+    monkeypatch.setattr(result_cache, "MAX_BYTES", 100)
     recorded, tools = run_of(
         {"id": "list"},
         {"id": "each", "for_each": ref("list")},

@@ -12,7 +12,7 @@ from django.db import connection
 
 from execution.changes import WHOLE_TASK
 from execution.codes import TOOL_ERROR
-from execution.ended import Answered, EndedRun, Result, Timed
+from execution.ended_run import Answered, EndedRun, Result, Timed
 from execution.models import WorkflowExecution
 from execution.planning.parse import InvalidWorkflow, parse
 from execution.status import RunStatus

@@ -4,7 +4,7 @@ import pytest
 
 from execution.models import WorkflowExecution
 from execution.store import commands, leases
-from execution.store.waiting import Waiting, waiting
+from execution.store.claimable_runs import Waiting, waiting
 from gateway_project.foundation.caller import Caller
 from tests.execution.stored import ADMIN, held, shift_clock
 

@@ -16,22 +16,22 @@ import structlog
 
 from execution.changes import Fenced
 from execution.codes import INTERNAL_ERROR
-from execution.process import adopt, live, owner, rights, steady
+from execution.process import adopt, held_run, owner, rights, steady_clock
 from execution.process.adopt import CannotGoOn
+from execution.process.held_run import Live
 from execution.process.journal import DatabaseJournal, JournalClosed
-from execution.process.live import Live
 from execution.process.opening import NotMade, Opening
-from execution.process.pace import Pace
 from execution.process.places import Places, Whose, whose
+from execution.process.rate_limit import Pace
 from execution.process.reports import Reports
 from execution.process.run_journal import RunJournal
-from execution.process.watching import Watchers
+from execution.process.watchers import Watchers
 from execution.run_means import RunMeans, at_last, reached
 from execution.running.executor import Execution
 from execution.running.limits import Limits
 from execution.running.standing import Standing
 from execution.status import RunStatus
-from execution.store import leases, waiting
+from execution.store import claimable_runs, leases
 from gateway_project.foundation.caller import Caller
 
 BROKEN: Final = CannotGoOn(
@@ -152,7 +152,7 @@ class Holder:
         if not self._has_any(is_told=True):
             return
         found = await reached(
-            waiting.waiting,
+            claimable_runs.waiting,
             dead=self._dead,
             each=self._places.each,
             limit=self._places.total,
@@ -289,7 +289,7 @@ class Holder:
 
     async def _opened(self, standing: Standing, caller: Caller, opening: Opening) -> bool:
         try:
-            return await self._hold(standing, caller, clock=steady.clock(), opening=opening)
+            return await self._hold(standing, caller, clock=steady_clock.clock(), opening=opening)
         finally:
             await opening.settle()
 
@@ -306,7 +306,7 @@ class Holder:
         journal = RunJournal(
             self._journal, self._watchers, make=None if opening is None else opening.make
         )
-        means = live.executor_means(
+        means = held_run.executor_means(
             self._means,
             caller,
             run,
@@ -325,7 +325,7 @@ class Holder:
         if self._is_closing:
             held.execution.halt()
         if opening is None:
-            await live.tell(held, run, self._means)
+            await held_run.tell(held, run, self._means)
         if carried.is_told:
             held.told.set()
         await self._until_rest(held, run, opening)
@@ -344,7 +344,7 @@ class Holder:
     async def _carried_out(self, held: Live, run: UUID) -> RunStatus | None:
         status = None
         try:
-            status = await live.carry_out(held, run, self._means)
+            status = await held_run.carry_out(held, run, self._means)
         except* (Fenced, JournalClosed) as lost:
             log.warning("run.lost", run=str(run), reason=str(lost.exceptions[0]))
         except* NotMade:

@@ -7,7 +7,7 @@ from contextlib import asynccontextmanager
 import pytest
 from django.db import connection
 
-from execution import work
+from execution import queue_worker
 from execution.store import jobs
 from gateway_project.foundation.database import in_database
 from tests.execution import queue_tables
@@ -25,8 +25,8 @@ def tables(db):
 
 @pytest.fixture(autouse=True)
 def prompt_retries(monkeypatch):
-    monkeypatch.setattr(work, "FIRST_RETRY_S", 0.01)
-    monkeypatch.setattr(work, "LONGEST_RETRY_S", 0.05)
+    monkeypatch.setattr(queue_worker, "FIRST_RETRY_S", 0.01)
+    monkeypatch.setattr(queue_worker, "LONGEST_RETRY_S", 0.05)
 
 
 class Runner:
@@ -55,7 +55,7 @@ class Runner:
 @asynccontextmanager
 async def working(take, *, concurrency=4):
     async with asyncio.timeout(DEADLINE_S):
-        task = asyncio.create_task(work.work(take, concurrency=concurrency))
+        task = asyncio.create_task(queue_worker.work(take, concurrency=concurrency))
         try:
             yield
         finally:

@@ -1,6 +1,6 @@
 import asyncio
 
-from execution.running.gathering import Gathering
+from execution.running.gather import Gathering
 
 
 async def test_what_happens_in_time_is_heard_of():

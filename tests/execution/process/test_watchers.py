@@ -1,6 +1,6 @@
 import uuid
 
-from execution.process.watching import Watchers, awaited
+from execution.process.watchers import Watchers, awaited
 
 RUN, OTHER = uuid.uuid4(), uuid.uuid4()
 
