@@ -28,8 +28,9 @@ MAX_THREADS = 4
 
 CLOSE_TIMEOUT_S = 5.0
 
-STOOD_STILL = "25P03"
-"""SQLSTATE of a session that PostgreSQL ended because it idled in a transaction."""
+STOOD_STILL = ("25P03", "25P04")
+"""SQLSTATEs of a session that PostgreSQL ended because it idled in a transaction, or because its
+transaction took too long."""
 TOO_LARGE = "54"
 """Class of states by which PostgreSQL refuses a statement for its size (its appendix A); Django
 reports them like a database that is away, and yet the same never works."""
@@ -52,7 +53,7 @@ def is_away(error: Error) -> bool:
     """Say whether the database could not be reached, or went away; the same may work again."""
     state = str(getattr(error.__cause__, "sqlstate", None))
     if isinstance(error, InternalError):
-        return state == STOOD_STILL
+        return state in STOOD_STILL
     return isinstance(error, OperationalError | InterfaceError) and not state.startswith(TOO_LARGE)
 
 

@@ -12,7 +12,11 @@ from django.db import (
     connection,
     transaction,
 )
-from psycopg.errors import IdleInTransactionSessionTimeout, ProgramLimitExceeded
+from psycopg.errors import (
+    IdleInTransactionSessionTimeout,
+    ProgramLimitExceeded,
+    TransactionTimeout,
+)
 
 from gateway_project.foundation import database, telemetry
 from gateway_project.foundation.database import in_database, is_away
@@ -127,9 +131,10 @@ async def test_a_session_that_stood_still_in_a_transaction_is_as_if_the_database
     assert is_away(raised.value)
 
 
-def test_so_it_is_where_the_driver_says_why():
+@pytest.mark.parametrize("cause", [IdleInTransactionSessionTimeout, TransactionTimeout])
+def test_so_it_is_where_the_driver_says_why(cause):
     error = InternalError()
-    error.__cause__ = IdleInTransactionSessionTimeout()
+    error.__cause__ = cause()
     assert is_away(error)
 
 

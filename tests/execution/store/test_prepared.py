@@ -1,6 +1,7 @@
 import django.db
 import pytest
 from django.db import connection, transaction
+from psycopg.pq import PipelineStatus
 
 from execution.store import prepared
 
@@ -40,3 +41,16 @@ def test_what_a_pipeline_refuses_is_raised_and_undone():
     with connection.cursor() as cursor:
         cursor.execute("SELECT to_regclass('half')")
         assert cursor.fetchone() == (None,)
+
+
+def test_what_is_sent_together_in_a_transaction_has_a_limit_of_its_own():
+    with prepared.cursor(pipelined=True) as cursor:
+        (limit,) = cursor.execute("SHOW transaction_timeout").fetchone()
+    assert limit == prepared.LONGEST_TRANSACTION
+
+
+def test_a_server_that_cannot_limit_it_is_sent_one_statement_after_another(monkeypatch):
+    monkeypatch.setattr(prepared, "TIMED_SINCE", 1_000_000)
+    with prepared.cursor(pipelined=True) as cursor:
+        assert connection.connection.pgconn.pipeline_status == PipelineStatus.OFF
+        assert cursor.execute("SELECT 1").fetchone() == (1,)
