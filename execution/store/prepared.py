@@ -11,8 +11,8 @@ from django.db import connection
 from psycopg.pq import PipelineStatus
 
 LONGEST_TRANSACTION: Final = "30s"
-"""Statements that are sent together are one message to the server: the time limit for a session that
-stands still amid a transaction does not count between them, this one does."""
+"""Between statements that are sent together the time limit for a session that stands still amid a
+transaction does not count, but this one does."""
 TIMED_SINCE: Final = 170_000
 """First version of PostgreSQL that limits the time of a transaction."""
 AT_ONCE: Final = 0
