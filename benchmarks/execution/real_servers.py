@@ -88,6 +88,7 @@ async def _shapes(bench: _Bench) -> list[tuple[str, ...]]:
         _row(f"{tasks} side by side, nothing written down", slow_ms, unwritten),
         _speed_up("speed-up over the calls one by one", sequence, wide),
         _speed_up("the same, nothing written down", sequence, unwritten),
+        _speed_up("speed-up over the same tasks in a row, as a run too", chain, wide),
         _row(
             f"chains of {slow_ms:.0f} then {quick_ms:.0f} ms, and {quick_ms:.0f} then "
             f"{slow_ms:.0f} ({layered})",

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 from gateway_project.foundation import canonical
-from graph.references import as_item, as_literal, as_reference
+from graph.references import ITEM, LITERAL, REFERENCE, as_item, as_literal, as_reference
 
 MAX_DEPTH: Final = 100
 """Levels of arguments; what references bring in is not counted."""
@@ -21,6 +21,7 @@ OUTSIDE_LISTS: Final = object()
 
 _MARK_KEYS: Final = 2
 """Keys that an object which stands for something else has at most."""
+_MARKS: Final = frozenset({REFERENCE, ITEM, LITERAL})
 _HOLDERS: Final = (dict, list, tuple, Mapping)
 """Types that hold values; the common ones first, since asking an abstract one takes longest."""
 
@@ -107,7 +108,7 @@ class _Resolver:
             raise TooDeep(f"arguments are nested deeper than {MAX_DEPTH} levels")
         if isinstance(value, list | tuple):
             return [self.resolved(one, depth + 1) for one in value]
-        if len(value) <= _MARK_KEYS:
+        if len(value) <= _MARK_KEYS and not _MARKS.isdisjoint(value):
             return self._object(value, depth)
         return {key: self.resolved(one, depth + 1) for key, one in value.items()}
 

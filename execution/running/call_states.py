@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterable, Mapping
-from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
@@ -90,7 +89,18 @@ class CallStates:
     def queue(self, place: Place) -> None:
         """Let a call wait for a slot at its server."""
         server = server_of(self.schedule.tasks[place[0]])
-        self.queues.setdefault(server, deque()).append(place)
+        line = self.queues.get(server)
+        if line is None:
+            self.queues[server] = line = deque()
+        line.append(place)
+
+    def set_running(self, place: Place) -> None:
+        """Note that a call is about to be made that was pending."""
+        task, item = place
+        if item == WHOLE_TASK:
+            self.schedule.begin(task)
+        else:
+            self.lists[task].set(item, TaskStatus.RUNNING)
 
     def set_ready(self, place: Place) -> None:
         """Make a call ready that waited, or was lost."""
@@ -163,9 +173,9 @@ class CallStates:
 
     def make_pending(self, place: Place, at: datetime) -> None:
         """Write down that a call is to be made, or its task to be gone on with."""
-        change = task_changes.taken_back(place, at, attempts=self.attempts.get(place, 0))
+        count = self.attempts.get(place, 0)
         mark = self.lists.mark(place[0]) if place[1] == WHOLE_TASK else ""
-        self.draft.row(replace(change, error_code=mark))
+        self.draft.row(task_changes.taken_back(place, at, attempts=count, code=mark))
 
     def skip(self, skipped: Iterable[Skipped], at: datetime) -> None:
         """Write down which tasks will not be called, and because of which."""
@@ -249,7 +259,8 @@ class CallStates:
             self.questions.withdraw(place)
         if item == WHOLE_TASK:
             skipped = self.schedule.end(task, status)
-            self.roots.released(self.schedule.tasks[task])
+            if self.roots.users:
+                self.roots.released(self.schedule.tasks[task])
         else:
             self.lists[task].end(item, status, message)
             stops = status is TaskStatus.FAILED and self.schedule.policy(task) is OnError.STOP

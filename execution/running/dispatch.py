@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import time
 from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
@@ -71,7 +70,7 @@ class Dispatcher:
         self._calls.keep_slots(state.queues)
         return begun
 
-    async def write(self, begun: Sequence[Begun], group: asyncio.TaskGroup) -> None:
+    async def write(self, begun: Sequence[Begun]) -> None:
         """Write down what has changed, intents with it, and make the calls then.
 
         An approval is used up in a write of its own: if it cannot be, only its call fails.
@@ -83,11 +82,12 @@ class Dispatcher:
         changes = draft.take()
         if changes is not None:
             await self._means.journal.record(changes)
+        is_single = len(begun) == 1
         for one in begun:
             if one.leave is not None:
-                await self._write_approved(one, group)
+                await self._write_approved(one, is_single=is_single)
             else:
-                self._launch(one, group)
+                self._launch(one, is_single=is_single)
 
     def _begin_at(self, server: str, begun: list[Begun], at: datetime) -> bool:
         """Begin calls to one server; say whether more may have become ready by that."""
@@ -106,7 +106,7 @@ class Dispatcher:
             self._state.queues.pop(server, None)
         return has_moved
 
-    async def _write_approved(self, one: Begun, group: asyncio.TaskGroup) -> None:
+    async def _write_approved(self, one: Begun, *, is_single: bool) -> None:
         changes = self._state.draft.alone(one.intent, events.TASK_STARTED)
         try:
             await self._means.journal.record(changes)
@@ -116,9 +116,9 @@ class Dispatcher:
             why = failure.of_error(ApprovalUnusable())
             self._tell(lambda at: self._state.fail_unsent(one.place, why, at))
         else:
-            self._launch(one, group)
+            self._launch(one, is_single=is_single)
 
-    def _launch(self, one: Begun, group: asyncio.TaskGroup) -> None:
+    def _launch(self, one: Begun, *, is_single: bool) -> None:
         """Make a call, unless it is not wanted any more by now."""
         called_off = self._steering.called_off
         if called_off:
@@ -128,13 +128,14 @@ class Dispatcher:
             self._calls.give_back(one.server)
             self._tell(lambda at: self._state.take_back(one.place, at))
         else:
-            self._calls.launch(group, self._invocation(one), one.server)
+            invocation = self._invocation(one)
+            self._calls.launch(invocation, one.server, is_single=is_single)
 
     def _invocation(self, one: Begun) -> Invocation:
         task, item = one.place
         return Invocation(
-            task=task,
-            item=item,
+            task,
+            item,
             tool=one.task.tool,
             arguments=one.arguments,
             timeout_s=one.task.timeout_s,

@@ -4,20 +4,18 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
-from collections.abc import Mapping
 from datetime import datetime
 from functools import partial
-from typing import Final
 from uuid import UUID
 
 from execution import events
 from execution.changes import Fenced
 from execution.codes import APPROVAL_REJECTED
-from execution.running import failure, reported_status, results
+from execution.running import failure, reported_status
 from execution.running.dispatch import Dispatcher, Happening
 from execution.running.failure import CallCancelled
 from execution.running.gather import Gathering
-from execution.running.in_flight import Calls, Outcome, root_of
+from execution.running.in_flight import READ_AT_A_TIME, Calls, Outcome
 from execution.running.results import Root
 from execution.running.run_state import RunState
 from execution.running.standing import (
@@ -25,19 +23,14 @@ from execution.running.standing import (
     Invocation,
     Means,
     Place,
-    Result,
     Standing,
     TaskStanding,
 )
 from execution.running.steering import Steering
 from execution.status import RunStatus
 from execution.workflow import Workflow
-from gateway_project.foundation.computing import computed
 
 __all__ = ["Answered", "Execution", "Invocation", "Means", "Place", "Standing", "TaskStanding"]
-
-_RECALLED_AT_A_TIME: Final = 16
-"""Tasks whose results are read together: they are in memory whole before they are cut down."""
 
 
 class Execution:
@@ -50,21 +43,33 @@ class Execution:
     `command` is the primary key of the command that a method carries out; it is marked as applied
     in the transaction that writes its effect down, with `done` or the code of a refusal.
 
-    One write is under way at a time. What happens meanwhile goes into the next, so that the end of
-    a call and the intents that follow from it share a transaction; and a call is made only once
-    its intent is safe.
+    It goes on in steps, one at a time: what is new is taken in, what may start is begun, and both
+    are written down. What happens meanwhile goes into the next, so that the end of a call and the
+    intents that follow from it share a transaction; and a call is made only once its intent is
+    safe. Steps are taken by the task of `run`, or by that of a call which ended alone.
     """
 
     def __init__(self, standing: Standing, means: Means) -> None:
         self._standing = standing
         self._means = means
         self._state = state = RunState(standing, means.prepare)
+        self._group = asyncio.TaskGroup()
         self._wake = asyncio.Event()
         self._gathering = Gathering(self._wake, means.gather_s)
         self._calls = calls = Calls(
-            means, on_ended=self._ended, on_room=self._wake.set, wanted=state.roots.users
+            means,
+            self._group,
+            on_ended=self._ended,
+            on_news=self._tell_news,
+            go_on=self._go_on_from_call,
+            wanted=state.roots.users,
         )
         self._inbox: deque[Happening] = deque()
+        self._has_news = True
+        self._is_going_on = False
+        self._is_cut = False
+        self._over: RunStatus | None = None
+        self._broken: Exception | None = None
         self._steering = Steering(state, standing.status, cancel_calls=calls.cancel)
         self._dispatcher = Dispatcher(state, self._steering, calls, means, tell=self._tell)
 
@@ -89,11 +94,11 @@ class Execution:
         fenced: Fenced | None = None
         deadline = self._set_deadline()
         try:
-            async with asyncio.TaskGroup() as group:
+            async with self._group:
                 try:
-                    return await self._carry_on(group)
+                    return await self._carry_on()
                 except Fenced as error:
-                    fenced = error
+                    self._broken = fenced = error
                     self._calls.cancel()
         finally:
             self._calls.close()
@@ -152,11 +157,21 @@ class Execution:
     def halt(self) -> None:
         """Start nothing more from now on; calls in flight go on to their end."""
         self._steering.is_halted = True
-        self._wake.set()
+        self._tell_news()
+
+    def cut(self) -> None:
+        """Start nothing more, and wait no longer for the calls in flight.
+
+        They are cancelled, and their tasks stand as running, with nobody knowing how they ended.
+        What has come in is written down as it is.
+        """
+        self._is_cut = True
+        self.halt()
+        self._calls.cancel()
 
     # What `run` does.
 
-    async def _carry_on(self, group: asyncio.TaskGroup) -> RunStatus:
+    async def _carry_on(self) -> RunStatus:
         now = self._means.clock()
         self._state.open(now)
         if self._standing.status is RunStatus.RUNNING:
@@ -165,27 +180,63 @@ class Execution:
         self._state.reopen_lists(now)
         self._steering.open()
         while True:
-            self._wake.clear()
-            now = self._means.clock()
+            await self._go_on()
+            if self._broken is not None:
+                raise self._broken
+            if self._over is not None:
+                return self._over
+            await self._wake.wait()
+
+    async def _go_on(self) -> None:
+        """Take steps until nothing is new; a task that comes meanwhile leaves it to this one."""
+        self._wake.clear()
+        if self._is_going_on:
+            return
+        self._is_going_on = True
+        try:
+            while self._has_news and not (self._is_at_end or self._calls.is_handed_on):
+                self._has_news = False
+                self._wake.clear()
+                await self._step()
+        finally:
+            self._is_going_on = False
+
+    async def _go_on_from_call(self) -> None:
+        """Go on in the task of a call that has ended; what is left then is for `run`."""
+        try:
+            await self._go_on()
+        except Exception as error:  # noqa: BLE001 - raised by `run`
+            self._broken = error
+        if self._has_news or self._is_at_end:
+            self._wake.set()
+
+    @property
+    def _is_at_end(self) -> bool:
+        return self._over is not None or self._broken is not None
+
+    async def _step(self) -> None:
+        """Take in what is new, begin what may start, and write both down."""
+        now = self._means.clock()
+        self._take_in(now)
+        while self._steering.must_recall:
+            await self._recall()
             self._take_in(now)
-            while self._steering.must_recall:
-                await self._recall()
-                self._take_in(now)
-            if self._steering.is_queued:
-                self._steering.start(now)
-            begun = self._dispatcher.begin(now)
-            has_more = self._dispatcher.has_more
-            is_busy = bool(self._calls) or bool(begun)
-            status = self._steering.settle(now, is_busy=is_busy or has_more)
-            if await self._gathering.more(is_wanted=is_busy and not (begun or has_more)):
-                continue
-            await self._dispatcher.write(begun, group)
-            if self._is_over(status):
-                return status
-            if has_more:
+        if self._steering.is_queued:
+            self._steering.start(now)
+        begun = self._dispatcher.begin(now)
+        has_more = self._dispatcher.has_more
+        is_busy = bool(self._calls) or bool(begun)
+        status = self._steering.settle(now, is_busy=is_busy or has_more)
+        if await self._gathering.more(is_wanted=is_busy and not (begun or has_more)):
+            self._has_news = True
+            return
+        await self._dispatcher.write(begun)
+        if self._is_over(status):
+            self._over = status
+        elif has_more:
+            self._has_news = True
+            if not self._calls.is_handed_on:
                 await asyncio.sleep(0)
-            else:
-                await self._wake.wait()
 
     def _is_over(self, status: RunStatus) -> bool:
         """Whether there is nothing more to do here; an end is not changed by what comes late."""
@@ -202,14 +253,14 @@ class Execution:
         """Fetch the results that open tasks refer to and that are not in memory."""
         self._steering.must_recall = False
         missing = sorted(self._state.missing())
-        for first in range(0, len(missing), _RECALLED_AT_A_TIME):
-            tasks = missing[first : first + _RECALLED_AT_A_TIME]
+        for first in range(0, len(missing), READ_AT_A_TIME):
+            tasks = missing[first : first + READ_AT_A_TIME]
             given = await self._means.recall(tasks)
-            self._state.recalled(await _roots_of(given), tasks)
+            self._state.recalled(given, tasks)
 
     def _ended(self, place: Place, outcome: Outcome, at: datetime, *, root: Root | None) -> None:
         self._inbox.append(partial(self._land, place, outcome, root, at))
-        self._wake.set()
+        self._has_news = True
 
     def _land(
         self, place: Place, outcome: Outcome, root: Root | None, at: datetime, _now: datetime
@@ -219,7 +270,7 @@ class Execution:
         if outcome is None:
             if self._steering.called_off:
                 self._state.cancel(place, self._steering.called_off, at)
-            else:
+            elif not self._is_cut:
                 self._state.fail(place, failure.of_error(CallCancelled()), at)
         elif isinstance(outcome, Exception):
             self._state.fail(place, failure.of_error(outcome), at)
@@ -232,6 +283,10 @@ class Execution:
 
     def _tell(self, happening: Happening) -> None:
         self._inbox.append(happening)
+        self._tell_news()
+
+    def _tell_news(self) -> None:
+        self._has_news = True
         self._wake.set()
 
     def _set_deadline(self) -> asyncio.TimerHandle | None:
@@ -247,14 +302,3 @@ class Execution:
     def _pass_deadline(self) -> None:
         self._steering.call_off(reported_status.DEADLINE)
         self._tell(self._steering.pass_deadline)
-
-
-async def _roots_of(given: Mapping[Place, Result]) -> Mapping[Place, Root]:
-    """Return what references see of results; many are read on a thread of their own."""
-    if len(given) > _RECALLED_AT_A_TIME:
-        return await computed(_measured, given)
-    return {place: await root_of(result) for place, result in given.items()}
-
-
-def _measured(given: Mapping[Place, Result]) -> Mapping[Place, Root]:
-    return {place: results.measured(result) for place, result in given.items()}

@@ -8,23 +8,20 @@ from typing import Any
 from uuid import UUID
 
 from execution import events
-from execution.changes import WHOLE_TASK, Changes, Event, TaskChange
+from execution.changes import NO_DATA, WHOLE_TASK, Changes, Event, TaskChange
 from execution.running.standing import Place
 from execution.status import RunStatus, TaskStatus
 
-NO_DATA: Mapping[str, Any] = {}
 _KINDS: Mapping[TaskStatus, str] = {
     TaskStatus.CANCELLED: events.TASK_CANCELLED,
     TaskStatus.SKIPPED: events.TASK_SKIPPED,
     TaskStatus.SUCCEEDED: events.TASK_SUCCEEDED,
     TaskStatus.UNKNOWN: events.TASK_UNKNOWN,
 }
-_Told = tuple[str, datetime, str, int, Mapping[str, Any]]
-"""Kind, time, task, item and data of an event that has no number yet."""
 
 
 class Draft:
-    """Gathers what changes, and gives events their numbers once it is to be written.
+    """Gathers what changes, and gives events their numbers.
 
     Args:
         run: Id of the run.
@@ -36,12 +33,16 @@ class Draft:
         self._run = run
         self._epoch = epoch
         self._last_seq = last_seq
+        self._status: RunStatus | None
+        self._workflow: Mapping[str, Any] | None
         self._clear()
 
     def task(self, change: TaskChange, kind: str, data: Mapping[str, Any] = NO_DATA) -> None:
         """Add how a task stands, and the event that it came so."""
         self._tasks.append(change)
-        self._events.append((kind, change.at, change.task, change.item, data))
+        self._last_seq += 1
+        event = Event(self._last_seq, kind, change.at, change.task, change.item, data)
+        self._events.append(event)
 
     def stands(
         self,
@@ -53,8 +54,7 @@ class Draft:
         data: Mapping[str, Any] = NO_DATA,
     ) -> None:
         """Add that a task stands so, of which there is nothing more to say, and the event."""
-        change = TaskChange(task=place[0], item=place[1], status=status, at=at, error_code=code)
-        self.task(change, _KINDS[status], data)
+        self.task(TaskChange(*place, status, at, error_code=code), _KINDS[status], data)
 
     def row(self, change: TaskChange) -> None:
         """Add how a task stands, of which no event tells."""
@@ -70,11 +70,12 @@ class Draft:
         item: int = WHOLE_TASK,
     ) -> None:
         """Add an event."""
-        self._events.append((kind, at, task, item, data))
+        self._last_seq += 1
+        self._events.append(Event(self._last_seq, kind, at, task, item, data))
 
     def status(self, status: RunStatus, *, code: str = "", error: str = "") -> None:
         """Set the status of the run, and why it failed."""
-        self._set_status(status, code, error)
+        self._status, self._code, self._error = status, code, error
 
     def applied(self, command: int | None, outcome: str) -> None:
         """Add a command that was carried out, or refused."""
@@ -83,17 +84,17 @@ class Draft:
 
     def workflow(self, workflow: Mapping[str, Any]) -> None:
         """Set the workflow that replaces the one before."""
-        self._set_workflow(workflow)
+        self._workflow = workflow
 
     def take(self) -> Changes | None:
         """Return all of it as one, and begin anew; None if nothing has changed."""
         if not (self._tasks or self._events or self._applied or self._status):
             return None
         changes = Changes(
-            run=self._run,
-            epoch=self._epoch,
+            self._run,
+            self._epoch,
             tasks=tuple(self._tasks),
-            events=self._numbered(self._events),
+            events=tuple(self._events),
             status=self._status,
             error_code=self._code,
             error=self._error,
@@ -105,34 +106,18 @@ class Draft:
 
     def alone(self, change: TaskChange, kind: str) -> Changes:
         """Return one change of a task with its event, apart from all else; nothing may wait."""
-        event = (kind, change.at, change.task, change.item, NO_DATA)
-        return Changes(
-            run=self._run, epoch=self._epoch, tasks=(change,), events=self._numbered([event])
-        )
+        self._last_seq += 1
+        event = Event(self._last_seq, kind, change.at, change.task, change.item)
+        return Changes(self._run, self._epoch, tasks=(change,), events=(event,))
 
     def refused(self, changes: Changes) -> None:
-        """Take back the numbers of what was not written; nothing may have been taken since."""
+        """Take back the numbers of what was not written; nothing may have happened since."""
         self._last_seq -= len(changes.events)
-
-    def _numbered(self, events: list[_Told]) -> tuple[Event, ...]:
-        first = self._last_seq + 1
-        self._last_seq += len(events)
-        return tuple(
-            [
-                Event(seq=seq, kind=kind, at=at, task=task, item=item, data=data)
-                for seq, (kind, at, task, item, data) in enumerate(events, first)
-            ]
-        )
 
     def _clear(self) -> None:
         self._tasks: list[TaskChange] = []
-        self._events: list[_Told] = []
+        self._events: list[Event] = []
         self._applied: list[tuple[int, str]] = []
-        self._set_status(None)
-        self._set_workflow(None)
-
-    def _set_status(self, status: RunStatus | None, code: str = "", error: str = "") -> None:
-        self._status, self._code, self._error = status, code, error
-
-    def _set_workflow(self, workflow: Mapping[str, Any] | None) -> None:
-        self._workflow = workflow
+        self._status = None
+        self._code = self._error = ""
+        self._workflow = None

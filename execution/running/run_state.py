@@ -89,8 +89,8 @@ class RunState(CallStates):
             attempt=self.count_attempt(place),
             approval=leave.approval if leave else None,
         )
-        self.set(place, TaskStatus.RUNNING)
-        return Begun(task=task, item=place[1], arguments=arguments, leave=leave, intent=intent)
+        self.set_running(place)
+        return Begun(task, place, arguments, leave, intent)
 
     def decide(self, place: Place, approval: UUID, at: datetime, *, refusal: str) -> None:
         """Take a person's decision; an empty refusal is leave to call."""
@@ -113,16 +113,7 @@ class RunState(CallStates):
 
     def missing(self) -> set[str]:
         """Return the tasks whose results are referred to and are not in memory."""
-        return {
-            task
-            for task, status in self.schedule.status.items()
-            if self.roots.lacks(
-                task,
-                [WHOLE_TASK]
-                if status is TaskStatus.SUCCEEDED
-                else self.lists.where(task, TaskStatus.SUCCEEDED),
-            )
-        }
+        return {task for task in self.roots.users if self.roots.lacks(task, self._given(task))}
 
     def recalled(self, given: Mapping[Place, Root], tasks: Iterable[str]) -> None:
         """Take what tasks gave from where it was kept; what is not there stays missing."""
@@ -131,6 +122,12 @@ class RunState(CallStates):
             is_over = self.schedule.status.get(task) is TaskStatus.SUCCEEDED
             if is_over and self.schedule.tasks[task].for_each is not None:
                 self.roots.close(task, self.lists.known(task))
+
+    def _given(self, task: str) -> Iterable[int]:
+        """Return the items of a task that gave something, or all of it."""
+        if self.schedule.status.get(task) is TaskStatus.SUCCEEDED:
+            return (WHOLE_TASK,)
+        return self.lists.where(task, TaskStatus.SUCCEEDED)
 
     def _ask(
         self, place: Place, prepared: Prepared, arguments: Mapping[str, Any], at: datetime

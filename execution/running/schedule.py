@@ -55,13 +55,17 @@ class Schedule:
         self._dependants = _dependants(workflow)
         self._left = {task.id: len(task.waits_for) for task in workflow.tasks}
         self._ready: list[str] = []
-        self._place_in_layers(workflow)
+        self._layer: dict[str, int] = {}
+        self._undone = [0]
+        self._opened = 0
+        if self._is_by_layer:
+            self._place_in_layers(workflow)
 
     def catch_up(self) -> list[Skipped]:
         """Take into account how tasks stand from the start; call it once, before anything else."""
         skipped: list[Skipped] = []
         self._ready += [task for task, left in self._left.items() if not left]
-        for task in [task for task, status in self.status.items() if status.is_done]:
+        for task in [task for task, now in self.status.items() if now not in _UNDONE]:
             skipped += self._release(task)
         self._ready = [task for task in self._ready if self.status[task] is TaskStatus.PENDING]
         return skipped
@@ -84,7 +88,12 @@ class Schedule:
         before = self.status[task]
         self.status[task] = status
         self._moving += (status in _MOVING) - (before in _MOVING)
-        self._undone[self._layer[task]] += (status in _UNDONE) - (before in _UNDONE)
+        if self._is_by_layer:
+            self._undone[self._layer[task]] += (status in _UNDONE) - (before in _UNDONE)
+
+    def begin(self, task: str) -> None:
+        """Note that a task runs that was ready: it moves, and is undone, as before."""
+        self.status[task] = TaskStatus.RUNNING
 
     def again(self, task: str) -> None:
         """Make a task ready that was begun, waited, or was lost."""
@@ -161,9 +170,7 @@ class Schedule:
 
     def _place_in_layers(self, workflow: Workflow) -> None:
         """Give each task its layer; the newest open one is the latest that has been begun."""
-        found: tuple[tuple[str, ...], ...] = (tuple(self.tasks),)
-        if self._is_by_layer:
-            found = order.layers({task.id: task.waits_for for task in workflow.tasks})
+        found = order.layers({task.id: task.waits_for for task in workflow.tasks})
         self._layer = {task: number for number, layer in enumerate(found) for task in layer}
         self._undone = [sum(not self.status[task].is_done for task in layer) for layer in found]
         begun = [
@@ -175,17 +182,18 @@ class Schedule:
 
     def _release(self, ended: str) -> list[Skipped]:
         """Let go of what waited for a task that has ended, or skip it, and so on."""
+        status, left, pending = self.status, self._left, TaskStatus.PENDING
         skipped: list[Skipped] = []
         ends = [ended]
         for cause in ends:
-            went_well = self.status[cause] is TaskStatus.SUCCEEDED
+            went_well = status[cause] is TaskStatus.SUCCEEDED
             is_harmless = went_well or self.policy(cause) is OnError.SAFE_TO_FAIL
             for task, is_referring in self._dependants[cause]:
-                if self.status[task] is not TaskStatus.PENDING:
+                if status[task] is not pending:
                     continue
                 if went_well or (is_harmless and not is_referring):
-                    self._left[task] -= 1
-                    if not self._left[task]:
+                    left[task] -= 1
+                    if not left[task]:
                         self._ready.append(task)
                 else:
                     self.set(task, TaskStatus.SKIPPED)

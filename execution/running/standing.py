@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Collection, Mapping
+from collections.abc import Awaitable, Callable, Collection, Hashable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 from uuid import UUID
 
 from execution.changes import Journal
 from execution.running.limits import Limits
+from execution.running.results import Root
 from execution.status import RunStatus, TaskStatus
 from execution.workflow import Options, Workflow
 
@@ -94,8 +95,7 @@ class Answered(Protocol):
         """From dispatch to answer."""
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Invocation:
+class Invocation(NamedTuple):
     """One call that is to be made, its intent written down already.
 
     Attributes:
@@ -136,8 +136,9 @@ class Means:
         journal: Where everything is written down.
         limits: How many calls run at once, over all runs of the process.
         clock: Tells the time; only shown and compared with a deadline once, at the start.
-        recall: Gives the raw results of tasks again, items included.
+        recall: Gives again what references see of the results of tasks, items included.
         on_progress: Told what servers report: task, item, progress, total, message.
+        whose: Whom the slots that the run takes count for.
         gather_s: Seconds that the end of a call may wait to be written down together with others.
     """
 
@@ -146,6 +147,7 @@ class Means:
     journal: Journal
     limits: Limits
     clock: Callable[[], datetime]
-    recall: Callable[[Collection[str]], Awaitable[Mapping[Place, Result]]]
+    recall: Callable[[Collection[str]], Awaitable[Mapping[Place, Root]]]
     on_progress: Callable[[str, int, float, float | None, str | None], None] = unseen
+    whose: Hashable = None
     gather_s: float = 0.0

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Final, NamedTuple
 from uuid import UUID
@@ -17,28 +16,22 @@ from execution.workflow import Task
 from tools import ids
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Begun:
+class Begun(NamedTuple):
     """A call that is to be made once its intent is written down.
 
     Attributes:
         task: Whose call it is.
-        item: Place in its list.
+        place: What it is a call of.
         arguments: All references replaced.
         leave: A person's approval that it uses up; None: none is needed.
         intent: What is written down.
     """
 
     task: Task
-    item: int
+    place: Place
     arguments: Mapping[str, Any]
     leave: Leave | None
     intent: TaskChange
-
-    @property
-    def place(self) -> Place:
-        """What it is a call of."""
-        return self.task.id, self.item
 
     @property
     def server(self) -> str:
@@ -61,9 +54,7 @@ def server_of(task: Task) -> str:
 
 def running(place: Place, at: datetime, *, code: str) -> TaskChange:
     """Return that a task with a list is under way; the code says whether it was stopped."""
-    return TaskChange(
-        task=place[0], item=place[1], status=TaskStatus.RUNNING, at=at, error_code=code
-    )
+    return TaskChange(*place, TaskStatus.RUNNING, at, error_code=code)
 
 
 def intended(
@@ -71,10 +62,9 @@ def intended(
 ) -> TaskChange:
     """Return that a call is about to be made."""
     return TaskChange(
-        task=place[0],
-        item=place[1],
-        status=TaskStatus.RUNNING,
-        at=at,
+        *place,
+        TaskStatus.RUNNING,
+        at,
         attempts=attempt,
         definition_hash=prepared.definition_hash,
         arguments_digest=prepared.arguments_digest,
@@ -87,10 +77,9 @@ def asked(
 ) -> TaskChange:
     """Return that a person is asked about a call."""
     return TaskChange(
-        task=place[0],
-        item=place[1],
-        status=TaskStatus.WAITING_APPROVAL,
-        at=at,
+        *place,
+        TaskStatus.WAITING_APPROVAL,
+        at,
         definition_hash=prepared.definition_hash,
         arguments_digest=prepared.arguments_digest,
         arguments=arguments,
@@ -102,24 +91,18 @@ def succeeded(
     place: Place, result: Mapping[str, Any], at: datetime, *, attempts: int, duration_ms: float
 ) -> TaskChange:
     """Return that a tool answered."""
+    status = TaskStatus.SUCCEEDED
     return TaskChange(
-        task=place[0],
-        item=place[1],
-        status=TaskStatus.SUCCEEDED,
-        at=at,
-        attempts=attempts,
-        result=result,
-        duration_ms=duration_ms,
+        *place, status, at, attempts=attempts, result=result, duration_ms=duration_ms
     )
 
 
 def failed(place: Place, why: Failure, at: datetime, *, attempts: int | None) -> TaskChange:
     """Return that a call failed, or could not be made."""
     return TaskChange(
-        task=place[0],
-        item=place[1],
-        status=TaskStatus.FAILED,
-        at=at,
+        *place,
+        TaskStatus.FAILED,
+        at,
         attempts=attempts,
         result=why.result,
         duration_ms=why.duration_ms,
@@ -138,19 +121,13 @@ def cancelled(
     place: Place, code: str, at: datetime, *, attempts: int | None, why: str = CUT_OFF
 ) -> TaskChange:
     """Return that a call was cancelled that may have taken effect."""
-    return TaskChange(
-        task=place[0],
-        item=place[1],
-        status=TaskStatus.CANCELLED,
-        at=at,
-        attempts=attempts,
-        error_code=code,
-        error=why,
-    )
+    status = TaskStatus.CANCELLED
+    return TaskChange(*place, status, at, attempts=attempts, error_code=code, error=why)
 
 
-def taken_back(place: Place, at: datetime, *, attempts: int) -> TaskChange:
-    """Return that a call is to be made anew, or was not made after all."""
-    return TaskChange(
-        task=place[0], item=place[1], status=TaskStatus.PENDING, at=at, attempts=attempts
-    )
+def taken_back(place: Place, at: datetime, *, attempts: int, code: str = "") -> TaskChange:
+    """Return that a call is to be made anew, or was not made after all.
+
+    The code is that of a task with a list, and says whether that was stopped.
+    """
+    return TaskChange(*place, TaskStatus.PENDING, at, attempts=attempts, error_code=code)

@@ -11,7 +11,7 @@ from uuid import UUID, uuid4
 from execution.call import Prepared
 from execution.changes import WHOLE_TASK, Fenced, NotApproved
 from execution.planning.parse import parse
-from execution.running import questions
+from execution.running import questions, results
 from execution.running.executor import Execution, Invocation, Means, Standing, TaskStanding
 from execution.running.for_each import STOPPED
 from execution.running.limits import Limits
@@ -222,7 +222,11 @@ class RecordedRun:
 
     async def recall(self, tasks):
         await asyncio.sleep(0)
-        return {place: result for place, result in self.results.items() if place[0] in tasks}
+        return {
+            place: results.measured(result)
+            for place, result in self.results.items()
+            if place[0] in tasks
+        }
 
 
 def _set() -> asyncio.Event:
@@ -315,6 +319,12 @@ class Tools:
     def execution(self, *, repeatable: bool = False, **values: Any) -> Execution:
         standing = self.recorded.taken(repeatable=repeatable)
         return Execution(standing, self.means(**values))
+
+
+async def finish(tools: Tools, **values: Any) -> RunStatus:
+    """Carry a run on until it has ended or rests."""
+    async with asyncio.timeout(5):
+        return await tools.execution(**values).run()
 
 
 async def until(condition: Callable[[], bool]) -> None:

@@ -10,7 +10,7 @@ from uuid import UUID
 from django.db import connection
 
 from execution import events
-from execution.changes import Changes, Event, TaskChange
+from execution.changes import WHOLE_TASK, Changes, Event, TaskChange
 from execution.models import Approval, WorkflowExecution
 from execution.status import RunStatus, TaskStatus
 from execution.store import runs, writing
@@ -54,7 +54,8 @@ def held(sealer: Sealer, tasks: Sequence[str] = ("a", "b"), **said: Any) -> Crea
 
 
 def change(task: str = "a", status: str = "running", **said: Any) -> TaskChange:
-    return TaskChange(task=task, status=TaskStatus(status), at=AT, **said)
+    item = said.pop("item", WHOLE_TASK)
+    return TaskChange(task, item, TaskStatus(status), AT, **said)
 
 
 def changes(
@@ -65,7 +66,9 @@ def changes(
 
 
 def write(sealer: Sealer, *batch: Changes) -> list[Exception | None]:
-    return list(writing.write(batch, sealer=sealer, approval_expiry_s=EXPIRY_S))
+    """Write a batch, and say why which of it was refused."""
+    outcomes = writing.write(batch, sealer=sealer, approval_expiry_s=EXPIRY_S)
+    return [one if isinstance(one, Exception) else None for one in outcomes]
 
 
 def row(run: UUID) -> WorkflowExecution:

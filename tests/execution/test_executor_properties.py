@@ -155,7 +155,7 @@ async def lived(world):
             tell(recorded, tools, execution, steers.pop(0).action)
         async with asyncio.timeout(10):
             await hold(recorded, tools, execution, steers)
-        assert limits._free == total, "no slot is lost"
+        assert limits.taken == 0, "no slot is lost"
         if recorded.status.is_final:
             return recorded, tools
     raise AssertionError(f"the run does not end: {recorded.status}, {recorded.kinds()[-8:]}")

@@ -1,81 +1,161 @@
 from collections import Counter
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from execution.running.limits import Limits
+from execution.running.limits import Holder, Limits
 
 
-def test_a_free_slot_is_taken_at_once_and_a_taken_one_waited_for():
-    limits, granted = Limits(total=2, per_server=1), []
-    assert limits.take("a")
-    assert not limits.take("a")
-    limits.wait("a", lambda: granted.append("a"))
-    assert limits.take("b")
-    assert not limits.take("c"), "none is left in all"
-    limits.give_back("a")
+@pytest.fixture
+def granted():
+    return []
+
+
+def waits(limits, server, holder, granted, name):
+    return limits.wait(server, holder, lambda: granted.append(name))
+
+
+def test_a_free_slot_is_taken_at_once_and_a_taken_one_waited_for(granted):
+    limits, ann = Limits(total=2, per_server=1), Holder()
+    assert limits.take("a", ann)
+    assert not limits.take("a", ann)
+    waits(limits, "a", ann, granted, "a")
+    assert limits.take("b", ann)
+    assert not limits.take("c", ann), "none is left in all"
+    limits.give_back("a", ann)
     assert granted == ["a"]
 
 
-def test_who_waits_longest_for_a_server_with_room_comes_first():
-    limits, granted = Limits(total=2, per_server=1), []
-    assert limits.take("a")
-    assert limits.take("b")
+def test_of_one_caller_who_waits_longest_for_a_server_with_room_comes_first(granted):
+    limits, ann = Limits(total=2, per_server=1), Holder()
+    assert limits.take("a", ann)
+    assert limits.take("b", ann)
     for name in ("a1", "a2", "c1", "b1"):
-        limits.wait(name[0], lambda name=name: granted.append(name))
-    limits.give_back("b")
+        waits(limits, name[0], ann, granted, name)
+    limits.give_back("b", ann)
     assert granted == ["c1"], "a is full, and c has waited longer than b"
-    limits.give_back("c")
-    limits.give_back("a")
+    limits.give_back("c", ann)
+    limits.give_back("a", ann)
     assert granted == ["c1", "b1", "a1"]
 
 
-def test_nobody_overtakes_those_who_wait():
-    limits, granted = Limits(total=1, per_server=1), []
-    assert limits.take("a")
-    limits.wait("a", lambda: granted.append(1))
-    limits.give_back("a")
+def test_nobody_overtakes_those_who_wait(granted):
+    limits, ann, bob = Limits(total=1, per_server=1), Holder(), Holder()
+    assert limits.take("a", ann)
+    waits(limits, "a", ann, granted, 1)
+    limits.give_back("a", ann)
     assert granted == [1]
-    assert not limits.take("a")
+    assert not limits.take("a", bob)
 
 
-def test_who_has_withdrawn_is_passed_over():
-    limits, granted = Limits(total=1, per_server=1), []
-    assert limits.take("a")
-    limits.wait("a", lambda: granted.append(1)).withdraw()
-    limits.wait("a", lambda: granted.append(2))
-    limits.wait("b", lambda: granted.append(3)).withdraw()
-    limits.give_back("a")
+def test_who_has_withdrawn_is_passed_over(granted):
+    limits, ann = Limits(total=1, per_server=1), Holder()
+    assert limits.take("a", ann)
+    first = waits(limits, "a", ann, granted, 1)
+    waits(limits, "a", ann, granted, 2)
+    limits.withdraw(first)
+    limits.withdraw(waits(limits, "b", ann, granted, 3))
+    limits.give_back("a", ann)
     assert granted == [2]
-    limits.give_back("a")
-    assert limits.take("b")
+    limits.withdraw(first)
+    limits.give_back("a", ann)
+    assert limits.take("b", ann)
+
+
+def test_a_slot_goes_to_who_holds_fewest_there_and_among_equals_to_who_came_first(granted):
+    limits = Limits(total=9, per_server=3)
+    ann, bob, cyd = (limits.holder(name) for name in ("ann", "bob", "cyd"))
+    assert [limits.take("a", who) for who in (ann, ann, bob)] == [True, True, True]
+    for holder, name in ((ann, "ann"), (bob, "bob"), (bob, "bob again")):
+        assert waits(limits, "a", holder, granted, name) is not None
+    limits.give_back("a", bob)
+    assert granted == ["bob"], "ann came first, and holds two"
+    limits.give_back("a", ann)
+    assert granted == ["bob", "ann"], "each holds one, and ann came first"
+    waits(limits, "a", cyd, granted, "cyd")
+    limits.give_back("a", ann)
+    assert granted == ["bob", "ann", "cyd"], "bob came first, and holds one"
+
+
+def test_who_holds_fewest_in_all_comes_first_where_slots_in_all_are_few(granted):
+    limits, ann, bob = Limits(total=3, per_server=3), Holder(), Holder()
+    assert [limits.take(*one) for one in (("a", ann), ("b", ann), ("c", bob))] == [True] * 3
+    waits(limits, "d", ann, granted, "ann")
+    waits(limits, "d", bob, granted, "bob")
+    limits.give_back("c", bob)
+    assert granted == ["bob"]
+
+
+def test_the_last_slot_of_a_server_is_for_who_does_not_hold_all_others():
+    limits = Limits(total=9, per_server=3)
+    ann, bob = limits.holder("ann"), limits.holder("bob")
+    assert [limits.take("a", ann) for _ in range(3)] == [True, True, False]
+    assert limits.take("a", bob)
+    assert not limits.take("a", bob), "no more than its slots are ever taken"
+
+
+def test_the_last_slot_in_all_is_for_who_does_not_hold_all_others():
+    limits = Limits(total=3, per_server=1)
+    ann, bob = limits.holder("ann"), limits.holder("bob")
+    assert [limits.take(server, ann) for server in "abc"] == [True, True, False]
+    assert [limits.take(server, bob) for server in "cd"] == [True, False]
+
+
+def test_who_is_alone_gets_every_slot(granted):
+    limits = Limits(total=9, per_server=2)
+    ann, bob = limits.holder("ann"), limits.holder("bob")
+    assert limits.take("a", ann)
+    waits(limits, "a", ann, granted, "while bob may come")
+    assert granted == []
+    del bob
+    waits(limits, "a", ann, granted, "alone")
+    assert granted == ["while bob may come"]
+
+
+def test_the_only_slot_of_a_server_is_for_anybody():
+    limits = Limits(total=9, per_server=1)
+    ann, bob = limits.holder("ann"), limits.holder("bob")
+    assert limits.take("a", ann)
+    assert not limits.take("a", bob)
+
+
+def test_what_a_caller_holds_is_counted_over_all_of_their_runs():
+    limits = Limits(total=9, per_server=2)
+    ann, bob = limits.holder(("ann", None)), limits.holder(("bob", None))
+    assert limits.holder(("ann", None)) is ann
+    assert bob is not ann
 
 
 @given(
-    st.lists(st.tuples(st.sampled_from("abc"), st.booleans()), max_size=60),
+    st.lists(st.tuples(st.sampled_from("abc"), st.integers(0, 2), st.booleans()), max_size=60),
     st.integers(1, 4),
     st.integers(1, 3),
 )
 def test_limits_hold_and_no_slot_is_lost(steps, total, per_server):
     limits, busy = Limits(total=total, per_server=per_server), Counter()
+    holders = [limits.holder(number) for number in range(3)]
 
-    def grant(server):
-        busy[server] += 1
+    def grant(server, who):
+        busy[server, who] += 1
+        at_server = Counter({key: n for key, n in busy.items() if key[0] == server}).total()
         assert busy.total() <= total
-        assert busy[server] <= per_server
+        assert at_server <= per_server
+        assert busy[server, who] <= max(1, per_server - 1)
+        assert sum(n for key, n in busy.items() if key[1] == who) <= max(1, total - 1)
 
-    for server, gives_back in steps:
-        if gives_back and busy[server]:
-            busy[server] -= 1
-            limits.give_back(server)
-        elif limits.take(server):
-            grant(server)
+    def give_back(server, who):
+        busy[server, who] -= 1
+        limits.give_back(server, holders[who])
+
+    for server, who, gives_back in steps:
+        if gives_back and busy[server, who]:
+            give_back(server, who)
+        elif limits.take(server, holders[who]):
+            grant(server, who)
         else:
-            limits.wait(server, lambda server=server: grant(server))
+            limits.wait(server, holders[who], lambda server=server, who=who: grant(server, who))
     while +busy:
-        server = next(iter(+busy))
-        busy[server] -= 1
-        limits.give_back(server)
-    for place in range(total):
-        assert limits.take(f"s{place}")
-    assert not limits.take("z")
+        give_back(*next(iter(+busy)))
+    assert (limits.taken, limits.waiting) == (0, 0)
+    assert [holder.in_all for holder in holders] == [0, 0, 0]

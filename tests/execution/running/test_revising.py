@@ -5,7 +5,7 @@ from datetime import timedelta
 
 import pytest
 
-from execution.running.limits import Limits
+from execution.running.limits import Holder, Limits
 from execution.status import RunStatus, TaskStatus
 from tests.execution.recorded_run import NOW, ServerBroke, ref, run_of, says, until
 
@@ -26,10 +26,10 @@ async def lost(*tasks, **values):
 
 
 def busy():
-    """Return slots of which those of the server `s` are taken."""
-    limits = Limits(total=3, per_server=1)
-    assert limits.take("s")
-    return limits
+    """Return slots of which those of the server `s` are taken, and who has them."""
+    limits, other = Limits(total=3, per_server=1), Holder()
+    assert limits.take("s", other)
+    return limits, other
 
 
 async def finish(execution):
@@ -45,11 +45,11 @@ async def test_a_lost_call_is_made_again_though_a_failure_stops_the_run_first():
     recorded, tools = await lost({"id": "a"}, after(), {"id": "b"}, answers={"bad": BROKE})
     recorded.tasks.pop(("b", -1), None)
     recorded.tasks.pop(("bad", -1), None)
-    limits = busy()
+    limits, other = busy()
     holding = asyncio.create_task(tools.execution(repeatable=True, limits=limits).run())
     await until(lambda: recorded.stands("bad") is TaskStatus.FAILED)
     assert recorded.stands("b") is TaskStatus.SKIPPED
-    limits.give_back("s")
+    limits.give_back("s", other)
     assert await holding is RunStatus.FAILED
     assert [call.task for call in tools.calls] == ["bad", "a"]
     assert recorded.stands("a") is SUCCEEDED
@@ -64,10 +64,10 @@ async def test_a_lost_item_is_made_again_though_a_failure_stops_the_run_first():
     )
     del recorded.tasks["bad", -1]
     del recorded.tasks["a", 1]
-    limits = busy()
+    limits, other = busy()
     holding = asyncio.create_task(tools.execution(repeatable=True, limits=limits).run())
     await until(lambda: recorded.stands("bad") is TaskStatus.FAILED)
-    limits.give_back("s")
+    limits.give_back("s", other)
     assert await holding is RunStatus.FAILED
     assert [(call.task, call.item) for call in tools.calls] == [("bad", -1), ("a", 0)]
     assert recorded.stands("a") is CANCELLED, "its second item was never called"
@@ -84,7 +84,7 @@ async def test_a_lost_call_whose_run_is_called_off_is_cancelled_in_so_many_words
         answers={"list": says([1, 2])},
         deadline_at=deadline if code != "aborted" else None,
     )
-    execution = tools.execution(repeatable=True, limits=busy())
+    execution = tools.execution(repeatable=True, limits=busy()[0])
     if code == "aborted":
         execution.abort()
     status = await finish(execution)

@@ -1,0 +1,95 @@
+import asyncio
+
+import pytest
+
+from execution.status import RunStatus, TaskStatus
+from execution.workflow import OnError
+from tests.execution.recorded_run import (
+    ServerBroke,
+    finish,
+    ref,
+    run_of,
+    says,
+)
+
+SKIPPED, SUCCEEDED = TaskStatus.SKIPPED, TaskStatus.SUCCEEDED
+
+
+@pytest.mark.parametrize(
+    ("policy", "ends", "status"),
+    [
+        (OnError.STOP, {"ordered": SKIPPED, "needs": SKIPPED, "other": SKIPPED}, "failed"),
+        (
+            OnError.CONTINUE,
+            {"ordered": SKIPPED, "needs": SKIPPED, "other": SUCCEEDED},
+            "partial_success",
+        ),
+        (
+            OnError.SAFE_TO_FAIL,
+            {"ordered": SUCCEEDED, "needs": SKIPPED, "other": SUCCEEDED},
+            "succeeded",
+        ),
+    ],
+)
+async def test_what_a_failure_means_is_up_to_the_policy(policy, ends, status):
+    recorded, tools = run_of(
+        {"id": "bad"},
+        {"id": "first"},
+        {"id": "ordered", "depends_on": ["bad"]},
+        {"id": "needs", "arguments": {"x": ref("bad")}},
+        {"id": "other", "depends_on": ["first"]},
+        on_error=policy,
+        answers={"bad": says("no such file", is_error=True)},
+        turns={"first": 9},
+    )
+    assert await finish(tools) == status
+    assert recorded.stands("first") is SUCCEEDED, "what is under way goes on to its end"
+    assert {task: recorded.stands(task) for task in ends} == ends
+    assert recorded.tasks["bad", -1].error_code == "tool_error"
+    assert recorded.errors["bad", -1] == "no such file"
+    if status == "failed":
+        assert (recorded.code, recorded.error) == ("tool_error", "task 'bad': no such file")
+
+
+async def test_a_task_says_itself_what_its_failure_means():
+    recorded, tools = run_of(
+        {"id": "bad", "on_error": "safe_to_fail"},
+        {"id": "next", "depends_on": ["bad"]},
+        answers={"bad": ServerBroke("server 's': it died; the call may have taken effect")},
+    )
+    assert await finish(tools) is RunStatus.SUCCEEDED
+    assert recorded.tasks["bad", -1].error_code == "connection_lost"
+
+
+async def test_a_missing_referent_fails_its_task_before_any_call():
+    recorded, tools = run_of({"id": "a"}, {"id": "b", "arguments": {"x": ref("a", "/nothing")}})
+    assert await finish(tools) is RunStatus.FAILED
+    assert recorded.tasks["b", -1].error_code == recorded.code == "missing_referent"
+    assert [call.task for call in tools.calls] == ["a"]
+
+
+async def test_a_defect_in_one_task_is_that_tasks_failure(caplog):
+    recorded, tools = run_of(
+        {"id": "a"}, {"id": "b"}, on_error=OnError.CONTINUE, answers={"a": ValueError("odd")}
+    )
+    assert await finish(tools) is RunStatus.PARTIAL_SUCCESS
+    assert recorded.tasks["a", -1].error_code == "internal_error"
+
+
+async def test_a_call_that_is_cancelled_from_within_has_failed():
+    def broken(_call):
+        raise asyncio.CancelledError
+
+    recorded, tools = run_of({"id": "a"}, answers={"a": broken})
+    assert await finish(tools) is RunStatus.FAILED
+    assert recorded.code == "call_cancelled"
+
+
+async def test_a_run_of_which_nothing_succeeded_has_failed():
+    recorded, tools = run_of(
+        {"id": "a", "on_error": "safe_to_fail"},
+        {"id": "b", "arguments": {"x": ref("a")}},
+        answers={"a": ServerBroke("gone")},
+    )
+    assert await finish(tools) is RunStatus.FAILED
+    assert recorded.code == "nothing_succeeded"
