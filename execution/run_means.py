@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, ClassVar, ParamSpec, TypeVar
+from typing import Any, ClassVar, Final, ParamSpec, TypeVar
 from uuid import UUID
 
 import django.db
@@ -23,6 +23,7 @@ Standing = Callable[[Caller], Caller]
 """Returns what a caller may still do of what they might; blocking; raises `LookupError` if they
 are gone."""
 
+RUNS_AT_ONCE: Final = 256
 FIRST_RETRY_S = 0.1
 LONGEST_RETRY_S = 5.0
 
@@ -61,7 +62,7 @@ class RunMeans:
         tasks_at_once: Tasks that this process runs at once.
         tasks_per_server: Tasks that call one server at once.
         runs_at_once: Runs that this process carries out at once, of one user in one team half as
-            many; others stay queued.
+            many; others stay queued. Beside them come a few that were told something.
         approval_expiry_s: Seconds in which a call can be approved.
         payload_days: Days that what runs were given and answered is kept.
         run_days: Days that runs and their events are kept.
@@ -81,7 +82,7 @@ class RunMeans:
     lease_s: float = 15.0
     tasks_at_once: int = 64
     tasks_per_server: int = 8
-    runs_at_once: int = 256
+    runs_at_once: int = RUNS_AT_ONCE
     approval_expiry_s: float = 86_400.0
     payload_days: float = 7.0
     run_days: float = 90.0

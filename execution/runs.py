@@ -149,6 +149,8 @@ class Runs:
     async def take(self, run: UUID) -> bool:
         """Carry out a run until it is at rest; say whether it was there to be taken.
 
+        One whose user has their share of this process is left to whoever has room.
+
         Cancelling this does not end the run.
         """
         if self._means.executes:
@@ -168,19 +170,27 @@ class Runs:
         except TimeoutError:
             return await self.view(caller, run)
 
-    async def view(self, caller: Caller, run: UUID, *, results: bool = True) -> RunView:
+    async def view(
+        self, caller: Caller, run: UUID, *, results: bool = True, workflow: bool = False
+    ) -> RunView:
         """Return a run as it stands.
 
         Args:
             caller: Who asks.
             run: Its id.
             results: Whether with what was given and answered.
+            workflow: Whether with what it is to do, though with nothing else of that.
 
         Raises:
             UnknownRun: If the caller has no such run.
         """
         return await reached(
-            views.view, run, caller=caller, sealer=self._means.sealer, results=results
+            views.view,
+            run,
+            caller=caller,
+            sealer=self._means.sealer,
+            results=results,
+            workflow=workflow,
         )
 
     async def control(
@@ -277,7 +287,7 @@ class Runs:
             else:
                 while self._is_here(caller, run):
                     await awaited(news, wait_s=LOOK_AGAIN_S)
-                if view := await self._ended(caller, run):
+                if view := news.ended or await self._ended(caller, run):
                     return view
             while self._is_here(caller, run) or not await self._is_at_rest(run):
                 await awaited(news, wait_s=LOOK_AGAIN_S)

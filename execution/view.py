@@ -24,7 +24,8 @@ class TaskView:
         position: Place of the task in the workflow, from 0.
         attempts: Calls made.
         definition_hash: Of the definition that was called; empty: none was.
-        started_at: When it was first started.
+        started_at: When its call began, the last one if it was made anew; of a task with a list:
+            when it was first started.
         ended_at: When it was done.
         duration_ms: Of its call alone.
         error_code: Stable word; empty: no error.

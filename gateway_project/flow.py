@@ -331,7 +331,7 @@ async def control_run(
     run = _run_id(request.run)
     action, new = Action(request.action), None
     if action is Action.REPLAN:
-        standing = await effects.runs.view(caller, run)
+        standing = await effects.runs.view(caller, run, results=False, workflow=True)
         new = await computed(
             run_plan.replanned,
             standing,

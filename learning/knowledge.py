@@ -14,10 +14,9 @@ from functools import reduce
 from uuid import UUID
 
 import structlog
-from django.db import transaction
 
 from execution.ended_run import EndedRun
-from execution.store import unlearned_runs
+from execution.store import transactions, unlearned_runs
 from gateway_project.foundation.reasons import first_line
 from graph.patterns import InvalidRun
 from graph.record import Observation
@@ -157,7 +156,7 @@ def _write(
     """Write everything down, and that it was; None where somebody has done so before."""
     from graph import output_shape  # noqa: PLC0415 - not needed before a tool has answered
 
-    with transaction.atomic():
+    with transactions.short():
         if not unlearned_runs.mark(one.run, at=at):
             return None
         observed = [*told.ordered, *_together(one, told)]

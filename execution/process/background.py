@@ -3,28 +3,23 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable
 from functools import partial
 from typing import Final
 
-import structlog
-
 from execution.process.journal import DatabaseJournal
 from execution.process.owner import Owner, sweep
+from execution.process.periodic import every
 from execution.process.reports import Reports
 from execution.process.run_holder import Holder
-from execution.process.watchers import Watchers, awaited
-from execution.run_means import RunMeans, RunsUnavailable, reached
+from execution.process.watchers import Watchers
+from execution.run_means import RunMeans, reached
 from execution.store import approvals, expiry, leases, writing
-from gateway_project.foundation.reasons import first_line
 
 RENEWALS: Final = 3
 """Signs of life in the length of a lease: two may come late without harm."""
 TIDY_S: Final = 3_600.0
 FLUSH_WAIT_S: Final = 5.0
 """So long what happened last is tried to be written when the process ends."""
-
-log = structlog.get_logger(__name__)
 
 
 class RunProcess:
@@ -86,11 +81,11 @@ class RunProcess:
         period_s = self._means.lease_s / RENEWALS
         async with asyncio.TaskGroup() as group:
             group.create_task(_outlive(writer), name="journal watch")
-            group.create_task(_every(period_s, holder.renew), name="leases")
+            group.create_task(every(period_s, holder.renew), name="leases")
             if self._means.claims:
-                group.create_task(_every(period_s, holder.claim, holder.wanted), name="claims")
-                group.create_task(_every(period_s, self._expire), name="approvals")
-                group.create_task(_every(TIDY_S, self._tidy), name="run expiry")
+                group.create_task(every(period_s, holder.claim, holder.wanted), name="claims")
+                group.create_task(every(period_s, self._expire), name="approvals")
+                group.create_task(every(TIDY_S, self._tidy), name="run expiry")
 
     async def _expire(self) -> None:
         if await reached(approvals.expire) and self.holder is not None:
@@ -107,24 +102,3 @@ async def _outlive(writer: asyncio.Task[None]) -> None:
     """End with the journal, which nothing here can do without."""
     await asyncio.shield(writer)
     raise RuntimeError("the journal of runs ended")
-
-
-async def _every(
-    period_s: float, step: Callable[[], Awaitable[None]], wanted: asyncio.Event | None = None
-) -> None:
-    """Take a step at once and then again and again; when it is wanted, or the time has come."""
-    wake = wanted or asyncio.Event()
-    is_away = False
-    while True:
-        wake.clear()
-        try:
-            await step()
-            is_away = False
-        except RunsUnavailable as error:
-            if not is_away:
-                log.warning("runs.database_away", error=first_line(error.__cause__ or error))
-            is_away = True
-        except Exception:
-            # The top of a task: what fails now may not the next time.
-            log.exception("runs.step_failed")
-        await awaited(wake, wait_s=period_s)

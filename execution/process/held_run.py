@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, Final
 from uuid import UUID
 
@@ -16,14 +17,15 @@ from execution.call import Outcome, Request
 from execution.changes import Changes, Fenced, Journal
 from execution.control import Action
 from execution.planning import parse
-from execution.process import recover, steady_clock
+from execution.process import recall, recover, steady_clock
+from execution.process.places import whose
 from execution.process.run_journal import RunJournal
 from execution.run_means import RunMeans, at_last
 from execution.running.executor import Execution
 from execution.running.limits import Limits
-from execution.running.standing import Invocation, Means, Place, Result, unseen
+from execution.running.standing import Invocation, Means, unseen
 from execution.status import RunStatus
-from execution.store import commands, decisions, payloads
+from execution.store import commands, decisions
 from execution.store.commands import Command
 from execution.store.decisions import Decision
 from gateway_project.foundation.caller import Caller
@@ -82,18 +84,16 @@ def executor_means(
             digest=means.sealer.digest,
         )
 
-    async def recall(tasks: Collection[str]) -> Mapping[Place, Result]:
-        return await at_last(payloads.results, run, tasks, sealer=means.sealer)
-
     return Means(
         prepare=prepare,
         invoke=lambda invocation: _invoke(means, caller, invocation),
         journal=journal,
         limits=limits,
         clock=steady_clock.clock(),
-        recall=recall,
+        recall=partial(recall.roots, run, sealer=means.sealer),
         on_progress=on_progress,
         gather_s=GATHER_S,
+        whose=whose(caller),
     )
 
 

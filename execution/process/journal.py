@@ -13,11 +13,11 @@ import structlog
 from django.db import Error as DatabaseError
 
 from execution.changes import Changes
-from execution.store.writing import Refusal
+from execution.store.writing import Refusal, Written
 from gateway_project.foundation.database import in_database, is_away
 from gateway_project.foundation.reasons import first_line
 
-Write = Callable[[Sequence[Changes]], Sequence[Refusal | None]]
+Write = Callable[[Sequence[Changes]], Sequence[Written | Refusal | None]]
 
 MAX_BATCH: Final = 256
 """Entries of one transaction: some ten milliseconds' work."""
@@ -26,7 +26,7 @@ LONGEST_RETRY_S: Final = 2.0
 """What is over once the database is back, or has room again."""
 
 log = structlog.get_logger(__name__)
-Waiting = tuple[Changes, "asyncio.Future[None]"]
+Waiting = tuple[Changes, "asyncio.Future[Written | None]"]
 
 
 class JournalClosed(Exception):
@@ -45,8 +45,7 @@ class DatabaseJournal:
     it is tried again until it is back.
 
     Args:
-        write: Writes a batch in one transaction; blocking; says for each entry why it was
-            refused.
+        write: Writes a batch in one transaction; blocking; says what became of each entry.
     """
 
     def __init__(self, write: Write) -> None:
@@ -56,10 +55,13 @@ class DatabaseJournal:
         self._closed = False
         self._away = False
 
-    async def record(self, changes: Changes) -> None:
+    async def record(self, changes: Changes) -> Written | None:
         """Return once the changes are safe; as in `execution.changes.Journal`.
 
         Whoever stops waiting does not stop them from being written.
+
+        Returns:
+            What is known of how they were written.
 
         Raises:
             Fenced: If the run is another process's by now.
@@ -68,10 +70,11 @@ class DatabaseJournal:
         """
         if self._closed:
             raise JournalClosed
-        done = asyncio.get_running_loop().create_future()
+        done: asyncio.Future[Written | None] = asyncio.get_running_loop().create_future()
+        done.add_done_callback(_look_at)
         self._waiting.append((changes, done))
         self._something.set()
-        await asyncio.shield(done)
+        return await asyncio.shield(done)
 
     async def settled(self, run: UUID) -> None:
         """Return once nothing waits to be written of a run, or ever will be."""
@@ -124,7 +127,7 @@ class DatabaseJournal:
         retry_s = FIRST_RETRY_S
         while True:
             try:
-                refusals = await in_database(self._write, [changes for changes, _ in batch])
+                outcomes = await in_database(self._write, [changes for changes, _ in batch])
             except DatabaseError as error:
                 if not is_away(error):
                     raise
@@ -134,11 +137,11 @@ class DatabaseJournal:
                 continue
             break
         self._away = False
-        for (_, done), refusal in zip(batch, refusals, strict=True):
-            if refusal is not None:
-                _fail(done, refusal)
+        for (_, done), outcome in zip(batch, outcomes, strict=True):
+            if isinstance(outcome, Exception):
+                _fail(done, outcome)
             elif not done.done():
-                done.set_result(None)
+                done.set_result(outcome)
 
     def _report_away(self, error: Exception) -> None:
         if not self._away:
@@ -154,6 +157,12 @@ def _give_up(one: Waiting, error: Exception) -> None:
     _fail(done, error)
 
 
-def _fail(done: asyncio.Future[None], error: Exception) -> None:
+def _look_at(done: asyncio.Future[Written | None]) -> None:
+    """Count an error as heard of: whoever waited may have gone."""
+    if not done.cancelled():
+        done.exception()
+
+
+def _fail(done: asyncio.Future[Written | None], error: Exception) -> None:
     if not done.done():
         done.set_exception(error)

@@ -9,10 +9,12 @@ from functools import partial
 from uuid import UUID
 
 from execution.changes import Changes
+from execution.process.kept_answer import KeptAnswer
 from execution.run_means import RunMeans, RunsUnavailable, at_last, reached
 from execution.store import leases, writing
 from execution.store import runs as run_store
 from execution.store.runs import FIRST_EPOCH, FIRST_VERSION, Created, NewRun
+from execution.store.writing import Written
 
 
 class NotMade(Exception):
@@ -39,10 +41,13 @@ class Opening:
         self._making: asyncio.Task[Created] | None = None
         self._is_answered = True
 
-    async def make(self, changes: Changes) -> None:
+    async def make(self, changes: Changes) -> KeptAnswer:
         """Make the run with its first changes.
 
         Cancelling this stops nothing; `settle` waits for it.
+
+        Returns:
+            What knows how the run stands by then.
 
         Raises:
             NotMade: If an earlier request made it, or it could not be made.
@@ -54,6 +59,7 @@ class Opening:
             sealer=self._means.sealer,
             approval_expiry_s=self._means.approval_expiry_s,
         )
+        created = Created(run=self._new.run, is_new=True, epoch=FIRST_EPOCH)
         try:
             created = await asyncio.shield(self._create(self._new, first))
             is_mine = created.is_new and (self._is_answered or await self._is_held())
@@ -66,6 +72,10 @@ class Opening:
         else:
             if not is_mine:
                 raise NotMade
+        answer = KeptAnswer(self._new, created)
+        at = created.at
+        answer.follow(changes, None if at is None else Written(at=at, sizes={}))
+        return answer
 
     def leave(self) -> asyncio.Task[Created]:
         """Begin to make the run for others to take."""

@@ -11,7 +11,7 @@ Whose = tuple[str, int | None]
 """A user, and the team that they act for."""
 
 KEPT: Final = 16
-"""One place of so many is kept for runs that were told something."""
+"""Beside so many places there is one for runs that were told something."""
 
 
 def whose(caller: Caller) -> Whose:
@@ -22,31 +22,36 @@ def whose(caller: Caller) -> Whose:
 class Places:
     """How many runs a process carries out at once, in all and of one user in one team.
 
-    A run that was told something takes one of the places that are kept if there is no other, so
-    that whoever ends or decides something is heard while all else is taken.
+    A run that was told something takes one of the places that are kept beside if there is no
+    other, so that whoever ends or decides something is heard while all else is taken.
 
     Args:
-        total: Runs at once; at least one.
+        total: Runs at once, without those; at least one.
 
     Example:
         >>> places = Places(32)
         >>> ann, bob = ("ann", None), ("bob", None)
         >>> places.has_room(Counter({ann: 16}), ann), places.has_room(Counter({ann: 16}), bob)
         (False, True)
-        >>> full = Counter({ann: 16, bob: 14})
+        >>> full = Counter({ann: 16, bob: 16})
         >>> places.has_room(full, bob), places.has_room(full, bob, is_told=True)
         (False, True)
     """
 
     def __init__(self, total: int) -> None:
-        self.total = total
         self.each = max(1, total // 2)
         """Most that one user in one team is given."""
-        self._kept = total // KEPT
+        self._total = total
+        self._kept = -(-total // KEPT)
+
+    @property
+    def most(self) -> int:
+        """Most that are given, those that are kept included."""
+        return self._total + self._kept
 
     def has_any(self, taken: int, *, is_told: bool = False) -> bool:
         """Whether somebody may get a place, when so many are taken."""
-        return taken < self.total - (0 if is_told else self._kept)
+        return taken < (self.most if is_told else self._total)
 
     def has_room(
         self, taken: Counter[Whose | None], whose: Whose | None, *, is_told: bool = False

@@ -3,66 +3,35 @@
 from __future__ import annotations
 
 import asyncio
-import time
-from collections import Counter
 from collections.abc import Callable, Coroutine
-from dataclasses import dataclass, replace
 from datetime import datetime
-from functools import partial
 from typing import Any, Final
 from uuid import UUID
 
 import structlog
 
-from execution.changes import Fenced
 from execution.codes import INTERNAL_ERROR
-from execution.process import adopt, held_run, owner, rights, steady_clock
+from execution.process import adopt, rights, steady_clock
 from execution.process.adopt import CannotGoOn
-from execution.process.held_run import Live
-from execution.process.journal import DatabaseJournal, JournalClosed
-from execution.process.opening import NotMade, Opening
-from execution.process.places import Places, Whose, whose
-from execution.process.rate_limit import Pace
+from execution.process.carried import Carried, CarriedRuns
+from execution.process.carrier import Carrier
+from execution.process.claims import Claims
+from execution.process.journal import DatabaseJournal
+from execution.process.opening import Opening
+from execution.process.places import Whose, whose
 from execution.process.reports import Reports
-from execution.process.run_journal import RunJournal
 from execution.process.watchers import Watchers
 from execution.run_means import RunMeans, at_last, reached
-from execution.running.executor import Execution
-from execution.running.limits import Limits
 from execution.running.standing import Standing
 from execution.status import RunStatus
-from execution.store import claimable_runs, leases
+from execution.store import leases
 from gateway_project.foundation.caller import Caller
 
 BROKEN: Final = CannotGoOn(
     INTERNAL_ERROR, "the gateway broke down over this run; its log says why"
 )
 
-MAX_TAKES: Final = 20
-"""So often a run is taken within a lease; more would come of a defect, and of nothing else."""
-
 log = structlog.get_logger(__name__)
-
-
-@dataclass(eq=False)
-class Carried:
-    """A run that this process is about to take, or holds.
-
-    Attributes:
-        task: Carries it out, and says whether it was to be had.
-        live: What it is made of; None before it is taken, and once it is let go.
-        whose: Whom it counts for; None: it is not known yet.
-        is_told: Whether it was told something before there was anybody to tell.
-        is_given_back: Whether it is known to be nobody's again.
-        is_cut: Whether its caller has lost rights: it is to be judged anew.
-    """
-
-    task: asyncio.Task[bool] | None = None
-    live: Live | None = None
-    whose: Whose | None = None
-    is_told: bool = False
-    is_given_back: bool = False
-    is_cut: bool = False
 
 
 class Holder:
@@ -90,14 +59,9 @@ class Holder:
         """Set when there may be runs to take."""
         self.wanted.set()
         self._means = means
-        self._journal = journal
-        self._watchers = watchers
-        self._reports = reports
-        self._limits = Limits(total=means.tasks_at_once, per_server=means.tasks_per_server)
-        self._carried: dict[UUID, Carried] = {}
-        self._dead: set[str] = set()
-        self._places = Places(means.runs_at_once)
-        self._pace = Pace(times=MAX_TAKES, within_s=means.lease_s)
+        self._carrier = Carrier(means, journal=journal, watchers=watchers, reports=reports)
+        self._carried = CarriedRuns()
+        self._claims = Claims(means, me=me)
         self._is_closing = False
         self._may_own = False
 
@@ -133,7 +97,10 @@ class Holder:
         self._carry(standing.run, self._opened(standing, caller, opening), whose(caller))
 
     def take(self, run: UUID) -> asyncio.Task[bool]:
-        """Carry out a run if it is to be had; the task says whether it was."""
+        """Carry out a run if it is to be had; the task says whether it is.
+
+        One whose user has their share of this process already is left to whoever has room.
+        """
         carried = self._carried.get(run)
         if carried is not None and carried.task is not None:
             return carried.task
@@ -145,30 +112,9 @@ class Holder:
         Raises:
             RunsUnavailable: If the database is away.
         """
-        owners = await reached(leases.owners)
-        self._dead &= owners
-        unsure = owners - self._dead - {self.id}
-        self._dead |= await asyncio.to_thread(owner.dead, self._means.home, unsure)
-        if not self._has_any(is_told=True):
-            return
-        found = await reached(
-            claimable_runs.waiting,
-            dead=self._dead,
-            each=self._places.each,
-            limit=self._places.total,
-            new=self._means.claims_new,
-            only_told=not self._has_any(),
-        )
-        now, taken = time.monotonic(), self._taken()
-        for one in found:
-            its = (one.user, one.team)
-            if (
-                one.run not in self._carried
-                and self._places.has_room(taken, its, is_told=one.is_told)
-                and self._pace.allows(one.run, now=now)
-            ):
-                self._carry(one.run, self._from_rows(one.run), its)
-                taken[its] += 1
+        for one in await self._claims.due(self._carried):
+            if not self._is_closing:
+                self._carry(one.run, self._from_rows(one.run), (one.user, one.team))
 
     async def renew(self) -> None:
         """Say that this process lives; stop what is no longer its own, or its caller's to do.
@@ -176,39 +122,35 @@ class Holder:
         Raises:
             RunsUnavailable: If the database is away.
         """
-        held = {
-            run: one.live.epoch
-            for run, one in self._carried.items()
-            if one.live and one.live.journal.is_held
-        }
+        held = {run: live.epoch for run, live in self._carried.held().items()}
         if not held:
             return
         kept = await reached(leases.renew, self.id, held, lease_s=self._means.lease_s)
-        for run in held.keys() - kept:
-            carried = self._carried.get(run)
-            if not (carried and carried.live and carried.live.journal.is_held):
-                continue  # it has ended meanwhile
-            if carried.live.epoch == held[run]:
+        for run, live in self._carried.held().items():  # others have ended meanwhile
+            if run not in kept and live.epoch == held.get(run):
                 log.warning("run.taken_over", run=str(run))
-                carried.live.lose()
+                live.lose()
         await self._cut_rights()
 
     async def close(self) -> bool:
         """Start nothing more, give calls in flight a moment, and give back all runs.
 
+        What has come of calls by then is written down first, if the database is there.
+
         Returns:
             Whether nothing is held any more.
         """
         self._is_closing = True
-        for carried in self._carried.values():
-            if carried.live:
-                carried.live.execution.halt()
-        await self._ended(wait_s=self._means.grace_s)
-        for _ in range(2):  # calls in flight first, then giving back where nobody answers
-            for carried in self._carried.values():
-                if carried.task:
-                    carried.task.cancel()
-            await self._ended(wait_s=self._means.grace_s)
+        grace_s = self._means.grace_s
+        for live in self._carried.live():
+            live.execution.halt()
+        await self._carried.ended(wait_s=grace_s)
+        for live in self._carried.live():
+            live.execution.cut()
+        await self._carried.ended(wait_s=grace_s)
+        for _ in range(2):  # first writing, then giving back where nobody answers
+            self._carried.cancel()
+            await self._carried.ended(wait_s=grace_s / 2)
         return not (self._carried or self._may_own)
 
     async def _cut_rights(self) -> None:
@@ -221,23 +163,12 @@ class Holder:
                 one.is_cut = True
                 running.execution.halt()
 
-    def _taken(self) -> Counter[Whose | None]:
-        return Counter(one.whose for one in self._carried.values())
-
-    def _has_any(self, *, is_told: bool = False) -> bool:
-        return not self._is_closing and self._places.has_any(len(self._carried), is_told=is_told)
-
     def _has_room(self, its: Whose | None) -> bool:
         if self._is_closing:
             return False
-        if len(self._carried) < self._places.each:  # the same, found out faster
-            return self._has_any()
-        return self._places.has_room(self._taken(), its)
-
-    async def _ended(self, *, wait_s: float) -> None:
-        tasks = [one.task for one in self._carried.values() if one.task]
-        if tasks:
-            await asyncio.wait(tasks, timeout=wait_s)
+        if len(self._carried) < self._claims.each:  # the same, found out faster
+            return True
+        return self._claims.has_room(self._carried.taken(), its)
 
     def _carry(
         self, run: UUID, work: Coroutine[Any, Any, bool], its: Whose | None = None
@@ -271,21 +202,37 @@ class Holder:
 
     async def _fail(self, run: UUID) -> None:
         try:
-            if await adopt.fail(run, BROKEN, self._means, me=self.id, dead=self._dead):
-                await self._gone(run, RunStatus.FAILED)
+            if await adopt.fail(run, BROKEN, self._means, me=self.id, dead=self._claims.dead):
+                await self._carrier.gone(run, RunStatus.FAILED)
         except Exception:
             log.exception("run.not_failed", run=str(run))
 
     async def _from_rows(self, run: UUID) -> bool:
         if self._is_closing:
             return False
-        taken = await adopt.adopt(run, self._means, me=self.id, dead=self._dead)
+        taken = await adopt.adopt(run, self._means, me=self.id, dead=self._claims.dead)
         if taken is None:
             return False
         if taken.standing is None or taken.caller is None:  # it had to be failed
-            await self._gone(run, RunStatus.FAILED)
+            await self._carrier.gone(run, RunStatus.FAILED)
             return True
+        if not self._admits(run, taken.caller):
+            log.info("run.left", run=str(run))
+            await at_last(leases.release, run, taken.standing.epoch)
+            self._carried[run].is_given_back = True
+            return False
         return await self._hold(taken.standing, taken.caller, clock=taken.clock)
+
+    def _admits(self, run: UUID, caller: Caller) -> bool:
+        """Whether a run may be gone on with here; of one that was claimed that is settled."""
+        carried, its = self._carried[run], whose(caller)
+        if carried.whose is None:
+            taken = self._carried.taken()
+            del taken[None]  # nor are those settled
+            if not self._claims.admits(taken, its):
+                return False
+            carried.whose = its
+        return True
 
     async def _opened(self, standing: Standing, caller: Caller, opening: Opening) -> bool:
         try:
@@ -301,71 +248,10 @@ class Holder:
         clock: Callable[[], datetime],
         opening: Opening | None = None,
     ) -> bool:
-        """Carry a run out until it is at rest, and let go of it."""
-        run = standing.run
-        journal = RunJournal(
-            self._journal, self._watchers, make=None if opening is None else opening.make
-        )
-        means = held_run.executor_means(
-            self._means,
-            caller,
-            run,
-            journal=journal,
-            limits=self._limits,
-            on_progress=partial(self._reports.tell, run),
-        )
-        held = Live(
-            caller=caller,
-            epoch=standing.epoch,
-            execution=Execution(standing, replace(means, clock=clock)),
-            journal=journal,
-        )
-        carried = self._carried[run]
-        carried.live, carried.whose = held, whose(caller)
+        carried = self._carried[standing.run]
+        live = self._carrier.live(standing, caller, clock=clock, opening=opening)
+        carried.live, carried.whose = live, whose(caller)
         if self._is_closing:
-            held.execution.halt()
-        if opening is None:
-            await held_run.tell(held, run, self._means)
-        if carried.is_told:
-            held.told.set()
-        await self._until_rest(held, run, opening)
+            live.execution.halt()
+        await self._carrier.carry_out(carried, live, standing.run, opening)
         return True
-
-    async def _until_rest(self, held: Live, run: UUID, opening: Opening | None) -> None:
-        try:
-            status = await self._carried_out(held, run)
-        except asyncio.CancelledError:
-            if opening is not None:
-                await opening.settle()
-            await self._give_back(held, run, None)
-            raise
-        await self._give_back(held, run, status)
-
-    async def _carried_out(self, held: Live, run: UUID) -> RunStatus | None:
-        status = None
-        try:
-            status = await held_run.carry_out(held, run, self._means)
-        except* (Fenced, JournalClosed) as lost:
-            log.warning("run.lost", run=str(run), reason=str(lost.exceptions[0]))
-        except* NotMade:
-            log.info("run.not_made", run=str(run))  # whoever asked for it was told why
-        return status
-
-    async def _give_back(self, held: Live, run: UUID, status: RunStatus | None) -> None:
-        self._carried[run].live = None  # what it is told from now on finds nobody here
-        if not held.journal.has_ended:
-            await self._journal.settled(run)  # what is written once it is nobody's is refused
-            await at_last(leases.release, run, held.epoch)
-        self._carried[run].is_given_back = True
-        await self._gone(run, status)
-
-    async def _gone(self, run: UUID, status: RunStatus | None) -> None:
-        """Pass on that a run is held here no more.
-
-        Args:
-            run: Its id.
-            status: How it stands, as far as this process knows; None: it does not.
-        """
-        self._watchers.tell(run)
-        if status is not None and status.is_final and self._means.learned is not None:
-            await self._means.learned(run)

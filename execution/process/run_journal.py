@@ -3,11 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
+from typing import Protocol
 
-from execution.changes import Changes, Journal
+from execution.changes import Changes
+from execution.process.kept_answer import KeptAnswer
 from execution.process.watchers import Watchers
+from execution.store.writing import Written
 
-Make = Callable[[Changes], Awaitable[None]]
+Make = Callable[[Changes], Awaitable[KeptAnswer | None]]
+
+
+class Recorder(Protocol):
+    """A journal that knows how things were written."""
+
+    async def record(self, changes: Changes) -> Written | None:
+        """Return once the changes are safe; as in `execution.changes.Journal`."""
 
 
 class RunJournal:
@@ -17,10 +27,10 @@ class RunJournal:
         journal: Does the writing.
         watchers: Told of what is safe, besides those whom the database tells.
         make: Writes down a run that is not there yet, together with the first that happens to
-            it; None: it is there.
+            it, and returns what keeps its answer, if anything does; None: it is there.
     """
 
-    def __init__(self, journal: Journal, watchers: Watchers, *, make: Make | None = None) -> None:
+    def __init__(self, journal: Recorder, watchers: Watchers, *, make: Make | None = None) -> None:
         self.has_ended = False
         """Whether its end is written down: since then it is nobody's."""
         self.is_made = make is None
@@ -28,6 +38,7 @@ class RunJournal:
         self._journal = journal
         self._watchers = watchers
         self._make = make
+        self._answer: KeptAnswer | None = None
 
     @property
     def is_held(self) -> bool:
@@ -42,9 +53,14 @@ class RunJournal:
         """
         if self._make is not None:
             make, self._make = self._make, None
-            await make(changes)
+            self._answer = await make(changes)
             self.is_made = True
         else:
-            await self._journal.record(changes)
+            written = await self._journal.record(changes)
+            if self._answer is not None:
+                self._answer.follow(changes, written)
         self.has_ended = changes.status is not None and changes.status.is_final
-        self._watchers.tell(changes.run)
+        if self.has_ended and self._answer is not None:
+            self._watchers.tell_end(changes.run, self._answer.view)
+        else:
+            self._watchers.tell(changes.run)

@@ -7,14 +7,13 @@ from dataclasses import replace
 from typing import Any, ClassVar, Final
 from uuid import UUID
 
-from django.db import transaction
 from django.db.models import CharField, Q, QuerySet, Window
 from django.db.models.expressions import RawSQL
 from django.db.models.functions import Now, RowNumber
 
 from execution.models import Approval
 from execution.status import RunStatus
-from execution.store import payloads
+from execution.store import payloads, transactions
 from execution.store.approval_sql import stands
 from execution.store.escaping import original
 from execution.view import ApprovalView
@@ -70,7 +69,7 @@ def decide(approval: UUID, *, approve: bool, by: str, via: str, allowed: Allowed
         UnknownApproval: If there is none, or they may not decide it.
         NotPending: If it was decided, used or withdrawn before, or has expired.
     """
-    with transaction.atomic():
+    with transactions.short():
         # Whoever comes second waits here, and then sees what the first decided.
         row = _row(approval, allowed, lock=True)
         if _status(row) != Approval.Status.PENDING:
@@ -139,7 +138,7 @@ def expire() -> int:
     The processes that run them are notified.
     """
     late = Approval.objects.filter(status__in=OPEN, expires_at__lte=Now())
-    with transaction.atomic():
+    with transactions.short():
         # Whoever decides or uses one at this moment comes first.
         rows = list(late.select_for_update(skip_locked=True).values_list("pk", "run"))
         late.filter(pk__in=[pk for pk, _ in rows]).update(status=Approval.Status.EXPIRED)

@@ -56,8 +56,14 @@ def task_rows(entries: Iterable[tuple[Changes, Iterable[Sealed]]]) -> list[Row]:
     return list(rows.values())
 
 
-def _code(text: str) -> str:
+def code(text: str) -> str:
+    """Return a code as it is kept."""
     return "".join(char for char in text if char.isprintable())[:MAX_CODE_CHARS]
+
+
+def begins_call(change: TaskChange) -> bool:
+    """Whether a call is about to be made, maybe anew; a task with a list makes none itself."""
+    return change.status is TaskStatus.RUNNING and change.attempts is not None
 
 
 def _first(run: UUID, change: TaskChange) -> Row:
@@ -71,9 +77,11 @@ def _follow(row: Row, change: TaskChange, result_bytes: int | None) -> None:
     row["status"] = change.status.value
     row["ended_at"] = at if over else None
     row["duration_ms"] = change.duration_ms
-    row["error_code"] = _code(change.error_code)
+    row["error_code"] = code(change.error_code)
     if change.status is TaskStatus.RUNNING:
         row.setdefault("started_at", at)
+        if begins_call(change):
+            row["called_at"] = at
     given = {
         "attempts": change.attempts,
         "definition_hash": change.definition_hash,
@@ -110,7 +118,7 @@ def run_rows(entries: Iterable[Changes]) -> list[Row]:
         if changes.status is not None:
             row["status"] = changes.status.value
             row["is_final"] = changes.status.is_final
-            row["error_code"] = _code(changes.error_code)
+            row["error_code"] = code(changes.error_code)
         if changes.workflow is not None:
             row["versions"] += 1
             row["tasks_total"] = len(changes.workflow["tasks"])
@@ -120,7 +128,7 @@ def run_rows(entries: Iterable[Changes]) -> list[Row]:
 def command_rows(entries: Iterable[Changes]) -> list[Row]:
     """Return one row for each command that was carried out."""
     return [
-        {"id": command, "outcome": _code(outcome)}
+        {"id": command, "outcome": code(outcome)}
         for changes in entries
         for command, outcome in changes.applied
     ]

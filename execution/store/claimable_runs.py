@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Hashable
 from dataclasses import dataclass
 from typing import Any
 from uuid import UUID
@@ -27,6 +27,12 @@ SELECT id, "user", team_id, is_told FROM (
 ) AS placed
 WHERE place <= %(each)s ORDER BY is_told DESC, place, created_at
 LIMIT %(limit)s
+"""
+
+
+_HOLDERS = """
+SELECT owner, sum(extract(epoch FROM lease_until)) FROM execution_workflowexecution
+WHERE owner <> '' AND ended_at IS NULL GROUP BY owner
 """
 
 
@@ -85,3 +91,10 @@ def waiting(
             Waiting(run=run, user=user, team=team, is_told=is_told)
             for run, user, team, is_told in cursor.fetchall()
         ]
+
+
+def holders() -> dict[str, Hashable]:
+    """Return the processes that hold runs, each with what its next sign of life will change."""
+    with connection.cursor() as cursor:
+        cursor.execute(_HOLDERS)
+        return dict(cursor.fetchall())

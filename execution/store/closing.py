@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime
 from typing import Any, Final
 
@@ -14,11 +14,16 @@ from execution.store.force_acquire import Seized
 from gateway_project.foundation.sealing import Sealer
 
 _ENDS: Final = {
-    TaskStatus.RUNNING: (TaskStatus.UNKNOWN, events.TASK_UNKNOWN),
-    TaskStatus.WAITING_APPROVAL: (TaskStatus.CANCELLED, events.TASK_CANCELLED),
-    TaskStatus.PENDING: (TaskStatus.SKIPPED, events.TASK_SKIPPED),
+    TaskStatus.RUNNING: TaskStatus.UNKNOWN,
+    TaskStatus.WAITING_APPROVAL: TaskStatus.CANCELLED,
+    TaskStatus.PENDING: TaskStatus.SKIPPED,
 }
-"""What becomes of tasks that are not over, and the event that tells it."""
+"""What becomes of tasks that are not over."""
+_TELLS: Final = {
+    TaskStatus.UNKNOWN: events.TASK_UNKNOWN,
+    TaskStatus.CANCELLED: events.TASK_CANCELLED,
+    TaskStatus.SKIPPED: events.TASK_SKIPPED,
+}
 
 
 def end(
@@ -40,7 +45,7 @@ def end(
 def closing(seized: Seized, *, code: str, error: str, at: datetime) -> Changes:
     """Return what ends a run that cannot be gone on with, as failed.
 
-    Whether a call that was under way has been made stays open: it is unknown.
+    What came of a call that was begun stays open, also if it was to be made again: it is unknown.
 
     Args:
         seized: How it stands.
@@ -48,11 +53,9 @@ def closing(seized: Seized, *, code: str, error: str, at: datetime) -> Changes:
         error: Why, in one line.
         at: When.
     """
-    open_tasks = [
-        (place, _ENDS[status]) for place, status in seized.tasks.items() if status in _ENDS
-    ]
+    ends = dict(_ends(seized))
     told: list[tuple[str, tuple[str, int], dict[str, Any]]] = [
-        (kind, place, {}) for place, (_, kind) in open_tasks
+        (_TELLS[status], place, {}) for place, status in ends.items()
     ]
     status = RunStatus.FAILED
     told.append((events.RUN_ENDED, ("", WHOLE_TASK), {"status": status.value}))
@@ -61,7 +64,7 @@ def closing(seized: Seized, *, code: str, error: str, at: datetime) -> Changes:
         epoch=seized.epoch,
         tasks=tuple(
             TaskChange(task=task, item=item, status=status, at=at)
-            for (task, item), (status, _) in open_tasks
+            for (task, item), status in ends.items()
         ),
         events=tuple(
             Event(seq=seized.last_seq + number, kind=kind, at=at, task=task, item=item, data=data)
@@ -71,3 +74,11 @@ def closing(seized: Seized, *, code: str, error: str, at: datetime) -> Changes:
         error_code=code,
         error=error,
     )
+
+
+def _ends(seized: Seized) -> Iterator[tuple[tuple[str, int], TaskStatus]]:
+    """Yield what becomes of tasks that are not over; a list is begun once one of its calls is."""
+    begun = {*seized.begun, *((task, WHOLE_TASK) for task, _ in seized.begun)}
+    for place, status in seized.tasks.items():
+        if status in _ENDS:
+            yield place, TaskStatus.UNKNOWN if place in begun else _ENDS[status]

@@ -7,13 +7,12 @@ from dataclasses import dataclass, field
 from typing import Any
 from uuid import UUID
 
-from django.db import transaction
 from django.db.models.functions import Now
 
 from execution.control import Action
 from execution.models import RunCommand, WorkflowExecution
 from execution.status import RunStatus
-from execution.store import payloads
+from execution.store import payloads, transactions
 from execution.store.payloads import Kind
 from execution.store.runs import UnknownRun
 from gateway_project.foundation import notify
@@ -72,7 +71,7 @@ def add(
         UnknownRun: If there is no such run.
         RunOver: If it has ended.
     """
-    with transaction.atomic():
+    with transactions.short():
         # Locked, so that a run that ends just now either knows of the command or refuses it.
         row = WorkflowExecution.objects.select_for_update(no_key=True).filter(id=run).first()
         if row is None:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 from uuid import UUID
 
+import psycopg
 from django.db import connection
 from django.db.models.functions import Now
 
@@ -17,7 +18,7 @@ from execution.store.escaping import stored
 
 Refusal = Fenced | NotApproved
 
-LONGEST_STILL: Final = "5s"
+LONGEST_STILL: Final = f"{prepared.LONGEST_S}s"
 """A process that stands still amid a transaction loses its locks after so long, so that others can
 take its runs over."""
 
@@ -27,6 +28,21 @@ SELECT id, epoch, owner, last_seq, version,
 FROM execution_workflowexecution
 WHERE id = ANY(%s) ORDER BY id FOR NO KEY UPDATE
 """
+
+_REQUIRE = """
+WITH given AS (
+SELECT * FROM unnest(%(runs)s::uuid[], %(epochs)s::int[], %(seqs)s::bigint[])
+    AS row (run, epoch, seq)),
+held AS MATERIALIZED (
+SELECT id, epoch, owner, last_seq FROM execution_workflowexecution
+WHERE id = ANY(%(runs)s) ORDER BY id FOR NO KEY UPDATE)
+SELECT 1 / (count(*) = %(count)s)::int, now()
+FROM held JOIN given ON given.run = held.id
+WHERE held.epoch = given.epoch AND held.owner <> '' AND held.last_seq < given.seq
+"""
+"""Fails by a division by zero where a run is not held so."""
+NO_SEQ: Final = 2**63 - 1
+"""Stands for the number of an event where there is none: it is after any other."""
 
 _PRESENT = """
 SELECT run_id, seq FROM execution_executionevent
@@ -76,6 +92,37 @@ def locked(runs: Iterable[UUID]) -> dict[UUID, Hold]:
             run: Hold(epoch=epoch, owner=owner, last_seq=last_seq, version=version)
             for run, epoch, owner, last_seq, version, _ in cursor.fetchall()
         }
+
+
+def is_plain(batch: Sequence[Changes]) -> bool:
+    """Whether all that is to be judged about a batch is whether its runs are held."""
+    epochs: dict[UUID, int] = {}
+    return all(
+        changes.workflow is None
+        and not _wanted(changes)
+        and epochs.setdefault(changes.run, changes.epoch) == changes.epoch
+        for changes in batch
+    )
+
+
+def require(cursor: psycopg.Cursor[Any], batch: Sequence[Changes]) -> None:
+    """Let the transaction fail unless all of a plain batch is new and its runs are held.
+
+    Until the transaction ends, others cannot change that. What the cursor then has is a row whose
+    second column is the time of the transaction. `prepared.is_unmet` knows the error.
+    """
+    seqs: dict[UUID, int] = {}
+    for changes in batch:
+        first = changes.events[0].seq if changes.events else NO_SEQ
+        seqs[changes.run] = min(first, seqs.get(changes.run, NO_SEQ))
+    epochs = {changes.run: changes.epoch for changes in batch}
+    values = {
+        "runs": list(seqs),
+        "epochs": [epochs[run] for run in seqs],
+        "seqs": list(seqs.values()),
+        "count": len(seqs),
+    }
+    cursor.execute(_REQUIRE, values)
 
 
 def judge(batch: Sequence[Changes], holds: dict[UUID, Hold]) -> list[Verdict]:

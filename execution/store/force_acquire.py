@@ -23,12 +23,14 @@ class Seized:
         epoch: Of this hold.
         last_seq: Number of its newest event.
         tasks: How each task stands, by id and item.
+        begun: Those of which a call was begun.
     """
 
     run: UUID
     epoch: int
     last_seq: int
     tasks: Mapping[tuple[str, int], TaskStatus]
+    begun: Collection[tuple[str, int]] = ()
 
 
 def seize(run: UUID, *, me: str, dead: Collection[str] = ()) -> Seized | None:
@@ -58,13 +60,16 @@ def seize(run: UUID, *, me: str, dead: Collection[str] = ()) -> Seized | None:
     if row.owner not in ("", me, *dead) and not row.has_lapsed:
         return None
     WorkflowExecution.objects.filter(pk=run).update(owner=me, epoch=row.epoch + 1)
-    tasks = TaskRun.objects.filter(run=run).order_by("position", "item")
+    tasks = [
+        ((original(task), item), TaskStatus(status), attempts)
+        for task, item, status, attempts in TaskRun.objects.filter(run=run)
+        .order_by("position", "item")
+        .values_list("task", "item", "status", "attempts")
+    ]
     return Seized(
         run=run,
         epoch=row.epoch + 1,
         last_seq=row.last_seq,
-        tasks={
-            (original(task), item): TaskStatus(status)
-            for task, item, status in tasks.values_list("task", "item", "status")
-        },
+        tasks={place: status for place, status, _ in tasks},
+        begun=frozenset(place for place, _, attempts in tasks if attempts),
     )

@@ -7,58 +7,59 @@ what is to be done stands in the run's own rows, so a job that is lost loses not
 from __future__ import annotations
 
 import logging
-from dataclasses import dataclass
+from collections.abc import Sequence
 from functools import cache
 from typing import Final
 from uuid import UUID
 
 import procrastinate
-from django.db import OperationalError, connection
+from django.db import OperationalError, connection, transaction
 from procrastinate.contrib.django.django_connector import DjangoConnector
 from procrastinate.exceptions import ConnectorException
+from procrastinate.types import JSONDict
 
+from execution.store.fencing import LONGEST_STILL
 from gateway_project.foundation.reasons import first_line
 
 QUEUE: Final = "foregate_runs"
 RUN: Final = "foregate.run"
 """Name of the task of each job that has a run run; its one argument is `run`."""
 
-ALIVE_S: Final = 30
-"""Seconds without a heartbeat after which procrastinate takes a worker for dead."""
+AT_ONCE: Final = 1_000
+"""Runs that one transaction puts back in line at most."""
 
-_LOST = """
-SELECT run.id FROM execution_workflowexecution AS run
- WHERE run.status = 'queued' AND run.owner = '' AND run.epoch = 0
-   AND NOT EXISTS (
-       SELECT FROM procrastinate_jobs AS job
-         LEFT JOIN procrastinate_workers AS worker ON worker.id = job.worker_id
-        WHERE job.task_name = %(task)s AND job.args ->> 'run' = run.id::text
-          AND (job.status = 'todo'
-               OR worker.last_heartbeat > now() - make_interval(secs => %(alive_s)s)))
- ORDER BY run.created_at
+# Let go of with the transaction, and so also by a process that stands still.
+_ALONE = f"""
+SELECT pg_try_advisory_xact_lock(hashtext('foregate queue'), hashtext('lost jobs')),
+       set_config('idle_in_transaction_session_timeout', '{LONGEST_STILL}', true)
 """
 
-_FORGET_ORPHANS = """
+# Runs and jobs are put side by side, not joined: without statistics, as of a table that has just
+# grown, a join may look through all jobs for each run.
+_LOST = """
+SELECT run FROM (
+    SELECT run.id::text AS run, run.created_at, false AS has_job
+      FROM execution_workflowexecution AS run
+     WHERE run.status = 'queued' AND run.owner = '' AND run.epoch = 0
+    UNION ALL
+    SELECT job.args ->> 'run', NULL, true
+      FROM procrastinate_jobs AS job
+      LEFT JOIN procrastinate_workers AS worker ON worker.id = job.worker_id
+     WHERE job.task_name = %(task)s
+       AND (job.status = 'todo'
+            OR worker.last_heartbeat > now() - make_interval(secs => %(alive_s)s))
+) AS side
+ GROUP BY run HAVING NOT bool_or(has_job) ORDER BY min(created_at) LIMIT %(limit)s
+"""
+
+_DELETE_ORPHANS = """
 DELETE FROM procrastinate_jobs AS job
  WHERE job.task_name = %(task)s AND job.status = 'doing' AND job.worker_id IS NULL
    AND NOT EXISTS (
        SELECT FROM execution_workflowexecution AS run
-        WHERE run.id::text = job.args ->> 'run'
+        WHERE run.id = (job.args ->> 'run')::uuid
           AND (run.ended_at IS NULL OR run.ended_at > now() - interval '1 hour'))
 """
-
-
-@dataclass(frozen=True, kw_only=True)
-class Swept:
-    """What was wrong with the jobs.
-
-    Attributes:
-        deferred: Runs that were put in line again.
-        forgotten: Jobs that were deleted.
-    """
-
-    deferred: int
-    forgotten: int
 
 
 def defer(run: UUID) -> None:
@@ -67,9 +68,14 @@ def defer(run: UUID) -> None:
     Raises:
         django.db.OperationalError: If the database refuses it or is away.
     """
+    _defer([run])
+
+
+def _defer(runs: Sequence[UUID]) -> None:
     deferrer = _app().configure_task(RUN, queue=QUEUE, allow_unknown=True)
+    given: list[JSONDict] = [{"run": str(run)} for run in runs]
     try:
-        deferrer.defer(run=str(run))
+        deferrer.batch_defer(*given)
     except ConnectorException as error:
         raise OperationalError(first_line(error.__cause__ or error)) from error
 
@@ -84,19 +90,41 @@ def require() -> None:
         cursor.execute("SELECT FROM procrastinate_jobs LIMIT 0")
 
 
-def sweep() -> Swept:
-    """Put runs back in line that lost their job, and delete jobs that dead workers left.
+def restore(*, alive_s: float) -> int:
+    """Put runs back in line that lost their job, or whose job a dead worker has.
 
-    The latter an hour after their runs have ended: a worker that only stood still for long ends
-    its jobs itself.
+    Several processes may do so at once: one of them does, the others leave it to that one.
+
+    Args:
+        alive_s: Seconds without a heartbeat after which a worker counts as dead.
+
+    Returns:
+        How many were put back.
+
+    Raises:
+        django.db.Error: If the database is away.
+    """
+    with transaction.atomic(), connection.cursor() as cursor:
+        cursor.execute(_ALONE)
+        (is_alone, _) = cursor.fetchone()
+        if not is_alone:
+            return 0
+        # Its snapshot is newer than the lock: it sees what others have put back.
+        cursor.execute(_LOST, {"task": RUN, "alive_s": alive_s, "limit": AT_ONCE})
+        lost = [UUID(run) for (run,) in cursor.fetchall()]
+        if lost:
+            _defer(lost)
+        return len(lost)
+
+
+def delete_orphans() -> int:
+    """Delete jobs that dead workers left, an hour after their runs have ended; say how many.
+
+    A worker that only stood still for long ends its jobs itself.
     """
     with connection.cursor() as cursor:
-        cursor.execute(_LOST, {"task": RUN, "alive_s": ALIVE_S})
-        lost = [run for (run,) in cursor.fetchall()]
-        for run in lost:
-            defer(run)
-        cursor.execute(_FORGET_ORPHANS, {"task": RUN})
-        return Swept(deferred=len(lost), forgotten=cursor.rowcount)
+        cursor.execute(_DELETE_ORPHANS, {"task": RUN})
+        return int(cursor.rowcount)
 
 
 def hush() -> None:

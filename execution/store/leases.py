@@ -44,11 +44,13 @@ run.status IN ('queued', 'running', 'paused', 'waiting', 'unknown') AND (
                 AND asked.item = task.item AND {waits("asked")}))))))
 """
 
+# A row that is locked is passed over: whoever has it may stand still, and waiting would cost a
+# database thread, of which there are few. What is to be had is looked for again.
 _ACQUIRE = f"""
 WITH before AS (
     SELECT run.id, run.owner FROM execution_workflowexecution AS run
     WHERE run.id = %(run)s AND {CLAIMABLE}
-    FOR NO KEY UPDATE OF run)
+    FOR NO KEY UPDATE OF run SKIP LOCKED)
 UPDATE execution_workflowexecution AS run
 SET owner = %(owner)s, epoch = run.epoch + 1,
     lease_until = now() + make_interval(secs => %(lease_s)s)
@@ -155,7 +157,7 @@ def acquire(
         dead: Owners known to be gone.
 
     Returns:
-        What is known of it; None: it is not to be taken.
+        What is known of it; None: it is not to be taken, or somebody has locked it just now.
     """
     values: dict[str, Any] = {"run": run, "owner": owner, "lease_s": lease_s, "dead": list(dead)}
     with transaction.atomic(), connection.cursor() as cursor:

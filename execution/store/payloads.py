@@ -36,6 +36,13 @@ SET content = excluded.content, size = excluded.size
 """
 
 
+_RESULTS = """
+SELECT task, item, content FROM execution_payload
+WHERE run_id = %s AND kind = 'result'
+  AND (task, item) IN (SELECT * FROM unnest(%s::text[], %s::bigint[]))
+"""
+
+
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Sealed:
     """A payload as it is stored.
@@ -102,23 +109,32 @@ def insert(payloads: Iterable[Sealed]) -> None:
             )
 
 
-def results(
-    run: UUID, tasks: Collection[str] | None = None, *, sealer: Sealer
-) -> dict[Place, Mapping[str, Any]]:
-    """Return what servers gave, raw; nothing for what has expired.
+def result_sizes(run: UUID, tasks: Collection[str]) -> list[tuple[Place, int]]:
+    """Return where tasks have results, items included, and the bytes of each as JSON, in order."""
+    rows = Payload.objects.filter(
+        run=run, kind=Kind.RESULT, task__in=[stored(task) for task in tasks]
+    ).order_by("task", "item")
+    return [
+        ((original(task), item), size)
+        for task, item, size in rows.values_list("task", "item", "size")
+    ]
 
-    Args:
-        run: Whose.
-        tasks: Only of these, their items included; None: of all.
-        sealer: Opens them.
+
+def results(
+    run: UUID, places: Collection[Place], *, sealer: Sealer
+) -> dict[Place, Mapping[str, Any]]:
+    """Return what servers gave for some places, raw; nothing for what has expired.
 
     Raises:
         SealBroken: If no key opens one.
     """
-    rows = Payload.objects.filter(run=run, kind=Kind.RESULT)
-    if tasks is not None:
-        rows = rows.filter(task__in=[stored(task) for task in tasks])
-    return {(original(row.task), row.item): opened(row.content, sealer=sealer) for row in rows}
+    with prepared.cursor() as cursor:
+        tasks, items = [stored(task) for task, _ in places], [item for _, item in places]
+        cursor.execute(_RESULTS, [run, tasks, items], binary=True)
+        return {
+            (original(task), item): opened(content, sealer=sealer)
+            for task, item, content in cursor.fetchall()
+        }
 
 
 def of_run(run: UUID, kinds: Collection[Kind], *, sealer: Sealer) -> dict[tuple[Kind, Place], Any]:

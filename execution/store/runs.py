@@ -5,10 +5,11 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import datetime
 from typing import Any, Final
 from uuid import UUID, uuid4
 
-from django.db import transaction
+from django.db import DataError, transaction
 
 from execution import events
 from execution.changes import WHOLE_TASK
@@ -38,7 +39,7 @@ WHERE "user" = %(user)s AND team_id IS NOT DISTINCT FROM %(team)s AND idempotenc
   AND created_at <= now() - make_interval(hours => %(hours)s)
 """
 
-_INSERT = f"""
+_MAKE = f"""
 WITH made AS (
 INSERT INTO execution_workflowexecution (
     id, "user", team_id, scopes, kind, is_direct, status, options, version, tasks_total,
@@ -50,7 +51,7 @@ VALUES (
     %(epoch)s, now() + make_interval(secs => %(lease_s)s), 1, '', now(), now(),
     now() + make_interval(secs => %(deadline_s)s))
 ON CONFLICT ("user", team_id, idempotency_key) WHERE NOT (idempotency_key = '') DO NOTHING
-RETURNING id),
+RETURNING id, created_at, deadline_at),
 tasks AS (
 INSERT INTO execution_taskrun (
     run_id, task, item, position, tool, status, attempts, definition_hash, arguments_digest,
@@ -60,15 +61,21 @@ SELECT made.id, given.value ->> 0, {WHOLE_TASK}, given.place - 1, given.value ->
 FROM made, json_array_elements(%(tasks)s) WITH ORDINALITY AS given (value, place)),
 event AS (
 INSERT INTO execution_executionevent (run_id, seq, kind, task, item, at, data)
-SELECT made.id, 1, %(event)s, '', {WHOLE_TASK}, now(), '{{}}' FROM made)
-SELECT (
-    SELECT count(*) FROM (
-        SELECT FROM execution_workflowexecution
-        WHERE "user" = %(user)s AND team_id IS NOT DISTINCT FROM %(team)s
-          AND status IN ('queued', 'running', 'paused', 'waiting', 'unknown')
-        LIMIT %(most)s) AS before)
-FROM made
+SELECT made.id, 1, %(event)s, '', {WHOLE_TASK}, now(), '{{}}' FROM made),
+open AS (
+SELECT count(*) AS runs FROM (
+    SELECT FROM execution_workflowexecution
+    WHERE "user" = %(user)s AND team_id IS NOT DISTINCT FROM %(team)s
+      AND status IN ('queued', 'running', 'paused', 'waiting', 'unknown')
+    LIMIT %(most)s) AS before)
 """
+
+_INSERT = f"{_MAKE} SELECT open.runs FROM made, open"
+_REQUIRE_INSERT = f"""{_MAKE}
+SELECT 1 / (open.runs < %(most)s AND made.id IS NOT NULL)::int, made.created_at, made.deadline_at
+FROM open LEFT JOIN made ON true
+"""
+"""Fails by a division by zero where its key is taken, or too many others are open."""
 
 
 class UnknownRun(LookupError):
@@ -144,12 +151,16 @@ class Created:
         is_new: Whether this request made it; else an earlier one with the same key.
         epoch: Of the owner's hold; 0: nobody's.
         last_seq: Number of its newest event.
+        at: When it was made, by the clock of the database; None: that is not known here.
+        deadline_at: When it is ended, likewise; None: never, or that is not known.
     """
 
     run: UUID
     is_new: bool
     epoch: int
     last_seq: int = FIRST_SEQ
+    at: datetime | None = None
+    deadline_at: datetime | None = None
 
 
 def create(
@@ -168,6 +179,12 @@ def create(
     """
     row = _row(new, sealer)
     sealed = _sealed(row["run"], new, sealer)
+    if new.owner and prepared.can_limit():
+        try:
+            return _make(row, sealed, also)
+        except DataError as error:
+            if not prepared.is_unmet(error):
+                raise
     for _ in range(ATTEMPTS):
         with transaction.atomic():
             if _insert(row, new, sealed, also):
@@ -237,6 +254,27 @@ def _sealed(run: UUID, new: NewRun, sealer: Sealer) -> list[Sealed]:
     return sealed
 
 
+def _make(
+    row: Mapping[str, Any], sealed: Sequence[Sealed], also: Callable[[UUID], None]
+) -> Created:
+    """Write a run that this process holds, and what belongs to it, in one round trip.
+
+    Raises:
+        django.db.DataError: If its key is taken, or its caller has too many; `prepared.is_unmet`
+            knows it.
+    """
+    with prepared.cursor() as made:
+        with prepared.transaction(size=sum(len(one.content) for one in sealed)):
+            if row["key"]:
+                with prepared.cursor() as cursor:
+                    cursor.execute(_FORGET_KEY, row)
+            made.execute(_REQUIRE_INSERT, row)
+            payloads.insert(sealed)
+            also(row["run"])
+        ((_, at, deadline_at),) = made.fetchall()
+    return Created(run=row["run"], is_new=True, epoch=row["epoch"], at=at, deadline_at=deadline_at)
+
+
 def _insert(
     row: Mapping[str, Any], new: NewRun, sealed: Sequence[Sealed], also: Callable[[UUID], None]
 ) -> bool:
@@ -245,24 +283,18 @@ def _insert(
     Raises:
         TooManyRuns: If its caller has too many; nothing may be committed then.
     """
-    with prepared.cursor() as made:
-        before = None
-        with prepared.cursor(pipelined=True) as cursor:
-            if row["key"]:
-                cursor.execute(_FORGET_KEY, row)
-            made.execute(_INSERT, row)
-            if row["key"] and (before := made.fetchone()) is None:  # costs a round trip
-                return False
-            payloads.insert(sealed)
-            if not new.owner:
-                notify.send(notify.RUN_WORK, str(row["run"]))
-            else:
-                also(new.run)
-        if not new.owner:  # a job is put in line by what asks for answers as it goes
-            also(new.run)
-        (count,) = before or made.fetchone() or (0,)
-    if count >= MAX_OPEN:
+    with prepared.cursor() as cursor:
+        if row["key"]:
+            cursor.execute(_FORGET_KEY, row)
+        made = cursor.execute(_INSERT, row).fetchone()
+    if made is None:
+        return False
+    if made[0] >= MAX_OPEN:
         raise TooManyRuns
+    payloads.insert(sealed)
+    if not new.owner:
+        notify.send(notify.RUN_WORK, str(row["run"]))
+    also(new.run)
     return True
 
 

@@ -8,24 +8,28 @@ from execution.changes import WHOLE_TASK
 from execution.codes import RUN_OVER
 
 
-def _given(columns: str) -> str:
+def _given(columns: str, *, rows: str = "rows", count: str = "count") -> str:
     """Return the rows of a statement as a table.
 
     The limit is their number: by it the planner knows how few they are, and looks the others up
     by their index. Of a function alone it would expect a hundred rows.
     """
     return (
-        f"(SELECT * FROM json_to_recordset(%(rows)s) AS row ({columns}) LIMIT %(count)s) AS given"
+        f"(SELECT * FROM json_to_recordset(%({rows})s) AS row ({columns}) "
+        f"LIMIT %({count})s) AS given"
     )
 
 
-_TASKS = _given(
+_TASK_COLUMNS = (
     "run uuid, task text, item int, status text, attempts int, definition_hash text, "
-    "arguments_digest text, started_at timestamptz, ended_at timestamptz, duration_ms float8, "
-    "error_code text, result_bytes bigint"
+    "arguments_digest text, called_at timestamptz, started_at timestamptz, "
+    "ended_at timestamptz, duration_ms float8, error_code text, result_bytes bigint"
 )
+_TASKS = _given(_TASK_COLUMNS, rows="tasks", count="tasks_count")
 _EVENTS = _given(
-    "run uuid, seq bigint, kind text, task text, item int, at timestamptz, data jsonb"
+    "run uuid, seq bigint, kind text, task text, item int, at timestamptz, data jsonb",
+    rows="events",
+    count="events_count",
 )
 _RUNS = _given(
     "run uuid, last_seq bigint, versions int, status text, is_final bool, error_code text, "
@@ -37,36 +41,17 @@ _CALLS = _given(
 )
 _PLANNED = _given("run uuid, task text, item int, position int, tool text")
 
-UPDATE_TASKS: Final = f"""
-UPDATE execution_taskrun AS known
-SET status = given.status,
-    attempts = coalesce(given.attempts, known.attempts),
-    definition_hash = coalesce(given.definition_hash, known.definition_hash),
-    arguments_digest = coalesce(given.arguments_digest, known.arguments_digest),
-    started_at = coalesce(known.started_at, given.started_at),
-    ended_at = given.ended_at, duration_ms = given.duration_ms, error_code = given.error_code,
-    result_bytes = coalesce(given.result_bytes, known.result_bytes)
-FROM {_TASKS}
-WHERE known.run_id = given.run AND known.task = given.task AND known.item = given.item
-"""
-
 INSERT_ITEMS: Final = f"""
 INSERT INTO execution_taskrun (
     run_id, task, item, position, tool, status, attempts, definition_hash, arguments_digest,
     error_code)
 SELECT given.run, given.task, given.item, whole.position, whole.tool, given.status, 0, '', '', ''
-FROM {_TASKS}
+FROM {_given(_TASK_COLUMNS)}
 JOIN execution_taskrun AS whole
   ON whole.run_id = given.run AND whole.task = given.task AND whole.item = {WHOLE_TASK}
 ON CONFLICT (run_id, task, item) DO NOTHING
 """
-"""Rows of items that had none; they are filled by `UPDATE_TASKS` like all others."""
-
-INSERT_EVENTS: Final = f"""
-INSERT INTO execution_executionevent (run_id, seq, kind, task, item, at, data)
-SELECT run, seq, kind, task, item, at, data FROM {_EVENTS}
-ON CONFLICT (run_id, seq) DO NOTHING
-"""
+"""Rows of items that had none; they are filled by `WRITE` like all others."""
 
 UPDATE_COMMANDS: Final = f"""
 UPDATE execution_runcommand AS known SET applied_at = now(), outcome = given.outcome
@@ -74,8 +59,23 @@ FROM {_given("id bigint, outcome text")}
 WHERE known.id = given.id AND known.applied_at IS NULL
 """
 
-WRITE_RUNS: Final = f"""
-WITH given AS MATERIALIZED (SELECT * FROM {_RUNS}),
+WRITE: Final = f"""
+WITH tasks AS (
+UPDATE execution_taskrun AS known
+SET status = given.status,
+    attempts = coalesce(given.attempts, known.attempts),
+    definition_hash = coalesce(given.definition_hash, known.definition_hash),
+    arguments_digest = coalesce(given.arguments_digest, known.arguments_digest),
+    started_at = coalesce(given.called_at, known.started_at, given.started_at),
+    ended_at = given.ended_at, duration_ms = given.duration_ms, error_code = given.error_code,
+    result_bytes = coalesce(given.result_bytes, known.result_bytes)
+FROM {_TASKS}
+WHERE known.run_id = given.run AND known.task = given.task AND known.item = given.item),
+events AS (
+INSERT INTO execution_executionevent (run_id, seq, kind, task, item, at, data)
+SELECT run, seq, kind, task, item, at, data FROM {_EVENTS}
+ON CONFLICT (run_id, seq) DO NOTHING),
+given AS MATERIALIZED (SELECT * FROM {_RUNS}),
 ended AS (SELECT run FROM given WHERE is_final),
 withdrawn AS (
 UPDATE execution_approval AS known SET status = 'withdrawn' FROM ended
@@ -100,7 +100,10 @@ SET last_seq = greatest(known.last_seq, given.last_seq),
 FROM given WHERE known.id = given.run)
 SELECT pg_notify(%(channel)s, given.run::text) FROM given
 """
-"""What has ended is nobody's from then on; nothing is asked or told about it any more."""
+"""How tasks stand, what happened, and how runs stand, in one statement: each costs its time.
+
+What has ended is nobody's from then on; nothing is asked or told about it any more.
+"""
 
 WITHDRAW: Final = f"""
 UPDATE execution_approval AS known SET status = 'withdrawn' FROM {_CALLS}

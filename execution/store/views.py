@@ -50,7 +50,9 @@ FROM execution_approval AS asked WHERE run_id = %(run)s ORDER BY created_at, id
 
 _PAYLOADS: Final = """
 SELECT kind, task, item, content FROM execution_payload
-WHERE run_id = %(run)s AND kind <> 'replan' AND (kind <> 'workflow' OR item = %(version)s)
+WHERE run_id = %(run)s
+  AND (kind = 'workflow' AND item = %(version)s
+       OR %(all)s AND kind NOT IN ('workflow', 'replan'))
 """
 """Of workflows only the one that counts: a run has one of each version."""
 
@@ -73,7 +75,14 @@ ORDER BY run.created_at DESC, run.id LIMIT %(limit)s
 _DONE: Final = [status.value for status in TaskStatus if status.is_done]
 
 
-def view(run: UUID, *, caller: Caller | None, sealer: Sealer, results: bool = True) -> RunView:
+def view(
+    run: UUID,
+    *,
+    caller: Caller | None,
+    sealer: Sealer,
+    results: bool = True,
+    workflow: bool = False,
+) -> RunView:
     """Return a run as it stands.
 
     Args:
@@ -81,6 +90,7 @@ def view(run: UUID, *, caller: Caller | None, sealer: Sealer, results: bool = Tr
         caller: Who asks: sees the runs of their own name and team; None: sees all.
         sealer: Opens what is kept of it.
         results: Whether to read what was given and answered, not only how it stands.
+        workflow: Whether to read what it is to do, though nothing else of that.
 
     Raises:
         UnknownRun: If there is none, or it is somebody else's.
@@ -100,9 +110,10 @@ def view(run: UUID, *, caller: Caller | None, sealer: Sealer, results: bool = Tr
     ):
         tasks.execute(_TASKS, values)
         asked.execute(_APPROVALS, values)
-        if results:
-            stored.execute(_PAYLOADS, {**values, "version": row[5]}, binary=True)
-        kept = _opened(stored, sealer) if results else {}
+        if results or workflow:
+            wanted = {**values, "version": row[5], "all": results}
+            stored.execute(_PAYLOADS, wanted, binary=True)
+        kept = _opened(stored, sealer) if results or workflow else {}
         return _run(run, row, tuple(tasks), tuple(asked), kept)
 
 

@@ -49,7 +49,7 @@ async def run(
     config: Config,
     user: str | None,
     kind: Kind = "stdio",
-    works: bool = False,
+    works: int = 0,
     claims: bool = True,
 ) -> None:
     """Serve calls as soon as the database allows it, until cancelled.
@@ -63,7 +63,8 @@ async def run(
         user: Name of the user that requests stand for by themselves; None: nobody, each request
             names its own.
         kind: The way in of that user.
-        works: Whether runs are carried out here also where gateways leave that to workers.
+        works: Runs that are carried out here at once also where gateways leave that to workers;
+            0: none are then.
         claims: Whether runs are taken that others started or left.
 
     Raises:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from execution.run_means import RunMeans
+from execution.run_means import RUNS_AT_ONCE, RunMeans
 from execution.runs import Runs
 from gateway_project.access import callers
 from gateway_project.foundation import sealing
@@ -23,7 +23,7 @@ def runs_of(
     upstream: Upstream[Any],
     *,
     config: Config,
-    works: bool,
+    works: int,
     claims: bool = True,
     learned: Callable[[UUID], Awaitable[None]] | None = None,
 ) -> Runs:
@@ -33,7 +33,8 @@ def runs_of(
         current: What is known of servers and tools.
         upstream: The pool of upstream servers.
         config: Of the installation.
-        works: Whether runs are carried out here also where gateways leave that to workers.
+        works: Runs that are carried out here at once also where gateways leave that to workers;
+            0: none are then.
         claims: Whether runs are taken that others started or left.
         learned: Told of each run that has ended here; None: nobody is.
     """
@@ -50,10 +51,11 @@ def runs_of(
             lease_s=config.run_lease_s,
             tasks_at_once=config.tasks_at_once,
             tasks_per_server=config.tasks_per_server,
+            runs_at_once=works or RUNS_AT_ONCE,
             approval_expiry_s=config.approval_expiry_s,
             payload_days=config.payload_days,
             run_days=config.run_days,
-            executes=is_local or works,
+            executes=is_local or works > 0,
             claims=claims,
             claims_new=is_local,
         )

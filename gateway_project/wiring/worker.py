@@ -32,7 +32,7 @@ async def run(
 
     Args:
         config: Of the installation.
-        concurrency: Runs that it fetches at once.
+        concurrency: Runs that it carries out at once.
         on_ready: Called when it begins to fetch.
         on_end: Called when it is told to end.
 
@@ -42,11 +42,14 @@ async def run(
     readiness = Readiness()
     async with asyncio.TaskGroup() as group:
         wired = group.create_task(
-            wiring.run(readiness, config=config, user=None, kind="command", works=True),
+            wiring.run(readiness, config=config, user=None, kind="command", works=concurrency),
             name="wiring",
         )
         fetching = group.create_task(
-            _fetch(readiness, concurrency=concurrency, on_ready=on_ready), name="queue"
+            _fetch(
+                readiness, concurrency=concurrency, lease_s=config.run_lease_s, on_ready=on_ready
+            ),
+            name="queue",
         )
         await _told_to_end()
         on_end()
@@ -55,7 +58,9 @@ async def run(
         wired.cancel()
 
 
-async def _fetch(readiness: Readiness, *, concurrency: int, on_ready: Callable[[], None]) -> None:
+async def _fetch(
+    readiness: Readiness, *, concurrency: int, lease_s: float, on_ready: Callable[[], None]
+) -> None:
     async def take(run: UUID) -> bool:
         gateway = await readiness.gateway()
         return await gateway.effects.runs.take(run)
@@ -66,7 +71,7 @@ async def _fetch(readiness: Readiness, *, concurrency: int, on_ready: Callable[[
         except NotReady:
             await asyncio.sleep(RETRY_S)
     on_ready()
-    await queue_worker.work(take, concurrency=concurrency)
+    await queue_worker.work(take, concurrency=concurrency, lease_s=lease_s)
 
 
 async def _told_to_end() -> None:

@@ -1,13 +1,17 @@
 """A worker's loop, on jobs in the database."""
 
 import asyncio
+import json
 import uuid
 from contextlib import asynccontextmanager
+from datetime import UTC, datetime
 
 import pytest
 from django.db import connection
+from procrastinate.exceptions import ConnectorException
 
 from execution import queue_worker
+from execution.models import WorkflowExecution
 from execution.store import jobs
 from gateway_project.foundation.database import in_database
 from tests.execution import queue_tables
@@ -15,6 +19,7 @@ from tests.execution import queue_tables
 pytestmark = pytest.mark.django_db(transaction=True)
 
 DEADLINE_S = 15
+LEASE_S = 60
 
 
 @pytest.fixture(autouse=True)
@@ -53,9 +58,11 @@ class Runner:
 
 
 @asynccontextmanager
-async def working(take, *, concurrency=4):
+async def working(take, *, concurrency=4, lease_s=LEASE_S):
     async with asyncio.timeout(DEADLINE_S):
-        task = asyncio.create_task(queue_worker.work(take, concurrency=concurrency))
+        task = asyncio.create_task(
+            queue_worker.work(take, concurrency=concurrency, lease_s=lease_s)
+        )
         try:
             yield
         finally:
@@ -69,10 +76,14 @@ async def deferred():
     return run
 
 
-async def no_jobs_are_left():
+async def until_in_database(condition):
     async with asyncio.timeout(DEADLINE_S):
-        while await in_database(queue_tables.jobs):  # noqa: ASYNC110 - other sessions delete them
+        while not await in_database(condition):  # noqa: ASYNC110 - other sessions bring it about
             await asyncio.sleep(0.01)
+
+
+async def no_jobs_are_left():
+    await until_in_database(lambda: not queue_tables.jobs())
 
 
 def break_off():
@@ -94,6 +105,38 @@ async def test_a_job_has_its_run_run_and_is_gone_afterwards():
         assert await runner.next() == late
         runner.may_end.set()
         await no_jobs_are_left()
+
+
+async def test_it_ends_though_its_connection_breaks_off_at_that_moment(monkeypatch):
+    fetching = asyncio.Event()
+
+    async def break_off_when_cancelled(*_args, **_options):
+        fetching.set()
+        try:
+            await asyncio.Event().wait()
+        except asyncio.CancelledError:
+            raise ConnectorException("broken off") from None
+
+    monkeypatch.setattr(queue_worker, "_fetch", break_off_when_cancelled)
+    async with working(Runner().take):
+        await fetching.wait()
+
+
+async def test_no_job_is_fetched_by_a_transaction_that_could_be_left_open(monkeypatch):
+    runner = Runner()
+    statuses = []
+    commit_each = queue_worker._commit_each
+
+    async def watched(connection):
+        await commit_each(connection)
+        statuses.append(connection.autocommit)
+
+    monkeypatch.setattr(queue_worker, "_commit_each", watched)
+    async with working(runner.take):
+        run = await deferred()
+        assert await runner.next() == run
+    assert statuses
+    assert all(statuses)
 
 
 async def test_no_more_runs_are_fetched_at_once_than_allowed():
@@ -159,3 +202,59 @@ async def test_a_worker_that_was_taken_for_dead_signs_on_again():
         await in_database(take_for_dead)
         again = await deferred()
         assert await runner.next() == again
+
+
+def leave_in_line():
+    """Make a run whose job a worker has fetched that stands still since half a minute."""
+    now = datetime.now(UTC)
+    run = WorkflowExecution.objects.create(created_at=now, changed_at=now).pk
+    jobs.defer(run)
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "WITH worker AS (INSERT INTO procrastinate_workers (last_heartbeat) "
+            "VALUES (now() - interval '30 seconds') RETURNING id) "
+            "UPDATE procrastinate_jobs SET status = 'doing', worker_id = worker.id FROM worker "
+            "WHERE args ->> 'run' = %s",
+            [str(run)],
+        )
+    return run
+
+
+async def test_a_run_that_a_worker_fetched_which_stands_still_is_fetched_by_another():
+    runner = Runner()
+    left = await in_database(leave_in_line)
+    async with working(runner.take, lease_s=20):
+        assert await runner.next() == left
+
+
+def is_in_line(run):
+    return ("todo", str(run)) in (
+        (status, json.loads(args)["run"]) for status, args in queue_tables.jobs()
+    )
+
+
+async def test_lost_jobs_are_looked_for_though_all_places_are_taken():
+    runner = Runner()
+    busy = await deferred()
+    async with working(runner.take, concurrency=1, lease_s=1):
+        assert await runner.next() == busy
+        left = await in_database(leave_in_line)
+        await until_in_database(lambda: is_in_line(left))
+        runner.may_end.set()
+        assert await runner.next() == left
+
+
+def heartbeat():
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT max(last_heartbeat) FROM procrastinate_workers")
+        return cursor.fetchone()[0]
+
+
+async def test_a_worker_shows_often_within_its_lease_that_it_lives():
+    runner = Runner()
+    async with working(runner.take, lease_s=1):
+        run = await deferred()
+        assert await runner.next() == run
+        for _ in range(3):
+            last = await in_database(heartbeat)
+            await until_in_database(lambda last=last: heartbeat() > last)

@@ -53,6 +53,16 @@ async def decide(run, *, approve):
     )
 
 
+async def test_who_waits_is_given_what_a_reader_sees_without_another_look(
+    home, sealer, monkeypatch
+):
+    async with process(means(home, sealer, Gate())) as runs:
+        with monkeypatch.context() as patched:
+            patched.setattr(views, "view", pytest.fail)
+            given = await ended(runs, await start(runs, intent="tidy up"))
+        assert given == await runs.view(ADMIN, given.id)
+
+
 async def test_a_run_is_carried_out_and_recorded(home, sealer):
     upstream = Gate()
     async with process(means(home, sealer, upstream)) as runs:

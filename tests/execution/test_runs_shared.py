@@ -123,23 +123,23 @@ async def test_a_full_process_hears_what_runs_at_rest_and_in_line_are_told(home,
         for caller in callers:
             for _ in range(9):
                 queued = await start(runs, caller, HANGS)
-        await upstream.until("hang", 15)
+        await upstream.until("hang", 16)
         assert not runs._process.holder.has_room(ADMIN)
         await runs.control(ADMIN, asks, Action.ABORT)
         await runs.control(callers[-1], queued, Action.ABORT)
         await until_stored(lambda: not RunCommand.objects.filter(applied_at=None).exists())
         assert await in_database(statuses, user="admin") == ["aborted"]
         assert await in_database(lambda: statuses(id=queued)) == ["aborted"]
-        assert upstream.seen.count("hang") == 15
+        assert upstream.seen.count("hang") == 16
         upstream.open.set()
 
 
 async def test_a_process_knows_of_the_dead_only_as_long_as_they_hold_runs(home, sealer):
     async with process(means(home, sealer, Gate())) as runs:
         holder = runs._process.holder
-        holder._dead.add("gone")
+        holder._claims._gone.add("gone")
         await holder.claim()
-        assert holder._dead == set()
+        assert holder._claims.dead == set()
 
 
 async def test_a_run_that_was_taken_away_has_its_call_cancelled_and_can_be_taken_again(

@@ -38,15 +38,15 @@ class Stage:
         monkeypatch.setattr(queue_worker, "work", self.work)
 
     async def wire(self, readiness, **options):
-        assert options["works"] is True
+        assert options["works"] == 3
         readiness.serve(SimpleNamespace(effects=SimpleNamespace(runs=Runs(self.taken))))
         try:
             await asyncio.Event().wait()
         finally:
             self.told.append("wiring ended")
 
-    async def work(self, take, *, concurrency):
-        self.told.append(f"fetching {concurrency}")
+    async def work(self, take, *, concurrency, lease_s):
+        self.told.append(f"fetching {concurrency} with a lease of {lease_s:.0f} s")
         self.take = take
         self.fetching.set()
         try:
@@ -57,7 +57,7 @@ class Stage:
 
 def run(stage):
     return worker.run(
-        Config(),
+        Config(run_lease_s=7),
         concurrency=3,
         on_ready=lambda: stage.told.append("ready"),
         on_end=lambda: stage.told.append("told"),
@@ -73,7 +73,13 @@ async def test_it_fetches_once_it_is_wired_and_stops_fetching_before_the_rest_en
         group.create_task(run(stage))
         await stage.fetching.wait()
         os.kill(os.getpid(), number)
-    assert stage.told == ["ready", "fetching 3", "told", "fetching ended", "wiring ended"]
+    assert stage.told == [
+        "ready",
+        "fetching 3 with a lease of 7 s",
+        "told",
+        "fetching ended",
+        "wiring ended",
+    ]
 
 
 async def test_what_it_fetches_is_taken_by_the_runs_of_the_wiring_in_force(monkeypatch):
@@ -94,5 +100,5 @@ async def test_a_configuration_that_cannot_work_ends_it(monkeypatch):
     monkeypatch.setattr(wiring, "run", refuse)
     with pytest.raises(ExceptionGroup) as raised:
         async with asyncio.timeout(DEADLINE_S):
-            await worker.run(Config(), concurrency=1, on_ready=str, on_end=str)
+            await worker.run(Config(), concurrency=3, on_ready=str, on_end=str)
     assert raised.group_contains(NotReady, match="no such model")

@@ -1,4 +1,5 @@
 import asyncio
+import gc
 from uuid import uuid4
 
 import psycopg
@@ -144,6 +145,21 @@ async def test_who_stops_waiting_does_not_stop_the_writing():
         journal.close()
         group.create_task(journal.run())
     assert len(pen.batches) == 1
+
+
+async def test_a_refusal_that_nobody_waits_for_any_more_is_no_error_of_the_loop():
+    complaints, one = [], entry()
+    asyncio.get_running_loop().set_exception_handler(lambda _loop, said: complaints.append(said))
+    journal = DatabaseJournal(lambda _batch: [Fenced(one.run)])
+    async with asyncio.timeout(TIMEOUT_S), asyncio.TaskGroup() as group:
+        gone = group.create_task(journal.record(one))
+        await asyncio.sleep(0)
+        gone.cancel()
+        journal.close()
+        group.create_task(journal.run())
+    del journal, gone, group
+    gc.collect()
+    assert not complaints
 
 
 async def test_whoever_lets_go_of_a_run_can_wait_for_what_is_still_to_be_written_of_it():

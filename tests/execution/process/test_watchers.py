@@ -35,3 +35,19 @@ async def test_news_that_came_before_the_wait_are_not_missed():
         watchers.tell(RUN)
         assert await awaited(news, wait_s=5)
         assert not await awaited(news, wait_s=0)
+
+
+async def test_who_watches_a_run_as_it_ends_is_given_what_came_of_it():
+    watchers, asked = Watchers(), []
+
+    def view():
+        asked.append(RUN)
+        return "the run"
+
+    watchers.tell_end(RUN, view)
+    assert not asked
+    with watchers.watch(RUN) as first, watchers.watch(RUN) as second, watchers.watch(OTHER) as no:
+        watchers.tell_end(RUN, view)
+        assert [news.is_set() for news in (first, second, no)] == [True, True, False]
+        assert (first.ended, second.ended, no.ended) == ("the run", "the run", None)
+    assert asked == [RUN]

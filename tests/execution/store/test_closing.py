@@ -1,9 +1,13 @@
 import uuid
 from datetime import UTC, datetime
 
+import pytest
+from django.db import transaction
+
 from execution.status import RunStatus, TaskStatus
-from execution.store import closing
+from execution.store import closing, force_acquire
 from execution.store.force_acquire import Seized
+from tests.execution import stored
 
 AT = datetime(2026, 5, 4, tzinfo=UTC)
 T = TaskStatus
@@ -20,6 +24,7 @@ def test_a_run_that_is_ended_says_of_no_call_what_nobody_knows():
             ("c", -1): T.WAITING_APPROVAL,
             ("d", -1): T.PENDING,
         },
+        begun=frozenset({("a", -1), ("b", -1)}),
     )
     end = closing.closing(seized, code="sealed", error="no key", at=AT)
     assert [(one.task, one.status) for one in end.tasks] == [
@@ -30,3 +35,38 @@ def test_a_run_that_is_ended_says_of_no_call_what_nobody_knows():
     assert [one.seq for one in end.events] == [10, 11, 12, 13]
     assert (end.events[-1].kind, end.events[-1].data) == ("run_ended", {"status": "failed"})
     assert (end.status, end.error_code, end.epoch) == (RunStatus.FAILED, "sealed", 4)
+
+
+def test_a_call_that_was_lost_and_was_to_be_made_again_is_unknown_and_not_skipped():
+    seized = Seized(
+        run=uuid.uuid4(),
+        epoch=4,
+        last_seq=9,
+        tasks={
+            ("again", -1): T.PENDING,
+            ("asked", -1): T.WAITING_APPROVAL,
+            ("list", -1): T.PENDING,
+            ("list", 0): T.PENDING,
+            ("list", 1): T.PENDING,
+        },
+        begun=frozenset({("again", -1), ("asked", -1), ("list", 0)}),
+    )
+    end = closing.closing(seized, code="sealed", error="no key", at=AT)
+    assert [(one.task, one.item, one.status) for one in end.tasks] == [
+        ("again", -1, T.UNKNOWN),
+        ("asked", -1, T.UNKNOWN),
+        ("list", -1, T.UNKNOWN),
+        ("list", 0, T.UNKNOWN),
+        ("list", 1, T.SKIPPED),
+    ]
+    assert [one.kind for one in end.events[:4]] == ["task_unknown"] * 4
+
+
+@pytest.mark.django_db
+def test_a_lost_call_that_was_to_be_made_again_stands_as_unknown_once_its_run_is_ended(sealer):
+    run = stored.held(sealer, ["a", "b"]).run
+    again = stored.change("a", "pending", attempts=1)
+    stored.write(sealer, stored.changes(run, again))
+    with transaction.atomic():
+        closing.end([force_acquire.seize(run, me="us")], code="sealed", sealer=sealer)
+    assert [stored.task_row(run, task)["status"] for task in "ab"] == ["unknown", "skipped"]

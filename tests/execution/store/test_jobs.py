@@ -1,15 +1,19 @@
 import json
+import threading
 import uuid
+from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime, timedelta
 
 import pytest
-from django.db import OperationalError, ProgrammingError, connection, transaction
+from django.db import OperationalError, ProgrammingError, connection, connections, transaction
 
 from execution.models import WorkflowExecution
-from execution.store import jobs, runs
+from execution.store import fencing, jobs, runs
 from tests.execution import queue_tables, stored
 
 pytestmark = pytest.mark.django_db
+WORKERS = 4
+PATIENCE_S = 15
 
 
 @pytest.fixture
@@ -78,7 +82,7 @@ def test_what_dead_workers_left_goes_once_its_run_has_been_over_for_a_while():
     for run in (over, ended, alive):
         jobs.defer(run)
         fetched(run, heartbeat_s=None)
-    assert jobs.sweep() == jobs.Swept(deferred=0, forgotten=1)
+    assert jobs.delete_orphans() == 1
     assert in_line() == [ended, alive]
 
 
@@ -87,13 +91,59 @@ def test_a_run_that_lost_its_job_is_put_in_line_again_once():
     waiting, dying, working, lost = (run_row() for _ in range(4))
     for run in (waiting, dying, working):
         jobs.defer(run)
-    fetched(dying, heartbeat_s=60)
+    fetched(dying, heartbeat_s=11)
     fetched(working, heartbeat_s=5)
     run_row(status="running", owner="somebody", epoch=1)
     run_row(epoch=1)
-    assert jobs.sweep() == jobs.Swept(deferred=2, forgotten=0)
+    assert jobs.restore(alive_s=10) == 2
     assert in_line() == [waiting, dying, working, dying, lost]
-    assert jobs.sweep() == jobs.Swept(deferred=0, forgotten=0)
+    assert jobs.restore(alive_s=10) == 0
+
+
+@pytest.mark.usefixtures("tables")
+def test_more_than_one_transaction_takes_are_put_in_line_by_the_next(monkeypatch):
+    monkeypatch.setattr(jobs, "AT_ONCE", 2)
+    lost = [run_row() for _ in range(3)]
+    assert [jobs.restore(alive_s=10) for _ in range(3)] == [2, 1, 0]
+    assert in_line() == lost
+
+
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.usefixtures("tables")
+def test_several_that_look_for_lost_jobs_at_once_put_each_run_in_line_once():
+    lost = {run_row() for _ in range(20)}
+    ready = threading.Barrier(WORKERS)
+
+    def restored(_):
+        try:
+            ready.wait(PATIENCE_S)
+            return jobs.restore(alive_s=10)
+        finally:
+            connections.close_all()
+
+    with ThreadPoolExecutor(WORKERS) as pool:
+        assert sum(pool.map(restored, range(WORKERS))) == len(lost)
+    assert sorted(in_line()) == sorted(lost)
+
+
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.usefixtures("tables")
+def test_one_that_stands_still_over_lost_jobs_is_not_waited_for():
+    lost = run_row()
+
+    def restored():
+        try:
+            return jobs.restore(alive_s=10)
+        finally:
+            connections.close_all()
+
+    with ThreadPoolExecutor(1) as pool, transaction.atomic():
+        assert jobs.restore(alive_s=10) == 1
+        assert pool.submit(restored).result(PATIENCE_S) == 0
+        with connection.cursor() as cursor:
+            cursor.execute("SHOW idle_in_transaction_session_timeout")
+            assert cursor.fetchone() == (fencing.LONGEST_STILL,)
+    assert in_line() == [lost]
 
 
 @pytest.mark.usefixtures("tables")

@@ -1,4 +1,5 @@
-"""Statements that lock several runs at once do so in one order: none waits for ever."""
+"""Statements that lock runs: several at once in one order, and none waits for whoever may stand
+still."""
 
 import threading
 from concurrent.futures import ThreadPoolExecutor
@@ -58,3 +59,15 @@ def test_keys_of_runs_that_are_being_written_are_forgotten_another_time(sealer):
         sweeping = pool.submit(closing, lambda: expiry.sweep(payload_days=7, run_days=90))
         assert sweeping.result(PATIENCE_S).keys == 1
     assert expiry.sweep(payload_days=7, run_days=90).keys == 1
+
+
+def test_a_run_that_somebody_has_locked_is_not_waited_for_and_is_had_later(sealer):
+    run = held(sealer, owner="").run
+
+    def taken():
+        return leases.acquire(run, owner="them", lease_s=60, sealer=sealer)
+
+    with ThreadPoolExecutor(1) as pool, transaction.atomic():
+        lock(run)
+        assert pool.submit(closing, taken).result(PATIENCE_S) is None
+    assert taken().run == run

@@ -38,8 +38,8 @@ def test_what_stands_in_a_place_is_replaced_also_within_one_list(sealer):
     ]
     payloads.insert(sealed[:1])
     payloads.insert(sealed[1:])
-    assert payloads.results(run, sealer=sealer) == {("a", -1): {"n": 2}}
-    assert payloads.results(run, ["b"], sealer=sealer) == {}
+    places = [("a", -1), ("b", -1)]
+    assert payloads.results(run, places, sealer=sealer) == {("a", -1): {"n": 2}}
 
 
 @pytest.mark.django_db
@@ -52,8 +52,9 @@ def test_much_is_stored_by_several_statements(sealer, monkeypatch):
     ]
     assert [len(chunk) for chunk in payloads._chunks(sealed)] == [4, 4, 1]
     payloads.insert(sealed)
-    kept = payloads.results(run, sealer=sealer)
+    kept = payloads.results(run, [("a", n) for n in range(9)], sealer=sealer)
     assert kept == {("a", n): n for n in range(9)}
+    assert payloads.result_sizes(run, ["a", "b"]) == [(("a", n), 1) for n in range(9)]
 
 
 @pytest.mark.django_db

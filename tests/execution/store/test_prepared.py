@@ -1,11 +1,23 @@
+import threading
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+
 import django.db
 import pytest
-from django.db import connection, transaction
-from psycopg.pq import PipelineStatus
+from django.db import connection, connections, transaction
+from psycopg.pq import PipelineStatus, TransactionStatus
 
 from execution.store import prepared
+from gateway_project.foundation.database import is_away
 
 pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def timed(db):
+    """A server that can limit the time of a transaction."""
+    if not prepared.can_limit():
+        pytest.skip("this server cannot limit the time of a transaction")
 
 
 def kept():
@@ -43,10 +55,11 @@ def test_what_a_pipeline_refuses_is_raised_and_undone():
         assert cursor.fetchone() == (None,)
 
 
+@pytest.mark.usefixtures("timed")
 def test_what_is_sent_together_in_a_transaction_has_a_limit_of_its_own():
     with prepared.cursor(pipelined=True) as cursor:
         (limit,) = cursor.execute("SHOW transaction_timeout").fetchone()
-    assert limit == prepared.LONGEST_TRANSACTION
+    assert limit == f"{prepared.LONGEST_S}s"
 
 
 def test_a_server_that_cannot_limit_it_is_sent_one_statement_after_another(monkeypatch):
@@ -54,3 +67,131 @@ def test_a_server_that_cannot_limit_it_is_sent_one_statement_after_another(monke
     with prepared.cursor(pipelined=True) as cursor:
         assert connection.connection.pgconn.pipeline_status == PipelineStatus.OFF
         assert cursor.execute("SELECT 1").fetchone() == (1,)
+
+
+@pytest.fixture
+def numbers(transactional_db):
+    """A table, and a function that makes a transaction which writes to it."""
+    with connection.cursor() as cursor:
+        cursor.execute("CREATE TABLE numbers (n int)")
+
+    def write(*divisors):
+        with prepared.cursor() as found:
+            with prepared.transaction():
+                for divisor in divisors:
+                    found.execute("INSERT INTO numbers SELECT 6 / %s::int RETURNING n", [divisor])
+            return found.fetchall()
+
+    yield write
+    with connection.cursor() as cursor:
+        cursor.execute("DROP TABLE numbers")
+
+
+def stored():
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT n FROM numbers ORDER BY n")
+        return [n for (n,) in cursor.fetchall()]
+
+
+def test_a_transaction_is_committed_with_its_statements(numbers):
+    assert numbers(1, 2) == [(3,)]
+    assert connection.connection.info.transaction_status == TransactionStatus.IDLE
+    with ThreadPoolExecutor(1) as pool:
+        assert pool.submit(closing(stored)).result() == [3, 6]
+
+
+def test_of_a_transaction_that_is_refused_nothing_stands_and_the_next_goes_on(numbers):
+    with pytest.raises(django.db.DataError) as refused:
+        numbers(1, 0, 2)
+    assert prepared.is_unmet(refused.value)
+    assert stored() == []
+    numbers(3)
+    assert stored() == [2]
+
+
+def insert(number):
+    with prepared.cursor() as cursor:
+        cursor.execute("INSERT INTO numbers VALUES (%s) RETURNING n", [number])
+        return cursor.fetchall()
+
+
+@pytest.mark.parametrize("kind", [prepared.transaction, transaction.atomic])
+def test_what_goes_wrong_here_amid_a_transaction_undoes_it(numbers, kind):
+    def break_off():
+        with kind():
+            numbers(1) if kind is transaction.atomic else insert(1)
+            raise KeyError
+
+    with pytest.raises(KeyError):
+        break_off()
+    assert stored() == []
+
+
+@pytest.mark.usefixtures("numbers")
+def test_a_server_that_cannot_limit_it_is_sent_a_transaction_one_by_one(monkeypatch):
+    monkeypatch.setattr(prepared, "TIMED_SINCE", 1_000_000)
+    with prepared.transaction():
+        assert connection.connection.pgconn.pipeline_status == PipelineStatus.OFF
+        insert(1)
+    assert stored() == [1]
+
+
+def lose_the_connection():
+    with prepared.transaction():
+        assert insert(1) == [(1,)]
+        with ThreadPoolExecutor(1) as pool:
+            pool.submit(closing(end_session), connection.connection.info.backend_pid).result()
+        with suppress(django.db.Error):
+            insert(2)
+        insert(3)
+
+
+@pytest.mark.usefixtures("numbers", "timed")
+def test_a_connection_that_is_lost_amid_a_transaction_is_not_replaced_for_the_rest():
+    with pytest.raises(django.db.OperationalError):
+        lose_the_connection()
+    assert stored() == []
+
+
+def end_session(process):
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT pg_terminate_backend(%s, 10_000)", [process])
+
+
+@pytest.mark.usefixtures("timed")
+def test_a_process_that_stops_amid_a_transaction_loses_its_locks(numbers, monkeypatch):
+    numbers(1)
+    monkeypatch.setattr(prepared, "LONGEST_S", 0.5)
+    locked, over = threading.Event(), threading.Event()
+
+    def stop():
+        with prepared.transaction(), prepared.cursor() as cursor:
+            cursor.execute("UPDATE numbers SET n = 7 RETURNING n")
+            cursor.fetchall()
+            locked.set()
+            over.wait(20)
+
+    with ThreadPoolExecutor(1) as pool:
+        stopped = pool.submit(closing(stop))
+        assert locked.wait(20)
+        with connection.cursor() as cursor:
+            cursor.execute("SET lock_timeout = '15s'")
+            cursor.execute("UPDATE numbers SET n = 8")
+        over.set()
+        assert isinstance(stopped.exception(20), django.db.Error)
+        assert is_away(stopped.exception())
+    assert stored() == [8]
+
+
+def test_what_carries_much_may_take_longer():
+    assert (prepared.time_limit(0), prepared.time_limit(32_000_000)) == ("5000ms", "37000ms")
+
+
+def closing(function):
+    def closed(*args):
+        try:
+            return function(*args)
+        finally:
+            connections.close_all()
+
+    return closed

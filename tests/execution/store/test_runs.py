@@ -7,7 +7,8 @@ from django.db import connections, transaction
 
 from execution.models import ExecutionEvent, Payload, TaskRun, WorkflowExecution
 from execution.status import RunStatus
-from execution.store import direct_calls, runs, views
+from execution.store import direct_calls, payloads, runs, views
+from execution.store.payloads import Kind
 from execution.store.runs import IdempotencyConflict, TooManyRuns
 from execution.workflow import OnError, Options
 from gateway_project.foundation.caller import Caller
@@ -94,10 +95,14 @@ def test_what_belongs_to_a_run_is_written_with_it_or_not_at_all(sealer):
     with pytest.raises(ValueError, match="-"):
         runs.create(new(), sealer=sealer, also=fail)
     assert not WorkflowExecution.objects.exists()
-    told = []
-    made = runs.create(new(key="k"), sealer=sealer, also=told.append)
-    runs.create(new(key="k"), sealer=sealer, also=told.append)
-    assert told == [made.run]
+
+    def add(run):
+        payloads.insert([payloads.seal("more", run=run, kind=Kind.REPLAN, sealer=sealer)])
+
+    for _ in range(2):
+        made = runs.create(new(key="k"), sealer=sealer, also=add)
+    kept = Payload.objects.filter(kind=Kind.REPLAN)
+    assert [one.run_id for one in kept] == [made.run]
 
 
 @pytest.mark.django_db(transaction=True)

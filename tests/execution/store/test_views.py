@@ -4,7 +4,7 @@ from uuid import uuid4
 import pytest
 
 from execution.status import RunStatus
-from execution.store import views
+from execution.store import payloads, views
 from execution.store.runs import UnknownRun
 from gateway_project.foundation.caller import Caller
 from tests.execution.stored import (
@@ -100,3 +100,16 @@ def test_an_approval_that_ran_out_is_shown_as_expired(sealer):
     type(approval).objects.update(expires_at=approval.created_at)
     shown = views.view(run, caller=ADMIN, sealer=sealer)
     assert ([one.status for one in shown.approvals], shown.pending) == (["expired"], ())
+
+
+def test_a_view_with_the_workflow_alone_opens_nothing_else(sealer, monkeypatch):
+    run = held(sealer, intent="tidy up").run
+    write(sealer, changes(run, change("a", "succeeded", result={"n": 1}), seqs=[2]))
+    opened, was_opened = payloads.opened, []
+    monkeypatch.setattr(
+        payloads, "opened", lambda *given, **named: was_opened.append(1) or opened(*given, **named)
+    )
+    shown = views.view(run, caller=ADMIN, sealer=sealer, results=False, workflow=True)
+    assert [task["id"] for task in shown.workflow["tasks"]] == ["a", "b"]
+    assert (len(was_opened), shown.intent, shown.tasks[0].result) == (1, "", None)
+    assert shown.tasks[0].status == "succeeded"

@@ -153,7 +153,7 @@ def test_items_get_rows_of_their_own(sealer):
     ]  # fmt: skip
     assert task_row(run, "b", 1)["tool"] == "s:b"
     assert task_row(run, "b", 1)["attempts"] == 1
-    assert payloads.results(run, sealer=sealer) == {("b", 1): {"n": 1}}
+    assert payloads.results(run, [("b", 1)], sealer=sealer) == {("b", 1): {"n": 1}}
 
 
 def test_an_approval_is_asked_for_with_the_exact_arguments_and_expires(sealer):
@@ -343,7 +343,7 @@ def test_a_result_of_32_megabytes_is_kept_and_read_back(sealer):
     run = held(sealer).run
     result = {"content": [{"type": "text", "text": "0123456789abcdef" * (2 * 1024 * 1024)}]}
     write(sealer, changes(run, change("a", "succeeded", result=result), seqs=[2]))
-    assert payloads.results(run, ["a"], sealer=sealer)["a", -1] == result
+    assert payloads.results(run, [("a", -1)], sealer=sealer)["a", -1] == result
     with CaptureQueriesContext(connection) as asked_for:
         views.lines(ADMIN)
     assert not any("content" in one["sql"] for one in asked_for.captured_queries)

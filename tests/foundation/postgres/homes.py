@@ -28,7 +28,8 @@ def temporary_home() -> Iterator[Path]:
         cluster = located(folder)
         processes.end_all(cluster)
         supervise.forget(cluster)
-        shutil.rmtree(outer)
+        # A server that has just been ended may still take its last files away itself.
+        shutil.rmtree(outer, ignore_errors=True)
         shutil.rmtree(cluster.socket_folder, ignore_errors=True)
         if cluster.base.startswith(SYSTEM_FOLDER):
             shutil.rmtree(cluster.base, ignore_errors=True)

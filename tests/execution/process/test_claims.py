@@ -1,0 +1,99 @@
+import uuid
+from collections import Counter
+
+import pytest
+
+from execution.process import claims
+from execution.process.carried import Carried, CarriedRuns
+from execution.process.claims import Claims
+from execution.store import claimable_runs
+from execution.store.claimable_runs import Waiting
+from tests.execution.run_setup import Gate, means
+
+ANN, BOB, EVE = ("ann", None), ("bob", None), ("eve", None)
+
+
+async def _at_once(function, **asked):
+    """Ask whoever stands for the database."""
+    return {} if function is claimable_runs.holders else function(**asked)
+
+
+class Line:
+    """The runs that wait, as the database would give them."""
+
+    def __init__(self, monkeypatch):
+        self.waiting = []
+        self.asked = []
+        self.meanwhile = lambda: None
+        monkeypatch.setattr(claimable_runs, "waiting", self)
+        monkeypatch.setattr(claims, "reached", _at_once)
+
+    def __call__(self, **asked):
+        self.asked.append(asked)
+        self.meanwhile()
+        return [one for one in self.waiting if one.is_told or not asked["only_told"]]
+
+    def put(self, *whose, is_told=False):
+        for user, team in whose:
+            waits = Waiting(run=uuid.uuid4(), user=user, team=team, is_told=is_told)
+            self.waiting.append(waits)
+
+
+@pytest.fixture
+def line(monkeypatch):
+    return Line(monkeypatch)
+
+
+def claims_of(home, sealer, *, runs_at_once=4):
+    return Claims(means(home, sealer, Gate(), runs_at_once=runs_at_once), me="me")
+
+
+def carried(*whose):
+    return CarriedRuns({uuid.uuid4(): Carried(whose=one) for one in whose})
+
+
+async def due(claims_, runs):
+    return [(one.user, one.team) for one in await claims_.due(runs)]
+
+
+async def test_of_each_user_as_many_are_due_as_there_is_room_for(home, sealer, line):
+    line.put(BOB, BOB, ANN)
+    assert await due(claims_of(home, sealer), carried(BOB)) == [BOB, ANN]
+
+
+async def test_a_full_process_asks_only_for_what_was_told_something(home, sealer, line):
+    line.put(ANN)
+    line.put(EVE, is_told=True)
+    assert await due(claims_of(home, sealer), carried(BOB, BOB, ANN, ANN)) == [EVE]
+    assert line.asked[0]["only_told"]
+
+
+async def test_one_that_is_taken_already_is_not_due(home, sealer, line):
+    line.put(ANN)
+    runs = carried()
+    runs[line.waiting[0].run] = Carried()
+    assert await due(claims_of(home, sealer), runs) == []
+
+
+async def test_what_ended_while_the_database_was_asked_has_left_its_place(home, sealer, line):
+    runs = carried(BOB, BOB)
+    line.put(BOB, BOB)
+    line.meanwhile = runs.clear
+    assert await due(claims_of(home, sealer), runs) == [BOB, BOB]
+
+
+async def test_what_is_handed_over_waits_behind_what_is_left_of_the_same_user(home, sealer, line):
+    ours = claims_of(home, sealer)
+    assert not ours.admits(Counter({BOB: 2}), BOB)
+    assert not ours.admits(Counter(), BOB)
+    assert ours.admits(Counter({BOB: 2}), ANN)
+    line.put(BOB)
+    assert await due(ours, carried(BOB)) == [BOB]
+    assert ours.admits(Counter({BOB: 1}), BOB)
+
+
+async def test_what_is_found_and_does_not_fit_is_waited_behind_too(home, sealer, line):
+    ours = claims_of(home, sealer)
+    line.put(BOB, BOB)
+    assert await due(ours, carried(BOB)) == [BOB]
+    assert not ours.admits(Counter({ANN: 1}), BOB)

@@ -1,0 +1,70 @@
+import asyncio
+from contextlib import asynccontextmanager
+
+import django.db
+import pytest
+from structlog.testing import capture_logs
+
+from execution.process.periodic import every
+from execution.run_means import RunsUnavailable
+
+DEADLINE_S = 10
+NEVER_S = 3_600
+
+
+class Step:
+    """Counts how often it is taken, and fails as it is told."""
+
+    def __init__(self, *errors):
+        self.errors = list(errors)
+        self.taken = asyncio.Queue()
+
+    async def __call__(self):
+        self.taken.put_nowait(None)
+        if self.errors and (error := self.errors.pop(0)) is not None:
+            raise error
+
+    async def times(self, number):
+        for _ in range(number):
+            await self.taken.get()
+
+
+@asynccontextmanager
+async def stepping(*args):
+    async with asyncio.timeout(DEADLINE_S):
+        task = asyncio.create_task(every(*args))
+        try:
+            yield
+        finally:
+            task.cancel()
+            await asyncio.wait([task])
+
+
+async def test_a_step_is_taken_at_once_and_again_when_the_time_has_come():
+    step = Step()
+    async with stepping(0.001, step):
+        await step.times(3)
+
+
+async def test_a_step_that_is_wanted_is_taken_before_its_time():
+    step, wanted = Step(), asyncio.Event()
+    async with stepping(NEVER_S, step, wanted):
+        for _ in range(3):
+            await step.times(1)
+            wanted.set()
+
+
+@pytest.mark.parametrize("error", [ValueError("a defect"), RunsUnavailable(django.db.Error())])
+async def test_a_step_that_fails_is_taken_again(error):
+    step = Step(error)
+    async with stepping(0.001, step):
+        await step.times(3)
+
+
+async def test_that_the_database_is_away_is_said_once_until_it_is_back():
+    away = RunsUnavailable(django.db.OperationalError("refused"))
+    step = Step(away, away, None, away)
+    with capture_logs() as logs:
+        async with stepping(0.001, step):
+            await step.times(6)
+    assert [entry["event"] for entry in logs] == ["runs.database_away"] * 2

@@ -1,0 +1,56 @@
+"""What is written in one round trip: outside of the transaction of a test."""
+
+import pytest
+from django.db import DataError
+
+from execution.changes import Fenced
+from execution.models import Payload
+from execution.store import fencing, views, writing
+from tests.execution.stored import EXPIRY_S, change, changes, held, row, task_row, write
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+
+def seqs(run):
+    return [event.seq for event in views.events(run)]
+
+
+def test_what_is_in_order_is_written_without_asking_and_tells_how(sealer, monkeypatch):
+    runs = [held(sealer).run for _ in range(2)]
+    monkeypatch.setattr(fencing, "locked", pytest.fail)
+    batch = [changes(runs[0], change("a", "succeeded", result={"n": 1}), seqs=[2])]
+    batch += [changes(runs[1], change("b", item=0), seqs=[seq]) for seq in (2, 3)]
+    written = writing.write(batch, sealer=sealer, approval_expiry_s=EXPIRY_S)
+    assert [one.sizes for one in written] == [{("a", -1): len('{"n":1}')}, {}, {}]
+    assert {one.at for one in written} == {row(run).changed_at for run in runs}
+
+
+@pytest.mark.parametrize("stale", [{"epoch": 0}, {"epoch": 2}, {"owner": ""}])
+def test_one_entry_that_is_fenced_keeps_no_other_from_being_written(sealer, stale):
+    ours, taken = held(sealer).run, held(sealer, owner=stale.get("owner", "us")).run
+    late = {"seqs": [2], "epoch": stale.get("epoch", row(taken).epoch)}
+    result = change("a", "succeeded", result={"n": 1})
+    batch = [changes(taken, result, **late), changes(ours, result, seqs=[2])]
+    assert [type(one) for one in write(sealer, *batch)] == [Fenced, type(None)]
+    assert (task_row(taken)["status"], task_row(ours)["status"]) == ("pending", "succeeded")
+    assert (seqs(taken), seqs(ours)) == ([1], [1, 2])
+    assert [one.run_id for one in Payload.objects.filter(kind="result")] == [ours]
+
+
+def test_a_batch_whose_commit_was_not_acknowledged_changes_nothing_twice(sealer):
+    run = held(sealer).run
+    batch = [changes(run, change("a", "succeeded", result={"n": 1}), seqs=[2])]
+    write(sealer, *batch)
+    before = row(run).changed_at
+    assert writing.write(batch, sealer=sealer, approval_expiry_s=EXPIRY_S) == [None]
+    assert (seqs(run), row(run).changed_at) == ([1, 2], before)
+
+
+def test_what_the_database_refuses_is_undone_and_the_next_is_written(sealer):
+    run = held(sealer).run
+    rubbish = changes(run, change("a", "succeeded", attempts=2**40), seqs=[2])
+    with pytest.raises(DataError):
+        write(sealer, rubbish)
+    assert seqs(run) == [1]
+    assert write(sealer, changes(run, change(), seqs=[2])) == [None]
+    assert task_row(run)["status"] == "running"

@@ -1,0 +1,120 @@
+"""What a process that ends leaves behind of the runs it carries out."""
+
+import asyncio
+import threading
+
+import django.db
+import pytest
+
+from execution.models import TaskRun, WorkflowExecution
+from execution.process import owner
+from execution.status import TaskStatus
+from execution.store import leases, writing
+from execution.workflow import Options
+from gateway_project.foundation.database import in_database
+from tests.execution.run_setup import ADMIN, CHAIN, Gate, means, planned, process, until
+
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("runs_db")]
+WIDE = planned({"id": "a"}, {"id": "b"}, {"id": "hangs"})
+
+
+class SlowWrite:
+    """Has the write of an outcome take until a test lets it go on."""
+
+    def __init__(self, monkeypatch):
+        self.begun, self.go_on = threading.Event(), threading.Event()
+        self._write = writing.write
+        monkeypatch.setattr(writing, "write", self)
+
+    def __call__(self, batch, **named):
+        if any(one.status is TaskStatus.SUCCEEDED for change in batch for one in change.tasks):
+            self.begun.set()
+            self.go_on.wait(timeout=10)
+        return self._write(batch, **named)
+
+
+class LateAnswers(Gate):
+    """Of two tasks one answers once it is let through, the other never does."""
+
+    def __init__(self):
+        super().__init__("b")
+        self.answered = []
+
+    async def _answer(self, called, progress):
+        if called.arguments["as"] == "hangs":
+            await asyncio.Event().wait()
+        result = await super()._answer(called, progress)
+        self.answered.append(called.arguments["as"])
+        return result
+
+
+def tasks(run):
+    return dict(TaskRun.objects.filter(run=run).values_list("task", "status"))
+
+
+def holder_of(run):
+    return WorkflowExecution.objects.get(id=run).owner
+
+
+async def start(carrying, plan):
+    return (await carrying.start(ADMIN, plan, options=Options())).run
+
+
+async def test_calls_in_flight_get_a_moment_to_end_when_a_process_does(home, sealer):
+    upstream = Gate("a")
+    async with process(means(home, sealer, upstream, grace_s=10)) as carrying:
+        run = await start(carrying, CHAIN)
+        await upstream.until("a")
+        asyncio.get_running_loop().call_later(0.05, upstream.open.set)
+    assert upstream.seen == ["a"]
+    assert (await in_database(tasks, run))["a"] == "succeeded"
+
+
+async def test_what_came_in_during_a_slow_write_is_written_before_its_run_is_given_back(
+    home, sealer, monkeypatch
+):
+    slow, upstream = SlowWrite(monkeypatch), LateAnswers()
+    async with process(means(home, sealer, upstream, grace_s=0.3)) as carrying:
+        run = await start(carrying, WIDE)
+        await until(slow.begun.is_set)
+        upstream.open.set()
+        await until(lambda: "b" in upstream.answered)
+        closing = asyncio.create_task(carrying._process.holder.close())
+        await until(upstream.cancelled.is_set)
+        slow.go_on.set()
+        assert await closing
+    assert await in_database(tasks, run) == {
+        "a": "succeeded",
+        "b": "succeeded",
+        "hangs": "running",
+    }
+    assert await in_database(holder_of, run) == ""
+
+
+async def test_a_process_that_ends_gives_a_run_back_after_the_last_write_of_it(
+    home, sealer, monkeypatch
+):
+    slow, upstream = SlowWrite(monkeypatch), Gate()
+    async with process(means(home, sealer, upstream, grace_s=0.3)) as carrying:
+        run = await start(carrying, CHAIN)
+        await until(slow.begun.is_set)
+        task = carrying._process.holder.take(run)
+        closing = asyncio.create_task(carrying._process.holder.close())
+        await until(task.cancelling)
+        slow.go_on.set()
+        assert await closing
+    assert (await in_database(tasks, run))["a"] == "succeeded"
+    assert await in_database(holder_of, run) == ""
+
+
+async def test_runs_that_could_not_be_given_back_are_seen_to_be_nobodys(home, sealer, monkeypatch):
+    def away(*_args):
+        raise django.db.OperationalError("connection refused")
+
+    upstream = Gate("a")
+    async with process(means(home, sealer, upstream)) as carrying:
+        run = await start(carrying, CHAIN)
+        await upstream.until("a")
+        monkeypatch.setattr(leases, "release", away)
+    mine = await in_database(holder_of, run)
+    assert owner.dead(home, [mine]) == {mine}

@@ -1,0 +1,134 @@
+"""Runs of several users share the workers of a queue."""
+
+import asyncio
+from contextlib import asynccontextmanager
+
+import pytest
+
+from execution.control import Action
+from execution.models import WorkflowExecution
+from execution.workflow import Options
+from gateway_project.foundation.caller import Caller
+from gateway_project.foundation.database import in_database
+from tests.execution.run_setup import (
+    ADMIN,
+    Gate,
+    ended,
+    means,
+    planned,
+    process,
+    until,
+    until_stored,
+)
+
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("runs_db")]
+BOB = Caller(user="bob", team=None, scopes=frozenset({"call"}), kind="http")
+HANGS = planned({"id": "hang"})
+QUICK = planned({"id": "quick"})
+
+
+class Line:
+    """A queue whose jobs are fetched by whoever is free, as procrastinate's are."""
+
+    def __init__(self):
+        self.jobs = asyncio.Queue()
+        self.left = []
+
+    async def put(self, asking, caller, plan):
+        """Start a run, and put it in line once it is there."""
+        run = (await asking.start(caller, plan, options=Options())).run
+        self.jobs.put_nowait(run)
+        return run
+
+    async def slot(self, runs):
+        while True:
+            run = await self.jobs.get()
+            if not await runs.take(run):
+                self.left.append(run)
+
+
+@asynccontextmanager
+async def worker(home, sealer, upstream, line, *, concurrency=4):
+    wide = {"tasks_at_once": 64, "tasks_per_server": 64, "claims_new": False}
+    given = means(home, sealer, upstream, runs_at_once=concurrency, **wide)
+    async with process(given, listens=True) as runs:
+        slots = [asyncio.create_task(line.slot(runs)) for _ in range(concurrency)]
+        try:
+            yield runs
+        finally:
+            for slot in slots:
+                slot.cancel()
+            await asyncio.wait(slots)
+
+
+def gateway(home, sealer, upstream):
+    return process(means(home, sealer, upstream, executes=False))
+
+
+def statuses(user):
+    found = WorkflowExecution.objects.filter(user=user)
+    return sorted(found.values_list("status", flat=True))
+
+
+async def test_one_users_hanging_runs_leave_half_of_a_workers_places_to_others(home, sealer):
+    line, upstream = Line(), Gate("hang")
+    async with (
+        gateway(home, sealer, upstream) as asking,
+        worker(home, sealer, upstream, line),
+    ):
+        for _ in range(10):
+            await line.put(asking, BOB, HANGS)
+        await upstream.until("hang", 2)
+        for _ in range(3):
+            run = await line.put(asking, ADMIN, QUICK)
+            assert (await ended(asking, run)).status == "succeeded"
+        assert upstream.seen.count("hang") == 2
+        upstream.open.set()
+        await until_stored(lambda: statuses("bob") == ["succeeded"] * 10)
+
+
+async def test_what_a_worker_leaves_for_lack_of_room_another_takes_at_once(home, sealer):
+    line, upstream = Line(), Gate("hang")
+    async with gateway(home, sealer, upstream) as asking, worker(home, sealer, upstream, line):
+        for _ in range(4):
+            await line.put(asking, BOB, HANGS)
+        await until(lambda: len(line.left) == 2)
+        async with worker(home, sealer, upstream, line):
+            await upstream.until("hang", 4)
+            upstream.open.set()
+            await until_stored(lambda: statuses("bob") == ["succeeded"] * 4)
+
+
+async def test_runs_that_wait_for_room_are_begun_in_the_order_they_were_asked_for(home, sealer):
+    line, upstream = Line(), Gate("hang")
+    async with (
+        gateway(home, sealer, upstream) as asking,
+        worker(home, sealer, upstream, line),
+    ):
+        for _ in range(2):
+            await line.put(asking, BOB, HANGS)
+        await upstream.until("hang", 2)
+        waiting = [await line.put(asking, BOB, planned({"id": f"next {n}"})) for n in range(5)]
+        await until(lambda: len(line.left) == 5)
+        upstream.open.set()
+        for run in waiting:
+            assert (await ended(asking, run, BOB)).status == "succeeded"
+    assert sorted(upstream.seen[2:4]) == ["next 0", "next 1"]
+
+
+async def test_a_worker_that_is_full_hears_what_a_run_that_rests_is_told(home, sealer):
+    line, upstream = Line(), Gate("hang")
+    async with (
+        gateway(home, sealer, upstream) as asking,
+        worker(home, sealer, upstream, line),
+    ):
+        asks = await line.put(asking, ADMIN, planned({"id": "ask", "tool": "s:ask"}))
+        assert (await ended(asking, asks)).status == "waiting"
+        for caller in (BOB, ADMIN):
+            for _ in range(2):
+                await line.put(asking, caller, HANGS)
+        await upstream.until("hang", 4)
+        await asking.control(ADMIN, asks, Action.ABORT)
+        assert (await ended(asking, asks)).status == "aborted"
+        upstream.open.set()
+        assert (await in_database(statuses, "admin")).count("aborted") == 1
