@@ -1,0 +1,130 @@
+"""What else passes between servers and clients amid a call: sampling, roots, addresses, logs."""
+
+import mcp_types
+import pytest
+from mcp.shared.exceptions import MCPError
+
+from tests.gateway.asking_servers import (
+    CALL,
+    Person,
+    able,
+    asks_in_the_middle,
+    returns_what_it_needs,
+    text,
+)
+from tests.gateway.catalogues import text_result
+from tests.gateway.conftest import ERAS
+from tools.upstream.errors import UpstreamRefused
+
+
+@pytest.mark.parametrize("era", ERAS)
+async def test_sampling_and_roots_pass_too(connect, world, era):
+    sample = {
+        "messages": [{"role": "user", "content": {"type": "text", "text": "Hi"}}],
+        "maxTokens": 5,
+    }
+
+    async def sampled(_context, params):
+        content = mcp_types.TextContent(type="text", text=params.messages[0].content.text + "!")
+        return mcp_types.CreateMessageResult(role="assistant", content=content, model="m")
+
+    async def roots(_context):
+        return mcp_types.ListRootsResult(roots=[mcp_types.Root(uri="file:///work")])
+
+    world.upstream.answer = asks_in_the_middle(
+        ("sampling/createMessage", sample), ("roots/list", {})
+    )
+    async with connect(era, sampling_callback=sampled, list_roots_callback=roots) as client:
+        result = text(await client.call_tool(*CALL))
+    assert "Hi!" in result
+    assert "file:///work" in result
+
+
+@pytest.mark.parametrize("era", ERAS)
+@pytest.mark.parametrize("server", ["handshake", "stateless"])
+async def test_visits_to_an_address_pass_between_the_eras(connect, world, era, server):
+    visit = {"mode": "url", "message": "Sign in", "url": "https://example.com/in"}
+    person = Person()
+    if server == "handshake":
+        visit["elicitationId"] = "e1"
+        world.upstream.answer = asks_in_the_middle(("elicitation/create", visit))
+    else:
+        requests = {"who": {"method": "elicitation/create", "params": visit}}
+        world.upstream.answer = returns_what_it_needs(requests=requests)
+    async with able(connect, era, person) as client:
+        assert "accept" in text(await client.call_tool(*CALL))
+    assert person.asked[0].url == "https://example.com/in"
+
+
+@pytest.mark.parametrize("era", ERAS)
+@pytest.mark.parametrize("server", ["handshake", "stateless"])
+@pytest.mark.parametrize(
+    "url", ["javascript:alert(1)", "file:///etc/passwd", " https://x.y", None]
+)
+async def test_nobody_is_sent_to_an_address_that_is_none_of_the_web(
+    connect, world, era, server, url
+):
+    visit = {"mode": "url", "message": "Sign in", "url": url, "elicitationId": "e1"}
+    if server == "handshake":
+        world.upstream.answer = asks_in_the_middle(("elicitation/create", visit))
+    else:
+        requests = {"who": {"method": "elicitation/create", "params": visit}}
+        world.upstream.answer = returns_what_it_needs(requests=requests)
+    person = Person()
+    async with able(connect, era, person) as client:
+        assert (await client.call_tool(*CALL)).is_error
+    assert person.asked == []
+
+
+async def test_the_error_that_sends_a_user_to_an_address_passes_to_who_knows_it(connect, world):
+    data = {
+        "elicitations": [
+            {"mode": "url", "message": "m", "url": "https://x.y", "elicitationId": "1"}
+        ]
+    }
+
+    async def answer(called, _progress):
+        if len(world.upstream.calls) % 2:
+            raise UpstreamRefused(server="git", rpc_code=-32042, rpc_message="visit", data=data)
+        assert called.input_responses is None
+        return text_result("in")
+
+    world.upstream.answer = answer
+    person = Person()
+    async with able(connect, "auto", person) as client:
+        assert text(await client.call_tool(*CALL)) == "in"
+    assert person.asked[0].url == "https://x.y"
+    async with able(connect, "legacy") as client:
+        with pytest.raises(MCPError) as refused:
+            await client.call_tool(*CALL)
+    (visit,) = refused.value.data["elicitations"]
+    assert (refused.value.code, visit["message"]) == (-32042, "git asks: m")
+    assert (visit["url"], visit["_meta"]) == ("https://x.y", {"foregate/server": "git"})
+
+
+@pytest.mark.filterwarnings("ignore:The logging capability")
+@pytest.mark.parametrize("era", ERAS)
+async def test_log_messages_reach_a_client_that_wants_them(connect, world, era):
+    heard = []
+
+    async def hear(params):
+        heard.append((params.level, params.data))
+
+    async def answer(called, _progress):
+        for level in ("debug", "info", "error"):
+            note = {"level": level, "data": {"x": None}}
+            await called.downstream.tell("notifications/message", note)
+        await called.downstream.tell("notifications/tools/list_changed", {})
+        return text_result("done")
+
+    world.upstream.answer = answer
+    async with connect(era, logging_callback=hear) as client:
+        await client.call_tool(*CALL)
+        if era == "legacy":
+            await client.session.set_logging_level("error")
+            await client.call_tool(*CALL)
+    if era == "legacy":
+        assert [level for level, _ in heard] == ["info", "error", "error"]
+        assert heard[0][1] == {"x": None}
+    else:
+        assert heard == []  # a client of this era says with each request what it wants
