@@ -23,6 +23,7 @@ from execution.call_errors import (
     NotPermitted,
     ToolUnavailable,
 )
+from execution.fitting import require_fitting
 from execution.usable import require_usable
 from gateway_project.foundation import canonical, schema, telemetry
 from gateway_project.foundation.caller import Caller
@@ -256,7 +257,7 @@ def _admitted(request: Request, caller: Caller, catalogue: Catalogue) -> Catalog
         raise NotPermitted(caller)
     tool = catalogue.find(request.tool, caller)
     require_usable(tool, catalogue)
-    _require_fitting(tool, request.arguments)
+    require_fitting(tool, request.arguments)
     return tool
 
 
@@ -303,15 +304,6 @@ def _digest_of(
     except canonical.NotCanonical as error:
         problem = schema.Problem(path="", message=str(error), expected="JSON")
         raise InvalidArguments(tool.tool, (problem,)) from None
-
-
-def _require_fitting(tool: CatalogueTool, arguments: Mapping[str, Any]) -> None:
-    try:
-        problems = schema.validate(tool.input_schema, arguments, cache_key=tool.definition_hash)
-    except schema.SchemaUnusable as error:
-        raise DefinitionUnusable(tool.tool, str(error)) from None
-    if problems:
-        raise InvalidArguments(tool.tool, problems)
 
 
 async def _dispatch(

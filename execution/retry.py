@@ -57,9 +57,9 @@ def may_have_run(error: BaseException) -> bool:
 
     False where it never left, or where its server answered that it refuses.
     """
-    return isinstance(error, errors.UpstreamError | TimeoutError) and not isinstance(
-        error, (*_NOT_SENT, errors.UpstreamRefused)
-    )
+    if not isinstance(error, errors.UpstreamError):
+        return isinstance(error, TimeoutError)
+    return not error.is_unsent and not isinstance(error, (*_NOT_SENT, errors.UpstreamRefused))
 
 
 def delay_s(failed: int, *, chance: float) -> float | None:

@@ -122,7 +122,7 @@ def _open(value: Any, *, is_literal: bool) -> tuple[Iterator[tuple[Any, Any]], b
 def _length(step: object, value: Any, path: list[str | int]) -> int:
     """Return the length of a value as JSON, about, its key and not its members included."""
     if isinstance(value, str):
-        own = _text(value)
+        own = _text(value, path, step)
     elif value is None or isinstance(value, bool | Mapping | list | tuple):
         own = 4
     elif isinstance(value, int) and value.bit_length() <= _MAX_BITS:
@@ -131,13 +131,17 @@ def _length(step: object, value: Any, path: list[str | int]) -> int:
         own = _NUMBER_BYTES
     else:
         raise NotReadable(_path(path, step), "hold what JSON has no form for")
-    return own + (_text(step) + 2 if isinstance(step, str) else 1)
+    return own + (_text(step, path) + 2 if isinstance(step, str) else 1)
 
 
-def _text(text: str) -> int:
+def _text(text: str, path: list[str | int], *step: Any) -> int:
     if text.isascii():
         return len(text) + 2
-    return len(text.encode("utf-8", "surrogatepass")) + 2
+    try:
+        return len(text.encode()) + 2
+    except UnicodeEncodeError:
+        where = canonical.pointer([*path, *step]).encode("utf-8", "replace").decode()
+        raise NotReadable(where, "hold half a surrogate pair") from None
 
 
 def _path(path: list[str | int], step: object) -> str:

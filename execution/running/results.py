@@ -7,6 +7,11 @@ from collections.abc import Mapping
 from sys import getsizeof
 from typing import Any, Final, NamedTuple
 
+from gateway_project.foundation import canonical, surrogates
+
+MAX_DEPTH: Final = 180
+"""Levels of JSON in a text. Readers of messages take 200, and an answer of the gateway, or a call
+in which the value stands in arguments, has some of its own around it."""
 LARGE_BYTES: Final = 256 * 1024
 """What is larger is read apart from the event loop."""
 
@@ -27,7 +32,8 @@ def root(result: Mapping[str, Any]) -> Any:
     """Return the JSON value that pointers into a result start from.
 
     The structured content; else the JSON in the first block of text; else that text; else None.
-    JSON that Python refuses, for its depth or the length of a number, is taken for text.
+    JSON that no message could carry is taken for text: nested in more than `MAX_DEPTH` levels,
+    with half a surrogate pair, or a number too long to be read.
 
     Args:
         result: A result of `tools/call`, raw.
@@ -47,9 +53,20 @@ def root(result: Mapping[str, Any]) -> Any:
     # Reading calls no Python code by itself: no other thread would run before all of it is read.
     hook = _same if len(text) > LARGE_BYTES else None
     try:
-        return json.loads(text, parse_constant=_refused, object_hook=hook)
+        value = json.loads(text, parse_constant=_refused, object_hook=hook)
     except (ValueError, RecursionError):
         return text
+    return text if _is_too_deep(value, text) or _has_half_pair(value, text) else value
+
+
+def _is_too_deep(value: Any, text: str) -> bool:
+    opened = text.count("[") + text.count("{")
+    return opened > MAX_DEPTH and canonical.is_deeper(value, MAX_DEPTH)
+
+
+def _has_half_pair(value: Any, text: str) -> bool:
+    is_escaped = "\\ud" in text or "\\uD" in text
+    return is_escaped and surrogates.any_half(value)
 
 
 def measured(result: Mapping[str, Any]) -> Root:

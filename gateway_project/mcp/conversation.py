@@ -141,4 +141,5 @@ def _parsed(line: bytes) -> dict[str, Any]:
 
 
 def _line(message: Mapping[str, Any]) -> bytes:
-    return json.dumps(message, ensure_ascii=False, separators=(",", ":")).encode() + b"\n"
+    # With escapes, among them those of half a surrogate pair, which a client may have sent.
+    return json.dumps(message, separators=(",", ":")).encode() + b"\n"

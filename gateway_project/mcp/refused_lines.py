@@ -57,13 +57,30 @@ def refusal(line: str, error: ValidationError) -> JSONRPCError:
         line: As it came.
         error: What is wrong with it.
     """
-    found = _top_level(line) if len(line) <= MAX_LOOKED_AT else {}
-    identifier = found.get("id") if "method" in found else None
     first = error.errors(include_url=False, include_context=False, include_input=False)[0]
     if first["type"] == _UNREADABLE:
-        code, said = PARSE_ERROR, f"{first['msg']}; send one JSON value a line, not nested deeply"
-    else:
-        code, said = INVALID_REQUEST, "the line is JSON, but no message of JSON-RPC 2.0"
+        return unreadable(line, first["msg"])
+    return _error(line, INVALID_REQUEST, "the line is JSON, but no message of JSON-RPC 2.0")
+
+
+def unreadable(text: str, why: str) -> JSONRPCError:
+    """Return what a client is told whose message is no JSON that can be read.
+
+    Args:
+        text: As it came.
+        why: What the parser says.
+    """
+    advice = (
+        "send one JSON value, nested in less than 200 levels, with no half of a surrogate pair "
+        "and no number of thousands of digits"
+    )
+    return _error(text, PARSE_ERROR, f"{why}; {advice}")
+
+
+def _error(text: str, code: int, said: str) -> JSONRPCError:
+    """Return an error under the id of the request that it is for, where that can be made out."""
+    found = _top_level(text) if len(text) <= MAX_LOOKED_AT else {}
+    identifier = found.get("id") if "method" in found else None
     return JSONRPCError(
         jsonrpc="2.0", id=identifier, error=ErrorData(code=code, message=f"not read: {said}")
     )

@@ -19,10 +19,10 @@ from typing import Any, Protocol
 import anyio
 from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStream
 from mcp.shared.message import SessionMessage
-from mcp_types import jsonrpc_message_adapter
+from mcp_types import JSONRPCError, JSONRPCRequest, jsonrpc_message_adapter
 from pydantic import ValidationError
 
-from gateway_project.mcp import refused_lines
+from gateway_project.mcp import encoding, refused_lines
 from gateway_project.mcp.conversation import Prelude, is_repeated, response_id
 from gateway_project.mcp.refused_lines import MAX_LINE_BYTES, Line, TooLong
 from gateway_project.mcp.wire import Wire
@@ -102,7 +102,11 @@ async def joined(
     sent, outgoing = anyio.create_memory_object_stream[SessionMessage](0)
     async with asyncio.TaskGroup() as group:
         group.create_task(_read(drained(), incoming, sent.clone()), name="read messages")
-        group.create_task(_write(outgoing, writer), name="write messages")
+
+        def not_asked(request: JSONRPCRequest) -> None:
+            group.create_task(_tell(incoming, encoding.not_asked(request)), name="tell asker")
+
+        group.create_task(_write(outgoing, writer, not_asked), name="write messages")
         yield received, sent
 
 
@@ -126,11 +130,25 @@ async def _read(
                 await incoming.send(SessionMessage(message))
 
 
-async def _write(outgoing: MemoryObjectReceiveStream[SessionMessage], writer: Writer) -> None:
+async def _write(
+    outgoing: MemoryObjectReceiveStream[SessionMessage],
+    writer: Writer,
+    not_asked: Callable[[JSONRPCRequest], None],
+) -> None:
+    """Write messages; who asks the client something that cannot be written is told so."""
     async with outgoing:
         async for sent in outgoing:
-            text = sent.message.model_dump_json(by_alias=True, exclude_unset=True)
-            await writer.write(text + "\n")
+            text = encoding.message_text(sent.message)
+            if text is not None:
+                await writer.write(f"{text.decode()}\n")
+            elif isinstance(sent.message, JSONRPCRequest):
+                not_asked(sent.message)
+
+
+async def _tell(incoming: MemoryObjectSendStream[SessionMessage], error: JSONRPCError) -> None:
+    """Hand on an error as if the client had answered with it, unless the input has ended."""
+    with suppress(anyio.ClosedResourceError, anyio.BrokenResourceError):
+        await incoming.send(SessionMessage(error))
 
 
 async def _let_others_run() -> None:

@@ -1,4 +1,5 @@
 import asyncio
+import functools
 
 import pytest
 
@@ -77,6 +78,31 @@ async def test_an_error_that_the_tool_reports_is_a_result_like_any_other():
     outcome = await make_call(catalogue(tool("git:log")), FakeUpstream(answer=answer))
     assert outcome.result.is_error
     assert counted("git", "tool_error") == before + 1
+
+
+@pytest.mark.parametrize(
+    ("arguments", "path", "words"),
+    [
+        ({"a": "x\ud83d"}, "/a", "half a surrogate pair"),
+        ({"a": [{"b": "\udc00"}]}, "/a/0/b", "half a surrogate pair"),
+        ({"a": {"\ud83d": 1}}, "/a", "half a surrogate pair"),
+        ({"\ud83d": 1}, "", "half a surrogate pair"),
+        ({"a": functools.reduce(lambda v, _: [v], range(200), 1)}, "", "deeper than 190 levels"),
+    ],
+)
+async def test_what_no_message_could_carry_is_not_sent(arguments, path, words):
+    upstream = FakeUpstream()
+    with pytest.raises(InvalidArguments, match=words) as refused:
+        await make_call(catalogue(tool("git:log")), upstream, arguments=arguments)
+    assert [problem.path for problem in refused.value.problems] == [path]
+    str(refused.value).encode()
+    assert upstream.calls == []
+
+
+async def test_emoji_and_other_scripts_are_sent():
+    upstream, arguments = FakeUpstream(), {"é": "\U0001f600", "b": [{"ć": ["ж"]}]}
+    await make_call(catalogue(tool("git:log")), upstream, arguments=arguments)
+    assert upstream.calls[0].arguments == arguments
 
 
 async def test_a_caller_without_the_scope_is_refused():

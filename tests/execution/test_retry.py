@@ -58,6 +58,15 @@ def test_what_was_answered_or_took_too_long_is_not_tried_again(error):
         (errors.ConnectionLost("gone"), True),
         (errors.CallTimedOut(server="git", what="x", timeout_s=1), True),
         (TimeoutError(), True),
+        (errors.MessageTooLarge(server="git", what="the result", limit_bytes=1), True),
+        (
+            errors.MessageTooLarge(
+                server="git", what="the request", limit_bytes=1, is_unsent=True
+            ),
+            False,
+        ),
+        (errors.NotTaken(server="git", what="x", timeout_s=1, waiting_bytes=1), False),
+        (errors.Unsendable("git", why="deep"), False),
         (errors.Unreachable("no route"), False),
         (errors.SpawnFailed("no such file"), False),
         (REFUSED, False),

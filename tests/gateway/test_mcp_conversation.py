@@ -104,3 +104,13 @@ def test_only_ids_of_a_prelude_are_hidden_from_the_client():
     assert is_repeated(f"{RESUME_ID}0")
     assert not is_repeated("0")
     assert not is_repeated(0)
+
+
+def test_half_a_surrogate_pair_of_a_client_is_repeated_as_it_came():
+    conversation = Conversation()
+    params = {"uri": "file:///\ud83d"}
+    conversation.sent(line(id="\udc00", method="resources/subscribe", params=params))
+    [subscribed] = map(json.loads, conversation.repeated())
+    assert subscribed["params"] == params
+    [answer] = map(json.loads, conversation.interrupted())
+    assert answer["id"] == "\udc00"

@@ -21,6 +21,7 @@ from gateway_project.mcp.arguments import InvalidRequest
 from gateway_project.mcp.failure import META_KEY
 from gateway_project.pass_through import PassThroughError
 from gateway_project.readiness import NotReady, Readiness
+from gateway_project.use_cases import decide_approval
 from tools.query_text import QueryError
 from tools.upstream.errors import UpstreamRefused
 
@@ -52,6 +53,7 @@ def of_runs():
     return {
         *(kind.code for kind in (*raised, *bounds)),
         *(f"run_not_{rule.needs}" for rule in control._RULES.values()),
+        decide_approval.NOT_WAITING,
         *recover.REFUSED.values(),
         codes.TOOL_ERROR,
         reported_status.ABORTED,

@@ -25,6 +25,7 @@ happened = st.builds(
     at=st.just(AT),
     task=st.sampled_from(["", "a", "b", "c"]),
     item=st.sampled_from([WHOLE_TASK, 0, 1]),
+    data=st.just({}),
 )
 
 

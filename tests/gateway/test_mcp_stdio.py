@@ -1,9 +1,12 @@
 import asyncio
+import functools
 import json
 import os
 import threading
 
 import pytest
+from mcp.shared.message import SessionMessage
+from mcp_types import JSONRPCNotification, JSONRPCRequest, JSONRPCResponse
 
 from gateway_project.mcp import stdio
 from gateway_project.mcp.conversation import Prelude
@@ -255,3 +258,61 @@ async def test_a_line_that_is_no_message_is_answered_and_the_next_is_served(pipe
         (7, -32700),
         (None, -32700),
     ]
+
+
+class Written:
+    """What a client is sent."""
+
+    def __init__(self):
+        self.messages = asyncio.Queue()
+
+    async def write(self, text):
+        self.messages.put_nowait(json.loads(text))
+
+    async def idle(self):
+        return
+
+
+@pytest.mark.parametrize("value", ["a\ud83d", functools.reduce(lambda v, _: [v], range(900), 1)])
+async def test_an_answer_that_cannot_be_written_ends_that_request_alone(pipe, value):
+    out = Written()
+    async with asyncio.timeout(10), stdio.joined(reader(pipe), out, idle=out.idle) as pair:
+        received, sent = pair
+        for number, held in ((1, value), (2, "good")):
+            answer = JSONRPCResponse(jsonrpc="2.0", id=number, result={"value": held})
+            await sent.send(SessionMessage(answer))
+        bad, good = [await out.messages.get() for _ in range(2)]
+        pipe.close(pipe.write_fd)
+        await sent.aclose()
+        await received.aclose()
+    assert (bad["id"], bad["error"]["code"]) == (1, -32603)
+    assert good == {"jsonrpc": "2.0", "id": 2, "result": {"value": "good"}}
+
+
+async def test_who_asks_what_cannot_be_written_is_told_so(pipe):
+    out = Written()
+    async with asyncio.timeout(10), stdio.joined(reader(pipe), out, idle=out.idle) as pair:
+        received, sent = pair
+        note = JSONRPCNotification(jsonrpc="2.0", method="m", params={"a": "\ud83d"})
+        question = JSONRPCRequest(jsonrpc="2.0", id=5, method="m", params={"a": "\ud83d"})
+        await sent.send(SessionMessage(note))
+        await sent.send(SessionMessage(question))
+        answer = (await anext(aiter(received))).message
+        pipe.close(pipe.write_fd)
+        await sent.aclose()
+        await received.aclose()
+    assert (answer.id, answer.error.code) == (5, -32603)
+    assert out.messages.empty()
+
+
+async def test_the_asker_is_told_nothing_once_the_input_has_ended(pipe):
+    out = Written()
+    pipe.close(pipe.write_fd)
+    async with asyncio.timeout(10), stdio.joined(reader(pipe), out, idle=out.idle) as pair:
+        received, sent = pair
+        assert [message async for message in received] == []
+        question = JSONRPCRequest(jsonrpc="2.0", id=5, method="m", params={"a": "\ud83d"})
+        await sent.send(SessionMessage(question))
+        await sent.aclose()
+        await received.aclose()
+    assert out.messages.empty()

@@ -197,6 +197,13 @@ def stop_reading(request_id, arguments):
     time.sleep(60)
 
 
+def read_later(request_id, arguments):
+    """Read nothing until somebody writes to a named pipe."""
+    answer(request_id, "later")
+    with open(arguments["fifo"]) as fifo:
+        fifo.read()
+
+
 def about(request_id, arguments):
     answer(
         request_id, json.dumps({"pid": os.getpid(), "env": dict(os.environ), "cwd": os.getcwd()})
@@ -249,6 +256,7 @@ TOOLS = {
     "progress": progress,
     "quit": quit_now,
     "refuse": refuse,
+    "read_later": read_later,
     "refuse_namelessly": refuse_namelessly,
     "rubbish": rubbish,
     "segfault": segfault,

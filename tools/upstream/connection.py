@@ -16,7 +16,9 @@ from tools.upstream.dispatch import Wire
 from tools.upstream.envelope import Envelope
 from tools.upstream.errors import (
     CallTimedOut,
+    NotTaken,
     ProtocolViolation,
+    ServerExited,
     ServerStopped,
     SessionExpired,
     UpstreamError,
@@ -167,10 +169,12 @@ class Connection:
         )
 
     async def _answer(self, flight: Flight, request_id: RequestId) -> dict[str, Any]:
-        request = flight.request
+        request, has_room = flight.request, False
         try:
             async with asyncio.timeout(request.timeout_s) as deadline:
                 flight.deadline = deadline
+                await self._room(request)
+                has_room = True
                 result = await self._wire.request(
                     request.method,
                     self.envelope.params(request, request_id),
@@ -178,6 +182,8 @@ class Connection:
                     headers=self.envelope.headers(request),
                 )
         except TimeoutError:
+            if not has_room:
+                raise self._not_taken(request) from None
             raise self._timed_out(request.what, request.timeout_s) from None
         except MCPError as error:
             self._inbound.refused(error.error, request.downstream)
@@ -220,6 +226,27 @@ class Connection:
         if wanted < self._log_level:
             self._log_level = wanted
             await self.ask("logging/setLevel", {"level": level})
+
+    async def _room(self, request: Request) -> None:
+        """Wait until the server can be sent a request.
+
+        Raises:
+            UpstreamError: If it ends before that; nothing was sent.
+        """
+        was_over = self.is_over
+        await self.transport.room()
+        if self.transport.ended.is_set() and not was_over:
+            error = self.transport.why_ended(while_doing=f"before it was sent {request.what}")
+            error.is_unsent = isinstance(error, ServerExited)  # others are shared by all calls
+            raise error
+
+    def _not_taken(self, request: Request) -> NotTaken:
+        return NotTaken(
+            server=self._spec.name,
+            what=request.what,
+            timeout_s=request.timeout_s,
+            waiting_bytes=self.transport.unsent_bytes,
+        )
 
     def _timed_out(self, what: str, timeout_s: float) -> CallTimedOut:
         return CallTimedOut(server=self._spec.name, what=what, timeout_s=timeout_s)

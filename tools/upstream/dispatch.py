@@ -28,6 +28,8 @@ from mcp_types import (
     RequestId,
 )
 
+from tools.upstream.errors import UpstreamError
+
 FAREWELL_S = 5.0  # for telling the server that nobody waits for an answer any more
 _NEVER_CANCELLED = frozenset({"initialize", "server/discover"})  # the protocol forbids it
 
@@ -163,6 +165,8 @@ class Wire:
             await self._outgoing.send(SessionMessage(message, metadata))
         except (anyio.BrokenResourceError, anyio.ClosedResourceError):
             log.debug("a message came too late to be sent")
+        except UpstreamError as error:
+            log.info("a message could not be sent", reason=str(error))
 
     async def _give_up(self, request: JSONRPCRequest, headers: Mapping[str, str] | None) -> None:
         """Tell the server that nobody waits any more. The write counts as begun."""

@@ -15,9 +15,11 @@ class UpstreamError(Exception):
     Attributes:
         code: Stable word for programs; listed in docs/upstreams.md.
         server: Name of the server, empty where none is involved.
+        is_unsent: Whether it is certain that nothing of the request was sent.
     """
 
     code: ClassVar[str] = "upstream_error"
+    is_unsent: bool = False
 
     def __init__(self, message: str, *, server: str = "") -> None:
         super().__init__(f"server {server!r}: {message}" if server else message)
@@ -122,6 +124,21 @@ class CallTimedOut(UpstreamError):
         self.timeout_s = timeout_s
 
 
+class NotTaken(UpstreamError):
+    """The server still had not read what was sent before when a request's time was up."""
+
+    code = "not_taken"
+    is_unsent = True
+
+    def __init__(self, *, server: str, what: str, timeout_s: float, waiting_bytes: int) -> None:
+        super().__init__(
+            f"{what} was not sent within {timeout_s:g} s, since it does not read its input: "
+            f"{waiting_bytes:,} bytes of requests before it wait; call again once it is done with "
+            "those, or restart it",
+            server=server,
+        )
+
+
 class CircuitOpen(UpstreamError):
     """The server failed too often in a row; it is left alone for a while."""
 
@@ -148,12 +165,30 @@ class MessageTooLarge(UpstreamError):
 
     code = "message_too_large"
 
-    def __init__(self, *, server: str, what: str, limit_bytes: int) -> None:
+    def __init__(
+        self, *, server: str, what: str, limit_bytes: int, is_unsent: bool = False
+    ) -> None:
+        advice = "nothing was sent; pass less, or a file" if is_unsent else "ask it for less"
         super().__init__(
-            f"{what} is larger than {limit_bytes:,} bytes; ask it for less, or raise the limit",
+            f"{what} is larger than {limit_bytes:,} bytes; {advice}, or raise the limit",
             server=server,
         )
         self.limit_bytes = limit_bytes
+        self.is_unsent = is_unsent
+
+
+class Unsendable(UpstreamError):
+    """A request cannot be written as JSON."""
+
+    code = "unsendable"
+    is_unsent = True
+
+    def __init__(self, server: str, *, why: str) -> None:
+        super().__init__(
+            f"the request cannot be written as JSON and was not sent ({why}); send text without "
+            "halves of surrogate pairs, and values that are not nested so deeply",
+            server=server,
+        )
 
 
 class UpstreamRefused(UpstreamError):

@@ -18,7 +18,8 @@ class Limits:
         max_result_bytes: Largest answer to a request, as JSON; pages of a list apart.
         max_rubbish_bytes: Bytes without a single valid message in between after which a server
             is stopped: reading them costs processor time that the others need.
-        max_unsent_bytes: Bytes waiting for a server that does not read its input.
+        max_unsent_bytes: Bytes waiting for a server that does not read its input, beyond which
+            notifications and answers to it are dropped. Requests wait for their turn.
         max_list_pages: Pages of one listing.
         max_listed: Tools, resources, templates or prompts of one listing.
         max_listing_bytes: All pages of one listing together, as JSON.

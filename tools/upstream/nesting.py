@@ -8,7 +8,8 @@ from typing import Any, Literal
 Excess = Literal["deep", "large"]
 
 PARSED_DEPTH = 190
-"""Levels of a pruned document; the parser of messages takes 200 with the message around it."""
+"""Levels of a message of a server. Clients read 200, and what it holds may come to them with more
+around it, such as the results of a run."""
 MAX_TOKENS = 400_000
 """Looking at so many takes a fifth of a second, in which no other server is heard."""
 

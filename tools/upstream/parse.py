@@ -19,6 +19,8 @@ from pydantic_core import from_json
 
 from tools.upstream import nesting
 
+_PARSER_DEPTH = 201
+_OPENED, _CLOSED = (sign * (_PARSER_DEPTH - nesting.PARSED_DEPTH) for sign in (b"[", b"]"))
 _LISTS = ("tools", "resources", "resourceTemplates", "prompts")
 
 
@@ -62,13 +64,30 @@ def _is_id(value: Any) -> bool:
 
 def _parsed(text: bytes | bytearray) -> Any:
     try:
-        return from_json(text)
+        return _from_json(text)
     except ValueError:
         if not nesting.is_deep(bytes(text)):
             raise
     value = from_json(nesting.prune(bytes(text)))
     if not _is_page(value):
         raise TooDeep
+    return value
+
+
+def _from_json(text: bytes | bytearray) -> Any:
+    """Return what a JSON document holds that is not nested deeper than `PARSED_DEPTH`.
+
+    The parser's own limit can be set to no other number, but can be used up in part by arrays
+    around the document.
+
+    Raises:
+        ValueError: If it is no single JSON value, or nested deeper.
+    """
+    value = from_json(b"".join((_OPENED, text, _CLOSED)))
+    for _ in _OPENED:
+        if len(value) != 1:  # "1], [2" is no document
+            raise ValueError("more than one value")
+        (value,) = value
     return value
 
 

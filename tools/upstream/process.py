@@ -53,6 +53,8 @@ class ServerProcess(asyncio.SubprocessProtocol):
         self._marker = watcher.new_marker()
         self._open_pipes = {0, 1, 2}
         self._exited = asyncio.Event()
+        self._has_room = asyncio.Event()
+        self._has_room.set()
         self._ended = False
 
     @classmethod
@@ -86,6 +88,18 @@ class ServerProcess(asyncio.SubprocessProtocol):
     def unsent_bytes(self) -> int:
         """Bytes written but not yet taken by the server."""
         return self._stdin.get_write_buffer_size()
+
+    async def room(self) -> None:
+        """Wait until little of what was written is not yet taken, or nothing ever will be."""
+        await self._has_room.wait()
+
+    def pause_writing(self) -> None:
+        """Note that much is waiting (asyncio's callback)."""
+        self._has_room.clear()
+
+    def resume_writing(self) -> None:
+        """Note that little is waiting (asyncio's callback)."""
+        self._has_room.set()
 
     def write(self, data: bytes) -> None:
         """Queue bytes for the server's stdin; one that has closed it gets nothing."""
@@ -129,6 +143,7 @@ class ServerProcess(asyncio.SubprocessProtocol):
     def _end(self) -> None:
         if not self._ended:
             self._ended = True
+            self._has_room.set()
             self._receiver.ended_now()
 
     async def stop(self) -> None:

@@ -12,10 +12,11 @@ from mcp.client._transport import TransportStreams
 from mcp.shared.message import SessionMessage
 from mcp_types import JSONRPCMessage, JSONRPCNotification, JSONRPCRequest
 
-from tools.upstream.errors import MessageTooLarge, ProtocolViolation, ServerExited, UpstreamError
+from tools.upstream.errors import ServerExited, UpstreamError
 from tools.upstream.finish import to_the_end
 from tools.upstream.limits import Limits
 from tools.upstream.origin import Origin
+from tools.upstream.outgoing import encoded
 from tools.upstream.outstanding import Outstanding
 from tools.upstream.process import ServerProcess
 from tools.upstream.reader import MessageReader
@@ -60,6 +61,7 @@ class StdioTransport:
         self._fault: UpstreamError | None = None
         self._exit_code: int | None = None
         self._ended = asyncio.Event()
+        self._turn = asyncio.Lock()
         self._outstanding = Outstanding()
         self._valve = Valve(stop=self._pause, start=self._resume)
         self._inbox = Inbox(
@@ -77,6 +79,17 @@ class StdioTransport:
     def ended(self) -> asyncio.Event:
         """Set as soon as no answer can come any more."""
         return self._ended
+
+    async def room(self) -> None:
+        """Wait until the server has read nearly all that was sent before."""
+        if self._process is not None:
+            async with self._turn:
+                await self._process.room()
+
+    @property
+    def unsent_bytes(self) -> int:
+        """Bytes that wait for the server to read its input."""
+        return 0 if self._process is None else self._process.unsent_bytes
 
     @property
     def pid(self) -> int | None:
@@ -177,25 +190,17 @@ class StdioTransport:
         process, message = self._process, item.message
         if process is None or self._ended.is_set():
             raise anyio.BrokenResourceError
-        data = message.model_dump_json(by_alias=True, exclude_unset=True).encode() + b"\n"
-        if problem := self._cannot_send(len(data), process.unsent_bytes):
-            if isinstance(message, JSONRPCRequest):
-                raise problem
-            raise anyio.BrokenResourceError  # on which the SDK drops answers and notifications
+        limits, is_request = self._limits, isinstance(message, JSONRPCRequest)
+        try:
+            text = encoded(message, server=self._spec.name, max_bytes=limits.max_line_bytes)
+        except UpstreamError:
+            if is_request:
+                raise
+            raise anyio.BrokenResourceError from None  # which drops answers and notifications
+        if not is_request and process.unsent_bytes > limits.max_unsent_bytes:
+            raise anyio.BrokenResourceError
         self._note(message)
-        process.write(data)
-
-    def _cannot_send(self, size: int, unsent: int) -> UpstreamError | None:
-        name, limits = self._spec.name, self._limits
-        if size > limits.max_line_bytes:
-            return MessageTooLarge(
-                server=name, what="the request", limit_bytes=limits.max_line_bytes
-            )
-        if unsent > limits.max_unsent_bytes:
-            return ProtocolViolation(
-                f"does not read its input ({unsent:,} bytes are waiting); restart it", server=name
-            )
-        return None
+        process.write(text + b"\n")
 
     def _note(self, message: JSONRPCMessage) -> None:
         if isinstance(message, JSONRPCRequest):

@@ -25,6 +25,19 @@ class UpstreamTransport(Transport, Protocol):
         """Set as soon as no answer can come any more."""
         ...
 
+    async def room(self) -> None:
+        """Wait, first come first served, until the server has read enough to be sent a request.
+
+        Whoever sends without waiting for anything else after this is the next to do so. Also
+        returns when it has ended.
+        """
+        ...
+
+    @property
+    def unsent_bytes(self) -> int:
+        """Bytes that wait for the server to read its input."""
+        ...
+
     @property
     def pid(self) -> int | None:
         """Process behind it, None where there is none."""

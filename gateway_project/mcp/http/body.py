@@ -5,9 +5,12 @@ from __future__ import annotations
 import asyncio
 from typing import Final
 
+from mcp_types import JSONRPCError
 from starlette.types import Message, Receive
 
+from gateway_project.mcp import refused_lines
 from gateway_project.mcp.http.answers import rejected
+from gateway_project.mcp.refused_lines import MAX_LOOKED_AT
 
 MAX_BODY_BYTES: Final = 64 * 1024 * 1024
 """As long as a line over stdio may be: arguments may carry documents as base64."""
@@ -85,3 +88,9 @@ def _too_large(max_bytes: int) -> Exception:
         f"a request may have {max_bytes:,} bytes at most; send less",
         headers=_CLOSE,
     )
+
+
+def unreadable(whole: bytes, error: ValueError) -> JSONRPCError:
+    """Return what is answered to a body that is no JSON that can be read."""
+    shown = whole[: MAX_LOOKED_AT + 1].decode("utf-8", "replace")
+    return refused_lines.unreadable(shown, f"Invalid JSON: {error}")

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-import json
 from collections.abc import Mapping
 from typing import Any, Final
 
 from mcp_types import RequestId
-from pydantic_core import PydanticSerializationError, to_json
 from starlette.types import Send
+
+from gateway_project.mcp import encoding
 
 PING_S: Final = 15.0
 PING: Final = b": ping\r\n\r\n"
@@ -44,7 +44,9 @@ class EventReply:
 
     async def event(self, message: Mapping[str, Any]) -> None:
         """Send a message ahead of the result; one that comes after it is dropped."""
-        await self._chunk(_event({"jsonrpc": "2.0", **message}))
+        text = encoding.news_text({"jsonrpc": "2.0", **message})
+        if text is not None:
+            await self._chunk(_event(text))
 
     async def ping(self) -> None:
         """Give a sign of life."""
@@ -57,13 +59,12 @@ class EventReply:
             outcome: Member of JSON-RPC that the response has.
             status: Of HTTP, where it is not decided yet.
         """
-        message = {"jsonrpc": "2.0", "id": self._request_id, **outcome}
+        content = encoding.answer_text(self._request_id, outcome)
         async with self._turn:
             self._ended = True
             if self._streams:
-                content = _event(message)
+                content = _event(content)
             else:
-                content = encoded(message)
                 length = (b"content-length", b"%d" % len(content))
                 await self._start(status, [_JSON, length])
             await self._send({"type": "http.response.body", "body": content})
@@ -82,13 +83,5 @@ class EventReply:
         await self._send({"type": "http.response.start", "status": status, "headers": headers})
 
 
-def encoded(value: Mapping[str, Any]) -> bytes:
-    """Return a value as JSON."""
-    try:
-        return to_json(value)
-    except PydanticSerializationError:  # a lone surrogate, which JSON has an escape for
-        return json.dumps(value, separators=(",", ":")).encode()
-
-
-def _event(message: Mapping[str, Any]) -> bytes:
-    return b"event: message\r\ndata: " + encoded(message) + b"\r\n\r\n"
+def _event(message: bytes) -> bytes:
+    return b"event: message\r\ndata: " + message + b"\r\n\r\n"

@@ -26,7 +26,6 @@ from mcp_types import (
     DEFAULT_NEGOTIATED_VERSION,
     INTERNAL_ERROR,
     INVALID_PARAMS,
-    PARSE_ERROR,
     JSONRPCError,
     JSONRPCMessage,
     JSONRPCRequest,
@@ -35,7 +34,11 @@ from mcp_types import (
 )
 from pydantic import ValidationError
 from starlette.requests import Request
+from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
+
+from gateway_project.mcp import encoding
+from gateway_project.mcp.http import body
 
 KEEP_ALIVE_S: Final = 15.0
 PING: Final = b": ping\r\n\r\n"
@@ -58,14 +61,16 @@ class Transport(StreamableHTTPServerTransport):
     ) -> None:
         if not await self._validate_accept_header(request, scope, send):
             return
+        whole = await request.body()
         try:
-            raw = pydantic_core.from_json(await request.body())
+            raw = pydantic_core.from_json(whole)
             message = jsonrpc_message_adapter.validate_python(raw, by_name=False)
         except ValidationError:
             await self._refuse("not one JSON-RPC message", INVALID_PARAMS, request, send)
             return
         except ValueError as error:
-            await self._refuse(f"parse error: {error}", PARSE_ERROR, request, send)
+            refusal = body.unreadable(whole, error)
+            await self._json(refusal, request, send, status=HTTPStatus.BAD_REQUEST)
             return
         opening = isinstance(message, JSONRPCRequest) and message.method == INITIALIZE
         if not opening and not await self._validate_request_headers(request, send):
@@ -89,8 +94,7 @@ class Transport(StreamableHTTPServerTransport):
             await self._hand_on(self._create_session_message(message, request, key, version))
             first = await _next(streams[1])
             if first is not None and _is_last(first):
-                answer = self._create_json_response(first)
-                await answer(request.scope, request.receive, send)
+                await self._json(first, request, send)
             else:
                 await self._stream(streams[1], first, send)
         except _CLOSED:
@@ -109,7 +113,7 @@ class Transport(StreamableHTTPServerTransport):
         await self._start_stream(send)
         message = first
         while True:
-            await send(_event(message))
+            await self._send_event(message, send)
             if message is not None and _is_last(message):
                 break
             try:
@@ -117,6 +121,32 @@ class Transport(StreamableHTTPServerTransport):
             except _CLOSED:
                 break
         await send({"type": "http.response.body", "body": b""})
+
+    async def _send_event(self, message: JSONRPCMessage | None, send: Send) -> None:
+        """Send a message or a sign of life; who asks what cannot be written is told so."""
+        if message is None:
+            await send(_chunk(PING))
+            return
+        text = encoding.message_text(message)
+        if text is not None:
+            await send(_chunk(b"event: message\r\ndata: " + text + b"\r\n\r\n"))
+        elif isinstance(message, JSONRPCRequest):
+            await self._hand_on(SessionMessage(encoding.not_asked(message)))
+
+    async def _json(
+        self,
+        message: JSONRPCMessage,
+        request: Request,
+        send: Send,
+        *,
+        status: HTTPStatus = HTTPStatus.OK,
+    ) -> None:
+        """Send one message as the whole body."""
+        headers = {"content-type": "application/json"}
+        if self.mcp_session_id:
+            headers["mcp-session-id"] = self.mcp_session_id
+        answer = Response(encoding.message_text(message), status_code=status, headers=headers)
+        await answer(request.scope, request.receive, send)
 
     async def _start_stream(self, send: Send) -> None:
         session = (b"mcp-session-id", (self.mcp_session_id or "").encode())
@@ -173,12 +203,8 @@ def _is_last(message: JSONRPCMessage) -> bool:
     return isinstance(message, JSONRPCResponse | JSONRPCError)
 
 
-def _event(message: JSONRPCMessage | None) -> dict[str, object]:
-    chunk = PING
-    if message is not None:
-        data = message.model_dump_json(by_alias=True, exclude_unset=True)
-        chunk = f"event: message\r\ndata: {data}\r\n\r\n".encode()
-    return {"type": "http.response.body", "body": chunk, "more_body": True}
+def _chunk(text: bytes) -> dict[str, object]:
+    return {"type": "http.response.body", "body": text, "more_body": True}
 
 
 async def _close_when_left(receive: Receive, events: MemoryObjectSendStream[EventMessage]) -> None:

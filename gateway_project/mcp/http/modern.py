@@ -38,11 +38,13 @@ from starlette.requests import Request
 from starlette.types import Receive, Scope, Send
 
 from gateway_project.mcp.http import body
+from gateway_project.mcp.http.answers import Rejected, json_answer
 from gateway_project.mcp.http.event_reply import EventReply
 
 WATCH_AFTER_S: Final = 0.05
 """A request that is answered sooner is not watched for a client that leaves."""
 OK: Final = 200
+BAD_REQUEST: Final = 400
 _LISTEN: Final = "subscriptions/listen"
 _VERSION: Final = b"mcp-protocol-version"
 
@@ -81,7 +83,11 @@ class Modern:
         self._otherwise = otherwise
 
     async def serve(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Serve a request whose body is complete."""
+        """Serve a request whose body is complete.
+
+        Raises:
+            Rejected: If it is no JSON that can be read.
+        """
         whole: bytes = (await receive())["body"]
         http = Request(scope, receive)
         sound = await self._read(http, whole)
@@ -93,8 +99,12 @@ class Modern:
     async def _read(self, http: Request, whole: bytes) -> _Sound | None:
         try:
             value = from_json(whole)
+        except ValueError as error:  # the SDK's own parser would take what cannot be sent on
+            refusal = body.unreadable(whole, error).model_dump(exclude_unset=True)
+            raise Rejected(json_answer(refusal, status=BAD_REQUEST)) from None
+        try:
             message = JSONRPCRequest.model_validate(value)
-        except (ValueError, ValidationError):
+        except ValidationError:
             return None
         pairs = http.headers.items()
         if (

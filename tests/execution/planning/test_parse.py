@@ -294,3 +294,18 @@ def test_the_message_of_the_error_stays_short():
 def test_the_same_problems_are_told_in_the_same_words_each_time():
     value = given(task("alpha"), task("alphb"), task("c", "alphx"))
     assert len({problems(value)[0].message for _ in range(5)}) == 1
+
+
+@pytest.mark.parametrize(
+    ("arguments", "path"),
+    [
+        ({"a": "x\ud83d"}, "/tasks/0/arguments/a"),
+        ({"a": ["é", {"b": "\udc00"}]}, "/tasks/0/arguments/a/1/b"),
+        ({"a": {"\ud83d": 1}}, "/tasks/0/arguments/a"),
+        ({"a": {"$literal": "\ud83d"}}, "/tasks/0/arguments/a/$literal"),
+    ],
+)
+def test_half_a_surrogate_pair_is_refused_with_its_place(arguments, path):
+    problem = only_problem({"tasks": [{"id": "a", "tool": "s:t", "arguments": arguments}]})
+    assert problem.path == path
+    assert "hold half a surrogate pair" in problem.message

@@ -1,10 +1,20 @@
+import json
+
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from execution.running import results
 
 
 def text(*texts):
     return {"content": [{"type": "text", "text": one} for one in texts]}
+
+
+def nested(levels):
+    """Return JSON in so many levels, objects and arrays by turns."""
+    inner = "[" * (levels % 2) + "]" * (levels % 2)
+    return '[{"a":' * (levels // 2) + (inner or "1") + "}]" * (levels // 2)
 
 
 @pytest.mark.parametrize(
@@ -19,6 +29,13 @@ def text(*texts):
         (text("NaN"), "NaN"),
         (text("9" * 5_000), "9" * 5_000),
         (text("[" * 100_000), "[" * 100_000),
+        (text(nested(results.MAX_DEPTH)), json.loads(nested(results.MAX_DEPTH))),
+        (text(nested(results.MAX_DEPTH + 1)), nested(results.MAX_DEPTH + 1)),
+        (text(nested(900)), nested(900)),
+        (text('{"a": ["\\ud83d\\ude00"]}'), {"a": ["\U0001f600"]}),
+        (text('{"a": ["\\ud83d"]}'), '{"a": ["\\ud83d"]}'),
+        (text('{"\\uDC00": 1}'), '{"\\uDC00": 1}'),
+        (text('["\\\\ud83d"]'), ["\\ud83d"]),
         ({"content": [{"type": "image", "data": "…"}, *text("7")["content"]]}, 7),
         ({"content": [{"type": "image", "data": "…"}]}, None),
         ({"content": ["odd"]}, None),
@@ -28,3 +45,13 @@ def text(*texts):
 )
 def test_pointers_start_from_the_structured_content_else_json_else_text(result, expected):
     assert results.root(result) == expected
+
+
+@given(
+    st.recursive(
+        st.none() | st.integers() | st.text(st.characters(exclude_categories=())),
+        lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner),
+    )
+)
+def test_whatever_stands_in_a_text_can_be_sent(value):
+    json.dumps(results.root(text(json.dumps(value))), ensure_ascii=False).encode()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import functools
 import hashlib
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
@@ -11,7 +12,9 @@ from typing import Any
 import aiohttp
 import pytest
 import uvicorn
-from mcp_types import CallToolResult, TextContent
+from mcp.shared.exceptions import MCPError
+from mcp.shared.message import ServerMessageMetadata
+from mcp_types import CallToolResult, EmptyResult, PingRequest, RequestParams, TextContent
 
 from gateway_project.access.standing import Standing, TokensUnavailable
 from gateway_project.foundation import telemetry
@@ -29,6 +32,10 @@ PATIENCE_S = 20
 MODERN, LEGACY = "2026-07-28", "2025-11-25"
 META = "io.modelcontextprotocol/"
 ACCEPT = {"Accept": "application/json, text/event-stream"}
+UNWRITABLE = {
+    "half": {"text": "a\ud83d"},
+    "deep": {"text": functools.reduce(lambda inner, _: [inner], range(220), 1)},
+}
 LOCAL = Caller(user="local", team=None, scopes=frozenset({"*"}), kind="http")
 
 
@@ -67,6 +74,7 @@ class Handled:
     """What calls did.
 
     `echo` returns its text, `request_id` that, `hang` never returns, `count` reports progress.
+    `half` and `deep` return what cannot be written, `ask` asks it of the client.
     """
 
     began: asyncio.Event = field(default_factory=asyncio.Event)
@@ -87,11 +95,27 @@ class Handled:
             await ctx.session.report_progress(1, 2)
         if given["tool"] == "fail":
             raise RuntimeError("a defect")
+        if given["tool"] in UNWRITABLE:
+            await ctx.session.report_progress(1, 2)
+            return CallToolResult(content=[], structured_content=UNWRITABLE[given["tool"]])
+        if given["tool"] == "ask":
+            return await question(ctx)
         holder = who.caller(ctx, readiness.current)
         text = asked.get("text", "")
         if given["tool"] == "request_id":
             text = telemetry.current_request_id()
         return CallToolResult(content=[TextContent(type="text", text=f"{holder.user}:{text}")])
+
+
+async def question(ctx: Any) -> CallToolResult:
+    """Ask the client what cannot be written, and return the code of the error."""
+    ping = PingRequest(params=RequestParams(_meta={"text": "a\ud83d"}))
+    metadata = ServerMessageMetadata(related_request_id=ctx.request_id)
+    try:
+        await ctx.session.send_request(ping, EmptyResult, metadata=metadata)
+    except MCPError as error:
+        return CallToolResult(content=[TextContent(type="text", text=str(error.error.code))])
+    raise AssertionError
 
 
 @dataclass(kw_only=True)

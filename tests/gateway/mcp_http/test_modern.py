@@ -100,9 +100,40 @@ async def test_a_defect_is_told_without_its_words():
         assert "a defect" not in str(error)
 
 
-def test_a_lone_surrogate_is_escaped():
-    assert event_reply.encoded({"a": "\ud800"}) == b'{"a":"\\ud800"}'
-    assert event_reply.encoded({"a": "é"}) == '{"a":"é"}'.encode()
+@pytest.mark.parametrize("kind", ["half", "deep"])
+async def test_an_answer_that_cannot_be_written_is_an_error_under_its_id(kind):
+    async with listening() as gateway, await gateway.call(kind) as response:
+        answer = await response.json()
+        assert (answer["id"], answer["error"]["code"]) == (1, -32603)
+        assert answer["error"]["data"] == {"foregate/error": {"code": "internal_error"}}
+
+
+async def test_a_notification_that_cannot_be_written_is_left_out():
+    sent = []
+
+    async def send(message):
+        sent.append(message)
+
+    reply = event_reply.EventReply(1, send)
+    await reply.event({"method": "notifications/message", "params": {"data": "\ud83d"}})
+    assert sent == []
+    await reply.end({"result": {}}, status=200)
+    assert sent[-1]["body"] == b'{"jsonrpc":"2.0","id":1,"result":{}}'
+
+
+@pytest.mark.parametrize(
+    "value", ['"a\\ud83d"', '{"a\\udc00": 1}', "[" * 10_000 + "]" * 10_000, "9" * 6_000]
+)
+async def test_a_body_that_is_no_json_that_can_be_read_is_refused_under_its_id(value):
+    headers = {"MCP-Protocol-Version": "2026-07-28", "Content-Type": "application/json"}
+    body = f'{{"jsonrpc": "2.0", "method": "tools/call", "params": {{"a": {value}}}, "id": "x"}}'
+    async with listening() as gateway:
+        sent = gateway.headers() | headers
+        async with gateway.http.post(gateway.url, data=body, headers=sent) as response:
+            assert response.status == 400
+            answer = await response.json()
+    assert (answer["id"], answer["error"]["code"]) == ("x", -32700)
+    assert "half of a surrogate pair" in answer["error"]["message"]
 
 
 async def test_nothing_is_sent_after_the_result():

@@ -1,4 +1,5 @@
 import asyncio
+import json
 
 import pytest
 
@@ -202,3 +203,43 @@ async def test_a_stream_is_for_those_who_take_events():
             assert response.status == 406
         async with gateway.http.get(gateway.url, headers=ACCEPT | gateway.headers()) as response:
             assert response.status == 400
+
+
+@pytest.mark.parametrize("kind", ["half", "deep"])
+async def test_an_answer_of_a_session_that_cannot_be_written_is_an_error_under_its_id(kind):
+    async with listening() as gateway:
+        headers = await gateway.session()
+        async with gateway.legacy("tools/call", called(kind), headers, id_=7) as response:
+            answer = await response.json()
+        assert (answer["id"], answer["error"]["code"]) == (7, -32603)
+        async with gateway.legacy("ping", {}, headers) as response:
+            assert response.status == 200
+
+
+async def test_an_answer_that_cannot_be_written_is_an_error_on_a_stream_too():
+    async with listening() as gateway:
+        headers = await gateway.session()
+        params = called("half") | {"_meta": {"progressToken": "t"}}
+        async with gateway.legacy("tools/call", params, headers, id_=7) as response:
+            assert json.loads(await read_event(response))["method"] == "notifications/progress"
+            answer = json.loads(await read_event(response))
+        assert (answer["id"], answer["error"]["code"]) == (7, -32603)
+
+
+async def test_a_question_that_cannot_be_written_comes_back_to_its_asker_as_an_error():
+    async with listening() as gateway:
+        headers = await gateway.session()
+        async with gateway.legacy("tools/call", called("ask"), headers) as response:
+            answer = json.loads(await read_event(response))
+        assert answer["result"]["content"][0]["text"] == "-32603"
+
+
+@pytest.mark.parametrize("value", ['"\\ud83d"', "[" * 10_000 + "]" * 10_000, "9" * 6_000])
+async def test_what_is_no_json_that_can_be_read_is_refused_under_its_id(value):
+    async with listening() as gateway:
+        headers = await gateway.session() | {"Content-Type": "application/json"}
+        body = f'{{"jsonrpc": "2.0", "id": 3, "method": "ping", "params": {{"a": {value}}}}}'
+        async with gateway.http.post(gateway.url, data=body, headers=headers) as response:
+            assert response.status == 400
+            answer = await response.json()
+        assert (answer["id"], answer["error"]["code"]) == (3, -32700)

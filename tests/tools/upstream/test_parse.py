@@ -7,7 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from mcp_types import jsonrpc_message_adapter
 
-from tools.upstream.parse import read_message
+from tools.upstream import nesting
+from tools.upstream.parse import TooDeep, read_message
 
 BAD = [
     b"",
@@ -21,6 +22,9 @@ BAD = [
     b'{"jsonrpc": "2.0", "id": 1, "error": {}}',
     b'{"jsonrpc": "2.0", "method": 7}',
     b"[" * 100_000,
+    b'{"jsonrpc": "2.0", "id": 1, "result": {}}], [1',
+    b'{"jsonrpc": "2.0", "id": 1, "result": {}}, 1',
+    b"], [",
 ]
 
 
@@ -52,3 +56,14 @@ def test_it_reads_what_the_sdk_reads(value):
     except ValueError:
         return
     assert read_message(text) == expected
+
+
+@pytest.mark.parametrize(("levels", "is_read"), [(nesting.PARSED_DEPTH, True), (191, False)])
+def test_a_message_is_read_that_leaves_room_for_what_comes_around_it(levels, is_read):
+    inner = b"[" * (levels - 2) + b"]" * (levels - 2)
+    text = b'{"jsonrpc": "2.0", "id": 1, "result": {"a": ' + inner + b"}}"
+    if is_read:
+        assert read_message(text).id == 1
+    else:
+        with pytest.raises(TooDeep, match="190 levels"):
+            read_message(text)

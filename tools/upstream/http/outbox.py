@@ -13,7 +13,8 @@ from mcp.shared.message import ClientMessageMetadata, SessionMessage
 from mcp_types import JSONRPCMessage
 from yarl import URL
 
-from tools.upstream.errors import HttpRefused, MessageTooLarge, SessionExpired, UpstreamError
+from tools.upstream import outgoing
+from tools.upstream.errors import HttpRefused, SessionExpired, UpstreamError
 from tools.upstream.http.endpoint import Endpoint
 from tools.upstream.http.exchange import NOT_FOUND, REDIRECTION, settle
 from tools.upstream.origin import Origin
@@ -119,13 +120,5 @@ def stamped(item: SessionMessage) -> Mapping[str, str]:
 
 
 def encoded(message: JSONRPCMessage, origin: Origin) -> bytes:
-    """Return a message as JSON.
-
-    Raises:
-        MessageTooLarge: If it is beyond the limit.
-    """
-    body = message.model_dump_json(by_alias=True, exclude_unset=True).encode()
-    cap = origin.limits.max_line_bytes
-    if len(body) > cap:
-        raise MessageTooLarge(server=origin.server, what="the request", limit_bytes=cap)
-    return body
+    """Return a message as JSON; see `outgoing.encoded`."""
+    return outgoing.encoded(message, server=origin.server, max_bytes=origin.limits.max_line_bytes)

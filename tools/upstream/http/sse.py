@@ -69,6 +69,14 @@ class SseTransport:
         """Set as soon as no answer can come any more."""
         return self._lifetime.ended
 
+    async def room(self) -> None:
+        """Return at once: each request has a connection of its own."""
+
+    @property
+    def unsent_bytes(self) -> int:
+        """None: what is sent waits in its own connection."""
+        return 0
+
     @property
     def pid(self) -> int | None:
         """None: its process, if it has one, is somewhere else."""

@@ -1,0 +1,53 @@
+"""Halves of surrogate pairs are found wherever they stand."""
+
+import json
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from gateway_project.foundation import canonical, surrogates
+
+TEXTS = st.text(st.characters(exclude_categories=()), max_size=3)
+VALUES = st.recursive(
+    st.none() | st.booleans() | st.integers() | TEXTS,
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(TEXTS, inner, max_size=3),
+)
+
+
+@given(VALUES)
+def test_they_are_found_just_where_utf_8_has_no_bytes(value):
+    try:
+        json.dumps(value, ensure_ascii=False).encode()
+    except UnicodeEncodeError:
+        assert surrogates.any_half(value)
+        place = surrogates.first_half(value)
+        try:
+            found = canonical.resolve(value, place)
+        except UnicodeEncodeError:
+            raise AssertionError from None
+        assert surrogates.any_half([found] if isinstance(found, str) else list(found))
+    else:
+        assert (surrogates.any_half(value), surrogates.first_half(value)) == (False, None)
+
+
+@pytest.mark.parametrize(
+    ("value", "place"),
+    [
+        ("\ud83d", ""),
+        ({"a": [0, {"b/c": "x\udc00"}]}, "/a/1/b~1c"),
+        ({"a": {"\ud83d": 1}}, "/a"),
+        ({"\ud83d": {"b": "\ud83d"}}, ""),
+        ({"a": ("\udc00\ud83d",)}, "/a/0"),
+        (["\ud83d", "\udc00"], "/1"),
+    ],
+)
+def test_the_place_is_that_of_the_text_or_of_the_object_with_the_key(value, place):
+    assert surrogates.first_half(value) == place
+
+
+def test_depth_is_no_matter():
+    value = "\ud83d"
+    for _ in range(100_000):
+        value = [value]
+    assert surrogates.any_half(value)
