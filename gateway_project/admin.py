@@ -15,8 +15,9 @@ from django.urls import reverse
 from django.utils import timezone
 from django.utils.html import format_html
 
-from execution.models import WorkflowExecution
+from execution.models import Approval, WorkflowExecution
 from gateway_project.access import audit, tokens
+from gateway_project.console.approval_rows import DecidableApprovals
 from gateway_project.console.audited import Audited, caller_of
 from gateway_project.console.pattern_pages import ForgettablePatterns
 from gateway_project.console.relation_pages import CuratedRelations
@@ -127,6 +128,7 @@ class AuditedToolAdmin(Audited, WithRelations, ToolAdmin):
 admin.site.register(ToolDependency, CuratedRelations)
 admin.site.register(WorkflowPattern, ForgettablePatterns)
 admin.site.register(WorkflowExecution, SteerableRuns)
+admin.site.register(Approval, DecidableApprovals)
 
 
 @admin.register(DangerousOperation)

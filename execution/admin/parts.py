@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import datetime
 from typing import Any
 
 from django.contrib import admin
@@ -11,6 +12,7 @@ from django.template.defaultfilters import filesizeformat
 from django.utils.timezone import localtime
 
 from execution.admin.bases import PartOfRun
+from execution.changes import WHOLE_TASK
 from execution.models import Approval, ExecutionEvent, Payload, RunCommand, TaskRun
 
 
@@ -71,21 +73,50 @@ class RunCommandAdmin(PartOfRun):
     readonly_fields = fields
 
 
-@admin.register(Approval)
 class ApprovalAdmin(PartOfRun):
     """Calls that a person was asked about; they are decided on a page of their own."""
 
     list_display = (
-        "created_at", "tool", "status", "of_run", "task", "place", "decided_by", "decided_via"
+        "asked", "tool", "status", "call", "of_run", "asks", "until", "decided"
     )  # fmt: skip
     list_filter = ("status", "decided_via")
     ordering = ("-created_at",)
     fields = (
-        "of_run", "task", "place", "tool", "reason", "status", "created_at", "expires_at",
+        "of_run", "task", "place", "tool", "reason", "asks", "status", "created_at", "expires_at",
         "decided_at", "decided_by", "decided_via", "used_at", "definition_hash",
         "arguments_digest",
     )  # fmt: skip
     readonly_fields = fields
+
+    @admin.display(description="asked", ordering="created_at")
+    def asked(self, row: Approval) -> str:
+        """When it was asked for."""
+        return _minute(row.created_at)
+
+    @admin.display(description="until", ordering="expires_at")
+    def until(self, row: Approval) -> str:
+        """When it can no longer be decided."""
+        return _minute(row.expires_at)
+
+    @admin.display(description="task", ordering="task")
+    def call(self, row: Approval) -> str:
+        """Task, and item of those that run for each of a list."""
+        return row.task if row.item == WHOLE_TASK else f"{row.task}[{row.item}]"
+
+    @admin.display(description="decided by", ordering="decided_by")
+    def decided(self, row: Approval) -> str:
+        """Who decided, and how."""
+        return f"{row.decided_by} ({row.decided_via})" if row.decided_by else ""
+
+    @admin.display(description="for", ordering="run__user")
+    def asks(self, row: Approval) -> str:
+        """User whose call it is."""
+        return str(row.run.user)
+
+
+def _minute(moment: datetime) -> str:
+    """Return a moment in as few characters as a list of many columns has room for."""
+    return localtime(moment).strftime("%Y-%m-%d %H:%M")
 
 
 @admin.register(Payload)

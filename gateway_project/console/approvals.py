@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from typing import Final
 from uuid import UUID
 
 from django.conf import settings
@@ -14,20 +15,30 @@ from django.views.decorators.http import require_POST, require_safe
 from execution.store.approvals import NotPending, UnknownApproval
 from execution.view import ApprovalView
 from gateway_project import approval_text
+from gateway_project.console import approval_rows
 from gateway_project.console.audited import caller_of
 from gateway_project.foundation import sealing
+from gateway_project.foundation.sealing import Sealer
 from gateway_project.use_cases import decide_approval
+
+MAX_WITH_ARGUMENTS: Final = 50
+"""Calls that are listed with how their arguments begin; the page of each shows all of them."""
 
 
 @require_safe
 def inbox(request: HttpRequest) -> HttpResponse:
     """List what waits for the user, and what was decided lately."""
     caller = caller_of(request)
+    sealer = sealing.load_or_create(settings.FOREGATE.home, name=sealing.PAYLOADS)
+    pending = decide_approval.pending(caller)
     return _page(
         request,
         "console/approvals.html",
         title="Approvals",
-        pending=[_shown(asked) for asked in decide_approval.pending(caller)],
+        pending=[
+            *(_waiting(asked, sealer) for asked in pending[:MAX_WITH_ARGUMENTS]),
+            *map(_shown, pending[MAX_WITH_ARGUMENTS:]),
+        ],
         recent=[_shown(asked) for asked in decide_approval.recent(caller)],
     )
 
@@ -75,6 +86,12 @@ def _decide(request: HttpRequest, approval: UUID, *, approve: bool) -> HttpRespo
     word = "Approved" if approve else "Rejected"
     messages.success(request, f"{word}: {approval_text.line(decided.tool)}.")
     return redirect("approvals")
+
+
+def _waiting(asked: ApprovalView, sealer: Sealer) -> dict[str, object]:
+    """Return what is shown of a call in the list of those that wait."""
+    begins = approval_rows.beginning(asked.run, asked.task, asked.item, sealer=sealer)
+    return {**_shown(asked), "begins": begins}
 
 
 def _shown(asked: ApprovalView) -> dict[str, object]:

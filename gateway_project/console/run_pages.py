@@ -8,20 +8,21 @@ from uuid import UUID
 from django.conf import settings
 from django.contrib import admin, messages
 from django.contrib.admin.helpers import ACTION_CHECKBOX_NAME
+from django.contrib.admin.utils import unquote
 from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse
-from django.shortcuts import render
+from django.shortcuts import redirect, render
 
 from execution.admin.runs import WorkflowExecutionAdmin
 from execution.control import Action, NotPossible
 from execution.store.runs import UnknownRun
+from gateway_project.console import run_decisions
 from gateway_project.console.audited import caller_of
 from gateway_project.foundation import sealing
 from gateway_project.foundation.caller import Caller
 from gateway_project.foundation.sealing import Sealer
 from gateway_project.use_cases import control_run
 from gateway_project.use_cases.control_run import Steering
-from tools import hidden_text
 
 MAX_AT_ONCE = 100
 TOO_MANY = f"Choose at most {MAX_AT_ONCE} runs at a time; nothing was changed."
@@ -29,36 +30,54 @@ NONE_UNKNOWN = "These runs have no unknown call that you may have made again."
 NOT_YOURS = "only whom it runs for, admins of that team and superusers may"
 SURE = "sure"
 """Field of the form that says that calls are to be made again."""
+FROM_PAGE = "from_page"
+"""Field of a form on the page of one run, which leads back there."""
 
 
 class SteerableRuns(WorkflowExecutionAdmin):
     """Runs of workflows, which those who may tell them can pause, resume and abort."""
 
     actions = ("pause", "resume", "abort", "rerun_unknown")
+    change_form_template = "console/run.html"
+
+    def change_view(
+        self,
+        request: HttpRequest,
+        object_id: str,
+        form_url: str = "",
+        extra_context: dict[str, Any] | None = None,
+    ) -> HttpResponse:
+        """Show a run, with what a person may tell it and which calls that is about."""
+        row = self.get_object(request, unquote(object_id))
+        told = {} if row is None else self._decisions(request, row.pk)
+        return super().change_view(request, object_id, form_url, {**(extra_context or {}), **told})
 
     @admin.action(description="Pause", permissions=["view"])
-    def pause(self, request: HttpRequest, queryset: QuerySet[Any]) -> None:
+    def pause(self, request: HttpRequest, queryset: QuerySet[Any]) -> HttpResponse | None:
         """Have nothing more started; calls under way go on to their end."""
-        self._tell(request, queryset, Steering(action=Action.PAUSE))
+        return self._tell(request, queryset, Steering(action=Action.PAUSE))
 
     @admin.action(description="Resume, or continue with the next layer", permissions=["view"])
-    def resume(self, request: HttpRequest, queryset: QuerySet[Any]) -> None:
+    def resume(self, request: HttpRequest, queryset: QuerySet[Any]) -> HttpResponse | None:
         """Have runs that are paused go on."""
-        self._tell(request, queryset, Steering(action=Action.RESUME))
+        return self._tell(request, queryset, Steering(action=Action.RESUME))
 
     @admin.action(description="Abort", permissions=["view"])
-    def abort(self, request: HttpRequest, queryset: QuerySet[Any]) -> None:
+    def abort(self, request: HttpRequest, queryset: QuerySet[Any]) -> HttpResponse | None:
         """End runs; calls under way are cancelled."""
-        self._tell(request, queryset, Steering(action=Action.ABORT))
+        return self._tell(request, queryset, Steering(action=Action.ABORT))
 
     @admin.action(description="Make unknown calls again …", permissions=["view"])
     def rerun_unknown(self, request: HttpRequest, queryset: QuerySet[Any]) -> HttpResponse | None:
         """Ask, showing which calls, and make those again of which nobody knows how they ended."""
         if SURE in request.POST:
             steering = Steering(action=Action.RESUME, rerun_unknown=True)
-            self._tell(request, queryset, steering)
-            return None
+            return self._tell(request, queryset, steering)
         return self._ask(request, queryset)
+
+    def _decisions(self, request: HttpRequest, run: UUID) -> dict[str, Any]:
+        decisions = run_decisions.of_run(caller_of(request), run, sealer=_sealer())
+        return {"decisions": decisions, "checkbox": ACTION_CHECKBOX_NAME, "from_page": FROM_PAGE}
 
     def _ask(self, request: HttpRequest, queryset: QuerySet[Any]) -> HttpResponse | None:
         caller, sealer = caller_of(request), _sealer()
@@ -67,18 +86,21 @@ class SteerableRuns(WorkflowExecutionAdmin):
         if not lost:
             if chosen:
                 messages.error(request, NONE_UNKNOWN)
-            return None
+            return _back(request)
         context = {
             **self.admin_site.each_context(request),
             "title": "Make calls again",
             "lost": lost.items(),
             "checkbox": ACTION_CHECKBOX_NAME,
             "sure": SURE,
+            "from_page": FROM_PAGE if FROM_PAGE in request.POST else "",
             "opts": self.opts,
         }
         return render(request, "console/rerun_unknown.html", context)
 
-    def _tell(self, request: HttpRequest, queryset: QuerySet[Any], steering: Steering) -> None:
+    def _tell(
+        self, request: HttpRequest, queryset: QuerySet[Any], steering: Steering
+    ) -> HttpResponse | None:
         caller, sealer = caller_of(request), _sealer()
         told = 0
         for run in _chosen(request, queryset):
@@ -93,6 +115,7 @@ class SteerableRuns(WorkflowExecutionAdmin):
                 f"{told} {noun} told to {steering.action.value}; "
                 "whichever gateway or worker carries runs out does it.",
             )
+        return _back(request)
 
 
 def _chosen(request: HttpRequest, queryset: QuerySet[Any]) -> list[UUID]:
@@ -104,21 +127,21 @@ def _chosen(request: HttpRequest, queryset: QuerySet[Any]) -> list[UUID]:
     return chosen
 
 
+def _back(request: HttpRequest) -> HttpResponse | None:
+    """Lead back to the page of the run, if it was told from there; None: to the list."""
+    if FROM_PAGE not in request.POST:
+        return None
+    run = request.POST.get(ACTION_CHECKBOX_NAME, "")
+    return redirect("admin:execution_workflowexecution_change", run)
+
+
 def _unknown_calls(caller: Caller, run: UUID, sealer: Sealer) -> list[dict[str, object]]:
     """Return what is shown of a run's lost calls; nothing of one that the caller may not tell."""
     try:
         view = control_run.find(caller, run, sealer=sealer)
     except UnknownRun:
         return []
-    return [
-        {
-            "task": hidden_text.visible(task.task),
-            "item": task.item if task.item >= 0 else None,
-            "tool": hidden_text.visible(task.tool),
-            "started_at": task.started_at,
-        }
-        for task in control_run.unknown_calls(view)
-    ]
+    return run_decisions.shown_lost(view, sealer=sealer)
 
 
 def _tell(caller: Caller, run: UUID, steering: Steering, sealer: Sealer) -> str:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable
-from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
 from typing import Final
 from uuid import UUID
 
@@ -27,15 +27,22 @@ FLUSH_S: Final = 1.0
 AGAIN_S: Final = 0.1
 """A run that is not there to be taken is looked at again."""
 
+Started = Callable[[UUID], Awaitable[None]]
 Tell = Callable[[Event], None]
-Decide = Callable[[ApprovalView], bool | None]
+Decide = Callable[[ApprovalView], Awaitable[bool | None]]
 """Asks the person at the terminal whether a call may be made; None: they do not say."""
 
 log = structlog.get_logger(__name__)
 
 
 async def run_here(
-    config: Config, request: RunRequest, *, user: str, tell: Tell, decide: Decide
+    config: Config,
+    request: RunRequest,
+    *,
+    user: str,
+    started: Started,
+    tell: Tell,
+    decide: Decide,
 ) -> Plan | RunView:
     """Run a workflow, and return how it stands once it is at rest or the time is up.
 
@@ -45,8 +52,9 @@ async def run_here(
         config: Of the installation.
         request: What is to be run.
         user: Name of the user it runs for.
+        started: Told once which run it is.
         tell: Told what happens.
-        decide: Asked about calls that wait for approval; blocking.
+        decide: Asked about calls that wait for approval.
 
     Raises:
         NotReady: If the installation cannot serve.
@@ -57,7 +65,8 @@ async def run_here(
         wiring.run(readiness, config=config, user=user, kind="command", claims=False)
     )
     try:
-        return await _served(await _gateway(readiness, wired), request, tell, decide)
+        gateway = await _gateway(readiness, wired)
+        return await _served(gateway, request, started, tell, decide)
     finally:
         wired.cancel()
         await asyncio.wait([wired])
@@ -77,7 +86,7 @@ async def _gateway(readiness: Readiness, wired: asyncio.Task[None]) -> Gateway:
 
 
 async def _served(
-    gateway: Gateway, request: RunRequest, tell: Tell, decide: Decide
+    gateway: Gateway, request: RunRequest, started: Started, tell: Tell, decide: Decide
 ) -> Plan | RunView:
     effects, caller = gateway.effects, gateway.caller
     told = 0
@@ -87,8 +96,15 @@ async def _served(
         told = event.seq
         tell(event)
 
-    def watch(run: UUID) -> AbstractAsyncContextManager[None]:
-        return _told(effects.runs, caller, run, counted, after=told)
+    named: set[UUID] = set()
+
+    @asynccontextmanager
+    async def watch(run: UUID) -> AsyncIterator[None]:
+        if run not in named:
+            named.add(run)
+            await started(run)
+        async with _told(effects.runs, caller, run, counted, after=told):
+            yield
 
     view = await flow.run_workflow(effects, caller, request, watch=watch)
     while isinstance(view, RunView) and view.pending:
@@ -103,7 +119,7 @@ async def _served(
 async def _decided(caller: Caller, view: RunView, decide: Decide) -> bool:
     decided = False
     for approval in view.pending:
-        approve = await asyncio.to_thread(decide, approval)
+        approve = await decide(approval)
         if approve is None:
             break
         await in_database(

@@ -84,6 +84,7 @@ def shown(view: RunView) -> Iterator[RenderableType]:
 
 def line_json(line: RunLine) -> dict[str, Any]:
     """Return a run of a list as JSON."""
+    more = line.tasks_total - len(line.tools)
     return {
         "run_id": str(line.id),
         "status": line.status.value,
@@ -91,6 +92,7 @@ def line_json(line: RunLine) -> dict[str, Any]:
         "team": line.team,
         "is_direct": line.is_direct,
         "tools": list(line.tools),
+        **({"more_tools": more} if more > 0 else {}),
         "tasks": line.tasks_total,
         "done": line.tasks_done,
         "pending_approvals": line.approvals,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 from datetime import UTC, datetime
 from typing import Any, Final
 
@@ -11,25 +11,25 @@ import structlog
 from mcp_types import CallToolResult
 
 from execution.planning.plan import Plan
-from execution.store.approvals import UnknownApproval
-from execution.view import RunView
+from execution.view import ApprovalView, RunView
 from gateway_project import flow
 from gateway_project.mcp import arguments, consent, large_results, meta_tools, results
 from gateway_project.mcp.asked import Asked
 from gateway_project.mcp.interaction import Reply, Turn
 from gateway_project.mcp.run_progress import watcher
 from gateway_project.run_face import answer as run_answer
+from gateway_project.run_face import given as run_given
 from gateway_project.run_face import timeline as run_timeline
-from gateway_project.run_face.answer import Given, Told
+from gateway_project.run_face.answer import Told
+from gateway_project.run_face.given import Given
 from gateway_project.run_face.plan import Controlled
 from gateway_project.run_face.request import ControlRequest
+from gateway_project.use_cases import decide_approval
 
 BEGINS: Final = 500
 """Characters of a result that stand beside the link to it."""
 WHO: Final = "foregate"
 """Who asks the client's user where it is no server."""
-MAX_TOLD: Final = 100
-"""Characters of what is no id that an error repeats."""
 _PEOPLE_DECIDE: Final = frozenset({"approve", "reject"})
 
 log = structlog.get_logger(__name__)
@@ -92,12 +92,13 @@ async def _decided(asked: Asked, turn: Turn, request: ControlRequest) -> Reply:
 
     Raises:
         UnknownApproval: If the run has none such.
+        NotPending: If it waits no more.
+        NotPossible: If none does.
     """
     effects, caller = asked.effects, asked.caller
     view = await flow.get_run(effects, caller, request.run)
-    if request.approval not in ("", *(str(one.id) for one in view.approvals)):
-        raise UnknownApproval(request.approval[:MAX_TOLD])
-    if await _ask(asked, turn, view, only=request.approval):
+    pending = decide_approval.waiting(view, request.action, request.approval)
+    if await _ask(asked, turn, pending):
         watch = watcher(effects.runs, caller, turn.progress)
         view = await flow.get_run(effects, caller, request.run, wait_s=request.wait_s, watch=watch)
     return await _told(asked, turn, Controlled(view=view))
@@ -105,7 +106,7 @@ async def _decided(asked: Asked, turn: Turn, request: ControlRequest) -> Reply:
 
 async def _settled(asked: Asked, turn: Turn, view: RunView, *, wait_s: float) -> RunView:
     """Have the client's user asked for what a run waits for, until it waits for nothing more."""
-    while wait_s and view.pending and await _ask(asked, turn, view):
+    while wait_s and view.pending and await _ask(asked, turn, view.pending):
         watch = watcher(asked.effects.runs, asked.caller, turn.progress)
         view = await flow.get_run(
             asked.effects, asked.caller, str(view.id), wait_s=wait_s, watch=watch
@@ -113,15 +114,14 @@ async def _settled(asked: Asked, turn: Turn, view: RunView, *, wait_s: float) ->
     return view
 
 
-async def _ask(asked: Asked, turn: Turn, view: RunView, *, only: str = "") -> bool:
+async def _ask(asked: Asked, turn: Turn, pending: Iterable[ApprovalView]) -> bool:
     """Have the client's user asked; say whether anything is decided now."""
-    pending = [one for one in view.pending if only in ("", str(one.id))]
     return await consent.ask(turn, asked.caller, pending, link=asked.effects.approval_link)
 
 
 async def _told(asked: Asked, turn: Turn, controlled: Controlled) -> Reply:
     view = controlled.view
-    links = await _links(asked, run_answer.given(view))
+    links = await _links(asked, run_given.given(view))
     told = Told(
         link=asked.effects.approval_link,
         links=links,
@@ -152,10 +152,15 @@ async def _links(asked: Asked, given: tuple[Given, ...]) -> dict[str, Mapping[st
             "uri": kept.uri,
             "bytes": kept.size_bytes,
             "expires_at": expires,
-            "begins": large_results.preview(one.raws[0] or {})[:BEGINS] if one.raws else "",
+            "begins": large_results.preview(_first(one))[:BEGINS],
         }
         left -= one.size_bytes
     return links
+
+
+def _first(given: Given) -> Mapping[str, Any]:
+    """Return what was given first; empty: nothing."""
+    return next((raw for raw in given.raws if raw is not None), {})
 
 
 def _block(task: str, link: Mapping[str, Any]) -> dict[str, Any]:

@@ -105,6 +105,18 @@ _ERROR: Final[dict[str, Any]] = {
     "properties": {"code": _TEXT, "message": _TEXT},
     "required": ["code", "message"],
 }
+_TASK_ERROR: Final[dict[str, Any]] = {
+    **_ERROR,
+    "properties": {
+        **_ERROR["properties"],
+        "items": {
+            "type": "object",
+            "additionalProperties": _ERROR,
+            "description": "By item, where it ran for each of a list",
+        },
+        "more_items": {**_COUNT, "description": "That failed beside those"},
+    },
+}
 _LINK: Final[dict[str, Any]] = {
     "type": "object",
     "properties": {"uri": _TEXT, "bytes": _COUNT, "expires_at": _TEXT, "begins": _TEXT},
@@ -140,7 +152,7 @@ _STATE: Final[dict[str, Any]] = {
     "results": {
         **_OBJECT,
         "description": "By task: structured content, else the JSON in its text, else the text; "
-        "a list where it ran for each of one",
+        "a list where it ran for each of one, null where that gave nothing",
     },
     "contents": {**_OBJECT, "description": "By task: blocks that results do not hold"},
     "links": {
@@ -148,7 +160,7 @@ _STATE: Final[dict[str, Any]] = {
         "additionalProperties": _LINK,
         "description": "By task: results too large to send, for resources/read",
     },
-    "errors": {"type": "object", "additionalProperties": _ERROR, "description": "By task"},
+    "errors": {"type": "object", "additionalProperties": _TASK_ERROR, "description": "By task"},
     "error": {**_ERROR, "description": "Of the run as a whole"},
     "pending_approvals": {"type": "array", "items": _APPROVAL},
     "more_approvals": {**_COUNT, "description": "That wait beside those"},

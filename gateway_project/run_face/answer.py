@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 from uuid import UUID
@@ -11,14 +10,15 @@ from uuid import UUID
 from execution.changes import WHOLE_TASK
 from execution.planning import order, parse
 from execution.planning.replan import Merged
-from execution.running import results
 from execution.status import RunStatus, TaskStatus
-from execution.view import ApprovalView, RunView, TaskView
+from execution.view import ApprovalView, RunView
 from gateway_project import approval_text
+from gateway_project.run_face.given import given
 from gateway_project.tool_card import clean
 
 MAX_ERROR: Final = 1_000
 MAX_ITEM_ERRORS: Final = 20
+"""Items of a task whose errors an answer names; of the rest it says how many there are."""
 MAX_NAMED: Final = 5
 GONE: Final = "what it was given and what it gave is kept no longer"
 ONCE_MORE: Final = "the same call_tool gives this outcome once; after that it is a new call"
@@ -27,42 +27,6 @@ MAX_APPROVALS: Final = 20
 
 Link = Callable[[UUID], str]
 """Page of the console where an approval is decided; empty: there is none."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class Given:
-    """What a task gave.
-
-    Attributes:
-        task: Its id.
-        raws: What the server gave, for each item; one that runs once has one.
-        is_list: Whether it runs for each of a list.
-        size_bytes: Of all of it, as JSON.
-    """
-
-    task: str
-    raws: tuple[Mapping[str, Any] | None, ...]
-    is_list: bool
-    size_bytes: int
-
-    @property
-    def value(self) -> Any:
-        """What references to it see."""
-        roots = [None if raw is None else results.root(raw) for raw in self.raws]
-        return roots if self.is_list else roots[0]
-
-    @property
-    def contents(self) -> Any:
-        """The blocks that its value does not hold; empty if there are none."""
-        blocks = [[] if raw is None else list(beyond(raw)) for raw in self.raws]
-        if not any(blocks):
-            return []
-        return blocks if self.is_list else blocks[0]
-
-    @property
-    def whole(self) -> Mapping[str, Any]:
-        """All that came, to be kept."""
-        return {"items": list(self.raws)} if self.is_list else dict(self.raws[0] or {})
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -80,20 +44,6 @@ class Told:
     links: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     merged: Merged | None = None
     is_askable: bool = False
-
-
-def given(view: RunView) -> tuple[Given, ...]:
-    """Return what the tasks of a run gave that have succeeded."""
-    items: dict[str, list[TaskView]] = {}
-    for task in view.tasks:
-        if task.item != WHOLE_TASK:
-            items.setdefault(task.task, []).append(task)
-    lists = set(items) | {task["id"] for task in _given_tasks(view) if task.get("for_each")}
-    return tuple(
-        _given(task, items.get(task.task, ()), is_list=task.task in lists)
-        for task in view.tasks
-        if task.item == WHOLE_TASK and task.status is TaskStatus.SUCCEEDED
-    )
 
 
 def as_json(view: RunView, told: Told) -> dict[str, Any]:
@@ -136,51 +86,9 @@ def errors(view: RunView) -> dict[str, Any]:
         items = row.setdefault("items", {})
         if len(items) < MAX_ITEM_ERRORS:
             items[str(task.item)] = error
+        else:
+            row["more_items"] = row.get("more_items", 0) + 1
     return found
-
-
-def beyond(raw: Mapping[str, Any]) -> Iterator[Any]:
-    """Yield the blocks of a result that its value does not hold.
-
-    Example:
-        >>> picture = {"type": "image", "data": "", "mimeType": "image/png"}
-        >>> raw = {"content": [{"type": "text", "text": "7"}, picture]}
-        >>> list(beyond(raw)) == [picture]
-        True
-    """
-    blocks = raw.get("content")
-    structured = raw.get("structuredContent")
-    is_held = False
-    for block in blocks if isinstance(blocks, Sequence) else ():
-        text = block.get("text") if isinstance(block, Mapping) else None
-        if isinstance(text, str) and not is_held:
-            is_held = structured is None or _says(text, structured)
-            if is_held:
-                continue
-        yield block
-
-
-def _given_tasks(view: RunView) -> Sequence[Mapping[str, Any]]:
-    tasks: Sequence[Mapping[str, Any]] = (view.workflow or {}).get("tasks", ())
-    return tasks
-
-
-def _given(task: TaskView, items: Sequence[TaskView], *, is_list: bool) -> Given:
-    rows = sorted(items, key=lambda one: one.item) if is_list else (task,)
-    return Given(
-        task=task.task,
-        raws=tuple(row.result for row in rows),
-        is_list=is_list,
-        size_bytes=sum(row.result_bytes or 0 for row in rows),
-    )
-
-
-def _says(text: str, structured: Any) -> bool:
-    """Whether a text is the structured content once more, as the protocol asks for."""
-    try:
-        return bool(json.loads(text) == structured)
-    except (ValueError, RecursionError):
-        return False
 
 
 def _approval(one: ApprovalView, link: Link) -> dict[str, Any]:

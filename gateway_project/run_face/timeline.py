@@ -13,7 +13,7 @@ from execution.view import RunView, TaskView
 META_KEY: Final = "foregate/run"
 """Of a result's metadata, where programs find the timeline of a run."""
 MAX_SPANS: Final = 200
-"""Calls that are told to programs; a person reads fewer."""
+"""Calls that are told to programs, and how many there are beside; a person reads fewer."""
 _FULL: Final = "█"
 _DIGITS: Final = 1
 
@@ -92,11 +92,13 @@ class Timeline:
 
     def as_json(self) -> dict[str, Any]:
         """Return what programs are told."""
+        more = len(self.spans) - MAX_SPANS
         return {
             "elapsed_ms": round(self.elapsed_ms, _DIGITS),
             "sequential_ms": round(self.sequential_ms, _DIGITS),
             "speed_up": round(self.speed_up, 2),
             "calls": [_call(span) for span in self.spans[:MAX_SPANS]],
+            **({"more_calls": more} if more > 0 else {}),
         }
 
 

@@ -17,11 +17,10 @@ from django.db import transaction
 from execution import control
 from execution.codes import DONE, RUN_OVER
 from execution.control import Action
-from execution.status import TaskStatus
 from execution.store import commands, views
 from execution.store.commands import RunOver
 from execution.store.runs import UnknownRun
-from execution.view import RunView, TaskView
+from execution.view import RunView
 from gateway_project.access import audit
 from gateway_project.foundation.caller import Caller
 from gateway_project.foundation.sealing import Sealer
@@ -49,25 +48,24 @@ class Steering:
     workflow: Mapping[str, Any] | None = None
 
 
-def find(caller: Caller, run: UUID, *, sealer: Sealer, results: bool = False) -> RunView:
-    """Return a run that the caller may tell what to do.
+def find(caller: Caller, run: UUID, *, sealer: Sealer, workflow: bool = False) -> RunView:
+    """Return how a run stands that the caller may tell what to do.
 
     That is the user it runs for, an admin of the team it runs for, or a superuser.
+
+    Args:
+        caller: Who asks.
+        run: Its id.
+        sealer: Opens its workflow.
+        workflow: Whether with what it is to do.
 
     Raises:
         UnknownRun: If there is none such.
     """
-    view = views.view(run, caller=None, sealer=sealer, results=results)
+    view = views.view(run, caller=None, sealer=sealer, results=False, workflow=workflow)
     if not approver(caller).may_decide(view.team, view.user):
         raise UnknownRun(run)
     return view
-
-
-def unknown_calls(view: RunView) -> tuple[TaskView, ...]:
-    """Return the calls of a run of which nobody knows how they ended, items by themselves."""
-    lost = [task for task in view.tasks if task.status is TaskStatus.UNKNOWN]
-    lists = {task.task for task in lost if task.item >= 0}
-    return tuple(task for task in lost if task.item >= 0 or task.task not in lists)
 
 
 def control_run(caller: Caller, run: UUID, steering: Steering, *, sealer: Sealer) -> int | None:

@@ -6,23 +6,30 @@ the answer that a client's user gave to a question of the gateway.
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
-from typing import Final, Literal
+from typing import Any, Final, Literal
 from uuid import UUID
 
 from django.db import transaction
 
-from execution.store import approvals
-from execution.view import ApprovalView
+from execution.changes import WHOLE_TASK
+from execution.control import NotPossible
+from execution.store import approvals, payloads
+from execution.store.approvals import NotPending, UnknownApproval
+from execution.view import ApprovalView, RunView
 from gateway_project.access import audit
 from gateway_project.foundation.caller import SCOPE_ALL, Caller
-from gateway_project.foundation.sealing import Sealer
+from gateway_project.foundation.sealing import SealBroken, Sealer
 from tools.store import overview
 
 Via = Literal["console", "command", "elicitation"]
 """How a person said it."""
 MAX_SHOWN: Final = 50
+MAX_TOLD: Final = 100
+"""Characters of what is no id that an error repeats."""
+NOT_WAITING: Final = "run_not_waiting"
+"""Code of a run of which nothing waits for a person."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -97,6 +104,32 @@ def decide(caller: Caller, approval: UUID, *, approve: bool, via: Via) -> Approv
     return decided
 
 
+def waiting(view: RunView, action: str, approval: str = "") -> tuple[ApprovalView, ...]:
+    """Return what of a run a person is to be asked about.
+
+    Args:
+        view: How the run stands.
+        action: What is to be decided, for the error.
+        approval: Id of the one meant, of several; empty: all that wait.
+
+    Raises:
+        UnknownApproval: If the run has none such.
+        NotPending: If that one was decided, used or withdrawn before, or has expired.
+        NotPossible: If none waits.
+    """
+    if approval:
+        one = next((one for one in view.approvals if str(one.id) == approval), None)
+        if one is None:
+            raise UnknownApproval(approval[:MAX_TOLD])
+        if not one.is_pending:
+            raise NotPending(one.id, one.status)
+        return (one,)
+    if not view.pending:
+        needs = f"{action} needs one of which a call waits for a person"
+        raise NotPossible(NOT_WAITING, f"the run is {view.status.value}, and {needs}")
+    return view.pending
+
+
 def pending(caller: Caller) -> tuple[ApprovalView, ...]:
     """Return what waits for somebody like the caller, oldest first."""
     who = approver(caller)
@@ -107,6 +140,22 @@ def recent(caller: Caller) -> tuple[ApprovalView, ...]:
     """Return what the caller might have decided and waits no more, newest first."""
     who = approver(caller)
     return approvals.recent(who.users, who.teams, limit=MAX_SHOWN)
+
+
+def arguments(
+    run: UUID, task: str, item: int = WHOLE_TASK, *, sealer: Sealer
+) -> Mapping[str, Any] | None:
+    """Return what a call that waits would be made with; None: it is not kept any more.
+
+    Whether the asker may see it has been asked before.
+    """
+    try:
+        found: Mapping[str, Any] | None = payloads.one(
+            run, payloads.Kind.ARGUMENTS, task=task, item=item, sealer=sealer
+        )
+    except SealBroken:  # its key is gone, and so is what it says
+        return None
+    return found
 
 
 def get(caller: Caller, approval: UUID, *, sealer: Sealer) -> ApprovalView:

@@ -72,8 +72,10 @@ class FakeRuns(Runs):
         self.known = self.becomes(view)
         return self.known
 
-    async def view(self, caller: Caller, run: UUID, *, results: bool = True) -> RunView:
-        del caller
+    async def view(
+        self, caller: Caller, run: UUID, *, results: bool = True, workflow: bool = False
+    ) -> RunView:
+        del caller, workflow
         self.read.append(results)
         if self.known is None or run != run_views.RUN:
             raise UnknownRun(run)

@@ -2,6 +2,7 @@ import re
 from uuid import uuid4
 
 import pytest
+from django.contrib.auth.models import Permission
 from django.test import Client
 from django.urls import reverse
 
@@ -184,3 +185,44 @@ def test_nothing_that_would_be_sent_stands_out_of_sight(sealer):
     shown = browser().get(page(approval)).content.decode()
     assert '<pre class="exact">' in shown
     assert re.search(r"\.exact \{\s+white-space: pre-wrap;", shown)
+
+
+def test_calls_that_wait_can_be_told_apart_in_lists(sealer):
+    one = bobs(sealer, arguments={"path": "/one", "note": "a" * 500})
+    other = bobs(sealer, arguments={"path": "/other\u202e"})
+    client = browser()
+    for url in (reverse("approvals"), reverse("admin:execution_approval_changelist")):
+        shown = client.get(url).content.decode()
+        for approval, path in ((one, "/one&quot;"), (other, "/other\\u202e&quot;")):
+            assert f"&quot;path&quot;: &quot;{path}" in shown
+            assert page(approval) in shown
+            assert str(approval.run_id)[:8] in shown
+        assert "a" * 250 not in shown
+        assert "bob" in shown
+
+
+def test_the_table_of_approvals_shows_arguments_only_to_whom_may_decide(sealer, team):
+    approval = bobs(sealer, team, arguments={"path": "/only/here"})
+    member = UserFactory(staff=True)
+    member.user_permissions.set(Permission.objects.all())
+    membership = MembershipFactory(team=team, user=member)
+    url, client = reverse("admin:execution_approval_changelist"), browser(member)
+    shown = client.get(url).content.decode()
+    assert str(approval.run_id)[:8] in shown
+    assert ("/only/here" in shown, page(approval) in shown) == (False, False)
+    row = client.get(reverse("admin:execution_approval_change", args=[approval.pk]))
+    assert (row.status_code, page(approval) in row.content.decode()) == (200, False)
+    membership.role = "admin"
+    membership.save()
+    shown = client.get(url).content.decode()
+    assert ("/only/here" in shown, page(approval) in shown) == (True, True)
+
+
+def test_the_table_of_approvals_shows_nothing_of_what_is_decided(sealer):
+    approval = bobs(sealer, arguments={"path": "/only/here"})
+    client = browser()
+    client.post(page(approval, "approval-reject"))
+    shown = client.get(reverse("admin:execution_approval_changelist")).content.decode()
+    assert ("/only/here" in shown, page(approval) in shown) == (False, False)
+    row = reverse("admin:execution_approval_change", args=[approval.pk])
+    assert page(approval) in client.get(row).content.decode()

@@ -1,4 +1,4 @@
-"""People who tell runs what to do: by a command, and on the page of runs."""
+"""People who tell runs what to do, by a command."""
 
 import json
 import sys
@@ -8,15 +8,15 @@ from uuid import uuid4
 import pytest
 from django.core.management import CommandError, call_command
 
-from execution.models import RunCommand, WorkflowExecution
+from execution.models import RunCommand
 from execution.status import RunStatus
 from gateway_project.foundation import sealing
 from gateway_project.foundation.caller import Caller
 from gateway_project.management.commands import control_run as command
 from gateway_project.models import AuditEntry
-from tests.execution.stored import change, changes, ended, held, row, write
+from tests.execution.stored import change, changes, ended, held, write
 from tests.factories import MembershipFactory, TeamFactory, ToolFactory, UserFactory
-from tests.gateway.admin_pages import act, entries, sign_in_root, sign_in_staff
+from tests.gateway.admin_pages import entries
 
 pytestmark = pytest.mark.django_db
 BOB = Caller(user="bob", team=None, scopes=frozenset({"call"}), kind="http")
@@ -97,7 +97,9 @@ def test_telling_a_run_what_it_does_already_changes_nothing(sealer):
         ([uuid4(), "replan"], "replan, and nothing else, takes --workflow"),
         ([uuid4(), "pause", "--workflow", "x"], "replan, and nothing else, takes --workflow"),
         ([uuid4(), "pause", "--user", "nobody"], "no active user 'nobody'"),
-        ([uuid4(), "approve"], "invalid choice: 'approve'"),
+        ([uuid4(), "approve"], "`manage.py approvals approve ID` decides on a call"),
+        ([uuid4(), "reject"], "`manage.py approvals reject ID` decides on a call"),
+        ([uuid4(), "go"], "go: not one of continue, pause, resume, abort, replan"),
     ],
 )
 def test_a_mistake_is_one_line(home, options, says):
@@ -168,7 +170,7 @@ def test_at_a_terminal_the_person_is_shown_the_calls_and_asked(
     else:
         with pytest.raises(CommandError, match="nothing was changed"):
             run(made, "resume", "--rerun-unknown")
-    assert "a  s:a" in capsys.readouterr().err
+    assert "a  s:a  {}" in capsys.readouterr().err
     assert bool(told()) is is_told
 
 
@@ -189,65 +191,3 @@ def test_a_replan_is_judged_before_it_is_told(sealer, tmp_path):
     file.write_text(json.dumps({"tasks": [{"id": "x", "tool": "s:c"}]}))
     run(made, "replan", "--workflow", file)
     assert told() == [("replan", "admin", "command", {})]
-
-
-# The page of runs.
-
-
-def test_runs_are_told_from_their_page(client, sealer):
-    sign_in_root(client)
-    one, other, over = held(sealer, caller=BOB).run, held(sealer).run, ended(sealer)
-    page = act(client, WorkflowExecution, "pause", row(one), row(other), row(over))
-    assert "2 runs were told to pause" in page
-    assert f"Run {over}: the run is succeeded, and pause needs one that is running" in page
-    assert told() == [("pause", "root", "console", {})] * 2
-    assert [action for action, _, _ in entries()] == ["run.told_to_pause"] * 2
-
-
-@pytest.mark.parametrize(("action", "does"), [("abort", "abort"), ("resume", "resume")])
-def test_other_actions_are_told_too(client, sealer, action, does):
-    sign_in_root(client)
-    made = held(sealer).run
-    write(sealer, changes(made, seqs=[2], status=RunStatus.PAUSED))
-    assert f"1 run was told to {does}" in act(client, WorkflowExecution, action, row(made))
-    assert [one[0] for one in told()] == [does]
-
-
-def test_unknown_calls_are_shown_before_they_are_made_again(client, sealer):
-    sign_in_root(client)
-    lost, known = unknown(sealer, caller=BOB), held(sealer).run
-    page = act(client, WorkflowExecution, "rerun_unknown", row(lost), row(known))
-    assert "nobody knows how they ended" in page
-    assert (str(lost) in page, str(known) in page, "s:a" in page) == (True, False, True)
-    assert told() == []
-    page = act(client, WorkflowExecution, "rerun_unknown", row(lost), sure="yes")
-    assert "1 run was told to resume" in page
-    assert told() == [("resume", "root", "console", {"rerun_unknown": True})]
-
-
-def test_runs_without_unknown_calls_have_none_made_again(client, sealer):
-    sign_in_root(client)
-    page = act(client, WorkflowExecution, "rerun_unknown", row(held(sealer).run))
-    assert "have no unknown call" in page
-
-
-def test_members_see_runs_of_their_team_and_its_admins_steer_them(client, sealer):
-    team = TeamFactory()
-    who = Caller(user="bob", team=team.pk, scopes=frozenset(), kind="http")
-    made, staff = unknown(sealer, caller=who), sign_in_staff(client)
-    membership = MembershipFactory(user=staff, team=team)
-    assert "superusers may" in act(client, WorkflowExecution, "abort", row(made))
-    refused = act(client, WorkflowExecution, "rerun_unknown", row(made))
-    assert "have no unknown call that you may" in refused
-    assert told() == []
-    membership.role = "admin"
-    membership.save()
-    assert "told to abort" in act(client, WorkflowExecution, "abort", row(made))
-
-
-def test_too_many_at_once_are_refused_whole(client, sealer, monkeypatch):
-    monkeypatch.setattr("gateway_project.console.run_pages.MAX_AT_ONCE", 1)
-    sign_in_root(client)
-    rows = [row(held(sealer).run) for _ in range(2)]
-    assert "nothing was changed" in act(client, WorkflowExecution, "abort", *rows)
-    assert told() == []

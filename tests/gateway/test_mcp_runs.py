@@ -1,51 +1,21 @@
-"""run_workflow, get_run and control_run, as both eras of clients see them."""
+"""run_workflow and get_run, as both eras of clients see them."""
 
 import json
 from dataclasses import replace
 from uuid import UUID
 
-import jsonschema
 import pytest
-from mcp_types import ElicitResult
 
 from execution.changes import Event
-from execution.control import Action, NotPossible
 from execution.status import RunStatus, TaskStatus
 from execution.store.runs import IdempotencyConflict
 from execution.workflow import OnError
 from gateway_project.foundation.caller import Caller
-from gateway_project.mcp import consent, meta_tools
-from gateway_project.mcp.failure import META_KEY
 from gateway_project.run_face import timeline as run_timeline
 from tests.gateway import run_views
 from tests.gateway.conftest import ERAS
-from tests.gateway.run_views import BEGAN, RUN, approval
-
-FLOW = {
-    "tasks": [
-        {"id": "log", "tool": "git__git_log", "arguments": {"repo_path": "/r"}},
-        {
-            "id": "later",
-            "tool": "time:get_current_time",
-            "arguments": {"zone": {"$ref": "log", "pointer": "/zone"}},
-        },
-    ]
-}
-
-
-async def called(client, name, **arguments):
-    result = await client.call_tool(name, arguments)
-    assert not result.is_error, result.content[0].text
-    answer = result.structured_content
-    jsonschema.validate(answer, meta_tools.BY_NAME[name].output_schema)
-    assert json.loads(result.content[0].text) == answer
-    return answer
-
-
-async def refused(client, name, **arguments):
-    result = await client.call_tool(name, arguments)
-    assert result.is_error
-    return result.meta[META_KEY] | {"text": result.content[0].text}
+from tests.gateway.run_requests import FLOW, called, refused, run_done
+from tests.gateway.run_views import BEGAN, RUN
 
 
 @pytest.mark.parametrize("era", ERAS)
@@ -170,11 +140,6 @@ async def test_a_run_is_looked_at_again(connect, world):
     assert world.runs.waited == [3]
 
 
-def run_done(view):
-    tasks = tuple(replace(task, status=TaskStatus.SUCCEEDED) for task in view.tasks)
-    return replace(view, tasks=tasks, status=RunStatus.SUCCEEDED)
-
-
 async def test_what_happens_is_told_as_progress_that_grows(connect, world):
     kinds = ["task_started", "task_retried", "task_succeeded", "task_started", "task_failed"]
     names = ["log", "log", "log", "later", "later"]
@@ -194,182 +159,6 @@ async def test_what_happens_is_told_as_progress_that_grows(connect, world):
     assert counts == sorted(set(counts))
     assert told[-1] == (2.0, 2.0, "later failed (2 of 2 done)")
     assert told[1][2] == "log is tried again (0 of 2 done)"
-
-
-async def test_a_run_is_steered(connect, world):
-    async with connect() as client:
-        await called(client, "run_workflow", workflow=FLOW)
-        await called(client, "control_run", run_id=str(RUN), action="pause", wait_s=0)
-    assert world.runs.told == [(Action.PAUSE, None)]
-
-
-@pytest.mark.parametrize("wait_s", [0, 5])
-async def test_what_a_run_gave_is_read_once_after_it_was_told_something(connect, world, wait_s):
-    async with connect() as client:
-        await called(client, "run_workflow", workflow=FLOW)
-        world.runs.read.clear()
-        await called(client, "control_run", run_id=str(RUN), action="pause", wait_s=wait_s)
-    assert world.runs.read.count(True) == 1
-
-
-async def test_what_a_run_cannot_do_is_an_error_with_a_code(connect, world):
-    async with connect() as client:
-        await called(client, "run_workflow", workflow=FLOW)
-        world.runs.error = NotPossible("run_not_paused", "the run is succeeded")
-        error = await refused(client, "control_run", run_id=str(RUN), action="resume")
-    assert error["code"] == "run_not_paused"
-    assert "get_run says how it stands" in error["text"]
-
-
-def half_done(view):
-    _, later = view.tasks
-    done = run_views.task("log", span=(0, 10), result=run_views.text("log"))
-    workflow = {"tasks": [FLOW["tasks"][0] | {"tool": "git:git_log"}, FLOW["tasks"][1]]}
-    return replace(
-        view, tasks=(done, later), status=RunStatus.PAUSED, workflow=workflow, last_seq=5
-    )
-
-
-async def test_a_replan_keeps_what_is_done_and_tells_the_difference(connect, world):
-    world.runs.becomes = half_done
-    new = {
-        "tasks": [
-            {"id": "status", "tool": "git__git_status", "depends_on": ["log"], "arguments": {}}
-        ]
-    }
-    async with connect() as client:
-        await called(client, "run_workflow", workflow=FLOW)
-        answer = await called(
-            client, "control_run", run_id=str(RUN), action="replan", workflow=new
-        )
-    assert answer["replanned"] == {
-        "kept": ["log"],
-        "changed": [],
-        "added": ["status"],
-        "removed": ["later"],
-    }
-    ((action, workflow),) = world.runs.told
-    assert action is Action.REPLAN
-    assert [task.tool for task in workflow.tasks] == ["git:git_status"]
-
-
-@pytest.mark.parametrize(
-    ("tasks", "code"),
-    [
-        ([{"id": "log", "tool": "git:git_status", "arguments": {}}], "invalid_workflow"),
-        ([{"id": "new", "tool": "no:such", "arguments": {}}], "workflow_not_runnable"),
-        ([{"id": "new", "tool": "git:git_status", "depends_on": ["x"]}], "invalid_workflow"),
-        (None, "invalid_workflow"),
-    ],
-    ids=["changes what is done", "unknown tool", "unknown task", "none given"],
-)
-async def test_a_replan_that_cannot_be_is_refused_and_changes_nothing(connect, world, tasks, code):
-    world.runs.becomes = half_done
-    given = {} if tasks is None else {"workflow": {"tasks": tasks}}
-    async with connect() as client:
-        await called(client, "run_workflow", workflow=FLOW)
-        error = await refused(client, "control_run", run_id=str(RUN), action="replan", **given)
-    assert error["code"] == code
-    assert world.runs.told == []
-
-
-async def test_a_replan_that_needs_a_task_not_begun_is_told_to_repeat_it(connect, world):
-    world.runs.becomes = half_done
-    new = {"tasks": [{"id": "last", "tool": "git:git_status", "depends_on": ["later", "x"]}]}
-    async with connect() as client:
-        await called(client, "run_workflow", workflow=FLOW)
-        error = await refused(
-            client, "control_run", run_id=str(RUN), action="replan", workflow=new
-        )
-    later, other = error["problems"]
-    assert "repeats the tasks that have not begun" in later["message"]
-    assert "repeats" not in other["message"]
-
-
-def waiting(view):
-    return replace(view, status=RunStatus.WAITING, approvals=(approval("log"),))
-
-
-@pytest.fixture
-def decided(world, monkeypatch):
-    """Have decisions written down here, and runs go on once there is one."""
-    made = []
-
-    def decide(caller, which, *, approve, via):
-        made.append((caller.user, which, approve, via))
-        world.runs.becomes = run_done if approve else waiting
-        world.runs.known = replace(world.runs.known, approvals=())
-
-    world.runs.becomes = waiting
-
-    async def at_once(function, /, *given, **options):
-        return function(*given, **options)
-
-    monkeypatch.setattr(consent.decide_approval, "decide", decide)
-    monkeypatch.setattr(consent, "in_database", at_once)
-    return made
-
-
-@pytest.mark.parametrize("era", ERAS)
-async def test_the_client_s_user_is_asked_and_the_run_goes_on(connect, world, decided, era):
-    asked = []
-
-    async def answer(_context, params):
-        asked.append(params.message)
-        return ElicitResult(action="accept", content={"approve": True})
-
-    async with connect(era, elicitation_callback=answer) as client:
-        result = await called(client, "run_workflow", workflow=FLOW)
-    assert result["status"] == "succeeded"
-    assert decided == [("admin", UUID(int=9), True, "elicitation")]
-    assert len(world.runs.started) == 1
-    assert "server:log" in asked[0]
-
-
-@pytest.mark.parametrize("era", ERAS)
-@pytest.mark.parametrize("action", ["approve", "reject"])
-async def test_a_model_s_own_control_run_decides_nothing(connect, decided, era, action):
-    async with connect(era) as client:
-        first = await called(client, "run_workflow", workflow=FLOW)
-        assert first["status"] == "waiting"
-        (pending,) = first["pending_approvals"]
-        then = await called(
-            client, "control_run", run_id=first["run_id"], action=action, approval=pending["id"]
-        )
-    assert then["status"] == "waiting"
-    assert then["pending_approvals"][0]["link"] == f"http://console/{UUID(int=9)}"
-    assert "approve asks your user" not in then["next"]
-    assert decided == []
-
-
-@pytest.mark.parametrize("era", ERAS)
-async def test_a_client_that_can_ask_is_told_how_to_have_its_user_asked(connect, decided, era):
-    async def later(_context, _params):
-        return ElicitResult(action="cancel")
-
-    async with connect(era, elicitation_callback=later) as client:
-        first = await called(client, "run_workflow", workflow=FLOW)
-    assert "control_run approve asks your user" in first["next"]
-
-
-async def test_an_approval_that_the_run_does_not_have_is_unknown(connect, decided):
-    async with connect() as client:
-        first = await called(client, "run_workflow", workflow=FLOW)
-        error = await refused(
-            client, "control_run", run_id=first["run_id"], action="approve", approval="nope"
-        )
-    assert error["code"] == "unknown_approval"
-
-
-@pytest.mark.parametrize("era", ERAS)
-async def test_no_tool_has_unknown_calls_made_again(connect, world, era):
-    async with connect(era) as client:
-        first = await called(client, "run_workflow", workflow=FLOW)
-        error = await refused(
-            client, "control_run", run_id=first["run_id"], action="resume", rerun_unknown=True
-        )
-    assert error["code"] == "invalid_arguments"
-    assert world.runs.told == []
 
 
 async def test_a_large_result_becomes_a_link_that_leads_to_all_of_it(connect, world):
@@ -392,6 +181,26 @@ async def test_a_large_result_becomes_a_link_that_leads_to_all_of_it(connect, wo
     assert answer["results"] == {}
     assert [block.type for block in result.content] == ["text", "resource_link", "resource_link"]
     assert json.loads(read.contents[0].text) == run_views.text("x" * 2_000)
+    assert link["begins"] == "x" * 500
+
+
+async def test_a_large_list_that_broke_off_becomes_a_link_to_what_was_given(connect, world):
+    world.result_link_bytes = 500
+    raw = run_views.text("x" * 2_000)
+
+    def broken_off(view):
+        tasks = (
+            run_views.task("log", TaskStatus.FAILED, error_code="item_failed"),
+            run_views.task("log", TaskStatus.FAILED, item=0, error_code="tool_error"),
+            run_views.task("log", item=1, result=raw),
+        )
+        return replace(view, tasks=tasks, status=RunStatus.FAILED)
+
+    world.runs.becomes = broken_off
+    async with connect() as client:
+        link = (await called(client, "run_workflow", workflow=FLOW))["links"]["log"]
+        read = await client.read_resource(link["uri"])
+    assert json.loads(read.contents[0].text) == {"items": [None, raw]}
     assert link["begins"] == "x" * 500
 
 

@@ -51,7 +51,7 @@ class Command(BaseCommand):
                 approve = options["action"] == "approve"
                 asked = decide_approval.decide(caller, approval, approve=approve, via="command")
         except (UnknownApproval, NotPending) as error:
-            raise CommandError(str(error)) from None
+            raise CommandError(f"{error.code}: {error}") from None
         self._report(_one(asked, options), options)
 
     def _report(self, report: Any, options: dict[str, Any]) -> None:

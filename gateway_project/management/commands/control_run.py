@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
-from argparse import ArgumentParser
+from argparse import ArgumentParser, ArgumentTypeError
 from dataclasses import replace
 from typing import Any
 from uuid import UUID
@@ -18,6 +18,7 @@ from execution.planning.parse import InvalidWorkflow
 from execution.store import views
 from execution.store.runs import UnknownRun
 from execution.view import RunView
+from gateway_project import approval_text
 from gateway_project.access import callers
 from gateway_project.foundation import sealing
 from gateway_project.foundation.caller import Caller
@@ -26,9 +27,8 @@ from gateway_project.management import run_reports
 from gateway_project.management.workflow_file import read_workflow
 from gateway_project.run_face import plan as run_plan
 from gateway_project.run_face.plan import NotRunnable
-from gateway_project.use_cases import control_run
+from gateway_project.use_cases import control_run, lost_calls
 from gateway_project.use_cases.control_run import Steering
-from tools import hidden_text
 from tools.store import catalogue
 
 WAIT_S = 5.0
@@ -44,7 +44,7 @@ class Command(BaseCommand):
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("run", metavar="RUN", help="id; `runs` lists them")
-        parser.add_argument("action", choices=[action.value for action in Action])
+        parser.add_argument("action", type=_action, help=", ".join(Action))
         parser.add_argument(
             "--rerun-unknown",
             action="store_true",
@@ -56,15 +56,15 @@ class Command(BaseCommand):
         parser.add_argument("--json", action="store_true", help="report as JSON")
 
     def handle(self, *_: Any, **options: Any) -> None:
-        action = Action(options["action"])
+        action = options["action"]
         _check(action, options)
         run_reports.require_tables()
         caller, sealer = _caller(options["user"]), _sealer()
         try:
             is_replan = action is Action.REPLAN  # for which its own workflow is needed
-            view = control_run.find(caller, _id(options["run"]), sealer=sealer, results=is_replan)
+            view = control_run.find(caller, _id(options["run"]), sealer=sealer, workflow=is_replan)
             if options["rerun_unknown"]:
-                _confirm(view, yes=options["yes"])
+                _confirm(view, sealer, yes=options["yes"])
             steering = Steering(
                 action=action,
                 rerun_unknown=options["rerun_unknown"],
@@ -93,6 +93,15 @@ class Command(BaseCommand):
             "pending": f"{action.value}: {LATER}",
         }
         self.stdout.write(f"{said[outcome]}. `manage.py run_show {run}` shows it")
+
+
+def _action(text: str) -> Action:
+    if text in ("approve", "reject"):
+        raise ArgumentTypeError(f"`manage.py approvals {text} ID` decides on a call")
+    try:
+        return Action(text)
+    except ValueError:
+        raise ArgumentTypeError(f"{text}: not one of {', '.join(Action)}") from None
 
 
 def _check(action: Action, options: dict[str, Any]) -> None:
@@ -132,14 +141,13 @@ def _missing(given: str) -> CommandError:
     )
 
 
-def _confirm(view: RunView, *, yes: bool) -> None:
+def _confirm(view: RunView, sealer: Sealer, *, yes: bool) -> None:
     """Show which calls would be made again, and have the person say that this is meant.
 
     Raises:
         CommandError: If there are none, or the person does not say so.
     """
-    lost = control_run.unknown_calls(view)
-    if not lost:
+    if not lost_calls.unknown_calls(view):
         raise CommandError(
             f"the run is {view.status.value}: of each of its calls it is known how it ended"
         )
@@ -147,9 +155,11 @@ def _confirm(view: RunView, *, yes: bool) -> None:
         return
     if not (sys.stdin.isatty() and sys.stderr.isatty()):
         raise CommandError("calls would be made again that may have had their effect; add --yes")
-    for task in lost:
+    for call in lost_calls.lost_calls(view, sealer=sealer):
+        task = call.task
         place = f"{task.task}[{task.item}]" if task.item >= 0 else task.task
-        sys.stderr.write(hidden_text.visible(f"{place}  {task.tool}") + "\n")
+        arguments, _ = approval_text.short(call.arguments)
+        sys.stderr.write(f"{approval_text.line(f'{place}  {task.tool}')}  {arguments}\n")
     sys.stderr.write("These calls may have had their effect. Make them again? [y/N] ")
     sys.stderr.flush()
     if sys.stdin.readline().strip().lower() not in ("y", "yes"):

@@ -21,6 +21,7 @@ from gateway_project.run_face.request import RunRequest
 
 if TYPE_CHECKING:
     from datetime import datetime
+    from uuid import UUID
 
     from execution.changes import Event
     from execution.planning.plan import Plan
@@ -28,6 +29,13 @@ if TYPE_CHECKING:
 
 LONG_S = 10 * 365 * 86_400.0
 """Where no time is given: until it is at rest."""
+INTERRUPTED = 130
+"""How a program ends that was stopped by Ctrl+C."""
+NOT_STARTED = "stopped before the run was started"
+NO_WORKER = (
+    "No worker is running, and the run stays queued until one is; start one: "
+    "FOREGATE_EXECUTION_BACKEND=queue manage.py worker"
+)
 
 
 class Command(BaseCommand):
@@ -76,14 +84,33 @@ class Command(BaseCommand):
         from gateway_project import user_errors
         from gateway_project.management.run_here import run_here
 
+        runs: list[UUID] = []
+
+        async def started(run: UUID) -> None:
+            runs.append(run)
+            self._say(f"run {run}")
+            if await _lacks_workers():
+                self._say(NO_WORKER)
+
         try:
             return asyncio.run(
                 run_here(
-                    settings.FOREGATE, request, user=user, tell=self._teller(), decide=_decide
+                    settings.FOREGATE,
+                    request,
+                    user=user,
+                    started=started,
+                    tell=self._teller(),
+                    decide=_decide,
                 )
             )
         except user_errors.KNOWN as error:
             raise CommandError(": ".join(user_errors.explained(error) or ())) from None
+        except KeyboardInterrupt:
+            raise CommandError(_left(runs), returncode=INTERRUPTED) from None
+
+    def _say(self, line: str) -> None:
+        self.stderr.write(line, style_func=str)
+        self.stderr.flush()
 
     def _teller(self) -> Any:
         from gateway_project.management import run_reports
@@ -92,8 +119,7 @@ class Command(BaseCommand):
 
         def tell(event: Event) -> None:
             first.append(event.at)
-            self.stderr.write(run_reports.event_line(event, first[0]), style_func=str)
-            self.stderr.flush()
+            self._say(run_reports.event_line(event, first[0]))
 
         return tell
 
@@ -135,7 +161,30 @@ def _prepare(user: str) -> None:
         raise CommandError(str(error)) from None
 
 
-def _decide(approval: ApprovalView) -> bool | None:
+async def _lacks_workers() -> bool:
+    """Whether workers run workflows, and none is alive."""
+    from execution.store import worker_rows
+    from gateway_project.foundation.database import in_database
+
+    config = settings.FOREGATE
+    if config.execution_backend != "queue":
+        return False
+    return not await in_database(worker_rows.any_alive, alive_s=config.run_lease_s)
+
+
+def _left(runs: list[UUID]) -> str:
+    """Say what becomes of a run that is not waited for any more, and what can be done."""
+    if not runs:
+        return NOT_STARTED
+    run = runs[0]
+    who = "a worker" if settings.FOREGATE.execution_backend == "queue" else "a gateway"
+    return (
+        f"stopped waiting for run {run}; {who} goes on with it. `manage.py run_show {run}` "
+        f"shows it, `manage.py control_run {run} abort` ends it"
+    )
+
+
+async def _decide(approval: ApprovalView) -> bool | None:
     """Ask whoever sits at the terminal; a pipe is nobody."""
     if not (sys.stdin.isatty() and sys.stderr.isatty()):
         return None
@@ -147,8 +196,22 @@ def _decide(approval: ApprovalView) -> bool | None:
         f"{approval_text.exact(approval.arguments)}\nMake this call, once? [y/n, else later] "
     )
     sys.stderr.flush()
-    said = sys.stdin.readline().strip().lower()
+    said = (await _line_typed()).strip().lower()
     return {"y": True, "yes": True, "n": False, "no": False}.get(said)
+
+
+async def _line_typed() -> str:
+    """Return the next line from the terminal, which hands lines over whole.
+
+    No thread reads it: one that waits for a line cannot be stopped, and Ctrl+C would not end this.
+    """
+    loop, typed = asyncio.get_running_loop(), asyncio.Event()
+    loop.add_reader(sys.stdin, typed.set)
+    try:
+        await typed.wait()
+    finally:
+        loop.remove_reader(sys.stdin)
+    return sys.stdin.readline()
 
 
 def _seconds(text: str) -> float:

@@ -7,7 +7,7 @@ import time
 from argparse import ArgumentParser
 from typing import Any
 
-from django.core.management.base import BaseCommand
+from django.core.management.base import BaseCommand, OutputWrapper
 
 from execution.view import RunView
 from gateway_project.management import run_reports
@@ -32,11 +32,13 @@ class Command(BaseCommand):
 
     def handle(self, *_: Any, **options: Any) -> None:
         run_reports.require_tables()
+        # What is read as JSON holds nothing else.
+        out = self.stderr if options["json"] else self.stdout
         if options["follow"]:
-            self._follow(options["run"])
+            self._follow(options["run"], out)
         view = run_reports.find(options["run"])
         if options["events"] and not (options["follow"] or options["json"]):
-            self._tell(view, after=0)
+            _tell(view, out, after=0)
         if options["json"]:
             self.stdout.write(json.dumps(_report(view, options), indent=2, ensure_ascii=False))
             return
@@ -44,21 +46,23 @@ class Command(BaseCommand):
         for shown in run_reports.shown(view):
             console.print(shown)
 
-    def _follow(self, run: str) -> None:
+    def _follow(self, run: str, out: OutputWrapper) -> None:
         """Tell what happens until the run is at rest; what it gave is not read meanwhile."""
         view = run_reports.find(run, results=False)
-        told = self._tell(view, after=0)
+        told = _tell(view, out, after=0)
         while not view.status.is_at_rest:
             time.sleep(LOOKED_AT_S)
             view = run_reports.find(run, results=False)
-            told = self._tell(view, after=told)
+            told = _tell(view, out, after=told)
 
-    def _tell(self, view: RunView, *, after: int) -> int:
-        """Tell what happened since an event, on stderr; return the number of the last."""
-        for event in run_reports.events(view.id, after=after):
-            self.stderr.write(run_reports.event_line(event, view.created_at), style_func=str)
-            after = event.seq
-        return after
+
+def _tell(view: RunView, out: OutputWrapper, *, after: int) -> int:
+    """Tell what happened since an event; return the number of the last."""
+    for event in run_reports.events(view.id, after=after):
+        out.write(run_reports.event_line(event, view.created_at), style_func=str)
+        after = event.seq
+    out.flush()
+    return after
 
 
 def _report(view: RunView, options: dict[str, Any]) -> dict[str, Any]:

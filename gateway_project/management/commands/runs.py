@@ -21,6 +21,7 @@ from gateway_project.tool_card import clean
 
 MAX_LIMIT = 1_000
 NO_RUNS = "No runs yet: `manage.py run FILE` runs a workflow, and so do clients by run_workflow."
+NONE_SO = "No run is {}; `manage.py runs` lists all."
 
 
 class Command(BaseCommand):
@@ -45,7 +46,7 @@ class Command(BaseCommand):
             self.stdout.write(json.dumps(report, indent=2))
             return
         if not lines:
-            self.stdout.write(NO_RUNS)
+            self.stdout.write(NO_RUNS if status is None else NONE_SO.format(status.value))
             return
         run_reports.terminal().print(_table(lines))
 

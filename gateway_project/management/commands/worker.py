@@ -14,6 +14,8 @@ from django.core.management.base import BaseCommand, CommandError
 if TYPE_CHECKING:
     from gateway_project.foundation.config import Config
 
+DEFAULT_CONCURRENCY = 16
+"""Eight for one user, however many others there are."""
 MAX_CONCURRENCY = 1_000
 STOP_S = 20.0
 """After this the process ends whatever still hangs, such as a query that nobody answers."""
@@ -33,10 +35,11 @@ class Command(BaseCommand):
         parser.add_argument(
             "--concurrency",
             type=_concurrency,
-            default=8,
+            default=DEFAULT_CONCURRENCY,
             metavar="N",
-            help="runs that it fetches at once (default: 8); their tasks share "
-            "FOREGATE_TASKS_AT_ONCE",
+            help="runs that it carries out at once, of one user in one team half as many, so "
+            f"that nobody takes them all (default: {DEFAULT_CONCURRENCY}); "
+            "their tasks share FOREGATE_TASKS_AT_ONCE",
         )
 
     def handle(self, *_: Any, **options: Any) -> None:

@@ -46,6 +46,13 @@ def test_programs_are_told_what_can_be_drawn_again():
     assert run_timeline.from_json(drawn.as_json()) == drawn
 
 
+def test_of_many_calls_programs_are_told_some_and_how_many_there_are_beside():
+    many = [task("a", item=number, span=(0, 10)) for number in range(203)]
+    told = run_timeline.timeline(view(task("a"), *many)).as_json()
+    assert (len(told["calls"]), told["more_calls"], told["sequential_ms"]) == (200, 3, 2_030)
+    assert "more_calls" not in run_timeline.timeline(view(task("a"), *many[:200])).as_json()
+
+
 @given(
     st.lists(st.tuples(st.floats(0, 1e6), st.floats(0, 1e6)), min_size=1, max_size=20),
     st.integers(1, 200),

@@ -73,6 +73,45 @@ def test_a_task_for_each_of_a_list_gives_a_list_in_its_order():
     assert answer["errors"]["a"]["items"] == {"2": {"code": "tool_error", "message": "no"}}
 
 
+@pytest.mark.parametrize(
+    "status",
+    [TaskStatus.FAILED, TaskStatus.CANCELLED, TaskStatus.UNKNOWN, TaskStatus.RUNNING],
+)
+def test_what_some_items_gave_is_told_however_their_task_stands(status):
+    reported = {**text("no"), "isError": True}
+    answer = told(
+        view(
+            task("a", status),
+            task("a", item=3, result={"content": [{"type": "text", "text": "last"}, PICTURE]}),
+            task("a", item=0, result=text("first")),
+            task("a", TaskStatus.FAILED, item=1, result=reported, error_code="tool_error"),
+            task("b", TaskStatus.FAILED, result=reported, error_code="tool_error"),
+            task("c", status),
+            task("c", TaskStatus.FAILED, item=0, result=reported, error_code="tool_error"),
+        )
+    )
+    assert answer["results"] == {"a": ["first", None, None, "last"]}
+    assert answer["contents"] == {"a": [[], [], [], [PICTURE]]}
+
+
+def test_of_many_items_some_errors_are_told_and_how_many_there_are_beside():
+    failed = [
+        task("a", TaskStatus.FAILED, item=number, error_code="tool_error", error="no")
+        for number in range(25)
+    ]
+    whole = task("a", TaskStatus.FAILED, error_code="item_failed", error="25 of 25 calls failed")
+    row = told(view(whole, *failed))["errors"]["a"]
+    assert (row["code"], len(row["items"]), row["more_items"]) == ("item_failed", 20, 5)
+    assert "more_items" not in told(view(whole, *failed[:20]))["errors"]["a"]
+
+
+@pytest.mark.parametrize("content", ["not a list", {"type": "text"}, 7, None])
+def test_content_that_is_no_list_holds_no_blocks(content):
+    answer = told(view(task("a", result={"content": content})))
+    assert answer["results"] == {"a": None}
+    assert "contents" not in answer
+
+
 def test_a_list_without_items_gives_an_empty_one():
     given = {"tasks": [{"id": "a", "tool": "s:a", "for_each": {"$ref": "b", "pointer": ""}}]}
     assert told(view(task("a"), workflow=given))["results"] == {"a": []}

@@ -1,0 +1,29 @@
+"""Workers of the queue, by the rows in which they say that they live."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from django.db import ProgrammingError, connection, transaction
+
+_ALIVE: Final = """
+SELECT EXISTS (SELECT FROM procrastinate_workers
+               WHERE last_heartbeat > now() - make_interval(secs => %(alive_s)s))
+"""
+
+
+def any_alive(*, alive_s: float) -> bool:
+    """Whether any worker says that it lives; where the queue has no tables yet, none does.
+
+    Args:
+        alive_s: Seconds without a heartbeat after which a worker counts as dead.
+
+    Raises:
+        django.db.OperationalError: If the database is away.
+    """
+    try:
+        with transaction.atomic(), connection.cursor() as cursor:
+            cursor.execute(_ALIVE, {"alive_s": alive_s})
+            return bool(cursor.fetchone()[0])
+    except ProgrammingError:
+        return False

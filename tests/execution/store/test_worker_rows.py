@@ -1,0 +1,33 @@
+"""Whether any worker is alive."""
+
+import pytest
+from django.db import connection
+
+from execution.store import worker_rows
+from tests.execution.queue_tables import queue_tables
+
+pytestmark = pytest.mark.django_db
+
+
+def heard(*, seconds_ago):
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "INSERT INTO procrastinate_workers (last_heartbeat) "
+            "VALUES (now() - make_interval(secs => %s))",
+            [seconds_ago],
+        )
+
+
+def test_a_worker_is_alive_that_said_so_lately():
+    with queue_tables():
+        assert not worker_rows.any_alive(alive_s=10)
+        heard(seconds_ago=60)
+        assert not worker_rows.any_alive(alive_s=10)
+        heard(seconds_ago=5)
+        assert worker_rows.any_alive(alive_s=10)
+
+
+def test_without_the_queue_s_tables_there_is_none():
+    assert not worker_rows.any_alive(alive_s=10)
+    with connection.cursor() as cursor:  # the transaction around it goes on
+        cursor.execute("SELECT 1")

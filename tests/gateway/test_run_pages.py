@@ -1,0 +1,156 @@
+"""People who tell runs what to do, on the pages of runs."""
+
+import re
+from dataclasses import replace
+
+import pytest
+from django.urls import reverse
+
+from execution.models import RunCommand, WorkflowExecution
+from execution.status import RunStatus
+from execution.store import runs
+from gateway_project.foundation import sealing
+from gateway_project.foundation.caller import Caller
+from tests.execution.asking import waiting
+from tests.execution.stored import change, changes, ended, held, new, row, write
+from tests.factories import MembershipFactory, TeamFactory
+from tests.gateway.admin_pages import act, entries, page, sign_in_root, sign_in_staff
+
+pytestmark = pytest.mark.django_db
+BOB = Caller(user="bob", team=None, scopes=frozenset({"call"}), kind="http")
+
+
+@pytest.fixture
+def sealer(home):
+    return sealing.load_or_create(home, name=sealing.PAYLOADS)
+
+
+def unknown(sealer, **said):
+    """Make a run of which a call was lost."""
+    run = held(sealer, **said).run
+    write(sealer, changes(run, change("a"), seqs=[2]))
+    write(sealer, changes(run, change("a", "unknown"), seqs=[3], status=RunStatus.UNKNOWN))
+    return run
+
+
+def told():
+    fields = ("action", "user", "kind", "detail")
+    return list(RunCommand.objects.order_by("pk").values_list(*fields))
+
+
+def test_runs_are_told_from_their_page(client, sealer):
+    sign_in_root(client)
+    one, other, over = held(sealer, caller=BOB).run, held(sealer).run, ended(sealer)
+    page = act(client, WorkflowExecution, "pause", row(one), row(other), row(over))
+    assert "2 runs were told to pause" in page
+    assert f"Run {over}: the run is succeeded, and pause needs one that is running" in page
+    assert told() == [("pause", "root", "console", {})] * 2
+    assert [action for action, _, _ in entries()] == ["run.told_to_pause"] * 2
+
+
+@pytest.mark.parametrize(("action", "does"), [("abort", "abort"), ("resume", "resume")])
+def test_other_actions_are_told_too(client, sealer, action, does):
+    sign_in_root(client)
+    made = held(sealer).run
+    write(sealer, changes(made, seqs=[2], status=RunStatus.PAUSED))
+    assert f"1 run was told to {does}" in act(client, WorkflowExecution, action, row(made))
+    assert [one[0] for one in told()] == [does]
+
+
+def test_unknown_calls_are_shown_before_they_are_made_again(client, sealer):
+    sign_in_root(client)
+    lost, known = unknown(sealer, caller=BOB), held(sealer).run
+    page = act(client, WorkflowExecution, "rerun_unknown", row(lost), row(known))
+    assert "nobody knows how they ended" in page
+    assert (str(lost) in page, str(known) in page, "s:a" in page) == (True, False, True)
+    assert told() == []
+    page = act(client, WorkflowExecution, "rerun_unknown", row(lost), sure="yes")
+    assert "1 run was told to resume" in page
+    assert told() == [("resume", "root", "console", {"rerun_unknown": True})]
+
+
+def test_unknown_calls_are_shown_with_what_they_would_be_made_with(client, sealer):
+    sign_in_root(client)
+    lost = lost_with_arguments(sealer)
+    shown = act(client, WorkflowExecution, "rerun_unknown", row(lost))
+    assert "&quot;path&quot;: &quot;/etc\\u202e&quot;" in shown
+
+
+def lost_with_arguments(sealer):
+    task = {"id": "a", "tool": "s:a", "arguments": {"path": "/etc\u202e"}}
+    made = runs.create(replace(new(["a"]), workflow={"tasks": [task]}), sealer=sealer).run
+    write(sealer, changes(made, change("a", "unknown"), seqs=[2], status=RunStatus.UNKNOWN))
+    return made
+
+
+def test_the_page_of_a_run_shows_lost_calls_and_what_can_be_told(client, sealer):
+    sign_in_root(client)
+    lost = lost_with_arguments(sealer)
+    url = page(WorkflowExecution, "change", lost)
+    shown = client.get(url).content.decode()
+    assert "&quot;path&quot;: &quot;/etc\\u202e&quot;" in shown
+    assert buttons(shown) == ["abort", "rerun_unknown"]
+    said = {"action": "rerun_unknown", "_selected_action": lost, "from_page": "1"}
+    asked = client.post(page(WorkflowExecution, "changelist"), said)
+    assert 'name="from_page"' in asked.content.decode()
+    done = client.post(page(WorkflowExecution, "changelist"), said | {"sure": "yes"}, follow=True)
+    assert done.redirect_chain == [(url, 302)]
+    assert "1 run was told to resume" in done.content.decode()
+    assert told() == [("resume", "root", "console", {"rerun_unknown": True})]
+
+
+def test_the_page_of_a_run_shows_what_waits_and_leads_to_its_decision(client, sealer):
+    sign_in_root(client)
+    asked = waiting(sealer, arguments={"path": "/only/here"}, caller=BOB)
+    shown = client.get(page(WorkflowExecution, "change", asked.run_id)).content.decode()
+    assert "&quot;path&quot;: &quot;/only/here&quot;" in shown
+    assert reverse("approval", args=[asked.pk]) in shown
+    assert buttons(shown) == ["pause", "abort"]
+
+
+def test_to_a_member_the_page_of_a_run_shows_no_arguments_and_no_buttons(client, sealer):
+    team = TeamFactory()
+    who = Caller(user="bob", team=team.pk, scopes=frozenset(), kind="http")
+    asked = waiting(sealer, arguments={"path": "/only/here"}, caller=who)
+    MembershipFactory(user=sign_in_staff(client), team=team)
+    shown = client.get(page(WorkflowExecution, "change", asked.run_id)).content.decode()
+    assert str(asked.run_id) in shown
+    assert ("/only/here" in shown, buttons(shown)) == (False, [])
+
+
+def test_the_page_of_a_run_that_has_ended_has_no_buttons(client, sealer):
+    sign_in_root(client)
+    shown = client.get(page(WorkflowExecution, "change", ended(sealer))).content.decode()
+    assert buttons(shown) == []
+
+
+def buttons(shown):
+    return re.findall(r'name="action"\s+value="(\w+)"', shown)
+
+
+def test_runs_without_unknown_calls_have_none_made_again(client, sealer):
+    sign_in_root(client)
+    page = act(client, WorkflowExecution, "rerun_unknown", row(held(sealer).run))
+    assert "have no unknown call" in page
+
+
+def test_members_see_runs_of_their_team_and_its_admins_steer_them(client, sealer):
+    team = TeamFactory()
+    who = Caller(user="bob", team=team.pk, scopes=frozenset(), kind="http")
+    made, staff = unknown(sealer, caller=who), sign_in_staff(client)
+    membership = MembershipFactory(user=staff, team=team)
+    assert "superusers may" in act(client, WorkflowExecution, "abort", row(made))
+    refused = act(client, WorkflowExecution, "rerun_unknown", row(made))
+    assert "have no unknown call that you may" in refused
+    assert told() == []
+    membership.role = "admin"
+    membership.save()
+    assert "told to abort" in act(client, WorkflowExecution, "abort", row(made))
+
+
+def test_too_many_at_once_are_refused_whole(client, sealer, monkeypatch):
+    monkeypatch.setattr("gateway_project.console.run_pages.MAX_AT_ONCE", 1)
+    sign_in_root(client)
+    rows = [row(held(sealer).run) for _ in range(2)]
+    assert "nothing was changed" in act(client, WorkflowExecution, "abort", *rows)
+    assert told() == []
