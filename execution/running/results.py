@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Mapping
 from sys import getsizeof
 from typing import Any, Final, NamedTuple
@@ -33,7 +34,7 @@ def root(result: Mapping[str, Any]) -> Any:
 
     The structured content; else the JSON in the first block of text; else that text; else None.
     JSON that no message could carry is taken for text: nested in more than `MAX_DEPTH` levels,
-    with half a surrogate pair, or a number too long to be read.
+    with half a surrogate pair, or a number too large or too long to be read.
 
     Args:
         result: A result of `tools/call`, raw.
@@ -53,7 +54,7 @@ def root(result: Mapping[str, Any]) -> Any:
     # Reading calls no Python code by itself: no other thread would run before all of it is read.
     hook = _same if len(text) > LARGE_BYTES else None
     try:
-        value = json.loads(text, parse_constant=_refused, object_hook=hook)
+        value = json.loads(text, parse_constant=_refused, parse_float=_finite, object_hook=hook)
     except (ValueError, RecursionError):
         return text
     return text if _is_too_deep(value, text) or _has_half_pair(value, text) else value
@@ -113,6 +114,14 @@ def first_text(result: Mapping[str, Any]) -> str | None:
         if isinstance(block, Mapping) and isinstance(block.get("text"), str):
             return str(block["text"])
     return None
+
+
+def _finite(text: str) -> float:
+    """Read a number; refuse what would become an infinity, for which JSON has no word."""
+    value = float(text)
+    if math.isinf(value):
+        raise ValueError(text)
+    return value
 
 
 def _refused(word: str) -> Any:
