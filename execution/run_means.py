@@ -13,6 +13,7 @@ import django.db
 import structlog
 
 from execution.call import Upstream
+from execution.store.patience import Patience
 from gateway_project.foundation.caller import Caller
 from gateway_project.foundation.database import in_database, is_away
 from gateway_project.foundation.reasons import first_line
@@ -108,10 +109,11 @@ async def reached(function: Callable[P, R], /, *args: P.args, **kwargs: P.kwargs
 
 async def at_last(function: Callable[P, R], /, *args: P.args, **kwargs: P.kwargs) -> R:
     """Run a store function as soon as the database is there."""
-    retry_s = FIRST_RETRY_S
+    retry_s, patience = FIRST_RETRY_S, Patience()
     while True:
         try:
-            return await reached(function, *args, **kwargs)
+            with patience.trying():
+                return await reached(function, *args, **kwargs)
         except RunsUnavailable as error:
             log.warning("runs.database_away", error=first_line(error.__cause__ or error))
         await asyncio.sleep(retry_s)

@@ -12,7 +12,7 @@ from execution.process import owner
 from execution.process.carried import CarriedRuns
 from execution.process.places import Places, Whose
 from execution.process.rate_limit import Pace
-from execution.process.silence import Silence
+from execution.process.silence import Sight, Silence
 from execution.run_means import RunMeans, reached
 from execution.store import claimable_runs
 from execution.store.claimable_runs import Waiting
@@ -34,6 +34,8 @@ class Claims:
         """Processes that hold runs and are gone: known to be, or silent for two leases."""
         self._gone: set[str] = set()
         self._silence = Silence(after_s=2 * means.lease_s)
+        # Three looks fall into a lease, and two renewals are missed before it lapses.
+        self._sight = Sight(gap_s=means.lease_s / 2, spare_s=means.lease_s)
         self._means = means
         self._me = me
         self._places = Places(means.runs_at_once)
@@ -84,9 +86,10 @@ class Claims:
 
     def _fitting(self, found: list[Waiting], carried: CarriedRuns) -> list[Waiting]:
         now, taken, fitting = time.monotonic(), carried.taken(), []
+        is_sure = self._sight.looked(now=now)
         for one in found:
             its = (one.user, one.team)
-            if one.run in carried:
+            if one.run in carried or not (is_sure or one.owner in self._gone or not one.owner):
                 continue
             if not self._places.has_room(taken, its, is_told=one.is_told):
                 self._behind.add(its)
@@ -98,8 +101,11 @@ class Claims:
     async def _find_dead(self) -> None:
         signs = await reached(claimable_runs.holders)
         signs.pop(self._me, None)
+        now = time.monotonic()
+        if not self._sight.looked(now=now):
+            self._silence.forget()
         # Leases go by the clock of the database, and would last if that was set back.
-        silent = self._silence.silent(signs, now=time.monotonic())
+        silent = self._silence.silent(signs, now=now)
         self._gone &= signs.keys()
         unsure = signs.keys() - self._gone
         self._gone |= await asyncio.to_thread(owner.dead, self._means.home, unsure)

@@ -6,6 +6,7 @@ import asyncio
 import random
 from collections import deque
 from collections.abc import Callable, Sequence
+from itertools import islice
 from typing import ClassVar, Final
 from uuid import UUID
 
@@ -13,6 +14,7 @@ import structlog
 from django.db import Error as DatabaseError
 
 from execution.changes import Changes
+from execution.store.patience import Patience
 from execution.store.writing import Refusal, Written
 from gateway_project.foundation.database import in_database, is_away
 from gateway_project.foundation.reasons import first_line
@@ -21,6 +23,9 @@ Write = Callable[[Sequence[Changes]], Sequence[Written | Refusal | None]]
 
 MAX_BATCH: Final = 256
 """Entries of one transaction: some ten milliseconds' work."""
+MAX_ROWS: Final = 4_000
+"""Tasks and events of one transaction, but for a single larger entry: some hundred milliseconds'
+work, so that many runs which end at once with all of their tasks do not hold up others."""
 FIRST_RETRY_S: Final = 0.05
 LONGEST_RETRY_S: Final = 2.0
 """What is over once the database is back, or has room again."""
@@ -103,7 +108,7 @@ class DatabaseJournal:
 
     async def _write_some(self) -> None:
         """Write the longest-waiting entries; they leave the queue once their fate is known."""
-        batch = [self._waiting[place] for place in range(min(MAX_BATCH, len(self._waiting)))]
+        batch = self._next_batch()
         try:
             await self._write_batch(batch)
         except Exception as error:  # noqa: BLE001 - the top of the task: a defect is one entry's
@@ -113,6 +118,16 @@ class DatabaseJournal:
                 await self._write_singly(batch)
         for _ in batch:
             self._waiting.popleft()
+
+    def _next_batch(self) -> list[Waiting]:
+        batch: list[Waiting] = []
+        rows = 0
+        for one in islice(self._waiting, MAX_BATCH):
+            rows += len(one[0].tasks) + len(one[0].events)
+            if batch and rows > MAX_ROWS:
+                break
+            batch.append(one)
+        return batch
 
     async def _write_singly(self, batch: Sequence[Waiting]) -> None:
         """Write entries one by one, so that one that cannot be written harms no other."""
@@ -124,10 +139,11 @@ class DatabaseJournal:
 
     async def _write_batch(self, batch: Sequence[Waiting]) -> None:
         """Write a batch, waiting for the database for as long as that is away."""
-        retry_s = FIRST_RETRY_S
+        retry_s, patience = FIRST_RETRY_S, Patience()
         while True:
             try:
-                outcomes = await in_database(self._write, [changes for changes, _ in batch])
+                with patience.trying():
+                    outcomes = await in_database(self._write, [changes for changes, _ in batch])
             except DatabaseError as error:
                 if not is_away(error):
                     raise

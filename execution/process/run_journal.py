@@ -59,7 +59,8 @@ class RunJournal:
             written = await self._journal.record(changes)
             if self._answer is not None:
                 self._answer.follow(changes, written)
-        self.has_ended = changes.status is not None and changes.status.is_final
+        is_end = changes.status is not None and changes.status.is_final
+        self.has_ended = self.has_ended or is_end  # what is refused may be written with the end
         if self.has_ended and self._answer is not None:
             self._watchers.tell_end(changes.run, self._answer.view)
         else:

@@ -93,6 +93,7 @@ class Execution:
         """
         fenced: Fenced | None = None
         deadline = self._set_deadline()
+        self._calls.open()
         try:
             async with self._group:
                 try:

@@ -10,7 +10,7 @@ from functools import partial
 from typing import Any, Final, Protocol
 
 from execution.running import results
-from execution.running.limits import Waiting
+from execution.running.limits import Holder, Waiting
 from execution.running.results import Root
 from execution.running.standing import Answered, Invocation, Means, Place, Result
 from gateway_project.foundation.computing import computed
@@ -59,7 +59,8 @@ class Calls:
         wanted: Container[str],
     ) -> None:
         self._limits = means.limits
-        self._holder = means.limits.holder(means.whose)
+        self._whose = means.whose
+        self._holder = Holder()
         self._invoke = means.invoke
         self._clock = means.clock
         self._on_ended = on_ended
@@ -78,6 +79,10 @@ class Calls:
 
     def __len__(self) -> int:
         return len(self._in_flight)
+
+    def open(self) -> None:
+        """Count for the caller from now on; `close` ends that."""
+        self._holder = self._limits.join(self._whose)
 
     def take_slot(self, server: str) -> bool:
         """Take a slot, or wait for one; when it is there, `on_news` is told and this takes it."""
@@ -153,6 +158,7 @@ class Calls:
         for server in tuple(self._held):
             for _ in range(self._held.pop(server)):
                 self._limits.give_back(server, self._holder)
+        self._limits.leave(self._holder)
 
     async def _make(self, launched: _Launched | None) -> None:
         """Make a call, and those that follow from its end one by one."""

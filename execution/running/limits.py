@@ -6,17 +6,22 @@ from collections import Counter, deque
 from collections.abc import Callable, Hashable
 from itertools import count
 from typing import NamedTuple
-from weakref import WeakValueDictionary
 
 
 class Holder:
-    """The slots that one caller holds, over all of their runs."""
+    """The slots that one caller holds, over all of their runs.
 
-    __slots__ = ("__weakref__", "at", "in_all")
+    Args:
+        caller: Whose they are.
+    """
 
-    def __init__(self) -> None:
+    __slots__ = ("at", "caller", "in_all", "runs")
+
+    def __init__(self, caller: Hashable = None) -> None:
+        self.caller = caller
         self.at: Counter[str] = Counter()
         self.in_all = 0
+        self.runs = 0
 
 
 class Waiting(NamedTuple):
@@ -67,15 +72,20 @@ class Limits:
         self._taken_at: dict[str, int] = {}
         self._lines: dict[str, dict[Holder, deque[Waiting]]] = {}
         self._numbers = count()
-        self._holders: WeakValueDictionary[Hashable, Holder] = WeakValueDictionary()
+        self._holders: dict[Hashable, Holder] = {}
 
-    def holder(self, caller: Hashable) -> Holder:
-        """Return what counts the slots of a caller.
+    def join(self, caller: Hashable) -> Holder:
+        """Return what counts the slots of a caller, of whom one more run is carried out here."""
+        holder = self._holders.setdefault(caller, Holder(caller))
+        holder.runs += 1
+        return holder
 
-        It is the same, and the caller counts as one who has runs here, for as long as anybody has
-        it.
-        """
-        return self._holders.setdefault(caller, Holder())
+    def leave(self, holder: Holder) -> None:
+        """Note that a run of a caller, who joined for it, is carried out here no more."""
+        holder.runs -= 1
+        if not holder.runs:
+            del self._holders[holder.caller]
+            self._grant()  # whoever is alone by now gets what was kept for others
 
     @property
     def waiting(self) -> int:

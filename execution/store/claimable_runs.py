@@ -17,8 +17,8 @@ _TOLD = """(run.status NOT IN ('queued', 'running') OR EXISTS (
 """
 
 _WAITING = f"""
-SELECT id, "user", team_id, is_told FROM (
-    SELECT id, "user", team_id, is_told, created_at, row_number() OVER (
+SELECT id, "user", team_id, is_told, owner FROM (
+    SELECT id, "user", team_id, is_told, owner, created_at, row_number() OVER (
         PARTITION BY "user", team_id, is_told ORDER BY created_at) AS place
     FROM (
         SELECT run.*, {_TOLD} AS is_told FROM execution_workflowexecution AS run
@@ -45,12 +45,14 @@ class Waiting:
         user: Name of the user it runs for.
         team: Primary key of the team that they act for.
         is_told: Whether it rests and is to do something, or was told something.
+        owner: Process that holds it, dead or with a lease that has lapsed; empty: nobody.
     """
 
     run: UUID
     user: str
     team: int | None
     is_told: bool
+    owner: str = ""
 
 
 def waiting(
@@ -88,8 +90,8 @@ def waiting(
     with connection.cursor() as cursor:
         cursor.execute(_WAITING, values)
         return [
-            Waiting(run=run, user=user, team=team, is_told=is_told)
-            for run, user, team, is_told in cursor.fetchall()
+            Waiting(run=run, user=user, team=team, is_told=is_told, owner=owner)
+            for run, user, team, is_told, owner in cursor.fetchall()
         ]
 
 

@@ -15,7 +15,6 @@ from execution.status import RunStatus, TaskStatus
 from execution.store import decisions, payloads, prepared
 from execution.store.approval_sql import waits
 from execution.store.escaping import original
-from execution.store.fencing import LONGEST_STILL
 from execution.store.payloads import Kind
 from execution.store.runs import options_of
 from execution.workflow import Options
@@ -55,8 +54,7 @@ UPDATE execution_workflowexecution AS run
 SET owner = %(owner)s, epoch = run.epoch + 1,
     lease_until = now() + make_interval(secs => %(lease_s)s)
 FROM before WHERE run.id = before.id
-RETURNING before.owner, extract(epoch FROM run.deadline_at - now())::float8,
-          set_config('idle_in_transaction_session_timeout', '{LONGEST_STILL}', true)
+RETURNING before.owner, run.epoch, extract(epoch FROM run.deadline_at - now())::float8
 """
 
 _IDLE = f"""
@@ -160,14 +158,16 @@ def acquire(
         What is known of it; None: it is not to be taken, or somebody has locked it just now.
     """
     values: dict[str, Any] = {"run": run, "owner": owner, "lease_s": lease_s, "dead": list(dead)}
-    with transaction.atomic(), connection.cursor() as cursor:
+    with connection.cursor() as cursor:
         cursor.execute(_ACQUIRE, values)
         taken = cursor.fetchone()
-        if taken is None:
-            return None
-        before, left_s, _ = taken
-        row = WorkflowExecution.objects.get(id=run)
-        return _held(row, was_lost=before != "", left_s=left_s, sealer=sealer)
+    if taken is None:
+        return None
+    before, epoch, left_s = taken
+    # Read once it is taken: a long run takes its time, and its row would be locked meanwhile.
+    row = WorkflowExecution.objects.get(id=run)
+    row.epoch = epoch  # should it be somebody else's by now, what is done here is refused
+    return _held(row, was_lost=before != "", left_s=left_s, sealer=sealer)
 
 
 def renew(owner: str, held: Mapping[UUID, int], *, lease_s: float) -> set[UUID]:

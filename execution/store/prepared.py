@@ -13,11 +13,12 @@ from django.db import DataError, connection
 from django.db import transaction as django_transaction
 from psycopg.pq import PipelineStatus, TransactionStatus
 
-LONGEST_S: Final = 5
-"""A process that stands still amid a transaction loses its locks after so long, so that others can
-take its runs over. Between statements that are sent together the limit for a session that idles
-does not count, only the one for a whole transaction does; that is given a second more for each
-megabyte that it has to carry."""
+from execution.store import patience
+
+LONGEST_S: Final = patience.LONGEST_S
+"""Between statements that are sent together the limit for a session that idles does not count,
+only the one for a whole transaction does; that is given a second more for each megabyte that it
+has to carry."""
 TIMED_SINCE: Final = 170_000
 """First version of PostgreSQL that limits the time of a transaction."""
 AT_ONCE: Final = 0
@@ -104,7 +105,8 @@ def is_unmet(error: DataError) -> bool:
 
 def time_limit(size: int) -> str:
     """Return how long a transaction may take that carries so many bytes, for the server."""
-    return f"{LONGEST_S * 1000 + size // 1000}ms"
+    usual_ms = LONGEST_S * 1000 + size // 1000
+    return f"{int(usual_ms * patience.times())}ms"
 
 
 @contextmanager

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
-from typing import Any, LiteralString
+from typing import Any, Final, LiteralString
 from uuid import UUID
 
 import psycopg
@@ -21,6 +21,10 @@ from gateway_project.foundation import notify
 from gateway_project.foundation.sealing import Sealer
 
 __all__ = ["Refusal", "Written", "write", "write_first"]
+ROW_BYTES: Final = 1_000
+"""What the row of a task or an event counts for, as to how long a transaction may take: a row
+takes far less than the millisecond that this is."""
+
 Cursor = psycopg.Cursor[Any]
 Entry = tuple[Changes, Sequence[Sealed]]
 
@@ -103,7 +107,9 @@ def _written(entry: Entry, at: datetime) -> Written:
 
 
 def _size(entries: Sequence[Entry]) -> int:
-    return sum(len(one.content) for _, kept in entries for one in kept)
+    """Return how many bytes entries count for."""
+    rows = sum(len(changes.tasks) + len(changes.events) for changes, _ in entries)
+    return rows * ROW_BYTES + sum(len(one.content) for _, kept in entries for one in kept)
 
 
 def write_first(
@@ -135,7 +141,7 @@ def _write(entries: Sequence[Entry], versions: dict[UUID, int], approval_expiry_
     changes = [one for one, _ in entries]
     tasks, events = change_rows.task_rows(entries), change_rows.event_rows(changes)
     items = [row for row in tasks if row["item"] != WHOLE_TASK]
-    with prepared.cursor(pipelined=True) as cursor:
+    with prepared.cursor(pipelined=True, size=_size(entries)) as cursor:
         _write_plans(cursor, change_rows.replanned(changes))
         _execute(cursor, statements.INSERT_ITEMS, items)
         payloads.insert(_placed(entries, versions))

@@ -13,29 +13,34 @@ from tests.execution.run_setup import Gate, means
 ANN, BOB, EVE = ("ann", None), ("bob", None), ("eve", None)
 
 
-async def _at_once(function, **asked):
-    """Ask whoever stands for the database."""
-    return {} if function is claimable_runs.holders else function(**asked)
-
-
 class Line:
-    """The runs that wait, as the database would give them."""
+    """The runs that wait, as the database would give them, and the time."""
 
     def __init__(self, monkeypatch):
         self.waiting = []
         self.asked = []
+        self.signs = {}
         self.meanwhile = lambda: None
+        self.now = 1_000.0
         monkeypatch.setattr(claimable_runs, "waiting", self)
-        monkeypatch.setattr(claims, "reached", _at_once)
+        monkeypatch.setattr(claims, "reached", self._reached)
+        monkeypatch.setattr(claims, "time", self)
+
+    async def _reached(self, function, **asked):
+        """Answer as the database would."""
+        return dict(self.signs) if function is claimable_runs.holders else function(**asked)
+
+    def monotonic(self):
+        return self.now
 
     def __call__(self, **asked):
         self.asked.append(asked)
         self.meanwhile()
         return [one for one in self.waiting if one.is_told or not asked["only_told"]]
 
-    def put(self, *whose, is_told=False):
+    def put(self, *whose, is_told=False, owner=""):
         for user, team in whose:
-            waits = Waiting(run=uuid.uuid4(), user=user, team=team, is_told=is_told)
+            waits = Waiting(run=uuid.uuid4(), user=user, team=team, is_told=is_told, owner=owner)
             self.waiting.append(waits)
 
 
@@ -45,7 +50,8 @@ def line(monkeypatch):
 
 
 def claims_of(home, sealer, *, runs_at_once=4):
-    return Claims(means(home, sealer, Gate(), runs_at_once=runs_at_once), me="me")
+    given = means(home, sealer, Gate(), runs_at_once=runs_at_once, lease_s=15)
+    return Claims(given, me="me")
 
 
 def carried(*whose):
@@ -97,3 +103,47 @@ async def test_what_is_found_and_does_not_fit_is_waited_behind_too(home, sealer,
     line.put(BOB, BOB)
     assert await due(ours, carried(BOB)) == [BOB]
     assert not ours.admits(Counter({ANN: 1}), BOB)
+
+
+async def test_a_lease_that_lapsed_while_the_database_was_away_may_still_be_renewed(
+    home, sealer, line
+):
+    ours = claims_of(home, sealer)
+    line.signs = {"them": 1}
+    line.put(ANN, owner="them")
+    line.put(BOB)
+    assert await due(ours, carried()) == [ANN, BOB], "they have not renewed it in time"
+    line.now += 40
+    assert await due(ours, carried()) == [BOB], "they could not"
+    assert ours.dead == frozenset()
+    line.now += 5
+    assert await due(ours, carried()) == [BOB]
+    line.now += 5
+    await due(ours, carried())
+    line.now += 5
+    assert await due(ours, carried()) == [ANN, BOB], "by now they could have"
+
+
+async def test_a_database_that_stands_still_while_it_is_asked_makes_nobody_dead(
+    home, sealer, line
+):
+    ours = claims_of(home, sealer)
+    line.put(ANN, owner="them")
+
+    def hang():
+        line.now += 40
+
+    line.meanwhile = hang
+    assert await due(ours, carried()) == []
+
+
+async def test_the_runs_of_a_process_that_is_known_to_be_gone_are_due_at_once(
+    home, sealer, line, monkeypatch
+):
+    ours = claims_of(home, sealer)
+    await due(ours, carried())
+    line.now += 40
+    line.signs = {"them": 1}
+    line.put(ANN, owner="them")
+    monkeypatch.setattr(claims.owner, "dead", lambda _home, unsure: set(unsure))
+    assert await due(ours, carried()) == [ANN]

@@ -1,5 +1,6 @@
 import asyncio
 import gc
+import threading
 from uuid import uuid4
 
 import psycopg
@@ -9,7 +10,7 @@ from django.db import DataError, OperationalError, connections
 from execution.changes import Changes, Fenced
 from execution.process import journal as module
 from execution.process.journal import DatabaseJournal, JournalClosed
-from execution.store import views, writing
+from execution.store import patience, prepared, views, writing
 from tests.execution.stored import EXPIRY_S, change, changes, held, task_row
 
 TIMEOUT_S = 10
@@ -31,8 +32,8 @@ class Pen:
         return [Fenced(one.run) if one.epoch == 0 else None for one in batch]
 
 
-def entry(*, epoch=1):
-    return Changes(run=uuid4(), epoch=epoch)
+def entry(*, epoch=1, rows=0):
+    return Changes(run=uuid4(), epoch=epoch, tasks=(change(),) * rows)
 
 
 async def recorded(pen, *entries):
@@ -77,6 +78,18 @@ async def test_a_long_queue_is_written_in_parts(monkeypatch):
     assert [one for batch in pen.batches for one in batch] == entries
 
 
+async def test_what_has_many_rows_is_written_in_parts(monkeypatch):
+    monkeypatch.setattr(module, "MAX_ROWS", 4)
+    pen, entries = Pen(), [entry(rows=rows) for rows in (2, 2, 1, 9, 4, 0)]
+    await recorded(pen, *entries)
+    assert [[len(one.tasks) for one in batch] for batch in pen.batches] == [
+        [2, 2],
+        [1],
+        [9],
+        [4, 0],
+    ]
+
+
 async def test_each_is_told_of_its_own_refusal():
     good, stale = entry(), entry(epoch=0)
     fine, refused = await recorded(Pen(), good, stale)
@@ -89,6 +102,22 @@ async def test_what_could_not_be_written_is_written_once_the_database_is_back():
     one = entry()
     assert await recorded(pen, one) == [None]
     assert pen.batches == [[one]]
+
+
+async def test_what_takes_too_long_may_take_longer_the_next_time(monkeypatch):
+    monkeypatch.setattr(patience, "LONGEST_S", 0.01)
+    limits = []
+
+    def write(batch):
+        limits.append(prepared.time_limit(0))
+        if len(limits) < 3:
+            over.wait(0.05)
+            raise OperationalError("server closed the connection")
+        return [None] * len(batch)
+
+    over = threading.Event()
+    assert await recorded(write, entry()) == [None]
+    assert limits == ["5000ms", "10000ms", "20000ms"]
 
 
 async def test_one_that_cannot_be_written_harms_no_other():

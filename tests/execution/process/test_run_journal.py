@@ -26,6 +26,13 @@ async def test_those_who_watch_hear_of_what_is_safe_and_the_end_is_noted():
     assert (journal.is_held, journal.has_ended, len(kept.recorded)) == (False, True, 2)
 
 
+async def test_what_is_written_together_with_the_end_does_not_undo_that():
+    journal = RunJournal(KeptJournal(), Watchers())
+    await journal.record(changes(RunStatus.SUCCEEDED))
+    await journal.record(changes())
+    assert journal.has_ended
+
+
 async def test_the_first_entry_makes_a_run_and_the_others_do_not():
     made, kept = [], KeptJournal()
 

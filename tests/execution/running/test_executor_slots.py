@@ -64,6 +64,7 @@ async def test_a_run_that_is_let_go_of_keeps_no_slot_of_the_servers_it_waited_fo
 
 async def test_calls_that_hang_leave_a_slot_to_other_callers_who_have_runs_here():
     limits, gate = Limits(total=64, per_server=3), asyncio.Event()
+    limits.join("bob")
     tasks = [{"id": f"t{n}", "tool": "s:x"} for n in range(5)]
     _, others = run_of(*tasks)
     another = others.execution(limits=limits, whose="bob")
@@ -107,3 +108,13 @@ async def test_the_runs_of_one_caller_share_what_is_theirs():
     assert [len(made) for made in calls] == [2, 0]
     gate.set()
     assert [await run for run in runs] == [RunStatus.SUCCEEDED] * 2
+
+
+async def test_a_caller_whose_runs_have_ended_keeps_no_slot_from_others():
+    limits = Limits(total=8, per_server=2)
+    ann, (_, tools) = limits.join("ann"), run_of({"id": "a"})
+    execution = tools.execution(limits=limits, whose="bob")
+    async with asyncio.timeout(5):
+        await execution.run()
+    assert [limits.take("s", ann) for _ in range(2)] == [True, True]
+    assert execution.workflow, "it is there still, as it may be for long in a cycle of references"

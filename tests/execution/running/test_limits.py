@@ -65,7 +65,7 @@ def test_who_has_withdrawn_is_passed_over(granted):
 
 def test_a_slot_goes_to_who_holds_fewest_there_and_among_equals_to_who_came_first(granted):
     limits = Limits(total=9, per_server=3)
-    ann, bob, cyd = (limits.holder(name) for name in ("ann", "bob", "cyd"))
+    ann, bob, cyd = (limits.join(name) for name in ("ann", "bob", "cyd"))
     assert [limits.take("a", who) for who in (ann, ann, bob)] == [True, True, True]
     for holder, name in ((ann, "ann"), (bob, "bob"), (bob, "bob again")):
         assert waits(limits, "a", holder, granted, name) is not None
@@ -89,7 +89,7 @@ def test_who_holds_fewest_in_all_comes_first_where_slots_in_all_are_few(granted)
 
 def test_the_last_slot_of_a_server_is_for_who_does_not_hold_all_others():
     limits = Limits(total=9, per_server=3)
-    ann, bob = limits.holder("ann"), limits.holder("bob")
+    ann, bob = limits.join("ann"), limits.join("bob")
     assert [limits.take("a", ann) for _ in range(3)] == [True, True, False]
     assert limits.take("a", bob)
     assert not limits.take("a", bob), "no more than its slots are ever taken"
@@ -97,33 +97,34 @@ def test_the_last_slot_of_a_server_is_for_who_does_not_hold_all_others():
 
 def test_the_last_slot_in_all_is_for_who_does_not_hold_all_others():
     limits = Limits(total=3, per_server=1)
-    ann, bob = limits.holder("ann"), limits.holder("bob")
+    ann, bob = limits.join("ann"), limits.join("bob")
     assert [limits.take(server, ann) for server in "abc"] == [True, True, False]
     assert [limits.take(server, bob) for server in "cd"] == [True, False]
 
 
 def test_who_is_alone_gets_every_slot(granted):
     limits = Limits(total=9, per_server=2)
-    ann, bob = limits.holder("ann"), limits.holder("bob")
+    ann, bob = limits.join("ann"), limits.join("bob")
     assert limits.take("a", ann)
     waits(limits, "a", ann, granted, "while bob may come")
-    assert granted == []
-    del bob
-    waits(limits, "a", ann, granted, "alone")
+    limits.join("bob")
+    limits.leave(bob)
+    assert granted == [], "another run of his goes on"
+    limits.leave(bob)
     assert granted == ["while bob may come"]
 
 
 def test_the_only_slot_of_a_server_is_for_anybody():
     limits = Limits(total=9, per_server=1)
-    ann, bob = limits.holder("ann"), limits.holder("bob")
+    ann, bob = limits.join("ann"), limits.join("bob")
     assert limits.take("a", ann)
     assert not limits.take("a", bob)
 
 
 def test_what_a_caller_holds_is_counted_over_all_of_their_runs():
     limits = Limits(total=9, per_server=2)
-    ann, bob = limits.holder(("ann", None)), limits.holder(("bob", None))
-    assert limits.holder(("ann", None)) is ann
+    ann, bob = limits.join(("ann", None)), limits.join(("bob", None))
+    assert limits.join(("ann", None)) is ann
     assert bob is not ann
 
 
@@ -134,7 +135,7 @@ def test_what_a_caller_holds_is_counted_over_all_of_their_runs():
 )
 def test_limits_hold_and_no_slot_is_lost(steps, total, per_server):
     limits, busy = Limits(total=total, per_server=per_server), Counter()
-    holders = [limits.holder(number) for number in range(3)]
+    holders = [limits.join(number) for number in range(3)]
 
     def grant(server, who):
         busy[server, who] += 1

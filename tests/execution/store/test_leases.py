@@ -126,6 +126,32 @@ def test_of_many_that_try_at_once_exactly_one_takes_a_run(sealer):
         assert [one.epoch for one in winners] == [epoch]
 
 
+@pytest.mark.django_db(transaction=True)
+def test_a_run_that_is_taken_is_read_without_a_lock_and_by_the_hold_that_took_it(
+    sealer, monkeypatch
+):
+    run, read = held(sealer, owner="").run, leases._held
+
+    def slowly(*args, **said):
+        """Read a run so slowly that the lease lapses, and somebody else takes it."""
+        monkeypatch.setattr(leases, "_held", read)
+        with ThreadPoolExecutor(1) as pool:
+            pool.submit(closing, shift_clock, run, seconds=61).result(10)
+            assert pool.submit(closing, take, sealer, run, owner="others").result(10).epoch == 2
+        return read(*args, **said)
+
+    def closing(function, *args, **said):
+        try:
+            return function(*args, **said)
+        finally:
+            connections.close_all()
+
+    monkeypatch.setattr(leases, "_held", slowly)
+    taken = take(sealer, run)
+    (refused,) = write(sealer, changes(run, change(), seqs=[2], epoch=taken.epoch))
+    assert (taken.epoch, type(refused), row(run).owner) == (1, Fenced, "others")
+
+
 def test_a_lease_is_renewed_by_who_still_holds_the_run(sealer):
     kept, lost = held(sealer, lease_s=1).run, held(sealer).run
     take(sealer, lost, dead={"us"})

@@ -1,11 +1,11 @@
 """What is written in one round trip: outside of the transaction of a test."""
 
 import pytest
-from django.db import DataError
+from django.db import DataError, transaction
 
 from execution.changes import Fenced
 from execution.models import Payload
-from execution.store import fencing, views, writing
+from execution.store import closing, fencing, force_acquire, prepared, views, writing
 from tests.execution.stored import EXPIRY_S, change, changes, held, row, task_row, write
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -54,3 +54,17 @@ def test_what_the_database_refuses_is_undone_and_the_next_is_written(sealer):
     assert seqs(run) == [1]
     assert write(sealer, changes(run, change(), seqs=[2])) == [None]
     assert task_row(run)["status"] == "running"
+
+
+@pytest.mark.parametrize("is_judged", [False, True])
+def test_many_rows_may_take_long(sealer, monkeypatch, is_judged):
+    run, sizes = held(sealer).run, []
+    monkeypatch.setattr(prepared, "can_limit", lambda: True)
+    monkeypatch.setattr(fencing, "is_plain", lambda _batch: not is_judged)
+    monkeypatch.setattr(prepared, "time_limit", lambda size: sizes.append(size) or "9s")
+    monkeypatch.setattr(prepared, "_LIMIT", "SELECT %s::text")
+    write(sealer, changes(run, change("a"), change("b"), seqs=[2]))
+    with transaction.atomic():
+        closing.end([force_acquire.seize(run, me="us")], code="internal_error")
+    ends = 2 + 3  # tasks, and the events of those and of the run
+    assert sizes == [3 * writing.ROW_BYTES, ends * writing.ROW_BYTES]

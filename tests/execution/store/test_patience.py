@@ -1,0 +1,67 @@
+"""A transaction that takes too long is given more time when it is tried again."""
+
+from contextlib import suppress
+
+import pytest
+from django.db import OperationalError, transaction
+
+from execution.run_means import at_last
+from execution.store import patience, prepared
+from execution.store.patience import Patience
+
+
+class Clock:
+    def __init__(self, monkeypatch):
+        self.now = 100.0
+        monkeypatch.setattr(patience, "time", self)
+
+    def monotonic(self):
+        return self.now
+
+    def try_for(self, patient, *, seconds):
+        """Try something that fails after so long; return the limit that it had."""
+        with suppress(OperationalError), patient.trying():
+            limit = prepared.time_limit(0)
+            self.now += seconds
+            raise OperationalError
+        return limit
+
+
+@pytest.fixture
+def clock(monkeypatch):
+    return Clock(monkeypatch)
+
+
+def test_what_takes_too_long_may_take_twice_as_long_the_next_time(clock):
+    patient = Patience()
+    limits = [clock.try_for(patient, seconds=seconds) for seconds in (5, 6, 10, 1)]
+    assert limits == ["5000ms", "10000ms", "10000ms", "20000ms"]
+    assert prepared.time_limit(0) == "5000ms", "of all else nothing is known"
+
+
+def test_what_fails_at_once_is_given_no_more_time(clock):
+    patient = Patience()
+    assert {clock.try_for(patient, seconds=1) for _ in range(9)} == {"5000ms"}
+
+
+def test_there_is_an_end_to_it(clock):
+    patient = Patience()
+    limits = [clock.try_for(patient, seconds=1e6) for _ in range(9)]
+    assert limits[-2:] == [f"{5_000 * patience.MOST_TIMES}ms"] * 2
+
+
+@pytest.mark.django_db(transaction=True)
+async def test_what_is_tried_until_it_is_done_is_given_the_time_that_it_takes(monkeypatch):
+    if not await at_last(prepared.can_limit):
+        pytest.skip("this server cannot limit the time of a transaction")
+    monkeypatch.setattr(prepared, "LONGEST_S", 0.5)
+    monkeypatch.setattr(patience, "LONGEST_S", 0.5)
+    tries = []
+
+    def slow():
+        tries.append(prepared.time_limit(0))
+        with transaction.atomic(), prepared.cursor(pipelined=True) as cursor:
+            cursor.execute("SELECT pg_sleep(0.8)")
+
+    await at_last(slow)
+    assert tries == ["500ms", "1000ms"]
