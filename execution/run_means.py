@@ -20,7 +20,7 @@ from gateway_project.foundation.reasons import first_line
 from gateway_project.foundation.sealing import Sealer
 from tools.catalogue import Catalogue
 
-Standing = Callable[[Caller], Caller]
+RightsNow = Callable[[Caller], Caller]
 """Returns what a caller may still do of what they might; blocking; raises `LookupError` if they
 are gone."""
 
@@ -77,7 +77,7 @@ class RunMeans:
     catalogue: Callable[[], Catalogue]
     upstream: Upstream[Any]
     sealer: Sealer
-    standing: Standing
+    standing: RightsNow
     learned: Callable[[UUID], Awaitable[None]] | None = None
     defer: Callable[[UUID], None] | None = None
     lease_s: float = 15.0

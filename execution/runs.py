@@ -19,8 +19,8 @@ from execution.process.background import RunProcess
 from execution.process.opening import Opening
 from execution.process.reports import Report, Reports
 from execution.process.watchers import Watchers, awaited
-from execution.run_means import RunMeans, RunsUnavailable, Standing, reached
-from execution.running.standing import Standing as RunStanding
+from execution.run_means import RunMeans, RunsUnavailable, reached
+from execution.running.standing import Standing
 from execution.store import commands, leases, views
 from execution.store.commands import RunOver
 from execution.store.runs import FIRST_EPOCH, FIRST_SEQ, NewRun
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from execution.planning.plan import Plan
     from execution.view import RunView
 
-__all__ = ["Action", "NotPossible", "RunMeans", "Runs", "RunsUnavailable", "Standing", "Started"]
+__all__ = ["Action", "NotPossible", "RunMeans", "Runs", "RunsUnavailable", "Started"]
 
 APPLY_WAIT_S: Final = 5.0
 """So long whoever tells a run something waits to hear what came of it."""
@@ -358,9 +358,9 @@ class Runs:
             raise control.refused(action, outcome)
 
 
-def _from_the_start(new: NewRun, workflow: Workflow) -> RunStanding:
+def _from_the_start(new: NewRun, workflow: Workflow) -> Standing:
     deadline_s = new.options.deadline_s
-    return RunStanding(
+    return Standing(
         run=new.run,
         epoch=FIRST_EPOCH,
         last_seq=FIRST_SEQ,

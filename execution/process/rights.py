@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from execution.run_means import Standing
+from execution.run_means import RightsNow
 from gateway_project.foundation.caller import Caller
 
 
-def cut(callers: Iterable[Caller], *, standing: Standing) -> set[Caller]:
+def cut(callers: Iterable[Caller], *, standing: RightsNow) -> set[Caller]:
     """Return those whose rights are others than they were; blocking.
 
     Args:
@@ -18,7 +18,7 @@ def cut(callers: Iterable[Caller], *, standing: Standing) -> set[Caller]:
     return {caller for caller in callers if _is_cut(caller, standing)}
 
 
-def _is_cut(caller: Caller, standing: Standing) -> bool:
+def _is_cut(caller: Caller, standing: RightsNow) -> bool:
     try:
         return standing(caller) != caller
     except LookupError:
