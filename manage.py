@@ -13,10 +13,16 @@ def main() -> None:
     if sys.argv[1:2] == [GATEWAY]:  # over stdio and over HTTP alike
         run_gateway()
         return
-    from django.core.management import execute_from_command_line  # noqa: PLC0415 - after the env
-
     try:
+        from django.core.management import (  # noqa: PLC0415 - after the env
+            execute_from_command_line,
+        )
+
         execute_from_command_line(sys.argv)
+        sys.stdout.flush()
+    except BrokenPipeError:  # whoever reads has had enough
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        sys.exit(1)
     except (Exception, KeyboardInterrupt) as error:  # top level; defects are raised on
         from gateway_project.management import complaints  # noqa: PLC0415 - rarely needed
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
+from itertools import chain
 from typing import Any, Final
 
 from execution.call_errors import DefinitionUnusable, InvalidArguments
@@ -11,7 +13,7 @@ from tools.catalogue import CatalogueTool
 
 MAX_DEPTH: Final = 190
 """Levels of arguments. Readers of messages take 200, and there is a message around them."""
-_PLAIN: Final = frozenset({int, float, bool, type(None)})
+_PLAIN: Final = frozenset({int, bool, type(None)})
 
 
 def require_fitting(tool: CatalogueTool, arguments: Mapping[str, Any]) -> None:
@@ -41,9 +43,24 @@ def _is_plain(arguments: Mapping[str, Any]) -> bool:
     return True
 
 
+def _has_infinite(value: Any) -> bool:
+    """Whether a number in a JSON value is one that JSON has no form for; no recursion."""
+    within = [value]
+    while within:
+        if any(isinstance(one, float) and not math.isfinite(one) for one in within):
+            return True
+        objects, arrays = canonical.containers(within)
+        members = (one.values() for one in objects)
+        within = [*chain.from_iterable(arrays), *chain.from_iterable(members)]
+    return False
+
+
 def _require_sendable(tool: CatalogueTool, arguments: Mapping[str, Any]) -> None:
     if canonical.is_deeper(arguments, MAX_DEPTH):
         said = f"the arguments are nested deeper than {MAX_DEPTH} levels"
+        raise InvalidArguments(tool.tool, (_problem("", said),))
+    if _has_infinite(arguments):
+        said = "a number in the arguments is NaN or infinite, which no message can carry"
         raise InvalidArguments(tool.tool, (_problem("", said),))
     place = surrogates.first_half(arguments)
     if place is not None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
 from tools import hidden_text
@@ -22,6 +22,8 @@ MAX_NAME: Final = 200
 MAX_ITEMS: Final = 20
 """Items of one list or object."""
 MAX_LEVELS: Final = 5
+MAX_INDENTED: Final = 20
+"""Levels of arguments that are indented: deeper, a few values would fill megabytes with spaces."""
 MAX_DEPTH: Final = 200
 """Of arguments that are shown as they are; no call has deeper ones."""
 UNKNOWN: Final = "they are not kept any more"
@@ -36,6 +38,8 @@ _PLAIN_NAME: Final = re.compile(r"[A-Za-z0-9_.:/-]+")
 def exact(arguments: Mapping[str, Any] | None) -> str:
     r"""Return all of the arguments as indented JSON, with what nobody would see written out.
 
+    What lies deeper than `MAX_INDENTED` levels stands in one line.
+
     Example:
         >>> print(exact({"path": "a\u202eb"}))
         {
@@ -44,7 +48,28 @@ def exact(arguments: Mapping[str, Any] | None) -> str:
     """
     if arguments is None:
         return UNKNOWN
-    return _visible(json.dumps(arguments, indent=2, ensure_ascii=False, default=str))
+    return _visible("".join(_indented(arguments, 1)))
+
+
+def exact_within(arguments: Mapping[str, Any], most: int) -> str | None:
+    r"""Return what `exact` does; None where that has more than so many characters.
+
+    It stops there, and makes no large text to find that out.
+
+    Example:
+        >>> exact_within({"a": []}, 100), exact_within({"a": [1, 2, 3]}, 10)
+        ('{\n  "a": []\n}', None)
+    """
+    if not isinstance(nesting.measure(arguments, max_depth=MAX_DEPTH, max_bytes=most), int):
+        return None
+    pieces, size = [], 0
+    for piece in _indented(arguments, 1):
+        size += len(piece)
+        if size > most:
+            return None
+        pieces.append(piece)
+    shown = _visible("".join(pieces))
+    return shown if len(shown) <= most else None
 
 
 def short(arguments: Mapping[str, Any] | None) -> tuple[str, bool]:
@@ -122,6 +147,22 @@ def _fitting(arguments: Mapping[str, Any]) -> tuple[str, bool]:
         if len(text) <= MAX_ARGUMENTS:
             return text, cut.left_out
     return f"{text[:MAX_ARGUMENTS]}…", True
+
+
+def _indented(value: Any, level: int) -> Iterator[str]:
+    """Yield the pieces of a value as JSON, whose first line is indented already."""
+    if level > MAX_INDENTED or not value or not isinstance(value, Mapping | list | tuple):
+        yield json.dumps(value, ensure_ascii=False, default=str)
+        return
+    start, end = "{}" if isinstance(value, Mapping) else "[]"
+    line_start = "\n" + "  " * level
+    yield start
+    for number, key in enumerate(value):
+        yield f",{line_start}" if number else line_start
+        if isinstance(value, Mapping):
+            yield f"{json.dumps(str(key), ensure_ascii=False)}: "
+        yield from _indented(value[key] if isinstance(value, Mapping) else key, level + 1)
+    yield line_start[:-2] + end
 
 
 def _visible(text: str) -> str:

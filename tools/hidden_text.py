@@ -170,9 +170,12 @@ def visible(text: str) -> str:
     """
     if text.isascii() and text.isprintable():
         return text
-    return "".join(
-        char.encode("unicode_escape").decode() if _is_hidden(char) else char for char in text
-    )
+    hidden = {ord(char): _spelt(char) for char in set(text) if _is_hidden(char)}
+    return text.translate(hidden) if hidden else text
+
+
+def _spelt(char: str) -> str:
+    return char.encode("unicode_escape").decode()
 
 
 def _is_hidden(char: str) -> bool:

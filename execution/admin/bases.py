@@ -12,7 +12,10 @@ from django.urls import reverse
 from django.utils.html import format_html
 
 from execution.changes import WHOLE_TASK
-from tools import generic_django  # noqa: F401 - for the subscripts below
+from tools import (
+    generic_django,  # noqa: F401 - for the subscripts below
+    hidden_text,
+)
 from tools.admin_bases import ReadOnlyAdmin
 
 SHORT = 8
@@ -73,6 +76,11 @@ class PartOfRun(ReadOnlyAdmin):
         """Lead to the run."""
         page = reverse("admin:execution_workflowexecution_change", args=(row.run_id,))
         return format_html('<a href="{}">{}</a>', page, str(row.run_id)[:SHORT])
+
+    @admin.display(description="tool", ordering="tool")
+    def called(self, row: Any) -> str:
+        """Name of the tool, which its server chooses, with nothing hidden."""
+        return hidden_text.visible(row.tool)
 
     @admin.display(description="item", ordering="item")
     def place(self, row: Any) -> str:

@@ -21,12 +21,13 @@ class TaskRunAdmin(PartOfRun):
     """Tasks of runs, and the items of those that run for each of a list."""
 
     list_display = (
-        "task", "place", "tool", "status", "of_run", "attempts", "started_at", "took", "error_code"
+        "task", "place", "called", "status", "of_run", "attempts", "started_at", "took",
+        "error_code",
     )  # fmt: skip
     list_filter = ("status",)
     ordering = ("-id",)
     fields = (
-        "of_run", "task", "place", "position", "tool", "status", "error_code", "attempts",
+        "of_run", "task", "place", "position", "called", "status", "error_code", "attempts",
         "started_at", "ended_at", "took", "answered", "definition_hash", "arguments_digest",
     )  # fmt: skip
     readonly_fields = fields
@@ -77,13 +78,13 @@ class ApprovalAdmin(PartOfRun):
     """Calls that a person was asked about; they are decided on a page of their own."""
 
     list_display = (
-        "asked", "tool", "status", "call", "of_run", "asks", "until", "decided"
+        "asked", "called", "status", "call", "of_run", "asks", "until", "decided"
     )  # fmt: skip
     list_filter = ("status", "decided_via")
     ordering = ("-created_at",)
     fields = (
-        "of_run", "task", "place", "tool", "reason", "asks", "status", "created_at", "expires_at",
-        "decided_at", "decided_by", "decided_via", "used_at", "definition_hash",
+        "of_run", "task", "place", "called", "reason", "asks", "status", "created_at",
+        "expires_at", "decided_at", "decided_by", "decided_via", "used_at", "definition_hash",
         "arguments_digest",
     )  # fmt: skip
     readonly_fields = fields

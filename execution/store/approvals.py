@@ -96,11 +96,10 @@ def pending(
         users: Only calls of these users, or of the teams; None: all.
         teams: Primary keys of teams.
     """
-    place = Window(
-        RowNumber(), partition_by=["run__user", "run__team"], order_by=["created_at", "pk"]
-    )
+    oldest = ("created_at", "task", "item", "pk")
+    place = Window(RowNumber(), partition_by=["run__user", "run__team"], order_by=oldest)
     rows = _rows().filter(pk__in=_waiting().values("pk")).annotate(place=place)
-    rows = rows.filter(place__lte=MAX_EACH).order_by("created_at", "pk")
+    rows = rows.filter(place__lte=MAX_EACH).order_by(*oldest)
     if users is not None:
         rows = rows.filter(Q(run__user__in=users) | Q(run__team__in=teams))
     return tuple(map(_asked, rows))

@@ -43,7 +43,7 @@ def of(run: UUID) -> tuple[Decision, ...]:
 def newest(run: UUID) -> tuple[Decision, ...]:
     """Return how the approval stands that counts of each call of a run, oldest first."""
     with prepared.cursor() as cursor:
-        rows = sorted(cursor.execute(NEWEST, [run]), key=lambda row: (row[4], row[2]))
+        rows = sorted(cursor.execute(NEWEST, [run]), key=lambda row: (row[4], row[0], row[1]))
     return tuple(
         Decision(task=original(task), item=item, approval=approval, status=status)
         for task, item, approval, status, _ in rows

@@ -45,7 +45,8 @@ FROM execution_taskrun WHERE run_id = %(run)s
 _APPROVALS: Final = f"""
 SELECT id, task, item, tool, reason, {stands("asked")}, definition_hash, arguments_digest,
     created_at, expires_at, decided_at, decided_by, decided_via
-FROM execution_approval AS asked WHERE run_id = %(run)s ORDER BY created_at, id
+FROM execution_approval AS asked WHERE run_id = %(run)s
+ORDER BY created_at, task, item, id
 """
 
 _PAYLOADS: Final = """

@@ -38,7 +38,7 @@ class DecidableApprovals(ApprovalAdmin):
     def get_list_display(self, request: HttpRequest) -> Any:
         """Add what is shown only to whom may decide: the call itself, and where to decide it."""
         when, tool, _, *others = super().get_list_display(request)
-        return [when, tool, _beginning(request), _status(request), *others]
+        return [when, tool, _status(request), _beginning(request), *others]
 
     def get_fields(self, request: HttpRequest, obj: Any = None) -> Any:
         """Add where it is decided, for whom may."""

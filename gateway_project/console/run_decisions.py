@@ -15,10 +15,11 @@ from gateway_project.foundation.caller import Caller
 from gateway_project.foundation.sealing import Sealer
 from gateway_project.use_cases import control_run, decide_approval, lost_calls
 from gateway_project.use_cases.lost_calls import LostCall
-from tools.upstream import nesting
 
-MAX_EXACT_BYTES: Final = 64 * 1024
-"""Arguments of one call that a page of several shows as they are."""
+MAX_EXACT: Final = 64 * 1024
+"""Characters of one call's arguments that a page of several shows as they are."""
+MAX_PAGE: Final = 1024 * 1024
+"""The same of all calls of a page; what comes after them is shortened."""
 MAX_PENDING: Final = 20
 """Calls that wait for approval and are shown on the page of their run; the inbox lists all."""
 UNKNOWN: Final = "They cannot be put together any more: see the workflow, or its server."
@@ -30,39 +31,55 @@ BUTTONS: Final = (
 AGAIN: Final = ("rerun_unknown", "Make these calls again …")
 
 
+class Room:
+    """How much of the arguments of calls a page still shows as they are."""
+
+    def __init__(self) -> None:
+        self._left = MAX_PAGE
+
+    def shown(self, arguments: Mapping[str, Any]) -> str:
+        """Return arguments as they are, or, where there is much of them, each cut by itself."""
+        exact = approval_text.exact_within(arguments, min(MAX_EXACT, self._left))
+        if exact is None:
+            return f"{approval_text.short(arguments)[0]}\n(shortened)"
+        self._left -= len(exact)
+        return exact
+
+
 def of_run(caller: Caller, run: UUID, *, sealer: Sealer) -> dict[str, Any]:
     """Return what the page of a run shows of it; nothing to whom may not tell it anything."""
     try:
         view = control_run.find(caller, run, sealer=sealer)
     except UnknownRun:
         return {}
-    lost = shown_lost(view, sealer=sealer)
+    room = Room()
+    lost = shown_lost(view, sealer=sealer, room=room)
     return {
         "status": view.status.value,
-        "pending": list(_pending(view, sealer)),
+        "pending": list(_pending(view, sealer, room)),
         "more_pending": max(0, len(view.pending) - MAX_PENDING),
         "lost": lost,
         "buttons": [*_buttons(view), *([AGAIN] if lost else [])],
     }
 
 
-def shown_lost(view: RunView, *, sealer: Sealer) -> list[dict[str, object]]:
+def shown_lost(view: RunView, *, sealer: Sealer, room: Room) -> list[dict[str, object]]:
     """Return what is shown of the calls of a run of which nobody knows how they ended."""
-    return [_lost(call) for call in lost_calls.lost_calls(view, sealer=sealer)]
+    return [_lost(call, room) for call in lost_calls.lost_calls(view, sealer=sealer)]
 
 
-def _lost(call: LostCall) -> dict[str, object]:
+def _lost(call: LostCall, room: Room) -> dict[str, object]:
     task = call.task
     return {
         "task": approval_text.line(task.task),
         "item": task.item if task.item >= 0 else None,
         "tool": approval_text.line(task.tool),
         "started_at": task.started_at,
-        "arguments": UNKNOWN if call.arguments is None else _exact(call.arguments),
+        "arguments": UNKNOWN if call.arguments is None else room.shown(call.arguments),
     }
 
 
-def _pending(view: RunView, sealer: Sealer) -> Iterator[dict[str, object]]:
+def _pending(view: RunView, sealer: Sealer, room: Room) -> Iterator[dict[str, object]]:
     for asked in view.pending[:MAX_PENDING]:
         arguments = decide_approval.arguments(asked.run, asked.task, asked.item, sealer=sealer)
         yield {
@@ -72,18 +89,8 @@ def _pending(view: RunView, sealer: Sealer) -> Iterator[dict[str, object]]:
             "tool": approval_text.line(asked.tool),
             "reason": approval_text.line(asked.reason),
             "expires_at": asked.expires_at,
-            "arguments": approval_text.UNKNOWN if arguments is None else _exact(arguments),
+            "arguments": approval_text.UNKNOWN if arguments is None else room.shown(arguments),
         }
-
-
-def _exact(arguments: Mapping[str, Any]) -> str:
-    """Return arguments as they are, or, where there is much of them, each cut by itself."""
-    measured = nesting.measure(
-        arguments, max_depth=approval_text.MAX_DEPTH, max_bytes=MAX_EXACT_BYTES
-    )
-    if isinstance(measured, int):
-        return approval_text.exact(arguments)
-    return f"{approval_text.short(arguments)[0]}\n(shortened)"
 
 
 def _buttons(view: RunView) -> Iterator[tuple[str, str]]:

@@ -10,9 +10,10 @@ from django.contrib import admin, messages
 from django.contrib.admin.helpers import ACTION_CHECKBOX_NAME
 from django.contrib.admin.utils import unquote
 from django.db.models import QuerySet
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpRequest, HttpResponse, QueryDict
 from django.shortcuts import redirect, render
 
+from execution.admin.bases import is_id
 from execution.admin.runs import WorkflowExecutionAdmin
 from execution.control import Action, NotPossible
 from execution.store.runs import UnknownRun
@@ -52,6 +53,16 @@ class SteerableRuns(WorkflowExecutionAdmin):
         told = {} if row is None else self._decisions(request, row.pk)
         return super().change_view(request, object_id, form_url, {**(extra_context or {}), **told})
 
+    def response_action(
+        self, request: HttpRequest, *args: Any, **options: Any
+    ) -> HttpResponse | None:
+        """Leave out of what was chosen all that is no id, over which the query would break."""
+        posted = request.POST.copy()
+        chosen = filter(is_id, posted.getlist(ACTION_CHECKBOX_NAME))
+        posted.setlist(ACTION_CHECKBOX_NAME, list(chosen))
+        request.POST = QueryDict(posted.urlencode())
+        return super().response_action(request, *args, **options)
+
     @admin.action(description="Pause", permissions=["view"])
     def pause(self, request: HttpRequest, queryset: QuerySet[Any]) -> HttpResponse | None:
         """Have nothing more started; calls under way go on to their end."""
@@ -82,7 +93,9 @@ class SteerableRuns(WorkflowExecutionAdmin):
     def _ask(self, request: HttpRequest, queryset: QuerySet[Any]) -> HttpResponse | None:
         caller, sealer = caller_of(request), _sealer()
         chosen = _chosen(request, queryset)
-        lost = {run: calls for run in chosen if (calls := _unknown_calls(caller, run, sealer))}
+        room = run_decisions.Room()
+        found = {run: _unknown_calls(caller, run, sealer, room) for run in chosen}
+        lost = {run: calls for run, calls in found.items() if calls}
         if not lost:
             if chosen:
                 messages.error(request, NONE_UNKNOWN)
@@ -135,13 +148,15 @@ def _back(request: HttpRequest) -> HttpResponse | None:
     return redirect("admin:execution_workflowexecution_change", run)
 
 
-def _unknown_calls(caller: Caller, run: UUID, sealer: Sealer) -> list[dict[str, object]]:
+def _unknown_calls(
+    caller: Caller, run: UUID, sealer: Sealer, room: run_decisions.Room
+) -> list[dict[str, object]]:
     """Return what is shown of a run's lost calls; nothing of one that the caller may not tell."""
     try:
         view = control_run.find(caller, run, sealer=sealer)
     except UnknownRun:
         return []
-    return run_decisions.shown_lost(view, sealer=sealer)
+    return run_decisions.shown_lost(view, sealer=sealer, room=room)
 
 
 def _tell(caller: Caller, run: UUID, steering: Steering, sealer: Sealer) -> str:

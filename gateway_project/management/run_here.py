@@ -126,6 +126,8 @@ async def _decided(caller: Caller, view: RunView, decide: Decide) -> bool:
             decide_approval.decide, caller, approval.id, approve=approve, via="command"
         )
         decided = True
+        if not approve:  # others may wait no more
+            break
     return decided
 
 

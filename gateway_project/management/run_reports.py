@@ -11,6 +11,7 @@ from uuid import UUID
 
 from django.conf import settings
 from django.core.management.base import CommandError
+from pydantic_core import to_json
 from rich.console import Console, RenderableType
 
 from execution.changes import WHOLE_TASK, Event
@@ -61,6 +62,11 @@ def find(text: str, *, results: bool = True) -> RunView:
         raise CommandError(
             f"there is no run {text[:100]!r}; `manage.py runs` lists them"
         ) from None
+
+
+def as_text(report: Mapping[str, Any]) -> str:
+    """Return a report as JSON; numbers that JSON has no form for are null in it."""
+    return to_json(report, indent=2, inf_nan_mode="null").decode()
 
 
 def report(view: RunView) -> dict[str, Any]:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 from datetime import UTC, datetime
 from typing import Any, Final
 
 import structlog
 from mcp_types import CallToolResult
+from pydantic_core import to_json
 
 from execution.planning.plan import Plan
 from execution.view import ApprovalView, RunView
@@ -176,5 +176,5 @@ def _block(task: str, link: Mapping[str, Any]) -> dict[str, Any]:
 
 def _structured(value: dict[str, Any]) -> Reply:
     """Return a value both as structured content and as text, for clients that read one only."""
-    text = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+    text = to_json(value, inf_nan_mode="null").decode()
     return Reply(raw={"content": [{"type": "text", "text": text}], "structuredContent": value})

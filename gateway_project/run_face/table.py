@@ -46,7 +46,7 @@ def shown(answer: Mapping[str, Any], calls: Timeline) -> Iterator[RenderableType
     yield Text.assemble("run ", (answer["run_id"], "bold"), " ", status(answer["status"]))
     if calls.spans:
         yield timeline(calls)
-        if len(calls.spans) > 1:
+        if len(calls.known) > 1:
             yield saved(calls)
     yield from _results(answer)
     yield from _errors(answer)
@@ -69,7 +69,7 @@ def timeline(calls: Timeline, *, width: int = WIDTH) -> Table:
     for span in ordered(calls.spans)[:MAX_ROWS]:
         word, style = status(span.status)
         drawn = Text(bar(span, whole_ms=calls.elapsed_ms, width=width), style=style)
-        took = f"{span.ms:,.0f} ms"
+        took = f"{span.ms:,.0f} ms" if span.is_known else ""
         table.add_row(
             escape(clean(span.label)), escape(clean(span.tool)), drawn, took, Text(word, style)
         )
@@ -108,15 +108,19 @@ def _error(what: str, error: Mapping[str, Any]) -> Text:
 def _decisions(answer: Mapping[str, Any]) -> Iterator[RenderableType]:
     for one in answer["pending_approvals"]:
         yield Text.assemble(
-            (clean(one["task"]), "bold"),
+            (clean(_label(one)), "bold"),
             (" waits for approval ", "yellow"),
-            f"of {one['tool']} {one.get('arguments', '')}: {one['reason']}\n"
+            f"of {clean(one['tool'])} {one.get('arguments', '')}: {one['reason']}\n"
             f"  manage.py approvals approve {one['id']}",
         )
     if more := answer.get("more_approvals"):
         yield Text(f"{more} more wait for approval: manage.py approvals", "yellow")
     if decision := answer.get("decision"):
         yield Text.assemble(("waits for a decision: ", "yellow"), ", ".join(decision["actions"]))
+
+
+def _label(one: Mapping[str, Any]) -> str:
+    return f"{one['task']}[{one['item']}]" if "item" in one else str(one["task"])
 
 
 def _short(value: Any) -> str:

@@ -8,6 +8,7 @@ from datetime import datetime
 from typing import Any, Final
 
 from execution.changes import WHOLE_TASK
+from execution.status import TaskStatus
 from execution.view import RunView, TaskView
 
 META_KEY: Final = "foregate/run"
@@ -48,6 +49,11 @@ class Span:
         """How long it took."""
         return self.end_ms - self.start_ms
 
+    @property
+    def is_known(self) -> bool:
+        """Whether it is known how it ended; else its end is when it was given up."""
+        return self.status != TaskStatus.UNKNOWN.value
+
 
 @dataclass(frozen=True, kw_only=True)
 class Timeline:
@@ -60,20 +66,25 @@ class Timeline:
     spans: tuple[Span, ...]
 
     @property
+    def known(self) -> tuple[Span, ...]:
+        """Those of which it is known how long they took."""
+        return tuple(span for span in self.spans if span.is_known)
+
+    @property
     def elapsed_ms(self) -> float:
         """From the first start to the last end."""
         return max((span.end_ms for span in self.spans), default=0.0)
 
     @property
     def sequential_ms(self) -> float:
-        """What the same calls would have taken one after another."""
-        return sum(span.ms for span in self.spans)
+        """What the known calls would have taken one after another."""
+        return sum(span.ms for span in self.known)
 
     @property
     def busy_ms(self) -> float:
-        """While any call was under way: waiting for people is left out."""
+        """While any known call was under way: waiting for people is left out."""
         busy, until = 0.0, 0.0
-        for span in ordered(self.spans):
+        for span in ordered(self.known):
             busy += max(0.0, span.end_ms - max(until, span.start_ms))
             until = max(until, span.end_ms)
         return busy

@@ -1,5 +1,6 @@
 import asyncio
 import functools
+import math
 
 import pytest
 
@@ -87,6 +88,8 @@ async def test_an_error_that_the_tool_reports_is_a_result_like_any_other():
         ({"a": [{"b": "\udc00"}]}, "/a/0/b", "half a surrogate pair"),
         ({"a": {"\ud83d": 1}}, "/a", "half a surrogate pair"),
         ({"\ud83d": 1}, "", "half a surrogate pair"),
+        ({"a": math.inf}, "", "NaN or infinite"),
+        ({"a": [{"b": math.nan}]}, "", "NaN or infinite"),
         ({"a": functools.reduce(lambda v, _: [v], range(200), 1)}, "", "deeper than 190 levels"),
     ],
 )

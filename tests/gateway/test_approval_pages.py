@@ -226,3 +226,16 @@ def test_the_table_of_approvals_shows_nothing_of_what_is_decided(sealer):
     assert ("/only/here" in shown, page(approval) in shown) == (False, False)
     row = reverse("admin:execution_approval_change", args=[approval.pk])
     assert page(approval) in client.get(row).content.decode()
+
+
+def test_the_table_shows_the_decision_before_arguments_and_names_with_nothing_hidden(sealer):
+    approval = bobs(sealer, arguments={"path": "x" * 5_000})
+    approval.tool = "s:\u202ea"
+    approval.save()
+    for name in ("approval", "taskrun"):
+        approval.run.tasks.update(tool="s:\u202ea")
+        shown = browser().get(reverse(f"admin:execution_{name}_changelist")).content.decode()
+        assert "s:\\u202ea" in shown
+        assert "\u202e" not in shown
+    shown = browser().get(reverse("admin:execution_approval_changelist")).content.decode()
+    assert shown.index("pending: decide") < shown.index("x" * 100)

@@ -105,3 +105,28 @@ def test_a_question_says_who_asks_for_whom_what_and_why():
     cut = approval_text.question("fs:rm", "why", {"a": "x" * 9_999}, user="ann", link="http://l")
     assert "(shortened; all of it: http://l)" in cut
     assert "manage.py approvals" in approval_text.question("t", "why", None, user="ann")
+
+
+def test_few_deep_values_make_no_long_text():
+    deep: object = [1] * 1_000
+    for _ in range(90):
+        deep = [deep]
+    arguments = {"value": deep}
+    shown = approval_text.exact(arguments)
+    assert len(shown) < 5_000
+    assert json.loads(shown) == arguments
+
+
+@given(arguments=st.dictionaries(st.text("ab", max_size=5), VALUES, max_size=4))
+def test_what_is_not_deep_is_indented_as_ever(arguments):
+    told = json.loads(json.dumps(arguments).replace("\\u", "u"))
+    assert approval_text.exact(told) == json.dumps(told, indent=2)
+
+
+def test_the_finished_text_is_measured():
+    controls = {"x": "\x01" * 100}
+    shown = approval_text.exact(controls)
+    assert approval_text.exact_within(controls, len(shown)) == shown
+    assert approval_text.exact_within(controls, len(shown) - 1) is None
+    lines = {"x": [1] * 100}
+    assert approval_text.exact_within(lines, len(approval_text.exact(lines)) - 1) is None

@@ -1,5 +1,6 @@
 import subprocess
 import sys
+from pathlib import Path
 
 import psycopg
 import pytest
@@ -102,3 +103,11 @@ def test_explaining_needs_no_django_that_is_set_up():
         [sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=True
     )
     assert done.stdout == "interrupted; what was done so far is kept None\n"
+
+
+def test_a_reader_who_has_had_enough_gets_no_traceback():
+    command = [sys.executable, str(Path(__file__).parents[2] / "manage.py"), "help"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+        process.stdout.close()
+        assert process.stderr.read() == b""
+        assert process.wait(60) == 1

@@ -15,7 +15,7 @@ from execution.store import worker_rows
 from gateway_project import wiring
 from gateway_project.foundation import telemetry
 from gateway_project.foundation.postgres import migrate
-from gateway_project.management import run_here
+from gateway_project.management import question, run_here
 from gateway_project.management.commands import run as run_command
 from gateway_project.run_face.plan import NotRunnable
 from tests.factories import ServerFactory, ToolFactory, UserFactory
@@ -167,14 +167,20 @@ def test_where_no_worker_is_alive_it_is_said_how_to_start_one(
 
 @pytest.fixture
 def terminal(monkeypatch):
-    """A terminal at which somebody sits, and may have typed something."""
+    """A terminal at which somebody sits, who answers what they are asked."""
     hands, program = os.openpty()
     with open(program, encoding="utf-8") as typed:
 
         def sit_down(said=""):
+            ask = question.ask
+
+            def answered(text):
+                ask(text)
+                os.write(hands, said.encode())
+
             monkeypatch.setattr("sys.stdin", typed)
             monkeypatch.setattr("sys.stderr.isatty", lambda: True, raising=False)
-            os.write(hands, said.encode())
+            monkeypatch.setattr(question, "ask", answered)
 
         yield sit_down
     os.close(hands)

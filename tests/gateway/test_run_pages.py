@@ -9,6 +9,7 @@ from django.urls import reverse
 from execution.models import RunCommand, WorkflowExecution
 from execution.status import RunStatus
 from execution.store import runs
+from gateway_project.console import run_decisions
 from gateway_project.foundation import sealing
 from gateway_project.foundation.caller import Caller
 from tests.execution.asking import waiting
@@ -154,3 +155,24 @@ def test_too_many_at_once_are_refused_whole(client, sealer, monkeypatch):
     rows = [row(held(sealer).run) for _ in range(2)]
     assert "nothing was changed" in act(client, WorkflowExecution, "abort", *rows)
     assert told() == []
+
+
+@pytest.mark.parametrize("action", ["pause", "rerun_unknown"])
+def test_what_is_no_id_is_left_out(client, sealer, action):
+    sign_in_root(client)
+    made = held(sealer).run
+    data = {"action": "pause", "_selected_action": ["<b>", str(made), "\x00"]}
+    url = page(WorkflowExecution, "changelist")
+    assert client.post(url, data).status_code == 302
+    assert [one[0] for one in told()] == ["pause"]
+    data = {"action": action, "_selected_action": ["no id"]}
+    assert client.post(url, data, follow=True).status_code == 200
+    assert len(told()) == 1
+
+
+def test_of_many_long_calls_a_page_shows_the_first_ones_whole(monkeypatch):
+    monkeypatch.setattr(run_decisions, "MAX_PAGE", 1_000)
+    room = run_decisions.Room()
+    shown = [room.shown({"x": "y" * 300, "n": n}) for n in range(5)]
+    assert ["(shortened)" in one for one in shown] == [False] * 3 + [True] * 2
+    assert '"n": 4' in shown[4]

@@ -23,7 +23,7 @@ from gateway_project.access import callers
 from gateway_project.foundation import sealing
 from gateway_project.foundation.caller import Caller
 from gateway_project.foundation.sealing import Sealer
-from gateway_project.management import run_reports
+from gateway_project.management import question, run_reports
 from gateway_project.management.workflow_file import read_workflow
 from gateway_project.run_face import plan as run_plan
 from gateway_project.run_face.plan import NotRunnable
@@ -153,15 +153,14 @@ def _confirm(view: RunView, sealer: Sealer, *, yes: bool) -> None:
         )
     if yes:
         return
-    if not (sys.stdin.isatty() and sys.stderr.isatty()):
+    if not question.at_terminal():
         raise CommandError("calls would be made again that may have had their effect; add --yes")
     for call in lost_calls.lost_calls(view, sealer=sealer):
         task = call.task
         place = f"{task.task}[{task.item}]" if task.item >= 0 else task.task
         arguments, _ = approval_text.short(call.arguments)
         sys.stderr.write(f"{approval_text.line(f'{place}  {task.tool}')}  {arguments}\n")
-    sys.stderr.write("These calls may have had their effect. Make them again? [y/N] ")
-    sys.stderr.flush()
+    question.ask("These calls may have had their effect. Make them again? [y/N] ")
     if sys.stdin.readline().strip().lower() not in ("y", "yes"):
         raise CommandError("nothing was changed")
 

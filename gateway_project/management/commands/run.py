@@ -15,7 +15,8 @@ from django.core.management.base import BaseCommand, CommandError
 from execution.status import RunStatus
 from execution.workflow import OnError, Options
 from gateway_project.access import callers
-from gateway_project.foundation import telemetry
+from gateway_project.foundation import surrogates, telemetry
+from gateway_project.management import question
 from gateway_project.management.workflow_file import read_workflow
 from gateway_project.run_face.request import RunRequest
 
@@ -63,6 +64,8 @@ class Command(BaseCommand):
 
     def handle(self, *_: Any, **options: Any) -> None:
         telemetry.configure(settings.FOREGATE, process="run", quiet=True)
+        if surrogates.any_half(options["intent"]):
+            raise CommandError("--intent is no text in UTF-8")
         request = RunRequest(
             workflow=read_workflow(options["file"]),
             intent=options["intent"],
@@ -139,7 +142,7 @@ class Command(BaseCommand):
         from gateway_project.management import run_reports
 
         if as_json:
-            self.stdout.write(json.dumps(run_reports.report(view), indent=2, ensure_ascii=False))
+            self.stdout.write(run_reports.as_text(run_reports.report(view)))
         else:
             console = run_reports.terminal()
             for shown in run_reports.shown(view):
@@ -186,16 +189,15 @@ def _left(runs: list[UUID]) -> str:
 
 async def _decide(approval: ApprovalView) -> bool | None:
     """Ask whoever sits at the terminal; a pipe is nobody."""
-    if not (sys.stdin.isatty() and sys.stderr.isatty()):
+    if not question.at_terminal():
         return None
     from gateway_project import approval_text
 
-    sys.stderr.write(
+    question.ask(
         f"\n{approval_text.name(approval.tool)} needs a person's approval: "
         f"{approval_text.line(approval.reason)}\n"
         f"{approval_text.exact(approval.arguments)}\nMake this call, once? [y/n, else later] "
     )
-    sys.stderr.flush()
     said = (await _line_typed()).strip().lower()
     return {"y": True, "yes": True, "n": False, "no": False}.get(said)
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import time
 from argparse import ArgumentParser
 from typing import Any
@@ -40,7 +39,7 @@ class Command(BaseCommand):
         if options["events"] and not (options["follow"] or options["json"]):
             _tell(view, out, after=0)
         if options["json"]:
-            self.stdout.write(json.dumps(_report(view, options), indent=2, ensure_ascii=False))
+            self.stdout.write(run_reports.as_text(_report(view, options)))
             return
         console = run_reports.terminal()
         for shown in run_reports.shown(view):

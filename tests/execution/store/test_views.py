@@ -1,14 +1,16 @@
 from dataclasses import replace
-from uuid import uuid4
+from uuid import UUID, uuid4
 
 import pytest
 
+from execution.models import Approval
 from execution.status import RunStatus
-from execution.store import payloads, views
+from execution.store import approvals, decisions, payloads, views
 from execution.store.runs import UnknownRun
 from gateway_project.foundation.caller import Caller
 from tests.execution.stored import (
     ADMIN,
+    CALL,
     asked,
     change,
     changes,
@@ -113,3 +115,16 @@ def test_a_view_with_the_workflow_alone_opens_nothing_else(sealer, monkeypatch):
     assert [task["id"] for task in shown.workflow["tasks"]] == ["a", "b"]
     assert (len(was_opened), shown.intent, shown.tasks[0].result) == (1, "", None)
     assert shown.tasks[0].status == "succeeded"
+
+
+def test_calls_asked_for_at_once_are_read_in_the_order_of_their_list(sealer):
+    run = held(sealer).run
+    waits = [change("a", "waiting_approval", item=n, asks="it deletes", **CALL) for n in range(11)]
+    write(sealer, changes(run, *waits, seqs=[2]))
+    for place, approval in enumerate(Approval.objects.order_by("item"), start=1):
+        Approval.objects.filter(pk=approval.pk).update(id=UUID(int=100 - place))
+    items = list(range(11))
+    assert Approval.objects.values("created_at").distinct().count() == 1
+    assert [one.item for one in views.view(run, caller=None, sealer=sealer).pending] == items
+    assert [one.item for one in approvals.pending()] == items
+    assert [one.item for one in decisions.newest(run)] == items

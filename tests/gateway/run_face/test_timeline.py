@@ -67,3 +67,10 @@ def test_a_bar_stays_on_its_line_and_is_always_seen(times, width):
         drawn = run_timeline.bar(span, whole_ms=whole_ms, width=width)
         assert len(drawn) <= width
         assert drawn.strip()
+
+
+def test_a_call_of_which_nobody_knows_how_it_ended_counts_in_no_sum():
+    lost = task("c", TaskStatus.UNKNOWN, span=(0, 90_000))
+    drawn = run_timeline.timeline(view(task("a", span=(0, 40)), task("b", span=(0, 40)), lost))
+    assert (drawn.sequential_ms, drawn.busy_ms, drawn.speed_up) == (80, 40, 2)
+    assert [span.task for span in drawn.spans] == ["a", "b", "c"]

@@ -1,0 +1,21 @@
+"""Questions to whoever sits at the terminal."""
+
+from __future__ import annotations
+
+import io
+import sys
+import termios
+from contextlib import suppress
+
+
+def at_terminal() -> bool:
+    """Whether somebody can be asked: a pipe is nobody."""
+    return sys.stdin.isatty() and sys.stderr.isatty()
+
+
+def ask(text: str) -> None:
+    """Show a question; what was typed before is no answer to it, and is dropped."""
+    sys.stderr.write(text)
+    sys.stderr.flush()
+    with suppress(termios.error, io.UnsupportedOperation):  # no terminal keeps nothing
+        termios.tcflush(sys.stdin, termios.TCIFLUSH)

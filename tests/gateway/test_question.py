@@ -1,0 +1,41 @@
+import fcntl
+import os
+import pty
+import struct
+import sys
+import termios
+import time
+
+from gateway_project.management import question
+
+
+def test_what_was_typed_before_a_question_is_no_answer_to_it(monkeypatch):
+    terminal, side = pty.openpty()
+    with open(terminal, "wb", buffering=0) as person, open(side, "r+b", buffering=0) as theirs:
+        os.set_blocking(side, False)
+        with open(os.dup(side)) as stdin, open(os.dup(side), "w") as stderr:
+            monkeypatch.setattr(sys, "stdin", stdin)
+            monkeypatch.setattr(sys, "stderr", stderr)
+            assert question.at_terminal()
+            person.write(b"y\n")
+            until_typed(side)
+            question.ask("Really? ")
+            assert theirs.read(10) is None
+            person.write(b"n\n")
+            until_typed(side)
+            assert theirs.read(10) == b"n\n"
+
+
+def until_typed(terminal: int) -> None:
+    """Wait until a line has come to where a program reads it."""
+
+    for _ in range(1_000):
+        waiting = fcntl.ioctl(terminal, termios.FIONREAD, b"\0" * 4)
+        if struct.unpack("i", waiting)[0]:
+            return
+        time.sleep(0.01)
+    raise AssertionError("nothing came")
+
+
+def test_nobody_is_asked_through_a_pipe():
+    assert not question.at_terminal()
