@@ -22,7 +22,7 @@ MAX_NAME: Final = 200
 MAX_ITEMS: Final = 20
 """Items of one list or object."""
 MAX_LEVELS: Final = 5
-MAX_INDENTED: Final = 20
+MAX_INDENTED: Final = 8
 """Levels of arguments that are indented: deeper, a few values would fill megabytes with spaces."""
 MAX_DEPTH: Final = 200
 """Of arguments that are shown as they are; no call has deeper ones."""
