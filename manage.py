@@ -1,6 +1,7 @@
 #!/usr/bin/env python
 """Foregate's command line: `manage.py help` lists what it can do."""
 
+import io
 import os
 import sys
 
@@ -13,6 +14,8 @@ def main() -> None:
     if sys.argv[1:2] == [GATEWAY]:  # over stdio and over HTTP alike
         run_gateway()
         return
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(errors="backslashreplace")  # not every terminal knows every letter
     try:
         from django.core.management import (  # noqa: PLC0415 - after the env
             execute_from_command_line,

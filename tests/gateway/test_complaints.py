@@ -1,3 +1,4 @@
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -12,7 +13,9 @@ from gateway_project.foundation.postgres.failures import DatabaseUnavailable
 from gateway_project.foundation.sealing import SealBroken
 from gateway_project.management import complaints
 from gateway_project.use_cases.register_servers import NotPermitted, NotRegistrable
+from tests.patience import PATIENCE_S
 
+MANAGE = Path(__file__).parents[2] / "manage.py"
 NOT_MIGRATED = "the database is not migrated; run `manage.py migrate`"
 
 
@@ -105,8 +108,15 @@ def test_explaining_needs_no_django_that_is_set_up():
     assert done.stdout == "interrupted; what was done so far is kept None\n"
 
 
+def test_a_terminal_that_lacks_a_character_is_shown_its_number():
+    command = [sys.executable, str(MANAGE), "export_graph", "--help"]
+    env = {**os.environ, "PYTHONIOENCODING": "ascii"}
+    shown = subprocess.check_output(command, env=env, timeout=PATIENCE_S).decode()
+    assert "communities, \\u2026" in shown
+
+
 def test_a_reader_who_has_had_enough_gets_no_traceback():
-    command = [sys.executable, str(Path(__file__).parents[2] / "manage.py"), "help"]
+    command = [sys.executable, str(MANAGE), "help"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
         process.stdout.close()
         assert process.stderr.read() == b""
