@@ -7,7 +7,14 @@ import re
 from dataclasses import dataclass
 from typing import Any, Final
 
-from mcp_types import INVALID_REQUEST, PARSE_ERROR, ErrorData, JSONRPCError
+from mcp_types import (
+    INVALID_REQUEST,
+    PARSE_ERROR,
+    ErrorData,
+    JSONRPCError,
+    JSONRPCMessage,
+    JSONRPCNotification,
+)
 from pydantic import ValidationError
 
 MAX_LINE_BYTES: Final = 64 * 1024 * 1024
@@ -61,6 +68,26 @@ def refusal(line: str, error: ValidationError) -> JSONRPCError:
     if first["type"] == _UNREADABLE:
         return unreadable(line, first["msg"])
     return _error(line, INVALID_REQUEST, "the line is JSON, but no message of JSON-RPC 2.0")
+
+
+def wrong_id(message: JSONRPCMessage, value: Any) -> JSONRPCError | None:
+    """Return what a client is told whose request has an id that no request can have.
+
+    The SDK takes it for a notification, which is never answered.
+
+    Args:
+        message: As it was read.
+        value: The JSON that it was read from.
+
+    Returns:
+        The error; None: nothing is wrong.
+    """
+    if not isinstance(message, JSONRPCNotification) or "id" not in value:
+        return None
+    said = "not read: the id of a request is text or a whole number; a notification has none"
+    return JSONRPCError(
+        jsonrpc="2.0", id=None, error=ErrorData(code=INVALID_REQUEST, message=said)
+    )
 
 
 def unreadable(text: str, why: str) -> JSONRPCError:

@@ -19,8 +19,15 @@ from typing import Any, Protocol
 import anyio
 from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStream
 from mcp.shared.message import SessionMessage
-from mcp_types import JSONRPCError, JSONRPCRequest, jsonrpc_message_adapter
+from mcp_types import (
+    JSONRPCError,
+    JSONRPCMessage,
+    JSONRPCNotification,
+    JSONRPCRequest,
+    jsonrpc_message_adapter,
+)
 from pydantic import ValidationError
+from pydantic_core import from_json
 
 from gateway_project.mcp import encoding, refused_lines
 from gateway_project.mcp.conversation import Prelude, is_repeated, response_id
@@ -123,11 +130,20 @@ async def _read(
                 continue
             try:
                 message = jsonrpc_message_adapter.validate_json(line, by_name=False)
+                wrong = _wrong_id(message, line)
             except ValidationError as error:
-                log.info("answered a line that is no message")
-                await refused.send(SessionMessage(refused_lines.refusal(line, error)))
-            else:
+                wrong = refused_lines.refusal(line, error)
+            if wrong is None:
                 await incoming.send(SessionMessage(message))
+            else:
+                log.info("answered a line that is no message")
+                await refused.send(SessionMessage(wrong))
+
+
+def _wrong_id(message: JSONRPCMessage, line: str) -> JSONRPCError | None:
+    if not isinstance(message, JSONRPCNotification):
+        return None  # most lines, and none of them is parsed twice
+    return refused_lines.wrong_id(message, from_json(line))
 
 
 async def _write(

@@ -50,6 +50,23 @@ def test_it_is_told_what_is_wrong_under_the_id_of_its_request(line, identifier, 
     assert (answer["id"], answer["error"]["code"]) == (identifier, code)
 
 
+@pytest.mark.parametrize("identifier", ["1.5", "1.0", "true", "null", "{}", "[1]"])
+def test_a_request_whose_id_is_none_is_told_so(identifier):
+    line = f'{{"jsonrpc": "2.0", "id": {identifier}, "method": "ping"}}'
+    message = jsonrpc_message_adapter.validate_json(line, by_name=False)
+    answer = refused_lines.wrong_id(message, json.loads(line)).model_dump(exclude_unset=True)
+    assert (answer["id"], answer["error"]["code"]) == (None, -32600)
+
+
+@pytest.mark.parametrize(
+    "said", ['"id": 7, "method": "m"', '"method": "m", "params": {"id": 1.5}']
+)
+def test_requests_and_notifications_are_let_through(said):
+    line = f'{{"jsonrpc": "2.0", {said}}}'
+    message = jsonrpc_message_adapter.validate_json(line, by_name=False)
+    assert refused_lines.wrong_id(message, json.loads(line)) is None
+
+
 @given(
     st.dictionaries(
         st.text(max_size=3) | st.sampled_from(["id", "method"]),

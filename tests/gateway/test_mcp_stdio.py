@@ -245,7 +245,8 @@ async def test_a_line_that_is_no_message_is_answered_and_the_next_is_served(pipe
     async with asyncio.timeout(10), stdio.streams(wire, idle=idle.wait) as (received, sent):
         deep = b"[" * 10_000 + b"]" * 10_000
         pipe.write(b'{"jsonrpc":"2.0","id":7,"method":"tools/call","params":' + deep + b"}\n")
-        pipe.write(b"no JSON\n" + b'{"jsonrpc":"2.0","id":8,"method":"ping"}\n')
+        pipe.write(b'no JSON\n{"jsonrpc":"2.0","id":1.5,"method":"ping"}\n')
+        pipe.write(b'{"jsonrpc":"2.0","id":8,"method":"ping"}\n')
         message = (await anext(aiter(received))).message
         pipe.close(pipe.write_fd)
         await sent.aclose()
@@ -257,6 +258,7 @@ async def test_a_line_that_is_no_message_is_answered_and_the_next_is_served(pipe
     assert [(answer["id"], answer["error"]["code"]) for answer in answers] == [
         (7, -32700),
         (None, -32700),
+        (None, -32600),
     ]
 
 

@@ -37,7 +37,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
-from gateway_project.mcp import encoding
+from gateway_project.mcp import encoding, refused_lines
 from gateway_project.mcp.http import body
 
 KEEP_ALIVE_S: Final = 15.0
@@ -71,6 +71,9 @@ class Transport(StreamableHTTPServerTransport):
         except ValueError as error:
             refusal = body.unreadable(whole, error)
             await self._json(refusal, request, send, status=HTTPStatus.BAD_REQUEST)
+            return
+        if (wrong := refused_lines.wrong_id(message, raw)) is not None:
+            await self._json(wrong, request, send, status=HTTPStatus.BAD_REQUEST)
             return
         opening = isinstance(message, JSONRPCRequest) and message.method == INITIALIZE
         if not opening and not await self._validate_request_headers(request, send):

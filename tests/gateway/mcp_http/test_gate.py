@@ -218,7 +218,13 @@ async def test_an_unknown_method_is_not_found():
 
 @pytest.mark.parametrize(
     ("content", "code"),
-    [(b"{", PARSE), (b"[]", INVALID), (b"[" * 200_000, PARSE), (b"1", INVALID)],
+    [
+        (b"{", PARSE),
+        (b"[]", INVALID),
+        (b"[" * 200_000, PARSE),
+        (b"1", INVALID),
+        (b'{"jsonrpc":"2.0","id":1.5,"method":"ping"}', INVALID),
+    ],
 )
 async def test_a_body_that_is_no_message_is_refused(content, code):
     async with listening() as gateway:

@@ -165,7 +165,14 @@ async def test_a_cancelled_call_is_answered_and_cancelled():
             assert "error" in await response.json()
 
 
-@pytest.mark.parametrize(("content", "code"), [(b"{", -32700), (b'{"jsonrpc":"2.0"}', -32602)])
+@pytest.mark.parametrize(
+    ("content", "code"),
+    [
+        (b"{", -32700),
+        (b'{"jsonrpc":"2.0"}', -32602),
+        (b'{"jsonrpc":"2.0","id":{},"method":"ping"}', -32600),
+    ],
+)
 async def test_a_body_that_is_no_message_is_refused(content, code):
     async with listening() as gateway:
         headers = await gateway.session() | {"Content-Type": "application/json"}
