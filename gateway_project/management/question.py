@@ -19,3 +19,14 @@ def ask(text: str) -> None:
     sys.stderr.flush()
     with suppress(termios.error, io.UnsupportedOperation):  # no terminal keeps nothing
         termios.tcflush(sys.stdin, termios.TCIFLUSH)
+
+
+def answer(text: str) -> str:
+    """Ask, and return the line that is typed then; empty if nobody types one."""
+    ask(text)
+    return sys.stdin.readline().strip()
+
+
+def agreed(text: str) -> bool:
+    """Ask, and say whether the answer is yes; anything else is no."""
+    return answer(text).lower() in {"y", "yes"}

@@ -4,8 +4,10 @@ from io import StringIO
 import pytest
 from django.core.management import CommandError, call_command
 
+from gateway_project.management import question
 from gateway_project.models import AuditEntry
 from tests.factories import SEEN_AT, ServerFactory, UserFactory
+from tests.gateway.terminals import sit_at_terminal
 from tools.definition import Definition
 from tools.models import Tool
 from tools.store import catalogue
@@ -82,8 +84,7 @@ def test_the_report_says_what_was_approved():
 
 @pytest.mark.parametrize(("said", "expected"), [("yes", {"new"}), ("y", {"new"}), ("", set())])
 def test_on_a_terminal_a_person_is_asked(monkeypatch, said, expected):
-    monkeypatch.setattr("sys.stdin.isatty", lambda: True, raising=False)
-    monkeypatch.setattr("builtins.input", lambda: said)
+    sit_at_terminal(monkeypatch, said)
     run("b:new")
     assert active() == expected
 
@@ -99,7 +100,7 @@ def test_on_a_terminal_a_person_is_asked(monkeypatch, said, expected):
 )
 def test_what_cannot_be_is_one_line(monkeypatch, options, said):
     UserFactory(username="ann")
-    monkeypatch.setattr("sys.stdin.isatty", lambda: False, raising=False)
+    monkeypatch.setattr(question, "at_terminal", lambda: False)
     with pytest.raises(CommandError, match=said):
         run(*options)
     assert active() == set()

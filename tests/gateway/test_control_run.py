@@ -1,7 +1,6 @@
 """People who tell runs what to do, by a command."""
 
 import json
-import sys
 from io import StringIO
 from uuid import uuid4
 
@@ -17,6 +16,7 @@ from gateway_project.models import AuditEntry
 from tests.execution.stored import change, changes, ended, held, write
 from tests.factories import MembershipFactory, TeamFactory, ToolFactory, UserFactory
 from tests.gateway.admin_pages import entries
+from tests.gateway.terminals import sit_at_terminal
 
 pytestmark = pytest.mark.django_db
 BOB = Caller(user="bob", team=None, scopes=frozenset({"call"}), kind="http")
@@ -154,17 +154,12 @@ def test_where_no_call_is_unknown_none_is_made_again(sealer):
         run(held(sealer).run, "resume", "--rerun-unknown", "--yes")
 
 
-@pytest.mark.parametrize(("said", "is_told"), [("y\n", True), ("\n", False), ("", False)])
+@pytest.mark.parametrize(("said", "is_told"), [("y", True), ("n", False), ("", False)])
 def test_at_a_terminal_the_person_is_shown_the_calls_and_asked(
     sealer, monkeypatch, capsys, said, is_told
 ):
-    class Terminal(StringIO):
-        def isatty(self):
-            return True
-
     made = unknown(sealer)
-    monkeypatch.setattr(sys, "stdin", Terminal(said))
-    monkeypatch.setattr(sys.stderr, "isatty", lambda: True, raising=False)
+    sit_at_terminal(monkeypatch, said)
     if is_told:
         run(made, "resume", "--rerun-unknown")
     else:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import sys
 from argparse import ArgumentParser
 from collections.abc import Sequence
 from typing import Any
@@ -15,6 +14,7 @@ from rich.markup import escape
 
 from gateway_project.access import callers
 from gateway_project.foundation.postgres import migrate
+from gateway_project.management import question
 from gateway_project.use_cases.approve_tools import approve_tools
 from tools import comparison, scan
 from tools.definition import Definition, differences
@@ -57,7 +57,7 @@ class Command(BaseCommand):
             self.stdout.write(f"{len(approved)} of {len(chosen)} tools approved.")
 
     def _approve(self, chosen: Sequence[Awaiting], options: dict[str, Any]) -> tuple[str, ...]:
-        if options["dry_run"] or not (options["yes"] or self._agreed(len(chosen))):
+        if options["dry_run"] or not (options["yes"] or _agreed(len(chosen))):
             return ()
         callers.ensure_local_admin()
         caller = callers.for_user(options["user"], kind="command")
@@ -67,16 +67,11 @@ class Command(BaseCommand):
         shown = {item.pk: item.listed_hash for item in chosen}
         return approve_tools(caller, approvals.rows(chosen), user=user, shown=shown)
 
-    def _agreed(self, count: int) -> bool:
-        """Ask on stderr, since stdout is for the report."""
-        if not sys.stdin.isatty():
-            raise CommandError("nobody is there to confirm; add --yes, or --dry-run to look")
-        self.stderr.write(f"Approve {count} as shown (yes/no)?", str, " ")
-        self.stderr.flush()
-        try:
-            return input().strip().lower() in {"y", "yes"}
-        except EOFError:
-            return False
+
+def _agreed(count: int) -> bool:
+    if not question.at_terminal():
+        raise CommandError("nobody is there to confirm; add --yes, or --dry-run to look")
+    return question.agreed(f"Approve {count} as shown? [y/N] ")
 
 
 def _chosen(options: dict[str, Any]) -> tuple[Awaiting, ...]:

@@ -160,8 +160,7 @@ def _confirm(view: RunView, sealer: Sealer, *, yes: bool) -> None:
         place = f"{task.task}[{task.item}]" if task.item >= 0 else task.task
         arguments, _ = approval_text.short(call.arguments)
         sys.stderr.write(f"{approval_text.line(f'{place}  {task.tool}')}  {arguments}\n")
-    question.ask("These calls may have had their effect. Make them again? [y/N] ")
-    if sys.stdin.readline().strip().lower() not in ("y", "yes"):
+    if not question.agreed("These calls may have had their effect. Make them again? [y/N] "):
         raise CommandError("nothing was changed")
 
 

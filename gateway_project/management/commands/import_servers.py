@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import sys
 import tempfile
 from argparse import ArgumentParser
 from collections.abc import Collection, Iterator, Sequence
@@ -23,6 +22,7 @@ from gateway_project.client_config.unset import unset_variables
 from gateway_project.foundation import sealing
 from gateway_project.foundation.postgres import migrate
 from gateway_project.foundation.sealing import Sealer
+from gateway_project.management import question
 from gateway_project.management.trust import ALL, NONE, Choice, choose
 from gateway_project.use_cases.register_servers import register_servers
 from tools.store.servers import Registered, Registration
@@ -111,23 +111,8 @@ class Command(BaseCommand):
                     f"it has {', '.join(sorted(names)) or 'none'}"
                 )
             return choice
-        asking = names and not options["dry_run"] and sys.stdin.isatty()
-        return choose([self._ask(names)], names) if asking else Choice()
-
-    def _ask(self, names: Sequence[str]) -> str:
-        """Ask on stderr, since stdout is for the report."""
-        self.stderr.write(
-            "A trusted server's own word that a tool only reads is believed.\n"
-            f"Servers: {', '.join(sorted(names))}\n"
-            f"Which do you trust (names, {ALL}, {NONE}, or Enter to leave it as it is)?",
-            str,
-            " ",
-        )
-        self.stderr.flush()
-        try:
-            return input()
-        except EOFError:
-            return ""
+        asking = names and not options["dry_run"] and question.at_terminal()
+        return choose([_trusted(names)], names) if asking else Choice()
 
     def _print(self, report: dict[str, Any], *, as_json: bool) -> None:
         if as_json:
@@ -208,6 +193,15 @@ def _change(item: Registered, *, dry_run: bool) -> str:
     if item.changed:
         return "update" if dry_run else "updated"
     return "unchanged"
+
+
+def _trusted(names: Sequence[str]) -> str:
+    """Ask whom the person at the terminal trusts."""
+    return question.answer(
+        "A trusted server's own word that a tool only reads is believed.\n"
+        f"Servers: {', '.join(sorted(names))}\n"
+        f"Which do you trust (names, {ALL}, {NONE}, or Enter to leave it as it is)? "
+    )
 
 
 def _warnings(entries: Sequence[Entry], choice: Choice) -> list[str]:

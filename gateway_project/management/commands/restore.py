@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
-import sys
 from argparse import ArgumentParser
 from pathlib import Path
 from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
+
+from gateway_project.management import question
 
 
 class Command(BaseCommand):
@@ -50,8 +51,7 @@ def _confirm(file: Path) -> None:
     Raises:
         CommandError: If they decline, or nobody sits there.
     """
-    if not sys.stdin.isatty():
+    if not question.at_terminal():
         raise CommandError("this replaces all data in the database: add --yes to do so")
-    answer = input(f"Replace all data in the database by {file}? [y/N] ")
-    if answer.strip().lower() not in ("y", "yes"):
+    if not question.agreed(f"Replace all data in the database by {file}? [y/N] "):
         raise CommandError("nothing was changed")

@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 from django.core.management.base import BaseCommand, CommandError
 
+from gateway_project.management import question
+
 if TYPE_CHECKING:
     from gateway_project.foundation.caller import Caller
     from gateway_project.use_cases.sign_in import Done
@@ -82,11 +84,9 @@ class Command(BaseCommand):
         change = f"Server {server.name!r} has authorization {server.mode}; set it to {wanted}"
         if sure:
             return
-        if not sys.stdin.isatty():
+        if not question.at_terminal():
             raise CommandError(f"{change} with --yes")
-        self.stderr.write(f"{change} (y/N)?", str, " ")
-        self.stderr.flush()
-        if input().strip().lower() not in {"y", "yes"}:
+        if not question.agreed(f"{change}? [y/N] "):
             raise CommandError("nothing was changed")
 
     async def _sign_in(self, caller: Caller, server: RemoteServer, *, wait_s: float) -> Done:

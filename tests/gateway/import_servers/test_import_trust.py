@@ -3,7 +3,9 @@
 import pytest
 from django.core.management.base import CommandError
 
+from gateway_project.management import question
 from tests.gateway.import_servers.importing import GIT, TIME, changes, names, report, run, trusted
+from tests.gateway.terminals import sit_at_terminal
 
 pytestmark = pytest.mark.django_db
 
@@ -52,15 +54,8 @@ def answer(monkeypatch):
     asked = []
 
     def _answer(text):
-        def reply(*prompt):
-            assert prompt == (), "input() writes its prompt to stdout, which is for the report"
-            asked.append(text)
-            if text is EOFError:
-                raise EOFError
-            return text
-
-        monkeypatch.setattr("sys.stdin.isatty", lambda: True, raising=False)
-        monkeypatch.setattr("builtins.input", reply)
+        monkeypatch.setattr(question, "ask", asked.append)
+        sit_at_terminal(monkeypatch, text)
         return asked
 
     return _answer
@@ -75,14 +70,13 @@ def answer(monkeypatch):
         ("git,time", {"git", "time"}),
         ("all", {"git", "time"}),
         ("nobody", set()),
-        (EOFError, set()),
     ],
 )
 def test_on_a_terminal_it_is_asked_once_whom_to_trust(write, answer, said, expected):
     asked = answer(said)
-    _, err = run(write(git=GIT, time=TIME))
+    run(write(git=GIT, time=TIME))
     assert len(asked) == 1
-    assert "Servers: git, time\n" in err
+    assert "Servers: git, time\n" in asked[0]
     assert trusted() == expected
 
 
