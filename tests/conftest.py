@@ -11,9 +11,11 @@ import pytest
 from asgiref.sync import SyncToAsync
 from cryptography.fernet import Fernet
 from django.apps import apps
+from django.conf import settings
 from django.db import connection, connections
 from hypothesis import HealthCheck
 from hypothesis import settings as hypothesis_settings
+from pytest_django.plugin import DjangoDbBlocker
 
 from gateway_project.foundation import database
 from gateway_project.foundation.caller import SCOPE_ALL, Caller
@@ -30,11 +32,25 @@ _DATABASE_FIXTURES = {"db", "transactional_db", "django_db_reset_sequences"}
 
 
 @pytest.fixture(scope="session")
-def django_db_setup(django_db_setup: None) -> Iterator[None]:
+def django_db_setup(django_db_setup: None, django_db_blocker: DjangoDbBlocker) -> Iterator[None]:
     """Let go of every thread's connection before the test database is dropped."""
+    with django_db_blocker.unblock():
+        _spare_the_disk()
     yield
     asyncio.run(database.close_connections())
     _close_async_orm_connections()
+
+
+def _spare_the_disk() -> None:
+    """Have a server of the tests alone write without waiting for its disk.
+
+    Nothing that it holds outlives the tests, and to make or drop a database takes minutes where
+    others keep the disk busy. Tests that kill servers have some of their own.
+    """
+    if settings.FOREGATE.database_url is None and settings.FOREGATE.home == settings.OWN_HOME:
+        with connection.cursor() as cursor:
+            cursor.execute("ALTER SYSTEM SET fsync = off")
+            cursor.execute("SELECT pg_reload_conf()")
 
 
 @pytest.fixture(autouse=True)

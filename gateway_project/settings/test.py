@@ -21,7 +21,9 @@ def _home() -> Path:
     return home
 
 
-os.environ.setdefault("FOREGATE_HOME", str(_home()))
+OWN_HOME = _home()
+"""Folder that holds nothing but what tests keep, if they are not told of another."""
+os.environ.setdefault("FOREGATE_HOME", str(OWN_HOME))
 
 from gateway_project.settings.base import *  # noqa: E402 - base reads the variable set above
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 
@@ -15,7 +16,8 @@ ALIAS = "scratch"
 @contextmanager
 def database(*, migrated: bool = True) -> Iterator[str]:
     default = connections["default"]
-    name = f"{default.settings_dict['NAME']}_{ALIAS}"
+    # Where no test uses the tests' database, it is not made, and all workers name the same one.
+    name = f"{default.settings_dict['NAME']}_{ALIAS}_{os.environ.get('PYTEST_XDIST_WORKER', '0')}"
     _run(f'DROP DATABASE IF EXISTS "{name}" WITH (FORCE)', f'CREATE DATABASE "{name}"')
     connections.settings[ALIAS] = {**default.settings_dict, "NAME": name}
     try:
