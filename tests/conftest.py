@@ -17,10 +17,12 @@ from hypothesis import HealthCheck
 from hypothesis import settings as hypothesis_settings
 from pytest_django.plugin import DjangoDbBlocker
 
+from execution.store import fencing, prepared, transactions
 from gateway_project.foundation import database
 from gateway_project.foundation.caller import SCOPE_ALL, Caller
 from gateway_project.foundation.sealing import Sealer
 from tests.fakes import FixedClock
+from tests.patience import PATIENCE_S
 
 # Two busy cores make a single example slow now and then; that says nothing about the code.
 hypothesis_settings.register_profile(
@@ -54,6 +56,27 @@ def _spare_the_disk() -> None:
 
 
 @pytest.fixture(autouse=True)
+def _tests_may_last(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let a test that is one transaction take longer than one of the product may.
+
+    The limits that the product sets for its own short ones hold from then on to the end of the
+    one around them, which is that of the test.
+    """
+    marker = request.node.get_closest_marker("django_db")
+    commits = "transactional_db" in request.fixturenames or (
+        marker is not None and marker.kwargs.get("transaction", False)
+    )
+    if commits or (marker is None and "db" not in request.fixturenames):
+        return
+    monkeypatch.setattr(prepared, "LONGEST_S", PATIENCE_S)
+    for module, name in ((fencing, "_LOCK"), (transactions, "_LIMIT")):
+        limited = getattr(module, name)
+        lasting = limited.replace(f"'{fencing.LONGEST_STILL}'", f"'{PATIENCE_S}s'")
+        assert lasting != limited
+        monkeypatch.setattr(module, name, lasting)
+
+
+@pytest.fixture(autouse=True)
 def _no_stray_connections(request: pytest.FixtureRequest) -> Iterator[None]:
     """Close what the ORM opened on asgiref's thread on behalf of an async test."""
     yield
@@ -64,7 +87,7 @@ def _no_stray_connections(request: pytest.FixtureRequest) -> Iterator[None]:
 
 
 def _close_async_orm_connections() -> None:
-    SyncToAsync.single_thread_executor.submit(connections.close_all).result(timeout=10)
+    SyncToAsync.single_thread_executor.submit(connections.close_all).result(timeout=PATIENCE_S)
 
 
 @pytest.fixture
@@ -75,7 +98,7 @@ def runs_db(db: None) -> Iterator[None]:
     transaction. Flushing all tables afterwards would take half a second.
     """
     yield
-    database._threads.submit(_delete_runs).result(timeout=10)
+    database._threads.submit(_delete_runs).result(timeout=PATIENCE_S)
 
 
 def _delete_runs() -> None:

@@ -144,8 +144,9 @@ async def refresh(
             retry_s = min(2 * retry_s, LONGEST_RETRY_S)
             continue
         retry_s = FIRST_RETRY_S
-        old, current.snapshot = current.snapshot, new
         await sign_ins.reload()
+        # At once: a call in between would find a tool, and not the server to call it at.
+        old, current.snapshot = current.snapshot, new
         pool.set_servers(new.specs)
         _forget_changed(current.lists, old, new)
         current.readiness.serve(gateway(new))

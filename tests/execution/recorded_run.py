@@ -8,6 +8,8 @@ from datetime import UTC, datetime
 from typing import Any
 from uuid import UUID, uuid4
 
+import pytest
+
 from execution.call import Prepared
 from execution.changes import WHOLE_TASK, Fenced, NotApproved
 from execution.planning.parse import parse
@@ -17,6 +19,7 @@ from execution.running.for_each import STOPPED
 from execution.running.limits import Limits
 from execution.status import RunStatus, TaskStatus
 from execution.workflow import Options, Workflow
+from tests.patience import PATIENCE_S
 
 NOW = datetime(2026, 11, 22, 12, 0, tzinfo=UTC)
 BEFORE = {
@@ -323,17 +326,22 @@ class Tools:
 
 async def finish(tools: Tools, **values: Any) -> RunStatus:
     """Carry a run on until it has ended or rests."""
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(PATIENCE_S):
         return await tools.execution(**values).run()
 
 
 async def until(condition: Callable[[], bool]) -> None:
     """Let others go on until something is the case."""
-    for _ in range(100_000):
-        if condition():
-            return
-        await asyncio.sleep(0)
-    raise AssertionError("it never came to be")
+    async with asyncio.timeout(PATIENCE_S):
+        while not condition():  # noqa: ASYNC110 - what is looked at sets no event
+            await asyncio.sleep(0)
+
+
+def pass_time(monkeypatch: pytest.MonkeyPatch, *, seconds: float) -> None:
+    """Let so much time have passed for all that waits in this loop."""
+    loop = asyncio.get_running_loop()
+    time = loop.time
+    monkeypatch.setattr(loop, "time", lambda: time() + seconds)
 
 
 def workflow(*tasks: Mapping[str, Any]) -> Workflow:

@@ -6,27 +6,62 @@ import asyncio
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 from uuid import UUID
 
+import pytest
+
+from execution import runs as runs_module
 from execution.planning import parse
 from execution.planning.plan import Plan
+from execution.process import background
+from execution.process.carried import CarriedRuns
 from execution.run_means import RunMeans
+from execution.running import dispatch
 from execution.runs import Runs
 from execution.workflow import Options
 from gateway_project.foundation.caller import Caller
 from gateway_project.foundation.database import in_database
 from gateway_project.foundation.sealing import Sealer
 from tests.gateway.catalogues import Called, FakeUpstream, catalogue, text_result, tool
+from tests.patience import PATIENCE_S
 
 ADMIN = Caller(user="admin", team=None, scopes=frozenset({"*"}), kind="stdio")
-PATIENCE_S = 20.0
+LEASE_S: Final = 10 * PATIENCE_S
+"""No process loses its runs for standing still, and what comes of looking for work only after a
+third of this comes too late for a test."""
 
 TOOLS = catalogue(
     tool("s:write", definition_hash="w"),
     tool("s:read", definition_hash="r", repeatable=True),
     tool("s:ask", definition_hash="a", approval="always"),
 )
+
+
+def have_patience(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let a process that stands still find what it waits for all the same, and in one go."""
+    monkeypatch.setattr(runs_module, "APPLY_WAIT_S", PATIENCE_S)
+    monkeypatch.setattr(background, "FLUSH_WAIT_S", PATIENCE_S)
+    monkeypatch.setattr(dispatch, "MOST_AT_A_TIME_S", PATIENCE_S)
+
+
+def look_often(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Have processes look for work and renew their leases ten times a second, however long."""
+    monkeypatch.setattr(background, "RENEWALS", 10 * LEASE_S)
+
+
+def end_at_leisure(monkeypatch: pytest.MonkeyPatch, *waits_s: float) -> None:
+    """Have a process that ends wait as long as it takes, but for so long the first times.
+
+    First for calls to end by themselves, then for those that were cancelled, then for what is
+    still to be written down. What a test holds up is not worth a long wait.
+    """
+    left, ended = iter(waits_s), CarriedRuns.ended
+
+    async def waited(self: CarriedRuns, *, wait_s: float) -> None:
+        await ended(self, wait_s=next(left, PATIENCE_S))
+
+    monkeypatch.setattr(CarriedRuns, "ended", waited)
 
 
 class Gate(FakeUpstream):
@@ -89,7 +124,7 @@ def means(home: Path, sealer: Sealer, upstream: FakeUpstream, **said: Any) -> Ru
     defaults: dict[str, Any] = {
         "catalogue": lambda: TOOLS,
         "standing": lambda caller: caller,
-        "lease_s": 60.0,
+        "lease_s": LEASE_S,
         "grace_s": 0.2,
     }
     return RunMeans(home=home, sealer=sealer, upstream=upstream, **(defaults | said))

@@ -8,7 +8,9 @@ import pytest
 from execution import call, retry
 from execution.call import DeadlineExceeded, Request
 from gateway_project.foundation.caller import SCOPE_ALL, Caller
+from tests.execution.recorded_run import pass_time
 from tests.gateway.catalogues import FakeUpstream, catalogue, server, text_result, tool
+from tests.patience import PATIENCE_S
 from tools.upstream.errors import CallTimedOut, ServerExited, Unreachable, UpstreamRefused
 from tools.upstream.result import UpstreamResult
 
@@ -107,17 +109,18 @@ async def test_no_attempt_begins_after_the_time_of_the_call_is_up(given, limits,
     assert len(upstream.calls) == 1
 
 
-async def test_the_deadline_covers_all_attempts_and_cancels_the_one_under_way():
+async def test_the_deadline_covers_all_attempts_and_cancels_the_one_under_way(monkeypatch):
     left = [DIED]
 
     async def answer(_called, _progress):
         if left:
             raise left.pop()
+        pass_time(monkeypatch, seconds=PATIENCE_S)
         await asyncio.Event().wait()
 
     upstream = FakeUpstream(answer=answer)
     with pytest.raises(DeadlineExceeded):
-        await make_call(upstream, timeout_s=0.05)
+        await make_call(upstream, timeout_s=PATIENCE_S)
     assert len(upstream.calls) == 2
     assert upstream.cancelled.is_set()
 

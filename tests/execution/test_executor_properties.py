@@ -20,6 +20,7 @@ from execution.running.limits import Limits
 from execution.status import RunStatus, TaskStatus
 from execution.workflow import OnError
 from tests.execution.recorded_run import EVENTS, ServerBroke, ref, run_of, says, workflow
+from tests.patience import PATIENCE_S
 
 POLICIES = [None, "stop", "continue", "safe_to_fail"]
 MOST_TURNS = 60
@@ -153,7 +154,7 @@ async def lived(world):
             if not steers:
                 return recorded, tools
             tell(recorded, tools, execution, steers.pop(0).action)
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(PATIENCE_S):
             await hold(recorded, tools, execution, steers)
         assert limits.taken == 0, "no slot is lost"
         if recorded.status.is_final:

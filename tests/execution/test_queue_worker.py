@@ -15,11 +15,13 @@ from execution.models import WorkflowExecution
 from execution.store import jobs
 from gateway_project.foundation.database import in_database
 from tests.execution import queue_tables
+from tests.patience import PATIENCE_S
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
-DEADLINE_S = 15
 LEASE_S = 60
+SHORT_LEASE_S = 20
+"""Of a worker that takes one for dead which has stood still for half a minute."""
 
 
 @pytest.fixture(autouse=True)
@@ -53,13 +55,13 @@ class Runner:
         return True
 
     async def next(self):
-        async with asyncio.timeout(DEADLINE_S):
+        async with asyncio.timeout(PATIENCE_S):
             return await self.taken.get()
 
 
 @asynccontextmanager
 async def working(take, *, concurrency=4, lease_s=LEASE_S):
-    async with asyncio.timeout(DEADLINE_S):
+    async with asyncio.timeout(PATIENCE_S):
         task = asyncio.create_task(
             queue_worker.work(take, concurrency=concurrency, lease_s=lease_s)
         )
@@ -77,7 +79,7 @@ async def deferred():
 
 
 async def until_in_database(condition):
-    async with asyncio.timeout(DEADLINE_S):
+    async with asyncio.timeout(PATIENCE_S):
         while not await in_database(condition):  # noqa: ASYNC110 - other sessions bring it about
             await asyncio.sleep(0.01)
 
@@ -223,7 +225,7 @@ def leave_in_line():
 async def test_a_run_that_a_worker_fetched_which_stands_still_is_fetched_by_another():
     runner = Runner()
     left = await in_database(leave_in_line)
-    async with working(runner.take, lease_s=20):
+    async with working(runner.take, lease_s=SHORT_LEASE_S):
         assert await runner.next() == left
 
 
@@ -233,10 +235,17 @@ def is_in_line(run):
     )
 
 
+@pytest.fixture
+def works_often(monkeypatch):
+    """Have what a worker does several times within its lease be done ten times a second."""
+    monkeypatch.setattr(queue_worker, "RENEWALS", 10 * SHORT_LEASE_S)
+
+
+@pytest.mark.usefixtures("works_often")
 async def test_lost_jobs_are_looked_for_though_all_places_are_taken():
     runner = Runner()
     busy = await deferred()
-    async with working(runner.take, concurrency=1, lease_s=1):
+    async with working(runner.take, concurrency=1, lease_s=SHORT_LEASE_S):
         assert await runner.next() == busy
         left = await in_database(leave_in_line)
         await until_in_database(lambda: is_in_line(left))
@@ -250,11 +259,12 @@ def heartbeat():
         return cursor.fetchone()[0]
 
 
+@pytest.mark.usefixtures("works_often")
 async def test_a_worker_shows_often_within_its_lease_that_it_lives():
     runner = Runner()
-    async with working(runner.take, lease_s=1):
+    async with working(runner.take, lease_s=SHORT_LEASE_S):
         run = await deferred()
         assert await runner.next() == run
-        for _ in range(3):
+        for _ in range(10):  # at the queue's own pace that would take too long
             last = await in_database(heartbeat)
             await until_in_database(lambda last=last: heartbeat() > last)

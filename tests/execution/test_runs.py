@@ -22,9 +22,11 @@ from tests.execution.run_setup import (
     means,
     planned,
     process,
+    until,
     until_stored,
 )
 from tests.gateway.catalogues import FakeUpstream, text_result
+from tests.patience import PATIENCE_S
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("runs_db")]
 OTHER = Caller(user="eve", team=None, scopes=frozenset({"*"}), kind="http")
@@ -56,10 +58,14 @@ async def decide(run, *, approve):
 async def test_who_waits_is_given_what_a_reader_sees_without_another_look(
     home, sealer, monkeypatch
 ):
-    async with process(means(home, sealer, Gate())) as runs:
+    upstream = Gate("a")
+    async with process(means(home, sealer, upstream)) as runs:
         with monkeypatch.context() as patched:
             patched.setattr(views, "view", pytest.fail)
-            given = await ended(runs, await start(runs, intent="tidy up"))
+            waiting = asyncio.create_task(ended(runs, await start(runs, intent="tidy up")))
+            await until(lambda: runs._watchers._waiting)
+            upstream.open.set()
+            given = await waiting
         assert given == await runs.view(ADMIN, given.id)
 
 
@@ -111,7 +117,7 @@ async def test_a_run_of_somebody_else_is_unknown_whatever_is_asked_of_it(home, s
     async with process(means(home, sealer, Gate("a"))) as runs:
         run = await start(runs, ONE)
         with pytest.raises(UnknownRun):
-            await runs.wait(OTHER, run, wait_s=5)
+            await runs.wait(OTHER, run, wait_s=PATIENCE_S)
         with pytest.raises(UnknownRun):
             await runs.control(OTHER, run, Action.ABORT)
         with pytest.raises(UnknownRun):
@@ -221,10 +227,10 @@ async def test_a_rejected_call_fails_with_that_code(home, sealer):
     assert (view.tasks[0].error_code, upstream.seen) == ("approval_rejected", [])
 
 
+@pytest.mark.usefixtures("looks_often")
 async def test_an_approval_that_nobody_gives_in_time_fails_its_task(home, sealer):
     upstream = Gate()
-    given = means(home, sealer, upstream, approval_expiry_s=0.05, lease_s=0.3)
-    async with process(given) as runs:
+    async with process(means(home, sealer, upstream, approval_expiry_s=0.05)) as runs:
         run = await start(runs, planned({"id": "a", "tool": "s:ask"}))
         await until_stored(lambda: views.status(run) == "failed")
         view = await runs.view(ADMIN, run)

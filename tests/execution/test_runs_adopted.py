@@ -8,7 +8,7 @@ import pytest
 
 from execution import runs as runs_module
 from execution.models import Payload, TaskRun, WorkflowExecution
-from execution.process import claims, held_run
+from execution.process import background, claims, held_run
 from execution.process.owner import Owner
 from execution.runs import Runs
 from execution.status import RunStatus, TaskStatus
@@ -20,6 +20,7 @@ from tests.execution.run_setup import (
     ADMIN,
     CHAIN,
     Gate,
+    end_at_leisure,
     ended,
     means,
     planned,
@@ -27,6 +28,7 @@ from tests.execution.run_setup import (
     until,
     until_stored,
 )
+from tests.patience import PATIENCE_S
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("runs_db")]
 NAMED = {
@@ -103,19 +105,22 @@ async def test_any_other_lost_call_is_unknown_and_waits_for_a_person(home, seale
     assert (await in_database(tasks, run))["a"] == "unknown"
 
 
+@pytest.mark.usefixtures("looks_often")
 async def test_a_run_on_another_machine_is_taken_once_its_lease_has_lapsed(home, sealer):
     upstream = Gate()
     run = await in_database(left, sealer, owner=uuid.uuid4().hex, lease_s=0.3, a="succeeded")
-    await adopt(home, sealer, run, upstream, lease_s=0.3)
+    await adopt(home, sealer, run, upstream)
     assert upstream.seen == ["b"]
 
 
 async def test_a_run_on_another_machine_is_taken_also_if_the_databases_clock_was_set_back(
-    home, sealer
+    home, sealer, monkeypatch
 ):
+    # It has to look about, without a gap of half a lease, for two of them.
+    monkeypatch.setattr(background, "RENEWALS", 50)
     upstream = Gate()
     run = await in_database(left, sealer, owner=uuid.uuid4().hex, lease_s=3_600, a="succeeded")
-    await adopt(home, sealer, run, upstream, lease_s=0.3)
+    await adopt(home, sealer, run, upstream, lease_s=0.8)
     assert upstream.seen == ["b"]
 
 
@@ -149,7 +154,8 @@ async def test_what_a_process_writes_late_is_refused_and_the_run_is_done_once(ho
     assert (await in_database(tasks, run))["b"] == "unknown"
 
 
-async def test_a_process_that_ends_gives_its_runs_back(home, sealer):
+async def test_a_process_that_ends_gives_its_runs_back(home, sealer, monkeypatch):
+    end_at_leisure(monkeypatch, 0.1)
     upstream = Gate("a")
     async with process(means(home, sealer, upstream)) as runs_:
         run = (
@@ -164,12 +170,13 @@ async def test_a_process_that_ends_gives_its_runs_back(home, sealer):
     assert upstream.seen == ["a", "a"]
 
 
+@pytest.mark.usefixtures("looks_often")
 async def test_a_notification_that_was_lost_is_made_up_for_by_looking(home, sealer, monkeypatch):
     monkeypatch.setattr(runs_module, "LOOK_AGAIN_S", 0.2)
     upstream = Gate()
     gateway = means(home, sealer, upstream, executes=False)
     async with (
-        process(means(home, sealer, upstream, lease_s=0.3)),
+        process(means(home, sealer, upstream)),
         process(gateway) as runs_,
     ):
         run = (await runs_.start(ADMIN, CHAIN, options=Options())).run
@@ -290,7 +297,7 @@ async def test_a_run_that_comes_to_nothing_again_and_again_is_not_taken_in_a_hot
 async def test_a_job_that_comes_before_its_process_is_ready_is_waited_for(home, sealer):
     run = await in_database(left, sealer, owner="gone", lease_s=0.0, a="succeeded")
     worker = Runs(means(home, sealer, Gate(), claims=False))
-    async with asyncio.timeout(20), asyncio.TaskGroup() as group:
+    async with asyncio.timeout(PATIENCE_S), asyncio.TaskGroup() as group:
         taking = group.create_task(worker.take(run))
         carrying = group.create_task(worker.run())
         assert await taking

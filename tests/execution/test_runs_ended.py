@@ -12,7 +12,17 @@ from execution.status import TaskStatus
 from execution.store import leases, writing
 from execution.workflow import Options
 from gateway_project.foundation.database import in_database
-from tests.execution.run_setup import ADMIN, CHAIN, Gate, means, planned, process, until
+from tests.execution.run_setup import (
+    ADMIN,
+    CHAIN,
+    Gate,
+    end_at_leisure,
+    means,
+    planned,
+    process,
+    until,
+)
+from tests.patience import PATIENCE_S
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("runs_db")]
 WIDE = planned({"id": "a"}, {"id": "b"}, {"id": "hangs"})
@@ -29,7 +39,7 @@ class SlowWrite:
     def __call__(self, batch, **named):
         if any(one.status is TaskStatus.SUCCEEDED for change in batch for one in change.tasks):
             self.begun.set()
-            self.go_on.wait(timeout=10)
+            self.go_on.wait(PATIENCE_S)
         return self._write(batch, **named)
 
 
@@ -60,12 +70,18 @@ async def start(carrying, plan):
     return (await carrying.start(ADMIN, plan, options=Options())).run
 
 
+async def answer_once_it_ends(upstream, holder):
+    await until(lambda: holder._is_closing)
+    upstream.open.set()
+
+
 async def test_calls_in_flight_get_a_moment_to_end_when_a_process_does(home, sealer):
     upstream = Gate("a")
-    async with process(means(home, sealer, upstream, grace_s=10)) as carrying:
+    async with process(means(home, sealer, upstream, grace_s=PATIENCE_S)) as carrying:
         run = await start(carrying, CHAIN)
         await upstream.until("a")
-        asyncio.get_running_loop().call_later(0.05, upstream.open.set)
+        answering = asyncio.create_task(answer_once_it_ends(upstream, carrying._process.holder))
+    await answering
     assert upstream.seen == ["a"]
     assert (await in_database(tasks, run))["a"] == "succeeded"
 
@@ -73,8 +89,9 @@ async def test_calls_in_flight_get_a_moment_to_end_when_a_process_does(home, sea
 async def test_what_came_in_during_a_slow_write_is_written_before_its_run_is_given_back(
     home, sealer, monkeypatch
 ):
+    end_at_leisure(monkeypatch, 0.2)
     slow, upstream = SlowWrite(monkeypatch), LateAnswers()
-    async with process(means(home, sealer, upstream, grace_s=0.3)) as carrying:
+    async with process(means(home, sealer, upstream)) as carrying:
         run = await start(carrying, WIDE)
         await until(slow.begun.is_set)
         upstream.open.set()
@@ -94,8 +111,9 @@ async def test_what_came_in_during_a_slow_write_is_written_before_its_run_is_giv
 async def test_a_process_that_ends_gives_a_run_back_after_the_last_write_of_it(
     home, sealer, monkeypatch
 ):
+    end_at_leisure(monkeypatch, 0.2, 0.2)
     slow, upstream = SlowWrite(monkeypatch), Gate()
-    async with process(means(home, sealer, upstream, grace_s=0.3)) as carrying:
+    async with process(means(home, sealer, upstream)) as carrying:
         run = await start(carrying, CHAIN)
         await until(slow.begun.is_set)
         task = carrying._process.holder.take(run)

@@ -1,6 +1,5 @@
 """Runs of several users share a process; whose rights are cut, theirs end."""
 
-import asyncio
 from dataclasses import replace
 
 import pytest
@@ -43,6 +42,7 @@ def crowded(home, sealer, upstream, **said):
     return means(home, sealer, upstream, **(wide | said))
 
 
+@pytest.mark.usefixtures("looks_often")
 @pytest.mark.parametrize("claims", [True, False])
 async def test_a_user_whose_rights_are_gone_has_nothing_more_called(home, sealer, claims):
     upstream, gone = Gate("a"), []
@@ -52,8 +52,8 @@ async def test_a_user_whose_rights_are_gone_has_nothing_more_called(home, sealer
             raise LookupError("there is no such user")
         return caller
 
-    said = {"standing": standing, "lease_s": 0.2, "claims": claims}
-    async with process(means(home, sealer, upstream, **said)) as runs:
+    given = means(home, sealer, upstream, standing=standing, claims=claims)
+    async with process(given) as runs:
         run = await start(runs, BOB, CHAIN)
         await upstream.until("a")
         gone.append(BOB)
@@ -65,15 +65,18 @@ async def test_a_user_whose_rights_are_gone_has_nothing_more_called(home, sealer
     assert [task.status for task in view.tasks] == ["succeeded", "skipped"]
 
 
+@pytest.mark.usefixtures("looks_often")
 async def test_a_user_with_fewer_rights_has_their_runs_gone_on_with_by_those(home, sealer):
     upstream, cut = Gate("a"), []
 
     def standing(caller):
         return replace(caller, scopes=frozenset({"call"})) if cut else caller
 
-    async with process(means(home, sealer, upstream, standing=standing, lease_s=0.2)) as runs:
-        run, other = await start(runs, ADMIN, CHAIN), await start(runs, BOB, HANGS)
+    async with process(means(home, sealer, upstream, standing=standing)) as runs:
+        run = await start(runs, ADMIN, CHAIN)
         await upstream.until("a")
+        other = await start(runs, BOB, HANGS)
+        await upstream.until("hang")
         cut.append(ADMIN)
         carried = runs._process.holder._carried[run]
         await until(lambda: carried.is_cut)
@@ -142,11 +145,12 @@ async def test_a_process_knows_of_the_dead_only_as_long_as_they_hold_runs(home, 
         assert holder._claims.dead == set()
 
 
+@pytest.mark.usefixtures("looks_often")
 async def test_a_run_that_was_taken_away_has_its_call_cancelled_and_can_be_taken_again(
     home, sealer
 ):
     upstream = Gate("a")
-    async with process(means(home, sealer, upstream, lease_s=0.3)) as runs:
+    async with process(means(home, sealer, upstream)) as runs:
         run = await start(runs, ADMIN, planned({"id": "a", "tool": "s:read"}))
         await upstream.until("a")
         holder = runs._process.holder
@@ -157,5 +161,4 @@ async def test_a_run_that_was_taken_away_has_its_call_cancelled_and_can_be_taken
         holder.wanted.set()
         await upstream.until("a", 2)
         upstream.open.set()
-        async with asyncio.timeout(10):
-            assert (await ended(runs, run)).status == "succeeded"
+        assert (await ended(runs, run)).status == "succeeded"

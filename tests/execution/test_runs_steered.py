@@ -63,9 +63,10 @@ async def test_a_replan_that_fits_no_more_when_its_turn_comes_is_refused(home, s
         assert (await runs.view(ADMIN, run)).status == "paused"
 
 
+@pytest.mark.usefixtures("looks_often")
 async def test_a_run_that_waits_for_a_person_ends_when_its_time_is_up(home, sealer):
     upstream = Gate()
-    async with process(means(home, sealer, upstream, lease_s=0.3)) as runs:
+    async with process(means(home, sealer, upstream)) as runs:
         plan = planned({"id": "a", "tool": "s:ask"})
         run = (await runs.start(ADMIN, plan, options=Options(deadline_s=0.2))).run
         await until_stored(lambda: views.status(run).is_final)

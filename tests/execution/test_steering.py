@@ -7,6 +7,7 @@ from execution.running.limits import Limits
 from execution.status import RunStatus, TaskStatus
 from execution.workflow import OnError
 from tests.execution.recorded_run import ref, run_of, until, workflow
+from tests.patience import PATIENCE_S
 
 WAITING, PENDING, SUCCEEDED = (
     TaskStatus.WAITING_APPROVAL,
@@ -16,7 +17,7 @@ WAITING, PENDING, SUCCEEDED = (
 
 
 async def finish(execution):
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(PATIENCE_S):
         return await execution.run()
 
 
@@ -48,7 +49,7 @@ async def test_a_call_can_be_approved_while_its_run_goes_on():
     gate = asyncio.Event()
     recorded, tools = run_of({"id": "drop"}, {"id": "x"}, asks={"drop"}, gates={"x": gate})
     execution = tools.execution()
-    async with asyncio.timeout(5), asyncio.TaskGroup() as group:
+    async with asyncio.timeout(PATIENCE_S), asyncio.TaskGroup() as group:
         ending = group.create_task(execution.run())
         await tools.started.wait()
         ((key, asked),) = recorded.waiting()
@@ -165,7 +166,7 @@ async def test_a_layer_that_completes_while_the_run_is_paused_is_a_decision_poin
     gate = asyncio.Event()
     recorded, tools = layered(gates={"a": gate})
     execution = tools.execution()
-    async with asyncio.timeout(5), asyncio.TaskGroup() as group:
+    async with asyncio.timeout(PATIENCE_S), asyncio.TaskGroup() as group:
         ending = group.create_task(execution.run())
         await tools.started.wait()
         execution.pause()
@@ -210,7 +211,7 @@ async def test_a_running_run_takes_a_new_plan_and_brings_back_results_it_had_for
         answers={"a": {"id": 7}},
     )
     execution = tools.execution()
-    async with asyncio.timeout(5), asyncio.TaskGroup() as group:
+    async with asyncio.timeout(PATIENCE_S), asyncio.TaskGroup() as group:
         ending = group.create_task(execution.run())
         await until(lambda: recorded.stands("a") is SUCCEEDED)
         new = workflow(

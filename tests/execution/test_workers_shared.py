@@ -62,7 +62,7 @@ async def worker(home, sealer, upstream, line, *, concurrency=4):
 
 
 def gateway(home, sealer, upstream):
-    return process(means(home, sealer, upstream, executes=False))
+    return process(means(home, sealer, upstream, executes=False), listens=True)
 
 
 def statuses(user):
@@ -100,7 +100,8 @@ async def test_what_a_worker_leaves_for_lack_of_room_another_takes_at_once(home,
 
 
 async def test_runs_that_wait_for_room_are_begun_in_the_order_they_were_asked_for(home, sealer):
-    line, upstream = Line(), Gate("hang")
+    names = [f"next {n}" for n in range(5)]
+    line, upstream = Line(), Gate("hang", *names)
     async with (
         gateway(home, sealer, upstream) as asking,
         worker(home, sealer, upstream, line),
@@ -108,12 +109,15 @@ async def test_runs_that_wait_for_room_are_begun_in_the_order_they_were_asked_fo
         for _ in range(2):
             await line.put(asking, BOB, HANGS)
         await upstream.until("hang", 2)
-        waiting = [await line.put(asking, BOB, planned({"id": f"next {n}"})) for n in range(5)]
+        waiting = [await line.put(asking, BOB, planned({"id": name})) for name in names]
         await until(lambda: len(line.left) == 5)
+        hanging, upstream.open = upstream.open, asyncio.Event()
+        hanging.set()
+        await until(lambda: len(upstream.seen) == 4)
+        assert sorted(upstream.seen[2:]) == ["next 0", "next 1"]
         upstream.open.set()
         for run in waiting:
             assert (await ended(asking, run, BOB)).status == "succeeded"
-    assert sorted(upstream.seen[2:4]) == ["next 0", "next 1"]
 
 
 async def test_a_worker_that_is_full_hears_what_a_run_that_rests_is_told(home, sealer):

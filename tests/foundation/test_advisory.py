@@ -7,10 +7,9 @@ from django.db import OperationalError
 
 from gateway_project.foundation import advisory
 from gateway_project.foundation.database import in_database
+from tests.patience import PATIENCE_S
 
 pytestmark = pytest.mark.django_db(transaction=True)
-
-PATIENCE_S = 20
 
 
 async def test_who_gives_the_same_name_waits_and_who_gives_another_does_not():
@@ -32,7 +31,7 @@ async def test_who_gives_the_same_name_waits_and_who_gives_another_does_not():
 
 
 async def test_waiting_has_an_end():
-    async with advisory.held("x", timeout_s=1):
+    async with advisory.held("x", timeout_s=PATIENCE_S):
         with pytest.raises(psycopg.errors.LockNotAvailable):
             async with advisory.held("x", timeout_s=0.05):
                 raise AssertionError("held twice")
@@ -40,9 +39,9 @@ async def test_waiting_has_an_end():
 
 async def test_a_lock_ends_with_an_error_inside_it():
     with suppress(ZeroDivisionError):
-        async with advisory.held("x", timeout_s=1):
+        async with advisory.held("x", timeout_s=PATIENCE_S):
             raise ZeroDivisionError
-    async with advisory.held("x", timeout_s=1):
+    async with advisory.held("x", timeout_s=PATIENCE_S):
         pass
 
 
@@ -63,7 +62,7 @@ async def test_waiting_for_a_claim_leaves_other_errors_as_they_are(monkeypatch):
         raise OperationalError("gone")
 
     def claim():
-        with advisory.claimed("x", wait_s=1.0):
+        with advisory.claimed("x", wait_s=PATIENCE_S):
             raise AssertionError("claimed without a database")
 
     monkeypatch.setattr(advisory.transaction, "atomic", refuse)

@@ -20,6 +20,7 @@ from psycopg.errors import (
 
 from gateway_project.foundation import database, telemetry
 from gateway_project.foundation.database import in_database, is_away
+from tests.patience import PATIENCE_S
 
 # The threads look after their connections before every call, whatever it does.
 pytestmark = pytest.mark.django_db
@@ -53,15 +54,15 @@ async def test_what_is_bound_to_the_request_is_known_on_the_thread():
 
 
 async def test_several_queries_run_side_by_side():
-    together = threading.Barrier(database.MAX_THREADS, timeout=10)
-    async with asyncio.timeout(10), asyncio.TaskGroup() as group:
+    together = threading.Barrier(database.MAX_THREADS, timeout=PATIENCE_S)
+    async with asyncio.timeout(PATIENCE_S), asyncio.TaskGroup() as group:
         for _ in range(database.MAX_THREADS):
             group.create_task(in_database(together.wait))
 
 
 async def everywhere(function):
     """Run a function once on each of the database threads."""
-    together = threading.Barrier(database.MAX_THREADS, timeout=10)
+    together = threading.Barrier(database.MAX_THREADS, timeout=PATIENCE_S)
 
     def at_once():
         together.wait()
@@ -109,7 +110,8 @@ async def test_a_connection_that_dies_during_a_call_fails_that_call_alone():
 
 @pytest.mark.django_db(transaction=True)
 @pytest.mark.parametrize("_", range(5))
-async def test_closing_closes_the_connection_of_every_thread(_):
+async def test_closing_closes_the_connection_of_every_thread(_, monkeypatch):
+    monkeypatch.setattr(database, "CLOSE_TIMEOUT_S", PATIENCE_S)
     before = await everywhere(backend_pid)
     await database.close_connections()
     after = await everywhere(backend_pid)
@@ -120,7 +122,7 @@ def stand_still():
     """Idle in a transaction for longer than is borne, then try to go on."""
     with transaction.atomic(), connection.cursor() as cursor:
         cursor.execute("SET LOCAL idle_in_transaction_session_timeout = 1")
-        select.select([connection.connection.fileno()], [], [], 10)
+        select.select([connection.connection.fileno()], [], [], PATIENCE_S)
         cursor.execute("SELECT 1")
 
 

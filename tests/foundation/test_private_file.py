@@ -5,6 +5,7 @@ import pytest
 
 from gateway_project.foundation import private_file
 from gateway_project.foundation.config import ConfigurationError
+from tests.patience import PATIENCE_S
 
 AS_ROOT = os.geteuid() == 0
 
@@ -29,7 +30,7 @@ def test_nothing_but_the_file_is_left_behind(tmp_path):
 
 
 def test_of_several_at_once_the_first_wins_and_all_read_the_same(tmp_path):
-    path, together = tmp_path / "a.key", threading.Barrier(8, timeout=10)
+    path, together = tmp_path / "a.key", threading.Barrier(8, timeout=PATIENCE_S)
     seen = []
 
     def load(name):
@@ -43,7 +44,7 @@ def test_of_several_at_once_the_first_wins_and_all_read_the_same(tmp_path):
     for thread in threads:
         thread.start()
     for thread in threads:
-        thread.join(timeout=10)
+        thread.join(timeout=PATIENCE_S)
     assert len(seen) == 8
     assert set(seen) == {path.read_bytes()}
     assert [left.name for left in tmp_path.iterdir()] == ["a.key"]

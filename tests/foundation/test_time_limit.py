@@ -5,6 +5,7 @@ import threading
 import pytest
 
 from gateway_project.foundation.time_limit import OutOfTime, limited
+from tests.patience import PATIENCE_S
 
 
 def test_what_takes_too_long_is_stopped():
@@ -34,5 +35,5 @@ def test_in_another_thread_there_is_no_limit():
 
     thread = threading.Thread(target=work)
     thread.start()
-    thread.join(timeout=30)
+    thread.join(timeout=PATIENCE_S)
     assert done

@@ -16,7 +16,7 @@ from gateway_project.foundation.caller import SCOPE_ALL, Caller
 from gateway_project.foundation.sealing import Sealer
 from gateway_project.item_lists import ItemLists
 from gateway_project.kept_results import KeptResults
-from gateway_project.mcp import handlers
+from gateway_project.mcp import handlers, run_progress
 from gateway_project.mcp import server as mcp_server
 from gateway_project.mcp.runtime import Prepared, Runtime
 from gateway_project.readiness import Gateway, Readiness
@@ -26,6 +26,7 @@ from graph.topology import Topology
 from tests.gateway import admin_pages
 from tests.gateway.catalogues import FakeRequests, FakeUpstream, catalogue, tool
 from tests.gateway.fake_runs import FakeRuns
+from tests.patience import PATIENCE_S
 from tools.catalogue import Catalogue
 from tools.search import Hit, SearchAnswer, SearchRequest
 
@@ -62,7 +63,7 @@ class World:
     requests: FakeRequests = field(default_factory=FakeRequests)
     result_link_bytes: int = 0
     home: Path
-    list_wait_s: float = 5.0
+    list_wait_s: float = PATIENCE_S
     lists: ItemLists | None = None
     sealer: Sealer = field(default_factory=lambda: Sealer([Fernet.generate_key()]))
     readiness: Readiness | None = None
@@ -124,6 +125,12 @@ class World:
 
 def _ignore(_: object) -> None:
     """Do nothing."""
+
+
+@pytest.fixture(autouse=True)
+def _last_news(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Have the last reports of a run arrive however long this process stands still."""
+    monkeypatch.setattr(run_progress, "FLUSH_S", PATIENCE_S)
 
 
 @pytest.fixture

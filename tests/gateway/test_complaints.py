@@ -103,7 +103,11 @@ def test_explaining_needs_no_django_that_is_set_up():
         "print(complaints.explain(KeyboardInterrupt()), complaints.explain(ValueError()))"
     )
     done = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=True
+        [sys.executable, "-c", code],
+        capture_output=True,
+        text=True,
+        timeout=PATIENCE_S,
+        check=True,
     )
     assert done.stdout == "interrupted; what was done so far is kept None\n"
 
@@ -120,4 +124,4 @@ def test_a_reader_who_has_had_enough_gets_no_traceback():
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
         process.stdout.close()
         assert process.stderr.read() == b""
-        assert process.wait(60) == 1
+        assert process.wait(PATIENCE_S) == 1

@@ -12,6 +12,7 @@ from gateway_project.models import AuditEntry
 from gateway_project.use_cases import decide_approval
 from tests.execution.asking import late, waiting
 from tests.factories import MembershipFactory, TeamFactory, UserFactory
+from tests.patience import PATIENCE_S
 
 pytestmark = pytest.mark.django_db
 
@@ -132,7 +133,7 @@ def test_of_two_people_who_decide_at_once_one_wins_and_is_written_down(sealer):
 
     def person(approve):
         try:
-            together.wait(10)
+            together.wait(PATIENCE_S)
             decide(replace(SUPERUSER, user=f"says {approve}"), approval, approve=approve)
         except NotPending:
             return 0

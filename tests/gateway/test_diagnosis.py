@@ -16,6 +16,7 @@ from gateway_project.foundation.postgres import migrate
 from gateway_project.foundation.sealing import Sealer
 from tests.factories import ServerFactory, ToolFactory
 from tests.fakes import FakeEmbedder
+from tests.patience import PATIENCE_S
 from tools.embed.embedder import EmbeddingUnavailable
 from tools.models import Server, Tool, ToolDefinition
 from tools.upstream.spec import ServerSpec
@@ -42,6 +43,8 @@ def outside(monkeypatch, tmp_path):
     monkeypatch.setattr(answers, "ask", ask)
     monkeypatch.setattr(installation, "embedder_for", lambda _: FakeEmbedder())
     monkeypatch.setattr(installation, "default_home", lambda: tmp_path / "usual")
+    # Time that this process stands still, between one clock and the other, is none they differ by.
+    monkeypatch.setattr(installation, "MAX_SKEW_S", PATIENCE_S)
     monkeypatch.setenv("HOME", str(tmp_path))
     monkeypatch.chdir(tmp_path)
     return told
@@ -175,7 +178,9 @@ def test_a_port_in_use_is_a_warning_that_names_the_setting(config):
     assert "FOREGATE_CONSOLE_PORT" in finding.detail
 
 
-def test_a_console_that_runs_already_is_no_mistake(config):
+def test_a_console_that_runs_already_is_no_mistake(config, monkeypatch):
+    monkeypatch.setattr(installation, "ANSWER_TIMEOUT_S", PATIENCE_S)
+
     class Live(BaseHTTPRequestHandler):
         def do_GET(self):
             body = b'{"status": "ok"}'
@@ -191,7 +196,7 @@ def test_a_console_that_runs_already_is_no_mistake(config):
     thread = threading.Thread(target=server.handle_request)
     thread.start()
     finding = installation.port(config)
-    thread.join(10)
+    thread.join(PATIENCE_S)
     server.server_close()
     assert (finding.verdict, finding.detail.endswith("is served")) == ("ok", True)
 

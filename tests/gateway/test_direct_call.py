@@ -18,8 +18,9 @@ from gateway_project.foundation.caller import Caller
 from gateway_project.foundation.database import in_database
 from gateway_project.use_cases import decide_approval
 from tests.execution.asking import late
-from tests.execution.run_setup import ADMIN, PATIENCE_S, means, process
+from tests.execution.run_setup import ADMIN, means, process
 from tests.gateway.catalogues import FakeUpstream, catalogue, tool
+from tests.patience import PATIENCE_S
 from tools.danger import Danger
 from tools.upstream.errors import ServerExited
 from tools.upstream.result import UpstreamResult
@@ -237,11 +238,11 @@ async def test_a_call_that_takes_long_is_said_to_be_under_way(home, sealer, monk
         required = await behind.asked()
         await decide(required.approval)
         await behind.upstream.called.wait()
-        monkeypatch.setattr(direct_call, "MAX_WAIT_S", 0.05)
-        with pytest.raises(CallInProgress, match=f"get_run {required.run}"):
-            await behind.call()
+        with monkeypatch.context() as hasty:
+            hasty.setattr(direct_call, "MAX_WAIT_S", 0.05)
+            with pytest.raises(CallInProgress, match=f"get_run {required.run}"):
+                await behind.call()
         held.set()
-        monkeypatch.undo()
         assert (await behind.call()).result.raw == {"content": []}
         assert len(behind.upstream.calls) == 1
 

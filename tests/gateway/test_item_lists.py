@@ -4,12 +4,12 @@ import pytest
 
 from gateway_project.item_lists import ItemLists, Memory
 from tests.gateway.catalogues import FakeRequests, server
+from tests.patience import PATIENCE_S
 from tools.upstream.downstream import Downstream
 from tools.upstream.errors import ServerStopped
 from tools.upstream.listing import Listing
 
 WHO = Downstream(session="s")
-LIMIT_S = 5
 A, B = server("a"), server("b")
 
 
@@ -18,7 +18,8 @@ def requests():
     return FakeRequests(lists={("a", "prompts"): [{"name": "x"}], ("b", "prompts"): []})
 
 
-def lists_of(requests, *, wait_s=LIMIT_S, late=None, **options):
+def lists_of(requests, *, wait_s=PATIENCE_S, late=None, **options):
+    """Make lists that no server is too late for, unless a test says so."""
     return ItemLists(requests, on_late=late or (lambda _: None), wait_s=wait_s, **options)
 
 
@@ -98,7 +99,7 @@ async def test_a_defect_costs_one_list(requests, caplog):
 
 async def test_leaving_ends_what_is_being_fetched(requests):
     requests.lists["a", "prompts"] = asyncio.Event()
-    async with asyncio.timeout(LIMIT_S):
+    async with asyncio.timeout(PATIENCE_S):
         async with lists_of(requests, wait_s=0.01) as lists:
             await lists.gather([A], "prompts", WHO)
 
@@ -148,7 +149,7 @@ async def test_what_a_server_is_known_to_list_is_fetched_if_nobody_remembers_it(
     before = Remembered()
     async with lists_of(requests, memory=before.memory) as lists:
         listed = await lists.gather([with_prompts, without], "prompts", WHO)
-        async with asyncio.timeout(LIMIT_S):
+        async with asyncio.timeout(PATIENCE_S):
             await before.told.wait()
     assert listed.missing == ()
     assert requests.listed == [("a", "prompts")]

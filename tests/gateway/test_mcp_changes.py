@@ -10,10 +10,9 @@ from mcp.shared.exceptions import MCPError
 from gateway_project.mcp import changes
 from gateway_project.mcp.changes import Changes
 from tests.gateway.catalogues import catalogue, server, tool
+from tests.patience import PATIENCE_S
 from tools.resource_uris import Address
 from tools.upstream.errors import UpstreamRefused
-
-LIMIT_S = 5
 
 
 @pytest.fixture
@@ -35,7 +34,7 @@ class Heard:
             self.arrived.put_nowait(message)
 
     async def next(self):
-        async with asyncio.timeout(LIMIT_S):
+        async with asyncio.timeout(PATIENCE_S):
             return await self.arrived.get()
 
 
@@ -76,7 +75,7 @@ async def test_a_client_that_listens_is_told_what_it_listens_for(connect, world)
         async with client.listen(tools_list_changed=True, resources_list_changed=True) as stream:
             for kind in ("prompts", "tools", "resources"):
                 world.readiness.changed(kind)
-            async with asyncio.timeout(LIMIT_S):
+            async with asyncio.timeout(PATIENCE_S):
                 assert [await anext(stream), await anext(stream)] == [
                     ToolsListChanged(),
                     ResourcesListChanged(),
@@ -90,7 +89,7 @@ async def test_a_list_that_never_changes_is_never_announced(connect, world):
         async with client.listen(tools_list_changed=True, resources_list_changed=True) as stream:
             world.readiness.changed("tools")
             world.readiness.changed("resources")
-            async with asyncio.timeout(LIMIT_S):
+            async with asyncio.timeout(PATIENCE_S):
                 assert await anext(stream) == ResourcesListChanged()
 
 
@@ -137,7 +136,7 @@ async def test_a_stream_tells_of_updates_and_lets_go_at_its_end(connect, world):
             assert stream.honored.resource_subscriptions == ["file:///x"]
             session = world.requests.made[0].downstream.session
             world.readiness.updated("a", "file:///x", {session})
-            async with asyncio.timeout(LIMIT_S):
+            async with asyncio.timeout(PATIENCE_S):
                 assert await anext(stream) == ResourceUpdated(uri="file:///x")
         await client.list_tools()
     assert [made.method for made in world.requests.made] == [

@@ -15,6 +15,7 @@ from tests.gateway.asking_servers import (
     returns_what_it_needs,
     text,
 )
+from tests.patience import PATIENCE_S
 
 
 async def hand_driven(client, **given):
@@ -73,7 +74,7 @@ async def test_a_parked_call_ends_with_its_client(connect, world):
     async with able(connect, "auto") as client:
         await hand_driven(client)
         assert not world.upstream.cancelled.is_set()
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(PATIENCE_S):
         await world.upstream.cancelled.wait()
 
 
@@ -86,5 +87,5 @@ async def test_a_request_that_is_cancelled_while_it_may_park_is_cancelled_upstre
         call = group.create_task(client.call_tool(*CALL))
         await world.upstream.called.wait()
         call.cancel()
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(PATIENCE_S):
             await world.upstream.cancelled.wait()

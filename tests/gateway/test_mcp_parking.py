@@ -6,6 +6,7 @@ from mcp.shared.exceptions import MCPError
 from gateway_project.foundation.caller import Caller
 from gateway_project.mcp import parking as parking_module
 from gateway_project.mcp.parking import NotParked, Questions, parking
+from tests.patience import PATIENCE_S
 
 ADA = Caller(user="ada", team=None, scopes=frozenset(), kind="http")
 BO = Caller(user="bo", team=None, scopes=frozenset(), kind="http")
@@ -72,7 +73,7 @@ async def test_nobody_coming_ends_the_call_and_tells_who_asked():
 
     async with parking(abandoned_s=0.01) as lot:
         asked = await lot.run(waiting, caller=ADA, progress=None)
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(PATIENCE_S):
             assert isinstance(await ended, MCPError | asyncio.CancelledError)
         with pytest.raises(NotParked):
             await lot.resume(asked.parked, {}, caller=ADA, progress=None)
@@ -124,7 +125,7 @@ async def test_cancelling_who_waits_cancels_the_call():
         waiting.cancel()
         with pytest.raises(asyncio.CancelledError):
             await waiting
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(PATIENCE_S):
             await cancelled.wait()
 
 

@@ -10,6 +10,7 @@ from mcp_types import ElicitResult
 from gateway_project.foundation.caller import Caller
 from tests.gateway.catalogues import catalogue, server, tool
 from tests.gateway.conftest import ERAS
+from tests.patience import PATIENCE_S
 from tools import resource_uris
 from tools.upstream.errors import ServerStopped, UpstreamRefused
 
@@ -107,7 +108,7 @@ async def test_one_server_slow_does_not_hold_a_list_up_and_is_announced_when_the
         heard = asyncio.Event()
         world.readiness.publish_to(_Hears(heard))
         arrived.set()
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(PATIENCE_S):
             await heard.wait()
         assert [
             item.name for item in (await client.list_prompts(cache_mode="bypass")).prompts

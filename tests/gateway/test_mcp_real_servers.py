@@ -8,6 +8,7 @@ from mcp_types import ElicitResult
 
 from tests.gateway.catalogues import catalogue, server, tool
 from tests.gateway.conftest import ERAS
+from tests.patience import PATIENCE_S
 from tools.pinned_upstream import PinnedUpstream
 from tools.upstream.pool import UpstreamPool
 from tools.upstream.spec import ServerSpec
@@ -19,7 +20,12 @@ ABLE = frozenset({"prompts", "resources", "tools"})
 
 def spec(era):
     return ServerSpec(
-        name=era, command=sys.executable, args=("-I", "-S", str(SCRIPT), era), env={}
+        name=era,
+        command=sys.executable,
+        args=("-I", "-S", str(SCRIPT), era),
+        env={},
+        connect_timeout_s=PATIENCE_S,
+        call_timeout_s=PATIENCE_S,
     )
 
 

@@ -15,6 +15,7 @@ from gateway_project.mcp.run_progress import Course
 from tests.gateway.conftest import ADMIN
 from tests.gateway.fake_runs import FakeRuns
 from tests.gateway.run_views import RUN, task, view
+from tests.patience import PATIENCE_S
 
 AT = datetime(2026, 3, 1, tzinfo=UTC)
 KINDS = sorted(value for name, value in vars(events).items() if name.isupper())
@@ -98,7 +99,7 @@ async def test_what_servers_report_reaches_the_client_among_the_events():
     async def progress(done, total, message):
         told.append((done, total, message))
 
-    async with asyncio.timeout(5), run_progress.watcher(runs, ADMIN, progress)(RUN):
+    async with asyncio.timeout(PATIENCE_S), run_progress.watcher(runs, ADMIN, progress)(RUN):
         pass
     assert told == [(0.75, 1.0, "a: half (0 of 1 done)"), (1.0, 1.0, "a succeeded (1 of 1 done)")]
 
@@ -111,5 +112,5 @@ async def test_trouble_with_the_reports_does_not_cost_the_answer():
     async def gone(*_):
         raise ConnectionError("the client went away")
 
-    async with asyncio.timeout(5), run_progress.watcher(runs, ADMIN, gone)(RUN):
+    async with asyncio.timeout(PATIENCE_S), run_progress.watcher(runs, ADMIN, gone)(RUN):
         await asyncio.sleep(0)

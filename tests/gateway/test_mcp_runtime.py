@@ -6,6 +6,7 @@ import pytest
 from gateway_project.mcp import runtime as runtime_module
 from gateway_project.mcp.runtime import Prepared, Runtime
 from gateway_project.readiness import NotReady
+from tests.patience import PATIENCE_S
 
 
 async def handle(_readiness, _ctx, _params):
@@ -20,7 +21,7 @@ async def test_what_takes_time_is_loaded_beside_the_loop():
     go = threading.Event()
 
     def prepare():
-        go.wait(5)
+        go.wait(PATIENCE_S)
         return Prepared(handle=handle, wire=wait)
 
     runtime = Runtime(prepare)
@@ -68,7 +69,7 @@ async def test_what_breaks_down_is_told_and_set_up_anew(caplog, monkeypatch):
         await asyncio.Event().wait()
 
     runtime = Runtime(lambda: Prepared(handle=handle, wire=wire))
-    async with asyncio.timeout(5), asyncio.TaskGroup() as group:
+    async with asyncio.timeout(PATIENCE_S), asyncio.TaskGroup() as group:
         running = group.create_task(runtime.run())
         await served.wait()
         running.cancel()
@@ -82,7 +83,7 @@ async def test_a_stop_while_loading_leaves_no_one_waiting():
     loaded = threading.Event()
 
     def prepare():
-        go.wait(5)
+        go.wait(PATIENCE_S)
         loaded.set()
         return Prepared(handle=handle, wire=wait)
 
@@ -94,7 +95,7 @@ async def test_a_stop_while_loading_leaves_no_one_waiting():
     with pytest.raises(NotReady, match="shutting down"):
         await call
     go.set()
-    assert await asyncio.to_thread(loaded.wait, 5)
+    assert await asyncio.to_thread(loaded.wait, PATIENCE_S)
 
 
 def test_a_thread_that_outlives_the_loop_harms_nobody():
@@ -103,7 +104,7 @@ def test_a_thread_that_outlives_the_loop_harms_nobody():
 
     def prepare():
         threads.append(threading.current_thread())
-        go.wait(5)
+        go.wait(PATIENCE_S)
         return Prepared(handle=handle, wire=wait)
 
     async def start_and_stop():
@@ -114,6 +115,6 @@ def test_a_thread_that_outlives_the_loop_harms_nobody():
 
     asyncio.run(start_and_stop())
     go.set()
-    threads[0].join(5)
+    threads[0].join(PATIENCE_S)
     assert not threads[0].is_alive()
     assert threads[0].daemon

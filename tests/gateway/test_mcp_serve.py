@@ -6,10 +6,11 @@ import threading
 
 import pytest
 
-from gateway_project.mcp import meta_tools, serve
+from gateway_project.mcp import meta_tools, serve, stdio
 from gateway_project.mcp.conversation import Prelude
 from gateway_project.mcp.runtime import Prepared
 from gateway_project.mcp.wire import Wire
+from tests.patience import PATIENCE_S
 
 LIST = {"jsonrpc": "2.0", "id": 2, "method": "tools/list"}
 HELLO = {
@@ -52,8 +53,14 @@ class Ends:
 @pytest.fixture
 def ends(monkeypatch):
     monkeypatch.setattr(serve, "_leave_in_time", lambda: None)
-    made = Ends()
+    monkeypatch.setattr(stdio, "DRAIN_S", PATIENCE_S)
+    made, others = Ends(), set(threading.enumerate())
     yield made
+    made.close(made.to_gateway)
+    # A thread that still reads would take the lines of the next test, whose pipe gets this number.
+    for thread in set(threading.enumerate()) - others:
+        if thread.name == "stdin":
+            thread.join(PATIENCE_S)
     made.close(made.to_gateway, made.from_gateway, made.wire.read_fd, made.wire.write_fd)
 
 
@@ -91,7 +98,7 @@ def test_a_client_that_sends_and_closes_gets_its_answers(ends):
 
 def test_the_end_of_the_input_ends_the_wiring_too(ends):
     def client(wired):
-        wired.wait(10)
+        wired.wait(PATIENCE_S)
         ends.close(ends.to_gateway)
 
     assert run(ends, client)
@@ -102,7 +109,7 @@ def test_a_signal_stops_cleanly(ends, number):
     before = signal.getsignal(number)
 
     def client(wired):
-        wired.wait(10)
+        wired.wait(PATIENCE_S)
         os.kill(os.getpid(), number)
 
     try:
@@ -113,7 +120,7 @@ def test_a_signal_stops_cleanly(ends, number):
 
 def test_a_client_that_listens_no_more_ends_the_gateway(ends):
     def client(wired):
-        wired.wait(10)
+        wired.wait(PATIENCE_S)
         ends.close(ends.from_gateway)
         ends.send(HELLO)
 
@@ -162,7 +169,7 @@ def test_a_client_that_is_taken_over_never_lists_again_and_is_loaded_for(
         await asyncio.Event().wait()
 
     def client():
-        wired.wait(10)
+        wired.wait(PATIENCE_S)
         ends.close(ends.to_gateway)
 
     threading.Thread(target=client).start()

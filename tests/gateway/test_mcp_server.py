@@ -11,6 +11,7 @@ from gateway_project.mcp.runtime import Prepared
 from gateway_project.readiness import NotReady
 from tests.gateway.catalogues import FakeUpstream, never
 from tests.gateway.conftest import ERAS, connected
+from tests.patience import PATIENCE_S
 from tools.upstream.result import UpstreamResult
 
 pytestmark = pytest.mark.parametrize("era", ERAS)
@@ -166,7 +167,7 @@ async def test_progress_of_the_server_reaches_the_client_that_asked_for_it(conne
         await client.call_tool(
             "call_tool", {"tool": "git:git_status"}, progress_callback=on_progress
         )
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(PATIENCE_S):
             assert await arrived.get() == (1.0, 4.0, "a quarter")
 
 
@@ -199,7 +200,7 @@ async def test_a_call_that_the_client_cancels_is_cancelled_upstream(connect, wor
         call = group.create_task(client.call_tool("call_tool", {"tool": "git:git_status"}))
         await world.upstream.called.wait()
         call.cancel()
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(PATIENCE_S):
             await world.upstream.cancelled.wait()
 
 

@@ -13,6 +13,7 @@ from gateway_project.mcp.conversation import Prelude
 from gateway_project.mcp.refused_lines import TooLong
 from gateway_project.mcp.stdio import LineReader, LineWriter
 from gateway_project.mcp.wire import Wire
+from tests.patience import PATIENCE_S
 
 
 class Pipe:
@@ -40,7 +41,7 @@ def pipe():
         os.close(made.write_fd)
     # A thread that still reads would take the lines of the next test, whose pipe gets this number.
     for thread in set(threading.enumerate()) - others:
-        thread.join(timeout=10)
+        thread.join(PATIENCE_S)
     if made.read_fd >= 0:
         os.close(made.read_fd)
 
@@ -52,7 +53,7 @@ def reader(pipe, **values):
 
 
 async def read_all(lines):
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(PATIENCE_S):
         return [line async for line in lines]
 
 
@@ -107,7 +108,10 @@ async def test_whoever_sends_too_long_a_line_is_told_so(pipe):
     lines = reader(pipe, max_line_bytes=10)
     pipe.write(b"x" * 30 + b"\n")
     pipe.close(pipe.write_fd)
-    async with asyncio.timeout(10), stdio.joined(lines, Writer(), idle=Writer().idle) as pair:
+    async with (
+        asyncio.timeout(PATIENCE_S),
+        stdio.joined(lines, Writer(), idle=Writer().idle) as pair,
+    ):
         incoming, outgoing = pair
         async with incoming, outgoing:
             assert [message async for message in incoming] == []
@@ -121,7 +125,7 @@ async def test_a_line_that_is_waited_for_wakes_the_reader(pipe):
     waiting = asyncio.create_task(anext(lines))
     await asyncio.sleep(0)
     pipe.write(b"now\n")
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(PATIENCE_S):
         assert await waiting == "now"
     waiting = asyncio.create_task(anext(lines))
     await asyncio.sleep(0)
@@ -142,10 +146,11 @@ def test_a_reader_outlives_its_loop_in_silence(pipe):
     async def start():
         reader(pipe)
 
+    others = set(threading.enumerate())
     asyncio.run(start())
-    (thread,) = [thread for thread in threading.enumerate() if thread.name == "stdin"]
+    (thread,) = set(threading.enumerate()) - others
     pipe.write(b"too late\n")
-    thread.join(10)
+    thread.join(PATIENCE_S)
     assert not thread.is_alive()
 
 
@@ -168,7 +173,7 @@ async def test_messages_of_any_size_are_written_whole(pipe, size):
     taker.start()
     await writer.write("x" * size)
     await writer.idle()
-    await asyncio.to_thread(taker.join, 10)
+    await asyncio.to_thread(taker.join, PATIENCE_S)
     assert bytes(received) == b"x" * size
 
 
@@ -189,18 +194,26 @@ async def test_writing_to_a_client_that_is_gone_is_an_error(pipe):
         await LineWriter(pipe.write_fd).write("x")
 
 
-async def test_the_end_of_the_input_waits_for_answers_under_way(pipe):
+async def test_the_end_of_the_input_waits_for_answers_under_way(pipe, monkeypatch):
+    monkeypatch.setattr(stdio, "DRAIN_S", 10 * PATIENCE_S)
     out = Pipe()
-    busy = asyncio.Event()
+    ended, busy = asyncio.Event(), asyncio.Event()
     wire = Wire(read_fd=pipe.read_fd, write_fd=out.write_fd)
-    async with stdio.streams(wire, idle=busy.wait) as (received, sent):
+
+    async def idle():
+        ended.set()
+        await busy.wait()
+
+    async with stdio.streams(wire, idle=idle) as (received, sent):
         pipe.close(pipe.write_fd)
         end = asyncio.create_task(anext(aiter(received), None))
+        async with asyncio.timeout(PATIENCE_S):
+            await ended.wait()
         for _ in range(100):
             await asyncio.sleep(0)
         assert not end.done()
         busy.set()
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(PATIENCE_S):
             assert await end is None
         await sent.aclose()
         await received.aclose()
@@ -214,7 +227,7 @@ async def test_the_end_of_the_input_does_not_wait_forever(pipe, monkeypatch):
     wire = Wire(read_fd=pipe.read_fd, write_fd=out.write_fd)
     async with stdio.streams(wire, idle=asyncio.Event().wait) as (received, sent):
         pipe.close(pipe.write_fd)
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(PATIENCE_S):
             assert [item async for item in received] == []
         await sent.aclose()
         await received.aclose()
@@ -242,7 +255,10 @@ async def test_a_line_that_is_no_message_is_answered_and_the_next_is_served(pipe
     out, idle = Pipe(), asyncio.Event()
     idle.set()
     wire = Wire(read_fd=pipe.read_fd, write_fd=out.write_fd)
-    async with asyncio.timeout(10), stdio.streams(wire, idle=idle.wait) as (received, sent):
+    async with (
+        asyncio.timeout(PATIENCE_S),
+        stdio.streams(wire, idle=idle.wait) as (received, sent),
+    ):
         deep = b"[" * 10_000 + b"]" * 10_000
         pipe.write(b'{"jsonrpc":"2.0","id":7,"method":"tools/call","params":' + deep + b"}\n")
         pipe.write(b'no JSON\n{"jsonrpc":"2.0","id":1.5,"method":"ping"}\n')
@@ -278,7 +294,7 @@ class Written:
 @pytest.mark.parametrize("value", ["a\ud83d", functools.reduce(lambda v, _: [v], range(900), 1)])
 async def test_an_answer_that_cannot_be_written_ends_that_request_alone(pipe, value):
     out = Written()
-    async with asyncio.timeout(10), stdio.joined(reader(pipe), out, idle=out.idle) as pair:
+    async with asyncio.timeout(PATIENCE_S), stdio.joined(reader(pipe), out, idle=out.idle) as pair:
         received, sent = pair
         for number, held in ((1, value), (2, "good")):
             answer = JSONRPCResponse(jsonrpc="2.0", id=number, result={"value": held})
@@ -293,7 +309,7 @@ async def test_an_answer_that_cannot_be_written_ends_that_request_alone(pipe, va
 
 async def test_who_asks_what_cannot_be_written_is_told_so(pipe):
     out = Written()
-    async with asyncio.timeout(10), stdio.joined(reader(pipe), out, idle=out.idle) as pair:
+    async with asyncio.timeout(PATIENCE_S), stdio.joined(reader(pipe), out, idle=out.idle) as pair:
         received, sent = pair
         note = JSONRPCNotification(jsonrpc="2.0", method="m", params={"a": "\ud83d"})
         question = JSONRPCRequest(jsonrpc="2.0", id=5, method="m", params={"a": "\ud83d"})
@@ -310,7 +326,7 @@ async def test_who_asks_what_cannot_be_written_is_told_so(pipe):
 async def test_the_asker_is_told_nothing_once_the_input_has_ended(pipe):
     out = Written()
     pipe.close(pipe.write_fd)
-    async with asyncio.timeout(10), stdio.joined(reader(pipe), out, idle=out.idle) as pair:
+    async with asyncio.timeout(PATIENCE_S), stdio.joined(reader(pipe), out, idle=out.idle) as pair:
         received, sent = pair
         assert [message async for message in received] == []
         question = JSONRPCRequest(jsonrpc="2.0", id=5, method="m", params={"a": "\ud83d"})

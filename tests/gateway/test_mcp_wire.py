@@ -2,6 +2,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+from tests.patience import PATIENCE_S
+
 BASE = Path(__file__).resolve().parent.parent.parent
 
 
@@ -11,7 +13,7 @@ def run(code, **values):
         cwd=BASE,
         capture_output=True,
         text=True,
-        timeout=30,
+        timeout=PATIENCE_S,
         check=False,
         **values,
     )

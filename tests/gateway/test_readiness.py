@@ -5,15 +5,22 @@ import pytest
 from gateway_project import readiness as readiness_module
 from gateway_project.readiness import Gateway, NotReady, Readiness
 from tests.gateway.conftest import ADMIN
+from tests.patience import PATIENCE_S
 
 UNMIGRATED = NotReady("database_unmigrated", "run `manage.py migrate`")
 GATEWAY = Gateway(effects=None, caller=ADMIN)
 
 
+@pytest.fixture(autouse=True)
+def _patient(monkeypatch):
+    for name in ("READY_WAIT_S", "RETRY_WAIT_S"):
+        monkeypatch.setattr(readiness_module, name, PATIENCE_S)
+
+
 async def waiting(readiness):
     """Start a call and return it once it waits."""
     task = asyncio.create_task(readiness.gateway())
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(PATIENCE_S):
         await readiness.wanted.wait()
     return task
 

@@ -11,14 +11,13 @@ from gateway_project.access import callers
 from gateway_project.foundation import sealing
 from gateway_project.foundation.database import in_database
 from tests.factories import ServerFactory, UserFactory
+from tests.patience import PATIENCE_S
 from tests.servers import oauth_world
 from tools.models import Server
 from tools.store import sign_ins
 from tools.upstream.oauth.values import Key
 
 pytestmark = pytest.mark.django_db(transaction=True)
-
-PATIENCE_S = 30
 
 
 class Terminal(io.StringIO):

@@ -18,6 +18,7 @@ from gateway_project.readiness import NotReady, Readiness
 from gateway_project.wiring import snapshot
 from tests.factories import ServerFactory, ToolFactory, UserFactory
 from tests.fakes import FakeEmbedder
+from tests.patience import PATIENCE_S
 from tools import discover
 from tools.embed.cache import CachedEmbedder
 from tools.embed.embedder import EmbeddingUnavailable
@@ -26,13 +27,13 @@ from tools.models import Server, Tool
 from tools.search import SearchRequest
 from tools.store import postings
 from tools.upstream.errors import SpawnFailed, UnsetVariable, UpstreamError
+from tools.upstream.oauth.sign_ins import SignIns
 from tools.upstream.pool import UpstreamPool
 from tools.upstream.spec import ServerSpec
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
 BASE = Path(__file__).resolve().parent.parent.parent
-PATIENCE_S = 30
 
 
 @pytest.fixture(autouse=True)
@@ -102,6 +103,29 @@ async def test_a_change_in_the_database_is_taken_over():
             return "git:git_status" in gateway.effects.catalogue().tools
 
         await until(both)
+
+
+async def test_a_tool_is_known_no_sooner_than_its_server_can_be_called(monkeypatch):
+    await in_database(rows)
+    reading, may_end = asyncio.Event(), asyncio.Event()
+
+    async def reload(_):
+        reading.set()
+        await may_end.wait()
+
+    monkeypatch.setattr(SignIns, "reload", reload)
+    async with running() as readiness:
+        effects = (await served(readiness)).effects
+
+        async def known():
+            return "time:now" in effects.catalogue().tools
+
+        await in_database(ToolFactory, server__name="time", name="now")
+        await reading.wait()
+        assert not await known()
+        may_end.set()
+        await until(known)
+        assert effects.requests.status_of("time").state == "idle"
 
 
 async def test_what_a_server_listed_is_forgotten_once_another_goes_by_its_name(monkeypatch):

@@ -5,20 +5,19 @@ import asyncio
 import pytest
 from django.conf import settings as django_settings
 
-from gateway_project import flow, wiring
+from gateway_project import flow, intent_ranked, wiring
 from gateway_project.foundation.database import in_database
 from gateway_project.intent_answer import IntentRequest
 from gateway_project.readiness import NotReady, Readiness
 from gateway_project.wiring import suggester
 from tests.factories import ToolFactory, UserFactory
 from tests.fakes import FakeEmbedder
+from tests.patience import PATIENCE_S
 from tools import kept_index
 from tools.embed.cache import CachedEmbedder
 from tools.embed_catalogue import embed_missing
 
 pytestmark = pytest.mark.django_db(transaction=True)
-
-DEADLINE_S = 30
 
 
 @pytest.fixture
@@ -39,11 +38,13 @@ async def served(readiness):
 
 async def test_an_intent_is_ranked_by_what_the_gateway_keeps_in_memory(embedder, monkeypatch):
     monkeypatch.setattr(suggester, "START_WAIT_S", 0)
+    monkeypatch.setattr(suggester, "RANK_TIMEOUT_S", PATIENCE_S)
+    monkeypatch.setattr(intent_ranked, "SEARCH_TIMEOUT_S", PATIENCE_S)
     await in_database(UserFactory, username="admin", superuser=True)
     tool = await in_database(ToolFactory, server__name="sky", name="get_weather")
     await in_database(embed_missing, embedder)
     readiness = Readiness()
-    async with asyncio.TaskGroup() as group, asyncio.timeout(DEADLINE_S):
+    async with asyncio.TaskGroup() as group, asyncio.timeout(PATIENCE_S):
         task = group.create_task(
             wiring.run(readiness, config=django_settings.FOREGATE, user="admin")
         )

@@ -6,8 +6,7 @@ import pytest
 
 from gateway_project.wiring import relist
 from gateway_project.wiring.relist import Relister
-
-PATIENCE_S = 10
+from tests.patience import PATIENCE_S
 
 
 class Listings:

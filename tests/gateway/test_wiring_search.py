@@ -8,6 +8,7 @@ from gateway_project.foundation.database import in_database
 from gateway_project.readiness import NotReady, Readiness
 from tests.factories import ToolFactory, UserFactory
 from tests.fakes import FakeEmbedder
+from tests.patience import PATIENCE_S
 from tools import kept_index
 from tools.embed.cache import CachedEmbedder
 from tools.embed_catalogue import embed_missing
@@ -15,8 +16,6 @@ from tools.kept_index import KeptIndex
 from tools.search import SearchRequest
 
 pytestmark = pytest.mark.django_db(transaction=True)
-
-DEADLINE_S = 30
 
 
 @pytest.fixture
@@ -74,7 +73,7 @@ async def test_a_gateway_searches_in_memory_once_a_client_has_listed(embedder, r
     await in_database(ToolFactory, name="convert_time")
     await in_database(embed_missing, embedder)
     readiness = Readiness()
-    async with asyncio.TaskGroup() as group, asyncio.timeout(DEADLINE_S):
+    async with asyncio.TaskGroup() as group, asyncio.timeout(PATIENCE_S):
         task = group.create_task(
             wiring.run(readiness, config=django_settings.FOREGATE, user="admin")
         )
@@ -96,7 +95,7 @@ async def test_a_tool_that_is_new_in_the_database_is_soon_searched_in_memory(
     await in_database(UserFactory, username="admin", superuser=True)
     readiness = Readiness()
     readiness.listed.set()
-    async with asyncio.TaskGroup() as group, asyncio.timeout(DEADLINE_S):
+    async with asyncio.TaskGroup() as group, asyncio.timeout(PATIENCE_S):
         task = group.create_task(
             wiring.run(readiness, config=django_settings.FOREGATE, user="admin")
         )

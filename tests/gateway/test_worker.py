@@ -11,8 +11,7 @@ from gateway_project import wiring
 from gateway_project.foundation.config import Config
 from gateway_project.readiness import NotReady
 from gateway_project.wiring import worker
-
-DEADLINE_S = 10
+from tests.patience import PATIENCE_S
 
 
 class Runs:
@@ -69,7 +68,7 @@ async def test_it_fetches_once_it_is_wired_and_stops_fetching_before_the_rest_en
     monkeypatch, number
 ):
     stage = Stage(monkeypatch)
-    async with asyncio.timeout(DEADLINE_S), asyncio.TaskGroup() as group:
+    async with asyncio.timeout(PATIENCE_S), asyncio.TaskGroup() as group:
         group.create_task(run(stage))
         await stage.fetching.wait()
         os.kill(os.getpid(), number)
@@ -85,7 +84,7 @@ async def test_it_fetches_once_it_is_wired_and_stops_fetching_before_the_rest_en
 async def test_what_it_fetches_is_taken_by_the_runs_of_the_wiring_in_force(monkeypatch):
     stage = Stage(monkeypatch)
     wanted = uuid.uuid4()
-    async with asyncio.timeout(DEADLINE_S), asyncio.TaskGroup() as group:
+    async with asyncio.timeout(PATIENCE_S), asyncio.TaskGroup() as group:
         group.create_task(run(stage))
         await stage.fetching.wait()
         assert await stage.take(wanted)
@@ -99,6 +98,6 @@ async def test_a_configuration_that_cannot_work_ends_it(monkeypatch):
 
     monkeypatch.setattr(wiring, "run", refuse)
     with pytest.raises(ExceptionGroup) as raised:
-        async with asyncio.timeout(DEADLINE_S):
+        async with asyncio.timeout(PATIENCE_S):
             await worker.run(Config(), concurrency=3, on_ready=str, on_end=str)
     assert raised.group_contains(NotReady, match="no such model")

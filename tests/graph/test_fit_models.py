@@ -23,6 +23,7 @@ from graph.store import fitted, patterns
 from tests.factories import ServerFactory, TeamFactory, ToolFactory
 from tests.fakes import FakeEmbedder
 from tests.graph.histories import NOW, run, task
+from tests.patience import PATIENCE_S
 from tools.embed_catalogue import embed_missing
 from tools.models import Server, Tool, ToolEmbedding
 from tools.store import search_index
@@ -208,8 +209,9 @@ def test_a_team_that_is_deleted_meanwhile_does_no_harm(tools, record, made):
 
 @pytest.mark.django_db(transaction=True)
 async def test_one_process_fits_at_a_time(made):
-    async with advisory.held(fit_models.LOCK, timeout_s=10):
+    async with advisory.held(fit_models.LOCK, timeout_s=PATIENCE_S):
         assert await in_database(fit, made) is None
+    assert await in_database(fit, made, wait_s=PATIENCE_S) == []
 
 
 def test_values_are_kept_of_the_newest_runs_only(tools, record, made, monkeypatch):

@@ -19,12 +19,12 @@ from graph.record import Claim, Metric, Observation
 from graph.relations import Kind
 from graph.store import metrics, relations, views
 from tests.factories import TeamFactory, ToolFactory
+from tests.patience import PATIENCE_S
 from tools.models import Server, Team, Tool
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
 NOW = datetime(2026, 11, 22, tzinfo=UTC)
-DEADLINE_S = 20
 OTHER_PROCESS = """
 import sys, django
 django.setup()
@@ -82,7 +82,7 @@ async def following():
             kept.notice(event.payload)
 
     async def until(condition):
-        async with asyncio.timeout(DEADLINE_S):
+        async with asyncio.timeout(PATIENCE_S):
             while not condition():
                 read.clear()
                 await read.wait()
@@ -258,7 +258,7 @@ async def test_it_begins_empty_and_is_read_once_it_is_wanted(tools, monkeypatch)
         await asyncio.sleep(0)
     assert len(kept._views.shared) == 0
     assert len(kept.topology(None)) == 0
-    async with asyncio.timeout(DEADLINE_S):
+    async with asyncio.timeout(PATIENCE_S):
         while not len(kept.topology(None)):  # noqa: ASYNC110 - the first reading sets no event
             await asyncio.sleep(0.01)
     task.cancel()
@@ -298,7 +298,7 @@ async def test_what_is_observed_counts_less_as_time_goes_by(tools, monkeypatch):
     times.append(NOW + timedelta(days=60))
     monkeypatch.setattr(kept_graph, "RELOAD_S", 0.01)
     task = asyncio.ensure_future(kept.run())
-    async with asyncio.timeout(DEADLINE_S):
+    async with asyncio.timeout(PATIENCE_S):
         while kept.topology(None).get(a, b, Kind.PRECEDES).confidence == at_first:  # noqa: ASYNC110
             await asyncio.sleep(0.01)
     assert kept.topology(None).get(a, b, Kind.PRECEDES).confidence < at_first

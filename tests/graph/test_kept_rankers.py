@@ -18,6 +18,7 @@ from graph.store import fitted
 from tests.factories import TeamFactory, ToolFactory
 from tests.fakes import FakeEmbedder
 from tests.graph.histories import NOW, run, task
+from tests.patience import PATIENCE_S
 from tools.embed_catalogue import embed_missing
 from tools.store import embeddings
 
@@ -26,7 +27,6 @@ pytestmark = pytest.mark.django_db(transaction=True)
 EMBEDDER = FakeEmbedder()
 SEALER = Sealer([Fernet.generate_key()])
 TERMS = Terms(model=EMBEDDER.model, max_bytes=10_000_000, sealer=SEALER)
-PATIENCE_S = 60
 
 
 @pytest.fixture

@@ -9,10 +9,10 @@ from graph.kept_shapes import MAX_WAITING, KeptShapes
 from graph.models import OutputShape
 from graph.store import shapes
 from tests.factories import TeamFactory, ToolFactory
+from tests.patience import PATIENCE_S
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
-DEADLINE_S = 15
 GONE = 10**9
 
 
@@ -103,7 +103,7 @@ async def test_shapes_are_learnt_in_the_background():
     kept = KeptShapes(on_changed=changed.set)
     task = asyncio.ensure_future(kept.run())
     kept.saw(tool.pk, None, "v1", {"id": 1})
-    async with asyncio.timeout(DEADLINE_S):
+    async with asyncio.timeout(PATIENCE_S):
         await changed.wait()
     task.cancel()
     await asyncio.wait([task])

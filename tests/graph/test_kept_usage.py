@@ -12,12 +12,12 @@ from graph.models import ToolUsage
 from graph.store import usage
 from graph.store.usage import Count
 from tests.factories import TeamFactory, ToolFactory
+from tests.patience import PATIENCE_S
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
 NOW = datetime(2026, 11, 22, tzinfo=UTC)
 LATER = datetime(2026, 11, 23, tzinfo=UTC)
-DEADLINE_S = 15
 GONE = 10**9
 
 
@@ -25,6 +25,7 @@ GONE = 10**9
 def _quick(monkeypatch):
     monkeypatch.setattr(kept_usage, "EVERY_S", 0)
     monkeypatch.setattr(kept_usage, "RETRY_S", 0)
+    monkeypatch.setattr(kept_usage, "LAST_WRITE_S", PATIENCE_S)
 
 
 def stored():
@@ -32,7 +33,7 @@ def stored():
 
 
 async def until(kept, condition):
-    async with asyncio.timeout(DEADLINE_S):
+    async with asyncio.timeout(PATIENCE_S):
         while not await in_database(condition):  # noqa: ASYNC110 - the database sets no event
             await asyncio.sleep(0.01)
 
@@ -112,13 +113,13 @@ async def test_an_end_in_the_middle_of_a_write_loses_nothing(monkeypatch):
 
     def slow(*given, **named):
         loop.call_soon_threadsafe(begun.set)
-        may_go_on.wait(DEADLINE_S)
+        may_go_on.wait(PATIENCE_S)
         return add(*given, **named)
 
     monkeypatch.setattr(usage, "add", slow)
     task = asyncio.ensure_future(kept.run())
     kept.count(tool.pk, None, False)
-    async with asyncio.timeout(DEADLINE_S):
+    async with asyncio.timeout(PATIENCE_S):
         await begun.wait()
     kept.count(tool.pk, None, True)
     task.cancel()
@@ -137,7 +138,7 @@ async def test_an_end_without_a_database_is_an_end_all_the_same(monkeypatch):
     task = asyncio.ensure_future(kept.run())
     await asyncio.sleep(0)
     task.cancel()
-    done, _ = await asyncio.wait([task], timeout=DEADLINE_S)
+    done, _ = await asyncio.wait([task], timeout=PATIENCE_S)
     assert done
     assert task.cancelled()
 

@@ -18,6 +18,7 @@ from graph.relations import Kind, Source
 from graph.store import metrics, relations, snapshots
 from graph.store.relations import Changes
 from tests.factories import ServerFactory, TeamFactory, ToolFactory, store_definition
+from tests.patience import PATIENCE_S
 from tools.definition import Definition
 from tools.models import Server, Tool
 
@@ -25,7 +26,6 @@ pytestmark = pytest.mark.django_db
 
 NOW = datetime(2026, 11, 22, tzinfo=UTC)
 DAY = timedelta(days=1)
-DEADLINE_S = 60
 
 
 @pytest.fixture
@@ -337,18 +337,18 @@ class TestSnapshots:
 @pytest.mark.django_db(transaction=True)
 class TestTogether:
     async def test_where_another_process_is_at_it_nothing_is_done(self, derived):
-        async with advisory.held(refresh.LOCK, timeout_s=DEADLINE_S):
+        async with advisory.held(refresh.LOCK, timeout_s=PATIENCE_S):
             done = await in_database(refresh.refresh, now=NOW, wait_s=0.0)
             assert done.is_busy
             assert (await in_database(refresh.refresh, now=NOW, wait_s=0.05)).is_busy
-        done = await in_database(refresh.refresh, now=NOW, wait_s=DEADLINE_S)
+        done = await in_database(refresh.refresh, now=NOW, wait_s=PATIENCE_S)
         assert not done.is_busy
 
     async def test_two_at_once_derive_once(self, derived):
         await in_database(ToolFactory.create_batch, 4)
         async with asyncio.TaskGroup() as group:
             tasks = [
-                group.create_task(in_database(refresh.refresh, now=NOW, wait_s=DEADLINE_S))
+                group.create_task(in_database(refresh.refresh, now=NOW, wait_s=PATIENCE_S))
                 for _ in range(2)
             ]
         assert sorted(task.result().computed for task in tasks) == [False, True]

@@ -5,21 +5,29 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+import random
+import socket
 import subprocess
 import sys
 import time
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Iterable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
+import psutil
 from mcp import Client
 from mcp.client.stdio import StdioServerParameters
 
+from tests.patience import PATIENCE_S
+
 BASE = Path(__file__).resolve().parent.parent.parent
 PYTHON = sys.executable
-PATIENCE_S = 90
+JOURNEY_S: Final = 3 * PATIENCE_S
+"""How long what has many steps may take: a command that makes a database, a whole visit."""
+HANDED_OUT = 32_768
+"""From here on a kernel gives ports to whoever asks for any."""
 ERAS = ("auto", "legacy")
 
 META = {
@@ -79,7 +87,7 @@ class Installation:
             env=self.env,
             capture_output=True,
             text=True,
-            timeout=PATIENCE_S,
+            timeout=JOURNEY_S,
             check=False,
             stdin=subprocess.DEVNULL,
         )
@@ -166,7 +174,7 @@ class RawGateway:
         return self.process.returncode, logged.decode()
 
 
-def eventually(condition: Callable[[], bool], *, within_s: float) -> None:
+def eventually(condition: Callable[[], bool], *, within_s: float = PATIENCE_S) -> None:
     """Wait for what other processes bring about."""
     deadline = time.monotonic() + within_s
     while not condition():
@@ -174,6 +182,29 @@ def eventually(condition: Callable[[], bool], *, within_s: float) -> None:
         time.sleep(0.05)
 
 
-async def aeventually(condition: Callable[[], bool], *, within_s: float) -> None:
+async def aeventually(condition: Callable[[], bool], *, within_s: float = PATIENCE_S) -> None:
     """Wait for what other processes bring about, without holding up the loop."""
     await asyncio.to_thread(eventually, condition, within_s=within_s)
+
+
+def gone(processes: Iterable[psutil.Process]) -> bool:
+    """Whether processes have ended, if need be without anybody having taken note."""
+    return not any(_lives(process) for process in processes)
+
+
+def _lives(process: psutil.Process) -> bool:
+    try:
+        return process.is_running() and process.status() != psutil.STATUS_ZOMBIE
+    except psutil.NoSuchProcess:
+        return False
+
+
+def free_port() -> int:
+    """Return a port nobody listens on, and that nobody is given by chance before it is used."""
+    for port in random.sample(range(HANDED_OUT // 2, HANDED_OUT), 100):
+        try:
+            socket.create_server(("127.0.0.1", port)).close()
+        except OSError:
+            continue
+        return port
+    raise AssertionError("no port is free")

@@ -27,7 +27,8 @@ class Ledger:
     def lines(self, what: str) -> list[dict[str, Any]]:
         if not self.file.exists():
             return []
-        read = [json.loads(line) for line in self.file.read_text().splitlines(keepends=False)]
+        whole, _, _ = self.file.read_text().rpartition("\n")  # the last may be half-written
+        read = [json.loads(line) for line in whole.splitlines()]
         return [line for line in read if line["what"] == what]
 
     def names(self, what: str) -> Counter[str]:
@@ -72,7 +73,7 @@ class World:
             "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() "
             "AND backend_type = 'client backend' AND pid <> pg_backend_pid()"
         )
-        eventually(lambda: self.rows(others) == [[0]], within_s=10)
+        eventually(lambda: self.rows(others) == [[0]])
 
 
 @contextmanager
@@ -121,6 +122,14 @@ def chain(run: str, *, tool: str, tasks: int, delay_ms: float) -> dict[str, Any]
         task["arguments"]["after"] = {"$ref": f"t{number}", "pointer": "/name"}
         task.pop("depends_on", None)
     return {"tasks": made}
+
+
+def held(workflow: dict[str, Any], gate: Path, *tasks: str) -> dict[str, Any]:
+    """Hold some tasks of a workflow, or all, until there is a file at the gate."""
+    for task in workflow["tasks"]:
+        if not tasks or task["id"] in tasks:
+            task["arguments"]["gate"] = str(gate)
+    return workflow
 
 
 def asked(workflow: dict[str, Any], *, key: str, wait_s: float) -> dict[str, Any]:

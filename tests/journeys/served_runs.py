@@ -21,6 +21,7 @@ from tests.execution.run_setup import means, process
 from tests.gateway.catalogues import catalogue, tool
 from tests.gateway.conftest import World, connected
 from tests.journeys.runs import Ledger
+from tests.patience import PATIENCE_S
 from tools.catalogue import Catalogue
 from tools.upstream.breaker import RetryPolicy
 from tools.upstream.pool import UpstreamPool
@@ -28,7 +29,7 @@ from tools.upstream.spec import ServerSpec
 
 SERVERS = Path(__file__).parent.parent / "servers"
 SOON = RetryPolicy(base_s=0.001, cap_s=0.001)
-WAIT_S = 20
+WAIT_S = PATIENCE_S
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -108,6 +109,20 @@ def task(own: str, tool_id: str, *depends_on: str, **more: Any) -> dict[str, Any
         "depends_on": list(depends_on),
         **fields,
     }
+
+
+def chained(name: str, tasks: int = 3, **arguments: Any) -> list[dict[str, Any]]:
+    """Tasks one after the other that count themselves."""
+    return [
+        task(
+            f"t{place}",
+            "counting:count",
+            *([f"t{place - 1}"] if place else []),
+            name=f"{name}/t{place}",
+            **arguments,
+        )
+        for place in range(tasks)
+    ]
 
 
 async def run(client: Client, *tasks: Mapping[str, Any], **options: Any) -> dict[str, Any]:

@@ -10,6 +10,7 @@ import psutil
 import pytest
 
 from tests.journeys.gateways import Installation, RawGateway, eventually, fixture_server
+from tests.patience import PATIENCE_S
 
 
 @pytest.fixture(scope="module")
@@ -35,7 +36,7 @@ def serving(installation: Installation, *arguments: str) -> RawGateway:
     """Start a gateway that others can attach to."""
     gateway = installation.start(*arguments)
     assert not count(gateway, 1)["isError"]
-    eventually(lambda: listening(installation, 1), within_s=30)
+    eventually(lambda: listening(installation, 1))
     return gateway
 
 
@@ -75,7 +76,7 @@ def test_a_second_gateway_has_no_servers_of_its_own_and_outlives_the_first(insta
     assert children(first)
 
     first.process.kill()
-    first.process.communicate(timeout=30)
+    first.process.communicate(timeout=PATIENCE_S)
     results = [legacy_count(second, number) for number in (2, 3)]
     # The first of them may have been under way when the gateway ended; then it is told so.
     lost = results[0].get("isError", False)

@@ -17,10 +17,18 @@ from pathlib import Path
 import pytest
 
 from tests.foundation.postgres.homes import temporary_home
+from tests.journeys.gateways import JOURNEY_S, free_port
 
 BASE = Path(__file__).resolve().parent.parent.parent
 PYTHON = sys.executable
-TIMEOUT_S = 90
+
+
+ADD = """
+from django.core.management import call_command
+from tools.models import Server
+call_command("import_servers", "--from", {file!r})
+Server.objects.filter(name={name!r}).update(connect_timeout_s={limit_s})
+"""
 
 
 @dataclass
@@ -39,7 +47,7 @@ class Installation:
             env={**clean_environment(), "FOREGATE_HOME": str(self.home), **self.env, **env},
             capture_output=True,
             text=True,
-            timeout=TIMEOUT_S,
+            timeout=JOURNEY_S,
             check=False,
             stdin=subprocess.DEVNULL,
         )
@@ -52,11 +60,12 @@ class Installation:
         return str(path)
 
     def discover_with(
-        self, name: str, entry: dict[str, object], **env: str
+        self, name: str, entry: dict[str, object], *, limit_s: float | None = None
     ) -> subprocess.CompletedProcess[str]:
-        """Add a server and discover all."""
-        self.manage("import_servers", "--from", self.write({name: entry}))
-        done = self.manage("discover", "--no-embed", name, "healthy", **env)
+        """Add a server, which may be given a limit of its own to start in, and discover all."""
+        file = self.write({name: entry})
+        self.manage("shell", "-v0", "-c", ADD.format(file=file, name=name, limit_s=limit_s))
+        done = self.manage("discover", "--no-embed", name, "healthy")
         assert re.search(r"ok +healthy: \d+ tools", done.stdout), "the healthy server works on"
         return done
 
@@ -117,13 +126,13 @@ def server_that_exits_at_once(use: Installation) -> subprocess.CompletedProcess[
 
 def server_that_hangs(use: Installation) -> subprocess.CompletedProcess[str]:
     entry = {"command": PYTHON, "args": ["-c", "import time; time.sleep(600)"]}
-    return use.discover_with("hangs", entry, FOREGATE_CONNECT_TIMEOUT_S="3")
+    return use.discover_with("hangs", entry, limit_s=3)
 
 
 def server_that_sends_rubbish(use: Installation) -> subprocess.CompletedProcess[str]:
     code = "import sys, time\nfor line in sys.stdin:\n    print('\\x00 not json', flush=True)\n"
     entry = {"command": PYTHON, "args": ["-c", code]}
-    return use.discover_with("rubbish", entry, FOREGATE_CONNECT_TIMEOUT_S="3")
+    return use.discover_with("rubbish", entry, limit_s=3)
 
 
 def duplicate_names(use: Installation) -> subprocess.CompletedProcess[str]:
@@ -132,10 +141,7 @@ def duplicate_names(use: Installation) -> subprocess.CompletedProcess[str]:
 
 
 def wrong_database_url(use: Installation) -> subprocess.CompletedProcess[str]:
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
-    url = f"postgresql://someone:hidden-password@127.0.0.1:{port}/nowhere"
+    url = f"postgresql://someone:hidden-password@127.0.0.1:{free_port()}/nowhere"
     return use.manage("status", DATABASE_URL=url)
 
 

@@ -13,11 +13,12 @@ import pytest
 from tests.journeys.gateways import (
     BASE,
     ERAS,
-    PATIENCE_S,
+    JOURNEY_S,
     Installation,
     aeventually,
     fixture_server,
 )
+from tests.patience import PATIENCE_S
 
 INSPECTOR = BASE / ".venv" / "node" / "test" / "node_modules" / ".bin" / "mcp-inspector"
 META_TOOLS = [
@@ -37,7 +38,7 @@ def text(result):
 
 @pytest.mark.parametrize("era", ERAS)
 async def test_a_client_finds_a_tool_reads_about_it_and_calls_it(installation, era):
-    async with asyncio.timeout(PATIENCE_S), installation.client(era) as client:
+    async with asyncio.timeout(JOURNEY_S), installation.client(era) as client:
         assert [tool.name for tool in (await client.list_tools()).tools] == META_TOOLS
         found = await client.call_tool(
             "search_tools", {"query": "what time is it in Tokyo", "limit": 2}
@@ -55,7 +56,7 @@ async def test_a_client_finds_a_tool_reads_about_it_and_calls_it(installation, e
 
 @pytest.mark.parametrize("era", ERAS)
 async def test_a_suggested_task_can_be_called_as_it_stands(installation, era):
-    async with asyncio.timeout(PATIENCE_S), installation.client(era) as client:
+    async with asyncio.timeout(JOURNEY_S), installation.client(era) as client:
         await client.list_tools()
         suggested = await client.call_tool(
             "run_intent",
@@ -77,7 +78,7 @@ async def test_a_suggested_task_can_be_called_as_it_stands(installation, era):
 
 @pytest.mark.parametrize("era", ERAS)
 async def test_both_eras_meet_servers_of_both_eras(installation, era):
-    async with asyncio.timeout(PATIENCE_S), installation.client(era) as client:
+    async with asyncio.timeout(JOURNEY_S), installation.client(era) as client:
         for server in ("modern", "legacy"):
             result = await client.call_tool(
                 "call_tool", {"tool": f"{server}:echo", "arguments": {"text": "so far, so good"}}
@@ -93,7 +94,7 @@ async def test_progress_arrives_under_the_client_s_own_token(installation, era):
     async def report(progress, total, message):
         await reports.put((progress, total, message))
 
-    async with asyncio.timeout(PATIENCE_S), installation.client(era) as client:
+    async with asyncio.timeout(JOURNEY_S), installation.client(era) as client:
         result = await client.call_tool(
             "call_tool",
             {"tool": "chatty:count", "arguments": {"to": 3}},
@@ -112,11 +113,11 @@ async def test_what_a_client_cancels_is_cancelled_at_the_server(installation, er
     def reads(word):
         return lambda: marker.exists() and marker.read_text() == word
 
-    async with asyncio.timeout(PATIENCE_S), installation.client(era) as client:
+    async with asyncio.timeout(JOURNEY_S), installation.client(era) as client:
         task = asyncio.create_task(client.call_tool("call_tool", call))
-        await aeventually(reads("waiting"), within_s=PATIENCE_S)
+        await aeventually(reads("waiting"))
         task.cancel()
-        await aeventually(reads("cancelled"), within_s=10)
+        await aeventually(reads("cancelled"))
         result = await client.call_tool(
             "call_tool", {"tool": "chatty:count", "arguments": {"to": 1}}
         )
@@ -125,7 +126,7 @@ async def test_what_a_client_cancels_is_cancelled_at_the_server(installation, er
 
 @pytest.mark.parametrize("era", ERAS)
 async def test_mistakes_are_answered_with_the_way_out(installation, era):
-    async with asyncio.timeout(PATIENCE_S), installation.client(era) as client:
+    async with asyncio.timeout(JOURNEY_S), installation.client(era) as client:
         wrong = await client.call_tool(
             "call_tool", {"tool": "time:get_current_time", "arguments": {"timezon": "UTC"}}
         )
@@ -139,7 +140,7 @@ async def test_mistakes_are_answered_with_the_way_out(installation, era):
 
 
 async def test_several_calls_run_side_by_side(installation):
-    async with asyncio.timeout(PATIENCE_S), installation.client() as client:
+    async with asyncio.timeout(JOURNEY_S), installation.client() as client:
         group = asyncio.TaskGroup()
         async with group:
             calls = [
@@ -177,7 +178,7 @@ async def test_servers_that_hang_hold_up_neither_the_list_nor_the_others(tmp_pat
     config = tmp_path / "hanging.json"
     config.write_text(json.dumps({"mcpServers": hanging}))
     installation.manage("import_servers", "--from", str(config))
-    async with asyncio.timeout(PATIENCE_S), installation.client() as client:
+    async with asyncio.timeout(JOURNEY_S), installation.client() as client:
         assert (await client.list_tools()).tools
         result = await client.call_tool(
             "call_tool", {"tool": "modern:echo", "arguments": {"text": "still here"}}
@@ -187,7 +188,7 @@ async def test_servers_that_hang_hold_up_neither_the_list_nor_the_others(tmp_pat
 
 async def test_an_unmigrated_database_is_said_and_recovered_from(tmp_path):
     installation = Installation(home=tmp_path)
-    async with asyncio.timeout(PATIENCE_S), installation.client() as client:
+    async with asyncio.timeout(JOURNEY_S), installation.client() as client:
         assert (await client.list_tools()).tools
         refused = await client.call_tool("search_tools", {"query": "anything"})
         assert refused.is_error

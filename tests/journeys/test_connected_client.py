@@ -9,7 +9,7 @@ import os
 from mcp import Client
 from mcp.client.stdio import StdioServerParameters
 
-from tests.journeys.gateways import PATIENCE_S, Installation, fixture_server
+from tests.journeys.gateways import JOURNEY_S, Installation, fixture_server
 
 
 async def test_import_connect_start_and_undo_end_where_they_began(tmp_path, monkeypatch):
@@ -31,7 +31,7 @@ async def test_import_connect_start_and_undo_end_where_they_began(tmp_path, monk
     # As the client does it: the entry's own environment, and little else.
     env = {"PATH": os.environ["PATH"], "HOME": str(tmp_path), **entry["env"]}
     parameters = StdioServerParameters(command=entry["command"], args=entry["args"], env=env)
-    async with asyncio.timeout(PATIENCE_S), Client(parameters) as client:
+    async with asyncio.timeout(JOURNEY_S), Client(parameters) as client:
         called = await client.call_tool(
             "call_tool", {"tool": "modern:echo", "arguments": {"text": "hello"}}
         )

@@ -6,7 +6,6 @@ import json
 import os
 import re
 import shutil
-import socket
 import subprocess
 import sys
 import urllib.request
@@ -15,6 +14,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+
+from tests.journeys.gateways import free_port
+from tests.patience import PATIENCE_S
 
 pytestmark = pytest.mark.full
 
@@ -53,8 +55,7 @@ class RunningConsole:
 
 @pytest.fixture(scope="module")
 def console(module_home: Path) -> Iterator[RunningConsole]:
-    with socket.create_server(("127.0.0.1", 0)) as free:
-        port = free.getsockname()[1]
+    port = free_port()
     kept = {k: v for k, v in os.environ.items() if not k.startswith(("FOREGATE_", "DJANGO_"))}
     env = {**kept, "FOREGATE_HOME": str(module_home), "FOREGATE_CONSOLE_PORT": str(port)}
     process = subprocess.Popen(
@@ -83,7 +84,7 @@ def console(module_home: Path) -> Iterator[RunningConsole]:
     running.manage("discover", "--no-embed")
     yield running
     process.terminate()
-    process.wait(timeout=15)
+    process.wait(timeout=PATIENCE_S)
     process.stdout.close()
 
 
@@ -96,7 +97,7 @@ def page(console: RunningConsole) -> Iterator[object]:
     with playwright.sync_playwright() as engine:
         browser = engine.chromium.launch(executable_path=found, args=FLAGS)
         page = browser.new_page(base_url=console.address)
-        page.set_default_timeout(15_000)
+        page.set_default_timeout(1_000 * PATIENCE_S)
         yield page
         browser.close()
 
@@ -154,7 +155,7 @@ def test_a_token_made_in_the_console_reads_the_metrics(
     request = urllib.request.Request(
         f"{console.address}metrics", headers={"Authorization": f"Bearer {token.group()}"}
     )
-    with urllib.request.urlopen(request, timeout=10) as answer:
+    with urllib.request.urlopen(request, timeout=PATIENCE_S) as answer:
         assert b"foregate_tools" in answer.read()
 
 

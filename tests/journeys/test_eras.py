@@ -22,7 +22,7 @@ from tests.journeys.conformance.stage import (
     gateway_on_http,
 )
 from tests.journeys.conformance.talker import ROOT, Era, Talker
-from tests.journeys.gateways import PATIENCE_S, Installation, aeventually
+from tests.journeys.gateways import JOURNEY_S, Installation, aeventually
 
 pytestmark = [
     pytest.mark.full,
@@ -98,7 +98,7 @@ def visit(request: pytest.FixtureRequest, stage: Stage):
     async def visiting() -> AsyncIterator[Visit]:
         talker = Talker(era)
         async with (
-            asyncio.timeout(PATIENCE_S),
+            asyncio.timeout(JOURNEY_S),
             talker.connected(stage.target(face, exposure)) as client,
         ):
             yield Visit(talker, client, exposure)
@@ -141,7 +141,7 @@ async def test_progress_log_messages_and_cancelling_cross_while_a_tool_works(vis
         for server in SERVERS:
             await reports(at, server)
             await at.call(server, "test_logging_tool")
-            await aeventually(lambda: "said in passing" in at.talker.logged, within_s=10)
+            await aeventually(lambda: "said in passing" in at.talker.logged)
             at.talker.logged.clear()
             await cancels(at, server, tmp_path / server)
 
@@ -162,9 +162,9 @@ async def cancels(at: Visit, server: str, marker: Path) -> None:
 
     async with asyncio.TaskGroup() as group:
         call = group.create_task(at.call(server, "test_wait", marker=str(marker)))
-        await aeventually(reads("waiting"), within_s=PATIENCE_S)
+        await aeventually(reads("waiting"))
         call.cancel()
-    await aeventually(reads("cancelled"), within_s=10)
+    await aeventually(reads("cancelled"))
     assert await at.call(server, "test_simple_text"), "the server goes on"
 
 
@@ -181,4 +181,8 @@ async def test_a_list_or_a_resource_that_changes_is_announced(visit):
                 while await at.talker.changed.get() != f"{kind}s":
                     continue
                 await at.call(server, "touch")
-            assert {await at.talker.updated.get() for _ in SERVERS} == set(uris)
+            missing = set(uris)
+            while missing:  # one may be told of twice
+                told = await at.talker.updated.get()
+                assert told in uris
+                missing.discard(told)

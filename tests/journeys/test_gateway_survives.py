@@ -8,14 +8,8 @@ import signal
 import psutil
 import pytest
 
-from tests.journeys.gateways import (
-    PATIENCE_S,
-    Installation,
-    RawGateway,
-    eventually,
-)
-
-GONE_WITHIN_S = 10
+from tests.journeys.gateways import Installation, RawGateway, eventually, gone
+from tests.patience import PATIENCE_S
 
 
 def started(installation: Installation) -> tuple[RawGateway, list[psutil.Process]]:
@@ -30,12 +24,6 @@ def started(installation: Installation) -> tuple[RawGateway, list[psutil.Process
     return gateway, servers
 
 
-def gone(processes: list[psutil.Process]) -> bool:
-    return not any(
-        process.is_running() and process.status() != psutil.STATUS_ZOMBIE for process in processes
-    )
-
-
 def works(gateway: RawGateway, number: int) -> bool:
     result = gateway.call(number, "call_tool", tool="modern:echo", arguments={"text": "here"})
     return result["content"][0]["text"] == "here"
@@ -47,7 +35,7 @@ def test_one_of_two_gateways_is_killed_and_the_other_works_on(installation):
     killed.process.kill()
     killed.process.communicate(timeout=PATIENCE_S)
     assert works(other, 10)
-    eventually(lambda: gone(orphans), within_s=GONE_WITHIN_S)
+    eventually(lambda: gone(orphans))
     assert not gone(servers)
     assert works(other, 11)
     assert other.end()[0] == 0
@@ -82,7 +70,7 @@ def test_a_client_that_only_stops_listening_ends_it_too(installation):
     assert process.returncode == 0
     assert process.stderr is not None
     assert b"Traceback" not in process.stderr.read()
-    eventually(lambda: gone(servers), within_s=GONE_WITHIN_S)
+    eventually(lambda: gone(servers))
     process.stdin.close()
     process.stderr.close()
 
@@ -99,5 +87,5 @@ def test_a_server_that_is_killed_is_started_again_and_costs_no_other_call(instal
         result = gateway.call(next(numbers), "call_tool", tool="chatty:count", arguments={"to": 1})
         return not result.get("isError")
 
-    eventually(back, within_s=30)
+    eventually(back)
     assert gateway.end()[0] == 0

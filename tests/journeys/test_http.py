@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import signal
-import socket
 import subprocess
 import urllib.error
 import urllib.request
@@ -20,14 +19,8 @@ import pytest
 from mcp import Client
 from mcp.client.streamable_http import streamable_http_client
 
-from tests.journeys.gateways import (
-    BASE,
-    ERAS,
-    PATIENCE_S,
-    PYTHON,
-    Installation,
-    eventually,
-)
+from tests.journeys.gateways import BASE, ERAS, PYTHON, Installation, eventually, free_port, gone
+from tests.patience import PATIENCE_S
 
 
 @pytest.fixture(scope="module")
@@ -57,7 +50,8 @@ def process(
 
 
 async def echo(url: str, bearer: str, text: str, *, mode: str = "auto") -> str:
-    async with httpx2.AsyncClient(headers={"Authorization": f"Bearer {bearer}"}) as http:
+    headers = {"Authorization": f"Bearer {bearer}"}
+    async with httpx2.AsyncClient(headers=headers, timeout=PATIENCE_S) as http:
         transport = streamable_http_client(url, http_client=http)
         async with Client(transport, mode=mode) as client:
             arguments = {"tool": "modern:echo", "arguments": {"text": text}}
@@ -77,16 +71,14 @@ async def test_clients_of_both_eras_call_through_it_and_it_ends_in_order(install
         _, logged = gateway.communicate(timeout=PATIENCE_S)
     assert gateway.returncode == 0
     assert "Traceback" not in logged
-    servers = [child for child in children if child.is_running()]
-    assert not [s for s in servers if s.status() != psutil.STATUS_ZOMBIE]
+    assert gone(children)
     log = (Path(installation.home) / "logs" / "foregate.log").read_text("utf-8")
     assert '"event": "http.request"' in log
     assert bearer not in log + logged
 
 
 async def test_the_console_serves_clients_too(installation, bearer):
-    with socket.create_server(("127.0.0.1", 0)) as free:
-        port = str(free.getsockname()[1])
+    port = str(free_port())
     console = process(installation, "run_console", "--no-password", FOREGATE_CONSOLE_PORT=port)
     base = f"http://127.0.0.1:{port}"
 
@@ -99,9 +91,9 @@ async def test_the_console_serves_clients_too(installation, bearer):
 
     with console as (started, line):
         assert base in line
-        eventually(up, within_s=PATIENCE_S)
+        eventually(up)
         assert await echo(f"{base}/mcp", bearer, "hi") == "hi"
-        async with httpx2.AsyncClient() as http:
+        async with httpx2.AsyncClient(timeout=PATIENCE_S) as http:
             assert "Foregate" in (await http.get(f"{base}/admin/login/")).text
         started.send_signal(signal.SIGTERM)
         started.communicate(timeout=PATIENCE_S)
@@ -111,7 +103,12 @@ async def test_the_console_serves_clients_too(installation, bearer):
 def test_strangers_are_never_let_in_without_a_token(installation):
     command = [PYTHON, str(BASE / "manage.py"), "run_gateway", "--http", "0.0.0.0:0", "--no-auth"]
     done = subprocess.run(
-        command, env=installation.env, capture_output=True, text=True, check=False, timeout=60
+        command,
+        env=installation.env,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=PATIENCE_S,
     )
     assert done.returncode == 1
     assert done.stderr.count(os.linesep) == 1

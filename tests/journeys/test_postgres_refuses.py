@@ -19,11 +19,9 @@ from tests.foundation.postgres.conftest import (  # noqa: F401 - fixtures
 )
 from tests.foundation.postgres.homes import located
 from tests.foundation.postgres.processes import User
+from tests.patience import PATIENCE_S
 
 StartUser = Callable[..., User]
-
-RECOVERY_S = 5.0
-"""How long a query may take once there is room again."""
 
 
 def a_file(home: Path) -> None:  # noqa: F811
@@ -171,5 +169,5 @@ def test_a_disk_that_fills_up_costs_nothing_that_was_stored(
     )
     assert "error" in error
     ballast.unlink()
-    assert one.ask("SELECT * FROM kept", within_s=RECOVERY_S) == {"rows": [["first"]]}
+    assert one.ask("SELECT * FROM kept", within_s=PATIENCE_S) == {"rows": [["first"]]}
     assert "error" not in one.ask("INSERT INTO kept VALUES ('second')")

@@ -7,14 +7,14 @@ import json
 
 import pytest
 
-from tests.journeys.gateways import ERAS, PATIENCE_S
+from tests.journeys.gateways import ERAS, JOURNEY_S
 
 INTENT = 'tell the current time in the timezone "Asia/Tokyo"'
 
 
 @pytest.mark.parametrize("era", ERAS)
 async def test_a_client_runs_what_it_was_suggested(installation, era):
-    async with asyncio.timeout(PATIENCE_S), installation.client(era) as client:
+    async with asyncio.timeout(JOURNEY_S), installation.client(era) as client:
         asked = {"intent": INTENT, "parameters": {"timezone": "Asia/Tokyo"}}
         suggested = (await client.call_tool("run_intent", asked)).structured_content
         workflow = suggested.get("workflow") or suggested["draft_workflow"]

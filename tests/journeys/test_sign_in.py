@@ -2,6 +2,7 @@
 
 import asyncio
 from contextlib import asynccontextmanager
+from itertools import count
 
 import pytest
 
@@ -11,6 +12,7 @@ from gateway_project.foundation.database import in_database
 from gateway_project.use_cases import sign_in
 from gateway_project.use_cases.sign_in import Means
 from tests.factories import ServerFactory, UserFactory
+from tests.patience import PATIENCE_S
 from tests.servers import oauth_world
 from tools.keep_sign_ins import remote_with_sign_ins
 from tools.models import ServerSignIn
@@ -23,7 +25,6 @@ from tools.upstream.pool import UpstreamPool
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
-PATIENCE_S = 30
 REDIRECT = "http://127.0.0.1:8420/sign-in/callback"
 
 
@@ -76,9 +77,10 @@ def signs_in(sealer, clock):
 class Gateway:
     """A process that calls servers and follows what others change."""
 
-    def __init__(self, pool, reloaded):
+    def __init__(self, pool, heard):
         self.pool = pool
-        self._reloaded = reloaded
+        self._heard = heard
+        self._marks = count()
 
     async def call(self, user=""):
         downstream = Downstream(session=user, user=user)
@@ -87,9 +89,10 @@ class Gateway:
 
     async def notices(self):
         """Wait until what was changed last has been heard of."""
-        self._reloaded.clear()
-        await in_database(notify.send, notify.CATALOGUE, "")
-        await self._reloaded.wait()
+        mark = f"mark {next(self._marks)}"
+        await in_database(notify.send, notify.CATALOGUE, mark)
+        while await self._heard.get() != mark:  # what was said before may be older
+            continue
 
 
 @pytest.fixture
@@ -97,9 +100,12 @@ def gateway(sealer, clock):
     @asynccontextmanager
     async def run():
         specs = await in_database(
-            servers.load_specs, sealer=sealer, connect_timeout_s=10, call_timeout_s=10
+            servers.load_specs,
+            sealer=sealer,
+            connect_timeout_s=PATIENCE_S,
+            call_timeout_s=PATIENCE_S,
         )
-        heard = asyncio.Event()
+        heard = asyncio.Queue()
         async with (
             asyncio.timeout(PATIENCE_S),
             remote_with_sign_ins(sealer=sealer, rules=NetworkRules(), clock=clock) as (
@@ -110,13 +116,13 @@ def gateway(sealer, clock):
             asyncio.TaskGroup() as group,
         ):
 
-            async def reload(_=None):
+            async def reload(event=None):
                 await sign_ins.reload()
-                heard.set()
+                heard.put_nowait(event and event.payload)
 
             listener = notify.Listener((notify.CATALOGUE,), on_event=reload, on_resync=reload)
             listening = group.create_task(listener.run())
-            await heard.wait()
+            await heard.get()
             yield Gateway(pool, heard)
             listening.cancel()
 

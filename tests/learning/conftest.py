@@ -3,11 +3,18 @@
 import pytest
 
 from learning.learned import Means
+from tests.execution import run_setup
 from tests.factories import ServerFactory, ToolFactory
 from tests.graph.histories import taken
 from tests.learning.ended_runs import answered, called
 
 SCHEMA = {"type": "object", "properties": {"q": {}, "text": {}, "to": {}}}
+
+
+@pytest.fixture(autouse=True)
+def _patience(monkeypatch):
+    """Fail no test of runs because the machine was slow."""
+    run_setup.have_patience(monkeypatch)
 
 
 @pytest.fixture

@@ -23,6 +23,7 @@ from tests.factories import TeamFactory
 from tests.fakes import FakeEmbedder
 from tests.learning.ended_runs import ENDED, answered, called, ended_run, text
 from tests.learning.taught import observed, usage
+from tests.patience import PATIENCE_S
 
 pytestmark = pytest.mark.django_db
 
@@ -98,7 +99,7 @@ def test_processes_that_learn_from_one_run_at_once_count_it_once(chain, means, s
     together = threading.Barrier(4)
 
     def work():
-        together.wait(timeout=10)
+        together.wait(PATIENCE_S)
         found.append(learn(run, means, at=ENDED))
         connections.close_all()
 
@@ -106,7 +107,7 @@ def test_processes_that_learn_from_one_run_at_once_count_it_once(chain, means, s
     for thread in threads:
         thread.start()
     for thread in threads:
-        thread.join(timeout=30)
+        thread.join(PATIENCE_S)
     assert sum(one is not None for one in found) == 1
     assert len(found) == 4
     assert usage() == {"a": (None, 1, 0), "b": (None, 1, 0)}

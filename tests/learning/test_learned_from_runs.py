@@ -13,6 +13,7 @@ from tests.execution.run_setup import ADMIN, ended, means, planned, process
 from tests.factories import ServerFactory, ToolFactory
 from tests.gateway.catalogues import FakeUpstream, catalogue, tool
 from tests.learning.ended_runs import ENDED, text
+from tests.patience import PATIENCE_S
 from tools.upstream.result import UpstreamResult
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -124,7 +125,9 @@ async def test_whoever_carries_runs_out_is_told_of_each_that_ended(home, sealer,
         told.append(run)
 
     known = catalogue(tool("s:find", definition_hash="f"))
-    given = means(home, sealer, upstream, catalogue=lambda: known, learned=learned)
+    given = means(
+        home, sealer, upstream, catalogue=lambda: known, learned=learned, grace_s=PATIENCE_S
+    )
     async with process(given) as carried:
         started = await carried.start(
             ADMIN, planned({"id": "a", "tool": "s:find"}), options=Options()

@@ -17,11 +17,11 @@ from learning.learner import ATTEMPTS, Learner
 from tests.factories import ToolFactory
 from tests.fakes import FakeEmbedder
 from tests.learning.ended_runs import ENDED, answered, called, ended_run
+from tests.patience import PATIENCE_S
 from tools.embed.embedder import EmbeddingUnavailable
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
-DEADLINE_S = 15
 INTENT = "Look for the log and mail it"
 
 
@@ -31,6 +31,8 @@ def _quick(monkeypatch):
     monkeypatch.setattr(learner_module, "DELAY_S", 0)
     monkeypatch.setattr(learner_module, "RETRY_S", 0)
     monkeypatch.setattr(learner_module, "FIRST_LOOK_S", 0)
+    # What is told of is not found by looking: not within the time of a test.
+    monkeypatch.setattr(learner_module, "LOOK_S", 10 * PATIENCE_S)
 
 
 @pytest.fixture
@@ -72,7 +74,7 @@ class Told(list):
         self.came.set()
 
     async def until(self, count):
-        async with asyncio.timeout(DEADLINE_S):
+        async with asyncio.timeout(PATIENCE_S):
             while len(self) < count:
                 self.came.clear()
                 await self.came.wait()
@@ -126,7 +128,7 @@ async def test_two_processes_that_learn_side_by_side_count_every_run_once(ended,
         for run in runs:
             await first.learned(run)
             await second.learned(run)
-        async with asyncio.timeout(DEADLINE_S):
+        async with asyncio.timeout(PATIENCE_S):
             while len(one) + len(other) < 10:  # noqa: ASYNC110 - two lists, one condition
                 await asyncio.sleep(0.01)
     assert await in_database(calls) == 10
@@ -136,7 +138,7 @@ async def test_a_run_that_just_ended_is_left_to_whoever_ended_it(ended, means):
     settled = await in_database(ended)
     fresh = await in_database(ended, at=django.utils.timezone.now())
     learner = Learner(lambda: means)
-    assert not await learner.look(settled_s=30)
+    assert not await learner.look(settled_s=10 * PATIENCE_S)
     await learner.drain()
     assert await in_database(unlearned) == {fresh}
     assert settled != fresh

@@ -6,6 +6,8 @@ Each call appends lines of JSON to LEDGER: `{"tool", "name", "what"}`, where `wh
 soon as the call arrives; `counted`, its effect, half-way through its delay and safe on the disk
 before the call goes on; or `cancelled` if it was cancelled before that. Calls overlap.
 
+A call that names a `gate`, the path of a file, is held before its delay until that file is there.
+
 Only the standard library, so that it starts in no time. Speaks 2026-07-28.
 """
 
@@ -22,6 +24,7 @@ SCHEMA = {
     "properties": {
         "name": {"type": "string"},
         "delay_ms": {"type": "number", "minimum": 0},
+        "gate": {"type": "string"},
         "after": {},
     },
     "required": ["name"],
@@ -40,6 +43,7 @@ DESCRIPTIONS = {
     "fail": "Count a name, then report a failure.",
     "die": "Count a name, then end the server without an answer.",
 }
+LOOKS_S = 0.01
 output = threading.Lock()
 cancelled = {}
 
@@ -71,10 +75,18 @@ def tools():
     ]
 
 
+def held(gate, stop):
+    """Wait for a gate to open; say whether the call was cancelled first."""
+    while gate and not os.path.exists(gate):
+        if stop.wait(LOOKS_S):
+            return True
+    return False
+
+
 def call(request_id, params, stop):
     tool, arguments = params["name"], params.get("arguments", {})
     name, half_s = arguments["name"], arguments.get("delay_ms", 0) / 2000
-    if stop.wait(half_s):
+    if held(arguments.get("gate"), stop) or stop.wait(half_s):
         note(tool, name, "cancelled")
         return
     note(tool, name, "counted", safe=True)

@@ -10,6 +10,8 @@ import uvicorn
 from mcp.server.mcpserver import Context, MCPServer
 from pydantic import Field
 
+from tests.patience import PATIENCE_S
+
 
 def make_server() -> MCPServer:
     """Return a server that speaks both eras."""
@@ -64,7 +66,7 @@ async def served(app: Any) -> AsyncIterator[str]:
     server = _Quiet(config)
     task = asyncio.ensure_future(server.serve())
     try:
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(PATIENCE_S):
             while not server.started:  # noqa: ASYNC110 - it tells nobody
                 await asyncio.sleep(0.01)
         port = server.servers[0].sockets[0].getsockname()[1]

@@ -194,7 +194,7 @@ def complain(request_id, arguments):
 
 def stop_reading(request_id, arguments):
     answer(request_id, "deaf from now on")
-    time.sleep(60)
+    time.sleep(600)
 
 
 def read_later(request_id, arguments):

@@ -5,13 +5,13 @@ import pytest
 from gateway_project.foundation.database import in_database
 from tests.factories import ServerFactory
 from tests.fakes import FakeUpstream, upstream_tool
+from tests.patience import PATIENCE_S
 from tools.discover import Discovered, discover, probe, to_definition
 from tools.models import Server, Tool
 from tools.upstream.errors import SpawnFailed
 from tools.upstream.listing import ToolListing
 
 DATABASE = pytest.mark.django_db(transaction=True)
-DEADLINE_S = 15
 
 
 @pytest.fixture
@@ -22,7 +22,7 @@ def registered(transactional_db):
 
 async def run(pool, *names, clock, **options):
     options.setdefault("approve_new", True)
-    async with asyncio.timeout(DEADLINE_S):
+    async with asyncio.timeout(PATIENCE_S):
         return await discover(pool, names or sorted(pool.tools), now=clock, **options)
 
 

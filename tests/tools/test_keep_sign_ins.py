@@ -7,6 +7,7 @@ import pytest
 from gateway_project.foundation.database import in_database
 from gateway_project.foundation.sealing import SealBroken
 from tests.factories import ServerFactory
+from tests.patience import PATIENCE_S
 from tests.tools.store.test_sign_ins import ALL, SIGN_IN, with_access
 from tools import keep_sign_ins
 from tools.keep_sign_ins import KeptInDatabase
@@ -14,8 +15,6 @@ from tools.store import sign_ins
 from tools.upstream.oauth.keeping import KeepUnavailable
 
 pytestmark = pytest.mark.django_db(transaction=True)
-
-PATIENCE_S = 20
 
 
 @pytest.fixture

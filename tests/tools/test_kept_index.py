@@ -8,6 +8,7 @@ from gateway_project.foundation import notify
 from gateway_project.foundation.database import in_database
 from tests.factories import ToolFactory
 from tests.fakes import FakeEmbedder
+from tests.patience import PATIENCE_S
 from tools import kept_index
 from tools.embed_catalogue import embed_missing
 from tools.kept_index import KeptIndex
@@ -18,7 +19,6 @@ from tools.store import search_index
 pytestmark = pytest.mark.django_db(transaction=True)
 
 EMBEDDER = FakeEmbedder()
-DEADLINE_S = 15
 PLENTY = 10_000_000
 
 
@@ -40,7 +40,7 @@ async def kept():
         index.outdate()
 
     async def until(condition):
-        async with asyncio.timeout(DEADLINE_S):
+        async with asyncio.timeout(PATIENCE_S):
             while not condition():
                 await refreshed.wait()
                 refreshed.clear()

@@ -5,6 +5,7 @@ import pytest
 
 from gateway_project.foundation.database import in_database
 from tests.factories import ServerFactory
+from tests.patience import PATIENCE_S
 from tools import kept_items
 from tools.store import items as store
 from tools.upstream.errors import ServerStopped
@@ -29,6 +30,11 @@ class Pool:
         if isinstance(listed, Exception):
             raise listed
         return Listing(items=tuple(listed))
+
+
+@pytest.fixture(autouse=True)
+def _patient(monkeypatch):
+    monkeypatch.setattr(kept_items, "RECALL_S", PATIENCE_S)
 
 
 @DATABASE

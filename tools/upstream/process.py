@@ -138,7 +138,21 @@ class ServerProcess(asyncio.SubprocessProtocol):
         if self._exited.is_set() and not self._open_pipes & {1, 2}:
             self._end()
         elif self._exited.is_set() or not self._open_pipes >= {0, 1}:
-            asyncio.get_running_loop().call_later(DRAIN_S, self._end)
+            asyncio.get_running_loop().call_later(DRAIN_S, self._drained)
+
+    def _drained(self) -> None:
+        """End, unless the process is gone too and that news is still on its way.
+
+        It comes from a thread, which a gateway that itself stood still gives no turn before this.
+        """
+        if self._exited.is_set() or self._runs():
+            self._end()
+        else:
+            asyncio.get_running_loop().call_later(EXIT_NEWS_S, self._end)
+
+    def _runs(self) -> bool:
+        started = reap.start_time(self.pid)
+        return started is not None and reap.is_alive((self.pid, started))
 
     def _end(self) -> None:
         if not self._ended:

@@ -24,8 +24,8 @@ from gateway_project.mcp.conversation import (
 )
 from gateway_project.mcp.wire import Wire
 
-HELLO_S: Final = 2.0
-"""A host that has not agreed by then is passed over."""
+HELLO_S: Final = 5.0
+"""A host that has not agreed by then is passed over; a busy machine may hold it up for a while."""
 MAX_HELLO_BYTES: Final = 1_000_000
 CHUNK_BYTES: Final = 256 * 1024
 

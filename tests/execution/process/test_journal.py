@@ -12,8 +12,7 @@ from execution.process import journal as module
 from execution.process.journal import DatabaseJournal, JournalClosed
 from execution.store import patience, prepared, views, writing
 from tests.execution.stored import EXPIRY_S, change, changes, held, task_row
-
-TIMEOUT_S = 10
+from tests.patience import PATIENCE_S
 
 
 class Pen:
@@ -39,7 +38,7 @@ def entry(*, epoch=1, rows=0):
 async def recorded(pen, *entries):
     """Record entries at once and return what came of each."""
     journal = DatabaseJournal(pen)
-    async with asyncio.timeout(TIMEOUT_S), asyncio.TaskGroup() as group:
+    async with asyncio.timeout(PATIENCE_S), asyncio.TaskGroup() as group:
         waiting = [group.create_task(outcome(journal, one)) for one in entries]
         await asyncio.sleep(0)
         group.create_task(journal.run())
@@ -137,7 +136,7 @@ async def test_what_is_too_large_for_the_database_is_not_tried_for_ever():
 async def test_a_closed_journal_takes_nothing_but_writes_what_waits():
     pen = Pen()
     journal = DatabaseJournal(pen)
-    async with asyncio.timeout(TIMEOUT_S), asyncio.TaskGroup() as group:
+    async with asyncio.timeout(PATIENCE_S), asyncio.TaskGroup() as group:
         waiting = group.create_task(outcome(journal, entry()))
         await asyncio.sleep(0)
         journal.close()
@@ -155,7 +154,7 @@ async def test_who_waits_is_told_if_the_writer_is_cancelled():
         raise OperationalError("gone")
 
     journal = DatabaseJournal(fail)
-    async with asyncio.timeout(TIMEOUT_S), asyncio.TaskGroup() as group:
+    async with asyncio.timeout(PATIENCE_S), asyncio.TaskGroup() as group:
         writer = group.create_task(journal.run())
         waiting = group.create_task(outcome(journal, entry()))
         await tried.wait()
@@ -166,7 +165,7 @@ async def test_who_waits_is_told_if_the_writer_is_cancelled():
 async def test_who_stops_waiting_does_not_stop_the_writing():
     pen = Pen()
     journal = DatabaseJournal(pen)
-    async with asyncio.timeout(TIMEOUT_S), asyncio.TaskGroup() as group:
+    async with asyncio.timeout(PATIENCE_S), asyncio.TaskGroup() as group:
         gone = group.create_task(journal.record(entry()))
         await asyncio.sleep(0)
         gone.cancel()
@@ -180,7 +179,7 @@ async def test_a_refusal_that_nobody_waits_for_any_more_is_no_error_of_the_loop(
     complaints, one = [], entry()
     asyncio.get_running_loop().set_exception_handler(lambda _loop, said: complaints.append(said))
     journal = DatabaseJournal(lambda _batch: [Fenced(one.run)])
-    async with asyncio.timeout(TIMEOUT_S), asyncio.TaskGroup() as group:
+    async with asyncio.timeout(PATIENCE_S), asyncio.TaskGroup() as group:
         gone = group.create_task(journal.record(one))
         await asyncio.sleep(0)
         gone.cancel()
@@ -194,7 +193,7 @@ async def test_a_refusal_that_nobody_waits_for_any_more_is_no_error_of_the_loop(
 async def test_whoever_lets_go_of_a_run_can_wait_for_what_is_still_to_be_written_of_it():
     pen, one = Pen(), entry()
     journal = DatabaseJournal(pen)
-    async with asyncio.timeout(TIMEOUT_S), asyncio.TaskGroup() as group:
+    async with asyncio.timeout(PATIENCE_S), asyncio.TaskGroup() as group:
         gone = group.create_task(journal.record(one))
         await asyncio.sleep(0)
         gone.cancel()
@@ -223,7 +222,7 @@ async def test_many_runs_share_their_commits_and_each_keeps_its_order(sealer):
         for attempt in range(1, 6):
             await journal.record(changes(run, change(attempts=attempt), seqs=[attempt + 1]))
 
-    async with asyncio.timeout(TIMEOUT_S), asyncio.TaskGroup() as group:
+    async with asyncio.timeout(PATIENCE_S), asyncio.TaskGroup() as group:
         group.create_task(journal.run())
         async with asyncio.TaskGroup() as inner:
             for run in runs:
@@ -254,7 +253,7 @@ async def test_a_connection_that_dies_around_a_commit_loses_and_doubles_nothing(
 
     run = (await asyncio.to_thread(_closing, held, sealer, ["a"])).run
     journal = DatabaseJournal(write)
-    async with asyncio.timeout(TIMEOUT_S), asyncio.TaskGroup() as group:
+    async with asyncio.timeout(PATIENCE_S), asyncio.TaskGroup() as group:
         group.create_task(journal.run())
         await journal.record(changes(run, change(attempts=1), seqs=[2]))
         await journal.record(changes(run, change("a", "succeeded", result={"n": 1}), seqs=[3]))

@@ -13,6 +13,7 @@ from execution.store import runs as run_store
 from execution.workflow import Options
 from gateway_project.foundation.database import in_database
 from tests.execution.run_setup import ADMIN, Gate, means, planned, process, until, until_stored
+from tests.patience import PATIENCE_S
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("runs_db")]
 ONE = planned({"id": "a"})
@@ -89,12 +90,12 @@ async def test_a_process_that_ends_while_it_makes_a_run_calls_nothing_and_gives_
 
     def slow(*args, **named):
         begun.set()
-        go_on.wait(10)
+        go_on.wait(PATIENCE_S)
         return create(*args, **named)
 
     monkeypatch.setattr(run_store, "create", slow)
     upstream = Gate()
-    async with process(means(home, sealer, upstream)) as runs:
+    async with process(means(home, sealer, upstream, grace_s=PATIENCE_S)) as runs:
         holder = runs._process.holder
         starting = asyncio.create_task(runs.start(ADMIN, ONE, options=Options()))
         await until(begun.is_set)

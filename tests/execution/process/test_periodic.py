@@ -7,8 +7,8 @@ from structlog.testing import capture_logs
 
 from execution.process.periodic import every
 from execution.run_means import RunsUnavailable
+from tests.patience import PATIENCE_S
 
-DEADLINE_S = 10
 NEVER_S = 3_600
 
 
@@ -31,7 +31,7 @@ class Step:
 
 @asynccontextmanager
 async def stepping(*args):
-    async with asyncio.timeout(DEADLINE_S):
+    async with asyncio.timeout(PATIENCE_S):
         task = asyncio.create_task(every(*args))
         try:
             yield

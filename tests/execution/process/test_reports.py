@@ -7,12 +7,13 @@ import pytest
 
 from execution.process import reports
 from execution.process.reports import Report, Reports
+from tests.patience import PATIENCE_S
 
 RUN = uuid4()
 
 
 async def taken(inbox):
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(PATIENCE_S):
         return await inbox.take()
 
 

@@ -1,6 +1,7 @@
 import uuid
 
 from execution.process.watchers import Watchers, awaited
+from tests.patience import PATIENCE_S
 
 RUN, OTHER = uuid.uuid4(), uuid.uuid4()
 
@@ -33,7 +34,7 @@ async def test_news_that_came_before_the_wait_are_not_missed():
     watchers = Watchers()
     with watchers.watch(RUN) as news:
         watchers.tell(RUN)
-        assert await awaited(news, wait_s=5)
+        assert await awaited(news, wait_s=PATIENCE_S)
         assert not await awaited(news, wait_s=0)
 
 

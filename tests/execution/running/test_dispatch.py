@@ -3,6 +3,7 @@ import asyncio
 from execution.running import dispatch
 from execution.status import RunStatus
 from tests.execution.recorded_run import run_of
+from tests.patience import PATIENCE_S
 
 
 async def test_a_run_with_much_to_prepare_lets_others_have_their_turn(monkeypatch):
@@ -23,7 +24,7 @@ async def test_a_run_with_much_to_prepare_lets_others_have_their_turn(monkeypatc
 
     tools.prepare = prepared
     going_on = asyncio.create_task(others())
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(PATIENCE_S):
         assert await tools.execution().run() is RunStatus.SUCCEEDED
     going_on.cancel()
     assert len(set(seen)) == 6, "after each they had one"
@@ -34,6 +35,6 @@ async def test_what_is_told_between_two_turns_takes_effect_at_once(monkeypatch):
     _, tools = run_of(*({"id": f"t{n}"} for n in range(6)))
     execution = tools.execution()
     tools.answers["t0"] = lambda _call: execution.pause()
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(PATIENCE_S):
         assert await execution.run() is RunStatus.PAUSED
     assert len(tools.calls) < 6

@@ -11,6 +11,7 @@ from tests.execution.recorded_run import (
     until,
     workflow,
 )
+from tests.patience import PATIENCE_S
 
 SUCCEEDED = TaskStatus.SUCCEEDED
 
@@ -83,7 +84,7 @@ async def test_results_that_nothing_refers_to_any_more_are_forgotten():
     execution = tools.execution()
     held = []
     tools.answers["c"] = lambda _call: held.append(dict(execution._state.roots._whole))
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(PATIENCE_S):
         await execution.run()
     assert held == [{}]
 
@@ -122,7 +123,7 @@ async def test_a_run_is_told_things_while_it_is_carried_on_from_the_end_of_a_cal
     recorded, tools = run_of({"id": "a"}, *chain, gates={"b": asyncio.Event()})
     execution = tools.execution()
     recorded.before_write = lambda number: execution.pause(command=1) if number == 2 else None
-    async with asyncio.timeout(5), asyncio.TaskGroup() as group:
+    async with asyncio.timeout(PATIENCE_S), asyncio.TaskGroup() as group:
         ending = group.create_task(execution.run())
         await until(lambda: recorded.status is RunStatus.PAUSED)
         assert recorded.stands("b") is TaskStatus.RUNNING

@@ -11,6 +11,7 @@ from tests.execution.recorded_run import (
     run_of,
     until,
 )
+from tests.patience import PATIENCE_S
 
 SUCCEEDED = TaskStatus.SUCCEEDED
 
@@ -32,7 +33,7 @@ async def test_a_process_that_lost_its_lease_starts_nothing_more_and_records_wha
     gate = asyncio.Event()
     recorded, tools = run_of({"id": "a"}, {"id": "b", "depends_on": ["a"]}, gates={"a": gate})
     execution = tools.execution()
-    async with asyncio.timeout(5), asyncio.TaskGroup() as group:
+    async with asyncio.timeout(PATIENCE_S), asyncio.TaskGroup() as group:
         ending = group.create_task(execution.run())
         await tools.started.wait()
         execution.halt()
@@ -47,7 +48,7 @@ async def test_a_call_whose_intent_was_written_too_late_is_taken_back_unsent():
     recorded, tools = run_of({"id": "a"})
     execution = tools.execution()
     recorded.before_write = lambda _number: execution.halt()
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(PATIENCE_S):
         assert await execution.run() is RunStatus.RUNNING
     assert tools.calls == []
     assert recorded.tasks["a", -1].status is TaskStatus.PENDING
@@ -78,7 +79,7 @@ async def test_a_lost_call_is_unknown_and_all_that_does_not_need_it_goes_on():
     tools.gates.clear()
     again = tools.execution()
     again.resume(rerun_unknown=True)
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(PATIENCE_S):
         assert await again.run() is RunStatus.SUCCEEDED
     assert [call.task for call in tools.calls] == ["c", "a", "b"]
 
@@ -103,11 +104,11 @@ async def test_a_workflow_with_a_result_that_is_gone_fails_by_name():
 
     execution = tools.execution()
     tools.answers["a"] = lambda _call: execution.pause()
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(PATIENCE_S):
         assert await execution.run() is RunStatus.PAUSED
     again = tools.execution(recall=nothing)
     again.resume()
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(PATIENCE_S):
         assert await again.run() is RunStatus.FAILED
     assert recorded.code == "missing_referent"
 
@@ -140,7 +141,7 @@ async def test_a_run_that_is_cancelled_while_the_end_of_a_call_is_written_lets_g
 
     recorded.record = slow
     run = asyncio.create_task(tools.execution(limits=limits).run())
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(PATIENCE_S):
         await writes.wait()
         run.cancel()
         await asyncio.wait([run])

@@ -7,6 +7,7 @@ from tests.execution.recorded_run import (
     run_of,
     until,
 )
+from tests.patience import PATIENCE_S
 
 
 async def test_limits_hold_in_all_and_for_each_server():
@@ -31,7 +32,7 @@ async def test_runs_take_turns_where_slots_are_few():
         tasks = [{"id": f"{name}{n}", "tool": "s:x"} for n in range(4)]
         _, tools = run_of(*tasks, answers={task["id"]: noted for task in tasks})
         runs.append(tools.execution(limits=limits))
-    async with asyncio.timeout(5), asyncio.TaskGroup() as group:
+    async with asyncio.timeout(PATIENCE_S), asyncio.TaskGroup() as group:
         for run in runs:
             group.create_task(run.run())
     assert order[1:7] in (list("ababab"), list("bababa")), "after the first, each in turn"
@@ -42,7 +43,7 @@ async def test_a_run_that_is_paused_waits_for_no_slot():
     assert limits.take("s", other)
     _, tools = run_of({"id": "a"})
     execution = tools.execution(limits=limits)
-    async with asyncio.timeout(5), asyncio.TaskGroup() as group:
+    async with asyncio.timeout(PATIENCE_S), asyncio.TaskGroup() as group:
         ending = group.create_task(execution.run())
         await until(lambda: limits.waiting == 1)
         execution.pause()
@@ -114,7 +115,7 @@ async def test_a_caller_whose_runs_have_ended_keeps_no_slot_from_others():
     limits = Limits(total=8, per_server=2)
     ann, (_, tools) = limits.join("ann"), run_of({"id": "a"})
     execution = tools.execution(limits=limits, whose="bob")
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(PATIENCE_S):
         await execution.run()
     assert [limits.take("s", ann) for _ in range(2)] == [True, True]
     assert execution.workflow, "it is there still, as it may be for long in a cycle of references"

@@ -6,9 +6,11 @@ from execution.status import RunStatus, TaskStatus
 from tests.execution.recorded_run import (
     NOW,
     finish,
+    pass_time,
     run_of,
     until,
 )
+from tests.patience import PATIENCE_S
 
 SKIPPED, SUCCEEDED = TaskStatus.SKIPPED, TaskStatus.SUCCEEDED
 
@@ -17,7 +19,7 @@ async def test_a_pause_lets_calls_in_flight_end_and_starts_nothing_more():
     gate = asyncio.Event()
     recorded, tools = run_of({"id": "a"}, {"id": "b", "depends_on": ["a"]}, gates={"a": gate})
     execution = tools.execution()
-    async with asyncio.timeout(5), asyncio.TaskGroup() as group:
+    async with asyncio.timeout(PATIENCE_S), asyncio.TaskGroup() as group:
         ending = group.create_task(execution.run())
         await tools.started.wait()
         execution.pause(command=3)
@@ -29,7 +31,7 @@ async def test_a_pause_lets_calls_in_flight_end_and_starts_nothing_more():
     assert recorded.applied == {3: "done"}
     again = tools.execution()
     again.resume(command=4)
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(PATIENCE_S):
         assert await again.run() is RunStatus.SUCCEEDED
     assert recorded.applied == {3: "done", 4: "done"}
     assert recorded.kinds().count("run_paused") == recorded.kinds().count("run_resumed") == 1
@@ -39,7 +41,7 @@ async def test_a_run_that_rests_stays_so_until_it_is_told_otherwise():
     recorded, tools = run_of({"id": "a"})
     execution = tools.execution()
     execution.pause()
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(PATIENCE_S):
         assert await execution.run() is RunStatus.PAUSED
     assert await finish(tools) is RunStatus.PAUSED
     assert tools.calls == []
@@ -54,7 +56,7 @@ async def test_abort_cancels_calls_in_flight_and_starts_nothing_more():
         gates={"a": asyncio.Event()},
     )
     execution = tools.execution()
-    async with asyncio.timeout(5), asyncio.TaskGroup() as group:
+    async with asyncio.timeout(PATIENCE_S), asyncio.TaskGroup() as group:
         ending = group.create_task(execution.run())
         await until(lambda: recorded.stands("quick") is SUCCEEDED)
         execution.abort(command=1)
@@ -77,7 +79,7 @@ async def test_abort_cancels_calls_even_while_nothing_can_be_written():
 
     recorded.record = away
     execution = tools.execution()
-    async with asyncio.timeout(5), asyncio.TaskGroup() as group:
+    async with asyncio.timeout(PATIENCE_S), asyncio.TaskGroup() as group:
         ending = group.create_task(execution.run())
         await until(lambda: ("b", -1) in tools.ended)
         execution.abort()
@@ -93,7 +95,7 @@ async def test_a_call_that_was_not_sent_yet_when_its_run_was_aborted_never_is():
     limits = Limits(total=2, per_server=2)
     execution = tools.execution(limits=limits)
     tools.answers["a"] = lambda _call: execution.abort()
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(PATIENCE_S):
         assert await execution.run() is RunStatus.ABORTED
     assert [call.task for call in tools.calls] == ["a"]
     assert (recorded.stands("a"), recorded.stands("b")) == (SUCCEEDED, TaskStatus.CANCELLED)
@@ -104,19 +106,24 @@ async def test_a_call_whose_run_is_aborted_while_its_intent_is_written_is_not_se
     recorded, tools = run_of({"id": "a"})
     execution = tools.execution()
     recorded.before_write = lambda _number: execution.abort()
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(PATIENCE_S):
         assert await execution.run() is RunStatus.ABORTED
     assert (tools.calls, recorded.stands("a")) == ([], TaskStatus.CANCELLED)
 
 
-async def test_a_run_whose_time_is_up_fails_and_its_calls_are_cancelled():
+async def test_a_run_whose_time_is_up_fails_and_its_calls_are_cancelled(monkeypatch):
+    time_s = PATIENCE_S / 2
     recorded, tools = run_of(
         {"id": "a"},
         {"id": "b", "depends_on": ["a"]},
         gates={"a": asyncio.Event()},
-        deadline_at=NOW + timedelta(seconds=0.02),
+        deadline_at=NOW + timedelta(seconds=time_s),
     )
-    assert await finish(tools) is RunStatus.FAILED
+    async with asyncio.timeout(PATIENCE_S), asyncio.TaskGroup() as group:
+        ending = group.create_task(tools.execution().run())
+        await tools.started.wait()
+        pass_time(monkeypatch, seconds=time_s)
+    assert ending.result() is RunStatus.FAILED
     assert recorded.code == recorded.tasks["a", -1].error_code == "deadline_exceeded"
     assert tools.cancelled == ["a"]
     assert (recorded.stands("a"), recorded.stands("b")) == (TaskStatus.CANCELLED, SKIPPED)

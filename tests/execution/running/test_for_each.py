@@ -5,12 +5,13 @@ import pytest
 from execution.running.limits import Limits
 from execution.status import RunStatus, TaskStatus
 from tests.execution.recorded_run import ref, run_of, says, until
+from tests.patience import PATIENCE_S
 
 LISTED = {"id": "each", "for_each": ref("list")}
 
 
 async def finish(tools, **values):
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(PATIENCE_S):
         return await tools.execution(**values).run()
 
 
@@ -105,7 +106,7 @@ async def test_abort_in_the_middle_of_a_list_starts_no_further_item():
         gates={"each": asyncio.Event()},
     )
     execution = tools.execution(limits=Limits(total=2, per_server=2))
-    async with asyncio.timeout(5), asyncio.TaskGroup() as group:
+    async with asyncio.timeout(PATIENCE_S), asyncio.TaskGroup() as group:
         ending = group.create_task(execution.run())
         await until(lambda: len(tools.calls) >= 3)
         execution.abort()
@@ -124,7 +125,7 @@ async def test_a_list_goes_on_where_the_process_before_left_it():
     )
     execution = tools.execution(limits=Limits(total=1, per_server=1))
     tools.answers["each"] = lambda call: execution.halt() if call.item == 1 else call.item
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(PATIENCE_S):
         assert await execution.run() is RunStatus.RUNNING
     tools.answers["each"] = lambda call: call.item
     assert await finish(tools) is RunStatus.SUCCEEDED
@@ -155,7 +156,7 @@ async def test_of_a_lost_item_only_that_item_is_unknown():
     assert recorded.stands("then") is TaskStatus.PENDING
     again = tools.execution()
     again.resume(rerun_unknown=True)
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(PATIENCE_S):
         assert await again.run() is RunStatus.SUCCEEDED
     assert [call.item for call in tools.calls if call.task == "each"] == [0, 1, 2, 0]
 
@@ -173,7 +174,7 @@ async def test_a_failed_item_counts_though_another_process_saw_it_fail():
         return says("bad", is_error=True)
 
     tools.answers["each"] = halts
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(PATIENCE_S):
         assert await execution.run() is RunStatus.RUNNING
     tools.answers["each"] = "fine"
     assert await finish(tools) is RunStatus.PARTIAL_SUCCESS

@@ -1,6 +1,7 @@
 import asyncio
 
 from execution.running.gather import Gathering
+from tests.patience import PATIENCE_S
 
 
 async def test_what_happens_in_time_is_heard_of():
@@ -14,7 +15,7 @@ async def test_the_moment_is_not_lengthened_by_what_happens_in_it():
     wake = asyncio.Event()
     wake.set()
     gathering = Gathering(wake, 0.01)
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(PATIENCE_S):
         while await gathering.more(is_wanted=True):  # it never stops happening
             pass
     assert await gathering.more(is_wanted=True)  # another moment

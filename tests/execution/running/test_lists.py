@@ -5,6 +5,7 @@ import pytest
 from execution.running import lists
 from execution.status import RunStatus, TaskStatus
 from tests.execution.recorded_run import ref, run_of, says
+from tests.patience import PATIENCE_S
 
 
 @pytest.mark.parametrize("restarts", [False, True])
@@ -19,10 +20,10 @@ async def test_all_lists_of_a_run_together_have_a_limit(monkeypatch, restarts):
     execution = tools.execution()
     if restarts:
         tools.answers["first"] = lambda call: execution.halt() if call.item == 2 else call.item
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(PATIENCE_S):
             assert await execution.run() is RunStatus.RUNNING
         execution = tools.execution()
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(PATIENCE_S):
         assert await execution.run() is RunStatus.FAILED
     assert recorded.stands("first") is TaskStatus.SUCCEEDED
     assert recorded.tasks["second", -1].error_code == "too_many_items"
@@ -39,7 +40,7 @@ async def test_a_failure_stops_hundreds_of_lists():
         answers={"list": says([1]), "bad": says("no", is_error=True)},
         turns={f"each{n}": 9 for n in range(count)},
     )
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(PATIENCE_S):
         assert await tools.execution().run() is RunStatus.FAILED
     assert recorded.code == "tool_error"
     assert recorded.stands(f"each{count - 1}") is TaskStatus.CANCELLED

@@ -3,12 +3,13 @@ import asyncio
 from execution.running.questions import MAX_WAITING
 from execution.status import RunStatus, TaskStatus
 from tests.execution.recorded_run import ref, run_of, says
+from tests.patience import PATIENCE_S
 
 ITEMS = 250
 
 
 async def finish(execution):
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(PATIENCE_S):
         return await execution.run()
 
 

@@ -6,12 +6,13 @@ import pytest
 from execution.running import result_cache, results
 from execution.status import RunStatus, TaskStatus
 from tests.execution.recorded_run import ref, run_of, says
+from tests.patience import PATIENCE_S
 
 LONG = "x" * 2_000
 
 
 async def finish(execution):
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(PATIENCE_S):
         return await execution.run()
 
 
@@ -115,7 +116,7 @@ async def test_an_answer_that_came_before_an_abort_stands_though_it_was_still_be
 
     def measured(result):
         loop.call_soon_threadsafe(reading.set)
-        gate.wait(5)
+        gate.wait(PATIENCE_S)
         return read(result)
 
     monkeypatch.setattr(results, "measured", measured)
@@ -123,7 +124,7 @@ async def test_an_answer_that_came_before_an_abort_stands_though_it_was_still_be
     tools.answers["a"] = says("y" * (results.LARGE_BYTES + 1))
     execution = tools.execution()
     holding = asyncio.create_task(execution.run())
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(PATIENCE_S):
         await reading.wait()
         execution.abort()
         gate.set()

@@ -8,6 +8,7 @@ import pytest
 from execution.running.limits import Holder, Limits
 from execution.status import RunStatus, TaskStatus
 from tests.execution.recorded_run import NOW, ServerBroke, ref, run_of, says, until
+from tests.patience import PATIENCE_S
 
 BROKE = ServerBroke("gone")
 CANCELLED, SUCCEEDED = TaskStatus.CANCELLED, TaskStatus.SUCCEEDED
@@ -33,7 +34,7 @@ def busy():
 
 
 async def finish(execution):
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(PATIENCE_S):
         return await execution.run()
 
 
@@ -77,13 +78,11 @@ async def test_a_lost_item_is_made_again_though_a_failure_stops_the_run_first():
 @pytest.mark.parametrize("code", ["aborted", "deadline_exceeded"])
 async def test_a_lost_call_whose_run_is_called_off_is_cancelled_in_so_many_words(each, code):
     listed = {"for_each": ref("list")} if each else {}
-    deadline = NOW + timedelta(seconds=0.3)
     recorded, tools = await lost(
-        {"id": "list", "tool": "q:list"},
-        {"id": "a", **listed},
-        answers={"list": says([1, 2])},
-        deadline_at=deadline if code != "aborted" else None,
+        {"id": "list", "tool": "q:list"}, {"id": "a", **listed}, answers={"list": says([1, 2])}
     )
+    if code != "aborted":
+        recorded.deadline_at = NOW + timedelta(seconds=0.05)
     execution = tools.execution(repeatable=True, limits=busy()[0])
     if code == "aborted":
         execution.abort()

@@ -16,6 +16,7 @@ from gateway_project.foundation.caller import Caller
 from tests.execution.asking import late, waiting
 from tests.execution.stored import ADMIN, asked, ended, held, new, row
 from tests.factories import TeamFactory
+from tests.patience import PATIENCE_S
 
 pytestmark = pytest.mark.django_db
 
@@ -106,7 +107,7 @@ def test_of_two_people_who_decide_at_once_one_wins(sealer):
 
     def person(name):
         try:
-            together.wait(10)
+            together.wait(PATIENCE_S)
             return decide(approval, approve=name == "ann", by=name).status
         except NotPending as error:
             return error
@@ -192,7 +193,7 @@ def test_expiry_goes_by_the_clock_of_the_database(sealer):
     with connection.cursor() as cursor:
         cursor.execute("SELECT now()")
         (now,) = cursor.fetchone()
-    assert timedelta(seconds=3_590) < approval.expires_at - now < timedelta(seconds=3_601)
+    assert timedelta(seconds=3_000) < approval.expires_at - now < timedelta(seconds=3_601)
 
 
 def test_the_outcome_of_a_single_call_is_given_once_and_the_same_call_is_new_then(sealer):

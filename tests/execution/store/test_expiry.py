@@ -20,6 +20,7 @@ from tests.execution.stored import (
     task_row,
     write,
 )
+from tests.patience import PATIENCE_S
 
 pytestmark = pytest.mark.django_db
 DAY_S = 86_400
@@ -115,5 +116,5 @@ def test_two_sweeps_do_not_get_in_each_others_way(sealer):
 
     with advisory.claimed(expiry.LOCK, wait_s=0) as is_ours, ThreadPoolExecutor(1) as pool:
         assert is_ours
-        assert pool.submit(meanwhile).result(10) == Swept()
+        assert pool.submit(meanwhile).result(PATIENCE_S) == Swept()
     assert sweep() == Swept(payloads=1)

@@ -10,10 +10,11 @@ from django.db import OperationalError, ProgrammingError, connection, connection
 from execution.models import WorkflowExecution
 from execution.store import fencing, jobs, runs
 from tests.execution import queue_tables, stored
+from tests.patience import PATIENCE_S
 
 pytestmark = pytest.mark.django_db
 WORKERS = 4
-PATIENCE_S = 15
+ALIVE_S = 10 * PATIENCE_S
 
 
 @pytest.fixture
@@ -91,20 +92,20 @@ def test_a_run_that_lost_its_job_is_put_in_line_again_once():
     waiting, dying, working, lost = (run_row() for _ in range(4))
     for run in (waiting, dying, working):
         jobs.defer(run)
-    fetched(dying, heartbeat_s=11)
+    fetched(dying, heartbeat_s=ALIVE_S + 1)
     fetched(working, heartbeat_s=5)
     run_row(status="running", owner="somebody", epoch=1)
     run_row(epoch=1)
-    assert jobs.restore(alive_s=10) == 2
+    assert jobs.restore(alive_s=ALIVE_S) == 2
     assert in_line() == [waiting, dying, working, dying, lost]
-    assert jobs.restore(alive_s=10) == 0
+    assert jobs.restore(alive_s=ALIVE_S) == 0
 
 
 @pytest.mark.usefixtures("tables")
 def test_more_than_one_transaction_takes_are_put_in_line_by_the_next(monkeypatch):
     monkeypatch.setattr(jobs, "AT_ONCE", 2)
     lost = [run_row() for _ in range(3)]
-    assert [jobs.restore(alive_s=10) for _ in range(3)] == [2, 1, 0]
+    assert [jobs.restore(alive_s=ALIVE_S) for _ in range(3)] == [2, 1, 0]
     assert in_line() == lost
 
 
@@ -117,7 +118,7 @@ def test_several_that_look_for_lost_jobs_at_once_put_each_run_in_line_once():
     def restored(_):
         try:
             ready.wait(PATIENCE_S)
-            return jobs.restore(alive_s=10)
+            return jobs.restore(alive_s=ALIVE_S)
         finally:
             connections.close_all()
 
@@ -133,16 +134,18 @@ def test_one_that_stands_still_over_lost_jobs_is_not_waited_for():
 
     def restored():
         try:
-            return jobs.restore(alive_s=10)
+            return jobs.restore(alive_s=ALIVE_S)
         finally:
             connections.close_all()
 
     with ThreadPoolExecutor(1) as pool, transaction.atomic():
-        assert jobs.restore(alive_s=10) == 1
-        assert pool.submit(restored).result(PATIENCE_S) == 0
+        assert jobs.restore(alive_s=ALIVE_S) == 1
         with connection.cursor() as cursor:
             cursor.execute("SHOW idle_in_transaction_session_timeout")
             assert cursor.fetchone() == (fencing.LONGEST_STILL,)
+            # It stands still for as long as the other one takes.
+            cursor.execute("SET LOCAL idle_in_transaction_session_timeout = 0")
+        assert pool.submit(restored).result(PATIENCE_S) == 0
     assert in_line() == [lost]
 
 

@@ -26,6 +26,7 @@ from tests.execution.stored import (
     write,
 )
 from tests.factories import TeamFactory
+from tests.patience import PATIENCE_S
 
 pytestmark = pytest.mark.django_db
 
@@ -39,14 +40,14 @@ def take(sealer, run, *, owner="them", dead=()):
 
 
 def test_a_queued_run_is_taken_with_all_that_is_known_of_it(sealer):
-    options = Options(per_layer_validation=True, deadline_s=99)
+    options = Options(per_layer_validation=True, deadline_s=9_999)
     made = held(sealer, ["a", "b"], owner="", intent="tidy up", options=options)
     taken = take(sealer, made.run)
     assert (taken.run, taken.epoch, taken.last_seq, taken.was_lost) == (made.run, 1, 1, False)
     assert (taken.status, taken.version, taken.options) == (RunStatus.QUEUED, 1, options)
     assert [task["id"] for task in taken.workflow["tasks"]] == ["a", "b"]
     assert taken.caller == ADMIN
-    assert abs(taken.deadline_at - row(made.run).deadline_at) < timedelta(seconds=9)
+    assert abs(taken.deadline_at - row(made.run).deadline_at) < timedelta(minutes=5)
     assert {place: task.status for place, task in taken.tasks.items()} == {
         ("a", -1): TaskStatus.PENDING,
         ("b", -1): TaskStatus.PENDING,
@@ -113,7 +114,7 @@ def test_of_many_that_try_at_once_exactly_one_takes_a_run(sealer):
         try:
             taken = []
             for run in runs:
-                ready.wait(10)
+                ready.wait(PATIENCE_S)
                 taken.append(take(sealer, run, owner=f"p{number}", dead={"us"}))
             return taken
         finally:
@@ -136,8 +137,9 @@ def test_a_run_that_is_taken_is_read_without_a_lock_and_by_the_hold_that_took_it
         """Read a run so slowly that the lease lapses, and somebody else takes it."""
         monkeypatch.setattr(leases, "_held", read)
         with ThreadPoolExecutor(1) as pool:
-            pool.submit(closing, shift_clock, run, seconds=61).result(10)
-            assert pool.submit(closing, take, sealer, run, owner="others").result(10).epoch == 2
+            pool.submit(closing, shift_clock, run, seconds=61).result(PATIENCE_S)
+            taking = pool.submit(closing, take, sealer, run, owner="others")
+            assert taking.result(PATIENCE_S).epoch == 2
         return read(*args, **said)
 
     def closing(function, *args, **said):
@@ -153,7 +155,7 @@ def test_a_run_that_is_taken_is_read_without_a_lock_and_by_the_hold_that_took_it
 
 
 def test_a_lease_is_renewed_by_who_still_holds_the_run(sealer):
-    kept, lost = held(sealer, lease_s=1).run, held(sealer).run
+    kept, lost = held(sealer).run, held(sealer).run
     take(sealer, lost, dead={"us"})
     assert leases.renew("us", {kept: 1, lost: 1}, lease_s=3_600) == {kept}
     shift_clock(kept, seconds=3_000)
@@ -270,7 +272,7 @@ def test_what_has_expired_is_missing_from_a_run_that_is_taken(sealer):
 
 
 def test_the_time_that_is_left_is_told_by_the_clock_of_this_machine(sealer, monkeypatch):
-    run = held(sealer, owner="", options=Options(deadline_s=100)).run
+    run = held(sealer, owner="", options=Options(deadline_s=10_000)).run
 
     class Ahead(datetime):
         @classmethod
@@ -279,7 +281,7 @@ def test_the_time_that_is_left_is_told_by_the_clock_of_this_machine(sealer, monk
 
     monkeypatch.setattr(leases, "datetime", Ahead)
     left = take(sealer, run).deadline_at - Ahead.now()
-    assert timedelta(seconds=90) < left <= timedelta(seconds=100)
+    assert timedelta(seconds=9_000) < left <= timedelta(seconds=10_000)
 
 
 def test_what_is_open_about_a_call_counts_though_the_clock_was_set_back(sealer):

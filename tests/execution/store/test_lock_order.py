@@ -2,6 +2,7 @@
 still."""
 
 import threading
+import time
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
@@ -9,8 +10,8 @@ from django.db import connection, connections, transaction
 
 from execution.models import WorkflowExecution
 from execution.store import expiry, leases
-from tests.execution.run_setup import PATIENCE_S
 from tests.execution.stored import held, shift_clock
+from tests.patience import PATIENCE_S
 
 pytestmark = pytest.mark.django_db(transaction=True)
 DAY_S = 24 * 3_600.0
@@ -24,11 +25,14 @@ def closing(function):
 
 
 def until_somebody_waits():
-    gone_on = threading.Event()
-    for _ in range(int(PATIENCE_S / 0.01)):
+    gone_on, give_up_at = threading.Event(), time.monotonic() + PATIENCE_S
+    while time.monotonic() < give_up_at:
         with connection.cursor() as cursor:
-            cursor.execute("SELECT 1 FROM pg_locks WHERE NOT granted LIMIT 1")
-            if cursor.fetchone():
+            cursor.execute(
+                "SELECT FROM pg_locks "
+                "WHERE NOT granted AND pg_backend_pid() = ANY(pg_blocking_pids(pid))"
+            )
+            if cursor.fetchone() is not None:
                 return
         gone_on.wait(0.01)
     raise AssertionError("nobody waits")

@@ -14,6 +14,7 @@ from execution.workflow import OnError, Options
 from gateway_project.foundation.caller import Caller
 from tests.execution.stored import ADMIN, changes, ended, held, new, row, shift_clock, write
 from tests.factories import TeamFactory
+from tests.patience import PATIENCE_S
 
 pytestmark = pytest.mark.django_db
 DAY_S = 24 * 3_600.0
@@ -111,7 +112,7 @@ def test_fifty_requests_at_once_with_one_key_make_one_run(sealer):
 
     def ask(_turn):
         try:
-            ready.wait(10)
+            ready.wait(PATIENCE_S)
             return [runs.create(new(key="k"), sealer=sealer) for _ in range(5)]
         finally:
             connections.close_all()

@@ -27,6 +27,7 @@ from tests.execution.stored import (
     task_row,
     write,
 )
+from tests.patience import PATIENCE_S
 
 pytestmark = pytest.mark.django_db
 
@@ -230,7 +231,7 @@ def test_of_two_writers_at_once_one_uses_the_approval(sealer):
 
     def use(seq):
         try:
-            ready.wait(10)
+            ready.wait(PATIENCE_S)
             start = change("a", approval=approval.pk, **CALL)
             return write(sealer, changes(run, start, seqs=[seq]))[0]
         finally:

@@ -17,11 +17,11 @@ from typing import Any
 import psutil
 
 from gateway_project.foundation.postgres.cluster import Account, Cluster, reachable
+from tests.patience import PATIENCE_S
 
 ROOT = Path(__file__).resolve().parents[3]
 SITE = Path(psutil.__file__).resolve().parents[1]
 USER_PROCESS = Path(__file__).with_name("user_process.py")
-ANSWER_S = 30.0
 
 
 class User:
@@ -56,7 +56,7 @@ class User:
         assert self.receive() == {"started": True}
         return self
 
-    def ask(self, sql: str = "SELECT 1", *, within_s: float = ANSWER_S) -> dict[str, Any]:
+    def ask(self, sql: str = "SELECT 1", *, within_s: float = PATIENCE_S) -> dict[str, Any]:
         self.send(sql)
         return self.receive(within_s=within_s)
 
@@ -64,7 +64,7 @@ class User:
         assert self.process.stdin is not None
         self.process.stdin.write(f"{sql}\n")
 
-    def receive(self, *, within_s: float = ANSWER_S) -> dict[str, Any]:
+    def receive(self, *, within_s: float = PATIENCE_S) -> dict[str, Any]:
         assert self.process.stdout is not None
         assert select.select([self.process.stdout], [], [], within_s)[0], "no answer in time"
         return json.loads(self.process.stdout.readline())
@@ -77,7 +77,7 @@ class User:
         for pipe in (self.process.stdin, self.process.stdout):
             assert pipe is not None
             pipe.close()
-        self.process.wait(ANSWER_S)
+        self.process.wait(PATIENCE_S)
 
 
 def interpreter(account: Account | None) -> str:
@@ -143,7 +143,7 @@ def _words(process: psutil.Process) -> list[str]:
         return []
 
 
-def until(condition: Callable[[], Any], *, within_s: float = 15.0) -> Any:
+def until(condition: Callable[[], Any], *, within_s: float = PATIENCE_S) -> Any:
     """Wait for a condition and return its value."""
     for _ in ticks(within_s):
         if value := condition():
@@ -167,7 +167,7 @@ def end_all(cluster: Cluster) -> None:
     """Stop a database, cleanly if its keeper lives."""
     for keeper in keepers_of(cluster):
         keeper.terminate()
-    for _ in ticks(10.0):
+    for _ in ticks(PATIENCE_S):
         if not of(cluster):
             return
     for process in of(cluster):

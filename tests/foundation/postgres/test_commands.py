@@ -8,6 +8,7 @@ from django.core.management import CommandError, call_command
 from gateway_project.foundation.postgres import backup, restore
 from gateway_project.foundation.postgres.client import ClientError
 from gateway_project.foundation.postgres.restore import Restored
+from tests.gateway.terminals import sit_at_terminal
 
 
 def run(*words: str) -> str:
@@ -74,8 +75,7 @@ def test_restore_needs_a_yes_where_nobody_can_be_asked(
 def test_restore_asks_before_it_replaces_data(
     restored: list[Path], monkeypatch: pytest.MonkeyPatch, answer: str, done: int
 ) -> None:
-    monkeypatch.setattr("sys.stdin.isatty", lambda: True, raising=False)
-    monkeypatch.setattr("builtins.input", lambda prompt: answer)
+    sit_at_terminal(monkeypatch, answer)
     if done:
         run("restore", "/x")
     else:

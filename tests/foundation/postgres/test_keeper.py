@@ -9,6 +9,7 @@ import pytest
 
 from gateway_project.foundation.postgres import folders, keeper, locks, postmaster
 from gateway_project.foundation.postgres.cluster import Cluster, ServerError
+from tests.patience import PATIENCE_S
 
 
 class FakeServer:
@@ -181,7 +182,7 @@ def test_signals_reach_the_pipe() -> None:
     try:
         os.kill(os.getpid(), signal.SIGHUP)
         os.kill(os.getpid(), signal.SIGTERM)
-        assert keeper._wait(reader, 10.0)
+        assert keeper._wait(reader, PATIENCE_S)
         assert not keeper._wait(reader, 0.0)
     finally:
         os.close(signal.set_wakeup_fd(-1))

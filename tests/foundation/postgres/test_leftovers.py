@@ -11,7 +11,7 @@ import pytest
 
 from gateway_project.foundation.postgres import folders, leftovers, locks, pidfile
 from gateway_project.foundation.postgres.cluster import Cluster, ServerError
-from tests.foundation.postgres import processes
+from tests.patience import PATIENCE_S
 
 
 @pytest.fixture
@@ -80,7 +80,7 @@ def test_a_server_that_somebody_else_started_is_named_and_left_alone(data: Clust
 def test_the_dead_servers_processes_are_ended(data: Cluster) -> None:
     with holder(data, folder=data.data) as process:
         leftovers.clear(data)
-        assert process.wait(10) < 0
+        assert process.wait(PATIENCE_S) < 0
     assert locks.is_free(data.server_lock)
 
 
@@ -110,12 +110,13 @@ def test_without_proc_the_system_is_asked_for_the_processes(
         tool.chmod(0o755)
         monkeypatch.setattr(leftovers, "PROC", str(tmp_path / "none"))
         monkeypatch.setattr(leftovers, "LSOF", str(tool))
+        monkeypatch.setattr(leftovers, "KILL_S", PATIENCE_S)
         leftovers.clear(data)
-        assert process.wait(10) < 0
+        assert process.wait(PATIENCE_S) < 0
 
 
 def test_a_process_that_ends_while_it_is_looked_at_is_no_holder() -> None:
     process = subprocess.Popen([sys.executable, "-c", ""])
-    process.wait(processes.ANSWER_S)
+    process.wait(PATIENCE_S)
     assert not leftovers._has_open(process.pid, "/x")
     assert leftovers._working_folder(process.pid) is None

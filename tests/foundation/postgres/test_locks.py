@@ -11,6 +11,7 @@ import pytest
 from gateway_project.foundation.postgres import locks
 from tests.foundation.postgres import processes
 from tests.foundation.postgres.processes import ROOT
+from tests.patience import PATIENCE_S
 
 
 @contextmanager
@@ -68,7 +69,7 @@ def test_waits_for_its_turn(path: str) -> None:
     held = locks.acquire(path)
     assert held is not None
     threading.Timer(0.05, os.close, [held]).start()
-    turn = locks.acquire(path, wait_s=10)
+    turn = locks.acquire(path, wait_s=PATIENCE_S)
     assert turn is not None
     os.close(turn)
 

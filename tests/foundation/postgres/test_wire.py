@@ -11,6 +11,7 @@ import pytest
 
 from gateway_project.foundation.postgres import wire
 from gateway_project.foundation.postgres.wire import Answer, Refusal, Session, State
+from tests.patience import PATIENCE_S
 
 Speak = Callable[..., str]
 
@@ -50,7 +51,7 @@ def speak(tmp_path: Path) -> Iterator[Speak]:
 
     yield start
     for thread in threads:
-        thread.join(10)
+        thread.join(PATIENCE_S)
 
 
 def test_nothing_listens_where_there_is_no_socket(tmp_path: Path) -> None:

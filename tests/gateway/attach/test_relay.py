@@ -7,13 +7,21 @@ from contextlib import ExitStack, contextmanager, suppress
 
 import pytest
 
+from gateway_project.mcp.attach import host as host_module
 from gateway_project.mcp.attach import place
+from gateway_project.mcp.attach import relay as relay_module
 from gateway_project.mcp.attach.host import Host, Refused
 from gateway_project.mcp.attach.relay import attach, relay
 from gateway_project.mcp.conversation import Conversation, Prelude
 from gateway_project.mcp.wire import Wire
+from tests.patience import PATIENCE_S
 
-DEADLINE_S = 10.0
+
+@pytest.fixture(autouse=True)
+def _patient(monkeypatch):
+    """Both sides are threads of this process, which may stand still while they greet."""
+    for module in (host_module, relay_module):
+        monkeypatch.setattr(module, "HELLO_S", PATIENCE_S)
 
 
 class Hosting:
@@ -54,13 +62,13 @@ class Hosting:
 
     def __enter__(self):
         self._thread.start()
-        assert self._up.wait(DEADLINE_S)
+        assert self._up.wait(PATIENCE_S)
         return self
 
     def __exit__(self, *_):
         if self._thread.is_alive():
             self._loop.call_soon_threadsafe(self._stop.set)
-        self._thread.join(DEADLINE_S)
+        self._thread.join(PATIENCE_S)
 
 
 class Outcome(list):
@@ -87,7 +95,7 @@ def client(connection, *, prelude=None):
         yield write, read, outcome
         if not write.closed:
             write.close()
-        thread.join(DEADLINE_S)
+        thread.join(PATIENCE_S)
     os.close(from_write)
     os.close(to_read)
 
@@ -117,7 +125,7 @@ def test_when_the_gateway_ends_the_client_can_go_on_elsewhere(tmp_path):
             hosting.__exit__()
             lost = json.loads(read.readline())
             assert (lost["id"], lost["error"]["code"]) == (7, -32603)
-            assert outcome.known.wait(DEADLINE_S)
+            assert outcome.known.wait(PATIENCE_S)
     [prelude] = outcome
     assert [json.loads(line)["method"] for line in prelude.lines] == ["initialize"]
     assert prelude.unsent == b""
@@ -131,7 +139,7 @@ def test_half_a_line_is_kept_for_the_next_gateway(tmp_path):
             write.write(request(1) + request(2)[:10])
             assert json.loads(read.readline())["id"] == 1
             hosting.__exit__()
-            assert outcome.known.wait(DEADLINE_S)  # or the client's end comes first
+            assert outcome.known.wait(PATIENCE_S)  # or the client's end comes first
     [prelude] = outcome
     assert prelude.unsent == request(2)[:10]
 

@@ -20,15 +20,15 @@ from gateway_project.access.standing import Standing, TokensUnavailable
 from gateway_project.foundation import telemetry
 from gateway_project.foundation.caller import Caller
 from gateway_project.mcp import who
-from gateway_project.mcp.http import address, protocol, serve
+from gateway_project.mcp.http import address, body, event_reply, legacy, protocol, serve
 from gateway_project.mcp.http.access_log import AccessLog
 from gateway_project.mcp.http.application import Application
 from gateway_project.mcp.http.names import names
 from gateway_project.mcp.http.service import Service
 from gateway_project.mcp.runtime import Prepared
 from gateway_project.readiness import Gateway
+from tests.patience import PATIENCE_S
 
-PATIENCE_S = 20
 MODERN, LEGACY = "2026-07-28", "2025-11-25"
 META = "io.modelcontextprotocol/"
 ACCEPT = {"Accept": "application/json, text/event-stream"}
@@ -153,13 +153,17 @@ class Running:
             assert response.status == 200, await response.text()
             return (await response.json())["result"]["content"][0]["text"]
 
-    async def session(self, bearer: str = "tok-ann") -> dict[str, str]:
-        """Open a session of the handshake era; returns the headers that belong to it."""
+    async def greeted(self, bearer: str = "tok-ann") -> dict[str, str]:
+        """Begin to open a session of the handshake era; returns the headers that belong to it."""
         hello = {"protocolVersion": LEGACY, "capabilities": {}, "clientInfo": CLIENT}
         async with self.legacy("initialize", hello, self.headers(bearer)) as response:
             assert response.status == 200, await response.text()
             session = response.headers["Mcp-Session-Id"]
-        headers = self.headers(bearer, Mcp_Session_Id=session) | {"MCP-Protocol-Version": LEGACY}
+        return self.headers(bearer, Mcp_Session_Id=session) | {"MCP-Protocol-Version": LEGACY}
+
+    async def session(self, bearer: str = "tok-ann") -> dict[str, str]:
+        """Open a session of the handshake era; returns the headers that belong to it."""
+        headers = await self.greeted(bearer)
         note = {"jsonrpc": "2.0", "method": "notifications/initialized"}
         async with self.http.post(self.url, json=note, headers=headers) as response:
             assert response.status == 202
@@ -222,13 +226,15 @@ async def listening(*, open_to_all: bool = False, hosts: str = "127.0.0.1,localh
         http=protocol.BoundedProtocol,
         lifespan="on",
         log_config=None,
-        timeout_graceful_shutdown=serve.CALLS_END_S,
+        # Here the client stands still whenever the server does: neither may give the other up.
+        timeout_graceful_shutdown=int(PATIENCE_S),
+        timeout_keep_alive=int(PATIENCE_S),
     )
     server = Prompt(configuration, application)
     url = f"http://{address.bound(listener)}/mcp"
     async with asyncio.timeout(PATIENCE_S), asyncio.TaskGroup() as group:
         serving = group.create_task(server.serve(sockets=[listener]))
-        await until(lambda: server.started)
+        await until(lambda: server.started and application.service.runtime.readiness.current)
         async with aiohttp.ClientSession() as http, _stopping(server, serving):
             yield Running(
                 url=url,
@@ -278,3 +284,15 @@ async def _stopping(server: uvicorn.Server, serving: asyncio.Task[None]):
 @pytest.fixture(autouse=True)
 def _no_watchdog(monkeypatch):
     monkeypatch.setattr(serve, "_leave_in_time", lambda: None)
+
+
+@pytest.fixture(autouse=True)
+def _patient(monkeypatch):
+    """Have neither side wonder what became of the other, however long both stand still."""
+    for module, name in (
+        (protocol, "HEADERS_S"),
+        (body, "PAUSE_S"),
+        (legacy, "KEEP_ALIVE_S"),
+        (event_reply, "PING_S"),
+    ):
+        monkeypatch.setattr(module, name, PATIENCE_S)

@@ -5,7 +5,8 @@ import pytest
 from mcp import Client
 from mcp.client.streamable_http import streamable_http_client
 
-from tests.gateway.mcp_http.conftest import called, listening
+from tests.gateway.mcp_http.conftest import called, listening, until
+from tests.patience import PATIENCE_S
 
 
 @pytest.mark.parametrize("mode", ["auto", "legacy"])
@@ -17,7 +18,7 @@ async def test_the_client_lists_and_calls(mode):
 
     async with listening() as gateway:
         headers = {"Authorization": "Bearer tok-ann"}
-        async with httpx2.AsyncClient(headers=headers) as http:
+        async with httpx2.AsyncClient(headers=headers, timeout=PATIENCE_S) as http:
             transport = streamable_http_client(gateway.url, http_client=http)
             async with Client(transport, mode=mode) as client:
                 names = {tool.name for tool in (await client.list_tools()).tools}
@@ -25,4 +26,5 @@ async def test_the_client_lists_and_calls(mode):
                 result = await client.call_tool(**called("echo", text="hi"))
                 assert result.content[0].text == "ann:hi"
                 await client.call_tool(**called("count"), progress_callback=progress)
+                await until(lambda: reported)
                 assert reported == [(1, 2)]

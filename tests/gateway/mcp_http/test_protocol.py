@@ -11,6 +11,14 @@ async def connect(gateway):
     return await asyncio.open_connection(host, int(port))
 
 
+async def is_closed(reader):
+    """Wait until the other side closes; it resets what it has not read."""
+    try:
+        return await reader.read() == b""
+    except ConnectionResetError:
+        return True
+
+
 async def test_headers_without_end_are_refused():
     async with listening() as gateway:
         reader, writer = await connect(gateway)
@@ -26,7 +34,7 @@ async def test_headers_that_do_not_come_are_not_waited_for(monkeypatch, sent):
     async with listening() as gateway:
         reader, writer = await connect(gateway)
         writer.write(sent)
-        assert await reader.read() == b""
+        assert await is_closed(reader)
         writer.close()
 
 

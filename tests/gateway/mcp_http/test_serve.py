@@ -4,8 +4,7 @@ import uvicorn
 
 from gateway_project.mcp.http import address, serve
 from tests.gateway.mcp_http.conftest import until
-
-PATIENCE_S = 10
+from tests.patience import PATIENCE_S
 
 
 class BreaksDown:

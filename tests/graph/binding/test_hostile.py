@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from statistics import median
 
 import pytest
 
@@ -23,22 +22,23 @@ ATOMS = (
 
 
 def took(told: str) -> float:
-    """Return the processor time of finding values, the median of three."""
+    """Return the processor time of finding values, the least of three: others only add to it."""
     times = []
     for _ in range(3):
         stated_values.cache_clear()
         start = time.process_time()
         stated_values(told)
         times.append(time.process_time() - start)
-    return median(times)
+    return min(times)
 
 
 def test_no_repeated_text_is_far_slower_than_a_plain_one() -> None:
-    plain = took(("please list the 3 files of Rome in /srv/a.txt now " * CHARS)[:CHARS])
+    plain = ("please list the 3 files of Rome in /srv/a.txt now " * CHARS)[:CHARS]
     for atom in ATOMS:
         for end in ("", "!"):
             told = (atom * CHARS)[: CHARS - len(end)] + end
-            assert took(told) < 15 * plain, atom
+            # Side by side, for a processor that is shared is not always as fast.
+            assert took(told) < 15 * took(plain), atom
 
 
 def test_escaped_quotation_marks_do_not_end_a_text() -> None:

@@ -12,6 +12,7 @@ from graph.store.fitted import Model
 from tests.factories import TeamFactory, ToolFactory
 from tests.fakes import FakeEmbedder
 from tests.graph.histories import NOW, run, task
+from tests.patience import PATIENCE_S
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -26,7 +27,7 @@ def heard():
         def since():
             notify.send(notify.GRAPH, "mark")
             told = []
-            for notice in listening.notifies(timeout=15):
+            for notice in listening.notifies(timeout=PATIENCE_S):
                 if notice.payload == "mark":
                     break
                 told.append(notice.payload)

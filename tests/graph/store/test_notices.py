@@ -13,6 +13,7 @@ from graph.record import Claim, Metric, Observation
 from graph.relations import Kind
 from graph.store import metrics, relations
 from tests.factories import TeamFactory, ToolFactory
+from tests.patience import PATIENCE_S
 from tools.models import Server, Tool
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -30,7 +31,7 @@ def heard():
         def since():
             notify.send(notify.GRAPH, "mark")
             told = []
-            for notice in listening.notifies(timeout=15):
+            for notice in listening.notifies(timeout=PATIENCE_S):
                 if notice.payload == "mark":
                     break
                 told.append(notice.payload)

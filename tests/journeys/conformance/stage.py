@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import signal
-import socket
 import subprocess
 import threading
 import urllib.request
@@ -14,7 +13,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Literal
 
-from tests.journeys.gateways import BASE, META, PATIENCE_S, PYTHON, Installation, eventually
+from tests.journeys.gateways import BASE, META, PYTHON, Installation, eventually, free_port
+from tests.patience import PATIENCE_S
 
 Transport = Literal["stdio", "http"]
 Era = Literal["both", "legacy", "modern"]
@@ -57,10 +57,10 @@ def process(
     finally:
         started.terminate()
         try:
-            started.wait(timeout=20)
+            started.wait(timeout=PATIENCE_S)
         finally:
             _kill_group(started.pid)
-            started.wait(timeout=20)
+            started.wait(timeout=PATIENCE_S)
             assert started.stdout is not None
             started.stdout.close()
 
@@ -85,13 +85,6 @@ def first_line(started: subprocess.Popen[str]) -> str:
     return line
 
 
-def free_port() -> int:
-    """Return a port nobody listens on."""
-    with socket.create_server(("127.0.0.1", 0)) as listener:
-        port: int = listener.getsockname()[1]
-        return port
-
-
 def unprefix(installation: Installation) -> None:
     """List the fixture's tools under their own names."""
     found = f"from tools.models import Server; Server.objects.filter(name={NAME!r})"
@@ -113,7 +106,7 @@ def gateway_on_http(installation: Installation, exposure: Exposure) -> Iterator[
     shown = {"full": "test_simple_text", "meta": "call_tool"}[exposure]
     with process(command, env=installation.env) as gateway:
         url = f"http://127.0.0.1:{port}/mcp"
-        eventually(lambda: _lists(url, shown) or _over(gateway), within_s=PATIENCE_S)
+        eventually(lambda: _lists(url, shown) or _over(gateway))
         yield url
 
 

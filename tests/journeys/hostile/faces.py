@@ -13,7 +13,8 @@ from typing import Any, Literal, Protocol
 
 import httpx2
 
-from tests.journeys.gateways import META, PATIENCE_S, Installation
+from tests.journeys.gateways import META, Installation
+from tests.patience import PATIENCE_S
 
 Face = Literal["stdio", "http"]
 LINE_BYTES = 64 * 1024 * 1024

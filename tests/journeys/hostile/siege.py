@@ -19,7 +19,7 @@ MIB = 1024 * 1024
 ENOUGH_CALLS = 120
 CALLS_BETWEEN = 10
 SAMPLED_EVERY_S = 0.01
-SHORTER_S = 0.1
+SHORTER_S = 0.25
 """Below that, a percentile says more of the machine than of the gateway."""
 REPORT = "FOREGATE_HOSTILE_REPORT"
 """Variable that names a file for the figures."""

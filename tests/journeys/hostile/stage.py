@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import subprocess
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,12 +13,20 @@ from typing import Any
 import psutil
 
 from tests.foundation.postgres.homes import temporary_home
-from tests.journeys.gateways import BASE, PATIENCE_S, PYTHON, Installation
+from tests.journeys.gateways import BASE, PYTHON, Installation
 from tests.journeys.hostile.canary import Canary
+from tests.patience import PATIENCE_S
 
 MARKER = "FOREGATE_UPSTREAM"
 IN_ITS_LIST = ("looping_cursor", "large_schema", "deep_schema", "ref")
 """Servers that there are twice: one to be discovered so, one that is so only once armed."""
+
+
+LIMIT = """
+from tools.models import Server
+for name, field in {limits}.items():
+    assert Server.objects.filter(name=name).update(**{{field: {limit_s}}}) == 1
+"""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -42,11 +50,13 @@ class Stage:
 
 
 @contextmanager
-def set_up(stdio: Sequence[str]) -> Iterator[Stage]:
+def set_up(stdio: Sequence[str], *, limits: Mapping[str, str], limit_s: float) -> Iterator[Stage]:
     """Register the servers.
 
     Args:
         stdio: What a server on stdio does, for each to have one of that name.
+        limits: Servers whose time is to run out, with the field of what it is for.
+        limit_s: That time; all others have more than enough.
     """
     with temporary_home() as home, Canary() as canary, _remote() as (plain, stalling):
         home.mkdir(mode=0o755)
@@ -59,13 +69,14 @@ def set_up(stdio: Sequence[str]) -> Iterator[Stage]:
             servers[does] = _hostile(does, stage.armed, canary)
         for does in IN_ITS_LIST:
             servers[f"{does}_listed"] = _hostile(does, always, canary)
-        for name, url in (("remote", plain), ("stalling", stalling)):
+        for name, url in (("remote", plain), ("slow", plain), ("stalling", stalling)):
             servers[name] = {"type": "http", "url": url}
         config = home / "config.json"
         config.write_text(json.dumps({"mcpServers": servers}))
         installation.manage("import_servers", "--from", str(config))
         report = json.loads(installation.manage("discover", "--no-embed", "--json"))
         stage.listed.update({server["server"]: server for server in report["servers"]})
+        installation.manage("shell", "-v0", "-c", LIMIT.format(limits=limits, limit_s=limit_s))
         stage.armed.touch()
         yield stage
 

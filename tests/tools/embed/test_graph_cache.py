@@ -1,5 +1,6 @@
 import threading
 
+from tests.patience import PATIENCE_S
 from tools.embed.graph_cache import load_or_build
 
 
@@ -42,13 +43,13 @@ def test_many_may_build_at_once_and_all_get_a_whole_graph(tmp_path):
     got = []
 
     def one():
-        barrier.wait(timeout=10)
+        barrier.wait(timeout=PATIENCE_S)
         got.append(load_or_build(path, lambda: graph))
 
     threads = [threading.Thread(target=one) for _ in range(8)]
     for thread in threads:
         thread.start()
     for thread in threads:
-        thread.join(timeout=10)
+        thread.join(timeout=PATIENCE_S)
     assert got == [graph] * 8
     assert [entry.name for entry in tmp_path.iterdir()] == ["a.graph"]

@@ -6,6 +6,7 @@ import pytest
 
 from gateway_project.foundation.config import Config
 from tests.fakes import FakeEmbedder
+from tests.patience import PATIENCE_S
 from tools.embed.embedder import EmbeddingUnavailable
 from tools.embed.load import RETRY_AFTER_S, LazyEmbedder, embedder_for
 from tools.embed.recipes import BGE_LARGE, MINILM, UnknownModel
@@ -37,14 +38,14 @@ def test_threads_that_come_at_once_load_it_once():
     lazy = LazyEmbedder("m", build)
 
     def one():
-        entered.wait(timeout=10)
+        entered.wait(timeout=PATIENCE_S)
         lazy.embed(["a"], kind="query")
 
     threads = [threading.Thread(target=one) for _ in range(6)]
     for thread in threads:
         thread.start()
     for thread in threads:
-        thread.join(timeout=10)
+        thread.join(timeout=PATIENCE_S)
     assert built == [1]
 
 
@@ -100,6 +101,10 @@ def test_naming_the_embedder_imports_nothing_heavy():
         "sys.exit(str(heavy & set(sys.modules)) if heavy & set(sys.modules) else 0)\n"
     )
     done = subprocess.run(
-        [sys.executable, "-c", program], capture_output=True, text=True, timeout=60, check=False
+        [sys.executable, "-c", program],
+        capture_output=True,
+        text=True,
+        timeout=PATIENCE_S,
+        check=False,
     )
     assert done.returncode == 0, done.stderr

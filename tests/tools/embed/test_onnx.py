@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from tests.patience import PATIENCE_S
 from tools.embed import locate
 from tools.embed.bert_graph import UnfitWeights, build
 from tools.embed.embedder import EmbeddingUnavailable
@@ -137,5 +138,5 @@ def test_the_runtime_keeps_no_telemetry(tmp_path):
         "embedder_for(Config()).embed(['x'], kind='query')\n"
     )
     env = {"PATH": os.environ["PATH"], "HOME": str(tmp_path), "FOREGATE_HOME": str(tmp_path / "f")}
-    subprocess.run([sys.executable, "-c", code], env=env, cwd=ROOT, check=True, timeout=60)
+    subprocess.run([sys.executable, "-c", code], env=env, cwd=ROOT, check=True, timeout=PATIENCE_S)
     assert [path.name for path in tmp_path.iterdir()] == ["f"]

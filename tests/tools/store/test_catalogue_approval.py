@@ -4,6 +4,7 @@ import pytest
 from django.db import connection
 
 from tests.factories import DangerousOperationFactory, ServerFactory, TeamFactory, ToolFactory
+from tests.patience import PATIENCE_S
 from tools.danger import Danger
 from tools.models import Team, Tool
 from tools.store import catalogue
@@ -63,7 +64,7 @@ def test_every_process_hears_of_a_change(change):
         cursor.execute("LISTEN foregate_catalogue")
         list(connection.connection.notifies(timeout=0))
         change()
-        heard = list(connection.connection.notifies(timeout=5, stop_after=1))
+        heard = list(connection.connection.notifies(timeout=PATIENCE_S, stop_after=1))
         cursor.execute("UNLISTEN *")
     assert [one.channel for one in heard] == ["foregate_catalogue"]
 

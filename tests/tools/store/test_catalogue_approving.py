@@ -10,6 +10,7 @@ from tests.factories import (
     ToolFactory,
     UserFactory,
 )
+from tests.patience import PATIENCE_S
 from tests.tools.store.conftest import READ, READ_MORE, READ_MOST, START, pinned, states
 from tools.models import Tool
 from tools.store import catalogue
@@ -106,6 +107,6 @@ def test_an_approval_is_not_lost_to_a_listing_recorded_at_the_same_time(record, 
     thread = threading.Thread(target=approve_elsewhere)
     monkeypatch.setattr(catalogue, "_settle", settle_late)
     record(READ_MORE)
-    thread.join(timeout=10)
+    thread.join(timeout=PATIENCE_S)
     assert pinned() == "Reads more."
     assert states() == {"read": "active"}

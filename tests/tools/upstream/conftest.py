@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import signal
 import sys
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -10,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from tests.patience import PATIENCE_S
 from tools.upstream import process, reap
 from tools.upstream.breaker import RetryPolicy
 from tools.upstream.downstream import Downstream
@@ -17,7 +19,8 @@ from tools.upstream.spec import ServerSpec
 from tools.upstream.status import ServerStatus, State
 
 SERVERS = Path(__file__).parent.parent.parent / "servers"
-DEADLINE_S = 30.0
+LONG_S = 600.0
+"""Longer than any test lasts, for limits that are reached by `let_pass` alone."""
 SOON = RetryPolicy(base_s=0.001, cap_s=0.001)
 
 
@@ -90,7 +93,7 @@ class Seen:
 
     async def until(self, name: str, state: State) -> ServerStatus:
         """Wait until the server's latest state is this one."""
-        async with asyncio.timeout(DEADLINE_S):
+        async with asyncio.timeout(PATIENCE_S):
             while True:
                 of_it = [status for status in self.statuses if status.name == name]
                 if of_it and of_it[-1].state == state:
@@ -99,9 +102,9 @@ class Seen:
                 await self._news.wait()
 
 
-async def eventually(condition: Callable[[], bool], *, within_s: float = DEADLINE_S) -> None:
+async def eventually(condition: Callable[[], bool]) -> None:
     """Wait for something that nothing tells of, such as the end of a foreign process."""
-    async with asyncio.timeout(within_s):
+    async with asyncio.timeout(PATIENCE_S):
         while not condition():  # noqa: ASYNC110 - it tells nobody
             await asyncio.sleep(0.01)
 
@@ -114,10 +117,31 @@ def gone(pid: int) -> bool:
 
 @pytest.fixture(autouse=True)
 def _impatient(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Shorten the graces of shutdown; what they are for shows with short ones too."""
+    """Shorten the graces of shutdown; what they are for shows with short ones too.
+
+    What was killed is waited for as long as it takes: on a busy machine it takes its time to go.
+    """
     monkeypatch.setattr(process, "STDIN_GRACE_S", 0.5)
-    steps = [(number, min(grace_s, 0.3)) for number, grace_s in process._STEPS]
-    monkeypatch.setattr(process, "_STEPS", steps)
+    graces = {signal.SIGTERM: 0.3, signal.SIGKILL: PATIENCE_S}
+    monkeypatch.setattr(
+        process, "_STEPS", [(number, graces[number]) for number, _ in process._STEPS]
+    )
+    monkeypatch.setattr(process, "EXIT_NEWS_S", PATIENCE_S)
+
+
+@pytest.fixture
+def let_pass(monkeypatch: pytest.MonkeyPatch) -> Callable[[float], None]:
+    """Let time pass for the event loop at once: what is to be done by then is due.
+
+    So a limit that is to be reached may be long enough never to be reached before.
+    """
+
+    def leap(seconds: float) -> None:
+        loop = asyncio.get_running_loop()
+        now = loop.time
+        monkeypatch.setattr(loop, "time", lambda: now() + seconds)
+
+    return leap
 
 
 @pytest.fixture

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 from mcp.shared.exceptions import MCPError
 
+from tests.patience import PATIENCE_S
 from tests.tools.upstream.conftest import eventually
 from tools.upstream import listen
 from tools.upstream.listen import Listener
@@ -65,7 +66,7 @@ def renewed():
 
 @pytest.fixture
 async def group():
-    async with asyncio.timeout(10), asyncio.TaskGroup() as group:
+    async with asyncio.timeout(PATIENCE_S), asyncio.TaskGroup() as group:
         yield group
 
 

@@ -9,7 +9,8 @@ from mcp.shared.exceptions import MCPError
 from mcp_types import METHOD_NOT_FOUND, UNSUPPORTED_PROTOCOL_VERSION, DiscoverResult
 from mcp_types.version import LATEST_MODERN_VERSION
 
-from tests.tools.upstream.conftest import SOON, eventually, legacy
+from tests.patience import PATIENCE_S
+from tests.tools.upstream.conftest import LONG_S, SOON, eventually, legacy
 from tools.upstream import negotiate as module
 from tools.upstream.errors import ConnectTimedOut, ProtocolViolation, UpstreamRefused
 from tools.upstream.negotiate import negotiate
@@ -63,9 +64,9 @@ class Greeter:
         return answer
 
 
-async def settle(greeter: Greeter, era: Any = None) -> str:
-    async with asyncio.timeout(10):
-        return (await negotiate(greeter, era=era, patience_s=0.01)).era
+async def settle(greeter: Greeter, era: Any = None, *, patience_s: float = LONG_S) -> str:
+    async with asyncio.timeout(PATIENCE_S):
+        return (await negotiate(greeter, era=era, patience_s=patience_s)).era
 
 
 async def test_a_modern_server_is_not_asked_for_a_handshake():
@@ -94,13 +95,13 @@ async def test_whatever_is_no_modern_answer_leads_to_the_handshake(answer):
 
 async def test_a_server_that_does_not_answer_the_probe_is_asked_for_the_handshake_soon():
     greeter = Greeter(discover=[SILENT])
-    assert await settle(greeter) == "legacy"
+    assert await settle(greeter, patience_s=0.01) == "legacy"
 
 
 async def test_of_a_slow_modern_server_the_late_answer_to_the_probe_counts():
     late = asyncio.Event()
     greeter = Greeter(discover=[late], initialize=SILENT)
-    task = asyncio.ensure_future(settle(greeter))
+    task = asyncio.ensure_future(settle(greeter, patience_s=0.01))
     await eventually(lambda: greeter.asked == ["discover", "initialize"])
     late.set()
     assert await task == "modern"
@@ -109,7 +110,7 @@ async def test_of_a_slow_modern_server_the_late_answer_to_the_probe_counts():
 async def test_a_refused_handshake_leaves_the_late_answer_to_the_probe_time():
     late = asyncio.Event()
     greeter = Greeter(discover=[late], initialize=not_this_version(LATEST_MODERN_VERSION))
-    task = asyncio.ensure_future(settle(greeter))
+    task = asyncio.ensure_future(settle(greeter, patience_s=0.01))
     await eventually(lambda: greeter.asked == ["discover", "initialize"])
     await asyncio.sleep(0)
     late.set()
@@ -156,7 +157,7 @@ async def test_a_server_known_as_legacy_is_not_probed():
 async def test_a_server_known_as_modern_gets_all_the_time_it_wants():
     late = asyncio.Event()
     greeter = Greeter(discover=[late])
-    task = asyncio.ensure_future(settle(greeter, "modern"))
+    task = asyncio.ensure_future(settle(greeter, "modern", patience_s=0.0))
     await asyncio.sleep(0.05)
     assert greeter.asked == ["discover"]
     late.set()
@@ -187,11 +188,14 @@ async def test_a_legacy_server_is_probed_once_and_then_never_again(reaction, fir
         assert await asked(pool) == HANDSHAKE
 
 
-async def test_a_server_wedged_by_the_probe_works_at_the_next_try():
-    spec = legacy(options=("unknown=wedge",), connect_timeout_s=0.5)
+async def test_a_server_wedged_by_the_probe_works_at_the_next_try(let_pass):
+    spec = legacy(options=("unknown=wedge",), connect_timeout_s=LONG_S)
     async with UpstreamPool([spec], policy=SOON) as pool:
+        wedged = asyncio.ensure_future(asked(pool))
+        await eventually(lambda: pool.status()["legacy"].pid is not None)
+        let_pass(LONG_S)
         with pytest.raises(ConnectTimedOut):
-            await asked(pool)
+            await wedged
         assert await asked(pool) == HANDSHAKE
 
 

@@ -5,7 +5,16 @@ import json
 
 import pytest
 
-from tests.tools.upstream.conftest import SOON, Seen, eventually, gone, legacy, script
+from tests.patience import PATIENCE_S
+from tests.tools.upstream.conftest import (
+    LONG_S,
+    SOON,
+    Seen,
+    eventually,
+    gone,
+    legacy,
+    script,
+)
 from tools.upstream import changes
 from tools.upstream.errors import (
     CallTimedOut,
@@ -194,7 +203,7 @@ async def test_a_bad_answer_fails_the_call_at_once_and_the_server_is_used_again(
 ):
     async with UpstreamPool([legacy()], policy=SOON) as pool:
         with pytest.raises(error, match=words):
-            await pool.call_tool("legacy", tool, {}, timeout_s=25)
+            await pool.call_tool("legacy", tool, {}, timeout_s=PATIENCE_S)
         assert text(await pool.call_tool("legacy", "echo", {"text": "on"})) == "on"
 
 
@@ -225,7 +234,9 @@ async def test_an_answer_among_rubbish_still_arrives(tool, arguments, expected):
 async def test_what_is_dropped_is_counted():
     changed = []
     async with UpstreamPool(
-        [legacy()], on_changed=lambda server, _: changed.append(server)
+        [legacy()],
+        limits=Limits(messages_per_s=1.0),
+        on_changed=lambda server, _: changed.append(server),
     ) as pool:
         await pool.call_tool("legacy", "flood", {"count": 10_000})
         assert 8_000 < pool.status()["legacy"].messages_dropped < 10_000
@@ -292,15 +303,16 @@ async def test_servers_can_be_added_and_removed_and_unchanged_ones_stay():
         assert text(await pool.call_tool("c", "echo", {"text": "c"})) == "c"
 
 
-async def test_a_changed_server_is_replaced_at_once_and_finishes_what_is_in_flight():
+async def test_a_changed_server_is_replaced_at_once_and_finishes_what_is_in_flight(let_pass):
     async with UpstreamPool([legacy()]) as pool:
         old = await about(pool)
-        call = asyncio.ensure_future(pool.call_tool("legacy", "hang", {}, timeout_s=1.0))
+        call = asyncio.ensure_future(pool.call_tool("legacy", "hang", {}, timeout_s=LONG_S))
         await eventually(lambda: pool.status()["legacy"].calls_in_flight == 1)
         pool.set_servers([legacy(env={"MODE": "new"})])
         new = await about(pool)
         assert (new["pid"] != old["pid"], new["env"]["MODE"]) == (True, "new")
         assert not gone(old["pid"])
+        let_pass(LONG_S)
         with pytest.raises(CallTimedOut):
             await call
         await eventually(lambda: gone(old["pid"]))

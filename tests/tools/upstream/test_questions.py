@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from mcp.shared.exceptions import MCPError
 
-from tests.tools.upstream.conftest import Person, curious, eventually
+from tests.tools.upstream.conftest import LONG_S, Person, curious, eventually
 from tools.upstream.downstream import NOBODY, Downstream
 from tools.upstream.errors import CallTimedOut, UpstreamRefused
 from tools.upstream.limits import Limits
@@ -101,35 +101,42 @@ async def test_calls_of_one_client_do_not_keep_it_from_being_asked():
         waiting.cancel()
 
 
-async def test_a_question_blocks_neither_the_connection_nor_the_clock_of_the_call():
+async def test_a_question_blocks_neither_the_connection_nor_the_clock_of_the_call(let_pass):
     answer = asyncio.Event()
     person = Person(answer)
-    async with UpstreamPool([curious()]) as pool, asyncio.TaskGroup() as group:
+    limits = Limits(question_timeout_s=10 * LONG_S)
+    async with UpstreamPool([curious()], limits=limits) as pool, asyncio.TaskGroup() as group:
         await pool.warm()
         asking = group.create_task(
-            call(pool, "ask", FORM, of=person.downstream, timeout_s=0.2), name="asking"
+            call(pool, "ask", FORM, of=person.downstream, timeout_s=LONG_S), name="asking"
         )
         await eventually(lambda: len(person.asked) == 1)
-        with pytest.raises(CallTimedOut):
-            await call(pool, "wait", timeout_s=0.3)
+        assert (await call(pool, "told"))["cancelled"] == []
+        waiting = group.create_task(until_timeout(pool, NOBODY))
+        await eventually(lambda: pool.status_of("curious").calls_in_flight == 2)
+        let_pass(LONG_S)
+        await waiting
         assert not asking.done()
         answer.set()
         assert await asking == {"after": "waiting"}
 
 
-async def test_a_question_that_the_server_takes_back_lets_the_clock_go_on():
+async def test_a_question_that_the_server_takes_back_lets_the_clock_go_on(let_pass):
     person = Person(asyncio.Event())
     async with UpstreamPool([curious()]) as pool, asyncio.TaskGroup() as group:
         await pool.warm()
         waiting = group.create_task(until_timeout(pool, person.downstream))
         await eventually(lambda: pool.status_of("curious").calls_in_flight == 1)
         assert await call(pool, "ask_and_withdraw", of=person.downstream) == "withdrawn"
+        (flight,) = pool._entry("curious").main._flights
+        await eventually(lambda: flight.deadline.when() is not None)
+        let_pass(LONG_S)
         await waiting
 
 
 async def until_timeout(pool: UpstreamPool, of: Downstream) -> None:
     with pytest.raises(CallTimedOut):
-        await call(pool, "wait", of=of, timeout_s=0.3)
+        await call(pool, "wait", of=of, timeout_s=LONG_S)
 
 
 async def test_the_end_of_a_call_ends_its_question():

@@ -4,6 +4,7 @@ import asyncio
 
 import pytest
 
+from tests.patience import PATIENCE_S
 from tests.tools.upstream.conftest import eventually
 from tools.upstream.slots import StartSlots
 
@@ -38,7 +39,7 @@ async def test_a_start_that_hangs_gives_its_slot_up_but_only_once():
             inside -= 1
 
     hanging = asyncio.Event()
-    async with asyncio.timeout(10), asyncio.TaskGroup() as group:
+    async with asyncio.timeout(PATIENCE_S), asyncio.TaskGroup() as group:
         group.create_task(start(hanging))
         await eventually(lambda: inside == 1)
         opened = asyncio.Event()
@@ -55,7 +56,7 @@ async def test_a_start_that_fails_gives_its_slot_back():
     slots = StartSlots(count=1, hold_s=60.0)
 
     async def fail() -> None:
-        async with asyncio.timeout(10), slots.slot():
+        async with asyncio.timeout(PATIENCE_S), slots.slot():
             raise RuntimeError
 
     for _ in range(3):

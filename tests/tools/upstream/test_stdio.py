@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import sys
 
+from tests.patience import PATIENCE_S
 from tools.upstream import stdio
 from tools.upstream.limits import Limits
 from tools.upstream.spec import ServerSpec, resolve
@@ -46,7 +47,7 @@ async def test_reading_rests_after_a_flood_and_goes_on(monkeypatch):
     tap = Tap()
     made = transport(tap, messages_burst=0)
     made.stdout_received(TOO_MANY)
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(PATIENCE_S):
         assert [await tap.done.get() for _ in range(2)] == ["pause", "resume"]
     made.stdout_received(NEWS)
     assert tap.done.empty()

@@ -7,7 +7,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from tests.tools.upstream.conftest import SOON, Seen, eventually, gone, legacy, script
+from tests.tools.upstream.conftest import LONG_S, SOON, Seen, eventually, gone, legacy, script
 from tools.upstream.breaker import RetryPolicy
 from tools.upstream.errors import (
     CallTimedOut,
@@ -258,9 +258,9 @@ async def test_a_healthy_server_answers_whatever_the_others_do():
     bad = [
         script("exits_at_once.py"),
         script("hangs_at_start.py", connect_timeout_s=3),
-        *(script("hangs_at_start.py", f"hangs{n}", connect_timeout_s=60) for n in range(5)),
-        script("rubbish.py", connect_timeout_s=60),
-        legacy("mute", call_timeout_s=60),
+        *(script("hangs_at_start.py", f"hangs{n}", connect_timeout_s=LONG_S) for n in range(5)),
+        script("rubbish.py", connect_timeout_s=LONG_S),
+        legacy("mute", call_timeout_s=LONG_S),
         legacy("crashing"),
         legacy("flooding"),
         ServerSpec(name="absent", command="no-such-command"),

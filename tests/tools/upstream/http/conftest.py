@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import asyncio
+from collections.abc import Callable
 from typing import Any
 
 import pytest
 
 from tests.servers.http_legacy import LegacyServer
+from tests.tools.upstream.conftest import LONG_S, eventually
+from tools.upstream.errors import CallTimedOut
 from tools.upstream.pool import UpstreamPool
 from tools.upstream.spec import ServerSpec
 
@@ -20,6 +24,33 @@ def remote(url: str, **values: Any) -> ServerSpec:
 def text(result: Any) -> str:
     """Return the text of a result's first block."""
     return str(result.content[0].text)
+
+
+def was_called(server: LegacyServer, tool: str) -> bool:
+    """Say whether a call of the tool has arrived."""
+    calls = [asked for asked in server.asked if asked.rpc == "tools/call"]
+    return any(asked.json["params"]["name"] == tool for asked in calls)
+
+
+async def times_out(
+    pool: UpstreamPool,
+    tool: str,
+    *,
+    once: Callable[[], bool],
+    let_pass: Callable[[float], None],
+) -> CallTimedOut:
+    """Run out of time with a call, but not before it has come so far.
+
+    What the server sends half-way must not give it any more time.
+    """
+    call = asyncio.ensure_future(pool.call_tool("s", tool, {}, timeout_s=LONG_S))
+    await eventually(once)
+    let_pass(LONG_S / 2)
+    await asyncio.sleep(0.05)
+    let_pass(LONG_S / 2)
+    with pytest.raises(CallTimedOut) as caught:
+        await call
+    return caught.value
 
 
 @pytest.fixture

@@ -4,6 +4,7 @@ import asyncio
 
 import pytest
 
+from tests.patience import PATIENCE_S
 from tests.servers.http_legacy import LegacyServer, news
 from tests.tools.upstream.conftest import eventually
 from tests.tools.upstream.http.conftest import remote
@@ -68,7 +69,7 @@ async def test_a_stream_of_nothing_but_rubbish_is_given_up():
         limits = Limits(max_rubbish_bytes=100_000)
         async with UpstreamPool([remote(server.url)], limits=limits) as pool:
             await pool.warm()
-            async with asyncio.timeout(10):
+            async with asyncio.timeout(PATIENCE_S):
                 await gone.wait()
             assert (await pool.call_tool("s", "echo", {"text": "x"})).content[0].text == "x"
         assert server.methods().count("GET") == 1

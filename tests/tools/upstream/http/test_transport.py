@@ -5,14 +5,14 @@ import json
 
 import pytest
 
+from tests.patience import PATIENCE_S
 from tests.servers import http_sdk
 from tests.servers.http_legacy import LegacyServer, news
 from tests.servers.http_legacy import text as answer
 from tests.servers.http_raw import RawServer
 from tests.tools.upstream.conftest import SOON, Seen, eventually
-from tests.tools.upstream.http.conftest import remote, text
+from tests.tools.upstream.http.conftest import remote, text, times_out, was_called
 from tools.upstream.errors import (
-    CallTimedOut,
     ConnectionLost,
     ForbiddenAddress,
     SessionExpired,
@@ -21,6 +21,7 @@ from tools.upstream.errors import (
     UnsetVariable,
     UpstreamError,
 )
+from tools.upstream.http import transport
 from tools.upstream.http.remote import Remote
 from tools.upstream.network import NetworkRules, parse_networks
 from tools.upstream.pool import UpstreamPool
@@ -28,9 +29,20 @@ from tools.upstream.surroundings import Surroundings
 
 
 @pytest.mark.parametrize("json_response", [True, False], ids=["json", "events"])
-async def test_a_server_of_the_sdk_lists_answers_reports_and_is_cancelled(json_response):
-    app = http_sdk.make_server().streamable_http_app(json_response=json_response)
-    seen = []
+async def test_a_server_of_the_sdk_lists_answers_reports_and_is_cancelled(json_response, let_pass):
+    server = http_sdk.make_server()
+    app = server.streamable_http_app(json_response=json_response)
+    seen, begun, ended = [], asyncio.Event(), asyncio.Event()
+
+    @server.tool()
+    async def linger() -> str:
+        """Never return."""
+        begun.set()
+        try:
+            await asyncio.Event().wait()
+        finally:
+            ended.set()
+        return ""
 
     async def progress(done: float, total: float | None, message: str | None) -> None:
         seen.append((done, total, message))
@@ -43,16 +55,14 @@ async def test_a_server_of_the_sdk_lists_answers_reports_and_is_cancelled(json_r
         if not json_response:
             assert text(await pool.call_tool("s", "steps", {}, progress=progress)) == "done"
             assert seen == [(1, 2, "half"), (2, 2, "whole")]
-            http_sdk.CANCELLED.clear()
-            with pytest.raises(CallTimedOut):
-                await pool.call_tool("s", "hang", {}, timeout_s=0.1)
-            async with asyncio.timeout(10):
-                await http_sdk.CANCELLED.wait()
+            await times_out(pool, "linger", once=begun.is_set, let_pass=let_pass)
+            async with asyncio.timeout(PATIENCE_S):
+                await ended.wait()
         assert text(await pool.call_tool("s", "echo", {"text": "still"})) == "still"
 
 
-async def test_modern_requests_carry_their_headers_and_cancelling_closes_the_stream():
-    closed = asyncio.Event()
+async def test_modern_requests_carry_their_headers_and_cancelling_closes_the_stream(let_pass):
+    begun, closed = asyncio.Event(), asyncio.Event()
 
     async def handle(asked, reply):
         if asked.rpc == "server/discover":
@@ -66,6 +76,7 @@ async def test_modern_requests_carry_their_headers_and_cancelling_closes_the_str
             await reply.json({"jsonrpc": "2.0", "id": asked.json["id"], "result": result})
         elif asked.json["params"].get("name") == "hang":
             await reply.stream()
+            begun.set()
             await reply.gone()
             closed.set()
         else:
@@ -77,9 +88,8 @@ async def test_modern_requests_carry_their_headers_and_cancelling_closes_the_str
         spec = remote(server.url, headers=headers)
         async with UpstreamPool([spec], surroundings=around) as pool:
             await pool.call_tool("s", "do it", {})
-            with pytest.raises(CallTimedOut):
-                await pool.call_tool("s", "hang", {}, timeout_s=0.1)
-            async with asyncio.timeout(10):
+            await times_out(pool, "hang", once=begun.is_set, let_pass=let_pass)
+            async with asyncio.timeout(PATIENCE_S):
                 await closed.wait()
         calls = [asked for asked in server.asked if asked.rpc == "tools/call"]
         assert (
@@ -97,12 +107,14 @@ async def test_modern_requests_carry_their_headers_and_cancelling_closes_the_str
         assert len(calls) == 2
 
 
-async def test_a_legacy_session_is_named_listened_to_and_ended(legacy, pool):
+async def test_a_legacy_session_is_named_listened_to_and_ended(
+    legacy, pool, let_pass, monkeypatch
+):
+    monkeypatch.setattr(transport, "GOODBYE_TIMEOUT_S", PATIENCE_S)
     assert text(await pool.call_tool("s", "echo", {"text": "hi"})) == "hi"
     assert pool.status()["s"].protocol_version == "2025-11-25"
     await eventually(lambda: "GET" in legacy.methods())
-    with pytest.raises(CallTimedOut):
-        await pool.call_tool("s", "hang", {}, timeout_s=0.1)
+    await times_out(pool, "hang", once=lambda: was_called(legacy, "hang"), let_pass=let_pass)
     await eventually(lambda: "notifications/cancelled" in legacy.methods())
     await pool.aclose()
     methods = legacy.methods()
@@ -129,7 +141,7 @@ async def test_a_server_that_refuses_the_probe_in_its_own_words_is_of_the_older_
 
 
 async def test_pools_end_at_once_while_a_server_is_just_ending(legacy):
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(PATIENCE_S):
         async with UpstreamPool([remote(legacy.url)]) as pool:
             await pool.call_tool("s", "echo", {})
             legacy.sessions.clear()
@@ -140,7 +152,7 @@ async def test_calls_beside_one_that_finds_the_session_gone_are_told_the_truth(l
     await pool.call_tool("s", "echo", {})
     async with asyncio.TaskGroup() as group:
         hanging = group.create_task(_error(pool.call_tool("s", "hang", {})))
-        await eventually(lambda: any(b"hang" in asked.body for asked in legacy.asked))
+        await eventually(lambda: was_called(legacy, "hang"))
         legacy.sessions.clear()
         expired = group.create_task(pool.call_tool("s", "echo", {"text": "again"}))
     assert text(expired.result()) == "again"
@@ -236,7 +248,7 @@ async def test_a_server_that_goes_away_is_noticed_by_the_next_calls(legacy, pool
     await pool.call_tool("s", "echo", {})
     await legacy.__aexit__()
     kinds = set()
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(PATIENCE_S):
         while Unreachable not in kinds:
             with pytest.raises(UpstreamError) as caught:
                 await pool.call_tool("s", "echo", {})

@@ -7,6 +7,7 @@ from urllib.parse import urlsplit
 import aiohttp
 import pytest
 
+from tests.patience import PATIENCE_S
 from tests.servers import oauth_world
 from tests.tools.upstream.oauth.keeps import MemoryKeep
 from tools.upstream.http.client import HttpClient
@@ -20,7 +21,6 @@ from tools.upstream.oauth.values import Key
 REDIRECT = "http://127.0.0.1:8420/sign-in/callback"
 ALL = Key("notes", "")
 ANN, BOB = Key("notes", "ann"), Key("notes", "bob")
-PATIENCE_S = 20
 
 
 @pytest.fixture

@@ -4,9 +4,8 @@ from urllib.parse import urlsplit
 import aiohttp
 import pytest
 
+from tests.patience import PATIENCE_S
 from tools.upstream.oauth import loopback
-
-PATIENCE_S = 10
 
 
 async def get(address):
