@@ -11,7 +11,7 @@ from django.db import connection
 
 from execution import events
 from execution.changes import WHOLE_TASK, Changes, Event, TaskChange
-from execution.models import Approval, WorkflowExecution
+from execution.models import Approval, RunCommand, WorkflowExecution
 from execution.status import RunStatus, TaskStatus
 from execution.store import runs, writing
 from execution.store.runs import Created, NewRun
@@ -61,8 +61,8 @@ def change(task: str = "a", status: str = "running", **said: Any) -> TaskChange:
 def changes(
     run: UUID, *tasks: TaskChange, seqs: Sequence[int] = (), epoch: int = 1, **said: Any
 ) -> Changes:
-    told = tuple(Event(seq=seq, kind=events.TASK_STARTED, at=AT, task="a") for seq in seqs)
-    return Changes(run=run, epoch=epoch, tasks=tasks, events=told, **said)
+    happened = tuple(Event(seq=seq, kind=events.TASK_STARTED, at=AT, task="a") for seq in seqs)
+    return Changes(run=run, epoch=epoch, tasks=tasks, events=happened, **said)
 
 
 def write(sealer: Sealer, *batch: Changes) -> list[Exception | None]:
@@ -112,3 +112,17 @@ def ended(sealer: Sealer, status: str = "succeeded", **said: Any) -> UUID:
     made = held(sealer, **said)
     write(sealer, changes(made.run, seqs=[2], status=RunStatus(status)))
     return made.run
+
+
+def unknown(sealer: Sealer, **said: Any) -> UUID:
+    """Make a run of which a call was lost."""
+    run = held(sealer, **said).run
+    write(sealer, changes(run, change("a"), seqs=[2]))
+    write(sealer, changes(run, change("a", "unknown"), seqs=[3], status=RunStatus.UNKNOWN))
+    return run
+
+
+def told() -> list[tuple[Any, ...]]:
+    """Return what runs were told, in order, and by whom."""
+    fields = ("action", "user", "kind", "detail")
+    return list(RunCommand.objects.order_by("pk").values_list(*fields))

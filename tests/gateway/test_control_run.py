@@ -7,13 +7,12 @@ from uuid import uuid4
 import pytest
 from django.core.management import CommandError, call_command
 
-from execution.models import RunCommand
 from execution.status import RunStatus
 from gateway_project.foundation import sealing
 from gateway_project.foundation.caller import Caller
 from gateway_project.management.commands import control_run as command
 from gateway_project.models import AuditEntry
-from tests.execution.stored import change, changes, ended, held, write
+from tests.execution.stored import change, changes, ended, held, told, unknown, write
 from tests.factories import MembershipFactory, TeamFactory, ToolFactory, UserFactory
 from tests.gateway.admin_pages import entries
 from tests.gateway.terminals import sit_at_terminal
@@ -32,23 +31,10 @@ def sealer(home):
     return sealing.load_or_create(home, name=sealing.PAYLOADS)
 
 
-def unknown(sealer, **said):
-    """Make a run of which a call was lost."""
-    run = held(sealer, **said).run
-    write(sealer, changes(run, change("a"), seqs=[2]))
-    write(sealer, changes(run, change("a", "unknown"), seqs=[3], status=RunStatus.UNKNOWN))
-    return run
-
-
 def run(*options):
     out = StringIO()
     call_command("control_run", *map(str, options), stdout=out, stderr=StringIO())
     return out.getvalue()
-
-
-def told():
-    fields = ("action", "user", "kind", "detail")
-    return list(RunCommand.objects.order_by("pk").values_list(*fields))
 
 
 def test_what_a_run_is_told_is_written_down_with_who_told_it(sealer):

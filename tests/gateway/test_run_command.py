@@ -13,14 +13,13 @@ from django.core.management import CommandError, call_command
 from execution.status import RunStatus, TaskStatus
 from execution.store import worker_rows
 from gateway_project import wiring
-from gateway_project.foundation import telemetry
-from gateway_project.foundation.postgres import migrate
 from gateway_project.management import question, run_here
 from gateway_project.management.commands import run as run_command
 from gateway_project.run_face.plan import NotRunnable
 from tests.factories import ServerFactory, ToolFactory, UserFactory
 from tests.fakes import FakeEmbedder
 from tests.gateway.catalogues import FakeUpstream
+from tests.gateway.quiet_commands import hush, printed
 from tests.gateway.run_views import RUN, approval, task, text, view
 from tests.patience import PATIENCE_S
 from tools.embed.cache import CachedEmbedder
@@ -31,14 +30,7 @@ FLOW = {"tasks": [{"id": "a", "tool": "s:a"}]}
 
 @pytest.fixture(autouse=True)
 def quiet(monkeypatch):
-    monkeypatch.setattr(telemetry, "configure", lambda *_, **__: None)
-    monkeypatch.setattr(migrate, "migrate_once", lambda: None)
-
-
-def printed(capsys, *arguments):
-    out = io.StringIO()
-    call_command(*arguments, stdout=out, stderr=io.StringIO())
-    return out.getvalue() + capsys.readouterr().out
+    hush(monkeypatch)
 
 
 def answering(monkeypatch, outcome):

@@ -9,10 +9,10 @@ from django.core.management import CommandError, call_command
 
 from execution.status import RunStatus
 from execution.store import views
-from gateway_project.foundation import sealing, telemetry
-from gateway_project.foundation.postgres import migrate
+from gateway_project.foundation import sealing
 from gateway_project.management.commands import run_show
 from tests.execution import stored
+from tests.gateway.quiet_commands import hush, printed
 
 pytestmark = pytest.mark.django_db(transaction=True)
 NOT_THERE = UUID(int=1)
@@ -20,14 +20,7 @@ NOT_THERE = UUID(int=1)
 
 @pytest.fixture(autouse=True)
 def quiet(monkeypatch):
-    monkeypatch.setattr(telemetry, "configure", lambda *_, **__: None)
-    monkeypatch.setattr(migrate, "migrate_once", lambda: None)
-
-
-def printed(capsys, *arguments):
-    out = io.StringIO()
-    call_command(*arguments, stdout=out, stderr=io.StringIO())
-    return out.getvalue() + capsys.readouterr().out
+    hush(monkeypatch)
 
 
 @pytest.fixture

@@ -6,14 +6,14 @@ from dataclasses import replace
 import pytest
 from django.urls import reverse
 
-from execution.models import RunCommand, WorkflowExecution
+from execution.models import WorkflowExecution
 from execution.status import RunStatus
 from execution.store import runs
 from gateway_project.console import run_decisions
 from gateway_project.foundation import sealing
 from gateway_project.foundation.caller import Caller
 from tests.execution.asking import waiting
-from tests.execution.stored import change, changes, ended, held, new, row, write
+from tests.execution.stored import change, changes, ended, held, new, row, told, unknown, write
 from tests.factories import MembershipFactory, TeamFactory
 from tests.gateway.admin_pages import act, entries, page, sign_in_root, sign_in_staff
 
@@ -24,19 +24,6 @@ BOB = Caller(user="bob", team=None, scopes=frozenset({"call"}), kind="http")
 @pytest.fixture
 def sealer(home):
     return sealing.load_or_create(home, name=sealing.PAYLOADS)
-
-
-def unknown(sealer, **said):
-    """Make a run of which a call was lost."""
-    run = held(sealer, **said).run
-    write(sealer, changes(run, change("a"), seqs=[2]))
-    write(sealer, changes(run, change("a", "unknown"), seqs=[3], status=RunStatus.UNKNOWN))
-    return run
-
-
-def told():
-    fields = ("action", "user", "kind", "detail")
-    return list(RunCommand.objects.order_by("pk").values_list(*fields))
 
 
 def test_runs_are_told_from_their_page(client, sealer):

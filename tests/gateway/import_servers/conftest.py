@@ -10,8 +10,8 @@ def elsewhere(home, tmp_path, monkeypatch):
     project.mkdir()
     monkeypatch.chdir(project)
     monkeypatch.setenv("HOME", str(tmp_path))
-    monkeypatch.delenv("XDG_CONFIG_HOME", raising=False)
-    monkeypatch.delenv("CLAUDE_CONFIG_DIR", raising=False)
+    for name in ("XDG_CONFIG_HOME", "CLAUDE_CONFIG_DIR", "WSL_DISTRO_NAME"):
+        monkeypatch.delenv(name, raising=False)
 
 
 @pytest.fixture

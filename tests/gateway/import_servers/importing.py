@@ -8,11 +8,15 @@ from django.core.management import call_command
 from tools.models import Server
 
 
-def run(origin, *options):
+def command(*options):
     """Return what the command writes to stdout and stderr."""
     out, err = io.StringIO(), io.StringIO()
-    call_command("import_servers", "--from", origin, *options, stdout=out, stderr=err)
+    call_command("import_servers", *options, stdout=out, stderr=err)
     return out.getvalue(), err.getvalue()
+
+
+def run(origin, *options):
+    return command("--from", origin, *options)
 
 
 def report(origin, *options):

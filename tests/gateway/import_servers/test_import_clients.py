@@ -1,52 +1,17 @@
 """`import_servers` from every client, and of remote servers."""
 
-import io
 import json
 
 import pytest
-from django.core.management import call_command
 
 from gateway_project.foundation import sealing
+from tests.gateway.import_servers.importing import command, report
 from tools.models import Server
 from tools.store import servers
 
 pytestmark = pytest.mark.django_db
 
 GIT = {"command": "uvx", "args": ["mcp-server-git"]}
-
-
-@pytest.fixture(autouse=True)
-def elsewhere(home, tmp_path, monkeypatch):
-    """Work in an empty folder as a user without any client."""
-    (tmp_path / "project").mkdir()
-    monkeypatch.chdir(tmp_path / "project")
-    monkeypatch.setenv("HOME", str(tmp_path))
-    for name in ("XDG_CONFIG_HOME", "CLAUDE_CONFIG_DIR", "WSL_DISTRO_NAME"):
-        monkeypatch.delenv(name, raising=False)
-
-
-@pytest.fixture
-def write(tmp_path):
-    """Write a configuration; a text as it is, keywords as servers."""
-
-    def _write(text=None, path="x.json", **entries):
-        file = tmp_path / path
-        file.parent.mkdir(parents=True, exist_ok=True)
-        file.write_text(json.dumps({"mcpServers": entries}) if text is None else text)
-        return str(file)
-
-    return _write
-
-
-def run(*options):
-    """Return what the command writes to stdout and stderr."""
-    out, err = io.StringIO(), io.StringIO()
-    call_command("import_servers", *options, stdout=out, stderr=err)
-    return out.getvalue(), err.getvalue()
-
-
-def report(origin):
-    return json.loads(run("--from", origin, "--json")[0])
 
 
 FAR = {
@@ -60,7 +25,7 @@ FAR = {
 
 def test_a_remote_server_is_registered_with_its_secrets_sealed(write, home, monkeypatch):
     monkeypatch.delenv("FAR_TOKEN", raising=False)
-    out, err = run("--from", write(far=FAR))
+    out, err = command("--from", write(far=FAR))
     far = Server.objects.get()
     assert (far.transport, far.url, far.price_per_call) == ("http", FAR["url"], None)
     assert (far.authorization, far.oauth_client_id) == ("oauth", "me")
@@ -74,7 +39,7 @@ def test_a_remote_server_is_registered_with_its_secrets_sealed(write, home, monk
 
 
 def test_an_address_in_a_private_network_is_allowed_and_said(write):
-    _, err = run(
+    _, err = command(
         "--from", write(near={"url": "http://localhost:3000/mcp"}, far={"url": "https://e.com/"})
     )
     assert "server 'near' lies on this machine or in a private network" in err
@@ -124,15 +89,15 @@ def test_without_a_client_it_is_shown_which_are_here_and_nothing_imported(write)
     own = {"command": "python", "args": ["/fg/manage.py", "run_gateway"]}
     write(path=".cursor/mcp.json", git=GIT, foregate=own)
     write("{broken", path="project/.mcp.json")
-    out, err = run()
+    out, err = command()
     assert "cursor  " in out
     assert "    git; connected to Foregate" in out
     assert "Next: manage.py import_servers --from CLIENT" in out
     assert ".mcp.json: line 1" in err
-    found = {item["client"]: item for item in json.loads(run("--json")[0])["clients"]}
+    found = {item["client"]: item for item in json.loads(command("--json")[0])["clients"]}
     assert (found["cursor"]["servers"], found["cursor"]["connected"]) == (["git"], True)
     assert not Server.objects.exists()
 
 
 def test_where_there_is_no_client_it_is_said(monkeypatch):
-    assert run() == ("No client's configuration is here; name a file with --from.\n", "")
+    assert command() == ("No client's configuration is here; name a file with --from.\n", "")
