@@ -33,16 +33,6 @@ StartUser = Callable[..., User]
 ONE_ROW = {"rows": [[1]]}
 
 
-def only(found: Callable[[], list[psutil.Process]]) -> psutil.Process:
-    """Return the one that is left of several.
-
-    What a server has just forked looks like it for an instant, and a keeper that came too late
-    has still to notice.
-    """
-    (one,) = processes.until(lambda: one if len(one := found()) == 1 else None)
-    return one
-
-
 def owners_of(place: Cluster) -> set[str]:
     """Return who runs the processes of a cluster."""
     names = set()
@@ -60,10 +50,10 @@ class Stage:
         self.users = users
 
     def server(self) -> psutil.Process:
-        return only(lambda: processes.postmasters_of(self.cluster))
+        return processes.postmaster_of(self.cluster)
 
     def keeper(self) -> psutil.Process:
-        return only(lambda: processes.keepers_of(self.cluster))
+        return processes.keeper_of(self.cluster)
 
     def kill(self, *victims: psutil.Process) -> None:
         """Kill processes and wait until they are gone, and with a server all that belong to it."""
@@ -214,10 +204,10 @@ def test_a_killed_user_takes_nobody_with_it_and_the_last_ends_the_server(
     one, other = user(linger_s=0.5), user(linger_s=0.5)
     assert one.ready().ask() == ONE_ROW
     assert other.ready().ask() == ONE_ROW
-    server = only(lambda: processes.postmasters_of(warm))
+    server = processes.postmaster_of(warm)
     one.kill()
     assert other.ask() == ONE_ROW
-    assert only(lambda: processes.postmasters_of(warm)) == server
+    assert processes.postmaster_of(warm) == server
     other.kill()
     processes.until(lambda: not processes.of(warm), within_s=PATIENCE_S)
     assert pidfile.pid(warm) is None
@@ -258,8 +248,8 @@ def test_users_that_start_together_for_the_first_time_share_one_server(
             one.stdin.flush()
         answers = [one.stdout.readline() for one in users if one.stdout]
         assert answers == ["SELECT 1\n"] * 8
-        assert only(lambda: processes.postmasters_of(cluster))
-        assert only(lambda: processes.keepers_of(cluster))
+        assert processes.postmaster_of(cluster)
+        assert processes.keeper_of(cluster)
 
 
 def test_an_ordinary_users_server_is_its_own(
@@ -305,7 +295,7 @@ def test_roots_server_serves_a_home_that_others_cannot_reach(
     stock(found, template)
     assert user().ready().ask() == ONE_ROW
     assert home.parent.stat().st_mode & 0o777 == 0o700
-    assert only(lambda: processes.postmasters_of(found)).username() == nobody.name
+    assert processes.postmaster_of(found).username() == nobody.name
 
 
 def test_a_home_with_a_long_path_works(

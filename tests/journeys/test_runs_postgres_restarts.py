@@ -96,15 +96,7 @@ async def restart_again_and_again(world: World, times: list[signal.Signals]) -> 
     cluster = located(world.installation.home)
     for way in cycle(WAYS):
         await asyncio.sleep(EVERY_S)  # no condition: it may happen at any moment
-        # What a server has just forked looks like it for an instant.
-        (server,) = await asyncio.to_thread(
-            processes.until, lambda: only(processes.postmasters_of(cluster))
-        )
+        server = await asyncio.to_thread(processes.postmaster_of, cluster)
         server.send_signal(way)
         await asyncio.to_thread(psutil.wait_procs, [server], timeout=PATIENCE_S)
         times.append(way)
-
-
-def only(found: list[psutil.Process]) -> list[psutil.Process]:
-    """Return what was found if that is one."""
-    return found if len(found) == 1 else []

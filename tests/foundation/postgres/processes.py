@@ -112,13 +112,21 @@ def title_of(process: psutil.Process) -> str:
 
 
 def keeper_of(cluster: Cluster) -> psutil.Process:
-    (found,) = keepers_of(cluster)
-    return found
+    return _only(lambda: keepers_of(cluster))
 
 
 def postmaster_of(cluster: Cluster) -> psutil.Process:
-    (found,) = postmasters_of(cluster)
-    return found
+    return _only(lambda: postmasters_of(cluster))
+
+
+def _only(found: Callable[[], list[psutil.Process]]) -> psutil.Process:
+    """Wait until there is exactly one, and return it.
+
+    What a server has just forked looks like it for an instant, and a keeper that came too late
+    has still to notice.
+    """
+    (one,) = until(lambda: one if len(one := found()) == 1 else None)
+    return one
 
 
 def _belongs(process: psutil.Process, cluster: Cluster) -> bool:
