@@ -25,6 +25,7 @@ NAMES = (
     "graph_update",
     "execution",
     "execution.real_servers",
+    "execution.workers",
 )
 DOCUMENT = Path(__file__).resolve().parent.parent / "docs" / "benchmarks.md"
 

@@ -1,6 +1,6 @@
 """Runs that go through the queue: how many a second with one, two and four workers, and how soon.
 
-    python -m benchmarks.execution.workers
+    python -m benchmarks execution.workers
 
 Every worker has an upstream server of its own, as in use.
 """
