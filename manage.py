@@ -27,9 +27,9 @@ def main() -> None:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(1)
     except (Exception, KeyboardInterrupt) as error:  # top level; defects are raised on
-        from gateway_project.management import complaints  # noqa: PLC0415 - rarely needed
+        from gateway_project.management import error_text  # noqa: PLC0415 - rarely needed
 
-        line = complaints.explain(error)
+        line = error_text.explain_user_error(error)
         if line is None or "--traceback" in sys.argv:
             raise
         sys.exit(f"foregate: {line}")
@@ -45,7 +45,7 @@ def run_gateway() -> None:
     if not any(argument.startswith("--http") for argument in sys.argv):
         from gateway_project.mcp import wire  # noqa: PLC0415 - before everything else
 
-        wire.claim()
+        wire.claim_wire()
     from gateway_project.management.commands.run_gateway import Command  # noqa: PLC0415
 
     Command().run_from_argv(sys.argv)

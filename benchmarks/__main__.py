@@ -26,12 +26,13 @@ NAMES = (
     "execution",
     "execution.real_servers",
     "execution.workers",
+    "loop_stalls",
 )
 DOCUMENT = Path(__file__).resolve().parent.parent / "docs" / "benchmarks.md"
 
 
 def main() -> None:
-    """Run what was asked for on a scratch home, so that nobody's data is touched."""
+    """Run the named benchmarks in a scratch home, so that no installation's data is touched."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("names", nargs="*", metavar="NAME", help=", ".join(NAMES))
     parser.add_argument("--write", action="store_true", help="write docs/benchmarks.md")
@@ -50,7 +51,7 @@ def main() -> None:
 
 
 def _prepare() -> None:
-    """Load Django and bring the scratch home's database up."""
+    """Load Django and start the scratch home's database."""
     import django
 
     django.setup()
@@ -60,13 +61,13 @@ def _prepare() -> None:
     from gateway_project.foundation import telemetry
     from gateway_project.foundation.postgres import migrate
 
-    telemetry.configure(settings.FOREGATE, process="benchmarks", quiet=True)
+    telemetry.configure_logging(settings.FOREGATE, process="benchmarks", quiet=True)
     migrate.migrate_once()
     callers.ensure_local_admin()
 
 
 def _clear() -> None:
-    """Begin with an empty catalogue, whatever an earlier benchmark left."""
+    """Empty the catalogue that an earlier benchmark left."""
     from tools.models import Server
 
     Server.objects.all().delete()

@@ -1,4 +1,4 @@
-"""Catalogues of a wanted size, stored, indexed and embedded as the product does it."""
+"""Catalogues of a given size, stored, indexed and embedded by the product's own code."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from django.conf import settings
 
 from benchmarks.definitions import definitions
 from gateway_project.foundation import sealing
-from tools.embed.load import embedder_for
+from tools.embed.load import make_embedder
 from tools.embed_catalogue import embed_missing
 from tools.store import catalogue, servers
 
@@ -17,12 +17,14 @@ PER_SERVER = 250
 
 def fill(count: int) -> None:
     """Store, index and embed a catalogue of `count` tools."""
-    sealer = sealing.load_or_create(settings.FOREGATE.home)
+    sealer = sealing.load_or_create_sealer(settings.FOREGATE.home)
     every = list(definitions(count))
     for number, start in enumerate(range(0, count, PER_SERVER)):
         name = f"bench{number}"
-        servers.register([servers.Registration(name=name, command="true")], sealer=sealer)
+        servers.register_servers(
+            [servers.ServerRegistration(name=name, command="true")], sealer=sealer
+        )
         catalogue.record_listing(
             name, every[start : start + PER_SERVER], at=datetime.now(UTC), approve_new=True
         )
-    embed_missing(embedder_for(settings.FOREGATE))
+    embed_missing(make_embedder(settings.FOREGATE))

@@ -1,4 +1,4 @@
-"""From the start of the process to the first answers, with healthy and with hanging servers."""
+"""Time from the start of the process to the first answers, without and with hanging servers."""
 
 from __future__ import annotations
 
@@ -44,12 +44,12 @@ def _cell(values: list[float]) -> str:
 
 def _register_hanging() -> None:
 
-    sealer = sealing.load_or_create(settings.FOREGATE.home)
+    sealer = sealing.load_or_create_sealer(settings.FOREGATE.home)
     for number in range(HANGING):
         name = f"hanging{number}"
-        servers.register(
+        servers.register_servers(
             [
-                servers.Registration(
+                servers.ServerRegistration(
                     name=name,
                     command=sys.executable,
                     args=("-c", "import time; time.sleep(3600)"),

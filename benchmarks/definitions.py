@@ -1,4 +1,4 @@
-"""Tools in any number: those of a public set where it is at hand, then combinations of words."""
+"""Definitions of any number of tools: those of a public set if available, then generated ones."""
 
 from __future__ import annotations
 
@@ -64,8 +64,8 @@ _PLACES = [
 ]
 
 
-def public_tools(name: str) -> list[dict[str, Any]] | None:
-    """Return the tools of a public data set, None if FOREGATE_DATA does not lead to it."""
+def load_public_tools(name: str) -> list[dict[str, Any]] | None:
+    """Return the tools of a public data set; None if FOREGATE_DATA does not contain it."""
     folder = os.environ.get("FOREGATE_DATA")
     path = Path(folder or ".") / name / "tools.jsonl"
     if not (folder and path.exists()):
@@ -74,17 +74,17 @@ def public_tools(name: str) -> list[dict[str, Any]] | None:
 
 
 def definitions(count: int) -> Iterator[Definition]:
-    """Yield tools: those of sealtools where it is at hand, then combinations of words."""
+    """Yield `count` tools: those of sealtools if available, then combinations of words."""
     found = [
         Definition(
             name=tool["name"], description=tool["description"], input_schema=tool["input_schema"]
         )
-        for tool in public_tools("sealtools") or []
+        for tool in load_public_tools("sealtools") or []
     ]
-    yield from itertools.islice(itertools.chain(found, _combined()), count)
+    yield from itertools.islice(itertools.chain(found, _combine_words()), count)
 
 
-def _combined() -> Iterator[Definition]:
+def _combine_words() -> Iterator[Definition]:
     for number, (verb, noun, place) in enumerate(
         itertools.cycle(itertools.product(_VERBS, _NOUNS, _PLACES))
     ):

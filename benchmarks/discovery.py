@@ -12,7 +12,7 @@ from benchmarks.gateway_process import BASE
 from benchmarks.tables import markdown
 from gateway_project.foundation import sealing
 from gateway_project.use_cases.refresh_catalogue import refresh_catalogue
-from tools.embed.load import embedder_for
+from tools.embed.load import make_embedder
 from tools.embed_catalogue import embed_missing
 from tools.store import servers
 
@@ -31,7 +31,7 @@ def run() -> str:
         discovered_s = time.perf_counter() - started
         assert sum(outcome.tools for outcome in refreshed.servers) == SERVERS * TOOLS_EACH
         started = time.perf_counter()
-        embedded = embed_missing(embedder_for(settings.FOREGATE)).embedded
+        embedded = embed_missing(make_embedder(settings.FOREGATE)).embedded
         embedded_s = time.perf_counter() - started
         rows.append((label, f"{discovered_s:.2f}", embedded, f"{embedded_s:.2f}"))
     headings = [f"{SERVERS} servers of {TOOLS_EACH} tools", "discovery s", "embedded", "seconds"]
@@ -41,7 +41,7 @@ def run() -> str:
 def _register() -> None:
 
     registrations = [
-        servers.Registration(
+        servers.ServerRegistration(
             name=f"many{number}",
             command=sys.executable,
             args=("-m", "benchmarks.many_tools_server", str(number * TOOLS_EACH), str(TOOLS_EACH)),
@@ -49,4 +49,6 @@ def _register() -> None:
         )
         for number in range(SERVERS)
     ]
-    servers.register(registrations, sealer=sealing.load_or_create(settings.FOREGATE.home))
+    servers.register_servers(
+        registrations, sealer=sealing.load_or_create_sealer(settings.FOREGATE.home)
+    )

@@ -1,4 +1,4 @@
-"""Put tables into a document, between markers that name them."""
+"""Writes tables into a document, between markers that name them."""
 
 from __future__ import annotations
 
@@ -10,9 +10,10 @@ from pathlib import Path
 
 
 def replace(document: Path, name: str, content: str) -> None:
-    """Replace what stands between `<!-- name -->` and `<!-- /name -->`.
+    """Replace the text between `<!-- name -->` and `<!-- /name -->`.
 
-    Ends the program where the document has no such place.
+    Raises:
+        SystemExit: If the document has no such markers.
     """
     text = document.read_text()
     pattern = re.compile(rf"<!-- {name} -->.*?<!-- /{name} -->", re.DOTALL)
@@ -23,6 +24,6 @@ def replace(document: Path, name: str, content: str) -> None:
 
 
 def stamp() -> str:
-    """Say when and on what was measured."""
+    """Return a sentence with the date and the machine of a measurement."""
     machine = f"{os.cpu_count()} cores, Python {platform.python_version()}, {platform.system()}"
     return f"Measured {datetime.now(UTC):%Y-%m-%d} on {machine}."

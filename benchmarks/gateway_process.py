@@ -46,7 +46,7 @@ class GatewayProcess:
         self.process.wait(timeout=20)
 
     def initialize(self) -> dict[str, Any]:
-        """Do the handshake of the session era."""
+        """Perform the handshake of the handshake era."""
         answer = self.request(
             "initialize",
             {
@@ -63,7 +63,7 @@ class GatewayProcess:
         return self.request("tools/call", {"name": tool, "arguments": dict(arguments)})
 
     def request(self, method: str, params: Mapping[str, Any]) -> dict[str, Any]:
-        """Send a request and wait for its answer, passing over notifications."""
+        """Send a request and wait for its answer; ignore notifications."""
         self._next_id += 1
         self.send(
             {"jsonrpc": "2.0", "id": self._next_id, "method": method, "params": dict(params)}
@@ -87,9 +87,9 @@ class GatewayProcess:
         self.process.stdin.flush()
 
     def elapsed_s(self) -> float:
-        """Seconds since the process was started."""
+        """Return the seconds since the process was started."""
         return time.perf_counter() - self.started
 
     def rss_mb(self) -> float:
-        """Resident memory of the gateway alone, without its children, in MB."""
+        """Return the resident memory of the gateway without its children, in MB."""
         return psutil.Process(self.process.pid).memory_info().rss / 1e6

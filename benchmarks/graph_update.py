@@ -1,4 +1,4 @@
-"""How soon a change of the graph is known elsewhere, and what keeping processes current costs."""
+"""How fast a change of the graph reaches other processes, and what keeping them current costs."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from typing import Any
 from benchmarks import tables
 from benchmarks.definitions import definitions
 from gateway_project.foundation import notify
-from gateway_project.foundation.database import close_connections, in_database
+from gateway_project.foundation.database import close_connections, run_in_database_thread
 from gateway_project.wiring import follow_graph
 from graph import refresh
-from graph.kept_graph import KeptGraph
-from graph.kept_usage import KeptUsage
-from graph.record import Claim, Observation
-from graph.relations import Kind, Source
+from graph.graph_cache import GraphCache
+from graph.record import RelationClaim, RelationObservation
+from graph.relations import EvidenceSource, RelationKind
 from graph.store import metrics, relations, state
+from graph.usage_counter import UsageCounter
 from tools.models import Tool
 from tools.store import bulk_load
 
@@ -32,19 +32,19 @@ PER_SERVER = 250
 UPDATES = 200
 REPEATS = 5
 WAIT_S = 30.0
-KINDS = (Kind.DEPENDS_ON, Kind.PRECEDES, Kind.PROVIDES)
+KINDS = (RelationKind.DEPENDS_ON, RelationKind.PRECEDES, RelationKind.PROVIDES)
 
 
 def run() -> str:
-    """Measure on 10,000 tools and 100,000 relations, and return a table."""
+    """Measure with 10,000 tools and 100,000 relations, and return a table."""
     pks = _fill()
     rows = [
-        *asyncio.run(_visible(pks)),
+        *asyncio.run(_measure_visibility(pks)),
         *asyncio.run(_usage(pks)),
-        ("ten observations written", *_timed(lambda: _observe(pks))),
+        ("ten observations written", *_measure(lambda: _observe(pks))),
         ("all read from the database", *asyncio.run(_read())),
-        *asyncio.run(_refreshed()),
-        ("looking whether a refresh is due", *_timed(lambda: refresh.is_due(now=_now()))),
+        *asyncio.run(_measure_refreshes()),
+        ("looking whether a refresh is due", *_measure(lambda: refresh.is_due(now=_now()))),
     ]
     return tables.markdown(
         ("10,000 tools, 100,000 relations", "p50 ms", "p95 ms"),
@@ -62,13 +62,13 @@ def _fill() -> list[int]:
         bulk_load.DefinedTool(server=f"bench{number // PER_SERVER}", definition=definition)
         for number, definition in enumerate(definitions(TOOLS))
     ]
-    bulk_load.load(tools, at=_now())
+    bulk_load.load_tools(tools, at=_now())
     pks = list(Tool.objects.order_by("pk").values_list("pk", flat=True))
     drawn = random.Random(1)  # noqa: S311 - no secret
-    claims: dict[Any, Claim] = {}
+    claims: dict[Any, RelationClaim] = {}
     while len(claims) < RELATIONS:
         source, target = drawn.sample(pks, 2)
-        claim = Claim(
+        claim = RelationClaim(
             source=source,
             target=target,
             kind=drawn.choice(KINDS),
@@ -76,7 +76,7 @@ def _fill() -> list[int]:
         )
         claims[claim.key] = claim
     relations.replace_derived(
-        claims.values(), at=_now(), source=Source.IMPORTED, origin="benchmark"
+        claims.values(), at=_now(), source=EvidenceSource.IMPORTED, origin="benchmark"
     )
     return pks
 
@@ -92,7 +92,7 @@ def _ms(value: float) -> str:
     return f"{value:.2g}" if value < 10 else f"{value:,.0f}"
 
 
-def _timed(work: Callable[[], object], repeats: int = 50) -> tuple[float, float | None]:
+def _measure(work: Callable[[], object], repeats: int = 50) -> tuple[float, float | None]:
     times = []
     for _ in range(repeats):
         started = time.perf_counter()
@@ -101,19 +101,19 @@ def _timed(work: Callable[[], object], repeats: int = 50) -> tuple[float, float 
     return _row("", times)[1:]
 
 
-async def _visible(pks: list[int]) -> list[Row]:
-    """Time from the commit in another process until this one's graph shows what it wrote."""
-    kept, seen = KeptGraph(), asyncio.Event()
-    await kept.catch_up()
+async def _measure_visibility(pks: list[int]) -> list[Row]:
+    """Time from a commit in another process until this one's graph has the change."""
+    kept, seen = GraphCache(), asyncio.Event()
+    await kept.reload_stale()
 
-    async def told(event: notify.Event | None = None) -> None:
+    async def told(event: notify.Notification | None = None) -> None:
         if event is not None:
-            kept.notice(event.payload)
-            await kept.catch_up()
+            kept.handle_notification(event.payload)
+            await kept.reload_stale()
             seen.set()
 
     async def listening() -> None:
-        await notify.Listener((notify.GRAPH,), on_event=told, on_resync=told).run()
+        await notify.NotificationListener((notify.GRAPH,), on_event=told, on_resync=told).run()
 
     source, target = pks[0], pks[1]
     writer = await asyncio.create_subprocess_exec(
@@ -130,7 +130,7 @@ async def _visible(pks: list[int]) -> list[Row]:
         for number in range(1, UPDATES + 1):
             writer.stdin.write(b"%d\n" % number)
             async with asyncio.timeout(WAIT_S):
-                while not _shows(kept, source, target, number):
+                while not _is_visible(kept, source, target, number):
                     seen.clear()
                     await seen.wait()
                 shown_at = time.monotonic()
@@ -143,18 +143,18 @@ async def _visible(pks: list[int]) -> list[Row]:
     return [_row("relation written in one process, seen in another", times)]
 
 
-def _shows(kept: KeptGraph, source: int, target: int, number: int) -> bool:
-    found = kept.topology(None).get(source, target, Kind.VALIDATES)
+def _is_visible(kept: GraphCache, source: int, target: int, number: int) -> bool:
+    found = kept.topology(None).get(source, target, RelationKind.VALIDATES)
     return found is not None and found.confidence == number / 1_000
 
 
 async def _usage(pks: list[int]) -> list[Row]:
-    kept, counting, writing = KeptUsage(), [], []
+    kept, counting, writing = UsageCounter(), [], []
     await kept.load()
     for _ in range(50):
         started = time.perf_counter()
         for pk in pks[:100]:
-            kept.count(pk, None, False)
+            kept.count_call(pk, None, False)
         counting.append((time.perf_counter() - started) / 100)
         started = time.perf_counter()
         await kept.flush()
@@ -166,64 +166,72 @@ async def _usage(pks: list[int]) -> list[Row]:
 def _observe(pks: list[int]) -> None:
     pairs = zip(pks[:10], pks[10:20], strict=True)
     seen = [
-        Observation(source=a, target=b, kind=Kind.PRECEDES, successes=1.0, seconds=1.0, at=_now())
+        RelationObservation(
+            source=a, target=b, kind=RelationKind.PRECEDES, successes=1.0, seconds=1.0, at=_now()
+        )
         for a, b in pairs
     ]
-    relations.observe(None, seen)
+    relations.observe_relations(None, seen)
 
 
 async def _read() -> tuple[float, float | None]:
     times = []
     for _ in range(REPEATS):
         started = time.perf_counter()
-        await KeptGraph().catch_up()
+        await GraphCache().reload_stale()
         times.append(time.perf_counter() - started)
     await close_connections()
     return _row("", times)[1], None
 
 
-async def _refreshed() -> list[Row]:
-    """Time a refresh, and how long the event loop was held up meanwhile."""
+async def _measure_refreshes() -> list[Row]:
+    """Time refreshes, and the longest stall of the event loop during each."""
     rows: list[Row] = []
     for label, work in (
-        ("refresh in a process of its own", _apart),
-        ("refresh in a thread", _beside),
+        ("refresh in a process of its own", _refresh_in_process),
+        ("refresh in a thread", _refresh_in_thread),
     ):
-        await in_database(_unsettle)
+        await run_in_database_thread(_mark_stale)
         started = time.perf_counter()
-        stall_s = await _longest_stall(work)
+        stall_s = await _measure_longest_stall(work)
         rows.append((label, (time.perf_counter() - started) * 1_000, None))
         rows.append(("… longest stall of the event loop", stall_s * 1_000, None))
-    rows.append(("metrics of all tools written", await in_database(_metrics_written), None))
+    rows.append(
+        (
+            "metrics of all tools written",
+            await run_in_database_thread(_measure_metrics_write),
+            None,
+        )
+    )
     await close_connections()
     return rows
 
 
-async def _apart() -> None:
-    assert await follow_graph.in_own_process()
+async def _refresh_in_process() -> None:
+    assert await follow_graph.refresh_in_subprocess()
 
 
-async def _beside() -> None:
-    await in_database(refresh.refresh, now=_now())
+async def _refresh_in_thread() -> None:
+    await run_in_database_thread(refresh.refresh_graph, now=_now())
 
 
-def _unsettle() -> None:
-    state.note_derived("", at=_now(), since=state.load().derived_from)
-    state.note_computed("", at=_now(), statistics={})
+def _mark_stale() -> None:
+    state.record_derived("", at=_now(), since=state.load_state().derived_from)
+    state.record_computed("", at=_now(), statistics={})
 
 
-def _metrics_written() -> float:
+def _measure_metrics_write() -> float:
     changed = {
         tool: metric._replace(pagerank=metric.pagerank / 2)
-        for tool, metric in metrics.load().items()
+        for tool, metric in metrics.load_metrics().items()
     }
     started = time.perf_counter()
-    metrics.replace(changed)
+    metrics.replace_metrics(changed)
     return (time.perf_counter() - started) * 1_000
 
 
-async def _longest_stall(work: Callable[[], Awaitable[None]]) -> float:
-    """Return the longest time for which the event loop did not come round, while work is done."""
+async def _measure_longest_stall(work: Callable[[], Awaitable[None]]) -> float:
+    """Return the longest stall of the event loop while work is done, in seconds."""
     longest, done = 0.0, threading.Event()
 
     async def watch() -> None:

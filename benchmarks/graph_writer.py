@@ -1,7 +1,7 @@
-"""Another process that writes to the graph: `python -m benchmarks.graph_writer SOURCE TARGET`.
+"""A separate process that writes to the graph: `python -m benchmarks.graph_writer SOURCE TARGET`.
 
-For each number on a line it writes a relation of that confidence, in thousandths, and says when
-its commit began, on the clock that all processes of a machine share.
+For each number read from a line it writes a relation with that confidence, in thousandths, and
+prints when its commit began, on the machine's monotonic clock.
 """
 
 from __future__ import annotations
@@ -12,23 +12,23 @@ from datetime import UTC, datetime
 
 
 def main(source: int, target: int) -> None:
-    """Write what each line asks for."""
+    """Write a relation for each line."""
     import django
 
     django.setup()
     from django.db import transaction
 
-    from graph.record import Claim
-    from graph.relations import Kind
+    from graph.record import RelationClaim
+    from graph.relations import RelationKind
     from graph.store import relations
 
     print("ready", flush=True)
     for line in sys.stdin:
-        claim = Claim(
-            source=source, target=target, kind=Kind.VALIDATES, confidence=int(line) / 1_000
+        claim = RelationClaim(
+            source=source, target=target, kind=RelationKind.VALIDATES, confidence=int(line) / 1_000
         )
         with transaction.atomic():
-            relations.curate(claim, by="benchmark", at=datetime.now(UTC))
+            relations.curate_relation(claim, by="benchmark", at=datetime.now(UTC))
             began_at = time.monotonic()
         print(began_at, flush=True)
 

@@ -1,4 +1,4 @@
-"""Queries of public data sets with what speaks for each candidate, for tuning."""
+"""Queries of public data sets with the evidence for each candidate, for tuning."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from numpy.typing import NDArray
 if TYPE_CHECKING:
     from gateway_project.evaluation.dataset import DatasetQuery
     from tools.embed.embedder import Embedder
-    from tools.search_index import Found, SearchIndex
+    from tools.search_index import IndexHit, SearchIndex
 
 FOLDS = 5
 POOL = 60
 SIDE = 30
-"""Candidates by the sum of both kinds of evidence, and by each of them alone."""
+"""`POOL` candidates are taken by the sum of both kinds of evidence, `SIDE` by each alone."""
 RATIO = 0.02
 MAX_INDEX_BYTES = 2_000_000_000
 
@@ -28,11 +28,11 @@ Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, kw_only=True)
-class Judged:
+class JudgedQuery:
     """Candidates of one query.
 
     Attributes:
-        fold: Side of the splits that its group stands on.
+        fold: Fold of its group.
         dense: Cosines.
         lexical: BM25.
         servers: Primary key of each candidate's server.
@@ -49,7 +49,7 @@ class Judged:
 
     @property
     def gold(self) -> NDArray[np.bool_]:
-        """Tell which candidates are right."""
+        """Which candidates are right."""
         wanted = frozenset().union(*self.slots)
         return np.array([name in wanted for name in self.ids], dtype=np.bool_)
 
@@ -60,15 +60,15 @@ class Judged:
         wanted = self.slots if slots is None else slots
         order = np.argsort(-worth, kind="stable")[:10]
         named = [self.ids[at] for at in order if np.isfinite(worth[at])]
-        return metrics.ndcg(metrics.gains(named, wanted), needed=len(wanted), k=10)
+        return metrics.ndcg_at(metrics.compute_gains(named, wanted), needed=len(wanted), k=10)
 
 
-def every_set(*, limit: int, only: str = "*") -> dict[str, list[Judged]]:
-    """Search for a sample of each set's queries; the sets lie where FOREGATE_DATA says.
+def judge_all_sets(*, limit: int, only: str = "*") -> dict[str, list[JudgedQuery]]:
+    """Search for a sample of each set's queries; the sets are in the folder FOREGATE_DATA.
 
     Args:
-        limit: Queries of each set, about.
-        only: Name of the sets to take, as a pattern.
+        limit: Approximate number of queries per set.
+        only: Glob pattern of the names of the sets.
     """
     root = os.environ.get("FOREGATE_DATA")
     if not root:
@@ -82,30 +82,30 @@ def every_set(*, limit: int, only: str = "*") -> dict[str, list[Judged]]:
     from gateway_project.foundation import telemetry
     from gateway_project.foundation.postgres import migrate
 
-    telemetry.configure(settings.FOREGATE, process="tune", quiet=True)
+    telemetry.configure_logging(settings.FOREGATE, process="tune", quiet=True)
     migrate.migrate_once()
     folders = sorted(path.parent for path in Path(root).glob(f"{only}/queries.jsonl"))
     return {folder.name: gather(folder, limit=limit) for folder in folders}
 
 
-def gather(folder: Path, *, limit: int) -> list[Judged]:
-    """Search for a sample of a set's queries and keep what speaks for each candidate."""
+def gather(folder: Path, *, limit: int) -> list[JudgedQuery]:
+    """Search for a sample of a set's queries; return the evidence for their candidates."""
     from django.conf import settings
 
-    from gateway_project.evaluation import dataset, kept_vectors, run
-    from gateway_project.evaluation.scratch import scratch_schema
-    from tools.embed.load import embedder_for
+    from gateway_project.evaluation import dataset, run, vector_cache
+    from gateway_project.evaluation.scratch import open_scratch_schema
+    from tools.embed.load import make_embedder
     from tools.embed_catalogue import embed_missing
     from tools.store import search_index
 
-    data = dataset.load(folder)
+    data = dataset.load_dataset(folder)
     step = max(1, len(data.queries) // limit)
     config = settings.FOREGATE
-    with kept_vectors.open_kept(config.home / "cache") as store, scratch_schema():
-        embedder = kept_vectors.KeptEmbedder(embedder_for(config), store)
+    with vector_cache.open_vector_store(config.home / "cache") as store, open_scratch_schema():
+        embedder = vector_cache.DiskCachedEmbedder(make_embedder(config), store)
         names = run.store_tools(data.tools)
         embed_missing(embedder)
-        index = search_index.refresh(None, model=embedder.model, max_bytes=MAX_INDEX_BYTES)
+        index = search_index.refresh_index(None, model=embedder.model, max_bytes=MAX_INDEX_BYTES)
         assert index is not None
         ids_by_pk = _ids_by_pk(names)
         return [
@@ -120,31 +120,33 @@ def _ids_by_pk(names: dict[str, str]) -> dict[int, str]:
     from tools.models import Tool
 
     rows = Tool.objects.values_list("pk", "server__name", "name")
-    return {pk: names[ids.join(server, name)] for pk, server, name in rows}
+    return {pk: names[ids.join_id(server, name)] for pk, server, name in rows}
 
 
 def _judge(
     query: DatasetQuery, embedder: Embedder, index: SearchIndex, ids_by_pk: dict[int, str]
-) -> Judged:
+) -> JudgedQuery:
     from tools import query_text
-    from tools.search_index import Filter, Preference
+    from tools.search_index import RankingPreference, SearchFilter
     from tools.store import indexed
 
-    text = query_text.read(query.text)
-    read = indexed.read(text.words, embedder.embed([text.text, *text.sentences], kind="query"))
+    text = query_text.read_query(query.text)
+    read = indexed.read_index_query(
+        text.words, embedder.embed([text.text, *text.sentences], kind="query")
+    )
     pools = ((1.0, RATIO, POOL), (1.0, 0.0, SIDE), (0.0, 1.0, SIDE))
-    found: dict[int, Found] = {}
+    found: dict[int, IndexHit] = {}
     for dense, lexical, size in pools:
-        best = index.best(
+        best = index.find_best(
             list(read.keys.values()),
             vectors=read.vectors,
-            only=Filter(),
-            preference=Preference(dense=dense, lexical=lexical),
+            only=SearchFilter(),
+            preference=RankingPreference(dense=dense, lexical=lexical),
             limit=size,
         )
         found |= {item.tool_pk: item for item in best}
     at = np.searchsorted(index.tools, list(found))
-    return Judged(
+    return JudgedQuery(
         fold=zlib.crc32(query.group.encode()) % FOLDS,
         dense=np.array([item.similarity or 0.0 for item in found.values()]),
         lexical=np.array([item.bm25 for item in found.values()]),

@@ -1,4 +1,4 @@
-"""An MCP server over stdio with as many tools as wanted: `START COUNT`."""
+"""An MCP server over stdio with a given number of tools: `START COUNT`."""
 
 from __future__ import annotations
 

@@ -21,7 +21,7 @@ SERVERS, TOOLS_EACH = 15, 10
 
 
 def run() -> str:
-    """Read the resident memory of the gateway alone, without the servers it starts."""
+    """Measure the resident memory of the gateway, without the servers it starts."""
     catalogues.fill(TOOLS)
     before, after = _over_stdio()
     rows = [
@@ -67,16 +67,16 @@ def _ready(port: int) -> bool:
 
 
 def _connected() -> float:
-    """Call a tool of each of many servers, so that each is running."""
+    """Call a tool of each of many servers, so that each runs; return the gateway's memory."""
     from django.core.management import call_command
 
     Server.objects.all().delete()
-    sealer = sealing.load_or_create(settings.FOREGATE.home)
+    sealer = sealing.load_or_create_sealer(settings.FOREGATE.home)
     names = [f"echo{number}" for number in range(SERVERS)]
     arguments = (str(HERE / "backend.py"), str(TOOLS_EACH))
-    servers.register(
+    servers.register_servers(
         [
-            servers.Registration(name=name, command=sys.executable, args=arguments)
+            servers.ServerRegistration(name=name, command=sys.executable, args=arguments)
             for name in names
         ],
         sealer=sealer,

@@ -1,11 +1,11 @@
-"""Ask whether the graph could tell which hit is the tool that is meant, by cross-validation.
+"""Tests by cross-validation whether the graph helps to rank the intended tool first.
 
     FOREGATE_DATA=FOLDER python -m benchmarks.rank_by_graph
 
-FOLDER holds `toollinkos`, whose gold is a tool with all that it requires. The ten hits of a query
-are ranked by the sum that search ranks by plus one more piece of evidence, weighted by what fits
-the other folds best (multinomial logit); queries of one group stay in one fold. What is required
-then stands beneath each hit, as search_tools shows it, and the list is judged.
+FOLDER contains `toollinkos`, whose gold is a tool with everything that it requires. The ten hits
+of a query are ranked by search's own sum plus one more piece of evidence, weighted by the best fit
+on the other folds (multinomial logit); queries of one group stay in one fold. Each hit is then
+followed by the tools it requires, as in search_tools, and the list is evaluated.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from pathlib import Path
 
 import numpy as np
 
-from benchmarks.judged import FOLDS, RATIO, Floats, Judged, every_set
+from benchmarks.judged import FOLDS, RATIO, Floats, JudgedQuery, judge_all_sets
 
 DEPTH = 10
 STEPS = 200
@@ -26,18 +26,18 @@ RIDGE = 1e-3
 FIGURES = ("ndcg@10", "complete@10", "ap@10")
 
 Needs = Mapping[str, Sequence[str]]
-"""What each tool requires, directly or not, nearest first."""
-Evidence = Callable[[Judged, Sequence[int], Needs, Mapping[str, int]], Floats]
+"""Direct and indirect requirements of each tool, nearest first."""
+Evidence = Callable[[JudgedQuery, Sequence[int], Needs, Mapping[str, int]], Floats]
 
 
 def main() -> None:
     """Print the held-out figures with each piece of evidence, and its weight."""
-    queries = every_set(limit=10_000, only="toollinkos")["toollinkos"]
-    needs, led_to = _graph(Path(os.environ["FOREGATE_DATA"]) / "toollinkos")
+    queries = judge_all_sets(limit=10_000, only="toollinkos")["toollinkos"]
+    needs, dependents = _graph(Path(os.environ["FOREGATE_DATA"]) / "toollinkos")
     print(f"{'beside the sum':34s} first right  " + "  ".join(FIGURES) + "  weight")
     for name, evidence in EVIDENCE.items():
-        rows = [_features(query, evidence, needs, led_to) for query in queries]
-        ranked = _held_out(queries, rows)
+        rows = [_features(query, evidence, needs, dependents) for query in queries]
+        ranked = _rank_held_out(queries, rows)
         first = np.mean([_is_main(query, order[0], needs) for query, order in ranked])
         figures = [_figures(query, order, needs) for query, order in ranked]
         means = "  ".join(f"{100 * value:9.2f}" for value in np.mean(figures, axis=0))
@@ -47,11 +47,11 @@ def main() -> None:
 
 def _graph(folder: Path) -> tuple[Needs, Mapping[str, int]]:
     from gateway_project.evaluation import dataset
-    from graph.enhance.required import required
-    from graph.relations import Kind, Relation
-    from graph.topology import Topology, always
+    from graph.enhance.required import collect_required
+    from graph.relations import Relation, RelationKind
+    from graph.topology import Topology, accept_every_tool
 
-    data = dataset.load(folder)
+    data = dataset.load_dataset(folder)
     keys = {tool.id: number for number, tool in enumerate(data.tools)}
     names = list(keys)
     topology = Topology(
@@ -59,45 +59,51 @@ def _graph(folder: Path) -> tuple[Needs, Mapping[str, int]]:
         for stated in data.relations
     )
     needs = {
-        name: [names[k] for k in required(topology, key, usable=always, satisfied=()).via]
+        name: [
+            names[k]
+            for k in collect_required(
+                topology, key, usable=accept_every_tool, satisfied=()
+            ).required_by
+        ]
         for name, key in keys.items()
     }
-    led_to = {
-        name: sum(1 for _ in topology.incoming(key, Kind.DEPENDS_ON)) for name, key in keys.items()
+    dependents = {
+        name: sum(1 for _ in topology.incoming_relations(key, RelationKind.DEPENDS_ON))
+        for name, key in keys.items()
     }
-    return needs, led_to
+    return needs, dependents
 
 
-def _sum(query: Judged) -> Floats:
+def _sum(query: JudgedQuery) -> Floats:
     return query.dense + RATIO * query.lexical
 
 
-def _nothing(_query: Judged, best: Sequence[int], *_: object) -> Floats:
+def _nothing(_query: JudgedQuery, best: Sequence[int], *_: object) -> Floats:
     return np.zeros(len(best))
 
 
-def _is_required(query: Judged, best: Sequence[int], needs: Needs, *_: object) -> Floats:
+def _is_required(query: JudgedQuery, best: Sequence[int], needs: Needs, *_: object) -> Floats:
     names = [query.ids[at] for at in best]
     worth = dict(zip(names, _sum(query)[list(best)], strict=True))
     return np.array([max((worth[o] for o in names if n in needs[o]), default=0.0) for n in names])
 
 
-def _requires_hits(query: Judged, best: Sequence[int], needs: Needs, *_: object) -> Floats:
+def _requires_hits(query: JudgedQuery, best: Sequence[int], needs: Needs, *_: object) -> Floats:
     names = {query.ids[at] for at in best}
     return np.array([float(bool(names & set(needs[query.ids[at]]))) for at in best])
 
 
 def _is_general(
-    query: Judged, best: Sequence[int], _needs: Needs, led_to: Mapping[str, int]
+    query: JudgedQuery, best: Sequence[int], _needs: Needs, dependents: Mapping[str, int]
 ) -> Floats:
-    return np.array([math.log1p(led_to[query.ids[at]]) for at in best])
+    return np.array([math.log1p(dependents[query.ids[at]]) for at in best])
 
 
 def _needs_fit(
-    query: Judged, best: Sequence[int], needs: Needs, led_to: Mapping[str, int]
+    query: JudgedQuery, best: Sequence[int], needs: Needs, dependents: Mapping[str, int]
 ) -> Floats:
     worth = dict(zip(query.ids, _sum(query), strict=True))
-    rarity = {name: 1.0 / (1.0 + led_to[name]) for name in worth}
+    rarity = {name: 1.0 / (1.0 + dependents[name]) for name in worth}
     return np.array(
         [
             max((worth[n] * rarity[n] for n in needs[query.ids[at]] if n in worth), default=0.0)
@@ -106,12 +112,12 @@ def _needs_fit(
     )
 
 
-def _size(query: Judged, best: Sequence[int], needs: Needs, *_: object) -> Floats:
+def _size(query: JudgedQuery, best: Sequence[int], needs: Needs, *_: object) -> Floats:
     return np.array([math.log1p(len(needs[query.ids[at]])) for at in best])
 
 
-def _known(query: Judged, best: Sequence[int], needs: Needs, *_: object) -> Floats:
-    """Return what no evidence can better."""
+def _known(query: JudgedQuery, best: Sequence[int], needs: Needs, *_: object) -> Floats:
+    """Return perfect evidence, as an upper bound."""
     return np.array([float(_is_main(query, query.ids[at], needs)) for at in best])
 
 
@@ -128,22 +134,26 @@ EVIDENCE: Mapping[str, Evidence] = {
 Row = tuple[list[int], Floats, int | None]
 
 
-def _features(query: Judged, evidence: Evidence, needs: Needs, led_to: Mapping[str, int]) -> Row:
-    """Return the best hits, what speaks for each, and the place of the one that is meant."""
+def _features(
+    query: JudgedQuery, evidence: Evidence, needs: Needs, dependents: Mapping[str, int]
+) -> Row:
+    """Return the best hits, the evidence for each, and the rank of the intended one."""
     worth = _sum(query)
     best = np.argsort(-worth, kind="stable")[:DEPTH].tolist()
-    values = np.stack([worth[best], evidence(query, best, needs, led_to)], axis=1)
+    values = np.stack([worth[best], evidence(query, best, needs, dependents)], axis=1)
     meant = [place for place, at in enumerate(best) if _is_main(query, query.ids[at], needs)]
     return best, values, meant[0] if meant else None
 
 
-def _is_main(query: Judged, name: str, needs: Needs) -> bool:
-    """Whether a tool is the one meant: it is needed, and requires all else that is."""
+def _is_main(query: JudgedQuery, name: str, needs: Needs) -> bool:
+    """Whether a tool is the intended one: it is in the gold, and requires all the rest of it."""
     wanted = frozenset().union(*query.slots)
     return name in wanted and wanted <= {name, *needs[name]}
 
 
-def _held_out(queries: Sequence[Judged], rows: Sequence[Row]) -> list[tuple[Judged, list[str]]]:
+def _rank_held_out(
+    queries: Sequence[JudgedQuery], rows: Sequence[Row]
+) -> list[tuple[JudgedQuery, list[str]]]:
     ranked = []
     for fold in range(FOLDS):
         known = [r for q, r in zip(queries, rows, strict=True) if q.fold != fold]
@@ -168,15 +178,15 @@ def _fit(rows: Sequence[Row]) -> Floats:
     return weights
 
 
-def _figures(query: Judged, order: Sequence[str], needs: Needs) -> list[float]:
+def _figures(query: JudgedQuery, order: Sequence[str], needs: Needs) -> list[float]:
     from gateway_project.evaluation import metrics
 
     shown = list(dict.fromkeys(tool for name in order for tool in (name, *needs[name])))
-    gained, needed = metrics.gains(shown, query.slots), len(query.slots)
+    gained, needed = metrics.compute_gains(shown, query.slots), len(query.slots)
     return [
-        metrics.ndcg(gained, needed=needed, k=DEPTH),
-        metrics.complete(gained, needed=needed, k=DEPTH),
-        metrics.average_precision(gained, needed=needed, k=DEPTH),
+        metrics.ndcg_at(gained, needed=needed, k=DEPTH),
+        metrics.completeness_at(gained, needed=needed, k=DEPTH),
+        metrics.average_precision_at(gained, needed=needed, k=DEPTH),
     ]
 
 

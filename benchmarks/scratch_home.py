@@ -1,4 +1,4 @@
-"""A data folder of the benchmarks' own, with a database of its own, gone when they are done."""
+"""A temporary home folder for benchmarks, with its own embedded database."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ POLL_S = 0.05
 
 @contextmanager
 def scratch_home() -> Iterator[Path]:
-    """Have Django use a folder of its own, whatever installation the environment names."""
+    """Make Django use a temporary home folder, whatever installation the environment names."""
     with tempfile.TemporaryDirectory(prefix="foregate-bench-") as name:
         Path(name).chmod(0o755)
         os.environ["FOREGATE_HOME"] = name
@@ -30,21 +30,21 @@ def scratch_home() -> Iterator[Path]:
 
 
 def _end_database() -> None:
-    """Wait until the database has stopped: it would write into the folder that is removed."""
+    """Wait until the database has stopped; it would write to the removed folder."""
     from django.conf import settings
     from django.db import connections
 
     from gateway_project.foundation.postgres import locks, supervise
-    from gateway_project.foundation.postgres.address import cluster
+    from gateway_project.foundation.postgres.address import cluster_from_config
 
     connections.close_all()
-    place = cluster(settings.FOREGATE)
-    supervise.forget(place)
+    cluster = cluster_from_config(settings.FOREGATE)
+    supervise.unregister_user(cluster)
     deadline = time.monotonic() + STOP_TIMEOUT_S
-    while not locks.is_free(place.keeper_lock):
+    while not locks.is_free(cluster.keeper_lock):
         if time.monotonic() > deadline:
             raise SystemExit(
                 f"the database of the benchmarks is still used after {STOP_TIMEOUT_S:g} s: end "
-                f"what they left running, then remove {place.home}"
+                f"what they left running, then remove {cluster.home}"
             )
         time.sleep(POLL_S)

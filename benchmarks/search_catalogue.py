@@ -1,4 +1,4 @@
-"""Catalogues that grow, with categories to filter by and vectors that cost nothing to make."""
+"""Growing catalogues with categories to filter by and cheap synthetic vectors."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from pathlib import Path
 import numpy as np
 
 from benchmarks.definitions import definitions
-from tools.embed.embedder import Kind, Vectors
+from tools.embed.embedder import TextKind, Vectors
 from tools.embed_catalogue import embed_missing
 from tools.store import bulk_load
 from tools.store.bulk_load import DefinedTool
@@ -26,10 +26,10 @@ SET = "sealtools"
 
 
 class WordEmbedder:
-    """Adds up a random direction for each word: texts that share words are near each other.
+    """Adds up a random vector for each word, so that texts which share words are similar.
 
-    It stands in for a model where a hundred thousand texts would take it half an hour; its
-    vectors have the same length and lie in clusters as a model's do.
+    It replaces a model, which would take half an hour for a hundred thousand texts; its vectors
+    have the same length and form clusters as a model's do.
     """
 
     model = "benchmark/words"
@@ -38,7 +38,7 @@ class WordEmbedder:
     def __init__(self) -> None:
         self._words: dict[str, Vectors] = {}
 
-    def embed(self, texts: Sequence[str], *, kind: Kind) -> Vectors:  # noqa: ARG002
+    def embed(self, texts: Sequence[str], *, kind: TextKind) -> Vectors:  # noqa: ARG002
         """Embed texts; see `Embedder.embed`."""
         rows = np.stack([self._text(text) for text in texts])
         norms = np.linalg.norm(rows, axis=1, keepdims=True)
@@ -58,13 +58,13 @@ class WordEmbedder:
 
 
 def grow(before: int, count: int, embedder: WordEmbedder) -> None:
-    """Make a catalogue of `before` tools one of `count`; a tenth, a hundredth have a category."""
+    """Grow a catalogue from `before` to `count` tools; 10 % and 1 % get a category."""
     every = list(itertools.islice(definitions(count), before, count))
     tools = [
         DefinedTool(server=_server(number), definition=definition, category=_category(number))
         for number, definition in enumerate(every, start=before)
     ]
-    bulk_load.load(tools, at=datetime.now(UTC))
+    bulk_load.load_tools(tools, at=datetime.now(UTC))
     embed_missing(embedder)
 
 
@@ -79,7 +79,7 @@ def _category(number: int) -> str:
 
 
 def questions(count: int) -> list[str]:
-    """Return what is asked: a public set's questions, else descriptions of tools."""
+    """Return the queries: those of a public set if available, else descriptions of tools."""
     path = Path(os.environ.get("FOREGATE_DATA", ".")) / SET / "queries.jsonl"
     if path.exists():
         lines = path.read_text().splitlines()

@@ -1,10 +1,10 @@
-"""Measure what knowing one tool in use does for finding the others.
+"""Measures how knowing one tool in use helps to find the others.
 
     FOREGATE_DATA=FOLDER python -m benchmarks.search_context [--limit N]
 
-Of each query that needs several tools one is drawn and given as context; judged is how well the
-others are found: nDCG@10 of the rest, with the context shown again, left out, and with other
-tools of its server preferred by several weights.
+For each query that needs several tools, one is drawn and given as context. The measure is the
+nDCG@10 of the rest, with the context tool shown again, left out, and with other tools of its
+server preferred by several weights.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from benchmarks.judged import RATIO, Floats, Judged, every_set
+from benchmarks.judged import RATIO, Floats, JudgedQuery, judge_all_sets
 
 WEIGHTS = (0.02, 0.05, 0.1, 0.2)
 MIN_QUERIES = 20
@@ -27,12 +27,12 @@ class Case:
 
     Attributes:
         query: The query.
-        worth: What speaks for each candidate.
-        known: Position of the tool in use.
-        rest: What is still needed.
+        worth: Score of each candidate.
+        known: Index of the tool in use.
+        rest: Gold without that tool.
     """
 
-    query: Judged
+    query: JudgedQuery
     worth: Floats
     known: int
     rest: tuple[frozenset[str], ...]
@@ -50,10 +50,10 @@ def main() -> None:
     """Print a line for each set."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--limit", type=int, default=1_100, help="queries of each set, about")
-    sets = every_set(limit=parser.parse_args().limit)
+    sets = judge_all_sets(limit=parser.parse_args().limit)
     print("nDCG@10 of the rest: shown again, left out, server preferred by", *WEIGHTS)
     for name, rows in sets.items():
-        cases = [case for case in map(draw, rows) if case is not None]
+        cases = [case for case in map(draw_case, rows) if case is not None]
         if len(cases) >= MIN_QUERIES:
             means = [
                 100 * np.mean([case.ndcg(weight) for case in cases])
@@ -62,8 +62,8 @@ def main() -> None:
             print(f"{name:16s} {len(cases):5d} " + " ".join(f"{mean:6.1f}" for mean in means))
 
 
-def draw(query: Judged) -> Case | None:
-    """Draw the tool that is known; None where fewer than two are needed or it was not found."""
+def draw_case(query: JudgedQuery) -> Case | None:
+    """Draw the known tool; None if fewer than two are needed or it was not found."""
     slots = query.slots
     if len(slots) < 2:
         return None

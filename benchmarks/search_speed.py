@@ -1,4 +1,4 @@
-"""Latency and recall of search by size of the catalogue and by filter, embedding apart."""
+"""Latency and recall of search by catalogue size and filter, without embedding."""
 
 from __future__ import annotations
 
@@ -22,28 +22,28 @@ from benchmarks.tables import markdown, percentile
 from tools import query_text
 from tools.embed.cache import CachedEmbedder
 from tools.embed.embedder import Embedder
-from tools.embed.load import embedder_for
+from tools.embed.load import make_embedder
 from tools.search import SearchAnswer, SearchRequest, search
 from tools.search_index import SearchIndex
 from tools.store import search_index
-from tools.store.search import Scope
+from tools.store.search import SearchScope
 
 SIZES = (500, 5_000, 10_000, 50_000, 100_000)
 FILTERS = {
-    "none": Scope(),
-    "10 %": Scope(category=TENTH),
-    "1 %": Scope(category=HUNDREDTH),
-    "one server": Scope(server=FEW_SERVER),
+    "none": SearchScope(),
+    "10 %": SearchScope(category=TENTH),
+    "1 %": SearchScope(category=HUNDREDTH),
+    "one server": SearchScope(server=FEW_SERVER),
 }
 QUERIES = 200
 FEWER = 30
-"""Queries that the database is asked, and that recall is judged by."""
+"""Number of queries for the database and for recall."""
 WARM_UP = 10
 CLIENTS = 4
 MAX_BYTES = 1_000_000_000
 DEPTH = 10
 TIE = 1e-5
-"""Cosines this close are the same: the database reads a query with six digits."""
+"""Cosines this close count as equal: the database gets queries with six digits."""
 
 Ask = Callable[[SearchRequest], SearchAnswer]
 
@@ -94,9 +94,9 @@ _HEADINGS = [
 
 
 def _load(size: int, model: str) -> tuple[SearchIndex, tuple[str, ...]]:
-    """Load the index from nothing, then again after one tool was changed."""
+    """Load the index from scratch, then refresh it after one tool has changed."""
     started = time.perf_counter()
-    index = search_index.refresh(None, model=model, max_bytes=MAX_BYTES)
+    index = search_index.refresh_index(None, model=model, max_bytes=MAX_BYTES)
     loaded_s = time.perf_counter() - started
     assert index is not None
     with connection.cursor() as cursor:
@@ -105,7 +105,7 @@ def _load(size: int, model: str) -> tuple[SearchIndex, tuple[str, ...]]:
             " WHERE tool_id = (SELECT max(tool_id) FROM tools_tooltext)"
         )
     started = time.perf_counter()
-    again = search_index.refresh(index, model=model, max_bytes=MAX_BYTES)
+    again = search_index.refresh_index(index, model=model, max_bytes=MAX_BYTES)
     again_ms = (time.perf_counter() - started) * 1e3
     assert again is not None
     return again, (
@@ -117,7 +117,7 @@ def _load(size: int, model: str) -> tuple[SearchIndex, tuple[str, ...]]:
 
 
 def _measure(
-    texts: Sequence[str], scope: Scope, embedder: Embedder, index: SearchIndex
+    texts: Sequence[str], scope: SearchScope, embedder: Embedder, index: SearchIndex
 ) -> Iterator[str]:
     def in_memory(request: SearchRequest) -> SearchAnswer:
         return search(request, embedder=embedder, index=index)
@@ -135,8 +135,8 @@ def _measure(
     yield " / ".join(f"{recall:.3f}" for recall in recalls)
 
 
-def _recall(way: Ask, texts: Sequence[str], scope: Scope, embedder: Embedder) -> float:
-    """Compare the ten nearest in meaning with those of an exact scan by the database."""
+def _recall(way: Ask, texts: Sequence[str], scope: SearchScope, embedder: Embedder) -> float:
+    """Return the recall of the ten nearest tools against an exact scan by the database."""
     found = []
     for text in texts:
         request = SearchRequest(query=text, limit=DEPTH, mode="dense", scope=scope)
@@ -147,9 +147,9 @@ def _recall(way: Ask, texts: Sequence[str], scope: Scope, embedder: Embedder) ->
     return float(np.mean(found))
 
 
-def _exact(text: str, scope: Scope, embedder: Embedder) -> dict[int, float]:
-    """Return the similarity of every tool in scope, by the definition of it."""
-    query = query_text.read(text)
+def _exact(text: str, scope: SearchScope, embedder: Embedder) -> dict[int, float]:
+    """Return the exact similarity of every tool in scope."""
+    query = query_text.read_query(text)
     vectors = embedder.embed([query.text, *query.sentences], kind="query")
     columns = []
     for vector in vectors:
@@ -164,7 +164,7 @@ def _exact(text: str, scope: Scope, embedder: Embedder) -> dict[int, float]:
 
 
 def _model() -> Callable[[str], object]:
-    embedder = embedder_for(settings.FOREGATE)
+    embedder = make_embedder(settings.FOREGATE)
     return lambda text: embedder.embed([text], kind="query")
 
 
@@ -182,7 +182,7 @@ def _time(function: Callable[[str], object], text: str) -> float:
 
 
 def _concurrently(function: Callable[[str], object], texts: Sequence[str]) -> list[float]:
-    """Ask from several threads, each with a connection of its own, as a gateway does."""
+    """Run queries from several threads, each with its own connection, as in a gateway."""
     with ThreadPoolExecutor(CLIENTS) as pool:
         list(pool.map(function, texts[:WARM_UP]))
         times = list(pool.map(lambda text: _time(function, text), texts))

@@ -1,4 +1,4 @@
-"""Latency of a suggestion by size of the catalogue, and what fitting costs by past runs."""
+"""Latency of a suggestion by catalogue size, and the cost of fitting by number of past runs."""
 
 from __future__ import annotations
 
@@ -17,33 +17,33 @@ from benchmarks.definitions import definitions
 from benchmarks.search_catalogue import PER_SERVER, WordEmbedder
 from benchmarks.search_speed import MAX_BYTES
 from benchmarks.tables import markdown, percentile
-from gateway_project import intent_ground
-from gateway_project.evaluation.graph import CALLER
-from gateway_project.sight import Sight
+from gateway_project.evaluation.graph import EVALUATION_CALLER
+from gateway_project.intent import suggestion_context
 from graph import encode
-from graph.binding import model as binding
-from graph.binding.learned import NOTHING
-from graph.intent import reading as reader
-from graph.kept_rankers import Kept
 from graph.rank_intent import rank_intent
-from graph.ranking.fit import fit
-from graph.ranking.past import PastIntent
-from graph.ranking.ranker import Ranker
-from graph.ranking.tool_view import ToolView
-from graph.suggest import suggest
-from graph.suggest.types import Asked
+from graph.ranker_cache import TeamModels
+from graph.suggestion.binding import model as binding
+from graph.suggestion.binding.knowledge import EMPTY_KNOWLEDGE
+from graph.suggestion.intent import reading as reader
+from graph.suggestion.ranking.fit import fit_ranker
+from graph.suggestion.ranking.past_intents import PastIntent
+from graph.suggestion.ranking.ranker import Ranker
+from graph.suggestion.ranking.tool_view import ToolView
+from graph.suggestion.workflow import build
+from graph.suggestion.workflow.types import SuggestionRequest
 from graph.topology import Topology
 from tools.embed.cache import CachedEmbedder
 from tools.embed_catalogue import embed_missing
 from tools.search_index import SearchIndex
 from tools.store import bulk_load, catalogue, search_index
 from tools.store.bulk_load import DefinedTool
+from tools.visibility import Visibility
 
 SIZES = (260, 4_000, 50_000)
 FITTED = (200, 2_000, 10_000)
 RUNS = FITTED[-1]
 USED = 260
-"""Tools that past runs used: the first ones, some of them far more often than others."""
+"""Number of tools that past runs used, some of them far more often than others."""
 CHUNK = 500
 ASKED = 200
 WARM_UP = 10
@@ -58,11 +58,11 @@ def run() -> str:
     for size in SIZES:
         _grow(before, size, words)
         before = size
-        index = search_index.refresh(None, model=words.model, max_bytes=MAX_BYTES)
+        index = search_index.refresh_index(None, model=words.model, max_bytes=MAX_BYTES)
         assert index is not None
         texts, past = _history(words)
         for runs in FITTED if size == SIZES[0] else (RUNS,):
-            content, row = _fitted(past[:runs], index)
+            content, row = _fit_in_subprocess(past[:runs], index)
             fits.append((f"{runs:,}", f"{size:,}", *row))
         taken = _times(texts[RUNS:], index, words, Ranker.from_bytes(content))
         cells = [f"{percentile(taken, share):.1f}" for share in (0.5, 0.95)]
@@ -76,20 +76,20 @@ def run() -> str:
 
 
 def _grow(before: int, count: int, words: WordEmbedder) -> None:
-    """Make a catalogue of `before` tools one of `count`."""
+    """Grow a catalogue from `before` to `count` tools."""
     added = list(itertools.islice(definitions(count), before, count))
     tools = [
         DefinedTool(server=f"bench{count}-{number // PER_SERVER}", definition=one, category="")
         for number, one in enumerate(added)
     ]
-    bulk_load.load(tools, at=datetime.now(UTC))
+    bulk_load.load_tools(tools, at=datetime.now(UTC))
     embed_missing(words)
 
 
 def _history(words: WordEmbedder) -> tuple[list[str], list[PastIntent]]:
-    """Draw intents that ask for two to four tools by what they say they do."""
+    """Draw intents that ask for two to four tools in the words of their descriptions."""
     random = np.random.default_rng(SEED)
-    stored = sorted(catalogue.load().tools.values(), key=lambda tool: tool.pk)[:USED]
+    stored = sorted(catalogue.load_catalogue().tools.values(), key=lambda tool: tool.pk)[:USED]
     weights = 1 / np.arange(1, len(stored) + 1)
     texts, chains = [], []
     for number in range(RUNS + ASKED):
@@ -100,8 +100,8 @@ def _history(words: WordEmbedder) -> tuple[list[str], list[PastIntent]]:
         chains.append(tuple(stored[at].pk for at in drawn))
     past = []
     for start in range(0, RUNS, CHUNK):
-        readings = [reader.read(text) for text in texts[start : start + CHUNK]]
-        for at, encoded in enumerate(encode.encode(readings, embedder=words), start=start):
+        readings = [reader.read_intent(text) for text in texts[start : start + CHUNK]]
+        for at, encoded in enumerate(encode.encode_intents(readings, embedder=words), start=start):
             past.append(
                 PastIntent(
                     pattern=at + 1,
@@ -116,13 +116,15 @@ def _history(words: WordEmbedder) -> tuple[list[str], list[PastIntent]]:
 
 
 def _name(number: int) -> str:
-    """Return a word that no other number has, so that intents differ by more than their tools."""
+    """Return a word unique to a number, so that intents differ by more than their tools."""
     letters = "bcdfghjklmnprstvwz"
     return "".join(letters[number // 18**at % 18] + "ae"[at % 2] for at in range(4)).title()
 
 
-def _fitted(past: Sequence[PastIntent], index: SearchIndex) -> tuple[bytes, tuple[str, ...]]:
-    """Fit in a process of its own, as a gateway does, to see what it takes."""
+def _fit_in_subprocess(
+    past: Sequence[PastIntent], index: SearchIndex
+) -> tuple[bytes, tuple[str, ...]]:
+    """Fit in a separate process, as a gateway does; return the model and its cost."""
     context = multiprocessing.get_context("fork")
     theirs, ours = context.Pipe()
     child = context.Process(target=_fit, args=(past, index, ours))
@@ -134,7 +136,7 @@ def _fitted(past: Sequence[PastIntent], index: SearchIndex) -> tuple[bytes, tupl
 
 def _fit(past: Sequence[PastIntent], index: SearchIndex, answer: Connection[Any, Any]) -> None:
     started = time.perf_counter()
-    content = fit(past, ToolView.of(index, team=None)).to_bytes()
+    content = fit_ranker(past, ToolView.for_team(index, team=None)).to_bytes()
     seconds = time.perf_counter() - started
     answer.send((content, seconds, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e3))
 
@@ -144,19 +146,21 @@ def _times(
 ) -> list[float]:
     """Suggest for intents whose vectors are cached."""
     cached = CachedEmbedder(words, size=40 * len(texts))
-    kept = Kept(ranker=ranker, binding=binding.shipped(), knowledge=NOTHING)
-    sight = Sight(catalogue=catalogue.load(), caller=CALLER)
+    kept = TeamModels(
+        ranker=ranker, binding=binding.load_shipped_model(), knowledge=EMPTY_KNOWLEDGE
+    )
+    sight = Visibility(catalogue=catalogue.load_catalogue(), caller=EVALUATION_CALLER)
 
     def ask(text: str) -> None:
-        read = reader.read(text)
-        ranked = rank_intent(read, index=index, embedder=cached, kept=kept)
-        known = intent_ground.known(
-            ranked, sight, topology=Topology(), metrics={}, trouble=lambda _: ""
+        read = reader.read_intent(text)
+        ranked = rank_intent(read, index=index, embedder=cached, models=kept)
+        known = suggestion_context.build_context(
+            ranked, sight, topology=Topology(), metrics={}, describe_trouble=lambda _: ""
         )
-        suggest.suggest(Asked(reading=read), ranked.ranking, known=known)
+        build.suggest_workflow(SuggestionRequest(reading=read), ranked.ranking, context=known)
 
     for text in texts:
-        cached.embed(list(reader.read(text).texts), kind="query")
+        cached.embed(list(reader.read_intent(text).distinct_texts), kind="query")
     for text in texts[:WARM_UP]:
         ask(text)
     return [_time(ask, text) for text in texts]

@@ -1,10 +1,10 @@
-"""Tokens of the gateway's own tools against listing everything."""
+"""Tokens of the gateway's own tools, compared with listing everything."""
 
 from __future__ import annotations
 
 import json
 
-from benchmarks.definitions import public_tools
+from benchmarks.definitions import load_public_tools
 from benchmarks.gateway_process import GatewayProcess
 from benchmarks.tables import markdown
 from tools import token_count
@@ -13,7 +13,7 @@ WINDOW = 200_000
 
 
 def run() -> str:
-    """Count what the gateway lists, and what listing everything would cost."""
+    """Count the tokens of the gateway's list, and of listing everything."""
     with GatewayProcess() as gateway:
         gateway.initialize()
         listed = gateway.request("tools/list", {})["tools"]
@@ -21,13 +21,13 @@ def run() -> str:
         token_count.count_definition(tool["name"], tool["description"], tool["inputSchema"])
         for tool in listed
     )
-    whole = token_count.count(json.dumps(listed, ensure_ascii=False, separators=(",", ":")))
+    whole = token_count.count_tokens(json.dumps(listed, ensure_ascii=False, separators=(",", ":")))
     rows: list[tuple[object, ...]] = [
         ("gateway: name, description, input schema", len(listed), own, f"{own / WINDOW:.2%}"),
         ("gateway: everything sent, output schemas too", len(listed), whole, _share(whole)),
     ]
     for name in ("livemcpbench", "sealtools"):
-        tools = public_tools(name)
+        tools = load_public_tools(name)
         if tools is not None:
             tokens = sum(
                 token_count.count_definition(t["name"], t["description"], t["input_schema"])

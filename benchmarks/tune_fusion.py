@@ -2,13 +2,13 @@
 
     FOREGATE_DATA=FOLDER python -m benchmarks.tune_fusion [--limit N]
 
-FOLDER holds the data sets, one folder each. Candidates come from the real search, on tables of
-their own. Queries that are paraphrases of one gold stay on one side of every split; beside that
-every set is judged by what was fitted on the others.
+FOLDER contains the data sets, one folder each. Candidates come from the real search, in a scratch
+schema. Paraphrases of one gold stay on one side of every split; in addition, every set is
+evaluated with a fit on the others.
 
-Two things are fitted: the weight of BM25 against the cosine, by nDCG@10, and how likely a tool is
-to be right, by logistic regression on the ten best of each query. So that a query nothing can
-answer scores low, each query counts again, for a quarter, with its gold taken out of the
+Two things are fitted: the weight of BM25 against the cosine, by nDCG@10, and the probability that
+a tool is right, by logistic regression on the ten best of each query. So that an unanswerable
+query scores low, each query counts again, with weight 0.25, with its gold removed from the
 catalogue.
 """
 
@@ -22,7 +22,7 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
-from benchmarks.judged import FOLDS, Floats, Judged, every_set
+from benchmarks.judged import FOLDS, Floats, JudgedQuery, judge_all_sets
 
 RATIOS = (0.0, 0.005, 0.01, 0.015, 0.02, 0.025, 0.03, 0.04, 0.06, 0.1)
 DEPTH = 10
@@ -33,7 +33,7 @@ NEWTON_STEPS = 30
 RIDGE = 1e-4
 COLUMNS = {"sum": [0], "sum, gap, spread": [0, 1, 2]}
 
-Sets = Mapping[str, list[Judged]]
+Sets = Mapping[str, list[JudgedQuery]]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -50,21 +50,21 @@ class Fit:
 
 
 def main() -> None:
-    """Gather, cross-validate, print."""
+    """Load the sets, cross-validate and print the results."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--limit", type=int, default=1_100, help="queries of each set, about")
-    sets = every_set(limit=parser.parse_args().limit)
+    sets = judge_all_sets(limit=parser.parse_args().limit)
     ratio = report_order(sets)
     report_scores(sets, ratio)
 
 
-def worth(query: Judged, ratio: float) -> Floats:
-    """Add up what speaks for each candidate, in units of the cosine."""
+def worth(query: JudgedQuery, ratio: float) -> Floats:
+    """Return the score of each candidate, in units of the cosine."""
     return query.dense + ratio * query.lexical
 
 
-def best_ratio(sets: Iterable[list[Judged]]) -> float:
-    """Ratio with the highest nDCG@10, each set counting alike."""
+def best_ratio(sets: Iterable[list[JudgedQuery]]) -> float:
+    """Return the ratio with the highest nDCG@10; each set has the same weight."""
     known = [rows for rows in sets if rows]
     means = [
         np.mean([np.mean([q.ndcg(worth(q, ratio)) for q in rows]) for rows in known])
@@ -96,8 +96,10 @@ def report_order(sets: Sets) -> float:
     return chosen
 
 
-def features(query: Judged, ratio: float, *, answerable: bool) -> tuple[Floats, NDArray[np.bool_]]:
-    """Return sum, gap to the best and spread of the ten best, and which of them are right."""
+def features(
+    query: JudgedQuery, ratio: float, *, answerable: bool
+) -> tuple[Floats, NDArray[np.bool_]]:
+    """Return score, gap to the best and spread of the ten best, and which of them are right."""
     total, gold = worth(query, ratio), query.gold
     if not answerable:
         total, gold = total[~gold], gold[~gold]
@@ -108,8 +110,8 @@ def features(query: Judged, ratio: float, *, answerable: bool) -> tuple[Floats, 
     ]
 
 
-def fit(sets: Iterable[list[Judged]], ratio: float, columns: list[int]) -> Fit:
-    """Fit the log-odds that a tool is right, each set counting alike."""
+def fit(sets: Iterable[list[JudgedQuery]], ratio: float, columns: list[int]) -> Fit:
+    """Fit the log-odds that a tool is right; each set has the same weight."""
     x, y, w = [], [], []
     for rows in sets:
         for query in rows:
@@ -137,7 +139,7 @@ def _logistic(x: Floats, y: Floats, weight: Floats) -> Fit:
 
 
 def report_scores(sets: Sets, ratio: float) -> None:
-    """Print how good the scores are on queries, and on sets, that were not fitted on."""
+    """Print the quality of the scores on held-out queries and on held-out sets."""
     for name, columns in COLUMNS.items():
         by_fold = [
             fit(([q for q in rows if q.fold != fold] for rows in sets.values()), ratio, columns)
@@ -159,18 +161,18 @@ def report_scores(sets: Sets, ratio: float) -> None:
     )
 
 
-def _of_fold(fits: Sequence[Fit], _name: str, query: Judged) -> Fit:
+def _of_fold(fits: Sequence[Fit], _name: str, query: JudgedQuery) -> Fit:
     return fits[query.fold]
 
 
-def _of_set(fits: Mapping[str, Fit], name: str, _query: Judged) -> Fit:
+def _of_set(fits: Mapping[str, Fit], name: str, _query: JudgedQuery) -> Fit:
     return fits[name]
 
 
 def _judge(
-    sets: Sets, ratio: float, columns: list[int], model: Callable[[str, Judged], Fit]
+    sets: Sets, ratio: float, columns: list[int], model: Callable[[str, JudgedQuery], Fit]
 ) -> None:
-    """Print means over the sets of log loss and calibration error, and what the best scores."""
+    """Print log loss and calibration error, averaged over the sets, and the best tool's score."""
     losses, errors = [], []
     first: list[float] = []
     without: list[float] = []

@@ -1,4 +1,4 @@
-"""Which calls a person has to approve first, and why."""
+"""Decide which calls need a person's approval, and say why."""
 
 from __future__ import annotations
 
@@ -15,49 +15,53 @@ from tools.upstream import nesting
 ALWAYS = "always"
 NEVER = "never"
 MAX_BYTES: Final = 1024 * 1024
-"""Of the arguments of a call that a person looks at before it is made, as JSON, about."""
+"""Approximate JSON size of arguments that a person can review."""
 
 
-def reason(tool: CatalogueTool, *, caller: Caller, catalogue: Catalogue) -> str:
-    """Say why a person has to approve a caller's calls of a tool; empty: nobody has to.
+def explain_approval(tool: CatalogueTool, *, caller: Caller, catalogue: Catalogue) -> str:
+    """Explain why a caller's calls of a tool need approval; empty: they do not.
 
-    An admin's word on the tool decides. Else what is curated as dangerous asks, and what a
-    trusted server or an admin says destroys; a team may ask from a lower danger on.
+    An admin's setting on the tool decides. Otherwise approval is required for curated dangerous
+    tools, and for those that a trusted server or an admin marks destructive; a team may require it
+    from a lower danger class up.
 
     Args:
         tool: From the catalogue.
-        caller: Who calls it; their team's rule counts.
-        catalogue: What holds the teams' rules.
+        caller: The caller, whose team's rule applies.
+        catalogue: Holds the teams' rules.
     """
     if tool.approval == NEVER:
         return ""
     if tool.approval == ALWAYS:
-        return "an admin wants each call of it approved"
+        return "an admin requires approval for each call of it"
     if tool.danger is Danger.DANGEROUS:
-        return f"it is dangerous: {_why(tool)}"
+        return f"it is dangerous: {_explain_danger(tool)}"
     if tool.danger is Danger.DESTRUCTIVE and tool.destructive_by:
-        return f"it destroys: {_why(tool)}"
-    least = catalogue.approve_from.get(caller.team) if caller.team is not None else None
-    if least is not None and SEVERITY[tool.danger] >= SEVERITY[least]:
-        return f"its danger is {tool.danger.value}, and your team asks from {least.value} on"
+        return f"it is destructive: {_explain_danger(tool)}"
+    approval_level = catalogue.approve_from.get(caller.team) if caller.team is not None else None
+    if approval_level is not None and SEVERITY[tool.danger] >= SEVERITY[approval_level]:
+        return (
+            f"its danger is {tool.danger.value}, and your team requires approval from "
+            f"{approval_level.value} up"
+        )
     return ""
 
 
-def of_call(
+def explain_call_approval(
     tool: CatalogueTool, arguments: Mapping[str, Any], *, caller: Caller, catalogue: Catalogue
 ) -> str:
-    """Say why a person has to approve a call; empty: nobody has to.
+    """Explain why a call needs approval; empty: it does not.
 
     Raises:
-        TooLargeToApprove: If somebody has to, and could not look at it.
+        TooLargeToApprove: If it does, and its arguments are too large to review.
     """
-    asks = reason(tool, caller=caller, catalogue=catalogue)
-    if asks:
-        size = nesting.measure(arguments, max_depth=canonical.MAX_DEPTH, max_bytes=MAX_BYTES)
+    reason = explain_approval(tool, caller=caller, catalogue=catalogue)
+    if reason:
+        size = nesting.measure_value(arguments, max_depth=canonical.MAX_DEPTH, max_bytes=MAX_BYTES)
         if size == "large":
             raise TooLargeToApprove(tool.tool, MAX_BYTES)
-    return asks
+    return reason
 
 
-def _why(tool: CatalogueTool) -> str:
-    return tool.danger_reasons[0] if tool.danger_reasons else "it is curated as such"
+def _explain_danger(tool: CatalogueTool) -> str:
+    return tool.danger_reasons[0] if tool.danger_reasons else "it is marked as such"

@@ -1,6 +1,6 @@
-"""The sole way to an upstream tool: permission, approval, deadline, retry and outcome, once.
+"""The only path to an upstream tool: permission, approval, deadline, retries and outcome.
 
-Works on the catalogue in memory: no database stands on the path of a call.
+Uses the in-memory catalogue; a call needs no database access.
 """
 
 from __future__ import annotations
@@ -14,37 +14,39 @@ from typing import Any, Generic, Protocol, TypeVar
 from uuid import UUID
 
 from execution import approval, retry
+from execution.argument_validation import validate_fully, validate_within_loop_budget
+from execution.availability import require_usable
 from execution.call_errors import (
     ApprovalRequired,
     CallError,
+    CallNotPermitted,
     DeadlineExceeded,
     DefinitionUnusable,
     InvalidArguments,
-    NotPermitted,
     ToolUnavailable,
 )
-from execution.fitting import require_fitting
-from execution.usable import require_usable
-from gateway_project.foundation import canonical, schema, telemetry
+from gateway_project.foundation import canonical, computing, json_size, schema, telemetry
 from gateway_project.foundation.caller import Caller
 from tools.catalogue import Catalogue, CatalogueTool, UnknownTool
-from tools.upstream.downstream import NOBODY, Downstream
+from tools.upstream.downstream import NO_CLIENT, Downstream
 from tools.upstream.errors import UpstreamError
 
 __all__ = [
+    "Admission",
+    "ApprovalGrant",
     "ApprovalRequired",
     "CallError",
+    "CallNotPermitted",
+    "CallOutcome",
+    "CallRequest",
     "DeadlineExceeded",
     "DefinitionUnusable",
     "InvalidArguments",
-    "Leave",
-    "NotPermitted",
-    "Outcome",
-    "Prepared",
-    "Request",
+    "PreparedCall",
+    "ToolResult",
     "ToolUnavailable",
-    "Upstream",
-    "UpstreamResult",
+    "UpstreamCaller",
+    "admit",
     "call",
     "prepare",
 ]
@@ -54,18 +56,18 @@ SCOPE = "call"
 Digest = Callable[[Any], str]
 """Keyed digest of a JSON value, such as `Sealer.digest`."""
 OnRetry = Callable[[int, BaseException], None]
-"""Told how many attempts have failed, and how the last did."""
+"""Called with the number of failed attempts and the last error."""
 
 
-class Progress(Protocol):
-    """Told what a server reports while it works on a call."""
+class ProgressListener(Protocol):
+    """Receives the progress that a server reports during a call."""
 
     async def __call__(self, progress: float, total: float | None, message: str | None) -> None:
-        """Take one report; `progress` grows, `total` is where it ends if that is known."""
+        """Receive one report; `progress` grows, `total` is its final value if known."""
 
 
-class UpstreamResult(Protocol):
-    """What an upstream answers with; carried through as it is."""
+class ToolResult(Protocol):
+    """An upstream server's answer, passed through unchanged."""
 
     @property
     def is_error(self) -> bool:
@@ -73,26 +75,26 @@ class UpstreamResult(Protocol):
 
     @property
     def raw(self) -> Mapping[str, Any]:
-        """The result as it came."""
+        """The result as received."""
 
 
-R_co = TypeVar("R_co", bound=UpstreamResult, covariant=True)
-R = TypeVar("R", bound=UpstreamResult)
+R_co = TypeVar("R_co", bound=ToolResult, covariant=True)
+R = TypeVar("R", bound=ToolResult)
 
 
-class Upstream(Protocol[R_co]):
-    """The pool of upstream servers, as far as a call needs it."""
+class UpstreamCaller(Protocol[R_co]):
+    """The part of the upstream pool that a call needs."""
 
-    async def call_tool(  # noqa: PLR0913 - one for each thing that may go out with a call
+    async def call_tool(  # noqa: PLR0913 - one for each thing that a call may carry
         self,
         server: str,
         tool: str,
         arguments: Mapping[str, Any],
         *,
         timeout_s: float | None = None,
-        progress: Progress | None = None,
+        progress: ProgressListener | None = None,
         meta: Mapping[str, Any] | None = None,
-        downstream: Downstream = NOBODY,
+        downstream: Downstream = NO_CLIENT,
         input_responses: Mapping[str, Any] | None = None,
         request_state: str | None = None,
     ) -> R_co:
@@ -100,39 +102,39 @@ class Upstream(Protocol[R_co]):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Request:
-    """What is called, and how.
+class CallRequest:
+    """A tool call to make.
 
     Attributes:
         tool: Canonical id, exposed name, or a bare name that only one server has.
-        arguments: As the tool's schema wants them.
-        timeout_s: Seconds the call may take, the start of its server included; None: the limits
-            configured for the server, which the pool keeps.
-        progress: Told what the server reports while it works; None: not asked for.
+        arguments: To be validated against the tool's schema.
+        timeout_s: Seconds the call may take, including the start of its server; None: the pool
+            applies the limits configured for the server.
+        progress: Receives the server's progress reports; None: none are requested.
         meta: Request metadata for the server, such as a trace context.
-        downstream: The client it is made for, which the server may want to ask something.
-        input_responses: Answers to what the server asked when it was called before.
-        request_state: What the server gave then to be handed back, unread.
+        downstream: The client the call is made for, to which the server may send requests.
+        input_responses: Answers to the server's requests from the previous call.
+        request_state: Opaque state from the previous call, returned to the server.
     """
 
     tool: str
     arguments: Mapping[str, Any]
     timeout_s: float | None = None
-    progress: Progress | None = None
+    progress: ProgressListener | None = None
     meta: Mapping[str, Any] | None = None
-    downstream: Downstream = NOBODY
+    downstream: Downstream = NO_CLIENT
     input_responses: Mapping[str, Any] | None = None
     request_state: str | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
-class Outcome(Generic[R_co]):
-    """A call that reached its server and was answered.
+class CallOutcome(Generic[R_co]):
+    """A call that its server answered.
 
     Attributes:
         tool: Canonical id.
         definition_hash: Of the pinned definition that was called.
-        result: As the server gave it, its errors included.
+        result: As received; may be an error of the tool.
         duration_s: From dispatch to answer.
     """
 
@@ -143,29 +145,29 @@ class Outcome(Generic[R_co]):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Prepared:
-    """A call that may be made, as it would be made now.
+class PreparedCall:
+    """A permitted call, as it would be made now.
 
     Attributes:
         tool: Canonical id.
         server: Name of its server.
         definition_hash: Of the pinned definition.
         arguments_digest: Keyed digest of the caller, the tool and the exact arguments.
-        asks: Why a person has to approve it first; empty: nobody has to.
-        repeatable: Whether it may be made again when nobody knows how it ended.
+        approval_reason: Why the call needs approval; empty: it does not.
+        repeatable: Whether it may be repeated after an unknown outcome.
     """
 
     tool: str
     server: str
     definition_hash: str
     arguments_digest: str
-    asks: str
+    approval_reason: str
     repeatable: bool
 
 
 @dataclass(frozen=True, kw_only=True)
-class Leave:
-    """A person's approval of one call, used up already by the one who holds this.
+class ApprovalGrant:
+    """A consumed, single-use approval for one exact call.
 
     Attributes:
         approval: Primary key of the approval.
@@ -180,142 +182,189 @@ class Leave:
     arguments_digest: str
 
 
-def prepare(request: Request, *, caller: Caller, catalogue: Catalogue, digest: Digest) -> Prepared:
-    """Check a call and say what it takes, without making it.
+@dataclass(frozen=True, kw_only=True)
+class Admission:
+    """A call that its caller may make now, with valid arguments.
+
+    Attributes:
+        tool: The tool to call.
+        is_small: Whether validation fits into the event loop, now and again later.
+    """
+
+    tool: CatalogueTool
+    is_small: bool
+
+
+def prepare(
+    request: CallRequest,
+    *,
+    caller: Caller,
+    catalogue: Catalogue,
+    digest: Digest,
+    is_validated: bool = False,
+) -> PreparedCall:
+    """Check a call without making it.
 
     Args:
-        request: What is called.
-        caller: Who asks.
-        catalogue: What is known of servers and tools.
+        request: The call; arguments too costly for the event loop are validated when it is made.
+        caller: The caller.
+        catalogue: Servers and tools.
         digest: Keyed digest of a JSON value.
+        is_validated: Whether the arguments are known to fit, by this same catalogue.
 
     Raises:
-        UnknownTool: If no such tool is visible to the caller.
-        CallError: If the call is not allowed, or does not fit.
+        UnknownTool: If the caller sees no such tool.
+        CallError: If the call is not permitted or its arguments are invalid.
     """
-    tool = _admitted(request, caller, catalogue)
-    return Prepared(
+    tool = _require_callable_tool(request, caller, catalogue)
+    if not is_validated:
+        validate_within_loop_budget(tool, request.arguments)
+    return PreparedCall(
         tool=tool.tool,
         server=tool.server,
         definition_hash=tool.definition_hash,
-        arguments_digest=_digest_of(tool, request.arguments, caller, digest),
-        asks=approval.of_call(tool, request.arguments, caller=caller, catalogue=catalogue),
+        arguments_digest=_compute_call_digest(tool, request.arguments, caller, digest),
+        approval_reason=approval.explain_call_approval(
+            tool, request.arguments, caller=caller, catalogue=catalogue
+        ),
         repeatable=tool.repeatable,
     )
 
 
-async def call(  # noqa: PLR0913 - whose call, of what, by what, and by whose leave
-    request: Request,
+async def admit(request: CallRequest, *, caller: Caller, catalogue: Catalogue) -> Admission:
+    """Check permission and validate arguments in full; raises as `call` does."""
+    tool = _require_callable_tool(request, caller, catalogue)
+    is_small = validate_within_loop_budget(tool, request.arguments)
+    if not is_small:
+        whose = (caller.user, caller.team)
+        await computing.run_in_validation_thread(whose, validate_fully, tool, request.arguments)
+    return Admission(tool=tool, is_small=is_small)
+
+
+async def call(  # noqa: PLR0913 - caller, call, collaborators and grant
+    request: CallRequest,
     *,
     caller: Caller,
     catalogue: Catalogue,
-    upstream: Upstream[R],
-    leave: Leave | None = None,
+    upstream: UpstreamCaller[R],
+    grant: ApprovalGrant | None = None,
     digest: Digest | None = None,
     on_retry: OnRetry = lambda _failed, _error: None,
     latest: Callable[[], Catalogue] | None = None,
-) -> Outcome[R]:
+) -> CallOutcome[R]:
     """Call an upstream tool on behalf of a caller.
 
-    A call that fails on its way is made again where the tool is repeatable: three times at most,
-    within its time.
+    A repeatable call that fails in transport is retried: at most `len(retry.DELAYS_S)` times, and
+    within its time limit.
 
     Args:
-        request: What is called.
-        caller: Who asks.
-        catalogue: What is known of servers and tools.
+        request: The call.
+        caller: The caller.
+        catalogue: Servers and tools.
         upstream: The pool of servers.
-        leave: A person's approval, used up for this call; None: there is none.
-        digest: What the leave's digest was made with; without it no leave counts.
-        on_retry: Told how many attempts have failed and how the last did, before the next.
-        latest: What is known of servers and tools by then: a call that may not be made any more is
-            not made again. None: what was known at first.
+        grant: Approval consumed for this call; None: none.
+        digest: The function that made the grant's digest; without it no grant counts.
+        on_retry: Called before each retry.
+        latest: Returns the current catalogue before each retry, which must still permit the call.
+            None: `catalogue` remains in force.
 
     Raises:
-        UnknownTool: If no such tool is visible to the caller.
-        ApprovalRequired: If a person has to approve exactly this first.
-        CallError: If the call is not allowed, does not fit, or is not answered in time.
-        UpstreamError: If the server could not be reached or broke off; it carries a code too.
+        UnknownTool: If the caller sees no such tool.
+        ApprovalRequired: If this exact call needs approval first.
+        CallError: If the call is not permitted, is invalid, or is not answered in time.
+        UpstreamError: If the server cannot be reached or the connection breaks; has a code too.
     """
-    tool = _admitted(request, caller, catalogue)
-    asks = approval.reason(tool, caller=caller, catalogue=catalogue)
-    if asks and not _is_for(leave, tool, request.arguments, caller, digest):
-        raise ApprovalRequired(tool.tool, asks)
+    tool = (await admit(request, caller=caller, catalogue=catalogue)).tool
+    approval_reason = approval.explain_approval(tool, caller=caller, catalogue=catalogue)
+    if approval_reason and not await _is_grant_for_call(
+        grant, tool, request.arguments, caller, digest
+    ):
+        raise ApprovalRequired(tool.tool, approval_reason)
     limit_s = request.timeout_s or catalogue.servers[tool.server].call_timeout_s
-    window_s = limit_s or retry.DEFAULT_LIMIT_S
+    window_s = limit_s or retry.DEFAULT_WINDOW_S
 
-    def may_still() -> bool:
-        return latest is None or _is_as_before(request, tool, caller, latest(), bool(leave))
+    def can_retry() -> bool:
+        return latest is None or _is_retry_allowed(request, tool, caller, latest(), bool(grant))
 
-    attempts = _Attempts(upstream, tool, on_retry=on_retry, window_s=window_s, may_still=may_still)
-    return await _dispatch(request, tool, attempts.call)
+    attempts = _RetryingSender(
+        upstream, tool, on_retry=on_retry, window_s=window_s, can_retry=can_retry
+    )
+    return await _dispatch(request, tool, attempts.send_with_retries)
 
 
-def _admitted(request: Request, caller: Caller, catalogue: Catalogue) -> CatalogueTool:
-    """Return the tool that is called, if the caller may call it now, and so."""
-    if not caller.may(SCOPE):
-        raise NotPermitted(caller)
-    tool = catalogue.find(request.tool, caller)
+def _require_callable_tool(
+    request: CallRequest, caller: Caller, catalogue: Catalogue
+) -> CatalogueTool:
+    """Return the tool, if the caller may call it now."""
+    if not caller.has_scope(SCOPE):
+        raise CallNotPermitted(caller)
+    tool = catalogue.find_tool(request.tool, caller)
     require_usable(tool, catalogue)
-    require_fitting(tool, request.arguments)
     return tool
 
 
-def _is_as_before(
-    request: Request, tool: CatalogueTool, caller: Caller, known: Catalogue, has_leave: bool
+def _is_retry_allowed(
+    request: CallRequest,
+    tool: CatalogueTool,
+    caller: Caller,
+    catalogue: Catalogue,
+    has_grant: bool,
 ) -> bool:
-    """Whether a call may be made again, by what is known of its tool now."""
+    """Whether the current catalogue still permits a retry, with the same definition."""
     try:
-        now = _admitted(request, caller, known)
+        current = _require_callable_tool(request, caller, catalogue)
     except (CallError, UnknownTool):
         return False
-    is_same = (now.pk, now.definition_hash) == (tool.pk, tool.definition_hash)
-    asks = approval.reason(now, caller=caller, catalogue=known)
-    return is_same and now.repeatable and (has_leave or not asks)
+    is_same = (current.pk, current.definition_hash) == (tool.pk, tool.definition_hash)
+    approval_reason = approval.explain_approval(current, caller=caller, catalogue=catalogue)
+    return is_same and current.repeatable and (has_grant or not approval_reason)
 
 
-def _is_for(
-    leave: Leave | None,
+async def _is_grant_for_call(
+    grant: ApprovalGrant | None,
     tool: CatalogueTool,
     arguments: Mapping[str, Any],
     caller: Caller,
     digest: Digest | None,
 ) -> bool:
-    """Whether a leave is for just this call."""
-    return (
-        leave is not None
-        and digest is not None
-        and leave.tool == tool.tool
-        and leave.definition_hash == tool.definition_hash
-        and leave.arguments_digest == _digest_of(tool, arguments, caller, digest)
+    """Whether a grant is for exactly this call."""
+    if grant is None or digest is None:
+        return False
+    if (grant.tool, grant.definition_hash) != (tool.tool, tool.definition_hash):
+        return False
+    if json_size.is_small(arguments):
+        return grant.arguments_digest == _compute_call_digest(tool, arguments, caller, digest)
+    actual = await computing.run_in_message_thread(
+        _compute_call_digest, tool, arguments, caller, digest
     )
+    return grant.arguments_digest == actual
 
 
-def _digest_of(
+def _compute_call_digest(
     tool: CatalogueTool, arguments: Mapping[str, Any], caller: Caller, digest: Digest
 ) -> str:
-    """Return the keyed digest that stands for a caller, a tool and exactly these arguments.
+    """Return the keyed digest of the caller, the tool and the exact arguments.
 
-    Two servers may define a tool alike, and one may come back under the name of another: the
-    hash of a definition does not tell them apart.
+    Includes the tool's primary key: two servers may define a tool identically, and a server may
+    return under another's name, so the definition hash does not tell them apart.
     """
     try:
         return digest([caller.user, caller.team, tool.tool, tool.pk, dict(arguments)])
-    except canonical.NotCanonical as error:
-        problem = schema.Problem(path="", message=str(error), expected="JSON")
+    except canonical.NotCanonicalizable as error:
+        problem = schema.ArgumentProblem(path="", message=str(error), expected="JSON")
         raise InvalidArguments(tool.tool, (problem,)) from None
 
 
 async def _dispatch(
-    request: Request, tool: CatalogueTool, send: Callable[[Request], Awaitable[R]]
-) -> Outcome[R]:
+    request: CallRequest, tool: CatalogueTool, send: Callable[[CallRequest], Awaitable[R]]
+) -> CallOutcome[R]:
     started = time.monotonic()
     outcome = "cancelled"
     try:
         async with asyncio.timeout(request.timeout_s) as deadline:
             result = await send(request)
         outcome = "tool_error" if result.is_error else "ok"
-        return Outcome(
+        return CallOutcome(
             tool=tool.tool,
             definition_hash=tool.definition_hash,
             result=result,
@@ -334,49 +383,53 @@ async def _dispatch(
         telemetry.call_seconds.labels(tool.server).observe(time.monotonic() - started)
 
 
-class _Attempts(Generic[R]):
-    """Sends a call, and again where that may help and cannot harm."""
+class _RetryingSender(Generic[R]):
+    """Sends a call, with retries if it is repeatable."""
 
     def __init__(
         self,
-        upstream: Upstream[R],
+        upstream: UpstreamCaller[R],
         tool: CatalogueTool,
         *,
         on_retry: OnRetry,
         window_s: float,
-        may_still: Callable[[], bool],
+        can_retry: Callable[[], bool],
     ) -> None:
         self._upstream = upstream
         self._tool = tool
         self._on_retry = on_retry
         self._window_s = window_s
-        self._may_still = may_still
+        self._can_retry = can_retry
 
-    async def call(self, request: Request) -> R:
-        """Return the server's answer, to the first attempt that has one."""
+    async def send_with_retries(self, request: CallRequest) -> R:
+        """Return the answer to the first attempt that gets one."""
         if not self._tool.repeatable:
             return await self._send(request)
         started = time.monotonic()
-        failed = 0
+        failure_count = 0
         while True:
             try:
                 return await self._send(request)
             except UpstreamError as error:
-                failed += 1
-                pause_s = self._pause_s(failed, error, spent_s=time.monotonic() - started)
+                failure_count += 1
+                pause_s = self._choose_pause_s(
+                    failure_count, error, spent_s=time.monotonic() - started
+                )
                 if pause_s is None:
                     raise
                 await asyncio.sleep(pause_s)
-                if not self._may_still():
+                if not self._can_retry():
                     raise
-                self._on_retry(failed, error)
+                self._on_retry(failure_count, error)
 
-    def _pause_s(self, failed: int, error: UpstreamError, *, spent_s: float) -> float | None:
-        pause_s = retry.delay_s(failed, chance=random.random())  # noqa: S311 - jitter
+    def _choose_pause_s(
+        self, failure_count: int, error: UpstreamError, *, spent_s: float
+    ) -> float | None:
+        pause_s = retry.choose_delay_s(failure_count, chance=random.random())  # noqa: S311 - jitter
         late = pause_s is None or spent_s + pause_s >= self._window_s
         return None if late or not retry.is_transient(error) else pause_s
 
-    async def _send(self, request: Request) -> R:
+    async def _send(self, request: CallRequest) -> R:
         return await self._upstream.call_tool(
             self._tool.server,
             self._tool.name,

@@ -1,4 +1,4 @@
-"""What stands between a caller and a tool: a stable code and one line that says what to do."""
+"""Errors of calls: each has a stable code and one line that says what to do."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ from gateway_project.foundation.caller import Caller
 
 
 class CallError(Exception):
-    """Root of what stands between a caller and a tool.
+    """Base class of the reasons why a call is not made.
 
     Attributes:
-        code: Stable word for programs.
+        code: Stable error code.
     """
 
     code: str = "call_failed"
 
 
-class NotPermitted(CallError):
+class CallNotPermitted(CallError):
     """The caller may not call tools."""
 
     code = "not_permitted"
@@ -36,24 +36,34 @@ class ToolUnavailable(CallError):
 
     Attributes:
         reason: disabled, pending, quarantined, removed or server_disabled.
-        findings: What is doubtful in its texts, a line each.
+        findings: Suspicious passages in its texts, one line each.
     """
 
     code = "tool_unavailable"
 
-    def __init__(self, tool: str, reason: str, *, findings: tuple[str, ...] = ()) -> None:
-        super().__init__(f"{tool} {_REASONS[reason]}")
+    def __init__(
+        self,
+        tool: str,
+        reason: str,
+        *,
+        findings: tuple[str, ...] = (),
+        places: tuple[str, ...] = (),
+    ) -> None:
+        differences = f" (it differs at {', '.join(places)})" if places else ""
+        super().__init__(f"{tool} {_REASONS[reason]}{differences}")
         self.reason = reason
         self.findings = findings
 
 
 _REASONS: Mapping[str, str] = {
-    "disabled": "is switched off; an admin can enable it in the console",
-    "pending": "waits for an admin to approve it, in the console or by `manage.py approve_tools`",
-    "quarantined": "changed since it was approved; an admin must look at the difference and "
-    "approve it, in the console or by `manage.py approve_tools`",
+    "disabled": "is disabled; an admin can enable it in the console",
+    "pending": (
+        "waits for an admin to approve it, in the console or with `manage.py approve_tools`"
+    ),
+    "quarantined": "changed since it was approved; an admin must review the change and approve "
+    "it, in the console or with `manage.py approve_tools`",
     "removed": "is no longer offered by its server; search_tools finds others",
-    "server_disabled": "belongs to a server that is switched off; an admin can enable it in the "
+    "server_disabled": "belongs to a server that is disabled; an admin can enable it in the "
     "console",
 }
 
@@ -62,42 +72,55 @@ class InvalidArguments(CallError):
     """The arguments do not fit the tool's schema.
 
     Attributes:
-        problems: What is wrong, field by field.
+        problems: Problems, field by field.
     """
 
     code = "invalid_arguments"
 
-    def __init__(self, tool: str, problems: tuple[schema.Problem, ...]) -> None:
+    def __init__(self, tool: str, problems: tuple[schema.ArgumentProblem, ...]) -> None:
         listed = "; ".join(problem.message for problem in problems)
-        super().__init__(f"the arguments of {tool} do not fit: {listed}")
+        super().__init__(f"invalid arguments for {tool}: {listed}")
         self.problems = problems
 
 
+class ArgumentsTooCostly(CallError):
+    """Validating the arguments against the tool's schema takes too long."""
+
+    code = "arguments_too_costly"
+
+    def __init__(self, tool: str, reason: str) -> None:
+        super().__init__(
+            f"the arguments of {tool} were neither checked nor sent: {reason}; pass fewer or "
+            "smaller items at a time, or a file. If they are few already, its server's author "
+            "must simplify the schema"
+        )
+
+
 class TooLargeToApprove(CallError):
-    """A person has to approve the call, and nobody can look at so much."""
+    """The call needs a person's approval, but its arguments are too large to review."""
 
     code = "arguments_too_large"
 
-    def __init__(self, tool: str, most_bytes: int) -> None:
+    def __init__(self, tool: str, max_bytes: int) -> None:
         super().__init__(
-            f"{tool} needs a person's approval, and its arguments are larger than "
-            f"{most_bytes:,} bytes, which nobody looks through; pass less, or a file"
+            f"{tool} needs a person's approval, and its arguments exceed {max_bytes:,} bytes, "
+            "too many to review; pass less, or a file"
         )
 
 
 class DefinitionUnusable(CallError):
-    """Arguments cannot be judged by the schema that the server publishes."""
+    """The schema that the server publishes cannot be used for validation."""
 
     code = "definition_unusable"
 
     def __init__(self, tool: str, reason: str) -> None:
         super().__init__(
-            f"{tool} cannot be called safely: {reason}; its server's author must mend the schema"
+            f"{tool} cannot be called safely: {reason}; its server's author must fix the schema"
         )
 
 
 class DeadlineExceeded(CallError):
-    """The call was not answered in time and has been cancelled."""
+    """The call was not answered in time and was cancelled."""
 
     code = "deadline_exceeded"
 
@@ -106,14 +129,14 @@ class DeadlineExceeded(CallError):
 
 
 class ApprovalRequired(CallError):
-    """A person has to approve the call, and nobody has yet.
+    """The call needs a person's approval and has none yet.
 
     Attributes:
         tool: Canonical id.
-        asks: Why a person is asked.
-        run: Id of the run that makes the call once it is approved; None: there is none.
-        approval: Primary key of what is to be approved; None: nothing was asked for yet.
-        link: Page of the console where it is decided; empty: none is served.
+        approval_reason: Why approval is required.
+        run: Id of the run that makes the call once approved; None: no run.
+        approval: Primary key of the requested approval; None: none requested yet.
+        link: Console page on which to decide; empty: no console.
     """
 
     code = "approval_required"
@@ -121,28 +144,29 @@ class ApprovalRequired(CallError):
     def __init__(
         self,
         tool: str,
-        asks: str,
+        approval_reason: str,
         *,
         run: UUID | None = None,
         approval: UUID | None = None,
         link: str = "",
     ) -> None:
-        where = f"at {link} or by" if link else "by"
+        page = f"at {link} (`manage.py open_console` on that machine explains how to sign in) or "
+        where = f"{page if link else ''}with"
         how = (
-            f"; it is decided {where} `manage.py approvals`, and then called by the gateway: "
-            f"call again with the same arguments, or get_run {run}, to have the result"
+            f"; decide {where} `manage.py approvals`. The gateway then makes the call: call "
+            f"again with the same arguments, or get_run {run}, for the result"
             if run
             else ""
         )
-        super().__init__(f"{tool} needs a person's approval, since {asks}{how}")
+        super().__init__(f"{tool} needs a person's approval because {approval_reason}{how}")
         self.tool = tool
-        self.asks = asks
+        self.approval_reason = approval_reason
         self.run = run
         self.approval = approval
         self.link = link
 
     @property
     def data(self) -> dict[str, Any]:
-        """What programs are told of it."""
-        given = {"run_id": self.run, "approval": self.approval, "link": self.link}
-        return {name: str(value) for name, value in given.items() if value}
+        """Machine-readable details: run id, approval and link, as far as present."""
+        fields = {"run_id": self.run, "approval": self.approval, "link": self.link}
+        return {name: str(value) for name, value in fields.items() if value}

@@ -1,4 +1,4 @@
-"""What changes about a run at one moment: written down together or not at all."""
+"""Changes of a run that are journalled together or not at all."""
 
 from __future__ import annotations
 
@@ -10,22 +10,22 @@ from uuid import UUID
 from execution.status import RunStatus, TaskStatus
 
 WHOLE_TASK: Final = -1
-"""Item of what concerns a task as a whole."""
+"""Item value of a task as a whole."""
 NO_DATA: Final[Mapping[str, Any]] = {}
 
-# Named tuples: several are made for each call, and a frozen dataclass takes three times as long.
+# Named tuples: several are built per call, and a frozen dataclass takes three times as long.
 
 
-class Event(NamedTuple):
-    """Something that happened to a run.
+class RunEvent(NamedTuple):
+    """An event of a run.
 
     Attributes:
-        seq: 1, 2, 3 … in its run, without gaps; given by the process that runs it.
+        seq: 1, 2, 3 … within its run, without gaps; assigned by the executing process.
         kind: Such as `task_started`; see `execution.events`.
-        at: When.
-        task: Id of the task it concerns; empty: the run.
-        item: Place in the list that the task runs for.
-        data: Ids, codes and figures; never what was given or answered.
+        at: When it happened.
+        task: Id of the task; empty: it concerns the run.
+        item: Index in the for-each list.
+        data: Ids, codes and figures; never payloads.
     """
 
     seq: int
@@ -37,24 +37,24 @@ class Event(NamedTuple):
 
 
 class TaskChange(NamedTuple):
-    """How a task, or one of its items, stands from now on.
+    """A change of a task or of one of its items.
 
     Attributes:
         task: Its id.
-        item: Place in the list that it runs for.
+        item: Index in the for-each list.
         status: Its new status.
-        at: When; the start of what is running, the end of what is done.
-        attempts: Calls made so far, this one included; None: as before.
-        definition_hash: Of the definition that is called; None: as before.
-        arguments_digest: Keyed digest of the arguments; None: as before.
-        arguments: To be kept, sealed, for a person to look at; None: not.
-        result: What the server gave, raw; None: nothing.
-        duration_ms: Of the call.
-        error_code: Stable word; empty: no error.
-        error: What is said of it, in one line.
-        approval: Of this call: to be used up by the same transaction, which fails where it is not
-            approved; None: none is needed.
-        asks: Why a person has to approve the call; with it an approval is asked for.
+        at: When; the start of a running call, the end of a finished one.
+        attempts: Calls made so far, including this one; None: unchanged.
+        definition_hash: Of the called definition; None: unchanged.
+        arguments_digest: Keyed digest of the arguments; None: unchanged.
+        arguments: To be sealed and kept for review; None: not kept.
+        result: Raw result; None: none.
+        duration_ms: Duration of the call.
+        error_code: Stable error code; empty: no error.
+        error: Error in one line.
+        approval: Approval to consume in the same transaction, which fails if it is not approved;
+            None: none needed.
+        approval_reason: Why approval is required; if set, it is requested.
     """
 
     task: str
@@ -70,57 +70,57 @@ class TaskChange(NamedTuple):
     error_code: str = ""
     error: str = ""
     approval: UUID | None = None
-    asks: str = ""
+    approval_reason: str = ""
 
 
-class Changes(NamedTuple):
-    """What changes about a run at one moment.
+class RunChanges(NamedTuple):
+    """Changes of a run at one moment.
 
     Attributes:
         run: Its id.
-        epoch: Of the process's hold on it; a later one refuses all of this.
+        epoch: Epoch of the process's claim; refused if a later one exists.
         tasks: In order.
-        events: In order of their numbers.
-        status: New status of the run; None: as before.
+        events: In order of `seq`.
+        status: New status of the run; None: unchanged.
         error_code: Why it failed; only with a status.
-        error: What is said of it, in one line.
-        applied: Commands carried out with this: primary key and outcome, `done` or a code.
-        workflow: JSON of what replaces the workflow, tools by canonical id: its version goes up
-            by one, new tasks get rows, those that never started and are not in it lose theirs.
+        error: That error in one line.
+        applied_commands: Applied commands: primary key and outcome, `done` or a refusal code.
+        workflow: JSON of a replacement workflow with canonical tool ids. Its version goes up by
+            one, new tasks get rows, and unstarted tasks that it lacks lose theirs.
     """
 
     run: UUID
     epoch: int
     tasks: tuple[TaskChange, ...] = ()
-    events: tuple[Event, ...] = ()
+    events: tuple[RunEvent, ...] = ()
     status: RunStatus | None = None
     error_code: str = ""
     error: str = ""
-    applied: tuple[tuple[int, str], ...] = ()
+    applied_commands: tuple[tuple[int, str], ...] = ()
     workflow: Mapping[str, Any] | None = None
 
 
-class Fenced(Exception):
-    """Another process has taken the run over; nothing more may be done for it here."""
+class RunFenced(Exception):
+    """Another process has claimed the run; this one must stop."""
 
     def __init__(self, run: UUID) -> None:
         super().__init__(f"run {run} was taken over by another process")
         self.run = run
 
 
-class NotApproved(Exception):
-    """An approval that was to be used is not approved, used already, or has expired."""
+class CallNotApproved(Exception):
+    """An approval to consume is not approved, was already used, or has expired."""
 
 
 class Journal(Protocol):
-    """Writes down what happens to runs."""
+    """Records changes of runs durably."""
 
-    async def record(self, changes: Changes) -> object:
-        """Return once the changes are safe; those of one run keep their order.
+    async def record(self, changes: RunChanges) -> object:
+        """Return once the changes are durable; those of one run keep their order.
 
-        Waits for as long as the database is away.
+        Waits while the database is unavailable.
 
         Raises:
-            Fenced: If the run is another process's by now; nothing is written then.
-            NotApproved: If an approval cannot be used; nothing is written then.
+            RunFenced: If another process has claimed the run; nothing is written then.
+            CallNotApproved: If an approval cannot be used; nothing is written then.
         """

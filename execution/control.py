@@ -1,4 +1,4 @@
-"""Decide what a run can be told in the state it is in."""
+"""Decide which actions a run's status allows."""
 
 from __future__ import annotations
 
@@ -11,21 +11,21 @@ from execution.status import RunStatus
 
 
 class Action(StrEnum):
-    """What a run is told to do."""
+    """An action that controls a run."""
 
     CONTINUE = "continue"
-    """Start the next layer, where its agent was asked."""
+    """Start the next layer after a decision point."""
     PAUSE = "pause"
     RESUME = "resume"
     ABORT = "abort"
     REPLAN = "replan"
 
 
-class NotPossible(Exception):
-    """The run is in no state to do that.
+class ActionNotPossible(Exception):
+    """The run's status does not allow the action.
 
     Attributes:
-        code: `run_not_` and the state it would have to be in.
+        code: `run_not_` and the required state.
     """
 
     def __init__(self, code: str, message: str) -> None:
@@ -34,82 +34,96 @@ class NotPossible(Exception):
 
 
 @dataclass(frozen=True, kw_only=True)
-class _Rule:
-    """In which states an action has something to do.
+class _ActionRule:
+    """The statuses that allow an action.
 
     Attributes:
-        possible: There it is carried out.
-        done: There all is as it wants it already, so that telling a run twice does no harm.
-        needs: Word for the states in which it is possible; part of the error's code.
+        allowed_statuses: Statuses in which it is carried out.
+        satisfied_statuses: Statuses in which it has nothing to do, so that repeating it is
+            harmless.
+        required_state: Name of the allowed states; part of the error's code.
     """
 
-    possible: frozenset[RunStatus]
-    done: frozenset[RunStatus]
-    needs: str
+    allowed_statuses: frozenset[RunStatus]
+    satisfied_statuses: frozenset[RunStatus]
+    required_state: str
 
 
-_GOING: Final = frozenset({RunStatus.QUEUED, RunStatus.RUNNING, RunStatus.WAITING})
-_OPEN: Final = frozenset(status for status in RunStatus if not status.is_final)
-_RULES: Final[Mapping[Action, _Rule]] = {
-    Action.CONTINUE: _Rule(
-        possible=frozenset({RunStatus.PAUSED}),
-        done=frozenset({RunStatus.RUNNING}),
-        needs="paused",
+_ACTIVE_STATUSES: Final = frozenset({RunStatus.QUEUED, RunStatus.RUNNING, RunStatus.WAITING})
+_UNFINISHED_STATUSES: Final = frozenset(status for status in RunStatus if not status.is_final)
+_RULES: Final[Mapping[Action, _ActionRule]] = {
+    Action.CONTINUE: _ActionRule(
+        allowed_statuses=frozenset({RunStatus.PAUSED}),
+        satisfied_statuses=frozenset({RunStatus.RUNNING}),
+        required_state="paused",
     ),
-    Action.RESUME: _Rule(
-        possible=frozenset({RunStatus.PAUSED}),
-        done=frozenset({RunStatus.RUNNING, RunStatus.QUEUED}),
-        needs="paused",
+    Action.RESUME: _ActionRule(
+        allowed_statuses=frozenset({RunStatus.PAUSED}),
+        satisfied_statuses=frozenset({RunStatus.RUNNING, RunStatus.QUEUED}),
+        required_state="paused",
     ),
-    Action.PAUSE: _Rule(possible=_GOING, done=frozenset({RunStatus.PAUSED}), needs="running"),
-    Action.ABORT: _Rule(possible=_OPEN, done=frozenset({RunStatus.ABORTED}), needs="open"),
-    Action.REPLAN: _Rule(possible=_OPEN - {RunStatus.QUEUED}, done=frozenset(), needs="open"),
+    Action.PAUSE: _ActionRule(
+        allowed_statuses=_ACTIVE_STATUSES,
+        satisfied_statuses=frozenset({RunStatus.PAUSED}),
+        required_state="running",
+    ),
+    Action.ABORT: _ActionRule(
+        allowed_statuses=_UNFINISHED_STATUSES,
+        satisfied_statuses=frozenset({RunStatus.ABORTED}),
+        required_state="open",
+    ),
+    Action.REPLAN: _ActionRule(
+        allowed_statuses=_UNFINISHED_STATUSES - {RunStatus.QUEUED},
+        satisfied_statuses=frozenset(),
+        required_state="open",
+    ),
 }
 
 
-def is_needed(action: Action, status: RunStatus, *, rerun_unknown: bool = False) -> bool:
-    """Whether a run has to do something to carry an action out.
+def is_action_needed(action: Action, status: RunStatus, *, rerun_unknown: bool = False) -> bool:
+    """Whether an action has anything to do in a run of this status.
 
     Args:
-        action: What it is told.
-        status: How the run stands.
-        rerun_unknown: Whether a person chose to make unknown calls again; then any can be resumed
-            that has not ended, since others may go on beside such a call.
+        action: The action.
+        status: Status of the run.
+        rerun_unknown: Whether a person chose to repeat unknown calls; this allows resuming any
+            unfinished run, since other calls may continue beside an unknown one.
 
     Raises:
-        NotPossible: If it cannot do that as it stands.
+        ActionNotPossible: If the status does not allow it.
 
     Example:
-        >>> is_needed(Action.PAUSE, RunStatus.RUNNING), is_needed(Action.PAUSE, RunStatus.PAUSED)
+        >>> (is_action_needed(Action.PAUSE, RunStatus.RUNNING),
+        ...  is_action_needed(Action.PAUSE, RunStatus.PAUSED))
         (True, False)
     """
     rule = _RULES[action]
-    if status in rule.possible:
+    if status in rule.allowed_statuses:
         return True
-    if action is Action.RESUME and rerun_unknown and status in _OPEN:
+    if action is Action.RESUME and rerun_unknown and status in _UNFINISHED_STATUSES:
         return True
-    if status in rule.done:
+    if status in rule.satisfied_statuses:
         return False
-    raise not_possible(action, status)
+    raise build_impossible_error(action, status)
 
 
-def not_possible(action: Action, status: RunStatus) -> NotPossible:
-    """Return the error of an action that a run cannot carry out as it stands."""
-    needs = _RULES[action].needs
-    return NotPossible(
+def build_impossible_error(action: Action, status: RunStatus) -> ActionNotPossible:
+    """Build the error of an action that the run's status does not allow."""
+    needs = _RULES[action].required_state
+    return ActionNotPossible(
         f"run_not_{needs}",
-        f"the run is {status.value}, and {action.value} needs one that is {needs}",
+        f"the run is {status.value}, but {action.value} requires one that is {needs}",
     )
 
 
-def refused(action: Action, outcome: str) -> NotPossible:
-    """Return the error of an action that the run refused when its turn came.
+def build_refused_error(action: Action, outcome: str) -> ActionNotPossible:
+    """Build the error of an action that the run refused when it was applied.
 
     Args:
-        action: What it was told.
-        outcome: Code that was written down.
+        action: The action.
+        outcome: The recorded refusal code.
     """
-    return NotPossible(
+    return ActionNotPossible(
         outcome,
-        f"the run had changed before {action.value} could be carried out ({outcome})",
+        f"the run changed before {action.value} could be applied ({outcome})",
     )

@@ -1,4 +1,4 @@
-"""What is left of a run that has ended, for those who learn from it."""
+"""The data of an ended run from which Foregate learns."""
 
 from __future__ import annotations
 
@@ -13,35 +13,35 @@ from execution.workflow import Workflow
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Answered:
-    """Calls of a task that a server answered, each item of a list being one.
+class AnsweredCalls:
+    """The answered calls of a task; each item of a for-each task is one.
 
     Attributes:
         task: Id of the task.
         tool: Canonical id.
-        held: Calls that succeeded.
-        failed: Calls of which the tool itself said that they failed.
-        started_at: When the first of them began.
-        ended_at: When the last of them ended.
+        succeeded: Calls that succeeded.
+        failed: Calls that the tool itself reported as failed.
+        started_at: Start of the first.
+        ended_at: End of the last.
     """
 
     task: str
     tool: str
-    held: int
+    succeeded: int
     failed: int
     started_at: datetime
     ended_at: datetime
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Timed:
-    """Calls of a tool that took about as long as each other.
+class CallDurations:
+    """The calls of a tool within one duration bucket.
 
     Attributes:
         tool: Canonical id.
-        bucket: How many of the bounds asked for are no longer than they took.
-        calls: How many.
-        total_ms: What they took together.
+        bucket: Number of bounds not longer than the calls took.
+        calls: Number of calls.
+        total_ms: Their total duration.
     """
 
     tool: str
@@ -51,13 +51,13 @@ class Timed:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Result:
-    """What a call gave.
+class CallResult:
+    """The result of a call.
 
     Attributes:
         tool: Canonical id.
         definition_hash: Of the definition that was called.
-        raw: As the server gave it.
+        raw: As received.
     """
 
     tool: str
@@ -72,14 +72,14 @@ class EndedRun:
     Attributes:
         run: Its id.
         team: Primary key of the team it ran for; None: none.
-        status: How it ended.
-        is_direct: Whether it was a single call that a client made.
-        ended_at: When.
-        intent: What it was for; empty: nobody said, or it is kept no longer.
-        workflow: As it was carried out in the end; None: it is kept no longer.
-        answered: Its calls, by task.
-        timed: How long they took.
-        results: Some of what they gave.
+        status: Final status.
+        is_direct: Whether it was a client's single call.
+        ended_at: When it ended.
+        intent: Its intent; empty: none given, or expired.
+        workflow: Its final workflow; None: expired.
+        answered_calls: Its calls, by task.
+        call_durations: Their durations.
+        results: Some of their results.
     """
 
     run: UUID
@@ -89,6 +89,6 @@ class EndedRun:
     ended_at: datetime
     intent: str = ""
     workflow: Workflow | None = None
-    answered: tuple[Answered, ...] = ()
-    timed: tuple[Timed, ...] = ()
-    results: tuple[Result, ...] = ()
+    answered_calls: tuple[AnsweredCalls, ...] = ()
+    call_durations: tuple[CallDurations, ...] = ()
+    results: tuple[CallResult, ...] = ()

@@ -7,7 +7,7 @@ from typing import Final
 RUN_QUEUED: Final = "run_queued"
 RUN_STARTED: Final = "run_started"
 RUN_ADOPTED: Final = "run_adopted"
-"""A process went on with it after the one before was lost."""
+"""A process adopted the run after the previous one was lost."""
 RUN_PAUSED: Final = "run_paused"
 RUN_RESUMED: Final = "run_resumed"
 RUN_WAITING: Final = "run_waiting"

@@ -1,37 +1,37 @@
-"""Runs where there are none: every request is refused."""
+"""A stand-in for `Runs` where no database is set up: it refuses every request."""
 
 from __future__ import annotations
 
 from typing import Any, NoReturn
 
-from execution.run_means import RunsUnavailable
+from execution.run_dependencies import RunsUnavailable
 from execution.runs import Runs
 
 
-class NoRuns(Runs):
-    """Stands where nothing is set up to keep runs in."""
+class UnavailableRuns(Runs):
+    """Runs without a database: refuses every request."""
 
     def __init__(self) -> None:
-        """Set nothing up."""
+        """Set up nothing."""
 
     @property
-    def executes(self) -> bool:
-        """Whether this process carries out runs."""
+    def is_executor(self) -> bool:
+        """Whether this process executes runs."""
         return False
 
     async def start(self, *_: Any, **__: Any) -> NoReturn:
         """Refuse."""
         _refuse()
 
-    async def take(self, *_: Any) -> bool:
-        """Take nothing."""
+    async def claim_and_execute(self, *_: Any) -> bool:
+        """Claim nothing."""
         return False
 
     async def wait(self, *_: Any, **__: Any) -> NoReturn:
         """Refuse."""
         _refuse()
 
-    async def view(self, *_: Any, **__: Any) -> NoReturn:
+    async def load_view(self, *_: Any, **__: Any) -> NoReturn:
         """Refuse."""
         _refuse()
 
@@ -39,11 +39,11 @@ class NoRuns(Runs):
         """Refuse."""
         _refuse()
 
-    def follow(self, *_: Any, **__: Any) -> NoReturn:
+    def follow_events(self, *_: Any, **__: Any) -> NoReturn:
         """Refuse."""
         _refuse()
 
-    def reports(self, *_: Any, **__: Any) -> NoReturn:
+    def follow_progress(self, *_: Any, **__: Any) -> NoReturn:
         """Refuse."""
         _refuse()
 

@@ -1,4 +1,4 @@
-"""Which failed calls are made again, and when."""
+"""Retry policy: which failed calls are retried, and when."""
 
 from __future__ import annotations
 
@@ -7,25 +7,24 @@ from typing import Final
 from tools.upstream import errors
 
 DELAYS_S: Final = (1.0, 2.0, 4.0)
-"""Before each further attempt, doubling, so that a server that starts anew is met in time."""
-SPREAD: Final = 0.25
-"""Part of a delay by which it is longer or shorter by chance: calls that failed together come
-back apart."""
-DEFAULT_LIMIT_S: Final = 30.0
-"""Seconds within which attempts begin where neither the call nor its server names a limit."""
+"""Delay before each retry; doubling leaves time for a restarting server."""
+JITTER: Final = 0.25
+"""Fraction of a delay by which it is randomised, so that simultaneous failures retry apart."""
+DEFAULT_WINDOW_S: Final = 30.0
+"""Seconds within which retries may begin if neither the call nor its server sets a limit."""
 
-_BUSY: Final = frozenset({429, 502, 503, 504})
-"""Statuses of HTTP by which a server, or what stands before it, says that it may work later."""
-_TRANSPORT: Final = (
+_BUSY_STATUSES: Final = frozenset({429, 502, 503, 504})
+"""HTTP statuses that signal a temporary condition of the server or a proxy."""
+_TRANSPORT_ERRORS: Final = (
     errors.ConnectionLost,
     errors.ConnectTimedOut,
     errors.ServerExited,
     errors.ServerStopped,
     errors.SessionExpired,
-    errors.Unreachable,
+    errors.ServerUnreachable,
 )
-_NOT_SENT: Final = (
-    errors.BadAddress,
+_UNSENT_ERRORS: Final = (
+    errors.InvalidAddress,
     errors.CircuitOpen,
     errors.ConnectTimedOut,
     errors.DefinitionChanged,
@@ -35,44 +34,45 @@ _NOT_SENT: Final = (
     errors.SignInUnavailable,
     errors.SpawnFailed,
     errors.TooManySessions,
-    errors.Unreachable,
+    errors.ServerUnreachable,
     errors.UnknownServer,
     errors.UnsetVariable,
 )
 
 
 def is_transient(error: BaseException) -> bool:
-    """Whether a call failed on its way, so that the same call may go well a moment later.
+    """Whether a call failed in transport, so that a retry may succeed.
 
-    Not where the server answered, nor where the time for the call is up: what was slow once is
-    slow again. A server that is left alone for its failures stays so.
+    False if the server answered or the call timed out (what was slow once is slow again), and
+    while the server's circuit breaker is open.
     """
     if isinstance(error, errors.HttpRefused):
-        return error.status in _BUSY
-    return isinstance(error, _TRANSPORT)
+        return error.status in _BUSY_STATUSES
+    return isinstance(error, _TRANSPORT_ERRORS)
 
 
 def may_have_run(error: BaseException) -> bool:
-    """Whether a call that failed so may have taken effect all the same.
+    """Whether a call that failed this way may still have taken effect.
 
-    False where it never left, or where its server answered that it refuses.
+    False if it was never sent, or if the server refused it.
     """
     if not isinstance(error, errors.UpstreamError):
         return isinstance(error, TimeoutError)
-    return not error.is_unsent and not isinstance(error, (*_NOT_SENT, errors.UpstreamRefused))
+    return not error.is_unsent and not isinstance(error, (*_UNSENT_ERRORS, errors.UpstreamRefused))
 
 
-def delay_s(failed: int, *, chance: float) -> float | None:
-    """Return how long to wait before a further attempt; None: there is none.
+def choose_delay_s(failure_count: int, *, chance: float) -> float | None:
+    """Return the delay before the next retry; None: no further retry.
 
     Args:
-        failed: Attempts that failed so far, from 1.
-        chance: Evenly distributed in [0, 1).
+        failure_count: Failed attempts so far, from 1.
+        chance: Uniformly distributed in [0, 1).
 
     Example:
-        >>> delay_s(1, chance=0.5), delay_s(3, chance=0.0), delay_s(4, chance=0.5)
+        >>> (choose_delay_s(1, chance=0.5), choose_delay_s(3, chance=0.0),
+        ...  choose_delay_s(4, chance=0.5))
         (1.0, 3.0, None)
     """
-    if failed > len(DELAYS_S):
+    if failure_count > len(DELAYS_S):
         return None
-    return DELAYS_S[failed - 1] * (1 - SPREAD + 2 * SPREAD * chance)
+    return DELAYS_S[failure_count - 1] * (1 - JITTER + 2 * JITTER * chance)

@@ -1,4 +1,4 @@
-"""Runs of workflows, as callers start, watch and control them."""
+"""The runs API: callers start, watch and control runs here."""
 
 from __future__ import annotations
 
@@ -11,20 +11,20 @@ from typing import TYPE_CHECKING, Final
 from uuid import UUID
 
 from execution import control
-from execution.changes import Event
-from execution.codes import DONE, RUN_OVER
-from execution.control import Action, NotPossible
+from execution.changes import RunEvent
+from execution.codes import DONE, RUN_ALREADY_ENDED
+from execution.control import Action, ActionNotPossible
 from execution.planning import parse
 from execution.process.background import RunProcess
-from execution.process.opening import Opening
-from execution.process.reports import Report, Reports
-from execution.process.watchers import Watchers, awaited
-from execution.run_means import RunMeans, RunsUnavailable, reached
-from execution.running.standing import Standing
+from execution.process.progress_relay import ProgressRelay, ProgressReport
+from execution.process.run_creation import RunCreation
+from execution.process.watchers import RunWatchers, wait_for_signal
+from execution.run_dependencies import RunDependencies, RunsUnavailable, run_in_database
+from execution.running.snapshot import RunSnapshot
 from execution.store import commands, leases, views
-from execution.store.commands import RunOver
+from execution.store.commands import RunEnded
 from execution.store.runs import FIRST_EPOCH, FIRST_SEQ, NewRun
-from execution.workflow import Options, Workflow
+from execution.workflow import RunOptions, Workflow
 from gateway_project.foundation import notify
 from gateway_project.foundation.caller import Caller
 
@@ -32,25 +32,32 @@ if TYPE_CHECKING:
     from execution.planning.plan import Plan
     from execution.view import RunView
 
-__all__ = ["Action", "NotPossible", "RunMeans", "Runs", "RunsUnavailable", "Started"]
+__all__ = [
+    "Action",
+    "ActionNotPossible",
+    "RunDependencies",
+    "Runs",
+    "RunsUnavailable",
+    "StartedRun",
+]
 
 APPLY_WAIT_S: Final = 5.0
-"""So long whoever tells a run something waits to hear what came of it."""
-LOOK_AGAIN_S: Final = 2.0
-"""Whoever waits looks for themselves so often: a notification may be lost."""
-AWAY_S: Final = 30.0
-"""So long whoever follows a run bears with the database being away."""
-AWAY_RETRY_S: Final = 0.5
-EVENTS_AT_ONCE: Final = 1_000
+"""Seconds to wait for the outcome of a command."""
+POLL_INTERVAL_S: Final = 2.0
+"""Polling interval of waiters, since notifications may be lost."""
+OUTAGE_TOLERANCE_S: Final = 30.0
+"""Seconds for which followers of a run tolerate an unavailable database."""
+OUTAGE_RETRY_S: Final = 0.5
+EVENT_PAGE_SIZE: Final = 1_000
 
 
 @dataclass(frozen=True, kw_only=True)
-class Started:
-    """A run that was asked for.
+class StartedRun:
+    """A requested run.
 
     Attributes:
         run: Its id.
-        is_new: Whether this started it; False: one of the same idempotency key was there.
+        is_new: Whether this request created it; False: one with the same idempotency key existed.
     """
 
     run: UUID
@@ -58,55 +65,57 @@ class Started:
 
 
 class Runs:
-    """The runs of an installation, and those among them that this process carries out.
+    """The runs of an installation, including those that this process executes.
 
-    Every method may be used while `run` is under way, or where it is not: then others carry runs
-    out. For one event loop. Methods raise `RunsUnavailable` where the database is away.
+    All methods work whether or not `run` is active; without it, other processes execute the runs.
+    For one event loop. Methods raise `RunsUnavailable` if the database is unavailable.
     """
 
     CHANNELS: Final = (notify.RUNS, notify.RUN_WORK)
-    """What `told` wants to be told of."""
+    """Channels for `handle_notification`."""
 
-    def __init__(self, means: RunMeans) -> None:
-        self._means = means
-        self._watchers = Watchers()
-        self._reports = Reports()
-        self._process = RunProcess(means, self._watchers, self._reports)
+    def __init__(self, dependencies: RunDependencies) -> None:
+        self._dependencies = dependencies
+        self._watchers = RunWatchers()
+        self._progress_relay = ProgressRelay()
+        self._process = RunProcess(dependencies, self._watchers, self._progress_relay)
 
     @property
-    def executes(self) -> bool:
-        """Whether this process carries out runs."""
-        return self._means.executes
+    def is_executor(self) -> bool:
+        """Whether this process executes runs."""
+        return self._dependencies.is_executor
 
     async def run(self) -> None:
-        """Carry out runs until cancelled; then let go of them, so that others go on at once.
+        """Execute runs until cancelled, then release them, so that others continue at once.
 
-        Where this process is not to carry out any, nothing is done.
+        Returns at once if this process does not execute runs.
         """
-        if self._means.executes:
+        if self._dependencies.is_executor:
             await self._process.run()
 
-    def listener(self) -> notify.Listener:
-        """Return what tells of changes, for a process that listens to nothing else."""
+    def make_listener(self) -> notify.NotificationListener:
+        """Build a notification listener, for a process without another one."""
 
         async def resync() -> None:
-            await self.told(None)
+            await self.handle_notification(None)
 
-        return notify.Listener(self.CHANNELS, on_event=self.told, on_resync=resync)
+        return notify.NotificationListener(
+            self.CHANNELS, on_event=self.handle_notification, on_resync=resync
+        )
 
-    async def told(self, event: notify.Event | None) -> None:
-        """Take note of a notification; None: some may have been lost."""
+    async def handle_notification(self, event: notify.Notification | None) -> None:
+        """Handle a notification; None: some may have been lost."""
         holder = self._process.holder
         if event is None:
-            self._watchers.tell_all()
+            self._watchers.notify_all()
             if holder is not None:
-                holder.tell_all()
+                holder.notify_all()
             return
         run = UUID(event.payload)
         if event.channel == notify.RUNS:
-            self._watchers.tell(run)
+            self._watchers.notify(run)
         elif holder is not None:
-            holder.tell(run)
+            holder.notify_run(run)
 
     async def start(
         self,
@@ -114,19 +123,19 @@ class Runs:
         plan: Plan,
         *,
         intent: str = "",
-        options: Options,
+        options: RunOptions,
         idempotency_key: str | None = None,
         is_direct: bool = False,
-    ) -> Started:
-        """Start a run of a plan without problems; it waits for none of its tasks.
+    ) -> StartedRun:
+        """Start a run of a valid plan, without waiting for its tasks.
 
         Raises:
-            IdempotencyConflict: If the key stands for another request.
+            IdempotencyConflict: If the key was used for another request.
         """
         holder = self._process.holder
         if holder is not None and not holder.has_room(caller):
             holder = None
-        new = NewRun(
+        new_run = NewRun(
             caller=caller,
             workflow=parse.dump(plan.workflow),
             tasks=[(task.id, task.tool) for task in plan.workflow.tasks],
@@ -135,60 +144,60 @@ class Runs:
             idempotency_key=idempotency_key,
             is_direct=is_direct,
             owner=holder.id if holder else "",
-            lease_s=self._means.lease_s,
+            lease_s=self._dependencies.lease_s,
         )
-        # Whoever asks may go away meanwhile; what is written down is carried out all the same.
-        opening = Opening(new, self._means)
+        # The requester may go away meanwhile; a stored run is executed all the same.
+        creation = RunCreation(new_run, self._dependencies)
         if holder is None:
-            opening.leave()
+            creation.create_unclaimed()
         else:
-            holder.launch(_from_the_start(new, plan.workflow), caller, opening)
-        created = await asyncio.shield(opening.made)
-        return Started(run=created.run, is_new=created.is_new)
+            holder.launch(_make_initial_snapshot(new_run, plan.workflow), caller, creation)
+        created = await asyncio.shield(creation.created)
+        return StartedRun(run=created.run, is_new=created.is_new)
 
-    async def take(self, run: UUID) -> bool:
-        """Carry out a run until it is at rest; say whether it was there to be taken.
+    async def claim_and_execute(self, run: UUID) -> bool:
+        """Claim and execute a run until it is at rest; return whether it could be claimed.
 
-        One whose user has their share of this process is left to whoever has room.
+        A run whose user has used up their share of this process is left to others.
 
         Cancelling this does not end the run.
         """
-        if self._means.executes:
+        if self._dependencies.is_executor:
             await self._process.started.wait()
         holder = self._process.holder
-        return holder is not None and await asyncio.shield(holder.take(run))
+        return holder is not None and await asyncio.shield(holder.claim_run(run))
 
     async def wait(self, caller: Caller, run: UUID, *, wait_s: float) -> RunView:
-        """Return a run once it is at rest, or as it stands when the time is up.
+        """Return a run once it is at rest, or its current view after the wait.
 
         Raises:
             UnknownRun: If the caller has no such run.
         """
         try:
             async with asyncio.timeout(wait_s):
-                return await self._at_rest(caller, run)
+                return await self._wait_until_at_rest(caller, run)
         except TimeoutError:
-            return await self.view(caller, run)
+            return await self.load_view(caller, run)
 
-    async def view(
+    async def load_view(
         self, caller: Caller, run: UUID, *, results: bool = True, workflow: bool = False
     ) -> RunView:
-        """Return a run as it stands.
+        """Return the current view of a run.
 
         Args:
-            caller: Who asks.
+            caller: The caller.
             run: Its id.
-            results: Whether with what was given and answered.
-            workflow: Whether with what it is to do, though with nothing else of that.
+            results: Whether to include results, errors and other payloads.
+            workflow: Whether to include the workflow, even without other payloads.
 
         Raises:
             UnknownRun: If the caller has no such run.
         """
-        return await reached(
-            views.view,
+        return await run_in_database(
+            views.load_view,
             run,
             caller=caller,
-            sealer=self._means.sealer,
+            sealer=self._dependencies.sealer,
             results=results,
             workflow=workflow,
         )
@@ -202,117 +211,126 @@ class Runs:
         workflow: Workflow | None = None,
         rerun_unknown: bool = False,
     ) -> None:
-        """Tell a run what to do, and wait a little until it has taken note.
+        """Send a command to a run, and wait briefly until it is applied.
 
-        What is told is carried out in order, once, also if that takes longer than this waits.
+        Commands are applied in order, once, even if that takes longer than this waits.
 
         Args:
-            caller: Who tells it.
+            caller: The caller.
             run: Its id.
-            action: What it is told.
-            workflow: What replaces the rest of it, for a replan; tools by canonical id.
-            rerun_unknown: For resume: whether calls of which nobody knows how they ended are made
-                again. Only ever a person's choice.
+            action: The command.
+            workflow: For replan: replaces the rest; with canonical tool ids.
+            rerun_unknown: For resume: whether to repeat calls with unknown outcomes; only ever a
+                person's choice.
 
         Raises:
             UnknownRun: If the caller has no such run.
-            NotPossible: If it is in no state to do that, or was not when its turn came.
+            ActionNotPossible: If the run's state does not allow it, now or when it is applied.
         """
-        before = await self.view(caller, run, results=False)
-        # What it was told before and has not done yet may change how it stands: who comes last
-        # has the last word.
-        if not await reached(commands.are_open, run) and not control.is_needed(
-            action, before.status, rerun_unknown=rerun_unknown
-        ):
+        before = await self.load_view(caller, run, results=False)
+        # Open commands may still change the status, so the last command must be recorded after
+        # them.
+        if not await run_in_database(
+            commands.has_open_commands, run
+        ) and not control.is_action_needed(action, before.status, rerun_unknown=rerun_unknown):
             return
-        command = await self._add(
+        command = await self._add_command(
             caller, run, action, workflow=workflow, rerun_unknown=rerun_unknown
         )
-        await self._applied(run, command, action)
+        await self._wait_until_applied(run, command, action)
 
-    async def follow(self, caller: Caller, run: UUID, *, after: int = 0) -> AsyncIterator[Event]:
-        """Yield the events of a run that follow one, as they happen, until it is at rest.
+    async def follow_events(
+        self, caller: Caller, run: UUID, *, after: int = 0
+    ) -> AsyncIterator[RunEvent]:
+        """Yield a run's events after a sequence number, as they happen, until it is at rest.
 
         Raises:
             UnknownRun: If the caller has no such run.
         """
-        await self.view(caller, run, results=False)
-        with self._watchers.watch(run) as news:
+        await self.load_view(caller, run, results=False)
+        with self._watchers.watch(run) as signal:
             while True:
-                is_at_rest, events = await self._news(run, after)
+                is_at_rest, events = await self._load_new_events(run, after)
                 for event in events:
                     yield event
                     after = event.seq
-                if len(events) == EVENTS_AT_ONCE:
+                if len(events) == EVENT_PAGE_SIZE:
                     continue
                 if is_at_rest:
                     return
-                await awaited(news, wait_s=LOOK_AGAIN_S)
+                await wait_for_signal(signal, wait_s=POLL_INTERVAL_S)
 
-    async def reports(self, caller: Caller, run: UUID) -> AsyncIterator[Sequence[Report]]:
-        """Yield what servers report of a run's calls from now on, without end.
+    async def follow_progress(
+        self, caller: Caller, run: UUID
+    ) -> AsyncIterator[Sequence[ProgressReport]]:
+        """Yield progress reports of a run's calls from now on, endlessly.
 
-        Only of calls that this process makes: nothing of it is written down. Of a call whose
-        reports come faster than they are taken, only the newest is.
+        Only for calls that this process makes; reports are not stored. If a call's reports arrive
+        faster than they are read, only the newest is kept.
 
         Raises:
             UnknownRun: If the caller has no such run.
         """
-        if not self._is_here(caller, run):
-            await self.view(caller, run, results=False)
-        with self._reports.listen(run) as inbox:
+        if not self._is_held_here(caller, run):
+            await self.load_view(caller, run, results=False)
+        with self._progress_relay.listen(run) as inbox:
             while True:
                 yield await inbox.take()
 
-    async def _news(self, run: UUID, after: int) -> tuple[bool, list[Event]]:
-        """Return whether a run is at rest, and its next events; bears with a short absence."""
-        give_up_at = time.monotonic() + AWAY_S
+    async def _load_new_events(self, run: UUID, after: int) -> tuple[bool, list[RunEvent]]:
+        """Return whether a run is at rest, and its next events; tolerates a short outage."""
+        give_up_at = time.monotonic() + OUTAGE_TOLERANCE_S
         while True:
             try:
-                # Asked before its events, so that the last of them is not missed.
-                is_at_rest = await reached(leases.is_idle, run)
-                events = await reached(views.events, run, after=after, limit=EVENTS_AT_ONCE)
+                # Checked before loading events, so that the last one is not missed.
+                is_at_rest = await run_in_database(leases.is_run_at_rest, run)
+                events = await run_in_database(
+                    views.load_events, run, after=after, limit=EVENT_PAGE_SIZE
+                )
             except RunsUnavailable:
                 if time.monotonic() > give_up_at:
                     raise
-                await asyncio.sleep(AWAY_RETRY_S)
+                await asyncio.sleep(OUTAGE_RETRY_S)
             else:
                 return is_at_rest, events
 
-    async def _at_rest(self, caller: Caller, run: UUID) -> RunView:
-        """Return a run at rest; while it is carried out here, nobody else is asked."""
-        with self._watchers.watch(run) as news:
-            if not self._is_here(caller, run):
-                await self.view(caller, run, results=False)
+    async def _wait_until_at_rest(self, caller: Caller, run: UUID) -> RunView:
+        """Wait until a run is at rest; while it is held here, without database queries."""
+        with self._watchers.watch(run) as signal:
+            if not self._is_held_here(caller, run):
+                await self.load_view(caller, run, results=False)
             else:
-                while self._is_here(caller, run):
-                    await awaited(news, wait_s=LOOK_AGAIN_S)
-                if view := news.ended or await self._ended(caller, run):
+                while self._is_held_here(caller, run):
+                    await wait_for_signal(signal, wait_s=POLL_INTERVAL_S)
+                if view := signal.ended_run or await self._load_ended(caller, run):
                     return view
-            while self._is_here(caller, run) or not await self._is_at_rest(run):
-                await awaited(news, wait_s=LOOK_AGAIN_S)
-        return await self.view(caller, run)
+            while self._is_held_here(caller, run) or not await self._is_at_rest(run):
+                await wait_for_signal(signal, wait_s=POLL_INTERVAL_S)
+        return await self.load_view(caller, run)
 
-    async def _ended(self, caller: Caller, run: UUID) -> RunView | None:
-        """Return a run that has ended, as most that were here have; None: it may only rest."""
+    async def _load_ended(self, caller: Caller, run: UUID) -> RunView | None:
+        """Return the view of an ended run; None: it is only at rest, or unavailable."""
         try:
-            view = await self.view(caller, run)
+            view = await self.load_view(caller, run)
         except RunsUnavailable:  # it may be back before the time is up
             return None
         return view if view.status.is_final else None
 
-    def _is_here(self, caller: Caller, run: UUID) -> bool:
+    def _is_held_here(self, caller: Caller, run: UUID) -> bool:
         holder = self._process.holder
-        mine = holder.caller_of(run) if holder is not None else None
-        return mine is not None and (mine.user, mine.team) == (caller.user, caller.team)
+        caller_here = holder.find_caller(run) if holder is not None else None
+        return caller_here is not None and (caller_here.user, caller_here.team) == (
+            caller.user,
+            caller.team,
+        )
 
     async def _is_at_rest(self, run: UUID) -> bool:
         try:
-            return await reached(leases.is_idle, run)
+            return await run_in_database(leases.is_run_at_rest, run)
         except RunsUnavailable:  # it may be back before the time is up
             return False
 
-    async def _add(
+    async def _add_command(
         self,
         caller: Caller,
         run: UUID,
@@ -321,51 +339,51 @@ class Runs:
         workflow: Workflow | None,
         rerun_unknown: bool,
     ) -> int:
-        """Write a command down and have the run look at it; return its primary key."""
+        """Store a command and notify the run; return its primary key."""
         try:
-            command = await reached(
-                commands.add,
+            command = await run_in_database(
+                commands.add_command,
                 run,
                 action.value,
                 caller=caller,
-                sealer=self._means.sealer,
+                sealer=self._dependencies.sealer,
                 workflow=None if workflow is None else parse.dump(workflow),
                 detail={"rerun_unknown": True} if rerun_unknown else None,
             )
-        except RunOver as over:
-            raise control.not_possible(action, over.status) from None
+        except RunEnded as error:
+            raise control.build_impossible_error(action, error.status) from None
         holder = self._process.holder
         if holder is not None:
-            holder.tell(run)
+            holder.notify_run(run)
         return command
 
-    async def _applied(self, run: UUID, command: int, action: Action) -> None:
-        """Wait a while until a command is carried out.
+    async def _wait_until_applied(self, run: UUID, command: int, action: Action) -> None:
+        """Wait a while until a command is applied.
 
         Raises:
-            NotPossible: If it was refused then.
+            ActionNotPossible: If it was refused then.
         """
         give_up_at = time.monotonic() + APPLY_WAIT_S
-        with self._watchers.watch(run) as news:
-            while (outcome := await reached(commands.outcome, command)) is None:
+        with self._watchers.watch(run) as signal:
+            while (outcome := await run_in_database(commands.load_outcome, command)) is None:
                 left_s = give_up_at - time.monotonic()
                 if left_s <= 0:
                     return
-                await awaited(news, wait_s=min(left_s, LOOK_AGAIN_S))
-        if outcome == RUN_OVER:
-            control.is_needed(action, await reached(views.status, run))
+                await wait_for_signal(signal, wait_s=min(left_s, POLL_INTERVAL_S))
+        if outcome == RUN_ALREADY_ENDED:
+            control.is_action_needed(action, await run_in_database(views.load_status, run))
         elif outcome != DONE:
-            raise control.refused(action, outcome)
+            raise control.build_refused_error(action, outcome)
 
 
-def _from_the_start(new: NewRun, workflow: Workflow) -> Standing:
-    deadline_s = new.options.deadline_s
-    return Standing(
-        run=new.run,
+def _make_initial_snapshot(new_run: NewRun, workflow: Workflow) -> RunSnapshot:
+    deadline_s = new_run.options.deadline_s
+    return RunSnapshot(
+        run=new_run.run,
         epoch=FIRST_EPOCH,
         last_seq=FIRST_SEQ,
         workflow=workflow,
-        options=new.options,
+        options=new_run.options,
         deadline_at=None
         if deadline_s is None
         else datetime.now(UTC) + timedelta(seconds=deadline_s),

@@ -1,4 +1,4 @@
-"""The words for how a run and its tasks stand."""
+"""Statuses of runs and tasks."""
 
 from __future__ import annotations
 
@@ -6,36 +6,36 @@ from enum import StrEnum
 
 
 class RunStatus(StrEnum):
-    """How a run stands."""
+    """The status of a run."""
 
     QUEUED = "queued"
-    """It waits for a process to take it."""
+    """Waiting for a process to claim it."""
     RUNNING = "running"
     PAUSED = "paused"
-    """Somebody paused it, or it stopped at a decision point of its agent."""
+    """Paused by a user, or stopped at a decision point of its agent."""
     WAITING = "waiting"
-    """Nothing of it can go on before a person decides."""
+    """Blocked until a person decides."""
     SUCCEEDED = "succeeded"
     PARTIAL_SUCCESS = "partial_success"
-    """It went to its end, but not all of its tasks succeeded."""
+    """Finished, but not all of its tasks succeeded."""
     FAILED = "failed"
     ABORTED = "aborted"
     UNKNOWN = "unknown"
-    """Of a call that may or may not have taken effect nobody knows how it ended."""
+    """A call that may have taken effect has an unknown outcome."""
 
     @property
     def is_final(self) -> bool:
-        """Whether nothing more will happen; what is unknown waits for a person.
+        """Whether the run has ended; an unknown one waits for a person.
 
         Example:
             >>> RunStatus.ABORTED.is_final, RunStatus.UNKNOWN.is_final
             (True, False)
         """
-        return self in _ENDED
+        return self in _FINAL_STATUSES
 
     @property
     def is_at_rest(self) -> bool:
-        """Whether nothing happens until somebody does something.
+        """Whether nothing happens without outside action.
 
         Example:
             >>> RunStatus.PAUSED.is_at_rest, RunStatus.RUNNING.is_at_rest
@@ -44,25 +44,25 @@ class RunStatus(StrEnum):
         return self not in (RunStatus.QUEUED, RunStatus.RUNNING)
 
 
-_ENDED = frozenset(
+_FINAL_STATUSES = frozenset(
     {RunStatus.SUCCEEDED, RunStatus.PARTIAL_SUCCESS, RunStatus.FAILED, RunStatus.ABORTED}
 )
 
 
 class TaskStatus(StrEnum):
-    """How a task of a run stands, or one item of a task that runs for each of a list."""
+    """The status of a task, or of one item of a for-each task."""
 
     PENDING = "pending"
     RUNNING = "running"
-    """The intent to call is written down; the call may have been sent."""
+    """The intent to call is journalled; the call may have been sent."""
     WAITING_APPROVAL = "waiting_approval"
     SUCCEEDED = "succeeded"
     FAILED = "failed"
     SKIPPED = "skipped"
-    """It was not called, since what it needs did not succeed."""
+    """Not called, because something it needs did not succeed."""
     CANCELLED = "cancelled"
     UNKNOWN = "unknown"
-    """It was started, and nobody knows whether it took effect."""
+    """Started, with an unknown outcome."""
 
     @property
     def is_done(self) -> bool:
@@ -72,9 +72,9 @@ class TaskStatus(StrEnum):
             >>> TaskStatus.SKIPPED.is_done, TaskStatus.UNKNOWN.is_done
             (True, False)
         """
-        return self in _DONE
+        return self in _DONE_STATUSES
 
 
-_DONE = frozenset(
+_DONE_STATUSES = frozenset(
     {TaskStatus.SUCCEEDED, TaskStatus.FAILED, TaskStatus.SKIPPED, TaskStatus.CANCELLED}
 )

@@ -1,4 +1,4 @@
-"""Runs as their callers see them."""
+"""Views of runs, as callers see them."""
 
 from __future__ import annotations
 
@@ -14,24 +14,23 @@ from execution.status import RunStatus, TaskStatus
 
 @dataclass(frozen=True, kw_only=True)
 class TaskView:
-    """How a task stands, or one item of a task that runs for each of a list.
+    """The view of a task, or of one item of a for-each task.
 
     Attributes:
         task: Its id.
         tool: Canonical id.
-        status: How it stands.
-        item: Place in the list that it runs for; -1: the task as a whole.
-        position: Place of the task in the workflow, from 0.
-        attempts: Calls made.
+        status: Its status.
+        item: Index in the for-each list; -1: the task as a whole.
+        position: Index of the task in the workflow, from 0.
+        attempts: Number of calls made.
         definition_hash: Of the definition that was called; empty: none was.
-        started_at: When its call began, the last one if it was made anew; of a task with a list:
-            when it was first started.
-        ended_at: When it was done.
-        duration_ms: Of its call alone.
-        error_code: Stable word; empty: no error.
-        error: What is said of it, in one line; empty without results, or when it has expired.
-        result: What the server gave, raw; None without results, if nothing, or when it expired.
-        result_bytes: Size of that as JSON; None: there was none.
+        started_at: Start of its last call; for a for-each task, its first start.
+        ended_at: When it ended.
+        duration_ms: Duration of the call alone.
+        error_code: Stable error code; empty: no error.
+        error: Error in one line; empty without results, or if expired.
+        result: Raw result; None without results, if there is none, or if expired.
+        result_bytes: Its JSON size; None: no result.
     """
 
     task: str
@@ -56,22 +55,22 @@ class ApprovalView:
 
     Attributes:
         id: Primary key.
-        run: The run whose call it is.
+        run: Id of the run.
         task: Id of the task.
-        item: Place in the list that the task runs for.
+        item: Index in the for-each list.
         tool: Canonical id.
-        definition_hash: Of the definition it is for.
-        arguments_digest: Keyed digest of the arguments it is for.
-        reason: Why a person is asked.
-        user: Name of the user whose call it is.
+        definition_hash: Of the definition it applies to.
+        arguments_digest: Keyed digest of the arguments it applies to.
+        reason: Why approval is required.
+        user: Name of the calling user.
         team: Primary key of the team acted for; None: none.
-        status: pending, approved, rejected, used, expired or withdrawn; one that nobody decided
-            in time is expired, also where no row says so yet.
-        arguments: What the tool would be called with; None without results, or when it expired.
-        created_at: When it was asked for.
-        expires_at: When it can no longer be decided or used, by the clock of the database.
+        status: pending, approved, rejected, used, expired or withdrawn; one undecided in time is
+            expired, even before its row says so.
+        arguments: Arguments of the call; None without results, or if expired.
+        created_at: When it was requested.
+        expires_at: When it can no longer be decided or used, by the database clock.
         decided_at: When it was decided.
-        decided_by: Name of the user who did.
+        decided_by: Name of the deciding user.
         decided_via: console, command or elicitation.
     """
 
@@ -95,37 +94,37 @@ class ApprovalView:
 
     @property
     def is_pending(self) -> bool:
-        """Whether somebody has to decide it."""
+        """Whether it still needs a decision."""
         return self.status == "pending"
 
 
 @dataclass(frozen=True, kw_only=True)
 class RunView:
-    """A run with its tasks and approvals, as they stood at one moment.
+    """A run with its tasks and approvals at one moment.
 
     Attributes:
         id: Primary key.
         user: Name of the user it runs for.
         team: Primary key of the team acted for; None: none.
-        kind: The way in.
+        kind: Kind of the caller's connection.
         is_direct: Whether it is a single call that had to wait for approval.
-        status: How it stands.
-        version: Of its workflow: one more with each replan.
-        last_seq: Number of its newest event.
-        created_at: When it was asked for.
+        status: Its status.
+        version: Version of its workflow; each replan adds one.
+        last_seq: Sequence number of its newest event.
+        created_at: When it was requested.
         changed_at: When it last changed.
         started_at: When it was first started.
         ended_at: When it ended.
-        delivered_at: When its caller was first given what came of it.
-        deadline_at: When it is ended, whatever it does.
-        tasks: In order of the workflow, the items of a task after it.
-        approvals: All that were asked for, oldest first.
-        workflow: JSON of the workflow as it is now; None without results, or when it expired.
-        intent: What it is for, in words; empty: nothing was said, as above.
-        options: JSON of how it is carried out.
+        delivered_at: When its result was first delivered to the caller.
+        deadline_at: When it is ended at the latest.
+        tasks: In workflow order; items follow their task.
+        approvals: All requested approvals, oldest first.
+        workflow: JSON of the current workflow; None without results, or if expired.
+        intent: Its intent; empty: none, or as above.
+        options: JSON of its options.
         error_code: Why it failed; empty: it did not.
-        error: What is said of that, in one line.
-        has_expired: Whether what it was given and answered is kept no longer.
+        error: That error in one line.
+        has_expired: Whether its payloads have expired.
     """
 
     id: UUID
@@ -152,26 +151,26 @@ class RunView:
     has_expired: bool = False
 
     @property
-    def pending(self) -> tuple[ApprovalView, ...]:
-        """The approvals that somebody has to decide."""
-        return tuple(one for one in self.approvals if one.is_pending)
+    def pending_approvals(self) -> tuple[ApprovalView, ...]:
+        """The approvals that need a decision."""
+        return tuple(approval for approval in self.approvals if approval.is_pending)
 
 
 @dataclass(frozen=True, kw_only=True)
-class RunLine:
-    """A run in a list: no payload is read for it.
+class RunSummary:
+    """A run in a list; built without reading payloads.
 
     Attributes:
         id: Primary key.
         user: Name of the user it runs for.
         team: Primary key of the team acted for; None: none.
-        status: How it stands.
+        status: Its status.
         is_direct: Whether it is a single call that had to wait for approval.
-        tools: Canonical ids in order of the workflow, at most `MAX_TOOLS`.
-        tasks_total: Tasks of its workflow.
-        tasks_done: Those that the scheduler is done with.
-        approvals: That wait for a decision.
-        created_at: When it was asked for.
+        tools: Canonical ids in workflow order, at most `MAX_TOOLS`.
+        tasks_total: Number of tasks of its workflow.
+        tasks_done: Number of finished tasks.
+        approvals: Number of pending approvals.
+        created_at: When it was requested.
         started_at: When it was first started.
         ended_at: When it ended.
         error_code: Why it failed; empty: it did not.
@@ -193,4 +192,4 @@ class RunLine:
 
 
 MAX_TOOLS = 5
-"""Tools that a line of a list names."""
+"""Tools named per list entry."""

@@ -1,4 +1,4 @@
-"""A workflow: tasks that call tools, what each waits for, and what it takes from others."""
+"""Workflows: tasks that call tools, with their dependencies and references."""
 
 from __future__ import annotations
 
@@ -10,23 +10,23 @@ from typing import Any
 
 
 class OnError(StrEnum):
-    """What a task that fails means for its run."""
+    """Policy for a failed task."""
 
     STOP = "stop"
-    """Nothing more is started; what is under way goes on to its end."""
+    """Nothing more is started; calls in flight finish."""
     CONTINUE = "continue"
-    """What needs its result is skipped, all else goes on."""
+    """Tasks that need it are skipped; all others continue."""
     SAFE_TO_FAIL = "safe_to_fail"
-    """Its failure does not count, and what waits for it without needing its result still runs."""
+    """Ignored; tasks that wait for it without needing its result still run."""
 
 
 @dataclass(frozen=True, kw_only=True)
-class Reference:
-    """A place in the result of another task.
+class ResultReference:
+    """A place in another task's result.
 
     Attributes:
         task: Id of that task.
-        pointer: JSON pointer into what it gave; empty: all of it.
+        pointer: JSON pointer into the result; empty: all of it.
     """
 
     task: str
@@ -34,19 +34,19 @@ class Reference:
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class Task:
-    """One call of a workflow, or one for each item of a list.
+class WorkflowTask:
+    """One call of a workflow, or one per item of a list.
 
     Attributes:
         id: Unique in the workflow.
         tool: Canonical id, exposed name, or a bare name that only one server has.
-        arguments: Values; objects of exactly `$ref` and `pointer` stand for what another task
-            gave, those of exactly `$item` for the item, and `$literal` escapes both.
-        depends_on: Ids of tasks that must end before; those referred to need not be named.
+        arguments: Values; objects of exactly `$ref` and `pointer` refer to another task's result,
+            those of exactly `$item` to the item, and `$literal` escapes both.
+        depends_on: Ids of tasks that must end first; those referred to need not be named.
         references: Ids of the tasks that its arguments or its list refer to.
-        for_each: List that it runs for each item of; None: it runs once.
-        on_error: What its failure means; None: as the run's options say.
-        timeout_s: Seconds it may take with all its attempts; None: the server's limit.
+        for_each: List to run for; None: it runs once.
+        on_error: Failure policy; None: that of the run's options.
+        timeout_s: Seconds for all attempts; None: the server's limit.
     """
 
     id: str
@@ -54,13 +54,13 @@ class Task:
     arguments: Mapping[str, Any] = field(default_factory=dict)
     depends_on: tuple[str, ...] = ()
     references: tuple[str, ...] = ()
-    for_each: Reference | None = None
+    for_each: ResultReference | None = None
     on_error: OnError | None = None
     timeout_s: float | None = None
 
     @cached_property
     def waits_for(self) -> tuple[str, ...]:
-        """Ids of all tasks that must end before, each once."""
+        """Ids of all tasks that must end first, without duplicates."""
         return tuple(dict.fromkeys((*self.depends_on, *self.references)))
 
 
@@ -72,22 +72,22 @@ class Workflow:
         tasks: In the order given.
     """
 
-    tasks: tuple[Task, ...]
+    tasks: tuple[WorkflowTask, ...]
 
     @cached_property
-    def by_id(self) -> Mapping[str, Task]:
+    def by_id(self) -> Mapping[str, WorkflowTask]:
         """The tasks by id."""
         return {task.id: task for task in self.tasks}
 
 
 @dataclass(frozen=True, kw_only=True)
-class Options:
-    """How a run is to be carried out.
+class RunOptions:
+    """Options of a run.
 
     Attributes:
-        on_error: What a failure means where the task itself does not say.
-        per_layer_validation: Whether it stops at each decision point for its agent.
-        deadline_s: Seconds the whole run may take, waiting for people included; None: no limit.
+        on_error: Failure policy for tasks without one.
+        per_layer_validation: Whether it stops at a decision point after each layer.
+        deadline_s: Seconds for the whole run, including waits for people; None: no limit.
     """
 
     on_error: OnError = OnError.STOP

@@ -1,4 +1,4 @@
-"""Admin pages of access: tokens, one-time passwords, audit; and approval of tools."""
+"""Registers the console's admin pages, with auditing, approvals and tokens."""
 
 from __future__ import annotations
 
@@ -17,33 +17,36 @@ from django.utils.html import format_html
 
 from execution.models import Approval, WorkflowExecution
 from gateway_project.access import audit, tokens
-from gateway_project.console.approval_rows import DecidableApprovals
-from gateway_project.console.audited import Audited, caller_of
-from gateway_project.console.pattern_pages import ForgettablePatterns
-from gateway_project.console.relation_pages import CuratedRelations
-from gateway_project.console.run_pages import SteerableRuns
-from gateway_project.console.token_form import TokenForm, for_asker
+from gateway_project.console import server_pages, unstable_tools
+from gateway_project.console.approval_rows import DecidableApprovalAdmin
+from gateway_project.console.audited_admin import AuditedAdmin, caller_of
+from gateway_project.console.pattern_pages import ForgettablePatternAdmin
+from gateway_project.console.relation_pages import CuratedRelationAdmin
+from gateway_project.console.run_pages import ControllableRunAdmin
+from gateway_project.console.token_form import TokenForm, form_for_user
 from gateway_project.foundation.caller import SCOPE_ALL
 from gateway_project.models import ApiToken, AuditEntry, MetricTotal, OneTimePassword
 from gateway_project.use_cases.approve_tools import approve_tools as approve
+from gateway_project.use_cases.approve_tools import compare_tools_in_full
 from gateway_project.use_cases.pin_tools import set_pinned
-from graph.admin.servers import CountsRelations
-from graph.admin.tools import WithRelations
+from graph.admin.servers import RelationCountingMixin
+from graph.admin.tools import ToolRelationsMixin
 from graph.models import ToolDependency, WorkflowPattern
 from tools.admin import (
     CategoryAdmin,
     DangerousOperationAdmin,
     MembershipAdmin,
-    ServerAdmin,
     TeamAdmin,
     ToolAdmin,
 )
-from tools.admin_bases import ReadOnlyAdmin, SuperuserWrites
+from tools.admin_bases import ReadOnlyAdmin, SuperuserWriteAdmin
+from tools.admin_servers import ServerAdmin
 from tools.models import (
     Category,
     DangerousOperation,
     Membership,
     Server,
+    ServerDiscovery,
     ServerItems,
     ServerSignIn,
     SignInAttempt,
@@ -56,35 +59,66 @@ PASSWORD_CHANGED = {"changed": ["password"]}
 
 @admin.action(description="Approve the newest definition", permissions=["change"])
 def approve_tools(_: Any, request: HttpRequest, queryset: QuerySet[Tool]) -> None:
-    """Pin what the servers list now for the tools selected."""
+    """Approve the definitions that the servers list now for the selected tools."""
     tools = list(queryset.select_related("server"))
     approved = approve(caller_of(request), tools, user=request.user)
     messages.success(request, f"{len(approved)} of {len(tools)} tools approved.")
 
 
-@admin.action(description="Pin, so that exposure hybrid shows it", permissions=["change"])
+@admin.action(description=unstable_tools.ACTION_LABEL, permissions=["change"])
+def approve_unstable_tools(_: Any, request: HttpRequest, queryset: QuerySet[Tool]) -> HttpResponse:
+    """Approve the selected tools and ignore their unstable places, after a confirmation."""
+    return unstable_tools.decide_unstable_tools(request, list(queryset))
+
+
+@admin.action(description="Compare the whole definition again", permissions=["change"])
+def compare_in_full(_: Any, request: HttpRequest, queryset: QuerySet[Tool]) -> None:
+    """Compare the selected tools in full again, without ignored places."""
+    changed = compare_tools_in_full(caller_of(request), queryset)
+    messages.success(request, f"{len(changed)} tools are compared in full again.")
+
+
+@admin.action(description="Pin: show in exposure hybrid", permissions=["change"])
 def pin_tools(_: Any, request: HttpRequest, queryset: QuerySet[Tool]) -> None:
-    """Show the tools selected to clients of exposure `hybrid`."""
+    """List the selected tools under exposure `hybrid`."""
     changed = set_pinned(caller_of(request), queryset, pinned=True)
     messages.success(request, f"{len(changed)} tools pinned.")
 
 
 @admin.action(description="Unpin", permissions=["change"])
 def unpin_tools(_: Any, request: HttpRequest, queryset: QuerySet[Tool]) -> None:
-    """Leave the tools selected to search again."""
+    """Stop listing the selected tools under exposure `hybrid`."""
     changed = set_pinned(caller_of(request), queryset, pinned=False)
     messages.success(request, f"{len(changed)} tools unpinned.")
 
 
-@admin.register(Server)
-class AuditedServerAdmin(Audited, CountsRelations, ServerAdmin):
-    """Servers, each change written down."""
+@admin.action(description="Test: connect and list, store nothing", permissions=["change"])
+def try_out(_: Any, request: HttpRequest, queryset: QuerySet[Server]) -> HttpResponse:
+    """Show what the selected servers would list, or why they fail."""
+    return server_pages.show_test_results(request, _server_names(queryset))
 
+
+@admin.action(description="Discover now", permissions=["change"])
+def discover(_: Any, request: HttpRequest, queryset: QuerySet[Server]) -> HttpResponse:
+    """Start the discovery of the selected servers and show its progress."""
+    return server_pages.start_discovery(request, _server_names(queryset))
+
+
+def _server_names(servers: QuerySet[Server]) -> list[str]:
+    return list(servers.order_by("name").values_list("name", flat=True))
+
+
+@admin.register(Server)
+class AuditedServerAdmin(AuditedAdmin, RelationCountingMixin, ServerAdmin):
+    """Servers, with audited changes."""
+
+    actions = (try_out, discover)
+    change_form_template = "console/server_change.html"
     list_display: Any = (*ServerAdmin.list_display, "sign_in")
 
     @admin.display(description="sign-in")
     def sign_in(self, server: Server) -> str:
-        """Link to the page where one signs in to a remote server."""
+        """Link to the page for signing in to a remote server."""
         if server.authorization == Server.Authorization.NONE:
             return ""
         return format_html('<a href="{}">Connect</a>', reverse("sign-in", args=[server.pk]))
@@ -92,16 +126,25 @@ class AuditedServerAdmin(Audited, CountsRelations, ServerAdmin):
 
 @admin.register(ServerSignIn)
 class ServerSignInAdmin(ReadOnlyAdmin):
-    """Sign-ins to remote servers; they are made and forgotten on a page of their own."""
+    """Sign-ins to remote servers, read-only; they have a page of their own."""
 
     list_display = ("server", "user", "issuer", "expires_at", "updated_at")
     list_filter = ("server",)
     list_select_related = ("server", "user")
 
 
+@admin.register(ServerDiscovery)
+class ServerDiscoveryAdmin(ReadOnlyAdmin):
+    """Last discovery of each server, and its next retry."""
+
+    list_display = ("server", "ended_at", "failures", "failing_since", "retry_at", "error_code")
+    list_filter = ("error_code",)
+    list_select_related = ("server",)
+
+
 @admin.register(ServerItems)
 class ServerItemsAdmin(ReadOnlyAdmin):
-    """What servers listed last beside their tools."""
+    """Items that servers listed last beside their tools."""
 
     list_display = ("server", "kind", "listed_at")
     list_filter = ("kind",)
@@ -110,7 +153,7 @@ class ServerItemsAdmin(ReadOnlyAdmin):
 
 @admin.register(SignInAttempt)
 class SignInAttemptAdmin(ReadOnlyAdmin):
-    """Sign-ins that were begun and wait for a browser."""
+    """Sign-ins in progress that wait for a browser."""
 
     list_display = ("server", "user", "expires_at")
     list_select_related = ("server", "user")
@@ -119,68 +162,70 @@ class SignInAttemptAdmin(ReadOnlyAdmin):
 
 
 @admin.register(Tool)
-class AuditedToolAdmin(Audited, WithRelations, ToolAdmin):
-    """Tools with their approval, each change written down."""
+class AuditedToolAdmin(AuditedAdmin, ToolRelationsMixin, ToolAdmin):
+    """Tools with their approval, with audited changes."""
 
-    actions = (approve_tools, pin_tools, unpin_tools)
+    actions = (approve_tools, approve_unstable_tools, compare_in_full, pin_tools, unpin_tools)
 
 
-admin.site.register(ToolDependency, CuratedRelations)
-admin.site.register(WorkflowPattern, ForgettablePatterns)
-admin.site.register(WorkflowExecution, SteerableRuns)
-admin.site.register(Approval, DecidableApprovals)
+admin.site.register(ToolDependency, CuratedRelationAdmin)
+admin.site.register(WorkflowPattern, ForgettablePatternAdmin)
+admin.site.register(WorkflowExecution, ControllableRunAdmin)
+admin.site.register(Approval, DecidableApprovalAdmin)
 
 
 @admin.register(DangerousOperation)
-class AuditedDangerousOperationAdmin(Audited, DangerousOperationAdmin):
-    """Dangerous operations, each change written down."""
+class AuditedDangerousOperationAdmin(AuditedAdmin, DangerousOperationAdmin):
+    """Dangerous operations, with audited changes."""
 
 
 @admin.register(Team)
-class AuditedTeamAdmin(Audited, TeamAdmin):
-    """Teams with their members, each change written down."""
+class AuditedTeamAdmin(AuditedAdmin, TeamAdmin):
+    """Teams with their members, with audited changes."""
 
 
 @admin.register(Membership)
-class AuditedMembershipAdmin(Audited, MembershipAdmin):
-    """Memberships, each change written down."""
+class AuditedMembershipAdmin(AuditedAdmin, MembershipAdmin):
+    """Memberships, with audited changes."""
 
 
 @admin.register(Category)
-class AuditedCategoryAdmin(Audited, CategoryAdmin):
-    """Categories, each change written down."""
+class AuditedCategoryAdmin(AuditedAdmin, CategoryAdmin):
+    """Categories, with audited changes."""
 
 
 admin.site.unregister([User, Group])
 
 
 @admin.register(User)
-class AuditedUserAdmin(SuperuserWrites, Audited, UserAdmin[User]):
-    """Users, each change written down; one who may change them could become any of them."""
+class AuditedUserAdmin(SuperuserWriteAdmin, AuditedAdmin, UserAdmin[User]):
+    """Users, with audited changes; only superusers edit them, since editing allows taking over."""
 
     def log_change(self, request: HttpRequest, obj: Any, message: Any) -> Any:
-        """Write down a new password too, which is set on a page of its own."""
+        """Also record a new password, which is set on a page of its own."""
         match = request.resolver_match
         if match and match.url_name == "auth_user_password_change":
-            audit.record(caller_of(request), "user.changed", str(obj), detail=PASSWORD_CHANGED)
+            audit.record_audit(
+                caller_of(request), "user.changed", str(obj), detail=PASSWORD_CHANGED
+            )
         return super().log_change(request, obj, message)
 
     def user_change_password(
         self, request: HttpRequest, *args: Any, **kwargs: Any
     ) -> HttpResponse:
-        """Set a password and write it down, or neither."""
+        """Set a password and record it in one transaction."""
         with transaction.atomic():
             return super().user_change_password(request, *args, **kwargs)
 
 
 @admin.register(Group)
-class AuditedGroupAdmin(SuperuserWrites, Audited, GroupAdmin):
-    """Groups with their permissions, each change written down."""
+class AuditedGroupAdmin(SuperuserWriteAdmin, AuditedAdmin, GroupAdmin):
+    """Groups with their permissions, with audited changes."""
 
 
 @admin.register(ApiToken)
-class ApiTokenAdmin(Audited):
-    """API tokens; a new one is shown once, when it is made."""
+class ApiTokenAdmin(AuditedAdmin):
+    """API tokens; a new one is shown once, on creation."""
 
     audited_as = "token"
     form = TokenForm
@@ -194,22 +239,24 @@ class ApiTokenAdmin(Audited):
     actions = ("revoke",)
 
     def has_add_permission(self, request: HttpRequest) -> bool:
-        """Nobody makes a token who has nothing to give it."""
-        return super().has_add_permission(request) and bool(tokens.grantable(caller_of(request)))
+        """Return whether the user has any scope to grant."""
+        return super().has_add_permission(request) and bool(
+            tokens.grantable_scopes(caller_of(request))
+        )
 
     def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        """A token is made and revoked, never edited."""
+        """Return False for a single token: tokens are created and revoked, never edited."""
         return obj is None and super().has_change_permission(request)
 
     def get_form(
         self, request: HttpRequest, obj: Any = None, change: bool = False, **kwargs: Any
     ) -> Any:
-        """Offer what the one who asks may give."""
-        return for_asker(super().get_form(request, obj, change, **kwargs), caller_of(request))
+        """Return a form that offers the scopes that the user may grant."""
+        return form_for_user(super().get_form(request, obj, change, **kwargs), caller_of(request))
 
     def get_changeform_initial_data(self, request: HttpRequest) -> dict[str, Any]:
-        """Tick what one may give, short of everything, for the user who asks."""
-        scopes = [s for s in tokens.grantable(caller_of(request)) if s != SCOPE_ALL]
+        """Preselect the user and all scopes that they may grant except *."""
+        scopes = [s for s in tokens.grantable_scopes(caller_of(request)) if s != SCOPE_ALL]
         return {"scopes": scopes, "user": request.user.pk}
 
     def save_model(
@@ -219,8 +266,8 @@ class ApiTokenAdmin(Audited):
         form: ModelForm[ApiToken],  # noqa: ARG002
         change: bool,  # noqa: ARG002
     ) -> None:
-        """Make the token and show it this one time."""
-        row, token = tokens.create(
+        """Create the token and show it once."""
+        row, token = tokens.create_token(
             obj.user, name=obj.name, scopes=obj.scopes, expires_at=obj.expires_at, team=obj.team
         )
         obj.pk, obj.prefix = row.pk, row.prefix
@@ -229,23 +276,23 @@ class ApiTokenAdmin(Audited):
             "scopes": obj.scopes,
             "team": obj.team.name if obj.team else None,
         }
-        audit.record(caller_of(request), "token.created", str(row), detail=detail)
+        audit.record_audit(caller_of(request), "token.created", str(row), detail=detail)
         messages.warning(request, f"Copy the token now, it is not shown again: {token}")
 
     @admin.action(description="Revoke", permissions=["delete"])
     def revoke(self, request: HttpRequest, queryset: QuerySet[ApiToken]) -> None:
-        """Make tokens useless at once; their rows stay for the record."""
+        """Revoke tokens at once; their rows are kept."""
         caller = caller_of(request)
         with transaction.atomic():
             for row in queryset.filter(revoked_at__isnull=True).select_for_update(of=["self"]):
                 row.revoked_at = timezone.now()
                 row.save(update_fields=["revoked_at"])
-                audit.record(caller, "token.revoked", str(row))
+                audit.record_audit(caller, "token.revoked", str(row))
 
 
 @admin.register(OneTimePassword)
 class OneTimePasswordAdmin(ReadOnlyAdmin):
-    """One-time passwords: when they were made and used; never what they are."""
+    """One-time passwords: when they were created and used, never their values."""
 
     list_display = ("user", "created_at", "expires_at", "used_at")
     list_select_related = ("user",)
@@ -263,7 +310,7 @@ class AuditEntryAdmin(ReadOnlyAdmin):
 
 @admin.register(MetricTotal)
 class MetricTotalAdmin(ReadOnlyAdmin):
-    """What all processes counted together."""
+    """Metric totals of all processes."""
 
     list_display = ("name", "labels", "value")
     search_fields = ("name",)

@@ -14,25 +14,25 @@ from django.conf import settings  # noqa: E402 - after the variable that names t
 from starlette.types import ASGIApp  # noqa: E402
 
 from gateway_project.foundation.config import Config  # noqa: E402 - after Django's set-up
-from gateway_project.mcp.attach.hosting import Offered  # noqa: E402
+from gateway_project.mcp.attach.hosting import AttachOffer  # noqa: E402
 from gateway_project.mcp.http import access_log  # noqa: E402
 from gateway_project.mcp.http.application import Application  # noqa: E402
-from gateway_project.mcp.http.names import names  # noqa: E402
-from gateway_project.mcp.http.service import Service  # noqa: E402
-from gateway_project.prepare import prepare  # noqa: E402
+from gateway_project.mcp.http.names import load_allowed_names  # noqa: E402
+from gateway_project.mcp.http.service import HttpService  # noqa: E402
+from gateway_project.prepare import prepare_runtime  # noqa: E402
 
 
-def _service() -> Service:
+def _make_service() -> HttpService:
     config: Config = settings.FOREGATE
-    answered = names(
+    answered = load_allowed_names(
         hosts=config.allowed_hosts, origins=config.allowed_origins, public_url=config.public_url
     )
-    return Service(
-        partial(prepare, config, user=None, kind="http"),
+    return HttpService(
+        partial(prepare_runtime, config, user=None, kind="http"),
         names=answered,
-        access_log=access_log.to_file(config, process="console"),
-        offered=Offered(home=config.home, exposure=config.exposure),
+        access_log=access_log.make_access_log(config, process="console"),
+        offered=AttachOffer(home=config.home, exposure=config.exposure),
     )
 
 
-application = Application(_service, otherwise=cast("ASGIApp", _console))
+application = Application(_make_service, otherwise=cast("ASGIApp", _console))

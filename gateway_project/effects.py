@@ -1,4 +1,4 @@
-"""All that the flow reaches for outside itself."""
+"""The dependencies of the flow: everything it reads or calls outside itself."""
 
 from __future__ import annotations
 
@@ -7,110 +7,123 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, Generic, Literal, Protocol, TypeVar
 from uuid import UUID
 
-from execution.call import Upstream, UpstreamResult
-from execution.no_runs import NoRuns
+from execution.call import ToolResult, UpstreamCaller
+from execution.no_runs import UnavailableRuns
 from execution.runs import Runs
 from gateway_project.foundation.sealing import Sealer
-from gateway_project.item_lists import ItemLists, Requests
-from gateway_project.kept_results import KeptResults
-from graph.rank_intent import NotRanked, Ranked
-from graph.record import Metric
+from gateway_project.result_store import ResultStore
+from graph.rank_intent import RankedIntent, RankingUnavailable
+from graph.record import GraphMetric
 from graph.topology import Topology
 from tools.catalogue import Catalogue, CatalogueTool
+from tools.item_lists import ItemLists, UpstreamRequests
 from tools.search import SearchAnswer, SearchRequest
 
 if TYPE_CHECKING:
-    from graph.intent.reading import Reading
+    from graph.suggestion.intent.reading import IntentReading
 
 NO_RELATIONS: Final = Topology()
-NO_RUNS: Final = NoRuns()
+NO_RUNS: Final = UnavailableRuns()
 
-R = TypeVar("R", bound=UpstreamResult)
+R = TypeVar("R", bound=ToolResult)
 Exposure = Literal["meta", "hybrid", "full"]
-"""What clients are shown: the gateway's own tools; pinned tools too; or all."""
-Rank = Callable[["Reading", int | None, Sequence[int]], Awaitable[Ranked]]
-"""Ranks the tools that a team sees for an intent; the last are considered in any case."""
+"""Which tools clients are shown: the meta-tools; pinned tools too; or all."""
+RankTools = Callable[["IntentReading", int | None, Sequence[int]], Awaitable[RankedIntent]]
+"""Ranks a team's tools for an intent; the tools of the last argument are always considered."""
+
+MakeApprovalLink = Callable[[UUID], str]
+"""Returns the URL of an approval's page in the console; empty: there is none."""
+OpenConsole = Callable[[], Awaitable[MakeApprovalLink]]
+"""Ensures that a console is running, and returns the maker of its links."""
 
 
-async def cannot_rank(_reading: Reading, _team: int | None, _considered: Sequence[int]) -> Ranked:
-    """Say that nothing ranks here.
+async def open_no_console() -> MakeApprovalLink:
+    """Null implementation of `OpenConsole`: approvals have no page."""
+    return lambda _approval: ""
+
+
+async def refuse_to_rank(
+    _reading: IntentReading, _team: int | None, _considered: Sequence[int]
+) -> RankedIntent:
+    """Null implementation of `RankTools`.
 
     Raises:
-        NotRanked: Always.
+        RankingUnavailable: Always.
     """
-    raise NotRanked("nothing is set up to rank them")
+    raise RankingUnavailable("nothing is set up to rank them")
 
 
 class IntentEffects(Protocol):
-    """What suggesting a workflow reaches for; see `Effects`."""
+    """The part of `Effects` that suggesting a workflow needs."""
 
     @property
     def catalogue(self) -> Callable[[], Catalogue]:
-        """What is known of servers and tools right now."""
+        """The current servers and tools."""
 
     @property
-    def trouble(self) -> Callable[[str], str]:
-        """Why a server cannot be relied on right now."""
+    def describe_trouble(self) -> Callable[[str], str]:
+        """Why a server is unreliable right now."""
 
     @property
     def topology(self) -> Callable[[int | None], Topology]:
         """The relations as a team sees them."""
 
     @property
-    def metrics(self) -> Callable[[], Mapping[int, Metric]]:
-        """Each tool's place in the shared graph."""
+    def metrics(self) -> Callable[[], Mapping[int, GraphMetric]]:
+        """Graph metrics of each tool."""
 
     @property
-    def rank(self) -> Rank:
+    def rank(self) -> RankTools:
         """Ranks sets of tools for an intent."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Effects(Generic[R]):
-    """All that the functions here reach for.
+    """The dependencies of the flow.
 
     Attributes:
-        catalogue: What is known of servers and tools right now.
-        search: The search in the database.
+        catalogue: The current servers and tools.
+        search: Searches the database.
         upstream: The pool of upstream servers.
-        trouble: Why a server cannot be relied on right now, by its name; empty if it can.
-        count_tokens: Tokens of a text.
-        token_budget: Tokens that one search answer may cost unless less is asked for.
-        exposure: What clients are shown.
-        requests: The pool of upstream servers, for all but tools.
-        lists: What servers list beside their tools.
-        kept: Results too large to send unasked.
-        result_link_bytes: Size from which a result is kept and linked to; 0: never.
-        sealer: Seals what passes through clients.
-        topology: The relations between tools as callers of a team see them.
+        describe_trouble: Why a server is unreliable right now, by name; empty if it is healthy.
+        count_tokens: Counts the tokens of a text.
+        token_budget: Upper limit of a search answer's tokens; a request may lower it.
+        exposure: Which tools clients are shown.
+        requests: The pool of upstream servers, for everything but tool calls.
+        item_lists: Lists of resources, templates and prompts.
+        result_store: Stores results too large to send inline.
+        result_link_bytes: Size from which a result is stored and linked to; 0: never.
+        sealer: Seals state that passes through clients.
+        topology: Relations between tools, as a team sees them; not safe for threads.
         metrics: PageRank, community and the like of each tool, by primary key.
         usage: How often a team called each tool, by primary key.
         count_call: Counts a call of a tool by a team, and whether it failed. Never raises.
         rank: Ranks sets of tools for an intent.
-        saw_result: Shown what a tool answered a team, to learn its shape. Never raises.
+        observe_result: Learns the shape of a tool's result for a team. Never raises.
         runs: The runs of the installation.
-        approval_link: Page of the console on which an approval is decided; empty: there is none.
+        open_console: Ensures that a console is running, and returns the maker of links to its
+            approval pages.
     """
 
     catalogue: Callable[[], Catalogue]
     search: Callable[[SearchRequest], Awaitable[SearchAnswer]]
-    upstream: Upstream[R]
-    trouble: Callable[[str], str]
+    upstream: UpstreamCaller[R]
+    describe_trouble: Callable[[str], str]
     count_tokens: Callable[[str], int]
     token_budget: int
     exposure: Exposure
-    requests: Requests
-    lists: ItemLists
-    kept: KeptResults
+    requests: UpstreamRequests
+    item_lists: ItemLists
+    result_store: ResultStore
     result_link_bytes: int
     sealer: Sealer
     topology: Callable[[int | None], Topology] = lambda _team: NO_RELATIONS
-    metrics: Callable[[], Mapping[int, Metric]] = dict
+    metrics: Callable[[], Mapping[int, GraphMetric]] = dict
     usage: Callable[[int | None], Mapping[int, int]] = lambda _team: {}
-    rank: Rank = cannot_rank
+    rank: RankTools = refuse_to_rank
     count_call: Callable[[int, int | None, bool], None] = lambda _tool, _team, _failed: None
-    saw_result: Callable[[CatalogueTool, int | None, Mapping[str, Any]], None] = (
+    observe_result: Callable[[CatalogueTool, int | None, Mapping[str, Any]], None] = (
         lambda _tool, _team, _result: None
     )
     runs: Runs = NO_RUNS
-    approval_link: Callable[[UUID], str] = lambda _approval: ""
+    open_console: OpenConsole = open_no_console

@@ -1,9 +1,9 @@
-"""One straight function for each way in: find tools, handle an intent, call a tool, run some."""
+"""One straight function per entry point: find tools, suggest a workflow, call, run."""
 
 from __future__ import annotations
 
 import uuid
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, TypeVar
 from uuid import UUID
@@ -11,86 +11,87 @@ from uuid import UUID
 import structlog
 
 from execution import call, mode
-from execution.call import Outcome, UpstreamResult
-from execution.call_errors import ApprovalRequired, NotPermitted
+from execution.call import CallOutcome, ToolResult
+from execution.call_errors import ApprovalRequired, CallNotPermitted
 from execution.control import Action
 from execution.planning.plan import Plan
 from execution.store.runs import UnknownRun
 from execution.view import RunView
-from gateway_project import (
+from gateway_project.effects import Effects, IntentEffects
+from gateway_project.find import (
     arrange,
-    direct_call,
-    intent_ground,
-    intent_ranked,
-    intent_reading,
+    fallback,
     relation_rows,
     relation_words,
-    search_fallback,
     unknown_names,
+    waiting_matches,
 )
-from gateway_project.alternatives import alternatives
-from gateway_project.arrange import Terms
-from gateway_project.direct_call import Person
-from gateway_project.effects import Effects, IntentEffects
-from gateway_project.find_request import FindRequest
+from gateway_project.find.alternatives import list_alternatives
+from gateway_project.find.arrange import AnswerContext
+from gateway_project.find.request import FindRequest
+from gateway_project.find.tool_card import ToolCard
 from gateway_project.foundation.caller import Caller
-from gateway_project.foundation.computing import computed
-from gateway_project.intent_answer import IntentAnswer, IntentRequest
-from gateway_project.run_face import plan as run_plan
-from gateway_project.run_face.plan import Controlled, NotRunnable, RunEffects
-from gateway_project.run_face.request import ControlRequest, RunRequest, Watch, unwatched
-from gateway_project.sight import Sight
-from gateway_project.tool_card import Card, clean
+from gateway_project.foundation.computing import run_in_worker_thread
+from gateway_project.foundation.text import strip_invisible
+from gateway_project.intent import parse, rank, suggest
+from gateway_project.intent.answer import IntentAnswer, IntentRequest
+from gateway_project.runs import direct_call
+from gateway_project.runs import plan as run_plan
+from gateway_project.runs.direct_call import UserChannel
+from gateway_project.runs.plan import ControlResult, RunEffects, WorkflowNotRunnable
+from gateway_project.runs.request import ControlRequest, RunRequest, WatchRun, watch_nothing
 from graph.enhance import enhance
-from graph.enhance.rules import Rules
+from graph.enhance.rules import EnhancementRules
 from tools.catalogue import Catalogue, CatalogueServer, CatalogueTool
+from tools.search import SearchAnswer
+from tools.visibility import Visibility
 
 SCOPE_SEARCH = "search"
-UNFINISHED: Final = "input_required"
-"""Type of a result by which a server asks for more before it can answer."""
+INPUT_REQUIRED: Final = "input_required"
+"""`resultType` of a result in which the server asks for input before it can answer."""
 
-MAX_ID: Final = 100
-"""Characters of what is no id of a run that an error repeats."""
+MAX_ID_LENGTH: Final = 100
+"""Characters of an invalid run id that an error repeats."""
 
-R = TypeVar("R", bound=UpstreamResult)
+R = TypeVar("R", bound=ToolResult)
 
 log = structlog.get_logger(__name__)
 
 
 @dataclass(frozen=True, kw_only=True)
-class Found:
-    """Tools that were found, within the token budget.
+class SearchResult:
+    """Tools found for a query, within the token budget.
 
     Attributes:
-        tools: Matches, best first, each with what stands beneath it.
-        run_order: Ids of those tools that relations order, in an order in which they can run.
-        tokens_used: What tools, run order and warnings of this answer cost.
-        tokens_budget: What they might have cost.
-        left_out: Matches that did not fit the budget.
-        tokens_listing_all: What listing every tool would cost.
-        warnings: What to know of how they were found.
+        tools: Matches, best first, each followed by its required and related tools.
+        run_order: Ids of the tools that relations order, in an order in which they can run.
+        tokens_used: Tokens of this answer's tools, run order and warnings.
+        tokens_budget: Upper limit of `tokens_used`.
+        omitted_count: Matches that did not fit the budget.
+        tokens_listing_all: Tokens that listing every tool would take.
+        warnings: Limitations of the search and unknown names in the request.
     """
 
-    tools: tuple[Card, ...]
+    tools: tuple[ToolCard, ...]
     run_order: tuple[str, ...]
     tokens_used: int
     tokens_budget: int
-    left_out: int
+    omitted_count: int
     tokens_listing_all: int
     warnings: tuple[str, ...]
 
 
 @dataclass(frozen=True, kw_only=True)
-class Description:
-    """A tool, its server and what may do instead.
+class ToolDescription:
+    """A tool with its server, relations and alternatives.
 
     Attributes:
         tool: From the catalogue.
         server: Its server.
-        trouble: Why the server cannot be relied on right now; empty if it can.
-        warnings: What relations say against calling it.
-        relations: What relates it to tools the caller may know, strongest first.
-        alternatives: Ids of tools that may do instead.
+        trouble: Why the server is unreliable right now; empty if it is healthy.
+        warnings: Reasons against calling it, from relations.
+        relations: Its relations to tools visible to the caller, strongest first.
+        alternatives: Ids of tools that can replace it.
     """
 
     tool: CatalogueTool
@@ -108,144 +109,148 @@ class SearchNotPermitted(Exception):
 
     def __init__(self, caller: Caller) -> None:
         super().__init__(
-            f"{caller.user!r} may not look for tools; an admin can grant the scope "
+            f"{caller.user!r} may not search for tools; an admin can grant the scope "
             f"{SCOPE_SEARCH!r}"
         )
 
 
-async def find_tools(effects: Effects[R], caller: Caller, request: FindRequest) -> Found:
+async def find_tools(effects: Effects[R], caller: Caller, request: FindRequest) -> SearchResult:
     """Find the tools that fit a query, best first, cut at the token budget.
 
-    Tools in the caller's context are not told again; others of their servers come a little
-    earlier.
+    Tools in the caller's context are left out; others of their servers rank slightly higher.
 
-    Without the database the catalogue in memory is searched by words, and a warning says so.
+    If the database is away, the catalogue in memory is searched by words and a warning says so.
 
     Raises:
         SearchNotPermitted: If the caller lacks the scope.
-        QueryError: If the query says nothing.
+        QueryError: If the query contains no words.
     """
-    _require_search(caller)
+    _require_search_scope(caller)
     catalogue = effects.catalogue()
-    sight = Sight(catalogue=catalogue, caller=caller)
-    context, ignored = unknown_names.tools(sight, request.context_tools, argument="context_tools")
-    answer = await search_fallback.search(effects, catalogue, caller, request, context)
-    cautions = unknown_names.filters(sight, server=request.server, category=request.category)
-    limit = min(request.token_budget or effects.token_budget, effects.token_budget)
-    arranged = arrange.arrange(
-        answer.hits,
-        Terms(
-            sight=sight,
-            topology=effects.topology(caller.team),
-            usage=effects.usage(caller.team),
-            metrics=effects.metrics(),
-            in_use=context.tools,
-            server=request.server,
-            category=request.category,
-            detail=request.detail,
-            trouble=effects.trouble,
-        ),
-        count=arrange.counter(effects.count_tokens),
-        budget_tokens=limit,
-        warnings=(*cautions, *ignored, *answer.warnings),
+    visibility = Visibility(catalogue=catalogue, caller=caller)
+    context, context_warnings = unknown_names.find_named_tools(
+        visibility, request.context_tools, argument="context_tools"
     )
-    return Found(
+    filter_warnings = unknown_names.warn_unknown_filters(
+        visibility, server=request.server, category=request.category
+    )
+    found = await fallback.search_with_fallback(effects, catalogue, caller, request, context)
+    budget_tokens = min(request.token_budget or effects.token_budget, effects.token_budget)
+    answer_context = AnswerContext(
+        visibility=visibility,
+        topology=effects.topology(caller.team),
+        usage=effects.usage(caller.team),
+        metrics=effects.metrics(),
+        in_use=context.tools,
+        server=request.server,
+        category=request.category,
+        detail=request.detail,
+        describe_trouble=effects.describe_trouble,
+    )
+    arranged = await run_in_worker_thread(
+        _arrange_answer,
+        request,
+        found,
+        answer_context,
+        count=arrange.make_token_counter(effects.count_tokens),
+        budget_tokens=budget_tokens,
+        warnings=(*filter_warnings, *context_warnings),
+    )
+    return SearchResult(
         tools=arranged.cards,
         run_order=arranged.run_order,
         tokens_used=arranged.tokens,
-        tokens_budget=limit,
-        left_out=arranged.left_out,
-        tokens_listing_all=_tokens_listing_all(catalogue, caller),
+        tokens_budget=budget_tokens,
+        omitted_count=arranged.omitted_count,
+        tokens_listing_all=_count_listing_tokens(catalogue, caller),
         warnings=arranged.warnings,
     )
 
 
-async def describe_tool(effects: Effects[R], caller: Caller, tool_id: str) -> Description:
-    """Return the whole definition of a tool that the caller may know of, usable or not.
+async def describe_tool(effects: Effects[R], caller: Caller, tool_id: str) -> ToolDescription:
+    """Return the full definition of a visible tool, usable or not.
 
     Raises:
         SearchNotPermitted: If the caller lacks the scope.
-        UnknownTool: With ids that look alike.
+        UnknownTool: If no such tool is visible; lists similar ids.
     """
-    _require_search(caller)
+    _require_search_scope(caller)
     catalogue = effects.catalogue()
-    tool = catalogue.find(tool_id, caller)
+    tool = catalogue.find_tool(tool_id, caller)
     topology = effects.topology(caller.team)
-    sight = Sight(catalogue=catalogue, caller=caller)
-    remarks = enhance.of_tool(topology, tool.pk, rules=Rules(usable=sight.usable))
-    others = alternatives(tool, topology, sight, troubled=effects.trouble)
-    return Description(
+    visibility = Visibility(catalogue=catalogue, caller=caller)
+    remarks = enhance.collect_remarks(
+        topology, tool.pk, rules=EnhancementRules(is_usable=visibility.is_usable)
+    )
+    alternatives = list_alternatives(
+        tool, topology, visibility, describe_trouble=effects.describe_trouble
+    )
+    return ToolDescription(
         tool=tool,
         server=catalogue.servers[tool.server],
-        trouble=effects.trouble(tool.server),
-        warnings=relation_words.warnings(remarks, sight),
-        relations=tuple(relation_rows.relations(tool, topology, sight)),
-        alternatives=others[: unknown_names.MAX_LISTED],
+        trouble=effects.describe_trouble(tool.server),
+        warnings=relation_words.list_warnings(remarks, visibility),
+        relations=tuple(relation_rows.relation_rows(tool, topology, visibility)),
+        alternatives=alternatives[: unknown_names.MAX_LISTED],
     )
 
 
 async def handle_intent(
     effects: IntentEffects, caller: Caller, request: IntentRequest
 ) -> IntentAnswer:
-    """Suggest a workflow for an intent, with bound arguments; nothing is run.
+    """Suggest a workflow with bound arguments for an intent; nothing is run.
 
-    Where nothing can be ranked it is a draft by words alone, and a warning says why.
+    If tools cannot be ranked, the answer is a draft from words alone, and a warning says why.
 
     Raises:
         SearchNotPermitted: If the caller lacks the scope.
-        QueryError: If the intent says nothing.
-        graph.binding.parameters.ParameterError: If a parameter is of the wrong type, or nested
-            too deeply.
+        QueryError: If the intent contains no words.
+        graph.suggestion.binding.parameters.ParameterError: If a parameter has the wrong type or
+            is nested too deeply.
     """
-    _require_search(caller)
-    read = await computed(intent_reading.read, request)
-    from graph.suggest import suggest, types  # noqa: PLC0415 - heavy, but read by now
-
-    catalogue = effects.catalogue()
-    sight = Sight(catalogue=catalogue, caller=caller)
-    context, ignored = unknown_names.tools(sight, request.considered, argument="tools_considered")
-    ranked, unranked = await intent_ranked.ranked(effects, sight, read, context)
-    ways = await computed(
-        intent_ground.ways, intent_ground.ends(ranked, effects.topology(caller.team))
+    _require_search_scope(caller)
+    reading = await run_in_worker_thread(parse.read_request, request)
+    visibility = Visibility(catalogue=effects.catalogue(), caller=caller)
+    considered, name_warnings = unknown_names.find_named_tools(
+        visibility, request.considered, argument="tools_considered"
     )
-    known = intent_ground.known(
+    ranked, fallback_reason = await rank.rank_or_draft(effects, visibility, reading, considered)
+    suggestion = await suggest.suggest_workflow(
+        effects,
+        visibility,
+        reading,
         ranked,
-        sight,
-        topology=effects.topology(caller.team),
-        metrics=effects.metrics(),
-        trouble=effects.trouble,
-        unranked=unranked,
-        ways=ways,
+        parameters=request.parameters,
+        fallback_reason=fallback_reason,
     )
-    asked = types.Asked(reading=read, parameters=request.parameters)
-    suggestion = await computed(suggest.suggest, asked, ranked.ranking, known=known)
-    cautions = (
-        (*ignored, *intent_reading.cautions(read, ranked))
-        if catalogue.tools
-        else (unknown_names.NO_TOOLS,)
-    )
+    if visibility.catalogue.tools:
+        cautions = parse.list_cautions(reading, ranked)
+        fallback_warning = (fallback_reason,) if fallback_reason else ()
+        warnings = (*name_warnings, *cautions, *fallback_warning)
+    else:
+        warnings = (unknown_names.NO_TOOLS_WARNING,)
     answer = IntentAnswer(
         speculation_id=uuid.uuid4().hex,
-        mode=mode.decide(suggestion.confidence, is_ranked=not unranked),
+        mode=mode.choose_mode(suggestion.confidence, is_ranked=not fallback_reason),
         suggestion=suggestion,
         ranked=ranked,
-        name=sight.name,
-        warnings=(*cautions, *((unranked,) if unranked and catalogue.tools else ())),
+        name_tool=visibility.get_tool_id,
+        warnings=warnings,
     )
-    log.info("intent.suggested", **answer.figures)
+    log.info("intent.suggested", **answer.log_fields)
     return answer
 
 
 async def call_tool(
     effects: Effects[R],
     caller: Caller,
-    request: call.Request,
+    request: call.CallRequest,
     *,
-    person: Person = direct_call.NOBODY,
-) -> Outcome[UpstreamResult]:
-    """Call an upstream tool; see `execution.call.call` for what it raises.
+    user_channel: UserChannel = direct_call.NO_USER,
+) -> CallOutcome[ToolResult]:
+    """Call an upstream tool; raises what `execution.call.call` raises.
 
-    What a person has to approve first becomes a run of its own; see `direct_call.conclude`.
+    A call that needs approval becomes a run of its own; see `direct_call.conclude_call`.
     """
     catalogue = effects.catalogue()
     try:
@@ -257,39 +262,40 @@ async def call_tool(
             latest=effects.catalogue,
         )
     except ApprovalRequired:
-        return await direct_call.conclude(effects, caller, request, person=person)
-    _learn(effects, catalogue.tools[outcome.tool], caller, outcome.result)
+        return await direct_call.conclude_call(effects, caller, request, user_channel=user_channel)
+    _record_call(effects, catalogue.tools[outcome.tool], caller, outcome.result)
     return outcome
 
 
 async def run_workflow(
-    effects: RunEffects, caller: Caller, request: RunRequest, *, watch: Watch = unwatched
+    effects: RunEffects, caller: Caller, request: RunRequest, *, watch: WatchRun = watch_nothing
 ) -> Plan | RunView:
-    """Run a workflow, and return how it stands when it is at rest or the time is up.
+    """Run a workflow and return its state once it is at rest or the wait is over.
 
-    The run goes on whatever becomes of this. A dry run returns the plan, whatever is wrong.
+    The run continues even if this call is cancelled. A dry run returns the plan, with all
+    problems found.
 
     Args:
-        effects: What it reaches for.
-        caller: Who asks.
-        request: What is to be run.
-        watch: Entered while the run is waited for.
+        effects: Catalogue and runs.
+        caller: Whose run it is.
+        request: The workflow and its options.
+        watch: Context entered while waiting for the run.
 
     Raises:
-        NotPermitted: If the caller may not call tools.
-        InvalidWorkflow: If it is none; everything that is wrong with it is told.
-        NotRunnable: If it is one, but cannot be run by this caller with these tools.
-        IdempotencyConflict: If the key stands for another request.
+        CallNotPermitted: If the caller may not call tools.
+        InvalidWorkflow: If the workflow is malformed; lists every problem.
+        WorkflowNotRunnable: If it is well-formed, but this caller cannot run it with these tools.
+        IdempotencyConflict: If the key was used for another request.
         RunsUnavailable: If the database is away.
     """
-    _require_call(caller)
-    planned = await computed(
-        run_plan.planned, request, caller=caller, catalogue=effects.catalogue()
+    _require_call_scope(caller)
+    planned = await run_in_worker_thread(
+        run_plan.plan_request, request, caller=caller, catalogue=effects.catalogue()
     )
     if request.dry_run:
         return planned
     if planned.problems:
-        raise NotRunnable(planned.problems)
+        raise WorkflowNotRunnable(planned.problems)
     started = await effects.runs.start(
         caller,
         planned,
@@ -297,99 +303,137 @@ async def run_workflow(
         options=request.options,
         idempotency_key=request.idempotency_key,
     )
-    return await _stands(effects, caller, started.run, wait_s=request.wait_s, watch=watch)
+    return await _wait_for_view(effects, caller, started.run, wait_s=request.wait_s, watch=watch)
 
 
 async def get_run(
-    effects: RunEffects, caller: Caller, run: str, *, wait_s: float = 0.0, watch: Watch = unwatched
+    effects: RunEffects,
+    caller: Caller,
+    run: str,
+    *,
+    wait_s: float = 0.0,
+    watch: WatchRun = watch_nothing,
 ) -> RunView:
-    """Return how a run stands, once it is at rest or the time is up.
+    """Return a run's state once it is at rest or the wait is over.
 
-    Looking changes nothing: what came of a single call still stands for the same call.
+    Reading has no side effects: the outcome of a direct call is still delivered to the next
+    identical call.
 
     Raises:
+        CallNotPermitted: If the caller may not call tools.
         UnknownRun: If the caller has no such run.
         RunsUnavailable: If the database is away.
     """
-    _require_call(caller)
-    return await _stands(effects, caller, _run_id(run), wait_s=wait_s, watch=watch)
+    _require_call_scope(caller)
+    return await _wait_for_view(effects, caller, _parse_run_id(run), wait_s=wait_s, watch=watch)
 
 
 async def control_run(
-    effects: RunEffects, caller: Caller, request: ControlRequest, *, watch: Watch = unwatched
-) -> Controlled:
-    """Tell a run what to do, and return how it stands then; approvals are for people to decide.
+    effects: RunEffects,
+    caller: Caller,
+    request: ControlRequest,
+    *,
+    watch: WatchRun = watch_nothing,
+) -> ControlResult:
+    """Apply an action to a run and return its state afterwards; only people decide approvals.
 
     Raises:
+        CallNotPermitted: If the caller may not call tools.
         UnknownRun: If the caller has no such run.
-        NotPossible: If it cannot do that as it stands.
-        InvalidWorkflow: If what it is to do instead is none, or changes what has begun.
-        NotRunnable: If that cannot be run by this caller with these tools.
+        ActionNotPossible: If the run's state does not allow the action.
+        InvalidWorkflow: If the new workflow is malformed or changes tasks that have begun.
+        WorkflowNotRunnable: If this caller cannot run the new workflow with these tools.
         RunsUnavailable: If the database is away.
     """
-    _require_call(caller)
-    run = _run_id(request.run)
-    action, new = Action(request.action), None
+    _require_call_scope(caller)
+    run = _parse_run_id(request.run)
+    action, replanned = Action(request.action), None
     if action is Action.REPLAN:
-        standing = await effects.runs.view(caller, run, results=False, workflow=True)
-        new = await computed(
-            run_plan.replanned,
-            standing,
+        current = await effects.runs.load_view(caller, run, results=False, workflow=True)
+        replanned = await run_in_worker_thread(
+            run_plan.plan_replan,
+            current,
             request.workflow,
             caller=caller,
             catalogue=effects.catalogue(),
         )
-    await effects.runs.control(caller, run, action, workflow=new.workflow if new else None)
-    view = await _stands(effects, caller, run, wait_s=request.wait_s, watch=watch)
-    return Controlled(view=view, merged=new.merged if new else None)
+    await effects.runs.control(
+        caller, run, action, workflow=replanned.workflow if replanned else None
+    )
+    view = await _wait_for_view(effects, caller, run, wait_s=request.wait_s, watch=watch)
+    return ControlResult(view=view, merged=replanned.merged if replanned else None)
 
 
-async def _stands(
-    effects: RunEffects, caller: Caller, run: UUID, *, wait_s: float, watch: Watch
+async def _wait_for_view(
+    effects: RunEffects, caller: Caller, run: UUID, *, wait_s: float, watch: WatchRun
 ) -> RunView:
-    """Return how a run stands, read once: when it is at rest or the time is up."""
+    """Return a run's state, read once: when it is at rest or the wait is over."""
     if not wait_s:
-        return await effects.runs.view(caller, run)
+        return await effects.runs.load_view(caller, run)
     async with watch(run):
         return await effects.runs.wait(caller, run, wait_s=wait_s)
 
 
-def _run_id(text: str) -> UUID:
+def _parse_run_id(text: str) -> UUID:
     try:
         return UUID(text)
     except ValueError:
-        raise UnknownRun(clean(text[:MAX_ID])) from None
+        raise UnknownRun(strip_invisible(text[:MAX_ID_LENGTH])) from None
 
 
-def _require_call(caller: Caller) -> None:
-    if not caller.may(call.SCOPE):
-        raise NotPermitted(caller)
+def _require_call_scope(caller: Caller) -> None:
+    if not caller.has_scope(call.SCOPE):
+        raise CallNotPermitted(caller)
 
 
-def _learn(
-    effects: Effects[R], tool: CatalogueTool, caller: Caller, result: UpstreamResult
+def _record_call(
+    effects: Effects[R], tool: CatalogueTool, caller: Caller, result: ToolResult
 ) -> None:
-    """Count a call that was concluded, and show what it answered; a question is no answer."""
-    if result.raw.get("resultType") == UNFINISHED:
+    """Count a finished call and learn from its result; a request for input is not a result."""
+    if result.raw.get("resultType") == INPUT_REQUIRED:
         return
     effects.count_call(tool.pk, caller.team, result.is_error)
     if not result.is_error:
-        effects.saw_result(tool, caller.team, result.raw)
+        effects.observe_result(tool, caller.team, result.raw)
 
 
-def _require_search(caller: Caller) -> None:
-    if not caller.may(SCOPE_SEARCH):
+def _require_search_scope(caller: Caller) -> None:
+    if not caller.has_scope(SCOPE_SEARCH):
         raise SearchNotPermitted(caller)
 
 
-def _tokens_listing_all(catalogue: Catalogue, caller: Caller) -> int:
-    """Add up what the caller's tools cost; once for each team and catalogue."""
+def _arrange_answer(
+    request: FindRequest,
+    found: SearchAnswer,
+    context: AnswerContext,
+    *,
+    count: arrange.TokenCounter,
+    budget_tokens: int,
+    warnings: Sequence[str],
+) -> arrange.ArrangedAnswer:
+    """Arrange the hits of a search, with all warnings about it; CPU-bound."""
+    quarantine_warnings = waiting_matches.warn_waiting_matches(
+        context.visibility.catalogue, context.visibility.caller, request, found.hits
+    )
+    return arrange.arrange_answer(
+        found.hits,
+        context,
+        count=count,
+        budget_tokens=budget_tokens,
+        warnings=(*warnings, *quarantine_warnings, *found.warnings),
+    )
+
+
+def _count_listing_tokens(catalogue: Catalogue, caller: Caller) -> int:
+    """Return the tokens of all the caller's tools; computed once per team and catalogue."""
     key = ("tokens_listing_all", caller.team)
-    if key not in catalogue.derived:
-        catalogue.derived[key] = sum(
+    if key not in catalogue.derived_cache:
+        catalogue.derived_cache[key] = sum(
             tool.token_count
             for tool in catalogue.tools.values()
-            if tool.usable and caller.sees(tool.team) and catalogue.servers[tool.server].enabled
+            if tool.is_usable
+            and caller.can_see_team(tool.team)
+            and catalogue.servers[tool.server].enabled
         )
-    tokens: int = catalogue.derived[key]
+    tokens: int = catalogue.derived_cache[key]
     return tokens

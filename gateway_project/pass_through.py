@@ -1,7 +1,7 @@
-"""What servers offer beside tools, one function for each way in: lists, reads, prompts, the rest.
+"""Pass-through of everything servers offer besides tools, one function per entry point.
 
-Permission is decided here, once. What a server answers is handed back as it came; only where a
-list names a resource or a prompt does the gateway put a name of its own in place of the server's.
+Permissions are checked here, once. Results are returned unchanged, except that lists carry the
+gateway's exposed names of resources and prompts instead of the servers' own.
 """
 
 from __future__ import annotations
@@ -13,22 +13,27 @@ from typing import Any, ClassVar, Final
 
 import structlog
 
-from execution.call import Progress
+from execution import call
+from execution.call import ProgressListener
 from gateway_project.effects import Effects
 from gateway_project.foundation.caller import Caller
-from gateway_project.tool_card import clean
+from gateway_project.foundation.reasons import summarize_error
+from gateway_project.foundation.task_group import TaskGroup
+from gateway_project.foundation.text import strip_invisible
 from tools import ids, resource_uris
 from tools.catalogue import CatalogueServer
-from tools.resource_uris import Address
+from tools.resource_uris import ResourceAddress
 from tools.upstream.downstream import Downstream
 from tools.upstream.errors import UpstreamError
 from tools.upstream.kinds import ItemKind
-from tools.upstream.listing import Listing
+from tools.upstream.listing import ItemListing
 
-SCOPE: Final = "read"
-STATELESS_SINCE: Final = "2026-07-28"
-"""Version of the protocol from which on nothing is set for a connection."""
-_TEXTS: Final = ("description", "title")
+READ_SCOPE: Final = "read"
+LOG_LEVEL_TIMEOUT_S: Final = 5.0
+"""Longest wait of a client until servers have accepted its log level."""
+STATELESS_SINCE_VERSION: Final = "2026-07-28"
+"""Protocol version from which on connections have no state to set."""
+_TEXT_KEYS: Final = ("description", "title")
 
 AnyEffects = Effects[Any]
 
@@ -36,27 +41,27 @@ log = structlog.get_logger(__name__)
 
 
 @dataclass(frozen=True, kw_only=True)
-class Who:
-    """Who asks, and the client that asks for them.
+class Requester:
+    """A caller and the client that acts for them.
 
     Attributes:
-        caller: Decides what is visible.
-        downstream: What the client can be asked in turn.
-        progress: Told what the server reports meanwhile; None: not asked for.
+        caller: Determines visibility and permissions.
+        downstream: The client, for requests from servers.
+        progress: Receives the server's progress reports; None: not requested.
     """
 
     caller: Caller
     downstream: Downstream
-    progress: Progress | None = None
+    progress: ProgressListener | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
-class Items:
-    """A list as clients see it.
+class ItemPage:
+    """A merged list as clients see it.
 
     Attributes:
-        items: By server, each in its server's order.
-        missing: Servers whose part is not there, or may be out of date.
+        items: Grouped by server, in each server's order.
+        missing: Servers whose items are missing or may be stale.
     """
 
     items: tuple[dict[str, Any], ...]
@@ -64,11 +69,11 @@ class Items:
 
 
 class PassThroughError(Exception):
-    """Root of what stands between a caller and a server's resources and prompts.
+    """Root of the errors of passing requests through to servers.
 
     Attributes:
-        code: Stable word for programs.
-        data: More for programs.
+        code: Stable error code.
+        data: Details for programs.
     """
 
     code: ClassVar[str] = "read_failed"
@@ -79,25 +84,26 @@ class PassThroughError(Exception):
 
 
 class ReadNotPermitted(PassThroughError):
-    """The caller may not read what servers offer."""
+    """The caller may not read servers' items, or results of calls."""
 
     code = "not_permitted"
 
-    def __init__(self, caller: Caller) -> None:
+    def __init__(
+        self, caller: Caller, *, what: str = "resources and prompts", scope: str = READ_SCOPE
+    ) -> None:
         super().__init__(
-            f"{caller.user!r} may not read resources and prompts; an admin can grant the scope "
-            f"{SCOPE!r}"
+            f"{caller.user!r} may not read {what}; an admin can grant the scope {scope!r}"
         )
 
 
 class UnknownResource(PassThroughError):
-    """No server that the caller sees has it."""
+    """No server visible to the caller has it."""
 
     code = "unknown_resource"
 
     def __init__(self, uri: str) -> None:
         super().__init__(
-            f"no resource {uri!r}: no server lists it; resources/list says what there is", uri=uri
+            f"no resource {uri!r}: no server lists it; resources/list shows what exists", uri=uri
         )
 
 
@@ -106,257 +112,280 @@ class AmbiguousResource(PassThroughError):
 
     code = "ambiguous_resource"
 
-    def __init__(self, uri: str, addresses: list[Address]) -> None:
-        exact = [resource_uris.exposed_uri(found.server, found.uri) for found in addresses]
+    def __init__(self, uri: str, addresses: list[ResourceAddress]) -> None:
+        exact = [resource_uris.exposed_uri(address.server, address.uri) for address in addresses]
         super().__init__(
-            f"several servers have {uri!r}; ask for one of {', '.join(exact)}", uri=uri, uris=exact
+            f"several servers have {uri!r}; use one of {', '.join(exact)}", uri=uri, uris=exact
         )
 
 
 class UnknownPrompt(PassThroughError):
-    """No server that the caller sees has it."""
+    """No server visible to the caller has it."""
 
     code = "unknown_prompt"
 
     def __init__(self, name: str) -> None:
-        super().__init__(f"no prompt {name!r}; prompts/list says what there is", name=name)
+        super().__init__(f"no prompt {name!r}; prompts/list shows what exists", name=name)
 
 
 @dataclass(frozen=True, kw_only=True)
-class Prompt:
-    """A prompt at its server.
+class PromptAddress:
+    """The server and name of a prompt.
 
     Attributes:
         server: The server's name.
-        name: Its name there.
+        name: The prompt's name at that server.
     """
 
     server: str
     name: str
 
 
-async def list_resources(effects: AnyEffects, who: Who) -> Items:
-    """Return the resources of all servers that the caller sees."""
-    return await _list(effects, who, "resources", field="uri", exposed=resource_uris.exposed_uri)
-
-
-async def list_templates(effects: AnyEffects, who: Who) -> Items:
-    """Return the resource templates of all servers that the caller sees."""
-    return await _list(
-        effects, who, "templates", field="uriTemplate", exposed=resource_uris.exposed_template
+async def list_resources(effects: AnyEffects, requester: Requester) -> ItemPage:
+    """List the resources of all servers visible to the caller."""
+    return await _list_items(
+        effects, requester, "resources", field="uri", exposed=resource_uris.exposed_uri
     )
 
 
-async def list_prompts(effects: AnyEffects, who: Who) -> Items:
-    """Return the prompts of all servers that the caller sees, under names of their own each."""
-    servers = _servers(effects, who)
-    listed = await effects.lists.gather(servers, "prompts", who.downstream)
-    items = [_shown(item, "name", name) for name, _, item in _prompts(servers, listed.by_server)]
-    return Items(items=tuple(items), missing=listed.missing)
+async def list_templates(effects: AnyEffects, requester: Requester) -> ItemPage:
+    """List the resource templates of all servers visible to the caller."""
+    return await _list_items(
+        effects,
+        requester,
+        "templates",
+        field="uriTemplate",
+        exposed=resource_uris.exposed_template,
+    )
 
 
-async def find_resource(effects: AnyEffects, who: Who, uri: str) -> Address:
-    """Return where a resource is, given its exposed URI, or its own where that is unambiguous.
+async def list_prompts(effects: AnyEffects, requester: Requester) -> ItemPage:
+    """List the prompts of all servers visible to the caller, under distinct names."""
+    servers = _visible_servers(effects, requester)
+    listed = await effects.item_lists.gather_lists(servers, "prompts", requester.downstream)
+    items = [
+        _expose_item(item, "name", name)
+        for name, _, item in _iterate_prompts(servers, listed.by_server)
+    ]
+    return ItemPage(items=tuple(items), missing=listed.missing)
 
-    A server's own URI is one that a single server lists, or that fits templates of a single
-    server; the server without a prefix is asked for the rest.
+
+async def find_resource(effects: AnyEffects, requester: Requester, uri: str) -> ResourceAddress:
+    """Resolve a resource's exposed URI, or its own URI if that is unambiguous.
+
+    An own URI is resolved to the one server that lists it, or whose templates match it; otherwise
+    to the server without a prefix.
 
     Raises:
         ReadNotPermitted: If the caller lacks the scope.
         UnknownResource: If no server has it.
         AmbiguousResource: If several have it.
     """
-    servers = _servers(effects, who)
-    address = resource_uris.parse(uri)
+    servers = _visible_servers(effects, requester)
+    address = resource_uris.parse_uri(uri)
     if address is not None:
         if all(server.name != address.server for server in servers):
             raise UnknownResource(uri)
         return address
-    found = await _listing(effects, who, servers, uri) or await _fitting(
-        effects, who, servers, uri
+    found = await _find_listed(effects, requester, servers, uri) or await _find_matching_templates(
+        effects, requester, servers, uri
     )
     if len(found) > 1:
         raise AmbiguousResource(uri, found)
     found = found or [
-        Address(server=server.name, uri=uri) for server in servers if server.unprefixed
+        ResourceAddress(server=server.name, uri=uri) for server in servers if server.unprefixed
     ]
     if not found:
         raise UnknownResource(uri)
     return found[0]
 
 
-async def find_template(effects: AnyEffects, who: Who, uri: str) -> Address:
-    """Return where a template is, given as it is listed, or as its only server gave it.
+async def find_template(effects: AnyEffects, requester: Requester, uri: str) -> ResourceAddress:
+    """Resolve a template's exposed URI, or its own URI if only one server has it.
 
     Raises:
         ReadNotPermitted: If the caller lacks the scope.
-        UnknownResource: If no server has it, or several have.
+        UnknownResource: If no server or several have it.
     """
-    servers = _servers(effects, who)
-    address = resource_uris.parse(uri)
+    servers = _visible_servers(effects, requester)
+    address = resource_uris.parse_uri(uri)
     if address is not None:
-        return await find_resource(effects, who, uri)
-    listed = await effects.lists.gather(servers, "templates", who.downstream)
-    having = [
+        return await find_resource(effects, requester, uri)
+    listed = await effects.item_lists.gather_lists(servers, "templates", requester.downstream)
+    owners = [
         name
         for name, listing in listed.by_server.items()
-        if any(item["uriTemplate"] == uri for item in _named(listing, "uriTemplate"))
+        if any(item["uriTemplate"] == uri for item in _iterate_named_items(listing, "uriTemplate"))
     ]
-    if len(having) != 1:
+    if len(owners) != 1:
         raise UnknownResource(uri)
-    return Address(server=having[0], uri=uri)
+    return ResourceAddress(server=owners[0], uri=uri)
 
 
-async def find_prompt(effects: AnyEffects, who: Who, name: str) -> Prompt:
-    """Return where a prompt is, given its exposed name or its id server:prompt.
+async def find_prompt(effects: AnyEffects, requester: Requester, name: str) -> PromptAddress:
+    """Resolve a prompt's exposed name or its id `server:prompt`.
 
     Raises:
         ReadNotPermitted: If the caller lacks the scope.
         UnknownPrompt: If no server has it.
     """
-    servers = _servers(effects, who)
-    listed = await effects.lists.gather(servers, "prompts", who.downstream)
-    for exposed, prompt, _ in _prompts(servers, listed.by_server):
-        if name in (exposed, ids.join(prompt.server, prompt.name)):
+    servers = _visible_servers(effects, requester)
+    listed = await effects.item_lists.gather_lists(servers, "prompts", requester.downstream)
+    for exposed, prompt, _ in _iterate_prompts(servers, listed.by_server):
+        if name in (exposed, ids.join_id(prompt.server, prompt.name)):
             return prompt
     for server in servers:
         if server.unprefixed:
-            return Prompt(server=server.name, name=name)
+            return PromptAddress(server=server.name, name=name)
     raise UnknownPrompt(name)
 
 
-async def read_kept(effects: AnyEffects, who: Who, result_id: str) -> str:
-    """Return a result that was too large to send unasked, as JSON.
+async def read_stored_result(effects: AnyEffects, requester: Requester, result_id: str) -> str:
+    """Return a result that was too large to send inline, as JSON.
+
+    Requires the scope for calls, since a call returned it.
 
     Raises:
-        UnknownResult: If it has expired, or is not the caller's.
+        ReadNotPermitted: If the caller may not make calls.
+        UnknownResult: If it has expired or belongs to another caller.
     """
-    return await effects.kept.read(result_id, who.caller)
+    if not requester.caller.has_scope(call.SCOPE):
+        raise ReadNotPermitted(requester.caller, what="results of calls", scope=call.SCOPE)
+    return await effects.result_store.read_result(result_id, requester.caller)
 
 
-async def request(
-    effects: AnyEffects, who: Who, server: str, method: str, params: Mapping[str, Any]
+async def send_request(
+    effects: AnyEffects, requester: Requester, server: str, method: str, params: Mapping[str, Any]
 ) -> dict[str, Any]:
-    """Send a request to a server that the caller sees, and return its result as it came.
+    """Send a request to a server visible to the caller, and return its result unchanged.
 
     Raises:
         ReadNotPermitted: If the caller lacks the scope.
         UnknownResource: If the caller does not see the server.
-        UpstreamError: If there is no result.
+        UpstreamError: If the server returns no result.
     """
-    if all(known.name != server for known in _servers(effects, who)):
+    if all(visible.name != server for visible in _visible_servers(effects, requester)):
         raise UnknownResource(server)
     return await effects.requests.request(
-        server, method, params, progress=who.progress, downstream=who.downstream
+        server, method, params, progress=requester.progress, downstream=requester.downstream
     )
 
 
-async def set_log_level(effects: AnyEffects, who: Who, level: str) -> None:
-    """Tell the running servers of the handshake era what a client wants to hear of their logs.
+async def set_log_level(effects: AnyEffects, requester: Requester, level: str) -> None:
+    """Set a client's log level on the running servers of the handshake era.
 
-    A connection that several callers share logs as the last of them said; the others get what is
-    severe enough for them. Servers of later eras are told with every request.
+    On a connection shared by several callers the last level wins; messages are filtered for the
+    others by their own levels. Servers of later eras receive the level with every request.
 
-    Raises:
-        ReadNotPermitted: If the caller lacks the scope.
+    Requires no scope, since clients send it at the start of each connection. For a caller who may
+    neither call nor read, servers have nothing to log, so nothing is sent.
     """
-    async with asyncio.TaskGroup() as group:
-        for server in _servers(effects, who):
-            if _logs(effects, server.name):
-                group.create_task(_say_level(effects, who, server.name, level))
+    if not any(map(requester.caller.has_scope, (READ_SCOPE, call.SCOPE))):
+        return
+    async with TaskGroup() as group:
+        for server in effects.catalogue().list_servers(requester.caller):
+            if _can_set_log_level(effects, server.name):
+                group.create_task(_send_log_level(effects, requester, server.name, level))
 
 
-def _logs(effects: AnyEffects, server: str) -> bool:
+def _can_set_log_level(effects: AnyEffects, server: str) -> bool:
     try:
-        able = effects.requests.capabilities(server) or {}
-        status = effects.requests.status_of(server)
-    except UpstreamError:  # not in the pool yet, or no more
+        capabilities = effects.requests.get_capabilities(server) or {}
+        status = effects.requests.get_status(server)
+    except UpstreamError:  # not in the pool yet, or no longer
         return False
     return (
-        "logging" in able and status.state == "ready" and status.protocol_version < STATELESS_SINCE
+        "logging" in capabilities
+        and status.state == "ready"
+        and status.protocol_version < STATELESS_SINCE_VERSION
     )
 
 
-async def _say_level(effects: AnyEffects, who: Who, server: str, level: str) -> None:
+async def _send_log_level(
+    effects: AnyEffects, requester: Requester, server: str, level: str
+) -> None:
     try:
-        await effects.requests.request(
-            server, "logging/setLevel", {"level": level}, downstream=who.downstream
-        )
-    except UpstreamError as error:
-        log.info("log_level.not_set", server=server, reason=str(error))
+        async with asyncio.timeout(LOG_LEVEL_TIMEOUT_S):
+            await effects.requests.request(
+                server, "logging/setLevel", {"level": level}, downstream=requester.downstream
+            )
+    except (UpstreamError, TimeoutError) as error:
+        log.info("log_level.set_failed", server=server, reason=summarize_error(error))
 
 
-def _servers(effects: AnyEffects, who: Who) -> list[CatalogueServer]:
-    if not who.caller.may(SCOPE):
-        raise ReadNotPermitted(who.caller)
-    return effects.catalogue().servers_of(who.caller)
+def _visible_servers(effects: AnyEffects, requester: Requester) -> list[CatalogueServer]:
+    if not requester.caller.has_scope(READ_SCOPE):
+        raise ReadNotPermitted(requester.caller)
+    return effects.catalogue().list_servers(requester.caller)
 
 
-async def _list(
-    effects: AnyEffects, who: Who, kind: ItemKind, *, field: str, exposed: Any
-) -> Items:
-    servers = _servers(effects, who)
-    listed = await effects.lists.gather(servers, kind, who.downstream)
+async def _list_items(
+    effects: AnyEffects, requester: Requester, kind: ItemKind, *, field: str, exposed: Any
+) -> ItemPage:
+    servers = _visible_servers(effects, requester)
+    listed = await effects.item_lists.gather_lists(servers, kind, requester.downstream)
     items = []
     for server in servers:
-        for item in _named(listed.by_server.get(server.name), field):
+        for item in _iterate_named_items(listed.by_server.get(server.name), field):
             own = item[field]
             items.append(
-                _shown(item, field, own if server.unprefixed else exposed(server.name, own))
+                _expose_item(item, field, own if server.unprefixed else exposed(server.name, own))
             )
-    return Items(items=tuple(items), missing=listed.missing)
+    return ItemPage(items=tuple(items), missing=listed.missing)
 
 
-def _named(listing: Listing | None, field: str) -> Iterator[dict[str, Any]]:
-    """Yield the items that can be asked for: those whose name is a text."""
+def _iterate_named_items(listing: ItemListing | None, field: str) -> Iterator[dict[str, Any]]:
+    """Yield the addressable items: those whose name is a non-empty string."""
     for item in listing.items if listing else ():
         if isinstance(item.get(field), str) and item[field]:
             yield item
 
 
-def _shown(item: Mapping[str, Any], field: str, value: str) -> dict[str, Any]:
-    texts = {key: clean(item[key]) for key in _TEXTS if isinstance(item.get(key), str)}
+def _expose_item(item: Mapping[str, Any], field: str, value: str) -> dict[str, Any]:
+    texts = {
+        key: strip_invisible(item[key]) for key in _TEXT_KEYS if isinstance(item.get(key), str)
+    }
     return {"name": item.get(field), **item, **texts, field: value}
 
 
-def _prompts(
-    servers: list[CatalogueServer], by_server: Mapping[str, Listing]
-) -> Iterator[tuple[str, Prompt, dict[str, Any]]]:
-    """Yield the prompts of servers with their exposed names; no two share one.
+def _iterate_prompts(
+    servers: list[CatalogueServer], by_server: Mapping[str, ItemListing]
+) -> Iterator[tuple[str, PromptAddress, dict[str, Any]]]:
+    """Yield the prompts of servers with their exposed names, which are unique.
 
-    Those of the server without a prefix keep their own, and the others give way.
+    Prompts of the server without a prefix take precedence.
     """
     taken: set[str] = set()
     for server in sorted(servers, key=lambda server: not server.unprefixed):
-        for item in _named(by_server.get(server.name), "name"):
+        for item in _iterate_named_items(by_server.get(server.name), "name"):
             own = item["name"]
             name = own if server.unprefixed else ids.exposed_name(server.name, own)
             if name in taken:
                 continue
             taken.add(name)
-            yield name, Prompt(server=server.name, name=own), item
+            yield name, PromptAddress(server=server.name, name=own), item
 
 
-async def _listing(
-    effects: AnyEffects, who: Who, servers: list[CatalogueServer], uri: str
-) -> list[Address]:
-    listed = await effects.lists.gather(servers, "resources", who.downstream)
+async def _find_listed(
+    effects: AnyEffects, requester: Requester, servers: list[CatalogueServer], uri: str
+) -> list[ResourceAddress]:
+    listed = await effects.item_lists.gather_lists(servers, "resources", requester.downstream)
     return [
-        Address(server=name, uri=uri)
+        ResourceAddress(server=name, uri=uri)
         for name, listing in listed.by_server.items()
-        if any(item["uri"] == uri for item in _named(listing, "uri"))
+        if any(item["uri"] == uri for item in _iterate_named_items(listing, "uri"))
     ]
 
 
-async def _fitting(
-    effects: AnyEffects, who: Who, servers: list[CatalogueServer], uri: str
-) -> list[Address]:
-    listed = await effects.lists.gather(servers, "templates", who.downstream)
+async def _find_matching_templates(
+    effects: AnyEffects, requester: Requester, servers: list[CatalogueServer], uri: str
+) -> list[ResourceAddress]:
+    listed = await effects.item_lists.gather_lists(servers, "templates", requester.downstream)
     return [
-        Address(server=name, uri=uri)
+        ResourceAddress(server=name, uri=uri)
         for name, listing in listed.by_server.items()
         if any(
-            resource_uris.matches(item["uriTemplate"], uri)
-            for item in _named(listing, "uriTemplate")
+            resource_uris.matches_template(item["uriTemplate"], uri)
+            for item in _iterate_named_items(listing, "uriTemplate")
         )
     ]

@@ -1,4 +1,4 @@
-"""What a gateway process loads once Django is set up; imported late, since it imports a lot."""
+"""Load what a gateway process needs once Django is set up; imported late because it is heavy."""
 
 from __future__ import annotations
 
@@ -7,43 +7,43 @@ from functools import partial
 
 from gateway_project import metrics, wiring
 from gateway_project.access import callers, tokens
-from gateway_project.access.standing import Standing
-from gateway_project.foundation.caller import Caller, Kind
+from gateway_project.access.active_token import ActiveToken
+from gateway_project.foundation.caller import Caller, CallerKind
 from gateway_project.foundation.config import Config
-from gateway_project.foundation.database import in_database
+from gateway_project.foundation.database import run_in_database_thread
 from gateway_project.mcp import handlers
-from gateway_project.mcp.runtime import Prepared
+from gateway_project.mcp.runtime import PreparedRuntime
 
 
-def prepare(config: Config, *, user: str | None, kind: Kind) -> Prepared:
-    """Return what calls are served with.
+def prepare_runtime(config: Config, *, user: str | None, kind: CallerKind) -> PreparedRuntime:
+    """Return the runtime that serves calls.
 
     Args:
-        config: Of the installation.
-        user: Name of the user that requests stand for by themselves; None: nobody.
-        kind: The way in of that user.
+        config: The installation's configuration.
+        user: Name of the default user of requests; None: there is none.
+        kind: How that user connects.
     """
-    return Prepared(
-        handle=handlers.handle,
-        wire=partial(wiring.run, config=config, user=user, kind=kind),
-        look_up=_look_up,
-        note_use=_note_use,
-        exposition=_exposition,
-        caller_of=_caller_of,
+    return PreparedRuntime(
+        handle=handlers.handle_request,
+        run_wiring=partial(wiring.run_gateway, config=config, user=user, kind=kind),
+        look_up_tokens=_look_up_tokens,
+        record_token_use=_record_token_use,
+        render_metrics=_expose_metrics,
+        find_caller=_load_caller,
     )
 
 
-async def _look_up(digests: Collection[str]) -> Mapping[str, Standing]:
-    return await in_database(tokens.standings, digests)
+async def _look_up_tokens(digests: Collection[str]) -> Mapping[str, ActiveToken]:
+    return await run_in_database_thread(tokens.load_active_tokens, digests)
 
 
-async def _note_use(digests: Collection[str]) -> None:
-    await in_database(tokens.note_used, digests)
+async def _record_token_use(digests: Collection[str]) -> None:
+    await run_in_database_thread(tokens.record_use, digests)
 
 
-async def _exposition() -> bytes:
-    return await in_database(metrics.exposition)
+async def _expose_metrics() -> bytes:
+    return await run_in_database_thread(metrics.expose_metrics)
 
 
-async def _caller_of(user: str) -> Caller:
-    return await in_database(callers.for_user, user, kind="stdio")
+async def _load_caller(user: str) -> Caller:
+    return await run_in_database_thread(callers.caller_for_user, user, kind="stdio")

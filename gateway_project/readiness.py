@@ -1,4 +1,4 @@
-"""Whether calls can be served: written by the wiring, awaited by calls."""
+"""Whether calls can be served: set by the wiring, awaited by calls."""
 
 from __future__ import annotations
 
@@ -11,17 +11,17 @@ if TYPE_CHECKING:
     from gateway_project.effects import Effects
     from gateway_project.foundation.caller import Caller
 
-Changed = Literal["tools", "prompts", "resources"]
-"""A list that clients are told of when it has changed."""
+ChangedList = Literal["tools", "prompts", "resources"]
+"""A list whose changes clients are notified of."""
 
-READY_WAIT_S = 20.0
-"""A call waits so long for a gateway that is still starting."""
-RETRY_WAIT_S = 1.5
-"""A call waits so long for the new attempt it sets off where it is known what is missing."""
+START_TIMEOUT_S = 20.0
+"""Longest wait of a call for a gateway that is still starting."""
+RETRY_TIMEOUT_S = 1.5
+"""Longest wait of a call for the new attempt that it triggers after a known failure."""
 
 
 class NotReady(Exception):
-    """The gateway cannot serve calls yet, or no more; one line that says what to do.
+    """The gateway cannot serve calls, yet or any more; the message says what to do.
 
     Attributes:
         code: Stable word for programs.
@@ -34,12 +34,12 @@ class NotReady(Exception):
 
 @dataclass(frozen=True, kw_only=True)
 class Gateway:
-    """What calls are served with.
+    """The dependencies of calls, and their default caller.
 
     Attributes:
-        effects: All that the flow reaches for.
+        effects: Dependencies of the flow.
         caller: Who asks.
-        variables: Names of the environment's variables that servers' entries refer to.
+        variables: Names of environment variables that server entries refer to.
     """
 
     effects: Effects[Any]
@@ -48,17 +48,17 @@ class Gateway:
 
 
 class Publisher(Protocol):
-    """Tells clients what has changed; called in the event loop, and never waits."""
+    """Notifies clients of changes; called in the event loop, never blocks."""
 
-    def changed(self, kind: Changed) -> None:
-        """Tell clients that a list has changed."""
+    def notify_list_changed(self, kind: ChangedList) -> None:
+        """Notify clients that a list has changed."""
 
-    def updated(self, server: str, uri: str, sessions: Collection[str]) -> None:
-        """Tell those of some sessions who subscribed to a resource that it has changed."""
+    def notify_resource_updated(self, server: str, uri: str, sessions: Collection[str]) -> None:
+        """Notify the subscribers of a resource, within these sessions, that it has changed."""
 
 
 class Readiness:
-    """The state of a gateway that sets itself up beside the protocol; for one event loop."""
+    """The state of a gateway that starts while the protocol already runs; for one event loop."""
 
     def __init__(self) -> None:
         self._gateway: Gateway | None = None
@@ -66,71 +66,71 @@ class Readiness:
         self._changed = asyncio.Event()
         self._publishers: list[Publisher] = []
         self.wanted = asyncio.Event()
-        """Set by a call that has to wait, so that what failed is tried again at once."""
+        """Set by a call that has to wait, so that a failed start is retried at once."""
         self.listed = asyncio.Event()
-        """Set once a client has listed or called tools: what is heavy may load from then on."""
+        """Set once a client has listed or called tools: heavy modules may load from then on."""
 
     @property
     def current(self) -> Gateway | None:
-        """What calls are served with right now, if they are."""
+        """What calls are served with; None while they are not."""
         return self._gateway
 
     @property
     def trouble(self) -> NotReady | None:
-        """Why calls are refused; None while they are served or nothing is known yet."""
+        """Why calls are refused; None while they are served, or before the first failure."""
         return self._trouble
 
     def serve(self, gateway: Gateway) -> None:
-        """Serve calls with this from now on."""
+        """Serve calls with this gateway from now on."""
         self._gateway, self._trouble = gateway, None
-        self._tell()
+        self._wake_waiters()
 
     def refuse(self, trouble: NotReady) -> None:
         """Refuse calls from now on, for this reason."""
         self._gateway, self._trouble = None, trouble
-        self._tell()
+        self._wake_waiters()
 
-    def publish_to(self, publisher: Publisher) -> None:
-        """Have a publisher told what clients should hear of."""
+    def add_publisher(self, publisher: Publisher) -> None:
+        """Register a publisher for all notifications."""
         self._publishers.append(publisher)
 
-    def changed(self, kind: Changed) -> None:
-        """Say that a list has changed."""
+    def notify_list_changed(self, kind: ChangedList) -> None:
+        """Notify all publishers that a list has changed."""
         for publisher in self._publishers:
-            publisher.changed(kind)
+            publisher.notify_list_changed(kind)
 
-    def updated(self, server: str, uri: str, sessions: Collection[str]) -> None:
-        """Say that the content of a server's resource has changed, as some sessions see it."""
+    def notify_resource_updated(self, server: str, uri: str, sessions: Collection[str]) -> None:
+        """Notify all publishers that a server's resource has changed for some sessions."""
         for publisher in self._publishers:
-            publisher.updated(server, uri, sessions)
+            publisher.notify_resource_updated(server, uri, sessions)
 
-    async def gateway(self) -> Gateway:
-        """Return what to serve a call with, waiting a bounded time for it.
+    async def wait_for_gateway(self) -> Gateway:
+        """Return the gateway, waiting a bounded time for it.
 
         Raises:
             NotReady: If there is nothing to serve it with.
         """
         if self._gateway is not None:
             return self._gateway
-        wait_s = READY_WAIT_S if self._trouble is None else RETRY_WAIT_S
+        wait_s = START_TIMEOUT_S if self._trouble is None else RETRY_TIMEOUT_S
         self.wanted.set()
         try:
             async with asyncio.timeout(wait_s):
-                return await self._served()
+                return await self._wait_until_served()
         except TimeoutError:
             raise self._trouble or NotReady(
                 "starting",
                 f"the gateway is still starting after {wait_s:g} s; try again in a moment",
             ) from None
 
-    async def _served(self) -> Gateway:
-        """Wait until calls are served, or for the next reason why they are not."""
+    async def _wait_until_served(self) -> Gateway:
+        """Wait until calls are served; raise the next reason why they are not."""
         while self._gateway is None:
             await self._changed.wait()
             if self._trouble is not None:
                 raise self._trouble
         return self._gateway
 
-    def _tell(self) -> None:
+    def _wake_waiters(self) -> None:
         self._changed.set()
         self._changed = asyncio.Event()

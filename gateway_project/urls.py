@@ -1,6 +1,7 @@
 """Addresses of the console."""
 
 from django.contrib import admin
+from django.http import HttpResponse
 from django.urls import include, path
 from django.views.generic import RedirectView
 
@@ -13,10 +14,13 @@ admin.site.index_title = "Servers, tools and access"
 
 urlpatterns = [
     path("", RedirectView.as_view(pattern_name="admin:index")),
-    path("health", health.live),
-    path("health/ready", health.ready),
-    path("metrics", health.metrics),
+    path("favicon.ico", lambda _: HttpResponse(status=204)),  # every browser asks for one
+    path("health", health.report_liveness),
+    path("health/ready", health.report_readiness),
+    path("health/console", health.prove_identity),
+    path("metrics", health.serve_metrics),
     path("sign-in/", include("gateway_project.console.sign_in")),
     path("approvals/", include("gateway_project.console.approvals")),
+    path("servers/", include("gateway_project.console.server_pages")),
     path("admin/", admin.site.urls),
 ]

@@ -1,4 +1,4 @@
-"""Errors that whoever asks has caused or has to know of: a stable code and one line for each."""
+"""Errors that are reported to the requester, each with a stable code and one line of text."""
 
 from __future__ import annotations
 
@@ -6,32 +6,32 @@ from collections.abc import Mapping
 from typing import Final
 
 from execution.call_errors import CallError, InvalidArguments
-from execution.control import NotPossible
+from execution.control import ActionNotPossible
 from execution.planning.parse import InvalidWorkflow
-from execution.run_means import RunsUnavailable
-from execution.store.approvals import NotPending, UnknownApproval
+from execution.run_dependencies import RunsUnavailable
+from execution.store.approvals import ApprovalNotPending, UnknownApproval
 from execution.store.runs import IdempotencyConflict, TooManyRuns, UnknownRun
 from gateway_project.flow import SearchNotPermitted
-from gateway_project.foreign_text import told
-from gateway_project.kept_results import UnknownResult
 from gateway_project.pass_through import PassThroughError
 from gateway_project.readiness import NotReady
-from gateway_project.run_face.plan import NotRunnable
-from graph.binding.parameters import ParameterError
+from gateway_project.result_store import UnknownResult
+from gateway_project.runs.plan import WorkflowNotRunnable
+from graph.suggestion.binding.parameters import ParameterError
 from tools.catalogue import UnknownTool
+from tools.foreign_text import quote_foreign
 from tools.query_text import QueryError
 from tools.upstream.errors import UpstreamError
 
-MAX_PARAMETER_ERROR: Final = 600
-"""Characters of what is said of a parameter of run_intent."""
-CODED: Final = (
+MAX_PARAMETER_ERROR_CHARS: Final = 600
+"""Characters of an error about a parameter of run_intent."""
+ERRORS_WITH_CODE: Final = (
     CallError,
     IdempotencyConflict,
     InvalidWorkflow,
-    NotPending,
-    NotPossible,
+    ApprovalNotPending,
+    ActionNotPossible,
     NotReady,
-    NotRunnable,
+    WorkflowNotRunnable,
     PassThroughError,
     RunsUnavailable,
     SearchNotPermitted,
@@ -41,27 +41,29 @@ CODED: Final = (
     UnknownRun,
     UpstreamError,
 )
-"""Those that carry their code."""
+"""Errors that carry their own code."""
 _CODES: Final[Mapping[type[Exception], str]] = {
     UnknownTool: "unknown_tool",
     QueryError: InvalidArguments.code,
     ParameterError: InvalidArguments.code,
 }
-"""Codes of those that carry none of their own."""
-KNOWN: Final[tuple[type[Exception], ...]] = (*CODED, *_CODES)
+"""Codes of errors that carry none."""
+USER_ERRORS: Final[tuple[type[Exception], ...]] = (*ERRORS_WITH_CODE, *_CODES)
 
 
-def explained(error: Exception) -> tuple[str, str] | None:
-    """Return an error's code and its message in one line; None: it is none of these.
+def explain_error(error: Exception) -> tuple[str, str] | None:
+    """Return an error's code and its one-line message; None for any other error.
 
     Example:
-        >>> explained(NotReady("starting", "the gateway is still starting"))
+        >>> explain_error(NotReady("starting", "the gateway is still starting"))
         ('starting', 'the gateway is still starting')
     """
-    if isinstance(error, CODED):
+    if isinstance(error, ERRORS_WITH_CODE):
         return error.code, str(error)
     for kind, code in _CODES.items():
-        if isinstance(error, kind):  # a parameter's error may quote a server's schema
+        if isinstance(error, kind):  # a ParameterError may quote a server's schema
             is_foreign = kind is ParameterError
-            return code, told(error, most=MAX_PARAMETER_ERROR) if is_foreign else str(error)
+            return code, quote_foreign(
+                error, most=MAX_PARAMETER_ERROR_CHARS
+            ) if is_foreign else str(error)
     return None

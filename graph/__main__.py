@@ -1,6 +1,6 @@
-"""Refreshes the graph and fits models in a process of its own: a gateway waits for nothing.
+"""Refresh the graph and fit models in a separate process, so that no gateway waits for it.
 
-`python -m graph DATABASE` prints nothing; it exits with `BUSY` where another is at it.
+`python -m graph DATABASE` prints nothing; it exits with `BUSY_EXIT_CODE` if another one runs.
 """
 
 from __future__ import annotations
@@ -9,14 +9,14 @@ import os
 import sys
 from datetime import UTC, datetime
 
-BUSY = 75
-NICENESS = 10
+BUSY_EXIT_CODE = 75
+PROCESS_NICENESS = 10
 
 
 def main(database: str) -> int:
-    """Do what is due in a database of the configured server; return the exit code."""
-    os.nice(NICENESS)
-    os.environ.setdefault("OMP_NUM_THREADS", "1")  # the other cores are for those who wait
+    """Refresh and fit what is due in a database of the configured server; return the exit code."""
+    os.nice(PROCESS_NICENESS)
+    os.environ.setdefault("OMP_NUM_THREADS", "1")  # leave the other cores to the gateway
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "gateway_project.settings.base")
     import django  # noqa: PLC0415 - after the settings are named
 
@@ -28,12 +28,14 @@ def main(database: str) -> int:
 
     connection.settings_dict["NAME"] = database
     now = datetime.now(UTC)
-    is_busy = refresh.refresh(now=now, wait_s=0.0).is_busy
-    terms = fit_models.terms(settings.FOREGATE)
-    if terms is not None:
-        done = fit_models.fit_due(terms, now=now, stop_s=fit_models.IN_BACKGROUND_S)
-        is_busy |= done is None
-    return BUSY if is_busy else 0
+    is_busy = refresh.refresh_graph(now=now, wait_s=0.0).is_busy
+    fit_settings = fit_models.load_settings(settings.FOREGATE)
+    if fit_settings is not None:
+        outcome = fit_models.fit_due_scopes(
+            fit_settings, now=now, stop_s=fit_models.BACKGROUND_TIMEOUT_S
+        )
+        is_busy |= outcome is None
+    return BUSY_EXIT_CODE if is_busy else 0
 
 
 if __name__ == "__main__":

@@ -1,10 +1,10 @@
-"""Django application of the relations between tools and what follows from them."""
+"""Django application of the tool graph: relations between tools and suggestions from them."""
 
 from django.apps import AppConfig
 
 
 class GraphConfig(AppConfig):
-    """Stands above tools."""
+    """The layer above `tools`."""
 
     name = "graph"
     verbose_name = "Tool graph"

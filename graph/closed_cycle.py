@@ -1,4 +1,4 @@
-"""Tell a person that a dependency closes a cycle, and which of its edges will not count."""
+"""Find the cycle that a new dependency closes, and the edges that orders then drop."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from datetime import datetime
 from itertools import pairwise
 
 from graph import record, wording
-from graph.algorithms.shortest_path import shortest_path
-from graph.contradictions import dropped
-from graph.store import dependencies, names
+from graph.algorithms.shortest_path import find_shortest_path
+from graph.contradictions import dropped_dependencies
+from graph.store import names, relations
 from graph.topology import Topology
 
 
@@ -18,40 +18,46 @@ class ClosedCycle:
     """A shortest cycle through a dependency.
 
     Attributes:
-        tools: Canonical ids, each requiring the next, the first one again at the end.
-        dropped: Dependencies on it that orders leave out, in words; the weakest.
+        tools: Canonical ids, each requiring the next; the first is repeated at the end.
+        dropped_edges: The dependencies of the cycle that orders drop, in words.
     """
 
     tools: tuple[str, ...]
-    dropped: tuple[str, ...]
+    dropped_edges: tuple[str, ...]
 
     def __str__(self) -> str:
         return (
             f"This closes a cycle of dependencies: {' → '.join(self.tools)}. To run them at all, "
-            f"the weakest is left out: “{'”, “'.join(self.dropped)}”."
+            f"the weakest is left out: “{'”, “'.join(self.dropped_edges)}”."
         )
 
 
-def closed_by(source: int, target: int, *, now: datetime) -> ClosedCycle | None:
+def find_closed_cycle(source: int, target: int, *, now: datetime) -> ClosedCycle | None:
     """Return the cycle that a stored dependency closes; None if it closes none.
 
     Args:
-        source: Tool that requires.
-        target: Tool that is required.
-        now: Time that the age of observations is taken at.
+        source: Primary key of the tool that requires the other.
+        target: Primary key of the required tool.
+        now: Time that the age of observations is measured at.
     """
-    records = dependencies.reached(source)
-    seen = [record.view(one, None, now=now) for one in records]
-    shared = [relation for relation in seen if relation is not None]
+    records = relations.load_reached_dependencies(source)
+    views = [record.view_for_team(item, None, now=now) for item in records]
+    shared = [relation for relation in views if relation is not None]
     topology = Topology(shared)
-    back = shortest_path(topology, target, source)
-    if back is None:
+    path_back = find_shortest_path(topology, target, source)
+    if path_back is None:
         return None
-    around = (source, *back)
-    called = names.of(records)
-    on_it = set(pairwise(around))
-    cuts = [cut for cut in dropped(shared) if (cut.source, cut.target) in on_it]
+    cycle = (source, *path_back)
+    ids = names.load_relation_ids(records)
+    edges = set(pairwise(cycle))
+    dropped = [
+        relation
+        for relation in dropped_dependencies(shared)
+        if (relation.source, relation.target) in edges
+    ]
     return ClosedCycle(
-        tools=tuple(called[tool] for tool in around),
-        dropped=tuple(wording.sentence(cut, called.__getitem__) for cut in cuts),
+        tools=tuple(ids[tool] for tool in cycle),
+        dropped_edges=tuple(
+            wording.write_sentence(relation, ids.__getitem__) for relation in dropped
+        ),
     )

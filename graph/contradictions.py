@@ -1,4 +1,4 @@
-"""Relations that cannot all hold, and dependencies that lead round in circles."""
+"""Find relations that contradict each other, and dependency cycles."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 from graph.algorithms import cycles
-from graph.relations import SYMMETRIC, Kind, Relation
+from graph.relations import SYMMETRIC_KINDS, Relation, RelationKind
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -14,9 +14,9 @@ class Contradiction:
     """Two relations of which at most one can hold.
 
     Attributes:
-        first: One of them.
-        second: The other; the same one where it contradicts itself.
-        message: What is wrong, in plain words, and what to do.
+        first: The first relation.
+        second: The second; the same one if it contradicts itself.
+        message: Says what is wrong and what to do.
     """
 
     first: Relation
@@ -26,32 +26,33 @@ class Contradiction:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class BrokenCycle:
-    """A dependency that is left out of every order, because others lead back from its target.
+    """A dependency left out of every order because other dependencies close a cycle with it.
 
     Attributes:
-        dropped: The weakest relation of a cycle.
-        message: What is dropped, in plain words, and what to do.
+        dropped_relation: The weakest relation of a cycle.
+        message: Says what is dropped and what to do.
     """
 
-    dropped: Relation
+    dropped_relation: Relation
     message: str
 
 
-def contradictions(
+def find_contradictions(
     relations: Iterable[Relation], *, name: Callable[[int], str] = "tool {}".format
 ) -> tuple[Contradiction, ...]:
     """Find relations that cannot all hold; O(relations).
 
-    These are a relation of a tool with itself; tools that exclude each other of which one
-    requires the other; and tools of which each replaces the other.
+    These are: a relation of a tool with itself; a tool that requires one it excludes; and two
+    tools that replace each other.
 
     Args:
         relations: As they would be stored.
         name: Name of a tool by primary key, for the messages.
 
     Example:
-        >>> both = [Relation(1, 2, Kind.REPLACES, 1.0), Relation(2, 1, Kind.REPLACES, 1.0)]
-        >>> [found.message for found in contradictions(both)]
+        >>> both = [Relation(1, 2, RelationKind.REPLACES, 1.0), Relation(2, 1,
+        ...     RelationKind.REPLACES, 1.0)]
+        >>> [found.message for found in find_contradictions(both)]
         ['tool 1 and tool 2 cannot replace each other: keep one of the two']
     """
     by_key = {}
@@ -63,28 +64,32 @@ def contradictions(
         else:
             by_key[relation.key] = relation
     for relation in by_key.values():
-        here, there = relation.source, relation.target
-        if relation.kind is Kind.REPLACES and here < there:
-            back = by_key.get((there, here, Kind.REPLACES))
-            if back is not None:
-                message = f"{name(here)} and {name(there)} cannot replace each other: " + _KEEP_ONE
-                found.append(Contradiction(first=relation, second=back, message=message))
-        elif relation.kind is Kind.DEPENDS_ON and relation.required:
-            excluded = _either_way(by_key, here, there, Kind.MUTUALLY_EXCLUSIVE)
+        source, target = relation.source, relation.target
+        if relation.kind is RelationKind.REPLACES and source < target:
+            reverse = by_key.get((target, source, RelationKind.REPLACES))
+            if reverse is not None:
+                message = (
+                    f"{name(source)} and {name(target)} cannot replace each other: " + _KEEP_ONE
+                )
+                found.append(Contradiction(first=relation, second=reverse, message=message))
+        elif relation.kind is RelationKind.DEPENDS_ON and relation.required:
+            excluded = _find_in_either_direction(
+                by_key, source, target, RelationKind.MUTUALLY_EXCLUSIVE
+            )
             if excluded is not None:
-                message = f"{name(here)} cannot both require {name(there)} and exclude it: "
+                message = f"{name(source)} cannot both require {name(target)} and exclude it: "
                 found.append(
                     Contradiction(first=relation, second=excluded, message=message + _KEEP_ONE)
                 )
     return tuple(found)
 
 
-def broken_cycles(
+def find_broken_cycles(
     relations: Iterable[Relation], *, name: Callable[[int], str] = "tool {}".format
 ) -> tuple[BrokenCycle, ...]:
-    """Find the dependencies that close a cycle, which is allowed, and say which are dropped.
+    """Find the dependency to drop from each cycle; cycles are allowed.
 
-    The same are dropped whenever an order is made: the weakest of each cycle.
+    It is the weakest of the cycle, the same one that every ordering drops.
 
     Args:
         relations: As they would be stored; only `depends_on` counts.
@@ -92,30 +97,33 @@ def broken_cycles(
     """
     return tuple(
         BrokenCycle(
-            dropped=cut,
-            message=f"{name(cut.source)} depends on {name(cut.target)}, which depends on it in "
-            f"turn: this weakest dependency of the cycle ({cut.confidence:.2g}) is dropped "
-            "wherever an order is made",
+            dropped_relation=dropped,
+            message=f"{name(dropped.source)} depends on {name(dropped.target)}, which depends "
+            f"on it in turn: this weakest dependency of the cycle ({dropped.confidence:.2g}) is "
+            "dropped wherever an order is made",
         )
-        for cut in dropped(relations)
+        for dropped in dropped_dependencies(relations)
     )
 
 
-def dropped(relations: Iterable[Relation]) -> tuple[Relation, ...]:
-    """Return the dependencies that are left out of every order: the weakest of each cycle.
+def dropped_dependencies(relations: Iterable[Relation]) -> tuple[Relation, ...]:
+    """Return the dependencies that every ordering drops: the weakest of each cycle.
 
     Args:
         relations: Of any kinds; only `depends_on` counts.
     """
-    depends = (relation for relation in relations if relation.kind is Kind.DEPENDS_ON)
-    return cycles.break_cycles(depends).cut
+    depends = (relation for relation in relations if relation.kind is RelationKind.DEPENDS_ON)
+    return cycles.break_cycles(depends).dropped_relations
 
 
 _KEEP_ONE = "keep one of the two"
 
 
-def _either_way(
-    by_key: dict[tuple[int, int, Kind], Relation], one: int, other: int, kind: Kind
+def _find_in_either_direction(
+    by_key: dict[tuple[int, int, RelationKind], Relation],
+    source: int,
+    target: int,
+    kind: RelationKind,
 ) -> Relation | None:
-    found = by_key.get((one, other, kind))
-    return found or by_key.get((other, one, kind)) if kind in SYMMETRIC else found
+    found = by_key.get((source, target, kind))
+    return found or by_key.get((target, source, kind)) if kind in SYMMETRIC_KINDS else found

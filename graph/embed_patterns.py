@@ -1,4 +1,4 @@
-"""Embed the intents of patterns that have no vectors by a model yet."""
+"""Embed the intents of patterns without vectors by a model."""
 
 from __future__ import annotations
 
@@ -6,79 +6,79 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from gateway_project.foundation.sealing import SealBroken, Sealer
+from gateway_project.foundation.sealing import Sealer, UnsealingFailed
 from graph.store import patterns
-from graph.store.patterns import Unembedded
+from graph.store.patterns import UnembeddedPattern
 from tools.embed.embedder import Embedder
 from tools.query_text import QueryError
 
 if TYPE_CHECKING:
-    from graph.intent.reading import Reading
+    from graph.suggestion.intent.reading import IntentReading
 
-CHUNK: Final = 64
-"""Intents embedded between two commits: what an interruption can lose, some seconds' work."""
+CHUNK_SIZE: Final = 64
+"""Intents embedded per transaction; an interruption loses at most some seconds' work."""
 
-Progress = Callable[[int, int], None]
+ProgressCallback = Callable[[int, int], None]
 
 
 @dataclass(frozen=True, kw_only=True)
-class Embedded:
-    """What was done.
+class EmbeddedPatterns:
+    """Counts of embedded patterns.
 
     Attributes:
-        embedded: Patterns that have vectors now.
-        unreadable: Patterns that are left without: nothing was kept of their intent but values,
-            or the key that it was sealed with is gone.
+        embedded: Patterns that got vectors.
+        unreadable: Patterns left without: their intent consisted of values only, or its sealing
+            key is gone.
     """
 
     embedded: int = 0
     unreadable: int = 0
 
 
-def embed_missing(
+def embed_missing_patterns(
     embedder: Embedder,
     *,
     sealer: Sealer,
     limit: int | None = None,
-    on_progress: Progress = lambda _done, _all: None,
-) -> Embedded:
-    """Embed what is kept of intents: their form without the values they stated.
+    on_progress: ProgressCallback = lambda _done, _all: None,
+) -> EmbeddedPatterns:
+    """Embed the stored, masked intents of patterns.
 
-    Safe to interrupt and to run again, and in several processes at once. Vectors by other models
-    are left alone and go on serving.
+    Safe to interrupt, to repeat and to run in several processes at once. Vectors by other models
+    stay in use.
 
     Args:
         embedder: The model.
-        sealer: Opens the intents.
-        limit: How many at most, the newest first; None: all.
-        on_progress: Told how many patterns are done, and of how many.
+        sealer: Unseals the intents.
+        limit: Maximum number, newest first; None: all.
+        on_progress: Called with the number of patterns done and their total.
 
     Raises:
         EmbeddingUnavailable: If the model cannot be loaded.
     """
     from graph import encode  # noqa: PLC0415 - heavy
 
-    todo = patterns.unembedded(embedder.model)[:limit]
+    pending = patterns.load_unembedded(embedder.model)[:limit]
     embedded = unreadable = 0
-    on_progress(0, len(todo))
-    for start in range(0, len(todo), CHUNK):
-        chunk = todo[start : start + CHUNK]
-        readings = _readings(chunk, sealer)
-        numbers = encode.encode(list(readings.values()), embedder=embedder)
-        encoded = dict(zip(readings, numbers, strict=True))
-        embedded += patterns.embed(embedder.model, encoded, sealer=sealer)
+    on_progress(0, len(pending))
+    for start in range(0, len(pending), CHUNK_SIZE):
+        chunk = pending[start : start + CHUNK_SIZE]
+        readings = _read_intents(chunk, sealer)
+        vectors = encode.encode_intents(list(readings.values()), embedder=embedder)
+        encoded = dict(zip(readings, vectors, strict=True))
+        embedded += patterns.store_embeddings(embedder.model, encoded, sealer=sealer)
         unreadable += len(chunk) - len(readings)
-        on_progress(start + len(chunk), len(todo))
-    return Embedded(embedded=embedded, unreadable=unreadable)
+        on_progress(start + len(chunk), len(pending))
+    return EmbeddedPatterns(embedded=embedded, unreadable=unreadable)
 
 
-def _readings(chunk: Sequence[Unembedded], sealer: Sealer) -> dict[int, Reading]:
-    from graph.intent import reading  # noqa: PLC0415 - not before there is something to embed
+def _read_intents(chunk: Sequence[UnembeddedPattern], sealer: Sealer) -> dict[int, IntentReading]:
+    from graph.suggestion.intent import reading  # noqa: PLC0415 - not before there is something to embed
 
-    found: dict[int, Reading] = {}
+    found: dict[int, IntentReading] = {}
     for pk, sealed in chunk:
         try:
-            found[pk] = reading.read(sealer.open(sealed))
-        except (QueryError, SealBroken):
+            found[pk] = reading.read_intent(sealer.unseal(sealed))
+        except (QueryError, UnsealingFailed):
             continue
     return found

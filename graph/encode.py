@@ -1,4 +1,4 @@
-"""Turn intents into numbers: one batch through the model, one question to the database."""
+"""Encode intents: one batch through the embedding model, one query to the database."""
 
 from __future__ import annotations
 
@@ -6,56 +6,64 @@ from collections.abc import Sequence
 from itertools import chain
 from typing import TYPE_CHECKING
 
-from graph.intent.words import words
+from graph.suggestion.intent.words import split_words
 from tools.embed.embedder import EmbeddingUnavailable
 from tools.store import indexed
 
 if TYPE_CHECKING:
-    from graph.intent.encoded import Encoded
-    from graph.intent.reading import Reading
+    from graph.suggestion.intent.encoded import EncodedIntent
+    from graph.suggestion.intent.reading import IntentReading
     from tools.embed.embedder import Embedder
 
 
-def encode(readings: Sequence[Reading], *, embedder: Embedder) -> list[Encoded]:
+def encode_intents(
+    readings: Sequence[IntentReading], *, embedder: Embedder
+) -> list[EncodedIntent]:
     """Encode intents, in their order.
 
     Raises:
-        EmbeddingUnavailable: If the model cannot be loaded or run, or answers what is no number.
+        EmbeddingUnavailable: If the model cannot be loaded or run, or returns non-finite values.
     """
     import numpy as np  # noqa: PLC0415 - heavy
 
-    from graph.intent.encoded import Encoded  # noqa: PLC0415 - heavy
+    from graph.suggestion.intent.encoded import EncodedIntent  # noqa: PLC0415 - heavy
 
-    texts = list(dict.fromkeys(text for reading in readings for text in reading.texts))
+    texts = list(dict.fromkeys(text for reading in readings for text in reading.distinct_texts))
     if not texts:
         return []
     rows = embedder.embed(texts, kind="query").astype(np.float32, copy=False)
     if not np.isfinite(rows).all():
         raise EmbeddingUnavailable(
-            f"the model {embedder.model} gave no usable vectors: some of their values are no "
-            "finite numbers; choose another with FOREGATE_EMBEDDING_MODEL"
+            f"the model {embedder.model} gave no usable vectors: some of their values are not "
+            "finite; choose another with FOREGATE_EMBEDDING_MODEL"
         )
-    place = {text: row for row, text in enumerate(texts)}
-    whole = [words(reading.text) for reading in readings]
-    parts = [[words(clause.text) for clause in reading.clauses] for reading in readings]
-    keys = indexed.lexeme_keys({word for found in (*whole, *chain(*parts)) for word in found})
+    row_by_text = {text: row for row, text in enumerate(texts)}
+    intent_words = [split_words(reading.text) for reading in readings]
+    clause_words = [
+        [split_words(clause.text) for clause in reading.clauses] for reading in readings
+    ]
+    keys = indexed.load_lexeme_keys(
+        {word for words in (*intent_words, *chain(*clause_words)) for word in words}
+    )
 
-    def at(*texts: str) -> np.ndarray[tuple[int, ...], np.dtype[np.float32]]:
-        return rows[[place[text] for text in texts]]
+    def rows_of(*texts: str) -> np.ndarray[tuple[int, ...], np.dtype[np.float32]]:
+        return rows[[row_by_text[text] for text in texts]]
 
-    def lexemes(found: Sequence[str]) -> tuple[int, ...]:
-        return tuple(key for word in found for key in keys.get(word, ()))
+    def lexeme_keys(words: Sequence[str]) -> tuple[int, ...]:
+        return tuple(key for word in words for key in keys.get(word, ()))
 
     return [
-        Encoded(
-            whole=at(reading.text)[0],
-            masked=at(reading.masked_view)[0],
-            sentences=at(*reading.sentences),
-            clauses=at(*(clause.text for clause in reading.clauses)),
-            masked_clauses=at(*(clause.masked_view for clause in reading.clauses)),
-            words=lexemes(all_words),
-            clause_words=tuple(lexemes(found) for found in of_clauses),
+        EncodedIntent(
+            whole=rows_of(reading.text)[0],
+            masked=rows_of(reading.embedded_masked_text)[0],
+            sentences=rows_of(*reading.sentences),
+            clauses=rows_of(*(clause.text for clause in reading.clauses)),
+            masked_clauses=rows_of(*(clause.embedded_masked_text for clause in reading.clauses)),
+            words=lexeme_keys(of_intent),
+            clause_words=tuple(lexeme_keys(words) for words in of_clauses),
             length=len(reading.text),
         )
-        for reading, all_words, of_clauses in zip(readings, whole, parts, strict=True)
+        for reading, of_intent, of_clauses in zip(
+            readings, intent_words, clause_words, strict=True
+        )
     ]

@@ -1,4 +1,4 @@
-"""How two tools relate: what links them, by which paths, and what speaks for each hop."""
+"""Explain how two tools relate: direct relations, paths, and the evidence for each hop."""
 
 from __future__ import annotations
 
@@ -8,39 +8,39 @@ from itertools import pairwise
 from typing import Final
 
 from graph import wording
-from graph.algorithms.shortest_path import confidence_of, shortest_path, strongest_path
-from graph.record import Metric, Said
-from graph.relations import PATH_KINDS, SYMMETRIC, Key, Kind, Relation
+from graph.algorithms.shortest_path import find_shortest_path, find_strongest_path, path_confidence
+from graph.record import GraphMetric, StoredEvidence
+from graph.relations import PATH_KINDS, SYMMETRIC_KINDS, Relation, RelationKey, RelationKind
 from graph.topology import Topology
 
-MAX_COMMON: Final = 5
-"""Common neighbours that are named."""
-Names = Callable[[int], str]
+MAX_COMMON_NEIGHBOURS: Final = 5
+"""Common neighbours that are returned."""
+NameLookup = Callable[[int], str]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Vocabulary:
-    """What tools and teams are called, and who said what.
+class DisplayNames:
+    """Names of tools and teams, and the evidence of relations.
 
     Attributes:
-        names: Name of a tool by primary key.
-        said: Evidence of a relation that the caller may see, by its key; where there is none the
-            sources that the relation names are told.
-        teams: What to call a team, by primary key.
+        name_of: Returns the name of a tool by primary key.
+        evidence_of: Returns the evidence of a relation that the caller may see, by key; if empty,
+            the sources named by the relation are listed instead.
+        team_name: Returns the name of a team by primary key.
     """
 
-    names: Names
-    said: Callable[[Key], Sequence[Said]] = lambda _: ()
-    teams: Callable[[int], str] = "team {}".format
+    name_of: NameLookup
+    evidence_of: Callable[[RelationKey], Sequence[StoredEvidence]] = lambda _: ()
+    team_name: Callable[[int], str] = "team {}".format
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Place:
-    """A tool and where it stands; None where nothing has been computed for it.
+class RankedTool:
+    """A tool with its graph metrics; None where nothing has been computed for it.
 
     Attributes:
         tool: Primary key.
-        name: As given by the caller's names.
+        name: From `DisplayNames`.
         pagerank: Share of all rank, in [0, 1].
         community: Number of its community.
     """
@@ -52,51 +52,51 @@ class Place:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Link:
+class ExplainedRelation:
     """A relation in plain words.
 
     Attributes:
-        relation: What is claimed.
-        words: The claim as a sentence.
-        grounds: What it rests on, one text for each source.
+        relation: The relation.
+        text: Its claim as a sentence.
+        evidence_texts: What it rests on, one text per source.
     """
 
     relation: Relation
-    words: str
-    grounds: tuple[str, ...]
+    text: str
+    evidence_texts: tuple[str, ...]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Path:
-    """A way from one tool to another.
+class ToolPath:
+    """A path from one tool to another.
 
     Attributes:
         tools: Primary keys from start to end.
-        hops: What links each to the next.
-        confidence: Product of the hops' confidence, in [0, 1].
+        hops: The relation between each tool and the next.
+        confidence: Product of the hops' confidences, in [0, 1].
     """
 
     tools: tuple[int, ...]
-    hops: tuple[Link, ...]
+    hops: tuple[ExplainedRelation, ...]
     confidence: float
 
     @property
     def is_direct(self) -> bool:
-        """Whether it is one relation."""
+        """Whether it consists of one relation."""
         return len(self.hops) == 1
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Routes:
-    """The ways from one tool to another, if there are any.
+class ToolRoutes:
+    """The paths from one tool to another, if there are any.
 
     Attributes:
-        shortest: Of the fewest hops.
-        strongest: Of the greatest confidence.
+        shortest: Path with the fewest hops.
+        strongest: Path with the highest confidence.
     """
 
-    shortest: Path | None = None
-    strongest: Path | None = None
+    shortest: ToolPath | None = None
+    strongest: ToolPath | None = None
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -104,23 +104,23 @@ class Explanation:
     """How two tools relate.
 
     Attributes:
-        a: One tool.
-        b: The other; the same one where somebody asks so.
-        links: Direct relations of any kind, either way, the most confident first.
-        there: Ways from a to b.
-        back: Ways from b to a.
-        common: Where there is no way: tools related to both, with the product of the best
-            confidence on either side, best first.
-        exclusive: Whether the two must not stand in one workflow.
+        a: The first tool.
+        b: The second tool; may be the same as the first.
+        relations: Direct relations of any kind, in either direction, by falling confidence.
+        forward: Paths from a to b.
+        backward: Paths from b to a.
+        common_neighbours: Only if there is no path: tools related to both, with the product of
+            the best confidence on either side, best first.
+        is_exclusive: Whether the two must not be in one workflow.
     """
 
-    a: Place
-    b: Place
-    links: tuple[Link, ...] = ()
-    there: Routes = Routes()
-    back: Routes = Routes()
-    common: tuple[tuple[int, float], ...] = ()
-    exclusive: bool = False
+    a: RankedTool
+    b: RankedTool
+    relations: tuple[ExplainedRelation, ...] = ()
+    forward: ToolRoutes = ToolRoutes()
+    backward: ToolRoutes = ToolRoutes()
+    common_neighbours: tuple[tuple[int, float], ...] = ()
+    is_exclusive: bool = False
 
     @property
     def is_same(self) -> bool:
@@ -128,18 +128,18 @@ class Explanation:
         return self.a.tool == self.b.tool
 
     @property
-    def same_community(self) -> bool:
-        """Whether both are known to be of one community."""
+    def is_same_community(self) -> bool:
+        """Whether both are known to be in one community."""
         return self.a.community is not None and self.a.community == self.b.community
 
 
-def explain(
+def explain_relations(
     topology: Topology,
     a: int,
     b: int,
     *,
-    words: Vocabulary,
-    metrics: Mapping[int, Metric],
+    names: DisplayNames,
+    metrics: Mapping[int, GraphMetric],
 ) -> Explanation:
     """Explain how two tools relate.
 
@@ -147,104 +147,114 @@ def explain(
         topology: The relations that the caller sees.
         a: Primary key of a tool; it need not be in the topology.
         b: Likewise.
-        words: What to call tools and teams, and who said what.
+        names: Names and evidence to use in texts.
         metrics: By primary key; a tool may be missing.
     """
-    one, other = (_place(tool, words.names, metrics.get(tool)) for tool in (a, b))
+    tool_a, tool_b = (_make_ranked_tool(tool, names.name_of, metrics.get(tool)) for tool in (a, b))
     if a == b:
-        return Explanation(a=one, b=other)
-    found = sorted(topology.between(a, b), key=lambda held: (-held.confidence, held.kind))
-    there, back = (routes(topology, *ends, words=words) for ends in ((a, b), (b, a)))
-    apart = there.shortest is None and back.shortest is None
+        return Explanation(a=tool_a, b=tool_b)
+    relations = sorted(
+        topology.relations_between(a, b),
+        key=lambda relation: (-relation.confidence, relation.kind),
+    )
+    forward, backward = (find_routes(topology, *ends, names=names) for ends in ((a, b), (b, a)))
+    is_unconnected = forward.shortest is None and backward.shortest is None
     return Explanation(
-        a=one,
-        b=other,
-        links=tuple(link(relation, words) for relation in found),
-        there=there,
-        back=back,
-        common=common_neighbours(topology, a, b) if apart else (),
-        exclusive=any(relation.kind is Kind.MUTUALLY_EXCLUSIVE for relation in found),
+        a=tool_a,
+        b=tool_b,
+        relations=tuple(explain_relation(relation, names) for relation in relations),
+        forward=forward,
+        backward=backward,
+        common_neighbours=find_common_neighbours(topology, a, b) if is_unconnected else (),
+        is_exclusive=any(
+            relation.kind is RelationKind.MUTUALLY_EXCLUSIVE for relation in relations
+        ),
     )
 
 
-def link(relation: Relation, words: Vocabulary, *, start: int | None = None) -> Link:
-    """Put a relation into words.
+def explain_relation(
+    relation: Relation, names: DisplayNames, *, start: int | None = None
+) -> ExplainedRelation:
+    """Describe a relation in words.
 
     Args:
-        relation: Any.
-        words: What to call tools and teams, and who said what.
-        start: Tool to name first where the relation holds both ways.
+        relation: Any relation.
+        names: Names and evidence to use in texts.
+        start: Tool to name first if the relation is symmetric.
     """
-    said = words.said(relation.key)
-    told = relation
-    if relation.kind in SYMMETRIC and start == relation.target:
-        told = relation._replace(source=relation.target, target=relation.source)
-    return Link(
+    evidence = names.evidence_of(relation.key)
+    described = relation
+    if relation.kind in SYMMETRIC_KINDS and start == relation.target:
+        described = relation._replace(source=relation.target, target=relation.source)
+    return ExplainedRelation(
         relation=relation,
-        words=wording.sentence(told, words.names),
-        grounds=wording.grounds(relation, said, teams=words.teams),
+        text=wording.write_sentence(described, names.name_of),
+        evidence_texts=wording.write_grounds(relation, evidence, teams=names.team_name),
     )
 
 
-def routes(topology: Topology, start: int, end: int, *, words: Vocabulary) -> Routes:
-    """Find the ways from one tool to another, each hop in words."""
-    shortest = shortest_path(topology, start, end)
+def find_routes(topology: Topology, start: int, end: int, *, names: DisplayNames) -> ToolRoutes:
+    """Find the shortest and the strongest path between two tools, each hop in words."""
+    shortest = find_shortest_path(topology, start, end)
     if shortest is None:
-        return Routes()
-    strongest = strongest_path(topology, start, end) or shortest
-    return Routes(
-        shortest=path(topology, shortest, words=words),
-        strongest=path(topology, strongest, words=words),
+        return ToolRoutes()
+    strongest = find_strongest_path(topology, start, end) or shortest
+    return ToolRoutes(
+        shortest=explain_path(topology, shortest, names=names),
+        strongest=explain_path(topology, strongest, names=names),
     )
 
 
-def path(topology: Topology, tools: Sequence[int], *, words: Vocabulary) -> Path:
-    """Put a path into words.
+def explain_path(topology: Topology, tools: Sequence[int], *, names: DisplayNames) -> ToolPath:
+    """Describe a path in words.
 
     Args:
-        topology: What holds an arc between each tool and the next.
+        topology: Has an arc between each tool and the next.
         tools: Primary keys from start to end.
-        words: What to call tools and teams, and who said what.
+        names: Names and evidence to use in texts.
 
     Raises:
-        ValueError: If two that follow each other are not linked that way.
+        ValueError: If there is no arc from a tool to the next.
     """
-    hops = [_arc(topology, *pair) for pair in pairwise(tools)]
-    return Path(
+    hops = [_find_arc_relation(topology, *pair) for pair in pairwise(tools)]
+    return ToolPath(
         tools=tuple(tools),
-        hops=tuple(link(hop, words, start=tool) for hop, tool in zip(hops, tools, strict=False)),
-        confidence=confidence_of(topology, tools),
+        hops=tuple(
+            explain_relation(hop, names, start=tool)
+            for hop, tool in zip(hops, tools, strict=False)
+        ),
+        confidence=path_confidence(topology, tools),
     )
 
 
-def common_neighbours(topology: Topology, a: int, b: int) -> tuple[tuple[int, float], ...]:
-    """Return tools related to both, each with the product of its best confidences, best first."""
-    of_a, of_b = _neighbours(topology, a), _neighbours(topology, b)
-    shared = ((tool, of_a[tool] * of_b[tool]) for tool in of_a.keys() & of_b.keys())
-    return tuple(sorted(shared, key=lambda item: (-item[1], item[0]))[:MAX_COMMON])
+def find_common_neighbours(topology: Topology, a: int, b: int) -> tuple[tuple[int, float], ...]:
+    """Return tools related to both, with the product of the best confidences, best first."""
+    near_a, near_b = _neighbour_confidences(topology, a), _neighbour_confidences(topology, b)
+    shared = ((tool, near_a[tool] * near_b[tool]) for tool in near_a.keys() & near_b.keys())
+    return tuple(sorted(shared, key=lambda item: (-item[1], item[0]))[:MAX_COMMON_NEIGHBOURS])
 
 
-def _neighbours(topology: Topology, tool: int) -> dict[int, float]:
+def _neighbour_confidences(topology: Topology, tool: int) -> dict[int, float]:
     best: dict[int, float] = {}
-    for relation in topology.of(tool):
+    for relation in topology.relations_of(tool):
         other = relation.target if relation.source == tool else relation.source
         best[other] = max(best.get(other, 0.0), relation.confidence)
     return best
 
 
-def _arc(topology: Topology, source: int, target: int) -> Relation:
-    """Return the relation that an arc of a path rests on: the most confident."""
-    found = (topology.get(source, target, kind) for kind in sorted(PATH_KINDS))
-    best = max(filter(None, found), key=lambda relation: relation.confidence, default=None)
+def _find_arc_relation(topology: Topology, source: int, target: int) -> Relation:
+    """Return the most confident relation behind an arc of a path."""
+    candidates = (topology.get(source, target, kind) for kind in sorted(PATH_KINDS))
+    best = max(filter(None, candidates), key=lambda relation: relation.confidence, default=None)
     if best is None:
         raise ValueError(f"no path leads from {source} to {target} directly")
     return best
 
 
-def _place(tool: int, names: Names, metric: Metric | None) -> Place:
-    return Place(
+def _make_ranked_tool(tool: int, name_of: NameLookup, metric: GraphMetric | None) -> RankedTool:
+    return RankedTool(
         tool=tool,
-        name=names(tool),
+        name=name_of(tool),
         pagerank=None if metric is None else metric.pagerank,
         community=None if metric is None else metric.community,
     )

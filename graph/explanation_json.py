@@ -1,61 +1,68 @@
-"""An explanation as JSON values, tools by name."""
+"""Serialise explanations as JSON values, tools by name."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from graph.explain import Explanation, Link, Names, Path, Place, Routes
+from graph.explain import (
+    ExplainedRelation,
+    Explanation,
+    NameLookup,
+    RankedTool,
+    ToolPath,
+    ToolRoutes,
+)
 
 
-def as_json(explanation: Explanation, names: Names) -> dict[str, Any]:
+def explanation_to_json(explanation: Explanation, name_of: NameLookup) -> dict[str, Any]:
     """Return an explanation as JSON values, tools by name."""
     return {
-        "a": _place_json(explanation.a),
-        "b": _place_json(explanation.b),
+        "a": _tool_to_json(explanation.a),
+        "b": _tool_to_json(explanation.b),
         "same_tool": explanation.is_same,
-        "exclusive": explanation.exclusive,
-        "same_community": explanation.same_community,
-        "relations": [link_as_json(item, names) for item in explanation.links],
+        "exclusive": explanation.is_exclusive,
+        "same_community": explanation.is_same_community,
+        "relations": [relation_to_json(item, name_of) for item in explanation.relations],
         "paths": {
-            "a_to_b": _routes_json(explanation.there, names),
-            "b_to_a": _routes_json(explanation.back, names),
+            "a_to_b": _routes_to_json(explanation.forward, name_of),
+            "b_to_a": _routes_to_json(explanation.backward, name_of),
         },
         "common_neighbours": [
-            {"tool": names(tool), "confidence": round(confidence, 4)}
-            for tool, confidence in explanation.common
+            {"tool": name_of(tool), "confidence": round(confidence, 4)}
+            for tool, confidence in explanation.common_neighbours
         ],
     }
 
 
-def path_as_json(path: Path, names: Names) -> dict[str, Any]:
+def path_to_json(path: ToolPath, name_of: NameLookup) -> dict[str, Any]:
     """Return a path as JSON values, tools by name."""
     return {
-        "tools": [names(tool) for tool in path.tools],
+        "tools": [name_of(tool) for tool in path.tools],
         "direct": path.is_direct,
         "confidence": round(path.confidence, 4),
-        "hops": [link_as_json(hop, names) for hop in path.hops],
+        "hops": [relation_to_json(hop, name_of) for hop in path.hops],
     }
 
 
-def link_as_json(link: Link, names: Names) -> dict[str, Any]:
+def relation_to_json(link: ExplainedRelation, name_of: NameLookup) -> dict[str, Any]:
     """Return a relation as JSON values, tools by name."""
     relation = link.relation
     return {
-        "source": names(relation.source),
-        "target": names(relation.target),
+        "source": name_of(relation.source),
+        "target": name_of(relation.target),
         "kind": relation.kind.value,
         "confidence": round(relation.confidence, 4),
-        "words": link.words,
-        "grounds": list(link.grounds),
+        "words": link.text,
+        "grounds": list(link.evidence_texts),
     }
 
 
-def _place_json(place: Place) -> dict[str, Any]:
-    return {"tool": place.name, "pagerank": place.pagerank, "community": place.community}
+def _tool_to_json(tool: RankedTool) -> dict[str, Any]:
+    return {"tool": tool.name, "pagerank": tool.pagerank, "community": tool.community}
 
 
-def _routes_json(routes: Routes, names: Names) -> dict[str, Any]:
+def _routes_to_json(routes: ToolRoutes, name_of: NameLookup) -> dict[str, Any]:
     return {
-        name: None if path is None else path_as_json(path, names)
+        name: None if path is None else path_to_json(path, name_of)
         for name, path in (("shortest", routes.shortest), ("strongest", routes.strongest))
     }

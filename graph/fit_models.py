@@ -1,4 +1,4 @@
-"""Fit what suggestions are ranked and bound by, wherever there are new runs to learn from."""
+"""Fit the models of ranking and binding for scopes with new history."""
 
 from __future__ import annotations
 
@@ -17,51 +17,51 @@ import structlog
 
 from gateway_project.foundation import advisory, sealing, time_limit
 from gateway_project.foundation.config import Config
-from gateway_project.foundation.reasons import first_line
+from gateway_project.foundation.reasons import summarize_error
 from gateway_project.foundation.sealing import Sealer
-from gateway_project.foundation.time_limit import OutOfTime
+from gateway_project.foundation.time_limit import TimeLimitExceeded
 from graph.record_runs import MAX_SAMPLED
-from graph.store import fitted, patterns
-from graph.store.fitted import Model
+from graph.store import fitted_models, patterns
+from graph.store.fitted_models import ModelRow
 from tools.embed import load as embedding
 from tools.embed.recipes import UnknownModel
 
 if TYPE_CHECKING:
     from tools.search_index import SearchIndex
 
-LOCK: Final = "fit models"
-FITTED_BY: Final = 1
-"""Version of what is fitted and how it is stored; another one has all fitted anew."""
-FEATURES: Final = "f28fb3864f623c14"
-"""SHA-256, its beginning, of the ranker's format and the names of all features: with others all is
-fitted anew. It stands here as a constant since what reads the names takes numpy into the gateway;
-a test compares it."""
-PRIORS: Final = ("graph.ranking", "graph.binding")
-"""Packages whose `prior.json` models are drawn to; with another one all are fitted anew."""
-SCOPE_S: Final = 240.0
-"""A scope that takes longer is left as it is, so that it holds up no other."""
-IN_BACKGROUND_S: Final = 600.0
-"""After that no other scope is begun in the background; the rest comes first the next time."""
-KILOBYTES: Final = 1_024 if sys.platform == "darwin" else 1
-"""What macOS counts in bytes, Linux counts in kilobytes."""
+LOCK_NAME: Final = "fit models"
+FIT_VERSION: Final = 1
+"""Version of what is fitted and how it is stored; a change refits everything."""
+FEATURES_DIGEST: Final = "f28fb3864f623c14"
+"""Beginning of the SHA-256 of the ranker's format and all feature names; a change refits
+everything. A constant, checked by a test, because computing it would load numpy into the
+gateway."""
+PRIOR_PACKAGES: Final = ("graph.suggestion.ranking", "graph.suggestion.binding")
+"""Packages with the `prior.json` that models shrink towards; a change refits everything."""
+SCOPE_TIMEOUT_S: Final = 240.0
+"""Time limit for fitting one scope, so that it cannot block the others."""
+BACKGROUND_TIMEOUT_S: Final = 600.0
+"""Time after which the background starts no further scope; the rest come first next time."""
+RSS_UNITS_PER_KB: Final = 1_024 if sys.platform == "darwin" else 1
+"""Units of `ru_maxrss` per kB: macOS reports bytes, Linux kilobytes."""
 
-TOO_LARGE: Final = (
+TOO_LARGE_MESSAGE: Final = (
     "the catalogue takes more memory than FOREGATE_SEARCH_MEMORY_MB allows; set it higher"
 )
 
-Progress = Callable[[int, int], None]
+ProgressCallback = Callable[[int, int], None]
 log = structlog.get_logger(__name__)
 
 
 @dataclass(frozen=True, kw_only=True)
-class Fitted:
+class StoredModel:
     """A model that was fitted and stored.
 
     Attributes:
-        team: Primary key of the team it serves; None: all that have no runs of their own.
-        patterns: How many it was fitted to.
-        runs: How many runs these stand for.
-        seconds: Time it took.
+        team: Primary key of the team it serves; None: all teams without runs of their own.
+        patterns: Number of patterns it was fitted to.
+        runs: Number of runs of these patterns.
+        seconds: Duration of the fit.
     """
 
     team: int | None
@@ -71,11 +71,11 @@ class Fitted:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Failed:
-    """A scope that could not be fitted; what served it goes on.
+class FailedFit:
+    """A scope that could not be fitted; its old model stays in force.
 
     Attributes:
-        team: As above.
+        team: As in `StoredModel`.
         reason: Why.
     """
 
@@ -84,28 +84,28 @@ class Failed:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Outcome:
-    """What was done.
+class FitOutcome:
+    """The outcome of fitting.
 
     Attributes:
         fitted: Scopes that were fitted.
-        failed: Scopes that could not be; not tried again until their history changes.
-        lacking: What is missing for anything to be fitted; empty: nothing is.
+        failed: Scopes that could not be; they are not retried until their history changes.
+        missing_reason: What is missing before anything can be fitted; empty: nothing.
     """
 
-    fitted: Sequence[Fitted] = ()
-    failed: Sequence[Failed] = ()
-    lacking: str = ""
+    fitted: Sequence[StoredModel] = ()
+    failed: Sequence[FailedFit] = ()
+    missing_reason: str = ""
 
 
 @dataclass(frozen=True, kw_only=True)
-class Made:
-    """What came out of a fit.
+class FittedScope:
+    """The fitted models of one scope.
 
     Attributes:
-        ranker: As it is stored.
-        bindings: The model of bindings, likewise.
-        figures: How much history it was fitted to: `patterns`, `runs`, `samples`.
+        ranker: The serialised ranker.
+        bindings: The serialised model of bindings.
+        figures: Sizes of the history it was fitted to: `patterns`, `runs`, `samples`.
     """
 
     ranker: bytes
@@ -113,211 +113,232 @@ class Made:
     figures: Mapping[str, Any]
 
 
-Make = Callable[[int | None, "SearchIndex"], Made]
+FitScope = Callable[[int | None, "SearchIndex"], FittedScope]
 
 
 @dataclass(frozen=True, kw_only=True)
-class Terms:
-    """What models are fitted with.
+class FitSettings:
+    """Settings for fitting models.
 
     Attributes:
-        model: The embedding model in use.
-        max_bytes: Memory that the search index may take.
-        sealer: Opens the history, and seals what is fitted to it.
+        embedding_model: The embedding model in use.
+        max_bytes: Memory limit of the search index.
+        sealer: Unseals the history, and seals the fitted models.
     """
 
-    model: str
+    embedding_model: str
     max_bytes: int
     sealer: Sealer
 
 
-def terms(config: Config) -> Terms | None:
-    """Return what the configuration has models fitted with; None: its model is unknown."""
+def load_settings(config: Config) -> FitSettings | None:
+    """Return the configured settings; None: the embedding model is unknown."""
     try:
-        model = embedding.embedder_for(config).model
+        model = embedding.make_embedder(config).model
     except UnknownModel:
         return None
-    return Terms(
-        model=model,
+    return FitSettings(
+        embedding_model=model,
         max_bytes=config.search_memory_mb * 1_000_000,
-        sealer=sealing.load_or_create(config.home),
+        sealer=sealing.load_or_create_sealer(config.home),
     )
 
 
-def is_due(given: Terms) -> bool:
-    """Say whether any history has changed since models were fitted to it; three cheap queries."""
-    wanted = fitted.wanted(given.model, version=version(given.sealer))
-    return wanted != fitted.digests(given.model)
+def is_due(settings: FitSettings) -> bool:
+    """Return whether any history has changed since the last fit; three cheap queries."""
+    wanted = fitted_models.load_wanted_digests(
+        settings.embedding_model, version=models_version(settings.sealer)
+    )
+    return wanted != fitted_models.load_digests(settings.embedding_model)
 
 
-def version(sealer: Sealer) -> str:
-    """Return the version of what models are fitted by: rules, priors, and the key of history."""
-    files = (resources.files(package) / "prior.json" for package in PRIORS)
-    told = [file.read_bytes() if file.is_file() else b"" for file in files]
-    priors = hashlib.sha256(bytes(1).join(told)).hexdigest()
-    return f"{FITTED_BY}.{FEATURES}.{priors}.{sealer.digest('fitted models')}"
+def models_version(sealer: Sealer) -> str:
+    """Return the version of everything else that fits depend on: rules, priors, sealing key."""
+    files = (resources.files(package) / "prior.json" for package in PRIOR_PACKAGES)
+    contents = [file.read_bytes() if file.is_file() else b"" for file in files]
+    priors = hashlib.sha256(bytes(1).join(contents)).hexdigest()
+    return f"{FIT_VERSION}.{FEATURES_DIGEST}.{priors}.{sealer.digest('fitted models')}"
 
 
-def fit_due(  # noqa: PLR0913 - each is a choice of the caller
-    given: Terms,
+def fit_due_scopes(  # noqa: PLR0913 - each is a choice of the caller
+    settings: FitSettings,
     *,
     now: datetime,
     force: bool = False,
     wait_s: float = 0.0,
     stop_s: float | None = None,
-    make: Make | None = None,
-    on_progress: Progress = lambda _done, _all: None,
-) -> Outcome | None:
-    """Fit and store a model for everybody, and for each team with runs of its own, where due.
+    fit_scope: FitScope | None = None,
+    on_progress: ProgressCallback = lambda _done, _all: None,
+) -> FitOutcome | None:
+    """Fit and store the models of the shared scope and of each team with runs, where due.
 
-    Each is stored by one statement, so that a process that is killed leaves the old one. What was
-    fitted longest ago comes first; what cannot be fitted is passed over.
+    Each is stored by one statement, so a killed process leaves the old one. The scope fitted
+    longest ago comes first; scopes that cannot be fitted are skipped.
 
     Args:
-        given: What they are fitted with.
-        now: Noted with each.
-        force: Fit also where nothing has changed.
-        wait_s: How long to wait for another process that is at it.
-        stop_s: No other scope is begun after so long; None: all are done.
-        make: Fits one scope; None: as the product does.
-        on_progress: Told how many scopes are done, and of how many.
+        settings: Settings for fitting.
+        now: Recorded as the time of each fit.
+        force: Fit even if nothing has changed.
+        wait_s: How long to wait for another process to finish fitting.
+        stop_s: Start no further scope after this time; None: fit all.
+        fit_scope: Fits one scope; None: `fit_team`.
+        on_progress: Called with the number of scopes done and their total.
 
     Returns:
-        What was done; None: another process is at it.
+        The outcome; None: another process is fitting.
     """
-    with advisory.claimed(LOCK, wait_s=wait_s) as is_ours:
+    with advisory.try_lock(LOCK_NAME, wait_s=wait_s) as is_ours:
         if not is_ours:
             return None
-        wanted = fitted.wanted(given.model, version=version(given.sealer))
-        known = fitted.digests(given.model)
-        fitted.drop(given.model, known.keys() - wanted.keys())
-        due = {team: told for team, told in wanted.items() if force or known.get(team) != told}
-        if lacking := fitted.lacking(given.model):
-            return Outcome(lacking=lacking)
+        wanted = fitted_models.load_wanted_digests(
+            settings.embedding_model, version=models_version(settings.sealer)
+        )
+        stored = fitted_models.load_digests(settings.embedding_model)
+        fitted_models.drop_unused_models(settings.embedding_model, stored.keys() - wanted.keys())
+        due = {
+            team: digest for team, digest in wanted.items() if force or stored.get(team) != digest
+        }
+        if missing_reason := fitted_models.explain_lacking(settings.embedding_model):
+            return FitOutcome(missing_reason=missing_reason)
         if not due:
-            return Outcome()
-        if (index := _index(given)) is None:
-            return Outcome(lacking=TOO_LARGE)
-        work = _Work(
+            return FitOutcome()
+        if (index := _load_index(settings)) is None:
+            return FitOutcome(missing_reason=TOO_LARGE_MESSAGE)
+        context = _FitContext(
             index=index,
-            make=make or partial(made, sealer=given.sealer),
-            sealer=given.sealer,
+            fit_scope=fit_scope or partial(fit_team, sealer=settings.sealer),
+            sealer=settings.sealer,
             now=now,
         )
-        done = _fit_all(due, work, stop_s=stop_s, on_progress=on_progress)
+        outcome = _fit_scopes(due, context, stop_s=stop_s, on_progress=on_progress)
         patterns.drop_old_samples(keep=MAX_SAMPLED)
-    return done
+    return outcome
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class _Work:
-    """What all scopes are fitted with."""
+class _FitContext:
+    """What the fits of all scopes share."""
 
     index: SearchIndex
-    make: Make
+    fit_scope: FitScope
     sealer: Sealer
     now: datetime
 
 
-def _fit_all(
-    due: Mapping[int | None, str], work: _Work, *, stop_s: float | None, on_progress: Progress
-) -> Outcome:
-    """Fit scopes, given with their digests, the one that was fitted longest ago first."""
-    last = fitted.fitted_at(work.index.model)
-    first = datetime.min.replace(tzinfo=UTC)
-    order = sorted(due, key=lambda team: (last.get(team, first), team or 0))
-    done: list[Fitted] = []
-    failed: list[Failed] = []
+def _fit_scopes(
+    due: Mapping[int | None, str],
+    context: _FitContext,
+    *,
+    stop_s: float | None,
+    on_progress: ProgressCallback,
+) -> FitOutcome:
+    """Fit scopes, the one fitted longest ago first; `due` holds their digests."""
+    fitted_at = fitted_models.load_fit_times(context.index.model)
+    never = datetime.min.replace(tzinfo=UTC)
+    order = sorted(due, key=lambda team: (fitted_at.get(team, never), team or 0))
+    fitted: list[StoredModel] = []
+    failed: list[FailedFit] = []
     started = time.monotonic()
     on_progress(0, len(order))
-    for place, team in enumerate(order, start=1):
+    for number, team in enumerate(order, start=1):
         if stop_s is not None and time.monotonic() - started > stop_s:
             break
         try:
-            one = _fit(team, work, digest=due[team])
-        except (ValueError, ArithmeticError, OutOfTime) as error:
-            failed.append(_refused(team, work, digest=due[team], error=error))
+            model = _fit_scope(team, context, digest=due[team])
+        except (ValueError, ArithmeticError, TimeLimitExceeded) as error:
+            failed.append(_record_failure(team, context, digest=due[team], error=error))
         else:
-            done += [one] if one is not None else []
-        on_progress(place, len(order))
-    return Outcome(fitted=done, failed=failed)
+            fitted += [model] if model is not None else []
+        on_progress(number, len(order))
+    return FitOutcome(fitted=fitted, failed=failed)
 
 
-def _refused(team: int | None, work: _Work, *, digest: str, error: Exception) -> Failed:
-    """Note that a scope cannot be fitted; numpy's errors of linear algebra are ValueErrors."""
-    reason = first_line(error)
-    log.warning("graph.scope_not_fitted", team=team, reason=reason)
-    fitted.refuse(team, model=work.index.model, digest=digest, failure=reason, at=work.now)
-    return Failed(team=team, reason=reason)
+def _record_failure(
+    team: int | None, context: _FitContext, *, digest: str, error: Exception
+) -> FailedFit:
+    """Record that a scope cannot be fitted."""
+    reason = summarize_error(error)
+    log.warning("models.scope_fit_failed", team=team, reason=reason)
+    fitted_models.record_unfittable(
+        team, model=context.index.model, digest=digest, failure=reason, at=context.now
+    )
+    return FailedFit(team=team, reason=reason)
 
 
-def made(team: int | None, index: SearchIndex, *, sealer: Sealer) -> Made:
-    """Fit what suggestions for a team go by to all that its callers learn from.
+def fit_team(team: int | None, index: SearchIndex, *, sealer: Sealer) -> FittedScope:
+    """Fit the models of a team to all history that it sees.
 
     Raises:
-        ValueError: If it cannot be fitted, or what comes out are no finite numbers.
+        ValueError: If they cannot be fitted, or their parameters are not finite; numpy's
+            `LinAlgError` is one.
     """
-    from graph.binding import model as binding  # noqa: PLC0415 - heavy
-    from graph.ranking import fit as ranking  # noqa: PLC0415 - heavy
-    from graph.ranking.tool_view import ToolView  # noqa: PLC0415 - heavy
+    from graph.suggestion.binding import model as binding  # noqa: PLC0415 - heavy
+    from graph.suggestion.ranking import fit as ranking  # noqa: PLC0415 - heavy
+    from graph.suggestion.ranking.tool_view import ToolView  # noqa: PLC0415 - heavy
 
-    history = patterns.history(team, index.model, sealer=sealer, dimensions=index.vectors.shape[1])
-    ranker = ranking.fit(history, ToolView.of(index, team=team))
-    samples = patterns.samples(team, limit=MAX_SAMPLED)
-    bindings = binding.fit_binding(samples, prior=binding.shipped())
-    _check_finite(
+    history = patterns.load_history(
+        team, index.model, sealer=sealer, dimensions=index.vectors.shape[1]
+    )
+    ranker = ranking.fit_ranker(history, ToolView.for_team(index, team=team))
+    samples = patterns.load_samples(team, limit=MAX_SAMPLED)
+    bindings = binding.fit_binding(samples, prior=binding.load_shipped_model())
+    _require_finite(
         ranker.tool_model, ranker.set_model, ranker.order_model, ranker.calibrator, bindings
     )
-    return Made(
+    return FittedScope(
         ranker=ranker.to_bytes(),
         bindings=bindings.to_bytes(),
         figures={
             "patterns": len(history),
-            "runs": sum(one.successes + one.failures for one in history),
+            "runs": sum(past.successes + past.failures for past in history),
             "samples": len(samples),
         },
     )
 
 
-def _check_finite(*models: Any) -> None:
+def _require_finite(*models: Any) -> None:
     import numpy as np  # noqa: PLC0415 - heavy
 
-    for one in models:
-        for part in fields(one):
-            value = getattr(one, part.name)
+    for model in models:
+        for field in fields(model):
+            value = getattr(model, field.name)
             if isinstance(value, float | np.ndarray) and not np.isfinite(value).all():
-                raise ValueError(f"the {part.name} of its {type(one).__name__} are not finite")
+                raise ValueError(f"the {field.name} of its {type(model).__name__} are not finite")
 
 
-def _fit(team: int | None, work: _Work, *, digest: str) -> Fitted | None:
+def _fit_scope(team: int | None, context: _FitContext, *, digest: str) -> StoredModel | None:
     started = time.perf_counter()
-    with time_limit.limited(SCOPE_S):
-        one = work.make(team, work.index)
+    with time_limit.limit_time(SCOPE_TIMEOUT_S):
+        fitted = context.fit_scope(team, context.index)
     seconds = time.perf_counter() - started
-    row = Model(
+    row = ModelRow(
         team=team,
         digest=digest,
-        content=work.sealer.seal_bytes(one.ranker),
-        bindings=one.bindings,
+        content=context.sealer.seal_bytes(fitted.ranker),
+        bindings=fitted.bindings,
         seconds=seconds,
-        peak_memory_mb=resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // KILOBYTES // 1_000,
-        figures=one.figures,
+        peak_memory_mb=resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+        // RSS_UNITS_PER_KB
+        // 1_000,
+        figures=fitted.figures,
     )
-    if not fitted.store(row, model=work.index.model, at=work.now):
+    if not fitted_models.store_model(row, model=context.index.model, at=context.now):
         return None  # the team was deleted meanwhile
-    log.info("graph.fitted", team=team, seconds=round(seconds, 3), **one.figures)
-    return Fitted(
+    log.info("models.fitted", team=team, seconds=round(seconds, 3), **fitted.figures)
+    return StoredModel(
         team=team,
-        patterns=one.figures["patterns"],
-        runs=one.figures["runs"],
+        patterns=fitted.figures["patterns"],
+        runs=fitted.figures["runs"],
         seconds=seconds,
     )
 
 
-def _index(given: Terms) -> SearchIndex | None:
+def _load_index(settings: FitSettings) -> SearchIndex | None:
     from tools.store import search_index  # noqa: PLC0415 - heavy
 
-    index = search_index.refresh(None, model=given.model, max_bytes=given.max_bytes)
+    index = search_index.refresh_index(
+        None, model=settings.embedding_model, max_bytes=settings.max_bytes
+    )
     if index is None:
-        log.warning("graph.not_fitted", reason=TOO_LARGE)
+        log.warning("models.fit_skipped", reason=TOO_LARGE_MESSAGE)
     return index

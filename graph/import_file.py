@@ -1,4 +1,4 @@
-"""Take relations over from a file, all or none."""
+"""Import relations from a file, all or none."""
 
 from __future__ import annotations
 
@@ -10,29 +10,29 @@ from typing import Final, NamedTuple
 
 from graph import contradictions, record
 from graph.exchange import adopt, read
-from graph.exchange.adopt import Left, Terms
-from graph.exchange.check import similar
-from graph.exchange.document import Problem, Problems, Stated, shown
-from graph.record import Record
-from graph.relations import Key, Relation
-from graph.store import listed, relations
+from graph.exchange.adopt import ImportPolicy, OmissionReason
+from graph.exchange.check import find_similar_ids
+from graph.exchange.document import ImportProblem, ImportProblems, StatedRelation, quote_value
+from graph.record import RelationRecord
+from graph.relations import Relation, RelationKey
+from graph.store import relations, tool_lists
 
 MAX_ORIGIN: Final = 200
 MAX_GUESSES: Final = 5
-"""Unknown ids that are compared with all others; with 10,000 tools each costs 0.4 s."""
-MAX_TOLD: Final = 20
-"""Problems that a message names; the rest is counted."""
+"""Unknown ids for which similar ones are searched; each costs 0.4 s with 10,000 tools."""
+MAX_NAMED_PROBLEMS: Final = 20
+"""Problems listed in an error; the rest are counted."""
 MAX_WARNINGS: Final = 20
-"""Warnings of one sort that are told one by one; the rest is counted."""
+"""Warnings about cycles that are listed; the rest are counted."""
 
 
-class Change(NamedTuple):
+class RelationChange(NamedTuple):
     """A relation that an import adds or changes.
 
     Attributes:
-        line: Where it stands in the file.
-        source: Id of the tool it starts from.
-        target: Id of the tool it leads to.
+        line: Its line in the file.
+        source: Id of the source tool.
+        target: Id of the target tool.
         kind: How they relate.
         change: `new` or `changed`.
     """
@@ -45,53 +45,53 @@ class Change(NamedTuple):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Imported:
-    """What an import did, or would do.
+class ImportedRelations:
+    """The outcome of an import or of its dry run.
 
     Attributes:
-        filename: What was imported.
+        filename: Name of the imported file.
         dry_run: Whether nothing was stored.
-        changes: Relations that are new or changed, in order of the file.
-        same: Relations that are stored already just as the file has them.
-        left_out: Relations that were not taken over; the warnings say why.
-        warnings: What the person should know.
+        changes: New and changed relations, in file order.
+        same: Number of relations that are stored already with the same content.
+        left_out: Number of relations not imported; the warnings say why.
+        warnings: Messages for the person who imports.
     """
 
     filename: str
     dry_run: bool
-    changes: tuple[Change, ...]
+    changes: tuple[RelationChange, ...]
     same: int
     left_out: int
     warnings: tuple[str, ...]
 
     @property
     def added(self) -> int:
-        """Count the new relations."""
+        """Number of new relations."""
         return sum(change.change == "new" for change in self.changes)
 
     @property
     def changed(self) -> int:
-        """Count the changed relations."""
+        """Number of changed relations."""
         return len(self.changes) - self.added
 
 
 class ImportRefused(Exception):
-    """A file that was not imported; nothing of it was stored.
+    """A file that was not imported; nothing was stored.
 
     Attributes:
-        problems: What is wrong, by line; the first `MAX_TOLD`.
-        count: How many problems there are.
+        problems: Problems by line; the first `MAX_NAMED_PROBLEMS`.
+        count: Number of all problems.
     """
 
-    def __init__(self, filename: str, problems: Sequence[Problem], count: int) -> None:
-        self.problems = tuple(problems[:MAX_TOLD])
+    def __init__(self, filename: str, problems: Sequence[ImportProblem], count: int) -> None:
+        self.problems = tuple(problems[:MAX_NAMED_PROBLEMS])
         self.count = max(count, len(self.problems))
         first = self.problems[0] if self.problems else "unknown"
         more = f" (and {self.count - 1:,} more)" if self.count > 1 else ""
-        super().__init__(f"{shown(filename)} is not imported: {first}{more}")
+        super().__init__(f"{quote_value(filename)} is not imported: {first}{more}")
 
 
-def import_text(  # noqa: PLR0913 - each is a choice of the person
+def import_relations(  # noqa: PLR0913 - each is a choice of the person
     data: str | bytes,
     *,
     filename: str,
@@ -99,177 +99,198 @@ def import_text(  # noqa: PLR0913 - each is a choice of the person
     as_curated: bool = False,
     team: int | None = None,
     dry_run: bool = False,
-    form: read.Form | None = None,
+    form: read.GraphFormat | None = None,
     skip_unknown: bool = False,
     now: datetime | None = None,
-) -> Imported:
-    """Import a file of relations: all of it, or nothing where anything in it is wrong.
+) -> ImportedRelations:
+    """Import a file of relations, entirely or, if it has any problem, not at all.
 
-    Importing it again changes nothing.
+    Idempotent.
 
     Args:
-        data: Its content.
-        filename: Its name; the suffix tells its form.
-        origin: What the evidence is said to come from; by default the file's name.
-        as_curated: Whether an admin vouches for what it says.
-        team: Primary key of the team that takes over what was observed; None: it is left out.
-        dry_run: Only say what would change.
-        form: How it is written; None: as its name or content says.
-        skip_unknown: Leave out relations between tools that are not here, instead of refusing.
-        now: When; None: this moment.
+        data: Content of the file.
+        filename: Its name; the suffix determines its format.
+        origin: Origin of the evidence; by default the file's name.
+        as_curated: Whether an admin vouches for the file.
+        team: Primary key of the team that adopts observed evidence; None: it is left out.
+        dry_run: Only report what would change.
+        form: Format of the file; None: detected by name or content.
+        skip_unknown: Leave out relations of unknown tools instead of refusing the file.
+        now: Time of the import; None: the current time.
 
     Raises:
-        ImportRefused: If anything is wrong.
+        ImportRefused: If the file has any problem.
     """
     content = data.encode("utf-8", "surrogatepass") if isinstance(data, str) else data
-    file = read.read(content, name=filename, form=form)
-    terms = Terms(
+    file = read.read_file(content, name=filename, form=form)
+    policy = ImportPolicy(
         origin=(origin or filename)[:MAX_ORIGIN],
-        as_curated=as_curated,
+        trust_as_curated=as_curated,
         team=team,
         now=now or datetime.now(UTC),
     )
-    work = _Import(terms, skip_unknown=skip_unknown)
+    relation_import = _RelationImport(policy, skip_unknown=skip_unknown)
     for problem in file.problems:
-        work.problems.add(*problem)
-    work.take(file.relations)
-    if work.problems.count:
+        relation_import.problems.add_problem(*problem)
+    relation_import.compare_relations(file.relations)
+    if relation_import.problems.count:
         uncounted = file.problem_count - len(file.problems)
-        raise ImportRefused(filename, work.problems.kept, work.problems.count + uncounted)
-    warnings = (*file.warnings, *work.warnings())
+        raise ImportRefused(
+            filename,
+            relation_import.problems.first_problems,
+            relation_import.problems.count + uncounted,
+        )
+    warnings = (*file.warnings, *relation_import.iterate_warnings())
     if not dry_run:
-        work.store(filename)
-    return Imported(
+        relation_import.store_changes(filename)
+    return ImportedRelations(
         filename=filename,
         dry_run=dry_run,
-        changes=tuple(work.changes),
-        same=work.same,
-        left_out=work.left_out,
+        changes=tuple(relation_import.changes),
+        same=relation_import.same,
+        left_out=relation_import.left_out,
         warnings=warnings,
     )
 
 
-class _Import:
-    """One import: what is stored, what the file adds, and what is wrong with it."""
+class _RelationImport:
+    """One import: stored relations, changes by the file, and its problems."""
 
-    def __init__(self, terms: Terms, *, skip_unknown: bool) -> None:
-        self._terms = terms
+    def __init__(self, policy: ImportPolicy, *, skip_unknown: bool) -> None:
+        self._policy = policy
         self._skip_unknown = skip_unknown
-        self._listed = listed.tools()
+        self._listed = tool_lists.load_listed_tools()
         self._names = {tool.pk: name for name, tool in self._listed.items()}
         self._stored = {one.key: one for one in relations.load()}
-        self._lines: dict[Key, int] = {}
-        self._wanted: dict[Key, Record] = {}
-        self._left: Counter[Left] = Counter()
+        self._lines: dict[RelationKey, int] = {}
+        self._wanted: dict[RelationKey, RelationRecord] = {}
+        self._omitted: Counter[OmissionReason] = Counter()
         self._skipped = 0
-        self._notes: list[str] = []
-        self._guessed: dict[str, str] = {}
-        self.problems = Problems()
-        self.changes: list[Change] = []
+        self._cycle_warnings: list[str] = []
+        self._hints: dict[str, str] = {}
+        self.problems = ImportProblems()
+        self.changes: list[RelationChange] = []
         self.same = 0
 
     @property
     def left_out(self) -> int:
-        """Count the relations that are not taken over."""
-        return self._left.total() + self._skipped
+        """Number of relations that are not imported."""
+        return self._omitted.total() + self._skipped
 
-    def take(self, stated: Iterable[Stated]) -> None:
-        """Compare relations with what is stored, then look for contradictions."""
-        for one in stated:
-            if self._is_known(one):
-                self._take(one)
-        self._contradict()
+    def compare_relations(self, stated: Iterable[StatedRelation]) -> None:
+        """Compare relations with the stored ones, then find contradictions."""
+        for relation in stated:
+            if self._check_tools_known(relation):
+                self._compare_relation(relation)
+        self._check_contradictions()
 
-    def warnings(self) -> Iterable[str]:
-        """Say what was left out, and what will not work as it stands there."""
+    def iterate_warnings(self) -> Iterable[str]:
+        """Yield warnings about omitted relations and dropped dependencies."""
         if self._skipped:
             yield f"{self._skipped:,} relations left out: their tools are not here"
-        for left, message in _LEFT.items():
-            if self._left[left]:
-                yield f"{self._left[left]:,} {message}"
-        yield from self._notes[:MAX_WARNINGS]
-        if len(self._notes) > MAX_WARNINGS:
-            yield f"{len(self._notes) - MAX_WARNINGS:,} more dependencies of cycles are dropped"
+        for reason, message in _OMISSION_MESSAGES.items():
+            if self._omitted[reason]:
+                yield f"{self._omitted[reason]:,} {message}"
+        yield from self._cycle_warnings[:MAX_WARNINGS]
+        if len(self._cycle_warnings) > MAX_WARNINGS:
+            more = len(self._cycle_warnings) - MAX_WARNINGS
+            yield f"{more:,} more dependencies of cycles are dropped"
 
-    def store(self, filename: str) -> None:
-        """Store what is new or differs."""
+    def store_changes(self, filename: str) -> None:
+        """Store new and changed relations."""
         try:
-            relations.put_many(list(self._wanted.values()), at=self._terms.now)
-        except relations.UnknownTools as error:
-            gone = ", ".join(shown(self._names.get(tool, tool)) for tool in error.tools[:3])
-            problem = Problem(0, f"the tool {gone} was deleted meanwhile; import it again")
+            relations.put_many(list(self._wanted.values()), at=self._policy.now)
+        except relations.ToolsNotFound as error:
+            gone = ", ".join(quote_value(self._names.get(tool, tool)) for tool in error.tools[:3])
+            problem = ImportProblem(0, f"the tool {gone} was deleted meanwhile; import it again")
             raise ImportRefused(filename, [problem], 1) from None
 
-    def _is_known(self, one: Stated) -> bool:
-        unknown = [end for end in (one.source, one.target) if end not in self._listed]
+    def _check_tools_known(self, relation: StatedRelation) -> bool:
+        unknown = [end for end in (relation.source, relation.target) if end not in self._listed]
         if unknown and self._skip_unknown:
             self._skipped += 1
             return False
         for end in unknown:
-            self.problems.add(one.line, f"no tool {shown(end)}{self._guess(end)}")
+            self.problems.add_problem(
+                relation.line, f"no tool {quote_value(end)}{self._suggest_similar(end)}"
+            )
         return not unknown
 
-    def _guess(self, unknown: str) -> str:
-        if unknown not in self._guessed and len(self._guessed) < MAX_GUESSES:
-            near = " or ".join(similar(unknown, self._listed))
-            self._guessed[unknown] = f"; did you mean {near}?" if near else ""
-        return self._guessed.get(unknown, "")
+    def _suggest_similar(self, unknown: str) -> str:
+        if unknown not in self._hints and len(self._hints) < MAX_GUESSES:
+            similar = " or ".join(find_similar_ids(unknown, self._listed))
+            self._hints[unknown] = f"; did you mean {similar}?" if similar else ""
+        return self._hints.get(unknown, "")
 
-    def _take(self, one: Stated) -> None:
-        source, target = self._listed[one.source].pk, self._listed[one.target].pk
-        key = record.ordered(source, target, one.kind)
+    def _compare_relation(self, relation: StatedRelation) -> None:
+        source, target = self._listed[relation.source].pk, self._listed[relation.target].pk
+        key = record.storage_key(source, target, relation.kind)
         stored = self._stored.get(key)
-        new = adopt.adopt(one, source=key[0], target=key[1], terms=self._terms, stored=stored)
-        if isinstance(new, Left):
-            self._left[new] += 1
+        new = adopt.adopt_relation(
+            relation, source=key[0], target=key[1], policy=self._policy, stored=stored
+        )
+        if isinstance(new, OmissionReason):
+            self._omitted[new] += 1
             return
-        if stored is not None and adopt.merged(stored, new) == stored:
+        if stored is not None and adopt.merge_relation(stored, new) == stored:
             self.same += 1
             return
-        self._lines[key] = one.line
+        self._lines[key] = relation.line
         self._wanted[key] = new
         change = "new" if stored is None else "changed"
-        self.changes.append(Change(one.line, one.source, one.target, one.kind.value, change))
+        self.changes.append(
+            RelationChange(
+                relation.line, relation.source, relation.target, relation.kind.value, change
+            )
+        )
 
-    def _contradict(self) -> None:
-        after = [relation for one in self._after() if (relation := self._seen(one)) is not None]
-        for pair in contradictions.contradictions(after, name=self._name):
-            lines = [self._lines.get(one.key) for one in (pair.first, pair.second)]
-            here = [line for line in lines if line is not None]
-            if here:
-                at_home = "" if None not in lines else " (the other one is stored already)"
-                self.problems.add(max(here), pair.message + at_home)
-        found = contradictions.broken_cycles(after, name=self._name)
-        before = self._dropped_before() if found else set()
-        for cycle in found:
-            if cycle.dropped.key not in before:
-                line = self._lines.get(cycle.dropped.key)
-                self._notes.append(f"line {line}: {cycle.message}" if line else cycle.message)
+    def _check_contradictions(self) -> None:
+        resulting = [
+            relation
+            for item in self._iterate_resulting()
+            if (relation := self._view_relation(item)) is not None
+        ]
+        for pair in contradictions.find_contradictions(resulting, name=self._tool_name):
+            lines = [self._lines.get(item.key) for item in (pair.first, pair.second)]
+            known_lines = [line for line in lines if line is not None]
+            if known_lines:
+                suffix = "" if None not in lines else " (the other one is stored already)"
+                self.problems.add_problem(max(known_lines), pair.message + suffix)
+        broken = contradictions.find_broken_cycles(resulting, name=self._tool_name)
+        previously_dropped = self._previously_dropped() if broken else set()
+        for cycle in broken:
+            if cycle.dropped_relation.key not in previously_dropped:
+                line = self._lines.get(cycle.dropped_relation.key)
+                self._cycle_warnings.append(
+                    f"line {line}: {cycle.message}" if line else cycle.message
+                )
 
-    def _dropped_before(self) -> set[Key]:
-        """Return the dependencies that close a cycle already, without the file."""
-        seen = (self._seen(one) for one in self._stored.values())
-        stored = [relation for relation in seen if relation is not None]
-        return {cut.key for cut in contradictions.dropped(stored)}
+    def _previously_dropped(self) -> set[RelationKey]:
+        """Return the dependencies that are dropped without the file already."""
+        views = (self._view_relation(item) for item in self._stored.values())
+        stored = [relation for relation in views if relation is not None]
+        return {dropped.key for dropped in contradictions.dropped_dependencies(stored)}
 
-    def _after(self) -> Iterable[Record]:
-        """Yield all relations as they would be stored."""
+    def _iterate_resulting(self) -> Iterable[RelationRecord]:
+        """Yield all relations as they will be stored."""
         for key, stored in self._stored.items():
             new = self._wanted.get(key)
-            yield stored if new is None else adopt.merged(stored, new)
+            yield stored if new is None else adopt.merge_relation(stored, new)
         for key, new in self._wanted.items():
             if key not in self._stored:
                 yield new
 
-    def _seen(self, one: Record) -> Relation | None:
-        return record.view(one, self._terms.team, now=self._terms.now)
+    def _view_relation(self, relation: RelationRecord) -> Relation | None:
+        return record.view_for_team(relation, self._policy.team, now=self._policy.now)
 
-    def _name(self, tool: int) -> str:
+    def _tool_name(self, tool: int) -> str:
         return self._names.get(tool, f"tool {tool}")
 
 
-_LEFT: Final[Mapping[Left, str]] = {
-    Left.OBSERVED: "relations left out: teams observed them, and no team was named to take over",
-    Left.REJECTION: "rejections left out: only an import as curated takes them over",
-    Left.REJECTED_HERE: "relations left out: an admin rejected them here",
+_OMISSION_MESSAGES: Final[Mapping[OmissionReason, str]] = {
+    OmissionReason.OBSERVED: (
+        "relations left out: teams observed them, and no team was named to take over"
+    ),
+    OmissionReason.REJECTION: "rejections left out: only an import as curated takes them over",
+    OmissionReason.REJECTED_HERE: "relations left out: an admin rejected them here",
 }

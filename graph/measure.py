@@ -1,4 +1,4 @@
-"""Measures the shared graph: where each tool stands in it, and what it is like as a whole."""
+"""Compute the metrics of tools and the statistics of a graph."""
 
 from __future__ import annotations
 
@@ -6,43 +6,43 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
-from graph.algorithms.centrality import centrality
-from graph.algorithms.communities import communities
-from graph.algorithms.matrix import matrix
-from graph.algorithms.pagerank import pagerank
-from graph.algorithms.statistics import statistics
-from graph.record import Metric
+from graph.algorithms.centrality import measure_centrality
+from graph.algorithms.communities import detect_communities
+from graph.algorithms.matrix import build_matrix
+from graph.algorithms.pagerank import compute_pagerank
+from graph.algorithms.statistics import describe_graph
+from graph.record import GraphMetric
 from graph.topology import Topology
 
 
 @dataclass(frozen=True, kw_only=True)
-class Measured:
-    """What was measured.
+class GraphMeasurements:
+    """Metrics and statistics of a graph.
 
     Attributes:
-        metrics: Of each tool that has relations.
-        statistics: Of the whole, as JSON values: those of `Statistics`; `pivots`, the number of
-            tools that betweenness and closeness were measured from; and `is_exact`, whether these
-            were all.
+        metrics: Metrics of each tool that has relations.
+        statistics: Statistics as JSON values: the fields of `GraphStatistics`; `pivots`, the
+            number of tools that betweenness and closeness were measured from; and `is_exact`,
+            whether these were all tools.
     """
 
-    metrics: Mapping[int, Metric] = field(default_factory=dict)
+    metrics: Mapping[int, GraphMetric] = field(default_factory=dict)
     statistics: Mapping[str, Any] = field(default_factory=dict)
 
 
-def measure(topology: Topology, *, known: Mapping[int, Metric]) -> Measured:
-    """Compute the metrics of all tools.
+def measure_topology(topology: Topology, *, known: Mapping[int, GraphMetric]) -> GraphMeasurements:
+    """Compute the metrics of all tools, and the statistics of the graph.
 
     Args:
-        topology: The shared graph.
-        known: Metrics computed last, from which PageRank starts.
+        topology: The graph.
+        known: Previous metrics, from which PageRank starts.
     """
-    arcs = matrix(topology)
-    ranks = pagerank(arcs, warm={tool: metric.pagerank for tool, metric in known.items()})
-    central = centrality(arcs)
-    columns = (ranks.values, communities(arcs), central.betweenness, central.closeness)
+    arcs = build_matrix(topology)
+    ranks = compute_pagerank(arcs, warm={tool: metric.pagerank for tool, metric in known.items()})
+    central = measure_centrality(arcs)
+    columns = (ranks.values, detect_communities(arcs), central.betweenness, central.closeness)
     rows = zip(*(column.tolist() for column in columns), strict=True)
-    metrics = dict(zip(arcs.tools.tolist(), map(Metric._make, rows), strict=True))
-    figures = asdict(statistics(topology, metrics, arcs=arcs))
+    metrics = dict(zip(arcs.tools.tolist(), map(GraphMetric._make, rows), strict=True))
+    figures = asdict(describe_graph(topology, metrics, arcs=arcs))
     figures |= {"pivots": central.pivots, "is_exact": central.is_exact}
-    return Measured(metrics=metrics, statistics=figures)
+    return GraphMeasurements(metrics=metrics, statistics=figures)

@@ -1,9 +1,8 @@
-"""The shape of a tool's result: names, types and formats of what is there, never values.
+"""Describe the shape of a tool's results: names, types and formats of fields, never values.
 
-A shape is a JSON Schema that the results seen so far conform to. It is what a server that
-declares no output schema would have declared; only what a key or value *is* enters it. Keys that
-are data themselves (ids, addresses, paths) are left out: an object of such keys becomes
-`additionalProperties`.
+A shape is a JSON Schema that all observed results conform to, in place of the output schema that
+the server did not declare. Keys that are data themselves (ids, addresses, paths) are left out: an
+object with such keys becomes `additionalProperties`.
 """
 
 from __future__ import annotations
@@ -16,31 +15,31 @@ from itertools import islice
 from typing import Any, Final
 
 MAX_DEPTH = 8
-"""Levels of nesting that are told; deeper parts are of any shape."""
+"""Levels of nesting that are described; deeper parts may have any shape."""
 MAX_PROPERTIES = 60
-"""Keys that one object may have before they are taken for data."""
+"""Keys of an object beyond which they count as data."""
 MAX_ITEMS = 20
-"""Items of a list that are looked at."""
+"""Items of a list that are read."""
 MAX_PARTS = 1_500
-"""Values that are looked at in one result."""
+"""Values of one result that are read."""
 MAX_SHAPE = 3_000
-"""Parts of a shape; if results that keep changing add up to more, the deepest are not told."""
+"""Parts of a shape; beyond this the deepest levels are dropped."""
 MAX_TEXT = 1_000_000
-"""Characters of a text that may be read as JSON."""
+"""Characters of a text that is parsed as JSON."""
 MAX_BLOCKS = 20
-"""Blocks of content that are looked through for text."""
+"""Blocks of content that are searched for text."""
 MAX_KEY = 64
 MAX_VALUE = 2_048
-"""Characters of a string beyond which its format is not looked for."""
+"""Characters of a string beyond which its format is not detected."""
 MAX_WORDS = 8
 MAX_WORD = 20
-"""Words of a key, and letters of each, beyond which it is taken for data."""
-ALIKE = 4
-"""Keys from which on an object is taken for a map if its values are objects of one shape."""
+"""Words of a key (`MAX_WORDS`) and letters of each, beyond which it counts as data."""
+MIN_ALIKE_VALUES = 4
+"""Keys from which an object counts as a map if all its values have one shape."""
 
 Shape = dict[str, Any]
 
-_KEY: Final = re.compile(r"[A-Za-z_$@][A-Za-z0-9_$]*(?:-[A-Za-z0-9_$]+){0,6}")
+_FIELD_NAME: Final = re.compile(r"[A-Za-z_$@][A-Za-z0-9_$]*(?:-[A-Za-z0-9_$]+){0,6}")
 _WORDS: Final = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+")
 _DIGITS: Final = re.compile(r"\d")
 _FORMATS: Final = tuple(
@@ -61,142 +60,151 @@ _FORMATS: Final = tuple(
 )
 
 
-def shape_of(result: Mapping[str, Any]) -> Shape | None:
-    """Return the shape of a raw `tools/call` result; None where it holds no structure.
+def describe_shape(result: Mapping[str, Any]) -> Shape | None:
+    """Return the shape of a raw `tools/call` result; None if it has no structure.
 
-    Read are the structured content, else the JSON of the first text, where it is an object or a
-    list. Time is bounded whatever the result holds.
+    Describes the structured content, or else the first text if it is a JSON object or list. Time
+    is bounded for any result.
 
     Args:
-        result: As the server sent it.
+        result: The result as the server sent it.
 
     Example:
-        >>> shape_of({"structuredContent": {"ids": [7]}})["properties"]
+        >>> describe_shape({"structuredContent": {"ids": [7]}})["properties"]
         {'ids': {'type': 'array', 'items': {'type': 'integer'}}}
-        >>> shape_of({"content": [{"type": "text", "text": "done"}]}) is None
+        >>> describe_shape({"content": [{"type": "text", "text": "done"}]}) is None
         True
     """
     if result.get("isError") is True:
         return None
     content = result.get("structuredContent")
     if not isinstance(content, dict | list):
-        content = _of_text(result.get("content"))
-    return None if content is None else _Reader().shape(content, 0)
+        content = _parse_text_content(result.get("content"))
+    return None if content is None else _ShapeReader().describe_value(content, 0)
 
 
-def merge(one: Mapping[str, Any], other: Mapping[str, Any]) -> Shape:
-    """Return a shape that both shapes conform to; the order does not matter.
+def merge_shapes(first: Mapping[str, Any], second: Mapping[str, Any]) -> Shape:
+    """Return a shape that covers both shapes; commutative.
 
-    What only one of them has is not required; types and formats that differ are widened.
+    Fields of only one are not required; types and formats that differ are widened.
 
     Example:
-        >>> merge({"type": "integer"}, {"type": "number"}), merge({"type": "null"}, {})
+        >>> (merge_shapes({"type": "integer"}, {"type": "number"}),
+        ...  merge_shapes({"type": "null"}, {}))
         ({'type': 'number'}, {})
-        >>> merge({"type": "string", "format": "date"}, {"type": "null"})
+        >>> merge_shapes({"type": "string", "format": "date"}, {"type": "null"})
         {'type': ['null', 'string'], 'format': 'date'}
     """
-    merged = _merge(one, other, 0)
+    merged = _merge_at_depth(first, second, 0)
     levels = MAX_DEPTH
-    while levels and _parts(merged) > MAX_SHAPE:
+    while levels and _count_parts(merged) > MAX_SHAPE:
         levels -= 1
-        merged = _shallow(merged, levels)
+        merged = _truncate_depth(merged, levels)
     return merged
 
 
-def certain(shape: Mapping[str, Any]) -> Shape:
+def drop_uncertain_fields(shape: Mapping[str, Any]) -> Shape:
     """Return a shape without the fields that only some results had.
 
     A name that comes and goes may be a person's or a customer's, and so a value.
 
     Example:
-        >>> certain(merge(shape_of({"structuredContent": {"id": 1, "ann": 2}}),
-        ...               shape_of({"structuredContent": {"id": 3, "bob": 4}})))["properties"]
+        >>> drop_uncertain_fields(merge_shapes(describe_shape({"structuredContent": {"id": 1,
+        ...     "ann": 2}}),
+        ...               describe_shape({"structuredContent": {"id": 3,
+        ...                   "bob": 4}})))["properties"]
         {'id': {'type': 'integer'}}
     """
-    found = dict(shape)
-    if "properties" in found:
-        always = {*found.get("required", ())}
-        fields = found["properties"].items()
-        found["properties"] = {name: certain(one) for name, one in fields if name in always}
-    within = (key for key in _PARTS if isinstance(found.get(key), dict))
-    return found | {key: certain(found[key]) for key in within}
+    kept = dict(shape)
+    if "properties" in kept:
+        required = {*kept.get("required", ())}
+        fields = kept["properties"].items()
+        kept["properties"] = {
+            name: drop_uncertain_fields(field) for name, field in fields if name in required
+        }
+    nested = (key for key in _NESTED_KEYWORDS if isinstance(kept.get(key), dict))
+    return kept | {key: drop_uncertain_fields(kept[key]) for key in nested}
 
 
-def _parts(shape: Mapping[str, Any]) -> int:
-    return 1 + sum(map(_parts, _inner(shape)))
+def _count_parts(shape: Mapping[str, Any]) -> int:
+    return 1 + sum(map(_count_parts, _iterate_inner(shape)))
 
 
-def _inner(shape: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
+def _iterate_inner(shape: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
     yield from shape.get("properties", {}).values()
-    yield from (shape[key] for key in _PARTS if isinstance(shape.get(key), dict))
+    yield from (shape[key] for key in _NESTED_KEYWORDS if isinstance(shape.get(key), dict))
 
 
-def _shallow(shape: Mapping[str, Any], levels: int) -> Shape:
-    """Return a shape in which what lies deeper may be anything."""
+def _truncate_depth(shape: Mapping[str, Any], levels: int) -> Shape:
+    """Return a shape in which parts below some levels may be anything."""
     if not levels:
         return {}
-    found = dict(shape)
-    if "properties" in found:
-        fields = found["properties"].items()
-        found["properties"] = {name: _shallow(one, levels - 1) for name, one in fields}
-    within = (key for key in _PARTS if isinstance(found.get(key), dict))
-    return found | {key: _shallow(found[key], levels - 1) for key in within}
+    truncated = dict(shape)
+    if "properties" in truncated:
+        fields = truncated["properties"].items()
+        truncated["properties"] = {
+            name: _truncate_depth(field, levels - 1) for name, field in fields
+        }
+    nested = (key for key in _NESTED_KEYWORDS if isinstance(truncated.get(key), dict))
+    return truncated | {key: _truncate_depth(truncated[key], levels - 1) for key in nested}
 
 
-_PARTS: Final = ("items", "additionalProperties")
+_NESTED_KEYWORDS: Final = ("items", "additionalProperties")
 
 
-class _Reader:
-    """Reads values within a budget of parts."""
+class _ShapeReader:
+    """Describes values within a budget of parts."""
 
     def __init__(self) -> None:
         self._left = MAX_PARTS
 
-    def shape(self, value: object, depth: int) -> Shape:
+    def describe_value(self, value: object, depth: int) -> Shape:
         self._left -= 1
         if self._left < 0 or depth > MAX_DEPTH:
             return {}
         if isinstance(value, dict):
-            return self._object(value, depth)
+            return self._describe_object(value, depth)
         if isinstance(value, list):
-            return self._list(value, depth)
-        return _scalar(value)
+            return self._describe_list(value, depth)
+        return _describe_scalar(value)
 
-    def _object(self, value: Mapping[Any, Any], depth: int) -> Shape:
+    def _describe_object(self, value: Mapping[Any, Any], depth: int) -> Shape:
         if not value:
             return {"type": "object"}
         names = list(islice(value, MAX_PROPERTIES + 1))
-        if len(names) > MAX_PROPERTIES or not all(map(is_name, names)):
-            return self._map(value, depth)
-        fields = {name: self.shape(value[name], depth + 1) for name in sorted(names)}
-        if len(fields) >= ALIKE and _are_alike(fields.values()):
-            return _map_of(fields.values())
+        if len(names) > MAX_PROPERTIES or not all(map(is_field_name, names)):
+            return self._describe_map(value, depth)
+        fields = {name: self.describe_value(value[name], depth + 1) for name in sorted(names)}
+        if len(fields) >= MIN_ALIKE_VALUES and _has_uniform_values(fields.values()):
+            return _make_map(fields.values())
         return {"type": "object", "properties": fields, "required": sorted(fields)}
 
-    def _map(self, value: Mapping[Any, Any], depth: int) -> Shape:
+    def _describe_map(self, value: Mapping[Any, Any], depth: int) -> Shape:
         """Describe an object whose keys are data."""
-        return _map_of(self.shape(one, depth + 1) for one in islice(value.values(), MAX_ITEMS))
+        return _make_map(
+            self.describe_value(item, depth + 1) for item in islice(value.values(), MAX_ITEMS)
+        )
 
-    def _list(self, value: Sequence[Any], depth: int) -> Shape:
+    def _describe_list(self, value: Sequence[Any], depth: int) -> Shape:
         if not value:
             return {"type": "array"}
-        items = [self.shape(one, depth + 1) for one in islice(value, MAX_ITEMS)]
-        return {"type": "array", "items": reduce(merge, items)}
+        items = [self.describe_value(item, depth + 1) for item in islice(value, MAX_ITEMS)]
+        return {"type": "array", "items": reduce(merge_shapes, items)}
 
 
-def is_name(key: object) -> bool:
-    """Tell whether a key names a field, rather than being data itself.
+def is_field_name(key: object) -> bool:
+    """Return whether a key names a field rather than being data itself.
 
-    Names are words, as a program would write them. Ids, numbers, addresses, paths, dates and
+    Names are words as a program would write them. Ids, numbers, addresses, paths, dates and
     long or odd words are data.
 
     Example:
-        >>> [is_name(key) for key in ("userId", "line_2", "content-type", "@id")]
+        >>> [is_field_name(key) for key in ("userId", "line_2", "content-type", "@id")]
         [True, True, True, True]
-        >>> [is_name(key) for key in ("a@b.org", "42", "9f3b2c77d1", "/etc", "John Smith")]
+        >>> [is_field_name(key) for key in ("a@b.org", "42", "9f3b2c77d1", "/etc", "John Smith")]
         [False, False, False, False, False]
     """
-    if not isinstance(key, str) or not 0 < len(key) <= MAX_KEY or not _KEY.fullmatch(key):
+    if not isinstance(key, str) or not 0 < len(key) <= MAX_KEY or not _FIELD_NAME.fullmatch(key):
         return False
     words = _WORDS.findall(key)
     if len(words) > MAX_WORDS or max(map(len, words), default=0) > MAX_WORD:
@@ -204,30 +212,33 @@ def is_name(key: object) -> bool:
     return len(_DIGITS.findall(key)) <= max(2, len(key) // 5)
 
 
-def _map_of(shapes: Iterable[Shape]) -> Shape:
-    return {"type": "object", "additionalProperties": reduce(merge, shapes, _NOTHING) or True}
+def _make_map(shapes: Iterable[Shape]) -> Shape:
+    return {
+        "type": "object",
+        "additionalProperties": reduce(merge_shapes, shapes, _EMPTY_SHAPE) or True,
+    }
 
 
-def _are_alike(shapes: Iterable[Shape]) -> bool:
-    """Tell whether values are objects or lists, all of one shape: then their keys are data."""
+def _has_uniform_values(shapes: Iterable[Shape]) -> bool:
+    """Return whether values are objects or lists of one shape, so that their keys are data."""
     first, *others = shapes
     has_parts = "properties" in first or "items" in first
     return has_parts and all(other == first for other in others)
 
 
-def _are_data(left: Mapping[str, Shape], right: Mapping[str, Shape]) -> bool:
-    """Tell whether the keys of two objects are data: none in common, and values of one kind."""
+def _has_data_keys(left: Mapping[str, Shape], right: Mapping[str, Shape]) -> bool:
+    """Return whether the keys of two objects are data: disjoint, with values of one kind."""
     if not (left and right and left.keys().isdisjoint(right)):
         return False
     values = (*left.values(), *right.values())
-    if len(values) >= ALIKE and _are_alike(values):
+    if len(values) >= MIN_ALIKE_VALUES and _has_uniform_values(values):
         return True
-    types = [_types(value) for value in values]
+    types = [_shape_types(value) for value in values]
     kinds = set[str]().union(*types) - {"null"}
-    return all(types) and kinds <= _SCALAR and len(_widened(kinds, kinds)) <= 1
+    return all(types) and kinds <= _SCALAR_TYPES and len(_merge_types(kinds, kinds)) <= 1
 
 
-def _scalar(value: object) -> Shape:
+def _describe_scalar(value: object) -> Shape:
     if value is None:
         return {"type": "null"}
     if isinstance(value, bool):
@@ -238,15 +249,15 @@ def _scalar(value: object) -> Shape:
         return {"type": "number"}
     if not isinstance(value, str):
         return {}
-    found = format_of(value)
-    return {"type": "string", "format": found} if found else {"type": "string"}
+    detected = detect_format(value)
+    return {"type": "string", "format": detected} if detected else {"type": "string"}
 
 
-def format_of(text: str) -> str:
-    """Return the JSON Schema format of a string, by how it is written; empty if none.
+def detect_format(text: str) -> str:
+    """Return the JSON Schema format that a string matches; empty if none.
 
     Example:
-        >>> [format_of(text) for text in ("2026-11-22", "a@b.org", "https://a.b/c", "word")]
+        >>> [detect_format(text) for text in ("2026-11-22", "a@b.org", "https://a.b/c", "word")]
         ['date', 'email', 'uri', '']
     """
     if not 2 < len(text) <= MAX_VALUE:
@@ -254,8 +265,8 @@ def format_of(text: str) -> str:
     return next((name for name, pattern in _FORMATS if pattern.fullmatch(text)), "")
 
 
-def _of_text(content: object) -> dict[Any, Any] | list[Any] | None:
-    """Return the object or list that the first text of a result holds as JSON."""
+def _parse_text_content(content: object) -> dict[Any, Any] | list[Any] | None:
+    """Parse the first text of a result, if it is a JSON object or list."""
     blocks = islice(content, MAX_BLOCKS) if isinstance(content, list) else ()
     text = next(
         (b.get("text") for b in blocks if isinstance(b, dict) and b.get("type") == "text"), None
@@ -271,98 +282,104 @@ def _of_text(content: object) -> dict[Any, Any] | list[Any] | None:
     return value if isinstance(value, dict | list) else None
 
 
-_SCALAR: Final = frozenset({"boolean", "integer", "number", "string"})
-_NOTHING: Final[Shape] = {"not": {}}
-"""The shape of no value: what a merge begins with."""
+_SCALAR_TYPES: Final = frozenset({"boolean", "integer", "number", "string"})
+_EMPTY_SHAPE: Final[Shape] = {"not": {}}
+"""The shape of no value; neutral element of merging."""
 
 
-def _merge(one: Mapping[str, Any], other: Mapping[str, Any], depth: int) -> Shape:
-    if one == other or other == _NOTHING:
-        return dict(one)
-    if one == _NOTHING:
-        return dict(other)
-    types = _widened(_types(one), _types(other))
+def _merge_at_depth(first: Mapping[str, Any], second: Mapping[str, Any], depth: int) -> Shape:
+    if first == second or second == _EMPTY_SHAPE:
+        return dict(first)
+    if first == _EMPTY_SHAPE:
+        return dict(second)
+    types = _merge_types(_shape_types(first), _shape_types(second))
     if not types or depth > MAX_DEPTH:
         return {}
     merged: Shape = {"type": types[0] if len(types) == 1 else types}
-    if _format(one, other):
-        merged["format"] = _format(one, other)
+    if _merge_formats(first, second):
+        merged["format"] = _merge_formats(first, second)
     if "object" in types:
-        merged |= _both(one, other, "object", lambda a, b: _merged_objects(a, b, depth))
+        merged |= _merge_type_parts(
+            first, second, "object", lambda a, b: _merge_objects(a, b, depth)
+        )
     if "array" in types:
-        merged |= _both(one, other, "array", lambda a, b: _merged_items(a, b, depth))
+        merged |= _merge_type_parts(first, second, "array", lambda a, b: _merge_items(a, b, depth))
     return merged
 
 
-def _types(shape: Mapping[str, Any]) -> set[str]:
-    given = shape.get("type", ())
-    return {given} if isinstance(given, str) else set(given)
+def _shape_types(shape: Mapping[str, Any]) -> set[str]:
+    types = shape.get("type", ())
+    return {types} if isinstance(types, str) else set(types)
 
 
-def _widened(one: set[str], other: set[str]) -> list[str]:
-    """Return the types of two shapes together; nothing where either is of any type."""
-    if not one or not other:
+def _merge_types(first: set[str], second: set[str]) -> list[str]:
+    """Return the union of types; empty (any) if either is any."""
+    if not first or not second:
         return []
-    types = one | other
+    types = first | second
     return sorted(types - {"integer"} if "number" in types else types)
 
 
-def _format(one: Mapping[str, Any], other: Mapping[str, Any]) -> str:
-    """Return the format that the strings of both have, or of the only one that has strings."""
-    formats = {shape.get("format", "") for shape in (one, other) if "string" in _types(shape)}
+def _merge_formats(first: Mapping[str, Any], second: Mapping[str, Any]) -> str:
+    """Return the common format of strings, or that of the only shape with strings."""
+    formats = {
+        shape.get("format", "") for shape in (first, second) if "string" in _shape_types(shape)
+    }
     return formats.pop() if len(formats) == 1 else ""
 
 
-_OF: Final = {
+_KEYWORDS_BY_TYPE: Final = {
     "object": ("properties", "required", "additionalProperties"),
     "array": ("items",),
 }
 
 
-def _both(
-    one: Mapping[str, Any],
-    other: Mapping[str, Any],
+def _merge_type_parts(
+    first: Mapping[str, Any],
+    second: Mapping[str, Any],
     kind: str,
     merged: Callable[[Mapping[str, Any], Mapping[str, Any]], Shape],
 ) -> Shape:
-    """Merge what says of objects or lists; of a shape that has none, the other's stands."""
-    holders = [shape for shape in (one, other) if kind in _types(shape)]
+    """Merge the keywords of one type; if only one shape has the type, take its keywords."""
+    holders = [shape for shape in (first, second) if kind in _shape_types(shape)]
     if len(holders) == 2:
         return merged(*holders)
-    return {key: holders[0][key] for key in _OF[kind] if key in holders[0]}
+    return {key: holders[0][key] for key in _KEYWORDS_BY_TYPE[kind] if key in holders[0]}
 
 
-def _merged_items(one: Mapping[str, Any], other: Mapping[str, Any], depth: int) -> Shape:
-    """Merge lists; an empty one says nothing of items."""
-    items = [shape["items"] for shape in (one, other) if "items" in shape]
+def _merge_items(first: Mapping[str, Any], second: Mapping[str, Any], depth: int) -> Shape:
+    """Merge lists; an empty one has no items."""
+    items = [shape["items"] for shape in (first, second) if "items" in shape]
     if not items:
         return {}
-    return {"items": _merge(items[0], items[-1], depth + 1)}
+    return {"items": _merge_at_depth(items[0], items[-1], depth + 1)}
 
 
-def _merged_objects(one: Mapping[str, Any], other: Mapping[str, Any], depth: int) -> Shape:
-    """Merge objects: named fields by name, and into a map where either is one."""
-    if "additionalProperties" in one or "additionalProperties" in other:
-        return _merged_maps(one, other, depth)
-    left, right = one.get("properties", {}), other.get("properties", {})
+def _merge_objects(first: Mapping[str, Any], second: Mapping[str, Any], depth: int) -> Shape:
+    """Merge objects by field name, or into a map if either is one."""
+    if "additionalProperties" in first or "additionalProperties" in second:
+        return _merge_maps(first, second, depth)
+    left, right = first.get("properties", {}), second.get("properties", {})
     names = sorted({*left, *right})
-    if len(names) > MAX_PROPERTIES or _are_data(left, right):
-        return _merged_maps(one, other, depth)
+    if len(names) > MAX_PROPERTIES or _has_data_keys(left, right):
+        return _merge_maps(first, second, depth)
     fields = {
-        name: _merge(left.get(name, _NOTHING), right.get(name, _NOTHING), depth + 1)
+        name: _merge_at_depth(
+            left.get(name, _EMPTY_SHAPE), right.get(name, _EMPTY_SHAPE), depth + 1
+        )
         for name in names
     }
-    required = sorted({*one.get("required", ())} & {*other.get("required", ())})
+    required = sorted({*first.get("required", ())} & {*second.get("required", ())})
     found: Shape = {"properties": fields} if fields else {}
     return {**found, "required": required} if required else found
 
 
-def _merged_maps(one: Mapping[str, Any], other: Mapping[str, Any], depth: int) -> Shape:
+def _merge_maps(first: Mapping[str, Any], second: Mapping[str, Any], depth: int) -> Shape:
     values: list[Mapping[str, Any]] = []
-    for shape in (one, other):
+    for shape in (first, second):
         values.extend(shape.get("properties", {}).values())
         rest = shape.get("additionalProperties")
         if rest is not None:
             values.append(rest if isinstance(rest, dict) else {})
-    merged = reduce(lambda a, b: _merge(a, b, depth + 1), values)
+    merged = reduce(lambda a, b: _merge_at_depth(a, b, depth + 1), values)
     return {"additionalProperties": merged or True}

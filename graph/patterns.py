@@ -1,4 +1,4 @@
-"""Finished runs, and the form that is alike for all that did the same in the same way."""
+"""Finished runs, and the abstract workflow shared by all runs of one pattern."""
 
 from __future__ import annotations
 
@@ -8,35 +8,35 @@ from datetime import datetime
 from typing import Any, Final, NamedTuple
 
 from gateway_project.foundation import canonical
-from graph.exchange.document import shown
-from graph.references import references
+from gateway_project.foundation.references import iterate_references
+from graph.exchange.document import quote_value
 
-MASK: Final = "*"
-"""Stands in what is kept for a name that may be a value."""
+VALUE_MASK: Final = "*"
+"""Replaces, in what is stored, a name that may be a value."""
 MAX_NAME_CHARS: Final = 60
 MAX_NAME_DIGITS: Final = 4
 MAX_TASKS: Final = 100
 MAX_ARGUMENTS: Final = 60
-"""Arguments of a task that are looked at, and references of a task that are kept."""
+"""Arguments of a task that are read, and references of a task that are stored."""
 MAX_KEY_CHARS: Final = 200
 MAX_DEPTH: Final = 100
-_VALUE_MARKS: Final = frozenset("@/\\")
+_VALUE_CHARACTERS: Final = frozenset("@/\\")
 
 
 class InvalidRun(ValueError):
-    """A run that cannot be recorded; the message says what is wrong with it."""
+    """A run that cannot be recorded; the message says why."""
 
 
-class UnknownTool(InvalidRun):
-    """A run of a tool that is not there.
+class UnknownRunTool(InvalidRun):
+    """A run of an unknown tool.
 
     Attributes:
-        tool: What the run calls it.
+        tool: Its name in the run.
     """
 
     def __init__(self, tool: str) -> None:
         self.tool = tool
-        super().__init__(f"no tool {shown(tool)}")
+        super().__init__(f"no tool {quote_value(tool)}")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -46,10 +46,10 @@ class RunTask:
     Attributes:
         id: Unique in its run.
         tool: Primary key of the tool it called.
-        arguments: What it was called with. What came from another task's result stands as
-            `{"$ref": task, "pointer": "/…"}`, a literal that looks like that as
+        arguments: Arguments of the call. A value from another task's result is
+            `{"$ref": task, "pointer": "/…"}`; a literal that looks like that is
             `{"$literal": …}`.
-        depends_on: Ids of tasks that had to end before; those referred to need not be named.
+        depends_on: Ids of tasks that had to end before; referenced tasks need not be listed.
     """
 
     id: str
@@ -63,10 +63,10 @@ class PastRun:
     """A finished run of a workflow.
 
     Attributes:
-        key: Unique in its team: a run of a key that is known is never counted again.
-        intent: What was asked for.
-        tasks: In the order they ran, as far as that is known.
-        succeeded: Whether the whole workflow did.
+        key: Unique in its team; each key is recorded once.
+        intent: The task that was requested.
+        tasks: In the order they ran, as far as known.
+        succeeded: Whether the whole workflow succeeded.
         at: When it ended.
     """
 
@@ -77,12 +77,12 @@ class PastRun:
     at: datetime
 
 
-class Taken(NamedTuple):
+class ReferencedValue(NamedTuple):
     """A value that an argument takes from another task.
 
     Attributes:
-        parameter: The argument, or the one it stands in.
-        task: Id of the task that gives it.
+        parameter: The argument that is or contains it.
+        task: Id of the task that produced it.
         pointer: JSON pointer into that task's result.
     """
 
@@ -92,69 +92,76 @@ class Taken(NamedTuple):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Workflow:
-    """What a run did, without what it did it with.
+class PatternWorkflow:
+    """The workflow of a run, without values.
 
     Attributes:
-        tasks: In an order in which they can run, called t1, t2 and so on in it.
-        takes: What each of them takes from others, in the same order.
-        ids: The new id of each task by the one it had.
+        tasks: In an order that respects dependencies; renamed t1, t2 and so on.
+        references: The references of each task, in the same order.
+        ids: New ids of tasks by their original ids.
     """
 
     tasks: tuple[RunTask, ...]
-    takes: tuple[tuple[Taken, ...], ...]
+    references: tuple[tuple[ReferencedValue, ...], ...]
     ids: Mapping[str, str]
 
     @property
     def tools(self) -> tuple[int, ...]:
-        """Primary keys in that order; tools may recur."""
+        """Primary keys of the tools in the same order; tools may recur."""
         return tuple(task.tool for task in self.tasks)
 
 
-def workflow(tasks: Sequence[RunTask]) -> Workflow:
-    """Return what tasks did, without values: alike for all that did the same.
+def abstract_workflow(tasks: Sequence[RunTask]) -> PatternWorkflow:
+    """Return the workflow of tasks without values; equal for all runs of one pattern.
 
-    Tasks come in an order they can run in, as near as possible to the one given.
+    Tasks are sorted by dependencies, as close as possible to their original order.
 
     Complexity: O(n²) for n tasks, of which there are at most `MAX_TASKS`.
 
     Raises:
-        InvalidRun: If ids are missing or taken twice, a task waits for one that is not there, or
-            tasks wait for each other.
+        InvalidRun: If ids are missing or repeated, a dependency does not exist, or dependencies
+            form a cycle.
     """
     _check_ids(tasks)
-    takes = {task.id: tuple(_taken(task)) for task in tasks}
-    waits = {
-        task.id: set(task.depends_on) | {taken.task for taken in takes[task.id]} for task in tasks
+    references = {task.id: tuple(_iterate_references(task)) for task in tasks}
+    dependencies = {
+        task.id: set(task.depends_on) | {reference.task for reference in references[task.id]}
+        for task in tasks
     }
-    _check_known(waits)
-    order = _ordered(tasks, waits)
-    ids = {task.id: f"t{place}" for place, task in enumerate(order, start=1)}
-    return Workflow(
-        tasks=tuple(
-            RunTask(
-                id=ids[task.id],
-                tool=task.tool,
-                depends_on=tuple(sorted((ids[one] for one in waits[task.id]), key=_number)),
-            )
-            for task in order
-        ),
-        takes=tuple(
-            tuple(sorted({taken._replace(task=ids[taken.task]) for taken in takes[task.id]}))
-            for task in order
-        ),
+    _check_dependencies(dependencies)
+    order = _sort_tasks(tasks, dependencies)
+    ids = {task.id: f"t{number}" for number, task in enumerate(order, start=1)}
+    abstract_tasks = [
+        RunTask(
+            id=ids[task.id],
+            tool=task.tool,
+            depends_on=tuple(
+                sorted(map(ids.__getitem__, dependencies[task.id]), key=_task_number)
+            ),
+        )
+        for task in order
+    ]
+    renamed = [
+        {reference._replace(task=ids[reference.task]) for reference in references[task.id]}
+        for task in order
+    ]
+    return PatternWorkflow(
+        tasks=tuple(abstract_tasks),
+        references=tuple(tuple(sorted(unordered)) for unordered in renamed),
         ids=ids,
     )
 
 
-def document(done: Workflow, names: Mapping[int, str]) -> list[dict[str, Any]]:
-    """Return a workflow as it is kept: tools by canonical id, no values.
+def workflow_to_document(
+    workflow: PatternWorkflow, names: Mapping[int, str]
+) -> list[dict[str, Any]]:
+    """Return a workflow as stored: tools by canonical id, no values.
 
-    Names of arguments and steps of pointers that look like values are masked.
+    Argument names and pointer steps that look like values are masked.
 
     Args:
-        done: The workflow.
-        names: Canonical id of each of its tools, by primary key.
+        workflow: The workflow.
+        names: Canonical ids of its tools, by primary key.
     """
     return [
         {
@@ -162,66 +169,74 @@ def document(done: Workflow, names: Mapping[int, str]) -> list[dict[str, Any]]:
             "tool": names[task.tool],
             "depends_on": list(task.depends_on),
             "references": [
-                taken._asdict() for taken in sorted(set(map(_masked, takes)))[:MAX_ARGUMENTS]
+                reference._asdict()
+                for reference in sorted(set(map(_mask_reference, references)))[:MAX_ARGUMENTS]
             ],
         }
-        for task, takes in zip(done.tasks, done.takes, strict=True)
+        for task, references in zip(workflow.tasks, workflow.references, strict=True)
     ]
 
 
-def workflow_hash(kept: Sequence[Mapping[str, Any]]) -> str:
-    """Return a digest of a workflow as `document` has it."""
-    return canonical.digest(list(kept))
+def compute_workflow_hash(document: Sequence[Mapping[str, Any]]) -> str:
+    """Return the digest of a workflow in the form of `workflow_to_document`."""
+    return canonical.hash_json(list(document))
 
 
-def normal_intent(masked: str) -> str:
-    """Return the form of an intent without its values by which it is known again.
+def normalize_intent(masked: str) -> str:
+    """Return the normal form of a masked intent, which identifies it.
 
     Example:
-        >>> normal_intent("  Book a Flight.  ")
+        >>> normalize_intent("  Book a Flight.  ")
         'book a flight'
     """
     return " ".join(masked.casefold().split()).strip(" .!?…。！？")  # noqa: RUF001 - CJK marks
 
 
-def is_name(text: str) -> bool:
-    """Say whether a key of JSON looks like a name, and not like a value.
+def is_field_name(text: str) -> bool:
+    """Return whether a JSON key looks like a name rather than a value.
 
-    A value has an `@` or a slash, many digits, or more than 60 characters. Places in lists are
+    A value has an `@` or a slash, many digits, or more than 60 characters. List indices count as
     names.
 
     Example:
-        >>> [is_name(one) for one in ("user_id", "0", "sha256", "ann@example.org", "170-555-0199")]
+        >>> [is_field_name(one) for one in ("user_id", "0", "sha256", "ann@example.org",
+        ...     "170-555-0199")]
         [True, True, True, False, False]
     """
-    digits = sum(one.isdigit() for one in text)
-    if len(text) > MAX_NAME_CHARS or digits > MAX_NAME_DIGITS or not _VALUE_MARKS.isdisjoint(text):
+    digits = sum(character.isdigit() for character in text)
+    if (
+        len(text) > MAX_NAME_CHARS
+        or digits > MAX_NAME_DIGITS
+        or not _VALUE_CHARACTERS.isdisjoint(text)
+    ):
         return False
     return 2 * digits <= len(text) or text.isdecimal()
 
 
-def masked_pointer(pointer: str) -> str:
+def mask_pointer(pointer: str) -> str:
     """Return a JSON pointer with `*` for each step that looks like a value.
 
     Example:
-        >>> masked_pointer("/users/ann@example.org/name")
+        >>> mask_pointer("/users/ann@example.org/name")
         '/users/*/name'
     """
     steps = pointer.split("/")
-    return "/".join(one if is_name(canonical.unescape(one)) else MASK for one in steps)
+    return "/".join(
+        step if is_field_name(canonical.unescape_token(step)) else VALUE_MASK for step in steps
+    )
 
 
-def _masked(taken: Taken) -> Taken:
-    parameter = taken.parameter if is_name(taken.parameter) else MASK
-    return taken._replace(parameter=parameter, pointer=masked_pointer(taken.pointer))
+def _mask_reference(reference: ReferencedValue) -> ReferencedValue:
+    parameter = reference.parameter if is_field_name(reference.parameter) else VALUE_MASK
+    return reference._replace(parameter=parameter, pointer=mask_pointer(reference.pointer))
 
 
-def _taken(task: RunTask) -> Iterator[Taken]:
+def _iterate_references(task: RunTask) -> Iterator[ReferencedValue]:
     for parameter, value in task.arguments.items():
-        if canonical.is_deeper(value, MAX_DEPTH):
+        if canonical.is_deeper_than(value, MAX_DEPTH):
             raise InvalidRun(f"an argument is nested deeper than {MAX_DEPTH} levels")
-        for _, target in references(value):
-            yield Taken(parameter, target.task, target.pointer)
+        for _, target in iterate_references(value):
+            yield ReferencedValue(parameter, target.task, target.pointer)
 
 
 def _check_ids(tasks: Sequence[RunTask]) -> None:
@@ -234,33 +249,35 @@ def _check_ids(tasks: Sequence[RunTask]) -> None:
         if not task.id:
             raise InvalidRun("a task has no id")
         if task.id in seen:
-            raise InvalidRun(f"two tasks have the id {shown(task.id)}")
+            raise InvalidRun(f"two tasks have the id {quote_value(task.id)}")
         seen.add(task.id)
 
 
-def _check_known(waits: Mapping[str, set[str]]) -> None:
-    for task, wanted in waits.items():
-        for other in sorted(wanted - waits.keys()):
-            raise InvalidRun(f"task {shown(task)} waits for {shown(other)}, which is not there")
-        if task in wanted:
-            raise InvalidRun(f"task {shown(task)} waits for itself")
+def _check_dependencies(dependencies: Mapping[str, set[str]]) -> None:
+    for task, required in dependencies.items():
+        for other in sorted(required - dependencies.keys()):
+            raise InvalidRun(
+                f"task {quote_value(task)} depends on {quote_value(other)}, which does not exist"
+            )
+        if task in required:
+            raise InvalidRun(f"task {quote_value(task)} depends on itself")
 
 
-def _ordered(tasks: Sequence[RunTask], waits: Mapping[str, set[str]]) -> list[RunTask]:
-    """Return tasks so that each stands after all it waits for, else as they are."""
+def _sort_tasks(tasks: Sequence[RunTask], dependencies: Mapping[str, set[str]]) -> list[RunTask]:
+    """Sort tasks after their dependencies, otherwise in their original order."""
     ordered: list[RunTask] = []
     done: set[str] = set()
-    left = list(tasks)
-    while left:
-        ready = next((task for task in left if waits[task.id] <= done), None)
+    remaining = list(tasks)
+    while remaining:
+        ready = next((task for task in remaining if dependencies[task.id] <= done), None)
         if ready is None:
-            circle = ", ".join(shown(task.id) for task in left[:5])
-            raise InvalidRun(f"tasks wait for each other: {circle}")
-        left.remove(ready)
+            cycle = ", ".join(quote_value(task.id) for task in remaining[:5])
+            raise InvalidRun(f"tasks depend on each other: {cycle}")
+        remaining.remove(ready)
         ordered.append(ready)
         done.add(ready.id)
     return ordered
 
 
-def _number(task_id: str) -> int:
+def _task_number(task_id: str) -> int:
     return int(task_id[1:])

@@ -1,4 +1,4 @@
-"""Rank sets of tools for an intent: embed it, look up its words, ask the fitted models."""
+"""Rank sets of tools for an intent: embed it, look up its words, apply the fitted models."""
 
 from __future__ import annotations
 
@@ -10,171 +10,174 @@ from typing import TYPE_CHECKING, Final
 from tools.embed.embedder import EmbeddingUnavailable
 
 if TYPE_CHECKING:
-    from graph.binding.learned import Knowledge
-    from graph.binding.model import BindingModel
-    from graph.intent.encoded import Encoded
-    from graph.intent.reading import Reading
-    from graph.kept_rankers import Kept
-    from graph.ranking.rank import Ranking
-    from graph.ranking.tool_view import ToolView
+    from graph.ranker_cache import TeamModels
+    from graph.suggestion.binding.knowledge import BindingKnowledge
+    from graph.suggestion.binding.model import BindingModel
+    from graph.suggestion.intent.encoded import EncodedIntent
+    from graph.suggestion.intent.reading import IntentReading
+    from graph.suggestion.ranking.rank import Ranking
+    from graph.suggestion.ranking.tool_view import ToolView
     from tools.embed.embedder import Embedder
     from tools.search_index import SearchIndex
 
-NOT_READ: Final = "the catalogue is still being read into memory; ask again in a second"
-TOO_LARGE: Final = (
+NOT_LOADED_MESSAGE: Final = "the catalogue is still loading; try again in a second"
+TOO_LARGE_MESSAGE: Final = (
     "the catalogue takes more memory than FOREGATE_SEARCH_MEMORY_MB allows; set it higher"
 )
 
 
-class NotRanked(Exception):
-    """Nothing could be ranked; the message says why, to follow on a colon."""
+class RankingUnavailable(Exception):
+    """Nothing could be ranked; the message gives the reason, worded to follow a colon."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class Ranked:
-    """Ranked sets of tools, and what their arguments are bound by.
+class RankedIntent:
+    """Ranked sets of tools, and the models that bind their arguments.
 
     Attributes:
-        ranking: Of the sets.
-        binding: Model of which stated value belongs to a parameter; None: as shipped.
+        ranking: Ranking of the sets.
+        binding: Model that matches stated values to parameters; None: the shipped one.
         knowledge: What the team's past runs bound parameters to; None: nothing is known.
-        again: Ranks the same intent with some more tools considered; blocking, in memory. None
-            where nothing was ranked.
-        familiar: Share of the intent's words that stand in the texts of some tool, in [0, 1].
+        rank_again: Ranks the same intent with additional tools considered; blocking, in memory.
+            None if nothing was ranked.
+        known_word_share: Share of the intent's words that occur in the texts of some tool, in
+            [0, 1].
     """
 
     ranking: Ranking
     binding: BindingModel | None = None
-    knowledge: Knowledge | None = None
-    again: Callable[[Sequence[int]], Ranking] | None = None
-    familiar: float = 1.0
+    knowledge: BindingKnowledge | None = None
+    rank_again: Callable[[Sequence[int]], Ranking] | None = None
+    known_word_share: float = 1.0
 
 
 def rank_intent(
-    reading: Reading,
+    reading: IntentReading,
     *,
     index: SearchIndex | None,
     embedder: Embedder,
-    kept: Kept | None,
+    models: TeamModels | None,
     team: int | None = None,
     considered: Sequence[int] = (),
-) -> Ranked:
-    """Rank the sets of tools that an intent may ask for; blocking.
+) -> RankedIntent:
+    """Rank the sets of tools that may serve an intent; blocking.
 
     Args:
         reading: The intent.
-        index: The catalogue in memory; None: it does not fit.
-        embedder: Embeds the intent by the model of the index.
-        kept: What the team's suggestions go by.
+        index: Search index of the catalogue; None: it does not fit in memory.
+        embedder: Embeds the intent with the model of the index.
+        models: Models in force for the team; None: they could not be read.
         team: Primary key of the caller's team.
         considered: Tools to consider in any case.
 
     Raises:
-        NotRanked: If something is missing for it.
+        RankingUnavailable: If the index, the models or an embedding is missing.
         django.db.Error: If the database cannot be reached.
     """
-    index, kept = usable(index, kept, model=embedder.model)
-    encoded = encode(reading, embedder=embedder)
-    return rank_encoded(encoded, index=index, kept=kept, team=team, considered=considered)
+    index, models = require_usable_models(index, models, model=embedder.model)
+    encoded = encode_intent(reading, embedder=embedder)
+    return rank_encoded(encoded, index=index, models=models, team=team, considered=considered)
 
 
-def usable(
-    index: SearchIndex | None, kept: Kept | None, *, model: str
-) -> tuple[SearchIndex, Kept]:
-    """Return what can be ranked with.
+def require_usable_models(
+    index: SearchIndex | None, models: TeamModels | None, *, model: str
+) -> tuple[SearchIndex, TeamModels]:
+    """Return the index and the models, if both can be used for ranking.
 
     Raises:
-        NotRanked: If something is missing.
+        RankingUnavailable: If either is missing or the index is of another embedding model.
     """
     if index is None:
-        raise NotRanked(TOO_LARGE)
+        raise RankingUnavailable(TOO_LARGE_MESSAGE)
     if index.model != model:
-        raise NotRanked(NOT_READ)
+        raise RankingUnavailable(NOT_LOADED_MESSAGE)
     if not index.embeddings.any():
-        raise NotRanked(_unembedded(model))
-    if kept is None:
-        raise NotRanked("the models that rank cannot be read")
-    return index, kept
+        raise RankingUnavailable(_unembedded_message(model))
+    if models is None:
+        raise RankingUnavailable("the ranking models cannot be read")
+    return index, models
 
 
-def embed(reading: Reading, *, embedder: Embedder) -> None:
-    """Have the texts of an intent embedded and remembered; without the database, blocking.
+def embed_intent(reading: IntentReading, *, embedder: Embedder) -> None:
+    """Embed the texts of an intent into the embedder's cache; blocking, no database access.
 
     Raises:
-        NotRanked: If there is no model.
+        RankingUnavailable: If no embedding model can be used.
     """
     try:
-        embedder.embed(list(reading.texts), kind="query")
+        embedder.embed(list(reading.distinct_texts), kind="query")
     except EmbeddingUnavailable as error:
-        raise NotRanked(str(error)) from None
+        raise RankingUnavailable(str(error)) from None
 
 
-def encode(reading: Reading, *, embedder: Embedder) -> Encoded:
-    """Turn an intent into numbers; asks the database for its words, blocking.
+def encode_intent(reading: IntentReading, *, embedder: Embedder) -> EncodedIntent:
+    """Encode an intent as vectors and word keys; blocking, reads word keys from the database.
 
     Raises:
-        NotRanked: If there is no model.
+        RankingUnavailable: If no embedding model can be used.
         django.db.Error: If the database cannot be reached.
     """
     from graph import encode as encoding  # noqa: PLC0415 - heavy
 
     try:
-        (encoded,) = encoding.encode([reading], embedder=embedder)
+        (encoded,) = encoding.encode_intents([reading], embedder=embedder)
     except EmbeddingUnavailable as error:
-        raise NotRanked(str(error)) from None
+        raise RankingUnavailable(str(error)) from None
     return encoded
 
 
 def rank_encoded(
-    encoded: Encoded,
+    encoded: EncodedIntent,
     *,
     index: SearchIndex,
-    kept: Kept,
+    models: TeamModels,
     team: int | None = None,
     considered: Sequence[int] = (),
     without: AbstractSet[str] = frozenset(),
-) -> Ranked:
-    """Rank the sets of tools for an intent in numbers; in memory, blocking.
+) -> RankedIntent:
+    """Rank the sets of tools for an encoded intent; in memory, blocking.
 
     Args:
         encoded: The intent.
-        index: The catalogue in memory.
-        kept: What the team's suggestions go by.
+        index: Search index of the catalogue.
+        models: Models in force for the team.
         team: Primary key of the caller's team.
         considered: Tools to consider in any case.
-        without: Feature families left out, to see what they are worth.
+        without: Feature families to leave out (for ablation).
 
     Raises:
-        NotRanked: If no tool that the team sees can be compared.
+        RankingUnavailable: If no tool that the team sees can be compared.
     """
-    from graph.ranking.rank import rank  # noqa: PLC0415 - heavy
-    from graph.ranking.tool_view import ToolView  # noqa: PLC0415 - heavy
+    from graph.suggestion.ranking.rank import rank_tool_sets  # noqa: PLC0415 - heavy
+    from graph.suggestion.ranking.tool_view import ToolView  # noqa: PLC0415 - heavy
 
-    view = ToolView.of(index, team=team)
+    view = ToolView.for_team(index, team=team)
 
-    def again(more: Sequence[int]) -> Ranking:
-        tools = (*considered, *more)
-        return rank(encoded, view, kept.ranker, considered=tools, without=without)
+    def rank_again(additional: Sequence[int]) -> Ranking:
+        all_considered = (*considered, *additional)
+        return rank_tool_sets(
+            encoded, view, models.ranker, considered=all_considered, without=without
+        )
 
-    ranking = again(())
+    ranking = rank_again(())
     if ranking.best is None:
-        raise NotRanked(_unembedded(index.model))
-    return Ranked(
+        raise RankingUnavailable(_unembedded_message(index.model))
+    return RankedIntent(
         ranking=ranking,
-        binding=kept.binding,
-        knowledge=kept.knowledge,
-        again=again,
-        familiar=_familiar(encoded, view),
+        binding=models.binding,
+        knowledge=models.knowledge,
+        rank_again=rank_again,
+        known_word_share=_known_word_share(encoded, view),
     )
 
 
-def _familiar(encoded: Encoded, view: ToolView) -> float:
-    """Return the share of an intent's words that stand in the texts of some tool."""
+def _known_word_share(encoded: EncodedIntent, view: ToolView) -> float:
+    """Return the share of an intent's words that occur in the texts of some tool."""
     import numpy as np  # noqa: PLC0415 - heavy
 
     words = sorted(set(encoded.words))
     return float(np.isin(words, view.index.postings.keys).mean()) if words else 0.0
 
 
-def _unembedded(model: str) -> str:
-    return f"no tool is embedded by {model} yet; run `manage.py embed`"
+def _unembedded_message(model: str) -> str:
+    return f"no tool is embedded with {model} yet; run `manage.py embed`"

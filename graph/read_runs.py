@@ -1,4 +1,4 @@
-"""Read from finished runs what is kept of them."""
+"""Read finished runs: check them, and extract what is stored of them."""
 
 from __future__ import annotations
 
@@ -10,207 +10,225 @@ from typing import TYPE_CHECKING, Any, Final
 from gateway_project.foundation import canonical
 from gateway_project.foundation.sealing import Sealer
 from graph import patterns
-from graph.exchange.document import shown
-from graph.patterns import InvalidRun, PastRun, RunTask, Workflow
-from graph.store.called import Owner
-from graph.store.learned import CALL, OTHER, Use
-from graph.store.recording import Row
-from tools.definition import storable
+from graph.exchange.document import quote_value
+from graph.patterns import InvalidRun, PastRun, PatternWorkflow, RunTask
+from graph.store.binding_uses import CALL, OTHER, BindingUse
+from graph.store.recording import RunRow
+from graph.store.team_names import TeamName
+from tools.definition import make_storable
 
 if TYPE_CHECKING:
-    from graph.binding.learned import ObservedBinding
-    from graph.binding.steps import BindTool
-    from graph.intent.encoded import Encoded
-    from graph.intent.reading import Reading
+    from graph.suggestion.binding.knowledge import ObservedBinding
+    from graph.suggestion.binding.steps import BindTool
+    from graph.suggestion.intent.encoded import EncodedIntent
+    from graph.suggestion.intent.reading import IntentReading
     from tools.search_index import SearchIndex
 
 MAX_PARAMETER_CHARS: Final = 200
 MAX_VALUE_CHARS: Final = 1_000
-"""A longer value is counted by its digest and kept in no form."""
+"""Longer values are counted by digest only and never stored."""
 SHARE_WIDTH: Final = 0.08
-"""How fast a tool's share of a clause falls with its distance to the best tool, in cosine."""
+"""Scale, in cosine, at which a tool's share of a clause falls with distance to the best tool."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class ReadRun:
+class RecordableRun:
     """A run that can be recorded.
 
     Attributes:
-        run: As it was handed in.
-        reading: Of its intent.
-        workflow: What it did, without values.
-        row: What is kept of it, but for vectors and what its arguments show.
+        run: The finished run.
+        reading: Reading of its intent.
+        workflow: Its workflow without values.
+        row: The row to store, still without vectors and binding uses.
     """
 
     run: PastRun
-    reading: Reading
-    workflow: Workflow
-    row: Row
+    reading: IntentReading
+    workflow: PatternWorkflow
+    row: RunRow
 
     @property
     def tasks(self) -> tuple[RunTask, ...]:
-        """Its tasks in an order in which they can run."""
+        """Its tasks in an order that respects dependencies."""
         by_id = {task.id: task for task in self.run.tasks}
-        return tuple(by_id[one] for one in self.workflow.ids)
+        return tuple(by_id[task_id] for task_id in self.workflow.ids)
 
     @property
     def teaches_bindings(self) -> bool:
-        """Whether its arguments are worth looking at."""
+        """Whether bindings can be learned from its arguments."""
         return self.run.succeeded and any(task.arguments for task in self.run.tasks)
 
 
-def read(
+def read_run(
     run: PastRun,
     *,
     team: int | None,
     tools: Mapping[int, BindTool],
-    private: Mapping[int, Owner],
+    private: Mapping[int, TeamName],
     sealer: Sealer,
-) -> ReadRun:
-    """Check a run, and read from it what is kept without vectors.
+) -> RecordableRun:
+    """Check a run and build its row, without vectors.
 
     Args:
         run: The run.
-        team: Whose it is.
-        tools: By primary key.
-        private: Whose those of them are that only one team sees.
-        sealer: Seals its intent, and digests it.
+        team: The owning team; None: a shared run.
+        tools: Tools by primary key.
+        private: Owners of the tools that are private to one team.
+        sealer: Seals and digests its intent.
 
     Raises:
-        InvalidRun: If it cannot be recorded, or called a tool that those who would learn from it
-            do not all see.
-        QueryError: If its intent says nothing.
+        InvalidRun: If it cannot be recorded, or called a tool that not all who would learn from
+            it can see.
+        QueryError: If its intent has no searchable text.
     """
-    from graph.intent import reading as reader  # noqa: PLC0415 - not before a run is recorded
+    from graph.suggestion.intent import reading as reader  # noqa: PLC0415 - not before a run is recorded
 
-    if not 0 < len(run.key) <= patterns.MAX_KEY_CHARS or storable(run.key) != run.key:
+    if not 0 < len(run.key) <= patterns.MAX_KEY_CHARS or make_storable(run.key) != run.key:
         raise InvalidRun(f"its id must have 1 to {patterns.MAX_KEY_CHARS} plain characters")
     for task in run.tasks:
-        _check(task, tools)
-        _check_seen(task, team, tools, private)
-    done = patterns.workflow(run.tasks)
-    reading = reader.read(run.intent)
-    kept = patterns.document(done, {pk: tool.tool for pk, tool in tools.items()})
-    known_by = patterns.normal_intent(reading.masked_view)
-    row = Row(
+        _check_task(task, tools)
+        _check_visibility(task, team, tools, private)
+    workflow = patterns.abstract_workflow(run.tasks)
+    reading = reader.read_intent(run.intent)
+    document = patterns.workflow_to_document(
+        workflow, {pk: tool.tool for pk, tool in tools.items()}
+    )
+    normalized = patterns.normalize_intent(reading.embedded_masked_text)
+    row = RunRow(
         key=run.key,
-        pair=(sealer.digest("intent", team, known_by), patterns.workflow_hash(kept)),
-        tasks=kept,
-        tools=done.tools,
+        pattern_key=(
+            sealer.digest("intent", team, normalized),
+            patterns.compute_workflow_hash(document),
+        ),
+        tasks=document,
+        tools=workflow.tools,
         intent=sealer.seal(reading.masked),
-        is_masked=reading.masked_view == reading.masked,
+        is_masked=reading.embedded_masked_text == reading.masked,
         encoded=None,
         succeeded=run.succeeded,
         at=run.at,
     )
-    return ReadRun(run=run, reading=reading, workflow=done, row=row)
+    return RecordableRun(run=run, reading=reading, workflow=workflow, row=row)
 
 
-def _check(task: RunTask, tools: Mapping[int, BindTool]) -> None:
+def _check_task(task: RunTask, tools: Mapping[int, BindTool]) -> None:
     if task.tool not in tools:
         raise InvalidRun(f"no tool has the key {task.tool}; it was deleted, or never stored")
     try:
         canonical.dumps(task.arguments)
-    except canonical.NotCanonical as error:
-        raise InvalidRun(f"arguments of its task {shown(task.id)}: {error}") from None
+    except canonical.NotCanonicalizable as error:
+        raise InvalidRun(f"arguments of its task {quote_value(task.id)}: {error}") from None
 
 
-def _check_seen(
-    task: RunTask, team: int | None, tools: Mapping[int, BindTool], private: Mapping[int, Owner]
+def _check_visibility(
+    task: RunTask, team: int | None, tools: Mapping[int, BindTool], private: Mapping[int, TeamName]
 ) -> None:
     owner = private.get(task.tool)
     if owner is None or owner.team == team:
         return
     raise InvalidRun(
-        f"only the team {shown(owner.name)} sees the tool {shown(tools[task.tool].tool)}: import "
+        f"only the team {quote_value(owner.name)} sees the tool "
+        f"{quote_value(tools[task.tool].tool)}: import "
         "such runs with --team, naming that team"
     )
 
 
-def uses(
-    one: ReadRun, *, team: int | None, tools: Mapping[int, BindTool], sealer: Sealer
-) -> tuple[Use, ...]:
-    """Return where the arguments of a run came from; none of a run that failed.
+def collect_binding_uses(
+    run: RecordableRun, *, team: int | None, tools: Mapping[int, BindTool], sealer: Sealer
+) -> tuple[BindingUse, ...]:
+    """Return the sources of a run's arguments; none for a failed run.
 
-    Of each task the first `MAX_ARGUMENTS` that its tool's schema names are looked at.
+    Of each task the first `MAX_ARGUMENTS` that its tool's schema declares are read.
     """
-    from graph.binding import learned  # noqa: PLC0415 - not before a run is recorded
+    from graph.suggestion.binding import knowledge  # noqa: PLC0415 - not before a run is recorded
 
-    if not one.teaches_bindings:
+    if not run.teaches_bindings:
         return ()
-    tasks = [_bounded(task, tools) for task in one.tasks]
-    seen = learned.observe(tasks, reading=one.reading, tools=tools)
-    calls = [Use(tool=task.tool, parameter="", kind=CALL) for task in one.run.tasks]
-    return (*calls, *(use for binding in seen for use in _uses(binding, team, sealer)))
+    tasks = [_limit_arguments(task, tools) for task in run.tasks]
+    bindings = knowledge.observe_arguments(tasks, reading=run.reading, tools=tools)
+    calls = [BindingUse(tool=task.tool, parameter="", kind=CALL) for task in run.run.tasks]
+    return (*calls, *(use for binding in bindings for use in _iterate_uses(binding, team, sealer)))
 
 
-def _bounded(task: RunTask, tools: Mapping[int, BindTool]) -> RunTask:
-    from graph.binding.schemas import schema_of  # noqa: PLC0415 - not before a run is recorded
+def _limit_arguments(task: RunTask, tools: Mapping[int, BindTool]) -> RunTask:
+    from graph.suggestion.binding.schemas import load_schema  # noqa: PLC0415 - not before a run is recorded
 
-    known = schema_of(tools[task.tool]).parameters
-    named = (name for name in task.arguments if name in known and len(name) <= MAX_PARAMETER_CHARS)
-    kept = tuple(islice(named, patterns.MAX_ARGUMENTS))
-    return replace(task, arguments={name: task.arguments[name] for name in kept})
+    declared = load_schema(tools[task.tool]).parameters
+    names = (
+        name for name in task.arguments if name in declared and len(name) <= MAX_PARAMETER_CHARS
+    )
+    selected = tuple(islice(names, patterns.MAX_ARGUMENTS))
+    return replace(task, arguments={name: task.arguments[name] for name in selected})
 
 
-def _uses(seen: ObservedBinding, team: int | None, sealer: Sealer) -> Iterator[Use]:
-    from graph.binding.learned import Observed  # noqa: PLC0415 - likewise
+def _iterate_uses(
+    binding: ObservedBinding, team: int | None, sealer: Sealer
+) -> Iterator[BindingUse]:
+    from graph.suggestion.binding.knowledge import ObservedArgument  # noqa: PLC0415 - likewise
 
-    parameter = storable(seen.parameter)
-    if seen.kind is Observed.REFERENCE:
-        pointer = storable(seen.pointer)
-        if pointer != patterns.masked_pointer(pointer):
-            yield Use(tool=seen.tool, parameter=parameter, kind=OTHER)
+    parameter = make_storable(binding.parameter)
+    if binding.kind is ObservedArgument.REFERENCE:
+        pointer = make_storable(binding.pointer)
+        if pointer != patterns.mask_pointer(pointer):
+            yield BindingUse(tool=binding.tool, parameter=parameter, kind=OTHER)
             return
-        yield Use(
-            tool=seen.tool,
+        yield BindingUse(
+            tool=binding.tool,
             parameter=parameter,
-            kind=seen.kind.value,
-            key=canonical.digest([seen.giver, pointer, seen.nth]),
-            giver=seen.giver,
+            kind=binding.kind.value,
+            key=canonical.hash_json([binding.source_tool, pointer, binding.occurrence]),
+            source_tool=binding.source_tool,
             pointer=pointer,
-            nth=seen.nth,
+            occurrence=binding.occurrence,
         )
         return
-    value, is_short = storable(seen.value), len(canonical.dumps(seen.value)) <= MAX_VALUE_CHARS
-    is_open = seen.kind is not Observed.LITERAL and is_short
-    kind = seen.kind if is_open else Observed.LITERAL
-    digest = canonical.digest if is_open else sealer.digest
-    yield Use(
-        tool=seen.tool,
+    value = make_storable(binding.value)
+    is_short = len(canonical.dumps(binding.value)) <= MAX_VALUE_CHARS
+    is_open = binding.kind is not ObservedArgument.LITERAL and is_short
+    kind = binding.kind if is_open else ObservedArgument.LITERAL
+    digest = canonical.hash_json if is_open else sealer.digest
+    yield BindingUse(
+        tool=binding.tool,
         parameter=parameter,
         kind=kind.value,
-        key=digest([team, seen.tool, parameter, value]),
+        key=digest([team, binding.tool, parameter, value]),
         value=value if is_open else None,
         literal=value if is_short and not is_open else None,
-        stated=seen.is_stated,
+        stated=binding.is_stated,
     )
 
 
-def sample(
-    one: ReadRun, *, encoded: Encoded, tools: Mapping[int, BindTool], index: SearchIndex
+def sample_stated_values(
+    run: RecordableRun,
+    *,
+    encoded: EncodedIntent,
+    tools: Mapping[int, BindTool],
+    index: SearchIndex,
 ) -> bytes:
-    """Return what a run shows of which stated value goes where; empty where it shows nothing."""
-    from graph.binding import model  # noqa: PLC0415 - heavy
-    from graph.binding.steps import Step  # noqa: PLC0415 - with it
+    """Return the training rows of a run for matching stated values to parameters; may be empty."""
+    from graph.suggestion.binding import model  # noqa: PLC0415 - heavy
+    from graph.suggestion.binding.steps import BindingStep  # noqa: PLC0415 - heavy
 
-    if not one.teaches_bindings:
+    if not run.teaches_bindings:
         return b""
-    shares = clause_shares(encoded, index, one.workflow.tools)
+    shares = compute_clause_shares(encoded, index, run.workflow.tools)
     steps = [
-        Step(id=task.id, tool=tools[task.tool], shares=shares.get(task.tool)) for task in one.tasks
+        BindingStep(id=task.id, tool=tools[task.tool], clause_shares=shares.get(task.tool))
+        for task in run.tasks
     ]
-    given = {task.id: task.arguments for task in one.tasks}
-    return model.sample(steps, given=given, reading=one.reading)
+    arguments = {task.id: task.arguments for task in run.tasks}
+    return model.sample_training_rows(steps, given=arguments, reading=run.reading)
 
 
-def clause_shares(encoded: Encoded, index: SearchIndex, wanted: Collection[int]) -> dict[int, Any]:
-    """Return how near tools are to each clause, beside the nearest of all tools.
+def compute_clause_shares(
+    encoded: EncodedIntent, index: SearchIndex, wanted: Collection[int]
+) -> dict[int, Any]:
+    """Return how close tools are to each clause, relative to the closest of all tools.
 
     Args:
         encoded: An intent of c clauses.
-        index: Holds the vectors of the tools, by the same model.
-        wanted: Primary keys; those without a vector are left out.
+        index: Search index by the same model.
+        wanted: Primary keys; tools without a vector are left out.
 
     Returns:
         By tool, shape (c,), float32, in (0, 1].
@@ -221,17 +239,21 @@ def clause_shares(encoded: Encoded, index: SearchIndex, wanted: Collection[int])
         return {}
     cosines = index.vectors @ encoded.clauses.T
     best = cosines.max(axis=0)
-    places = {tool: int(at) for tool, at in zip(*_places(index, wanted), strict=True)}
+    positions = {
+        tool: int(position) for tool, position in zip(*_find_positions(index, wanted), strict=True)
+    }
     return {
-        tool: np.exp((cosines[at] - best) / SHARE_WIDTH).astype(np.float32)
-        for tool, at in places.items()
+        tool: np.exp((cosines[position] - best) / SHARE_WIDTH).astype(np.float32)
+        for tool, position in positions.items()
     }
 
 
-def _places(index: SearchIndex, wanted: Collection[int]) -> tuple[Sequence[int], Sequence[int]]:
+def _find_positions(
+    index: SearchIndex, wanted: Collection[int]
+) -> tuple[Sequence[int], Sequence[int]]:
     import numpy as np  # noqa: PLC0415 - heavy
 
     tools = np.array(sorted(set(wanted)), dtype=np.int64)
-    at = np.minimum(np.searchsorted(index.tools, tools), len(index.tools) - 1)
-    known = (index.tools[at] == tools) & (index.embeddings[at] != 0)
-    return tools[known].tolist(), at[known].tolist()
+    positions = np.minimum(np.searchsorted(index.tools, tools), len(index.tools) - 1)
+    known = (index.tools[positions] == tools) & (index.embeddings[positions] != 0)
+    return tools[known].tolist(), positions[known].tolist()

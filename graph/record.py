@@ -1,4 +1,4 @@
-"""What is stored of a relation, and how it looks to the callers of a team."""
+"""Stored relations with their evidence, and the view of them that a team has."""
 
 from __future__ import annotations
 
@@ -11,37 +11,37 @@ from typing import Any, Final, NamedTuple
 from graph.relations import (
     NO_DETAIL,
     SECONDS_A_DAY,
-    SYMMETRIC,
+    SYMMETRIC_KINDS,
     Evidence,
-    Key,
-    Kind,
+    EvidenceSource,
     Relation,
-    Source,
-    confidence,
-    decay,
+    RelationKey,
+    RelationKind,
+    combine_confidence,
+    compute_decay,
 )
 
 SHIPPED: Final = "foregate"
-"""Origin of what comes with the product."""
+"""Origin of evidence shipped with the product."""
 
 
-class SelfRelation(ValueError):
+class SelfRelationError(ValueError):
     """A relation must be between two tools."""
 
-    def __init__(self, tool: object, kind: Kind) -> None:
+    def __init__(self, tool: object, kind: RelationKind) -> None:
         super().__init__(f"tool {tool} cannot be related to itself ({kind.value}); name two tools")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Said(Evidence):
-    """What one source says of a relation, as it is stored.
+class StoredEvidence(Evidence):
+    """The evidence of one source for a relation, as stored.
 
     Attributes:
         team: Primary key of the team that observed it, or saw the results that it is derived
-            from; None: everybody's.
-        origin: Who or what said it: a user, a file.
-        seconds: Of `precedes`: average time between the two.
-        fields: Of `provides`: {"output", "input"} JSON pointers.
+            from; None: shared evidence.
+        origin: Who or what it came from: a user, a file.
+        seconds: For `precedes`: average time between the two calls.
+        fields: For `provides`: {"output", "input"} JSON pointers.
     """
 
     team: int | None = None
@@ -50,74 +50,74 @@ class Said(Evidence):
     fields: tuple[Mapping[str, str], ...] = ()
 
     @property
-    def is_a_persons(self) -> bool:
-        """Whether a person of this installation says so, and not what it came with."""
-        return self.source is Source.CURATED and self.origin != SHIPPED
+    def is_curated_here(self) -> bool:
+        """Whether a person of this installation curated it, as opposed to shipped data."""
+        return self.source is EvidenceSource.CURATED and self.origin != SHIPPED
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Record:
-    """A relation as it is stored, with all that is said of it.
+class RelationRecord:
+    """A relation as stored, with its evidence.
 
     Attributes:
         pk: Primary key; 0: not stored yet.
-        source: Primary key of the tool it starts from.
-        target: Primary key of the tool it leads to.
+        source: Primary key of the source tool.
+        target: Primary key of the target tool.
         kind: How they relate.
-        required: Of `depends_on`: whether the source cannot do without the target.
-        rejected: Whether a person said that it does not hold.
-        reason: Why; of alternatives above all.
-        version: Of `replaces`: since which version.
-        deprecated_at: Of `replaces`: when the target became deprecated.
-        said: The evidence, of all teams.
+        required: For `depends_on`: whether the source cannot do without the target.
+        rejected: Whether a person rejected it.
+        reason: Why it holds; mostly used for alternatives.
+        version: For `replaces`: since which version.
+        deprecated_at: For `replaces`: when the target became deprecated.
+        evidence: The evidence of all teams.
     """
 
     pk: int = 0
     source: int
     target: int
-    kind: Kind
+    kind: RelationKind
     required: bool = True
     rejected: bool = False
     reason: str = ""
     version: str = ""
     deprecated_at: date | None = None
-    said: tuple[Said, ...] = ()
+    evidence: tuple[StoredEvidence, ...] = ()
 
     @property
-    def key(self) -> Key:
-        """What identifies it."""
+    def key(self) -> RelationKey:
+        """The identifying key."""
         return (self.source, self.target, self.kind)
 
     @property
-    def by_a_person(self) -> Said | None:
-        """What a person of this installation says of it; None: nothing."""
-        return next((said for said in self.said if said.is_a_persons), None)
+    def curated_evidence(self) -> StoredEvidence | None:
+        """The evidence that a person of this installation curated, if any."""
+        return next((item for item in self.evidence if item.is_curated_here), None)
 
     @property
-    def teams(self) -> set[int]:
-        """Return the teams that know something of it which not everybody does."""
-        return {said.team for said in self.said if said.team is not None}
+    def observing_teams(self) -> set[int]:
+        """The teams with evidence of their own."""
+        return {item.team for item in self.evidence if item.team is not None}
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Claim:
-    """What somebody or something says of two tools, to be stored.
+class RelationClaim:
+    """A claim that two tools are related, to be stored.
 
     Attributes:
-        source: Primary key of the tool it starts from.
-        target: Primary key of the tool it leads to.
+        source: Primary key of the source tool.
+        target: Primary key of the target tool.
         kind: How they relate.
-        confidence: That it holds, in [0, 1]; None: as the source of the claim goes.
-        required: Of `depends_on`: whether the source cannot do without the target.
-        reason: Why; of alternatives above all.
-        version: Of `replaces`: since which version.
-        deprecated_at: Of `replaces`: when the target became deprecated.
-        fields: Of `provides`: {"output", "input"} JSON pointers.
+        confidence: Probability that it holds, in [0, 1]; None: left to the source.
+        required: For `depends_on`: whether the source cannot do without the target.
+        reason: Why it holds; mostly used for alternatives.
+        version: For `replaces`: since which version.
+        deprecated_at: For `replaces`: when the target became deprecated.
+        fields: For `provides`: {"output", "input"} JSON pointers.
     """
 
     source: int
     target: int
-    kind: Kind
+    kind: RelationKind
     confidence: float | None = None
     required: bool = True
     reason: str = ""
@@ -126,47 +126,47 @@ class Claim:
     fields: tuple[Mapping[str, str], ...] = ()
 
     @property
-    def key(self) -> Key:
-        """What identifies the relation."""
+    def key(self) -> RelationKey:
+        """The identifying key of the relation."""
         return (self.source, self.target, self.kind)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Observation:
-    """What was seen of two tools in a run, or in several.
+class RelationObservation:
+    """Counts of a relation observed in one or more runs.
 
     Attributes:
-        source: Primary key of the tool it starts from.
-        target: Primary key of the tool it leads to.
+        source: Primary key of the source tool.
+        target: Primary key of the target tool.
         kind: How they relate.
-        successes: Times it held (of `often_used_with`: co-occurrences).
-        failures: Times it did not (of `often_used_with`: uses of the tool used more, less those).
-        seconds: Of `precedes`: average time between the two where it held.
-        at: When.
+        successes: Times it held (`often_used_with`: co-occurrences).
+        failures: Times it did not (`often_used_with`: the larger usage count minus successes).
+        seconds: For `precedes`: average time between the two calls where it held.
+        at: When it was last observed.
     """
 
     source: int
     target: int
-    kind: Kind
+    kind: RelationKind
     successes: float = 0.0
     failures: float = 0.0
     seconds: float | None = None
     at: datetime
 
     @property
-    def key(self) -> Key:
-        """What identifies the relation."""
+    def key(self) -> RelationKey:
+        """The identifying key of the relation."""
         return (self.source, self.target, self.kind)
 
 
-class Metric(NamedTuple):
-    """A tool's place in the shared graph.
+class GraphMetric(NamedTuple):
+    """The metrics of a tool in the shared graph.
 
     Attributes:
-        pagerank: Its share of all rank; the ranks sum to 1.
-        community: Number of its community, the largest being 0.
+        pagerank: PageRank; sums to 1 over all tools.
+        community: Number of its community; the largest is 0.
         betweenness: Share of shortest paths through it, in [0, 1].
-        closeness: How near the others are, in [0, 1].
+        closeness: Closeness centrality, in [0, 1].
     """
 
     pagerank: float
@@ -175,9 +175,9 @@ class Metric(NamedTuple):
     closeness: float
 
 
-def stated(claim: Claim, said: Said) -> Record:
-    """Return the relation that a claim is of, with what is said of it."""
-    return Record(
+def relation_from_claim(claim: RelationClaim, evidence: StoredEvidence) -> RelationRecord:
+    """Return the relation that a claim states, with its evidence."""
+    return RelationRecord(
         source=claim.source,
         target=claim.target,
         kind=claim.kind,
@@ -185,60 +185,63 @@ def stated(claim: Claim, said: Said) -> Record:
         reason=claim.reason,
         version=claim.version,
         deprecated_at=claim.deprecated_at,
-        said=(said,),
+        evidence=(evidence,),
     )
 
 
-def ordered(source: int, target: int, kind: Kind) -> Key:
-    """Return the key that a relation is stored by: symmetric kinds from the smaller tool.
+def storage_key(source: int, target: int, kind: RelationKind) -> RelationKey:
+    """Return the key that a relation is stored by; symmetric kinds start at the smaller tool.
 
     Raises:
-        SelfRelation: If the two are one.
+        SelfRelationError: If source and target are the same.
 
     Example:
-        >>> ordered(2, 1, Kind.ALTERNATIVE_TO)[:2], ordered(2, 1, Kind.PRECEDES)[:2]
+        >>> (storage_key(2, 1, RelationKind.ALTERNATIVE_TO)[:2],
+        ...  storage_key(2, 1, RelationKind.PRECEDES)[:2])
         ((1, 2), (2, 1))
     """
     if source == target:
-        raise SelfRelation(source, kind)
-    if kind in SYMMETRIC and source > target:
+        raise SelfRelationError(source, kind)
+    if kind in SYMMETRIC_KINDS and source > target:
         return (target, source, kind)
     return (source, target, kind)
 
 
-def view(record: Record, team: int | None, *, now: datetime) -> Relation | None:
-    """Return a relation as the callers of a team see it; None where they see none.
+def view_for_team(record: RelationRecord, team: int | None, *, now: datetime) -> Relation | None:
+    """Return a relation as the callers of a team see it; None if they do not see it.
 
     Args:
-        record: What is stored.
-        team: Sees what is everybody's and its own; None: only what is everybody's.
-        now: Time that the age of observations is taken at.
+        record: The stored relation.
+        team: Sees shared evidence and its own; None: only shared evidence.
+        now: Time that the age of observations is measured at.
     """
     if record.rejected:
         return None
-    said = [one for one in record.said if one.team is None or one.team == team]
-    if not said:
+    evidence = [item for item in record.evidence if item.team is None or item.team == team]
+    if not evidence:
         return None
     return Relation(
         source=record.source,
         target=record.target,
         kind=record.kind,
-        confidence=confidence(record.kind, said, now=now),
+        confidence=combine_confidence(record.kind, evidence, now=now),
         required=record.required,
-        sources=_sources(said),
-        detail=_detail(record, said, now=now),
+        sources=_distinct_sources(evidence),
+        detail=_collect_detail(record, evidence, now=now),
     )
 
 
-def _sources(said: list[Said]) -> tuple[Source, ...]:
-    if len(said) == 1:
-        return (said[0].source,)
-    named = {one.source for one in said}
-    return tuple(source for source in Source if source in named)
+def _distinct_sources(evidence: list[StoredEvidence]) -> tuple[EvidenceSource, ...]:
+    if len(evidence) == 1:
+        return (evidence[0].source,)
+    present = {item.source for item in evidence}
+    return tuple(source for source in EvidenceSource if source in present)
 
 
-def _detail(record: Record, said: list[Said], *, now: datetime) -> Mapping[str, Any]:
-    """Gather what else is known; most relations share the one empty mapping."""
+def _collect_detail(
+    record: RelationRecord, evidence: list[StoredEvidence], *, now: datetime
+) -> Mapping[str, Any]:
+    """Collect the detail of a relation; most share the one empty mapping."""
     detail: dict[str, Any] = {}
     if record.reason:
         detail["reason"] = record.reason
@@ -246,79 +249,84 @@ def _detail(record: Record, said: list[Said], *, now: datetime) -> Mapping[str, 
         detail["version"] = record.version
     if record.deprecated_at is not None:
         detail["deprecated_at"] = record.deprecated_at.isoformat()
-    fields = _fields(said)
+    fields = _collect_fields(evidence)
     if fields:
         detail["fields"] = fields
-    if any(one.source is Source.OBSERVED for one in said):
-        detail.update(_counts(said, now=now))
+    if any(item.source is EvidenceSource.OBSERVED for item in evidence):
+        detail.update(_sum_decayed_counts(evidence, now=now))
     return detail or NO_DETAIL
 
 
-def _fields(said: list[Said]) -> list[Mapping[str, str]]:
-    """Return what feeds what, each once; where an output is known, not also that none is."""
-    found: list[Mapping[str, str]] = []
-    for one in said:
-        found += [field for field in one.fields if field not in found]
-    known = {field.get("input") for field in found if "output" in field}
-    return [field for field in found if "output" in field or field.get("input") not in known]
+def _collect_fields(evidence: list[StoredEvidence]) -> list[Mapping[str, str]]:
+    """Return the distinct field pairs; an input with a known output loses its pair without one."""
+    pairs: list[Mapping[str, str]] = []
+    for item in evidence:
+        pairs += [field for field in item.fields if field not in pairs]
+    known_inputs = {field.get("input") for field in pairs if "output" in field}
+    return [
+        field for field in pairs if "output" in field or field.get("input") not in known_inputs
+    ]
 
 
-def _counts(said: list[Said], *, now: datetime) -> dict[str, float]:
-    """Add up what was observed, each count as much as its age leaves of it."""
-    held = failed = timed = seconds = 0.0
-    for one in said:
-        if one.source is not Source.OBSERVED:
+def _sum_decayed_counts(evidence: list[StoredEvidence], *, now: datetime) -> dict[str, float]:
+    """Sum the observed counts, each decayed by its age."""
+    held = failed = timed_successes = seconds = 0.0
+    for item in evidence:
+        if item.source is not EvidenceSource.OBSERVED:
             continue
-        weight = _weight(one.last_seen, now)
-        held += weight * one.successes
-        failed += weight * one.failures
-        if one.seconds is not None:
-            timed += weight * one.successes
-            seconds += weight * one.successes * one.seconds
+        weight = _decay_weight(item.last_seen, now)
+        held += weight * item.successes
+        failed += weight * item.failures
+        if item.seconds is not None:
+            timed_successes += weight * item.successes
+            seconds += weight * item.successes * item.seconds
     counts = {"successes": held, "failures": failed}
-    return counts | {"seconds": seconds / timed} if timed else counts
+    return counts | {"seconds": seconds / timed_successes} if timed_successes else counts
 
 
-def gathered(observations: Iterable[Observation]) -> list[Observation]:
-    """Return one observation for each relation, by key, each as of when it was seen last.
+def merge_observations(observations: Iterable[RelationObservation]) -> list[RelationObservation]:
+    """Return one observation per relation, sorted by key, as of when it was last seen.
 
     Raises:
-        SelfRelation: If one is of a tool with itself.
-        ValueError: If a count is negative or no number.
+        SelfRelationError: If one relates a tool to itself.
+        ValueError: If a count is negative or not finite.
     """
-    found: dict[Key, Observation] = {}
-    for one in observations:
-        _check(one)
-        key = ordered(*one.key)
-        here = replace(one, source=key[0], target=key[1])
-        found[key] = _added(found[key], here) if key in found else here
-    return [found[key] for key in sorted(found)]
+    merged: dict[RelationKey, RelationObservation] = {}
+    for observation in observations:
+        _check_observation(observation)
+        key = storage_key(*observation.key)
+        stored = replace(observation, source=key[0], target=key[1])
+        merged[key] = _add_observations(merged[key], stored) if key in merged else stored
+    return [merged[key] for key in sorted(merged)]
 
 
-def _check(one: Observation) -> None:
-    counts = (one.successes, one.failures, one.seconds or 0.0)
+def _check_observation(observation: RelationObservation) -> None:
+    counts = (observation.successes, observation.failures, observation.seconds or 0.0)
     if not all(math.isfinite(count) and count >= 0 for count in counts):
         raise ValueError(f"counts and seconds of an observation are 0 or more, not {counts}")
 
 
-def _added(one: Observation, other: Observation) -> Observation:
-    """Add two observations of a relation up, as of the later one."""
-    at = max(one.at, other.at)
-    old, new = _weight(one.at, at), _weight(other.at, at)
-    held = old * one.successes + new * other.successes
-    seconds = one.seconds if other.seconds is None else other.seconds
-    if one.seconds is not None and other.seconds is not None and held:
+def _add_observations(
+    first: RelationObservation, second: RelationObservation
+) -> RelationObservation:
+    """Add two observations of one relation, decayed to the time of the later one."""
+    at = max(first.at, second.at)
+    first_weight, second_weight = _decay_weight(first.at, at), _decay_weight(second.at, at)
+    held = first_weight * first.successes + second_weight * second.successes
+    seconds = first.seconds if second.seconds is None else second.seconds
+    if first.seconds is not None and second.seconds is not None and held:
         seconds = (
-            old * one.successes * one.seconds + new * other.successes * other.seconds
+            first_weight * first.successes * first.seconds
+            + second_weight * second.successes * second.seconds
         ) / held
     return replace(
-        one,
+        first,
         successes=held,
-        failures=old * one.failures + new * other.failures,
+        failures=first_weight * first.failures + second_weight * second.failures,
         seconds=seconds,
         at=at,
     )
 
 
-def _weight(seen_at: datetime, now: datetime) -> float:
-    return decay((now - seen_at).total_seconds() / SECONDS_A_DAY)
+def _decay_weight(seen_at: datetime, now: datetime) -> float:
+    return compute_decay((now - seen_at).total_seconds() / SECONDS_A_DAY)

@@ -1,4 +1,4 @@
-"""Record finished runs: what they teach, each once."""
+"""Record finished runs, each once, with what is learned from them."""
 
 from __future__ import annotations
 
@@ -9,62 +9,62 @@ from typing import TYPE_CHECKING, Final
 from gateway_project.foundation.sealing import Sealer
 from graph import read_runs
 from graph.patterns import PastRun
-from graph.read_runs import ReadRun
-from graph.store import called, recording
-from graph.store.recording import Row
+from graph.read_runs import RecordableRun
+from graph.store import recording, team_names
+from graph.store.recording import RunRow
 from tools.embed.embedder import Embedder, EmbeddingUnavailable
 
 if TYPE_CHECKING:
-    from graph.binding.steps import BindTool
-    from graph.intent.encoded import Encoded
+    from graph.suggestion.binding.steps import BindTool
+    from graph.suggestion.intent.encoded import EncodedIntent
     from tools.search_index import SearchIndex
 
-CHUNK: Final = 200
-"""Runs recorded by one transaction: what an interruption can lose, some seconds' work."""
+CHUNK_SIZE: Final = 200
+"""Runs recorded per transaction; an interruption loses at most some seconds' work."""
 
 MAX_SAMPLED: Final = 2_000
-"""The newest runs whose values the model of bindings is fitted to."""
+"""Newest runs whose values the model of bindings is fitted to."""
 
-Progress = Callable[[int, int], None]
+ProgressCallback = Callable[[int, int], None]
 
 
 @dataclass(frozen=True, kw_only=True)
-class Recorded:
-    """What was recorded.
+class RecordedRuns:
+    """Counts of recorded runs.
 
     Attributes:
-        new: Runs that count from now on.
-        repeated: Runs whose key was known already; nothing of them was taken.
-        patterns: Patterns that none of the team's runs had shown before.
-        unembedded: Patterns of new runs that have no vectors, since the model cannot be loaded:
-            they are left out of what is learned until `embed` has run.
+        new_runs: Newly recorded runs.
+        repeated_runs: Runs with a known key, which were skipped.
+        patterns: Patterns new to the team.
+        unembedded: Patterns of new runs without vectors because the model cannot be loaded; they
+            are not learned from until `embed` has run.
     """
 
-    new: int = 0
-    repeated: int = 0
+    new_runs: int = 0
+    repeated_runs: int = 0
     patterns: int = 0
     unembedded: int = 0
 
-    def __add__(self, other: Recorded) -> Recorded:
-        """Return what two recordings recorded together."""
-        return Recorded(
-            new=self.new + other.new,
-            repeated=self.repeated + other.repeated,
+    def __add__(self, other: RecordedRuns) -> RecordedRuns:
+        """Add up the counts of two recordings."""
+        return RecordedRuns(
+            new_runs=self.new_runs + other.new_runs,
+            repeated_runs=self.repeated_runs + other.repeated_runs,
             patterns=self.patterns + other.patterns,
             unembedded=self.unembedded + other.unembedded,
         )
 
 
 @dataclass(frozen=True, kw_only=True)
-class Means:
-    """Whose runs are recorded, and with what.
+class RecordingDependencies:
+    """The owner of recorded runs, and the services that recording needs.
 
     Attributes:
-        team: Primary key of the team they belong to; None: everybody learns from them.
-        embedder: Embeds the intents; None, or one that cannot be loaded: `embed` does it later.
-        sealer: Seals what may not stand in clear.
-        index: The catalogue in memory, of the embedder's model, by which arguments are put down
-            to clauses of the intent; None: they are not.
+        team: Primary key of the owning team; None: shared runs, which all teams learn from.
+        embedder: Embeds the intents; if None or not loadable, `embed` does it later.
+        sealer: Seals what may not be stored in clear.
+        index: Search index by the embedder's model, used to assign arguments to clauses of the
+            intent; None: they are not assigned.
     """
 
     team: int | None
@@ -80,115 +80,130 @@ def record_runs(
     embedder: Embedder | None,
     sealer: Sealer,
     index: SearchIndex | None = None,
-    on_progress: Progress = lambda _done, _all: None,
-) -> Recorded:
-    """Record what finished runs teach, each run once, however often it is handed in.
+    on_progress: ProgressCallback = lambda _done, _all: None,
+) -> RecordedRuns:
+    """Record finished runs; idempotent, since each key is recorded once.
 
-    Some hundreds at a time are one transaction: what is interrupted is taken up where it was by
-    handing in the same again. It is safe in several processes at once.
+    Each chunk of `CHUNK_SIZE` runs is one transaction: after an interruption, call it again with
+    the same runs. Safe in several processes at once.
 
     Args:
-        runs: In any order; of two with one key the first counts.
-        team: As in `Means`.
+        runs: In any order; of two with the same key the first wins.
+        team: As in `RecordingDependencies`.
         embedder: Likewise.
         sealer: Likewise.
         index: Likewise.
-        on_progress: Told how many runs are done, and of how many.
+        on_progress: Called with the number of runs done and their total.
 
     Raises:
-        InvalidRun: If a run cannot be recorded, or names a tool that is not there; then none is.
-        QueryError: If an intent says nothing; likewise.
-        TeamGone: If there is no such team.
+        InvalidRun: If a run is invalid or names an unknown tool; nothing is recorded then.
+        QueryError: If an intent has no searchable text; likewise.
+        TeamDeleted: If the team does not exist.
     """
-    means = Means(team=team, embedder=embedder, sealer=sealer, index=index)
-    tools = called.tools({task.tool for run in runs for task in run.tasks})
-    private = called.private(tools)
-    read = [
-        read_runs.read(run, team=team, tools=tools, private=private, sealer=sealer) for run in runs
+    dependencies = RecordingDependencies(team=team, embedder=embedder, sealer=sealer, index=index)
+    tools = team_names.load_tool_names({task.tool for run in runs for task in run.tasks})
+    private = team_names.load_private_teams(tools)
+    recordable = [
+        read_runs.read_run(past_run, team=team, tools=tools, private=private, sealer=sealer)
+        for past_run in runs
     ]
-    newest = sorted(read, key=lambda one: one.run.at)[-MAX_SAMPLED:]
-    sampled = frozenset(one.run.key for one in newest)
-    return record_read(read, means, tools=tools, sampled=sampled, on_progress=on_progress)
+    newest = sorted(recordable, key=lambda run: run.run.at)[-MAX_SAMPLED:]
+    sampled = frozenset(run.run.key for run in newest)
+    return record_recordable_runs(
+        recordable, dependencies, tools=tools, sampled=sampled, on_progress=on_progress
+    )
 
 
-def record_read(
-    read: Sequence[ReadRun],
-    means: Means,
+def record_recordable_runs(
+    runs: Sequence[RecordableRun],
+    dependencies: RecordingDependencies,
     *,
     tools: Mapping[int, BindTool],
     sampled: Collection[str],
-    on_progress: Progress = lambda _done, _all: None,
-) -> Recorded:
-    """Record runs that have been read, as `record_runs` does.
+    on_progress: ProgressCallback = lambda _done, _all: None,
+) -> RecordedRuns:
+    """Record runs that have been read, like `record_runs`.
 
     Args:
-        read: The runs.
-        means: Whose they are, and with what.
-        tools: All that they called, by primary key.
+        runs: The runs.
+        dependencies: Their owner, and services.
+        tools: All tools they called, by primary key.
         sampled: Keys of the runs whose values the model of bindings may be fitted to: the newest
-            `MAX_SAMPLED` will do, and going through the values is most of the work.
-        on_progress: Told how many are done, and of how many.
+            `MAX_SAMPLED` suffice, and sampling is most of the work.
+        on_progress: Called with the number of runs done and their total.
 
     Raises:
-        TeamGone: If there is no such team.
+        TeamDeleted: If the team does not exist.
     """
-    done = Recorded()
-    on_progress(0, len(read))
-    for start in range(0, len(read), CHUNK):
-        chunk = read[start : start + CHUNK]
-        done += _record(chunk, means, tools, sampled)
-        on_progress(start + len(chunk), len(read))
-    return done
+    recorded = RecordedRuns()
+    on_progress(0, len(runs))
+    for start in range(0, len(runs), CHUNK_SIZE):
+        chunk = runs[start : start + CHUNK_SIZE]
+        recorded += _record_chunk(chunk, dependencies, tools, sampled)
+        on_progress(start + len(chunk), len(runs))
+    return recorded
 
 
-def _record(
-    read: Sequence[ReadRun],
-    means: Means,
+def _record_chunk(
+    runs: Sequence[RecordableRun],
+    dependencies: RecordingDependencies,
     tools: Mapping[int, BindTool],
     sampled: Collection[str],
-) -> Recorded:
-    known = recording.known_keys(means.team, {one.run.key for one in read})
-    fresh = [one for one in read if one.run.key not in known]
-    encoded = _encoded(fresh, means)
-    rows = [_row(one, encoded.get(one.reading.text), means, tools, sampled) for one in fresh]
-    model = means.embedder.model if means.embedder else ""
-    stored = recording.record(rows, team=means.team, model=model, sealer=means.sealer)
-    return Recorded(
-        new=stored.runs,
-        repeated=len(read) - stored.runs,
+) -> RecordedRuns:
+    known = recording.load_known_keys(dependencies.team, {run.run.key for run in runs})
+    new = [run for run in runs if run.run.key not in known]
+    encoded = _encode_intents(new, dependencies)
+    rows = [
+        _make_row(run, encoded.get(run.reading.text), dependencies, tools, sampled) for run in new
+    ]
+    model = dependencies.embedder.model if dependencies.embedder else ""
+    stored = recording.record_rows(
+        rows, team=dependencies.team, model=model, sealer=dependencies.sealer
+    )
+    return RecordedRuns(
+        new_runs=stored.runs,
+        repeated_runs=len(runs) - stored.runs,
         patterns=stored.patterns,
         unembedded=stored.unembedded,
     )
 
 
-def _row(
-    one: ReadRun,
-    encoded: Encoded | None,
-    means: Means,
+def _make_row(
+    run: RecordableRun,
+    encoded: EncodedIntent | None,
+    dependencies: RecordingDependencies,
     tools: Mapping[int, BindTool],
     sampled: Collection[str],
-) -> Row:
-    values = b""
-    if encoded is not None and means.index is not None and one.run.key in sampled:
-        values = read_runs.sample(one, encoded=encoded, tools=tools, index=means.index)
-    uses = read_runs.uses(one, team=means.team, tools=tools, sealer=means.sealer)
-    return replace(one.row, encoded=encoded, samples=values, uses=uses)
+) -> RunRow:
+    sample = b""
+    if encoded is not None and dependencies.index is not None and run.run.key in sampled:
+        sample = read_runs.sample_stated_values(
+            run, encoded=encoded, tools=tools, index=dependencies.index
+        )
+    uses = read_runs.collect_binding_uses(
+        run, team=dependencies.team, tools=tools, sealer=dependencies.sealer
+    )
+    return replace(run.row, encoded=encoded, sample_bytes=sample, uses=uses)
 
 
-def _encoded(fresh: Sequence[ReadRun], means: Means) -> dict[str, Encoded]:
-    """Encode the intents whose vectors are needed, by their text."""
-    if means.embedder is None:
+def _encode_intents(
+    new: Sequence[RecordableRun], dependencies: RecordingDependencies
+) -> dict[str, EncodedIntent]:
+    """Encode the intents whose vectors are needed; return them by text."""
+    if dependencies.embedder is None:
         return {}
     from graph import encode  # noqa: PLC0415 - heavy
 
-    known = recording.embedded(means.team, means.embedder.model, {one.row.pair for one in fresh})
+    known = recording.load_embedded_patterns(
+        dependencies.team, dependencies.embedder.model, {run.row.pattern_key for run in new}
+    )
     wanted = {
-        one.reading.text: one.reading
-        for one in fresh
-        if one.row.pair not in known or one.teaches_bindings
+        run.reading.text: run.reading
+        for run in new
+        if run.row.pattern_key not in known or run.teaches_bindings
     }
     try:
-        numbers = encode.encode(list(wanted.values()), embedder=means.embedder)
+        encoded = encode.encode_intents(list(wanted.values()), embedder=dependencies.embedder)
     except EmbeddingUnavailable:
         return {}
-    return dict(zip(wanted, numbers, strict=True))
+    return dict(zip(wanted, encoded, strict=True))

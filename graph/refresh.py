@@ -1,4 +1,4 @@
-"""Brings what is derived and computed up to date: data flow, shipped relations, metrics."""
+"""Refresh the graph: derived data flow, shipped relations, metrics and snapshots."""
 
 from __future__ import annotations
 
@@ -12,167 +12,170 @@ import structlog
 from django.db import transaction
 
 from gateway_project.foundation import advisory
-from graph.record import Metric
-from graph.relations import Source
-from graph.snapshots import content
+from graph.record import GraphMetric
+from graph.relations import EvidenceSource
+from graph.snapshots import snapshot_content
 from graph.store import metrics, names, relations, shapes, snapshots, state, writing
-from graph.store.relations import Changes
+from graph.store.relations import RelationChanges
 from graph.topology import Topology
 from tools.store import catalogue as catalogue_store
 
-LOCK: Final = "graph refresh"
-DERIVED_BY: Final = 2
-"""Version of the rules that relations are derived by; another one has all derived anew."""
-COMPUTED_BY: Final = 1
-"""Version of what is computed of the relations, likewise."""
-SNAPSHOT_EVERY: Final = timedelta(days=1)
+LOCK_NAME: Final = "graph refresh"
+DERIVATION_VERSION: Final = 2
+"""Version of the derivation rules; a change forces a new derivation."""
+COMPUTATION_VERSION: Final = 1
+"""Version of the computation of metrics, likewise."""
+SNAPSHOT_INTERVAL: Final = timedelta(days=1)
 
 log = structlog.get_logger(__name__)
 
 
 @dataclass(frozen=True, kw_only=True)
-class Refreshed:
+class RefreshResult:
     """What a refresh did.
 
     Attributes:
-        is_busy: Whether another process is at it, so that nothing was done.
-        derived: Changes of derived and shipped relations; None: nothing they come from changed.
-        swept: Relations deleted because nothing speaks for them any more.
-        computed: Whether metrics were computed; else the relations are as they were.
+        is_busy: Whether nothing was done because another process is refreshing.
+        derived: Changes of derived and shipped relations; None: their inputs had not changed.
+        deleted_relations: Number of relations deleted for lack of evidence.
+        computed: Whether metrics were computed, because relations had changed.
         snapshot: Primary key of the snapshot taken; None: none was due.
-        duration_s: Seconds it took.
+        duration_s: Duration in seconds.
     """
 
     is_busy: bool = False
-    derived: Changes | None = None
-    swept: int = 0
+    derived: RelationChanges | None = None
+    deleted_relations: int = 0
     computed: bool = False
     snapshot: int | None = None
     duration_s: float = 0.0
 
 
 def is_due(*, now: datetime) -> bool:
-    """Say whether a refresh would derive or compute anything; a few queries, nothing heavy."""
-    return is_outdated(now=now) or _is_snapshot_due(now, state.load().computed_from)
+    """Return whether a refresh would do anything; a few cheap queries."""
+    return is_outdated(now=now) or _is_snapshot_due(now, state.load_state().computed_from)
 
 
 def is_outdated(*, now: datetime) -> bool:
-    """Say whether anything that relations and metrics come from has changed since."""
-    known = state.load()
-    return known.derived_from != _inputs() or known.computed_from != _relations(now)
+    """Return whether the inputs of relations or metrics have changed since the last refresh."""
+    stored = state.load_state()
+    return stored.derived_from != _inputs_version() or stored.computed_from != _relations_version(
+        now
+    )
 
 
-def refresh(
+def refresh_graph(
     *, now: datetime, force: bool = False, snapshot: str | None = None, wait_s: float = 30.0
-) -> Refreshed:
-    """Derive and compute what has changed since the last time; one process at a time.
+) -> RefreshResult:
+    """Derive relations and compute metrics where inputs have changed; one process at a time.
 
-    Each of derived relations, metrics and snapshot is one transaction, so that a process that is
-    killed leaves what was or what is to be. Where nothing changed nothing is written.
+    Derived relations, metrics and snapshot are one transaction each, so a killed process leaves
+    either the old or the new state. Nothing is written if nothing changed.
 
     Args:
-        now: Time that the age of observations is taken at.
-        force: Derive and compute also where nothing has changed.
-        snapshot: Take a snapshot for this reason, whenever the last one was.
-        wait_s: How long to wait for another process that is at it.
+        now: Time that the age of observations is measured at.
+        force: Derive and compute even if nothing has changed.
+        snapshot: Take a snapshot with this reason, even if none is due.
+        wait_s: How long to wait for another process to finish its refresh.
     """
     started = time.perf_counter()
-    with advisory.claimed(LOCK, wait_s=wait_s) as is_ours:
+    with advisory.try_lock(LOCK_NAME, wait_s=wait_s) as is_ours:
         if not is_ours:
-            return Refreshed(is_busy=True, duration_s=time.perf_counter() - started)
-        swept = writing.retried(relations.sweep)
-        derived = _derive(now, force=force)
-        computed = _compute(now, force=force)
-        taken = _snapshot(now, reason=snapshot)
-    done = Refreshed(
+            return RefreshResult(is_busy=True, duration_s=time.perf_counter() - started)
+        deleted = writing.retry_on_conflict(relations.delete_unsupported)
+        derived = _derive_relations(now, force=force)
+        computed = _compute_metrics(now, force=force)
+        snapshot_pk = _store_due_snapshot(now, reason=snapshot)
+    result = RefreshResult(
         derived=derived,
-        swept=swept,
+        deleted_relations=deleted,
         computed=computed,
-        snapshot=taken,
+        snapshot=snapshot_pk,
         duration_s=time.perf_counter() - started,
     )
-    log.debug("graph.refreshed", computed=computed, duration_s=round(done.duration_s, 3))
-    return done
+    log.debug("graph.refreshed", computed=computed, duration_s=round(result.duration_s, 3))
+    return result
 
 
-def _inputs() -> str:
-    return f"{DERIVED_BY}.{state.inputs()}"
+def _inputs_version() -> str:
+    return f"{DERIVATION_VERSION}.{state.inputs_version()}"
 
 
-def _relations(now: datetime) -> str:
-    return f"{COMPUTED_BY}.{state.shared_relations(now)}"
+def _relations_version(now: datetime) -> str:
+    return f"{COMPUTATION_VERSION}.{state.shared_relations_version(now)}"
 
 
-def _derive(now: datetime, *, force: bool) -> Changes | None:
-    """Derive relations from schemas and shapes, and take over those that are shipped."""
-    known_version, version = state.load().derived_from, _inputs()
-    if version == known_version and not force:
+def _derive_relations(now: datetime, *, force: bool) -> RelationChanges | None:
+    """Derive relations from schemas and shapes, and store the shipped ones."""
+    previous_version, version = state.load_state().derived_from, _inputs_version()
+    if version == previous_version and not force:
         return None
-    from graph import shipped  # noqa: PLC0415 - only where something has changed
-    from graph.data_flow import seen  # noqa: PLC0415 - likewise
+    from graph import shipped  # noqa: PLC0415 - only if something has changed
+    from graph.data_flow import observed  # noqa: PLC0415 - likewise
 
-    catalogue, told = catalogue_store.load(), shapes.load()
+    catalogue, observed_shapes = catalogue_store.load_catalogue(), shapes.load_shapes()
     tools = catalogue.tools.values()
-    flows, known = seen.shared(tools, told), shipped.matching(catalogue)
-    # What a team's calls have shown of a shared tool is that team's alone.
-    besides = seen.besides(tools, told, flows)
+    shipped_claims = shipped.find_shipped_relations(catalogue)
+    flows = observed.derive_shared(tools, observed_shapes)
+    # What only a team's own calls have shown of a shared tool stays private to the team.
+    team_flows = observed.derive_for_team(tools, observed_shapes, flows)
 
-    def store() -> Changes:
+    def store_relations() -> RelationChanges:
         with transaction.atomic():
             derived = relations.replace_derived(flows, at=now)
-            derived += relations.replace_derived_of_teams(besides, at=now)
-            taken_over = relations.replace_derived(
-                known, at=now, source=Source.CURATED, origin=shipped.ORIGIN
+            derived += relations.replace_derived_of_teams(team_flows, at=now)
+            stored_shipped = relations.replace_derived(
+                shipped_claims, at=now, source=EvidenceSource.CURATED, origin=shipped.ORIGIN
             )
-            state.note_derived(version, at=now, since=known_version)
-        return derived + taken_over
+            state.record_derived(version, at=now, since=previous_version)
+        return derived + stored_shipped
 
-    return writing.retried(store)
+    return writing.retry_on_conflict(store_relations)
 
 
-def _compute(now: datetime, *, force: bool) -> bool:
-    """Compute the metrics of the shared graph, starting from what they were."""
-    version = _relations(now)
-    if version == state.load().computed_from and not force:
+def _compute_metrics(now: datetime, *, force: bool) -> bool:
+    """Compute the metrics of the shared graph, warm-starting from the stored ones."""
+    version = _relations_version(now)
+    if version == state.load_state().computed_from and not force:
         return False
-    computed, statistics = _measure(relations.topology(now=now))
+    computed, statistics = _measure_topology(relations.load_topology(now=now))
 
     def store() -> None:
         with transaction.atomic():
-            metrics.replace(computed)
-            state.note_computed(version, at=now, statistics=statistics)
+            metrics.replace_metrics(computed)
+            state.record_computed(version, at=now, statistics=statistics)
 
-    writing.retried(store)
+    writing.retry_on_conflict(store)
     return True
 
 
-def _measure(topology: Topology) -> tuple[Mapping[int, Metric], Mapping[str, Any]]:
+def _measure_topology(topology: Topology) -> tuple[Mapping[int, GraphMetric], Mapping[str, Any]]:
     if not len(topology):
         return {}, {}
     from graph import measure  # noqa: PLC0415 - heavy
 
-    measured = measure.measure(topology, known=metrics.load())
+    measured = measure.measure_topology(topology, known=metrics.load_metrics())
     return measured.metrics, measured.statistics
 
 
 def _is_snapshot_due(now: datetime, version: str) -> bool:
-    last = snapshots.last(snapshots.SCHEDULED)
+    last = snapshots.load_newest(snapshots.SCHEDULED_REASON)
     if last is None:
-        return relations.exist()
-    return now - last.taken_at >= SNAPSHOT_EVERY and last.digest != version
+        return relations.has_relations()
+    return now - last.taken_at >= SNAPSHOT_INTERVAL and last.digest != version
 
 
-def _snapshot(now: datetime, *, reason: str | None) -> int | None:
-    """Take a snapshot if it is asked for, or due: a day after the last, if anything changed."""
-    known = state.load()
-    if reason is None and not _is_snapshot_due(now, known.computed_from):
+def _store_due_snapshot(now: datetime, *, reason: str | None) -> int | None:
+    """Take a snapshot if requested, or if due: a day after the last, if anything changed."""
+    stored = state.load_state()
+    if reason is None and not _is_snapshot_due(now, stored.computed_from):
         return None
-    topology, computed = relations.topology(now=now), metrics.load()
-    called = names.tools(topology.tools() | computed.keys())
-    return snapshots.take(
-        content(topology, computed, names=called),
-        digest=known.computed_from,
-        statistics=known.statistics,
-        reason=reason or snapshots.SCHEDULED,
+    topology, computed = relations.load_topology(now=now), metrics.load_metrics()
+    tool_ids = names.load_ids(topology.collect_tools() | computed.keys())
+    return snapshots.store_snapshot(
+        snapshot_content(topology, computed, names=tool_ids),
+        digest=stored.computed_from,
+        statistics=stored.statistics,
+        reason=reason or snapshots.SCHEDULED_REASON,
         at=now,
     )

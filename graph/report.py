@@ -1,4 +1,4 @@
-"""What the graph is like now, gathered for a person to read."""
+"""Build a report on the current graph for a person to read."""
 
 from __future__ import annotations
 
@@ -9,29 +9,29 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from graph import contradictions, refresh, wording
-from graph.record import Metric
-from graph.store import listed, metrics, names, relations, snapshots, state, usage
+from graph.record import GraphMetric
+from graph.store import metrics, names, relations, snapshots, state, tool_lists, usage
 from graph.topology import Topology
 
 if TYPE_CHECKING:
-    from graph.algorithms.statistics import Statistics
-    from graph.snapshots import Difference
-    from graph.store.snapshots import Taken
+    from graph.algorithms.statistics import GraphStatistics
+    from graph.snapshots import SnapshotDifference
+    from graph.store.snapshots import SnapshotHeader
 
-TOP: Final = 10
-MEMBERS: Final = 3
+DEFAULT_TOP: Final = 10
+MAX_MEMBERS: Final = 3
 """Members of a community that are named."""
-LEAST_SIZE: Final = 2
-"""Tools that make a community worth naming."""
+MIN_COMMUNITY_SIZE: Final = 2
+"""Tools from which a community is listed."""
 MEASURES: Final = ("pagerank", "betweenness", "closeness")
 
 
-class NoSuchSnapshot(LookupError):
-    """A snapshot that was asked for and is not there."""
+class SnapshotNotFound(LookupError):
+    """A requested snapshot does not exist."""
 
 
-class Valued(NamedTuple):
-    """A tool with a figure of it."""
+class ValuedTool(NamedTuple):
+    """A tool with one of its figures."""
 
     tool: str
     value: float
@@ -39,12 +39,12 @@ class Valued(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Community:
-    """Tools that are closer to each other than to the rest.
+    """Tools more closely related to each other than to the rest.
 
     Attributes:
-        number: As stored; the largest is 0.
+        number: Its number; the largest community is 0.
         size: Number of tools.
-        members: The most central of them by PageRank.
+        members: Ids of its most central tools by PageRank.
     """
 
     number: int
@@ -53,12 +53,12 @@ class Community:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Circle:
-    """Tools that depend on each other in a circle.
+class DependencyCycle:
+    """Tools that depend on each other in a cycle.
 
     Attributes:
         tools: Ids.
-        dropped: Dependencies that orders leave out, in words with their confidence.
+        dropped: Dependencies that orders drop, in words with their confidence.
     """
 
     tools: tuple[str, ...]
@@ -66,156 +66,181 @@ class Circle:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Report:
-    """The shared graph now.
+class GraphReport:
+    """The current shared graph.
 
     Attributes:
-        catalogue_tools: Tools that servers list.
-        statistics: Figures of the graph.
-        cycles: The largest circles among dependencies.
+        catalogue_tools: Number of tools that servers list.
+        statistics: Statistics of the graph.
+        cycles: The largest dependency cycles.
         communities: The largest, each with its most central members.
         top: The first tools by `pagerank`, `betweenness` and `closeness`.
         isolated: The first tools without relations, by id.
-        most_called: The tools that all teams together called most.
-        calls: All calls counted.
-        derived_at: When relations were derived from schemas last; None: never.
-        computed_at: When ranks and communities were computed last; None: never.
-        is_outdated: Whether anything they come from has changed since.
-        snapshots: Those stored, the newest first.
+        most_called: The tools called most by all teams together.
+        calls: Number of all calls.
+        derived_at: When relations were last derived from schemas; None: never.
+        computed_at: When metrics were last computed; None: never.
+        is_outdated: Whether their inputs have changed since.
+        snapshots: Stored snapshots, newest first.
     """
 
     catalogue_tools: int
-    statistics: Statistics
-    cycles: tuple[Circle, ...]
+    statistics: GraphStatistics
+    cycles: tuple[DependencyCycle, ...]
     communities: tuple[Community, ...]
-    top: Mapping[str, tuple[Valued, ...]]
+    top: Mapping[str, tuple[ValuedTool, ...]]
     isolated: tuple[str, ...]
-    most_called: tuple[Valued, ...]
+    most_called: tuple[ValuedTool, ...]
     calls: int
     derived_at: datetime | None
     computed_at: datetime | None
     is_outdated: bool
-    snapshots: tuple[Taken, ...]
+    snapshots: tuple[SnapshotHeader, ...]
 
 
-def gather(*, now: datetime, top: int = TOP) -> Report:
-    """Read the shared graph and describe it.
+def build_report(*, now: datetime, top: int = DEFAULT_TOP) -> GraphReport:
+    """Describe the shared graph.
 
     Args:
-        now: Time that the age of observations is taken at.
-        top: How many tools, communities and cycles are named.
+        now: Time that the age of observations is measured at.
+        top: Number of tools, communities and cycles to list.
     """
-    from graph.algorithms.statistics import statistics  # noqa: PLC0415 - heavy
+    from graph.algorithms.statistics import describe_graph  # noqa: PLC0415 - heavy
 
-    catalogue = {tool.pk: name for name, tool in listed.tools().items()}
-    topology, known = relations.topology(now=now), metrics.load()
-    figures = statistics(topology, known, tools=catalogue.keys())
-    used = _calls(usage.load().items())
-    called = _named(topology.tools() | known.keys() | used.keys())
-    computed = state.load()
-    return Report(
+    catalogue = {tool.pk: name for name, tool in tool_lists.load_listed_tools().items()}
+    topology, stored_metrics = relations.load_topology(now=now), metrics.load_metrics()
+    statistics = describe_graph(topology, stored_metrics, tools=catalogue.keys())
+    calls_by_tool = _sum_calls(usage.load_usage().items())
+    name_of = _make_name_lookup(
+        topology.collect_tools() | stored_metrics.keys() | calls_by_tool.keys()
+    )
+    computed = state.load_state()
+    return GraphReport(
         catalogue_tools=len(catalogue),
-        statistics=figures,
-        cycles=tuple(_cycles(topology, figures.cycles[:top], called)),
-        communities=tuple(_communities(known, called)[:top]),
-        top={measure: _top(known, measure, called, top) for measure in MEASURES},
-        isolated=tuple(sorted(catalogue[pk] for pk in catalogue.keys() - topology.tools())[:top]),
-        most_called=_first(used.items(), called, top),
-        calls=sum(used.values()),
+        statistics=statistics,
+        cycles=tuple(_name_cycles(topology, statistics.cycles[:top], name_of)),
+        communities=tuple(_list_communities(stored_metrics, name_of)[:top]),
+        top={
+            measure: _top_by_measure(stored_metrics, measure, name_of, top) for measure in MEASURES
+        },
+        isolated=tuple(
+            sorted(catalogue[pk] for pk in catalogue.keys() - topology.collect_tools())[:top]
+        ),
+        most_called=_greatest_values(calls_by_tool.items(), name_of, top),
+        calls=sum(calls_by_tool.values()),
         derived_at=computed.derived_at,
         computed_at=computed.computed_at,
         is_outdated=refresh.is_outdated(now=now),
-        snapshots=tuple(snapshots.every()),
+        snapshots=tuple(snapshots.load_headers()),
     )
 
 
-def since(pk: int, *, now: datetime) -> Difference:
-    """Compare the graph now with a snapshot.
+def compare_with_snapshot(pk: int, *, now: datetime) -> SnapshotDifference:
+    """Compare the current graph with a snapshot.
 
     Args:
         pk: Primary key of the snapshot.
-        now: Time that the age of observations is taken at.
+        now: Time that the age of observations is measured at.
     """
-    from graph.snapshots import content, difference  # noqa: PLC0415 - few ask
+    from graph.snapshots import compare_snapshots, snapshot_content  # noqa: PLC0415 - rarely used
 
-    topology, known = relations.topology(now=now), metrics.load()
-    called = names.tools(topology.tools() | known.keys())
-    return difference(snapshots.content(pk), content(topology, known, names=called))
+    topology, stored_metrics = relations.load_topology(now=now), metrics.load_metrics()
+    ids = names.load_ids(topology.collect_tools() | stored_metrics.keys())
+    return compare_snapshots(
+        snapshots.load_content(pk), snapshot_content(topology, stored_metrics, names=ids)
+    )
 
 
-def find_snapshot(asked: int | datetime) -> Taken:
-    """Return a snapshot by its number, or the last one taken by a time, else the first after.
+def find_snapshot(wanted: int | datetime) -> SnapshotHeader:
+    """Return a snapshot by primary key, or the last one taken by a time, else the first after.
 
     Raises:
-        NoSuchSnapshot: If there is none.
+        SnapshotNotFound: If there is no such snapshot.
     """
-    stored = snapshots.every()
+    stored = snapshots.load_headers()
     if not stored:
-        raise NoSuchSnapshot("no snapshot yet; `manage.py graph_stats --snapshot` takes one")
-    if isinstance(asked, datetime):
-        return next((one for one in stored if one.taken_at <= asked), stored[-1])
-    for one in stored:
-        if one.pk == asked:
-            return one
-    kept = ", ".join(str(one.pk) for one in stored[:TOP])
-    raise NoSuchSnapshot(f"no snapshot {asked}; the newest are {kept}")
+        raise SnapshotNotFound("no snapshot yet; `manage.py graph_stats --snapshot` takes one")
+    if isinstance(wanted, datetime):
+        return next((header for header in stored if header.taken_at <= wanted), stored[-1])
+    for header in stored:
+        if header.pk == wanted:
+            return header
+    newest = ", ".join(str(header.pk) for header in stored[:DEFAULT_TOP])
+    raise SnapshotNotFound(f"no snapshot {wanted}; the newest are {newest}")
 
 
-def _named(tools: Collection[int]) -> Callable[[int], str]:
-    """Return how tools are called, those that are no longer listed too."""
-    known = names.tools(tools)
-    return lambda tool: known.get(tool, f"tool {tool}")
+def _make_name_lookup(tools: Collection[int]) -> Callable[[int], str]:
+    """Return a lookup of tools' ids, including tools no longer listed."""
+    ids = names.load_ids(tools)
+    return lambda tool: ids.get(tool, f"tool {tool}")
 
 
-def _calls(counted: Iterable[tuple[tuple[int, int | None], int]]) -> dict[int, int]:
-    """Add up the calls of all teams, by tool."""
+def _sum_calls(usage_counts: Iterable[tuple[tuple[int, int | None], int]]) -> dict[int, int]:
+    """Sum the calls of all teams by tool."""
     calls: dict[int, int] = defaultdict(int)
-    for (tool, _), number in counted:
-        calls[tool] += number
+    for (tool, _), count in usage_counts:
+        calls[tool] += count
     return calls
 
 
-def _cycles(
-    topology: Topology, circles: Iterable[tuple[int, ...]], called: Callable[[int], str]
-) -> Iterable[Circle]:
-    """Name the tools of each circle, and what is dropped inside it."""
-    cuts = contradictions.dropped(topology.relations())
-    for circle in circles:
-        inside = [cut for cut in cuts if cut.source in circle and cut.target in circle]
-        yield Circle(
-            tools=tuple(map(called, circle)),
+def _name_cycles(
+    topology: Topology, cycles: Iterable[tuple[int, ...]], name_of: Callable[[int], str]
+) -> Iterable[DependencyCycle]:
+    """Name the tools of each cycle, and the dependencies dropped from it."""
+    dropped = contradictions.dropped_dependencies(topology.iterate_relations())
+    for cycle in cycles:
+        inside = [
+            relation
+            for relation in dropped
+            if relation.source in cycle and relation.target in cycle
+        ]
+        yield DependencyCycle(
+            tools=tuple(map(name_of, cycle)),
             dropped=tuple(
-                f"{wording.sentence(cut, called)} ({cut.confidence:.2f})" for cut in inside
+                f"{wording.write_sentence(relation, name_of)} ({relation.confidence:.2f})"
+                for relation in inside
             ),
         )
 
 
-def _communities(known: Mapping[int, Metric], called: Callable[[int], str]) -> list[Community]:
+def _list_communities(
+    stored_metrics: Mapping[int, GraphMetric], name_of: Callable[[int], str]
+) -> list[Community]:
     members: dict[int, list[int]] = defaultdict(list)
-    for tool, metric in known.items():
+    for tool, metric in stored_metrics.items():
         members[metric.community].append(tool)
     return [
         Community(
             number=number,
             size=len(tools),
             members=tuple(
-                map(called, sorted(tools, key=lambda one: (-known[one].pagerank, one))[:MEMBERS])
+                map(
+                    name_of,
+                    sorted(tools, key=lambda tool: (-stored_metrics[tool].pagerank, tool))[
+                        :MAX_MEMBERS
+                    ],
+                )
             ),
         )
         for number, tools in sorted(members.items())
-        if len(tools) >= LEAST_SIZE
+        if len(tools) >= MIN_COMMUNITY_SIZE
     ]
 
 
-def _top(
-    known: Mapping[int, Metric], measure: str, called: Callable[[int], str], top: int
-) -> tuple[Valued, ...]:
-    return _first(((tool, getattr(one, measure)) for tool, one in known.items()), called, top)
+def _top_by_measure(
+    stored_metrics: Mapping[int, GraphMetric],
+    measure: str,
+    name_of: Callable[[int], str],
+    top: int,
+) -> tuple[ValuedTool, ...]:
+    return _greatest_values(
+        ((tool, getattr(metric, measure)) for tool, metric in stored_metrics.items()), name_of, top
+    )
 
 
-def _first(
-    values: Iterable[tuple[int, float]], called: Callable[[int], str], top: int
-) -> tuple[Valued, ...]:
-    """Return the tools of the greatest values above 0."""
+def _greatest_values(
+    values: Iterable[tuple[int, float]], name_of: Callable[[int], str], top: int
+) -> tuple[ValuedTool, ...]:
+    """Return the tools with the greatest positive values."""
     ordered = sorted((-value, tool) for tool, value in values if value > 0)
-    return tuple(Valued(called(tool), -minus) for minus, tool in ordered[:top])
+    return tuple(ValuedTool(name_of(tool), -negated) for negated, tool in ordered[:top])

@@ -1,4 +1,4 @@
-"""Find well-known public servers in the catalogue, and how their tools relate."""
+"""Recognise well-known public servers in the catalogue, and return their shipped relations."""
 
 from __future__ import annotations
 
@@ -6,92 +6,103 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Final
 
 from graph import record
-from graph.record import Claim
-from graph.relations import Kind
-from graph.shipped_table import ACROSS, SERVERS, Known, KnownServer
+from graph.record import RelationClaim
+from graph.relations import RelationKind
+from graph.shipped_table import (
+    KNOWN_SERVERS,
+    RELATIONS_BETWEEN_SERVERS,
+    ShippedRelation,
+    ShippedServer,
+)
 from tools.catalogue import Catalogue, CatalogueTool
 
 ORIGIN: Final = record.SHIPPED
 """Origin of the evidence, which is curated."""
-SHARE_OF_MARKS: Final = 0.7
-"""Of a known server's names that a server must have; versions differ."""
-FEW_MARKS: Final = 3
-SHARE_OF_TOOLS: Final = 0.5
-"""Of a server's own tools that must be known ones, where its known names are few and common."""
+MIN_TYPICAL_SHARE: Final = 0.7
+"""Share of a known server's typical tools that a server must have; versions differ."""
+MIN_TYPICAL_TOOLS: Final = 3
+MIN_KNOWN_SHARE: Final = 0.5
+"""Share of a server's tools that must be known, if the known server has few typical tools."""
 
-Tools = Mapping[str, CatalogueTool]
-"""Tools of one server by name."""
+ToolsByName = Mapping[str, CatalogueTool]
+"""The tools of one server by name."""
 
 
-def matching(catalogue: Catalogue) -> list[Claim]:
-    """Return the relations shipped for servers that are in the catalogue.
+def find_shipped_relations(catalogue: Catalogue) -> list[RelationClaim]:
+    """Return the shipped relations of the servers in the catalogue; O(tools).
 
-    A server is told by the names of its tools, since its own is its user's choice. Anybody can
-    choose such names, so relations between two servers hold only where a person trusts both; and
-    they are left out where no caller sees both. O(tools).
+    A server is recognised by the names of its tools, since its own name is the user's choice.
+    Anybody can choose such names, so relations between two servers apply only if both are
+    trusted; tools that no caller sees together get none.
 
     Returns:
-        One claim for each pair of tools and kind, by source, target and kind.
+        One claim per pair of tools and kind, sorted by source, target and kind.
     """
-    found: dict[str, list[Tools]] = {known: [] for known in SERVERS}
-    for tools in _by_server(catalogue.tools.values()):
-        for name, known in SERVERS.items():
-            if _is(known, tools):
+    found: dict[str, list[ToolsByName]] = {known: [] for known in KNOWN_SERVERS}
+    for tools in _group_by_server(catalogue.tools.values()):
+        for name, known in KNOWN_SERVERS.items():
+            if _matches_server(known, tools):
                 found[name].append(tools)
     claims = [
         claim
-        for name, known in SERVERS.items()
+        for name, known in KNOWN_SERVERS.items()
         for tools in found[name]
-        for claim in _claims(known.relations, tools, tools)
+        for claim in _iterate_claims(known.relations, tools, tools)
     ]
-    for (one, other), relations in ACROSS.items():
-        for tools in found[one]:
-            for others in found[other]:
-                if tools is not others and _is_trusted(catalogue, tools, others):
-                    claims += _claims(relations, tools, others)
+    for (source_name, target_name), relations in RELATIONS_BETWEEN_SERVERS.items():
+        for tools in found[source_name]:
+            for target_tools in found[target_name]:
+                if tools is not target_tools and _is_trusted(catalogue, tools, target_tools):
+                    claims += _iterate_claims(relations, tools, target_tools)
     return sorted(claims, key=lambda claim: claim.key)
 
 
-def _is_trusted(catalogue: Catalogue, *servers: Tools) -> bool:
+def _is_trusted(catalogue: Catalogue, *servers: ToolsByName) -> bool:
     names = {tool.server for tools in servers for tool in tools.values()}
     return all(name in catalogue.servers and catalogue.servers[name].trusted for name in names)
 
 
-def _by_server(tools: Iterable[CatalogueTool]) -> Iterable[Tools]:
+def _group_by_server(tools: Iterable[CatalogueTool]) -> Iterable[ToolsByName]:
     servers: dict[str, dict[str, CatalogueTool]] = {}
     for tool in tools:
         servers.setdefault(tool.server, {})[tool.name] = tool
     return servers.values()
 
 
-def _is(known: KnownServer, tools: Tools) -> bool:
-    present = known.marks & tools.keys()
-    if len(present) < SHARE_OF_MARKS * len(known.marks):
+def _matches_server(known: ShippedServer, tools: ToolsByName) -> bool:
+    present = known.typical_tools & tools.keys()
+    if len(present) < MIN_TYPICAL_SHARE * len(known.typical_tools):
         return False
-    if len(known.marks) < FEW_MARKS and len(present) < SHARE_OF_TOOLS * len(tools):
+    if len(known.typical_tools) < MIN_TYPICAL_TOOLS and len(present) < MIN_KNOWN_SHARE * len(
+        tools
+    ):
         return False
-    return all(_takes(tools.get(name), parameter) for name, parameter in known.parameters)
+    return all(
+        _has_parameter(tools.get(name), parameter) for name, parameter in known.required_parameters
+    )
 
 
-def _takes(tool: CatalogueTool | None, parameter: str) -> bool:
+def _has_parameter(tool: CatalogueTool | None, parameter: str) -> bool:
     properties = tool.input_schema.get("properties") if tool is not None else None
     return isinstance(properties, Mapping) and parameter in properties
 
 
-def _claims(relations: Iterable[Known], sources: Tools, targets: Tools) -> Iterator[Claim]:
-    for known in relations:
-        source, target = sources.get(known.source), targets.get(known.target)
-        if source is None or target is None or not _seen_together(source, target):
+def _iterate_claims(
+    relations: Iterable[ShippedRelation], sources: ToolsByName, targets: ToolsByName
+) -> Iterator[RelationClaim]:
+    for shipped in relations:
+        source, target = sources.get(shipped.source), targets.get(shipped.target)
+        if source is None or target is None or not _is_visible_together(source, target):
             continue
-        yield Claim(
+        yield RelationClaim(
             source=source.pk,
             target=target.pk,
-            kind=known.kind,
-            confidence=known.confidence,
-            required=known.kind is not Kind.DEPENDS_ON,
-            reason=known.reason,
+            kind=shipped.kind,
+            confidence=shipped.confidence,
+            required=shipped.kind is not RelationKind.DEPENDS_ON,
+            reason=shipped.reason,
         )
 
 
-def _seen_together(one: CatalogueTool, other: CatalogueTool) -> bool:
-    return one.team is None or other.team is None or one.team == other.team
+def _is_visible_together(source: CatalogueTool, target: CatalogueTool) -> bool:
+    return source.team is None or target.team is None or source.team == target.team

@@ -2,8 +2,8 @@
 
 Names are those that the servers themselves list: the reference servers of the Model Context
 Protocol project (filesystem, git, time, fetch, memory) and GitHub's public MCP server. A relation
-is here only if it follows from what the two tools do. What `depends_on` something here can do
-without: none of these calls fails for the only reason that another was not made before it.
+is listed only if it follows from what the two tools do. A `depends_on` here is never required:
+none of these calls fails only because another was not made before it.
 """
 
 from __future__ import annotations
@@ -11,66 +11,66 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final, NamedTuple
 
-from graph.relations import Kind
+from graph.relations import RelationKind
 
 
-class Known(NamedTuple):
+class ShippedRelation(NamedTuple):
     """A relation between two tools by their names.
 
     Attributes:
-        source: Name of the tool it starts from.
+        source: Name of the source tool.
         kind: How they relate.
-        target: Name of the tool it leads to.
-        confidence: That the one matters where the other is used, in [0, 1].
-        reason: Why, in plain words.
+        target: Name of the target tool.
+        confidence: Probability that one matters if the other is used, in [0, 1].
+        reason: Why it holds.
     """
 
     source: str
-    kind: Kind
+    kind: RelationKind
     target: str
     confidence: float
     reason: str
 
 
 @dataclass(frozen=True, kw_only=True)
-class KnownServer:
-    """How to tell a server, whatever it is called, and how its tools relate.
+class ShippedServer:
+    """How to recognise a server, whatever its name, and how its tools relate.
 
     Attributes:
-        marks: Names of tools that its versions have had for long.
-        relations: Between its tools.
-        parameters: Name of a tool and of a parameter it must have, for servers whose tools'
-            names others use too.
+        typical_tools: Names of long-standing tools.
+        relations: Relations between its tools.
+        required_parameters: Pairs of a tool and a parameter it must have, for servers with
+            common tool names.
     """
 
-    marks: frozenset[str]
-    relations: tuple[Known, ...]
-    parameters: tuple[tuple[str, str], ...] = ()
+    typical_tools: frozenset[str]
+    relations: tuple[ShippedRelation, ...]
+    required_parameters: tuple[tuple[str, str], ...] = ()
 
 
-def _names(text: str) -> frozenset[str]:
+def _split_names(text: str) -> frozenset[str]:
     return frozenset(text.split())
 
 
-def _relations(text: str) -> tuple[Known, ...]:
-    """Read lines of source, kind, target and confidence, then a colon and the reason."""
-    return tuple(map(_relation, text.strip().splitlines()))
+def _parse_relations(text: str) -> tuple[ShippedRelation, ...]:
+    """Parse lines of the form `source kind target confidence: reason`."""
+    return tuple(map(_parse_relation, text.strip().splitlines()))
 
 
-def _relation(line: str) -> Known:
+def _parse_relation(line: str) -> ShippedRelation:
     head, _, reason = line.strip().partition(": ")
     source, kind, target, confidence = head.split()
-    return Known(source, Kind(kind), target, float(confidence), reason)
+    return ShippedRelation(source, RelationKind(kind), target, float(confidence), reason)
 
 
-FILESYSTEM: Final = KnownServer(
-    marks=_names(
+FILESYSTEM: Final = ShippedServer(
+    typical_tools=_split_names(
         """
         read_file read_multiple_files write_file edit_file create_directory list_directory
         directory_tree move_file search_files get_file_info list_allowed_directories
         """
     ),
-    relations=_relations(
+    relations=_parse_relations(
         """
         read_text_file replaces read_file 1: the server calls read_file deprecated
         read_text_file precedes edit_file 0.9: an edit names the text it replaces
@@ -97,14 +97,14 @@ FILESYSTEM: Final = KnownServer(
     ),
 )
 
-GIT: Final = KnownServer(
-    marks=_names(
+GIT: Final = ShippedServer(
+    typical_tools=_split_names(
         """
         git_status git_diff_unstaged git_diff_staged git_diff git_commit git_add git_reset
         git_log git_create_branch git_checkout git_show
         """
     ),
-    relations=_relations(
+    relations=_parse_relations(
         """
         git_add precedes git_commit 0.95: a commit records what is staged
         git_status precedes git_add 0.85: it shows the files that could be staged
@@ -126,29 +126,29 @@ GIT: Final = KnownServer(
     ),
 )
 
-TIME: Final = KnownServer(
-    marks=_names("get_current_time convert_time"),
-    relations=_relations(
+TIME: Final = ShippedServer(
+    typical_tools=_split_names("get_current_time convert_time"),
+    relations=_parse_relations(
         """
         get_current_time precedes convert_time 0.65: it gives the time to convert
         """
     ),
 )
 
-FETCH: Final = KnownServer(
-    marks=_names("fetch"),
+FETCH: Final = ShippedServer(
+    typical_tools=_split_names("fetch"),
     relations=(),
-    parameters=(("fetch", "url"),),
+    required_parameters=(("fetch", "url"),),
 )
 
-MEMORY: Final = KnownServer(
-    marks=_names(
+MEMORY: Final = ShippedServer(
+    typical_tools=_split_names(
         """
         create_entities create_relations add_observations delete_entities delete_observations
         delete_relations read_graph search_nodes open_nodes
         """
     ),
-    relations=_relations(
+    relations=_parse_relations(
         """
         create_entities precedes create_relations 0.9: both ends should exist
         create_entities precedes add_observations 0.75: the entity must exist
@@ -167,14 +167,14 @@ MEMORY: Final = KnownServer(
     ),
 )
 
-GITHUB: Final = KnownServer(
-    marks=_names(
+GITHUB: Final = ShippedServer(
+    typical_tools=_split_names(
         """
         get_me get_file_contents list_commits get_commit list_branches search_code
         search_repositories list_issues search_issues list_pull_requests
         """
     ),
-    relations=_relations(
+    relations=_parse_relations(
         """
         search_code precedes get_file_contents 0.85: it finds the file to read
         get_repository_tree precedes get_file_contents 0.75: it lists the files
@@ -235,7 +235,7 @@ GITHUB: Final = KnownServer(
     ),
 )
 
-SERVERS: Final = {
+KNOWN_SERVERS: Final = {
     "filesystem": FILESYSTEM,
     "git": GIT,
     "time": TIME,
@@ -244,19 +244,19 @@ SERVERS: Final = {
     "github": GITHUB,
 }
 
-ACROSS: Final = {
-    ("fetch", "filesystem"): _relations(
+RELATIONS_BETWEEN_SERVERS: Final = {
+    ("fetch", "filesystem"): _parse_relations(
         """
         fetch precedes write_file 0.6: a page can be saved
         """
     ),
-    ("filesystem", "git"): _relations(
+    ("filesystem", "git"): _parse_relations(
         """
         write_file precedes git_add 0.7: files are written, then staged
         edit_file precedes git_add 0.75: files are changed, then staged
         """
     ),
-    ("git", "filesystem"): _relations(
+    ("git", "filesystem"): _parse_relations(
         """
         git_diff_unstaged validates edit_file 0.6: it shows what has changed
         """

@@ -1,7 +1,7 @@
-"""What a snapshot of a graph holds, and what changed between two of them.
+"""Build the content of graph snapshots, and compare two of them.
 
 A snapshot holds `tools`, each with `id` and, once computed, `pagerank` and `community`; and
-`relations`, each with `source` and `target` (places in the list of tools), `kind` and
+`relations`, each with `source` and `target` (indices into the list of tools), `kind` and
 `confidence`.
 """
 
@@ -12,20 +12,20 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final, NamedTuple
 
-from graph.record import Metric
+from graph.record import GraphMetric
 from graph.topology import Topology
 
-SAME_RANK: Final = 2e-6
-"""Ranks this close may be the same: each is computed to within half of it."""
-SAME_CONFIDENCE: Final = 5e-5
-"""Confidence is kept to four digits."""
+RANK_TOLERANCE: Final = 2e-6
+"""Difference up to which ranks count as equal: each is accurate to half of it."""
+CONFIDENCE_TOLERANCE: Final = 5e-5
+"""Snapshots keep four digits of a confidence."""
 
-Link = tuple[str, str, str]
+RelationNames = tuple[str, str, str]
 """A relation: ids of source and target, and kind."""
 
 
-class Changed(NamedTuple):
-    """A relation that is surer or less sure than it was; both in [0, 1]."""
+class ConfidenceChange(NamedTuple):
+    """A relation whose confidence changed; both values in [0, 1]."""
 
     source: str
     target: str
@@ -34,23 +34,23 @@ class Changed(NamedTuple):
     after: float
 
 
-class Moved(NamedTuple):
-    """A tool that is in another community than most of those it was with; numbers of both."""
+class CommunityChange(NamedTuple):
+    """A tool that left the community most of its former members are in; numbers of both."""
 
     tool: str
     before: int
     after: int
 
 
-class Shifted(NamedTuple):
-    """A tool whose PageRank others have overtaken, or that has overtaken others.
+class RankChange(NamedTuple):
+    """A tool whose position by PageRank changed.
 
     Attributes:
         tool: Its id.
-        before: Its rank.
-        after: Its rank.
-        place_before: Its place by rank, from 1, among the tools of both snapshots.
-        place_after: The same, later.
+        before: Its earlier PageRank.
+        after: Its later PageRank.
+        place_before: Its earlier position, from 1, among the tools of both snapshots.
+        place_after: Its later position.
     """
 
     tool: str
@@ -61,33 +61,33 @@ class Shifted(NamedTuple):
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Difference:
-    """What an earlier snapshot does not have in common with a later one.
+class SnapshotDifference:
+    """The differences between an earlier and a later snapshot.
 
     Attributes:
         tools_added: Ids.
         tools_removed: Ids.
-        relations_added: In the order of their ids.
+        relations_added: Sorted by ids.
         relations_removed: Likewise.
-        relations_changed: Those that changed most come first.
-        moved: Tools in another community. Numbers of communities mean nothing by themselves, so
-            each is first matched with the one that most of its tools were in.
-        shifted: Tools whose place by PageRank changed, largest change of rank first.
+        relations_changed: Largest change first.
+        moved: Tools that changed communities. Numbers of communities are arbitrary, so each
+            community is first matched with the one that most of its tools were in.
+        shifted: Tools whose position by PageRank changed, largest change of rank first.
     """
 
     tools_added: tuple[str, ...]
     tools_removed: tuple[str, ...]
-    relations_added: tuple[Link, ...]
-    relations_removed: tuple[Link, ...]
-    relations_changed: tuple[Changed, ...]
-    moved: tuple[Moved, ...]
-    shifted: tuple[Shifted, ...]
+    relations_added: tuple[RelationNames, ...]
+    relations_removed: tuple[RelationNames, ...]
+    relations_changed: tuple[ConfidenceChange, ...]
+    moved: tuple[CommunityChange, ...]
+    shifted: tuple[RankChange, ...]
 
 
-def content(
-    topology: Topology, metrics: Mapping[int, Metric], *, names: Mapping[int, str]
+def snapshot_content(
+    topology: Topology, metrics: Mapping[int, GraphMetric], *, names: Mapping[int, str]
 ) -> dict[str, Any]:
-    """Return a graph as a snapshot holds it, in JSON values.
+    """Return the content of a snapshot, as JSON values.
 
     Args:
         topology: The relations.
@@ -106,13 +106,13 @@ def content(
                 "kind": relation.kind.value,
                 "confidence": round(relation.confidence, 4),
             }
-            for relation in topology.relations()
+            for relation in topology.iterate_relations()
             if relation.source in places and relation.target in places
         ],
     }
 
 
-def difference(before: Mapping[str, Any], after: Mapping[str, Any]) -> Difference:
+def compare_snapshots(before: Mapping[str, Any], after: Mapping[str, Any]) -> SnapshotDifference:
     """Compare two snapshots.
 
     O(tools log tools + relations log relations).
@@ -122,40 +122,44 @@ def difference(before: Mapping[str, Any], after: Mapping[str, Any]) -> Differenc
         after: The later one.
     """
     tools = {tool["id"]: tool for tool in before["tools"]}
-    later = {tool["id"]: tool for tool in after["tools"]}
-    links, links_later = _links(before), _links(after)
-    return Difference(
-        tools_added=tuple(sorted(later.keys() - tools.keys())),
-        tools_removed=tuple(sorted(tools.keys() - later.keys())),
-        relations_added=tuple(sorted(links_later.keys() - links.keys())),
-        relations_removed=tuple(sorted(links.keys() - links_later.keys())),
-        relations_changed=_changed(links, links_later),
-        moved=_moved(_values(tools, later, "community")),
-        shifted=_shifted(_values(tools, later, "pagerank")),
+    later_tools = {tool["id"]: tool for tool in after["tools"]}
+    relations, later_relations = _relation_confidences(before), _relation_confidences(after)
+    return SnapshotDifference(
+        tools_added=tuple(sorted(later_tools.keys() - tools.keys())),
+        tools_removed=tuple(sorted(tools.keys() - later_tools.keys())),
+        relations_added=tuple(sorted(later_relations.keys() - relations.keys())),
+        relations_removed=tuple(sorted(relations.keys() - later_relations.keys())),
+        relations_changed=_find_confidence_changes(relations, later_relations),
+        moved=_find_community_changes(_common_values(tools, later_tools, "community")),
+        shifted=_find_rank_changes(_common_values(tools, later_tools, "pagerank")),
     )
 
 
-def _links(snapshot: Mapping[str, Any]) -> dict[Link, float]:
+def _relation_confidences(snapshot: Mapping[str, Any]) -> dict[RelationNames, float]:
     ids = [tool["id"] for tool in snapshot["tools"]]
     return {
-        (ids[one["source"]], ids[one["target"]], one["kind"]): one["confidence"]
-        for one in snapshot["relations"]
+        (ids[relation["source"]], ids[relation["target"]], relation["kind"]): relation[
+            "confidence"
+        ]
+        for relation in snapshot["relations"]
     }
 
 
-def _changed(before: Mapping[Link, float], after: Mapping[Link, float]) -> tuple[Changed, ...]:
-    found = [
-        Changed(*link, before[link], after[link])
-        for link in before.keys() & after.keys()
-        if abs(after[link] - before[link]) > SAME_CONFIDENCE
+def _find_confidence_changes(
+    before: Mapping[RelationNames, float], after: Mapping[RelationNames, float]
+) -> tuple[ConfidenceChange, ...]:
+    changes = [
+        ConfidenceChange(*key, before[key], after[key])
+        for key in before.keys() & after.keys()
+        if abs(after[key] - before[key]) > CONFIDENCE_TOLERANCE
     ]
-    return tuple(sorted(found, key=lambda one: (-abs(one.after - one.before), one)))
+    return tuple(sorted(changes, key=lambda change: (-abs(change.after - change.before), change)))
 
 
-def _values(
+def _common_values(
     before: Mapping[str, Any], after: Mapping[str, Any], name: str
 ) -> list[tuple[str, Any, Any]]:
-    """Return what tools of both snapshots have of a name, where both have it; by id."""
+    """Return the values of an attribute for tools that have it in both snapshots, by id."""
     return [
         (tool, before[tool][name], after[tool][name])
         for tool in sorted(before.keys() & after.keys())
@@ -163,29 +167,29 @@ def _values(
     ]
 
 
-def _moved(values: Iterable[tuple[str, int, int]]) -> tuple[Moved, ...]:
-    both = [Moved(*value) for value in values]
-    overlap = Counter((one.before, one.after) for one in both)
-    became: dict[int, int] = {}
+def _find_community_changes(values: Iterable[tuple[str, int, int]]) -> tuple[CommunityChange, ...]:
+    changes = [CommunityChange(*value) for value in values]
+    overlap = Counter((change.before, change.after) for change in changes)
+    new_by_old: dict[int, int] = {}
     taken: set[int] = set()
     for old, new in sorted(overlap, key=lambda pair: (-overlap[pair], pair)):
-        if old not in became and new not in taken:
-            became[old] = new
+        if old not in new_by_old and new not in taken:
+            new_by_old[old] = new
             taken.add(new)
-    return tuple(one for one in both if became.get(one.before) != one.after)
+    return tuple(change for change in changes if new_by_old.get(change.before) != change.after)
 
 
-def _shifted(values: list[tuple[str, float, float]]) -> tuple[Shifted, ...]:
-    places = _places({tool: rank for tool, rank, _ in values})
-    later = _places({tool: rank for tool, _, rank in values})
-    found = [
-        Shifted(tool, old, new, places[tool], later[tool])
+def _find_rank_changes(values: list[tuple[str, float, float]]) -> tuple[RankChange, ...]:
+    places = _rank_places({tool: rank for tool, rank, _ in values})
+    later_places = _rank_places({tool: rank for tool, _, rank in values})
+    changes = [
+        RankChange(tool, old, new, places[tool], later_places[tool])
         for tool, old, new in values
-        if places[tool] != later[tool] and abs(new - old) > SAME_RANK
+        if places[tool] != later_places[tool] and abs(new - old) > RANK_TOLERANCE
     ]
-    return tuple(sorted(found, key=lambda one: (-abs(one.after - one.before), one)))
+    return tuple(sorted(changes, key=lambda change: (-abs(change.after - change.before), change)))
 
 
-def _places(ranks: Mapping[str, float]) -> dict[str, int]:
+def _rank_places(ranks: Mapping[str, float]) -> dict[str, int]:
     ordered = sorted(ranks, key=lambda tool: (-ranks[tool], tool))
     return {tool: place for place, tool in enumerate(ordered, start=1)}

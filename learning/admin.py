@@ -4,40 +4,40 @@ from __future__ import annotations
 
 from django.contrib import admin
 
-from graph.admin.bases import OF_TEAM, OfTeams, OfTool
-from learning.latency import quantile
+from graph.admin.bases import TEAM_FILTER, TeamScopedAdmin, ToolRowAdmin
+from learning.latency import estimate_quantile_ms
 from learning.models import ToolExperience
 
-MEDIAN, HIGH = 0.5, 0.95
+MEDIAN, P95 = 0.5, 0.95
 
 
 @admin.register(ToolExperience)
-class ToolExperienceAdmin(OfTeams, OfTool):
+class ToolExperienceAdmin(TeamScopedAdmin, ToolRowAdmin):
     """In how many runs teams used tools, and how long their calls took."""
 
-    list_display = ("called", "team", "workflows", "calls", "median", "high", "runs_at")
-    list_filter = (OF_TEAM, "tool__server")
+    list_display = ("tool_label", "team", "workflow_count", "calls", "median", "p95", "runs_at")
+    list_filter = (TEAM_FILTER, "tool__server")
     list_select_related = ("tool__server", "team")
     ordering = ("-calls",)
-    fields = ("tool", "team", "workflows", "calls", "median", "high", "runs_at")
+    fields = ("tool", "team", "workflow_count", "calls", "median", "p95", "runs_at")
     readonly_fields = fields
 
-    @admin.display(description="workflows, older ones less", ordering="runs")
-    def workflows(self, row: ToolExperience) -> str:
+    @admin.display(description="workflows (older count less)", ordering="runs")
+    def workflow_count(self, row: ToolExperience) -> str:
         """Say in how many workflows it succeeded."""
         return f"{row.runs:.3g}"
 
-    @admin.display(description="half within")
+    @admin.display(description="p50 latency")
     def median(self, row: ToolExperience) -> str:
         """Say how long half of its calls took at most."""
-        return _shown(row, MEDIAN)
+        return _format_quantile(row, MEDIAN)
 
-    @admin.display(description="95 % within")
-    def high(self, row: ToolExperience) -> str:
+    @admin.display(description="p95 latency")
+    def p95(self, row: ToolExperience) -> str:
         """Say how long nearly all of its calls took at most."""
-        return _shown(row, HIGH)
+        return _format_quantile(row, P95)
 
 
-def _shown(row: ToolExperience, share: float) -> str:
-    found = quantile(row.latencies, share)
+def _format_quantile(row: ToolExperience, share: float) -> str:
+    found = estimate_quantile_ms(row.latencies, share)
     return "" if found is None else f"{found:,.0f} ms"

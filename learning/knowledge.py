@@ -1,7 +1,7 @@
-"""Take over what an ended run teaches: once, whoever does it and however often it is tried.
+"""Learns from an ended run exactly once, in any process and after any number of attempts.
 
-The pattern is recorded first, by the run's id, so that doing it again changes nothing. All else is
-one transaction with the note that the run was learned from.
+The pattern is recorded first, keyed by the run's id, so that repeating it changes nothing. The
+rest is one transaction with the mark that the run was learned from.
 """
 
 from __future__ import annotations
@@ -17,165 +17,185 @@ import structlog
 
 from execution.ended_run import EndedRun
 from execution.store import transactions, unlearned_runs
-from gateway_project.foundation.reasons import first_line
+from gateway_project.foundation.reasons import summarize_error
 from graph.patterns import InvalidRun
-from graph.record import Observation
+from graph.record import RelationObservation
 from graph.record_runs import record_runs
-from graph.store import relations, shapes, together, usage, writing
-from graph.store.recording import TeamGone
-from graph.store.usage import Count, Place
+from graph.store import relations, shapes, usage, writing
+from graph.store.recording import TeamDeleted
+from graph.store.usage import CallCount, UsageKey
 from learning import latency, observations, past_run
-from learning.learned import Learned, Means
-from learning.observations import Calls
+from learning.dependencies import LearnedFromRun, LearningDependencies
+from learning.observations import ToolCallTotals
 from learning.store import experience, seen_tools
-from learning.store.experience import Seen
-from learning.store.seen_tools import SeenTool
+from learning.store.experience import ToolObservation
+from learning.store.seen_tools import VisibleTool
 from tools.query_text import QueryError
 
 log = structlog.get_logger(__name__)
 
 
 @dataclass(frozen=True, kw_only=True)
-class _Shown:
-    """What is written down of a run, beside its pattern."""
+class _RunObservations:
+    """The observations of a run to write, besides its pattern."""
 
-    calls: Mapping[int, Calls]
-    used: frozenset[int]
-    seen: Mapping[int, Seen]
-    ordered: list[Observation]
-    shapes: list[shapes.Seen]
+    call_totals: Mapping[int, ToolCallTotals]
+    used_tools: frozenset[int]
+    tool_observations: Mapping[int, ToolObservation]
+    order_observations: list[RelationObservation]
+    shapes: list[shapes.ObservedShape]
 
 
-def learn(run: UUID, means: Means, *, at: datetime) -> Learned | None:
-    """Take over what an ended run teaches; blocking.
+def learn_from_run(
+    run: UUID, dependencies: LearningDependencies, *, at: datetime
+) -> LearnedFromRun | None:
+    """Learn from an ended run; blocking.
 
     Args:
         run: Its id.
-        means: What to work with.
-        at: Time of it.
+        dependencies: Collaborators of learning.
+        at: Current time.
 
     Returns:
-        None where there is nothing to learn: the run has not ended, is gone, or was learned from
-        already, by whomever.
+        None if the run has not ended, does not exist, or was learned from already.
     """
-    one = unlearned_runs.load(run, sealer=means.payloads, bounds_ms=latency.BOUNDS_MS)
-    if one is None:
+    run_data = unlearned_runs.load_ended_run(
+        run, sealer=dependencies.payload_sealer, bounds_ms=latency.BOUNDS_MS
+    )
+    if run_data is None:
         return None
-    tools = seen_tools.find(_named(one), team=one.team)
-    pattern, unembedded = _record(one, tools, means)
-    told = _shown(one, tools)
-    written = writing.retried(lambda: _write(one, told, at=at))
-    if written is None:
+    tools = seen_tools.find_visible_tools(_collect_tool_names(run_data), team=run_data.team)
+    pattern, unembedded = _record_pattern(run_data, tools, dependencies)
+    observed = _observe_run(run_data, tools)
+    outcome = writing.retry_on_conflict(lambda: _write_observations(run_data, observed, at=at))
+    if outcome is None:
         return None
-    counted, changed, usages = written
-    return Learned(
-        pattern=pattern, unembedded=unembedded, relations=counted, shapes=changed, usage=usages
+    relation_count, shape_count, usages = outcome
+    return LearnedFromRun(
+        has_pattern=pattern,
+        lacks_vectors=unembedded,
+        relation_count=relation_count,
+        shape_count=shape_count,
+        usage=usages,
     )
 
 
-def _named(one: EndedRun) -> set[str]:
-    tasks = () if one.workflow is None else one.workflow.tasks
-    return {call.tool for call in one.answered} | {task.tool for task in tasks}
+def _collect_tool_names(run_data: EndedRun) -> set[str]:
+    tasks = () if run_data.workflow is None else run_data.workflow.tasks
+    return {call.tool for call in run_data.answered_calls} | {task.tool for task in tasks}
 
 
-def _record(one: EndedRun, tools: Mapping[str, SeenTool], means: Means) -> tuple[bool, bool]:
-    """Record the run in its pattern; say whether it counts there, and lacks its vectors."""
-    run = past_run.past_run(one, _pks(tools))
+def _record_pattern(
+    run_data: EndedRun, tools: Mapping[str, VisibleTool], dependencies: LearningDependencies
+) -> tuple[bool, bool]:
+    """Record the run in its pattern; return whether it counts there, and lacks vectors."""
+    run = past_run.build_past_run(run_data, _map_primary_keys(tools))
     if run is None:
         return False, False
     try:
         recorded = record_runs(
             [run],
-            team=one.team,
-            embedder=means.embedder,
-            sealer=means.sealer,
-            index=means.index if means.embedder else None,
+            team=run_data.team,
+            embedder=dependencies.embedder,
+            sealer=dependencies.sealer,
+            index=dependencies.index if dependencies.embedder else None,
         )
-    except (InvalidRun, QueryError, TeamGone) as error:
-        log.info("run.teaches_no_pattern", run=str(one.run), reason=first_line(error))
+    except (InvalidRun, QueryError, TeamDeleted) as error:
+        log.info("run.no_pattern_learned", run=str(run_data.run), reason=summarize_error(error))
         return False, False
     return True, bool(recorded.unembedded)
 
 
-def _shown(one: EndedRun, tools: Mapping[str, SeenTool]) -> _Shown:
-    pks = _pks(tools)
-    used = observations.used(one, pks)
-    return _Shown(
-        calls=observations.calls(one, pks),
-        used=used,
-        seen=_seen(one, pks, used),
-        ordered=observations.ordered(one, pks),
-        shapes=list(_shapes(one, tools)),
+def _observe_run(run_data: EndedRun, tools: Mapping[str, VisibleTool]) -> _RunObservations:
+    pks = _map_primary_keys(tools)
+    used = observations.collect_used_tools(run_data, pks)
+    return _RunObservations(
+        call_totals=observations.collect_calls(run_data, pks),
+        used_tools=used,
+        tool_observations=_observe_tools(run_data, pks, used),
+        order_observations=observations.observe_order(run_data, pks),
+        shapes=list(_iterate_shapes(run_data, tools)),
     )
 
 
-def _pks(tools: Mapping[str, SeenTool]) -> dict[str, int]:
+def _map_primary_keys(tools: Mapping[str, VisibleTool]) -> dict[str, int]:
     return {name: tool.pk for name, tool in tools.items()}
 
 
-def _seen(one: EndedRun, tools: Mapping[str, int], used: frozenset[int]) -> dict[int, Seen]:
+def _observe_tools(
+    run_data: EndedRun, tools: Mapping[str, int], used: frozenset[int]
+) -> dict[int, ToolObservation]:
     counts: dict[int, list[int]] = {tool: [0] * latency.BUCKETS for tool in used}
     total_ms: dict[int, float] = defaultdict(float)
-    for timed in one.timed:
+    for timed in run_data.call_durations:
         if timed.tool in tools:
             tool = tools[timed.tool]
             counts.setdefault(tool, [0] * latency.BUCKETS)[timed.bucket] += timed.calls
             total_ms[tool] += timed.total_ms
     return {
-        tool: Seen(is_use=tool in used, total_ms=total_ms[tool], latencies=latencies)
+        tool: ToolObservation(was_used=tool in used, total_ms=total_ms[tool], latencies=latencies)
         for tool, latencies in counts.items()
     }
 
 
-def _shapes(one: EndedRun, tools: Mapping[str, SeenTool]) -> Iterable[shapes.Seen]:
-    """Yield the shape of each tool's results, of tools that are defined as they were then."""
-    if not one.results:
+def _iterate_shapes(
+    run_data: EndedRun, tools: Mapping[str, VisibleTool]
+) -> Iterable[shapes.ObservedShape]:
+    """Yield the shapes of tools' results, of tools whose definitions are unchanged."""
+    if not run_data.results:
         return
     from graph import output_shape  # noqa: PLC0415 - not needed before a tool has answered
 
     found: dict[str, list[output_shape.Shape]] = defaultdict(list)
-    for result in one.results:
+    for result in run_data.results:
         tool = tools.get(result.tool)
         if tool is None or tool.definition_hash != result.definition_hash:
             continue
-        shape = output_shape.shape_of(result.raw)
+        shape = output_shape.describe_shape(result.raw)
         if shape is not None:
             found[result.tool].append(shape)
     for name, each in found.items():
-        yield shapes.Seen(
+        yield shapes.ObservedShape(
             tool=tools[name].pk,
-            team=one.team,
+            team=run_data.team,
             definition_hash=tools[name].definition_hash,
-            shape=reduce(output_shape.merge, each),
+            shape=reduce(output_shape.merge_shapes, each),
         )
 
 
-def _write(
-    one: EndedRun, told: _Shown, *, at: datetime
-) -> tuple[int, int, Mapping[Place, int]] | None:
-    """Write everything down, and that it was; None where somebody has done so before."""
+def _write_observations(
+    run_data: EndedRun, observed: _RunObservations, *, at: datetime
+) -> tuple[int, int, Mapping[UsageKey, int]] | None:
+    """Write all observations and mark the run learned; None if it was learned from before."""
     from graph import output_shape  # noqa: PLC0415 - not needed before a tool has answered
 
-    with transactions.short():
-        if not unlearned_runs.mark(one.run, at=at):
+    with transactions.short_transaction():
+        if not unlearned_runs.mark_learned(run_data.run, at=at):
             return None
-        observed = [*told.ordered, *_together(one, told)]
-        experience.add(one.team, told.seen, at=one.ended_at)
-        relations.observe(one.team, observed)
+        relation_observations = [
+            *observed.order_observations,
+            *_observe_co_use(run_data, observed),
+        ]
+        experience.add_experience(run_data.team, observed.tool_observations, at=run_data.ended_at)
+        relations.observe_relations(run_data.team, relation_observations)
         counts = {
-            (tool, one.team): Count(calls.held + calls.failed, calls.failed)
-            for tool, calls in told.calls.items()
+            (tool, run_data.team): CallCount(calls.succeeded + calls.failed, calls.failed)
+            for tool, calls in observed.call_totals.items()
         }
-        usages = usage.add(counts, at=one.ended_at)
-        changed = shapes.record(told.shapes, merge=output_shape.merge, at=one.ended_at)
-    return len(observed), changed, usages
+        usages = usage.add_usage(counts, at=run_data.ended_at)
+        changed = shapes.record_shapes(
+            observed.shapes, merge=output_shape.merge_shapes, at=run_data.ended_at
+        )
+    return len(relation_observations), changed, usages
 
 
-def _together(one: EndedRun, told: _Shown) -> list[Observation]:
-    if not told.used:
+def _observe_co_use(run_data: EndedRun, observed: _RunObservations) -> list[RelationObservation]:
+    if not observed.used_tools:
         return []
-    experience.lock(one.team, told.seen)
-    known = together.partners(one.team, told.used)
-    wanted = told.used.union(*known)
-    before = experience.runs(one.team, wanted, at=one.ended_at)
-    return observations.together(told.used, known=known, before=before, at=one.ended_at)
+    experience.lock_experience(run_data.team, observed.tool_observations)
+    known = usage.load_partners(run_data.team, observed.used_tools)
+    wanted = observed.used_tools.union(*known)
+    before = experience.load_run_counts(run_data.team, wanted, at=run_data.ended_at)
+    return observations.observe_co_use(
+        observed.used_tools, known=known, before=before, at=run_data.ended_at
+    )

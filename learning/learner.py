@@ -1,4 +1,4 @@
-"""Learns from ended runs beside everything else a process does, and never in its way."""
+"""Learns from ended runs in the background, at low priority."""
 
 from __future__ import annotations
 
@@ -13,203 +13,211 @@ from uuid import UUID
 import django.db
 import structlog
 
-from gateway_project.foundation.database import in_database, is_away
-from gateway_project.foundation.reasons import first_line
+from gateway_project.foundation.database import is_database_away, run_in_database_thread
+from gateway_project.foundation.reasons import summarize_error
 from gateway_project.foundation.sealing import Sealer
-from learning.learned import Learned, Means
+from learning.dependencies import LearnedFromRun, LearningDependencies
 from tools.embed.embedder import Embedder, EmbeddingUnavailable
 
-FIRST_LOOK_S: Final = 1.0
-"""A gateway that has just started has better things to do."""
-LOOK_S: Final = 60.0
-"""How often runs are looked for that nobody learned from."""
+FIRST_SCAN_S: Final = 1.0
+"""Delay of the first scan, while a gateway starts."""
+SCAN_INTERVAL_S: Final = 60.0
+"""Interval of scans for unlearned runs."""
 SETTLED_S: Final = 30.0
-"""Whoever ended a run comes first."""
-AT_ONCE: Final = 100
-MAX_WAITING: Final = 1_000
-"""Runs told of that wait; of more, the rest is found by looking."""
+"""Minimum age of scanned runs; the process that ended a run comes first."""
+SCAN_LIMIT: Final = 100
+MAX_QUEUED: Final = 1_000
+"""Maximum queued runs; further ones are found by scans."""
 DELAY_S: Final = 1.0
-"""Whoever waits for a run that has just ended comes first."""
-REST: Final = 4.0
-"""After each run comes a rest of so many times as long as it took."""
+"""Delay before learning, so that callers waiting for the run come first."""
+REST_FACTOR: Final = 4.0
+"""Rest after each run, as a multiple of the time it took."""
 RETRY_S: Final = 5.0
-ATTEMPTS: Final = 3
-"""A run that cannot be learned from is passed over after so many."""
-MAX_EMBEDDED: Final = 64
-"""Intents that wait for their vectors and are embedded in one go."""
+MAX_ATTEMPTS: Final = 3
+"""Attempts after which a run is skipped."""
+EMBED_BATCH_SIZE: Final = 64
+"""Intents embedded in one batch."""
 
 log = structlog.get_logger(__name__)
 
 
-def _now() -> datetime:
+def _utc_now() -> datetime:
     return datetime.now(UTC)
 
 
 class Learner:
-    """Takes over what ended runs teach, one at a time, with a rest after each.
+    """Learns from ended runs, one at a time, with a rest after each.
 
-    For one event loop; the work is done on a database thread. Several processes may do so at once.
+    For one event loop; the work runs on a database thread. Several processes may learn at once.
 
     Args:
-        means: What to learn with, right now.
-        on_learned: Told what each run taught.
-        clock: Tells the time.
+        dependencies: Returns the current dependencies.
+        on_learned: Called with what each run taught.
+        clock: Returns the current time.
     """
 
     def __init__(
         self,
-        means: Callable[[], Means],
+        dependencies: Callable[[], LearningDependencies],
         *,
-        on_learned: Callable[[Learned], None] = lambda _learned: None,
-        clock: Callable[[], datetime] = _now,
+        on_learned: Callable[[LearnedFromRun], None] = lambda _learned: None,
+        clock: Callable[[], datetime] = _utc_now,
     ) -> None:
-        self._means = means
+        self._dependencies = dependencies
         self._on_learned = on_learned
         self._clock = clock
-        self._waiting: dict[UUID, None] = {}
-        self._told = asyncio.Event()
+        self._queue: dict[UUID, None] = {}
+        self._wake = asyncio.Event()
         self._failures: dict[UUID, int] = {}
         self._interrupted: set[UUID] = set()
         self._may_lack_vectors = True
 
-    async def learned(self, run: UUID) -> None:
-        """Have a run learned from that has ended; returns at once and never raises."""
-        if len(self._waiting) < MAX_WAITING:
-            self._waiting[run] = None
-            self._told.set()
+    async def enqueue_ended_run(self, run: UUID) -> None:
+        """Queue an ended run; returns at once and never raises."""
+        if len(self._queue) < MAX_QUEUED:
+            self._queue[run] = None
+            self._wake.set()
 
     async def run(self) -> None:
-        """Learn until cancelled: from runs told of, and from those that nobody learned from."""
+        """Learn until cancelled, from queued runs and from those found by scans."""
         settled_s = 0.0
         clock = asyncio.get_running_loop().time
-        look_at = clock() + FIRST_LOOK_S
+        look_at = clock() + FIRST_SCAN_S
         while True:
             with suppress(TimeoutError):
                 async with asyncio.timeout_at(look_at):
-                    await self._told.wait()
+                    await self._wake.wait()
             await asyncio.sleep(DELAY_S)
             try:
                 if clock() >= look_at:
-                    is_more = await self.look(settled_s=settled_s)
-                    settled_s, look_at = SETTLED_S, clock() + (0.0 if is_more else LOOK_S)
+                    is_more = await self.scan(settled_s=settled_s)
+                    settled_s, look_at = SETTLED_S, clock() + (0.0 if is_more else SCAN_INTERVAL_S)
                 await self.drain()
             except django.db.Error as error:
-                log.warning("learning.interrupted", reason=first_line(error))
+                log.warning("learning.interrupted", reason=summarize_error(error))
                 await asyncio.sleep(RETRY_S)
-            except Exception:  # whatever it is, runs go on
+            except Exception:  # runs must go on in any case
                 log.exception("learning.failed")
-                await asyncio.sleep(LOOK_S)
+                await asyncio.sleep(SCAN_INTERVAL_S)
 
-    async def look(self, *, settled_s: float) -> bool:
-        """Find runs that nobody learned from; say whether there may be more of them.
+    async def scan(self, *, settled_s: float) -> bool:
+        """Queue unlearned runs; return whether there may be more.
 
         Args:
-            settled_s: Only such as ended so many seconds ago.
+            settled_s: Minimum seconds since the runs ended.
 
         Raises:
-            django.db.Error: If the database is away.
+            django.db.Error: If the database is unavailable.
         """
-        found = await in_database(_unlearned, settled_s)
+        found = await run_in_database_thread(_load_unlearned, settled_s)
         random.shuffle(found)  # so that several processes seldom take the same one
-        self._waiting |= dict.fromkeys(found)
+        self._queue |= dict.fromkeys(found)
         if self._may_lack_vectors:
-            await self._embed()
-        return len(found) == AT_ONCE
+            await self._embed_missing()
+        return len(found) == SCAN_LIMIT
 
     async def drain(self) -> None:
-        """Learn from all runs that wait.
+        """Learn from all queued runs.
 
         Raises:
-            django.db.Error: If the database is away; those left go on waiting.
+            django.db.Error: If the database is unavailable; the remaining runs stay queued.
         """
         clock = asyncio.get_running_loop().time
-        self._told.clear()
-        while self._waiting:
-            run = next(iter(self._waiting))
+        self._wake.clear()
+        while self._queue:
+            run = next(iter(self._queue))
             started = clock()
-            await self._learn(run)
-            await asyncio.sleep(REST * (clock() - started))
+            await self._learn_from_run(run)
+            await asyncio.sleep(REST_FACTOR * (clock() - started))
 
-    async def _learn(self, run: UUID) -> None:
-        """Learn from a run, which waits no more then.
+    async def _learn_from_run(self, run: UUID) -> None:
+        """Learn from a run, and dequeue it.
 
         Raises:
-            django.db.Error: If the database is away; the run waits on, behind all others.
+            django.db.Error: If the database is unavailable; the run moves to the end of the queue.
         """
-        self._waiting.pop(run, None)
+        self._queue.pop(run, None)
         try:
-            learned = await in_database(_learn, run, self._means(), self._clock())
+            learned = await run_in_database_thread(
+                _learn_in_database, run, self._dependencies(), self._clock()
+            )
         except Exception as error:
-            if isinstance(error, django.db.Error) and is_away(error):
-                self._waiting[run] = None
+            if isinstance(error, django.db.Error) and is_database_away(error):
+                self._queue[run] = None
                 self._interrupted.add(run)
-                self._told.set()
+                self._wake.set()
                 raise
-            log.exception("run.not_learned", run=str(run))
-            await self._failed(run)
+            log.exception("run.learning_failed", run=str(run))
+            await self._count_failure(run)
             return
         self._failures.pop(run, None)
         if learned is not None:
-            self._may_lack_vectors |= learned.unembedded
-            log.info("run.learned", run=str(run), **learned.figures)
+            self._may_lack_vectors |= learned.lacks_vectors
+            log.info("run.learned", run=str(run), **learned.log_fields)
             self._on_learned(learned)
-        await self._suspect(but=run)
+        await self._count_interrupted(but=run)
 
-    async def _suspect(self, *, but: UUID) -> None:
-        """Count a failure of each run that was interrupted, since another has gone through.
+    async def _count_interrupted(self, *, but: UUID) -> None:
+        """Count a failure of each interrupted run, since another run has succeeded.
 
-        So a run for whose sake the database ends each connection is passed over in the end.
+        Thus a run that makes the database drop each connection is skipped in the end.
         """
         suspects, self._interrupted = self._interrupted - {but}, set()
         for run in suspects:
-            await self._failed(run)
+            await self._count_failure(run)
 
-    async def _failed(self, run: UUID) -> None:
-        """Leave a run to be found again, or pass it over for good."""
+    async def _count_failure(self, run: UUID) -> None:
+        """Leave a run to later scans, or skip it permanently."""
         failures = self._failures.pop(run, 0) + 1
-        if failures < ATTEMPTS:
+        if failures < MAX_ATTEMPTS:
             self._failures[run] = failures
             return
-        log.error("run.passed_over", run=str(run), attempts=failures)
-        self._waiting.pop(run, None)
-        await in_database(_pass_over, run, self._clock())
+        log.error("run.learning_skipped", run=str(run), attempts=failures)
+        self._queue.pop(run, None)
+        await run_in_database_thread(_mark_skipped, run, self._clock())
 
-    async def _embed(self) -> None:
-        """Make vectors of intents that were recorded while no model was loaded."""
-        means = self._means()
-        if means.embedder is None:
+    async def _embed_missing(self) -> None:
+        """Embed intents that were recorded while no model was loaded."""
+        dependencies = self._dependencies()
+        if dependencies.embedder is None:
             return
         self._may_lack_vectors = False
         try:
-            embedded = await in_database(_embed, means.embedder, means.sealer)
+            embedded = await run_in_database_thread(
+                _embed_in_database, dependencies.embedder, dependencies.sealer
+            )
         except EmbeddingUnavailable as error:
-            log.warning("learning.not_embedded", reason=str(error))
+            log.warning("learning.embedding_unavailable", reason=str(error))
             return
-        self._may_lack_vectors = embedded == MAX_EMBEDDED
+        self._may_lack_vectors = embedded == EMBED_BATCH_SIZE
 
 
-# What follows runs on a database thread, and imports there what no gateway needs to start.
+# The functions below run on a database thread; late imports keep the gateway's start fast.
 
 
-def _unlearned(settled_s: float) -> list[UUID]:
+def _load_unlearned(settled_s: float) -> list[UUID]:
     from execution.store import unlearned_runs  # noqa: PLC0415 - not before a gateway serves
 
-    return unlearned_runs.unlearned(settled_s=settled_s, limit=AT_ONCE)
+    return unlearned_runs.load_unlearned_runs(settled_s=settled_s, limit=SCAN_LIMIT)
 
 
-def _learn(run: UUID, means: Means, at: datetime) -> Learned | None:
+def _learn_in_database(
+    run: UUID, dependencies: LearningDependencies, at: datetime
+) -> LearnedFromRun | None:
     from learning import knowledge  # noqa: PLC0415 - not before a run has ended
 
-    return knowledge.learn(run, means, at=at)
+    return knowledge.learn_from_run(run, dependencies, at=at)
 
 
-def _pass_over(run: UUID, at: datetime) -> None:
+def _mark_skipped(run: UUID, at: datetime) -> None:
     from execution.store import unlearned_runs  # noqa: PLC0415 - not before a run has failed to teach
 
-    unlearned_runs.mark(run, at=at)
+    unlearned_runs.mark_learned(run, at=at)
 
 
-def _embed(embedder: Embedder, sealer: Sealer) -> int:
+def _embed_in_database(embedder: Embedder, sealer: Sealer) -> int:
     from graph import embed_patterns  # noqa: PLC0415 - not before a model is loaded
 
-    return embed_patterns.embed_missing(embedder, sealer=sealer, limit=MAX_EMBEDDED).embedded
+    return embed_patterns.embed_missing_patterns(
+        embedder, sealer=sealer, limit=EMBED_BATCH_SIZE
+    ).embedded

@@ -1,4 +1,4 @@
-"""What is kept of what runs have shown of tools."""
+"""Models of what runs have shown of tools."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from tools.models import Team, Tool
 
 
 class ToolExperience(models.Model):
-    """What the runs of a team have shown of a tool: in how many it was used, how long it took."""
+    """A team's experience with a tool: number of uses, and latencies."""
 
     tool = models.ForeignKey(Tool, on_delete=models.CASCADE, related_name="+")
     team = models.ForeignKey(

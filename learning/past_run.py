@@ -1,4 +1,4 @@
-"""An ended run as patterns are learned from."""
+"""Converts an ended run to the form from which patterns are learned."""
 
 from __future__ import annotations
 
@@ -7,28 +7,33 @@ from typing import Any
 
 from execution.ended_run import EndedRun
 from execution.status import RunStatus
-from execution.workflow import Reference, Task
-from graph.patterns import PastRun, RunTask, normal_intent
-from graph.references import as_item, as_literal, as_reference, reference
+from execution.workflow import ResultReference, WorkflowTask
+from gateway_project.foundation.references import (
+    make_reference,
+    parse_item,
+    parse_literal,
+    parse_reference,
+)
+from graph.patterns import PastRun, RunTask, normalize_intent
 
-FIRST = "/0"
-"""Of a list that a task ran for, the item that stands for all of them."""
+FIRST_ITEM = "/0"
+"""The item of a for-each list that represents all of them."""
 
 
-def past_run(run: EndedRun, tools: Mapping[str, int]) -> PastRun | None:
-    """Return what a run says of the workflow that carries out its intent; None: nothing.
+def build_past_run(run: EndedRun, tools: Mapping[str, int]) -> PastRun | None:
+    """Return a run in the form of a pattern's evidence; None: it gives none.
 
-    It says nothing if nobody said what it was for, if it was a single call, if it was aborted, if
-    nothing of it was answered, or if a tool of it is gone. A task that ran for each item of a list
-    is one task, which takes from the list's first item what it took from each.
+    It gives none if it has no intent, was a direct call or aborted, has no answered call, or uses
+    a deleted tool. A for-each task counts as one task, whose item references point to the list's
+    first item.
 
     Args:
         run: The run.
         tools: Primary keys of its tools by canonical id.
     """
-    if run.is_direct or not normal_intent(run.intent) or run.status is RunStatus.ABORTED:
+    if run.is_direct or not normalize_intent(run.intent) or run.status is RunStatus.ABORTED:
         return None
-    if run.workflow is None or not run.answered:
+    if run.workflow is None or not run.answered_calls:
         return None
     tasks = run.workflow.tasks
     if any(task.tool not in tools for task in tasks):
@@ -36,26 +41,28 @@ def past_run(run: EndedRun, tools: Mapping[str, int]) -> PastRun | None:
     return PastRun(
         key=str(run.run),
         intent=run.intent,
-        tasks=tuple(_task(task, tools[task.tool]) for task in tasks),
+        tasks=tuple(_build_run_task(task, tools[task.tool]) for task in tasks),
         succeeded=run.status is RunStatus.SUCCEEDED,
         at=run.ended_at,
     )
 
 
-def _task(task: Task, tool: int) -> RunTask:
-    arguments = {name: _given(value, task.for_each) for name, value in task.arguments.items()}
+def _build_run_task(task: WorkflowTask, tool: int) -> RunTask:
+    arguments = {
+        name: _replace_items(value, task.for_each) for name, value in task.arguments.items()
+    }
     return RunTask(id=task.id, tool=tool, arguments=arguments, depends_on=task.waits_for)
 
 
-def _given(value: Any, items: Reference | None) -> Any:
-    """Return an argument in which items are references; a workflow's are not nested deeply."""
-    if items is None or as_reference(value) or as_literal(value):
+def _replace_items(value: Any, items: ResultReference | None) -> Any:
+    """Replace item references by references to the list's first item."""
+    if items is None or parse_reference(value) or parse_literal(value):
         return value
-    pointer = as_item(value)
+    pointer = parse_item(value)
     if pointer is not None:
-        return reference(items.task, f"{items.pointer}{FIRST}{pointer}")
+        return make_reference(items.task, f"{items.pointer}{FIRST_ITEM}{pointer}")
     if isinstance(value, Mapping):
-        return {name: _given(inner, items) for name, inner in value.items()}
+        return {name: _replace_items(inner, items) for name, inner in value.items()}
     if isinstance(value, list | tuple):
-        return [_given(inner, items) for inner in value]
+        return [_replace_items(inner, items) for inner in value]
     return value

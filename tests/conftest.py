@@ -1,4 +1,4 @@
-"""Fixtures of every test: the database, a private data folder, keys, a caller."""
+"""Fixtures of all tests: the database, a private data folder, keys, a caller."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ _DATABASE_FIXTURES = {"db", "transactional_db", "django_db_reset_sequences"}
 
 @pytest.fixture(scope="session")
 def django_db_setup(django_db_setup: None, django_db_blocker: DjangoDbBlocker) -> Iterator[None]:
-    """Let go of every thread's connection before the test database is dropped."""
+    """Close every thread's connection before the test database is dropped."""
     with django_db_blocker.unblock():
         _spare_the_disk()
     yield
@@ -44,7 +44,7 @@ def django_db_setup(django_db_setup: None, django_db_blocker: DjangoDbBlocker) -
 
 
 def _spare_the_disk() -> None:
-    """Have a server of the tests alone write without waiting for its disk.
+    """Make a server used only by the tests write without waiting for its disk.
 
     Nothing that it holds outlives the tests, and to make or drop a database takes minutes where
     others keep the disk busy. Tests that kill servers have some of their own.
@@ -57,7 +57,7 @@ def _spare_the_disk() -> None:
 
 @pytest.fixture(autouse=True)
 def _tests_may_last(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let a test that is one transaction take longer than one of the product may.
+    """Allow a test, which is one transaction, to take longer than a transaction of the product.
 
     The limits that the product sets for its own short ones hold from then on to the end of the
     one around them, which is that of the test.
@@ -68,17 +68,17 @@ def _tests_may_last(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPa
     )
     if commits or (marker is None and "db" not in request.fixturenames):
         return
-    monkeypatch.setattr(prepared, "LONGEST_S", PATIENCE_S)
-    for module, name in ((fencing, "_LOCK"), (transactions, "_LIMIT")):
+    monkeypatch.setattr(prepared, "MAX_TRANSACTION_S", PATIENCE_S)
+    for module, name in ((fencing, "_LOCK"), (transactions, "_SET_IDLE_LIMIT")):
         limited = getattr(module, name)
-        lasting = limited.replace(f"'{fencing.LONGEST_STILL}'", f"'{PATIENCE_S}s'")
+        lasting = limited.replace(f"'{fencing.MAX_IDLE_TIME}'", f"'{PATIENCE_S}s'")
         assert lasting != limited
         monkeypatch.setattr(module, name, lasting)
 
 
 @pytest.fixture(autouse=True)
 def _no_stray_connections(request: pytest.FixtureRequest) -> Iterator[None]:
-    """Close what the ORM opened on asgiref's thread on behalf of an async test."""
+    """Close connections that the ORM opened on asgiref's thread for an async test."""
     yield
     if inspect.iscoroutinefunction(request.function) and _DATABASE_FIXTURES & set(
         request.fixturenames
@@ -92,7 +92,7 @@ def _close_async_orm_connections() -> None:
 
 @pytest.fixture
 def runs_db(db: None) -> Iterator[None]:
-    """Keep runs for all threads to see, and leave none behind.
+    """Commit runs so that all threads see them, and delete them afterwards.
 
     What a process does about runs is done on database threads, which see nothing of the test's own
     transaction. Flushing all tables afterwards would take half a second.
@@ -119,17 +119,17 @@ def home(tmp_path: Path, settings, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.fixture
 def sealer() -> Sealer:
-    """Seal with a key made for this test."""
+    """Return a sealer with a key generated for this test."""
     return Sealer([Fernet.generate_key()])
 
 
 @pytest.fixture
 def caller() -> Caller:
-    """Ask as the local admin, who may do everything and belongs to no team."""
+    """Return the local admin, who has all permissions and no team."""
     return Caller(user="admin", team=None, scopes=frozenset({SCOPE_ALL}), kind="stdio")
 
 
 @pytest.fixture
 def clock() -> FixedClock:
-    """Tell a time that moves only when the test says so."""
+    """Return a clock that only the test advances."""
     return FixedClock()

@@ -1,4 +1,4 @@
-"""Rows for tests, as the product itself would store them."""
+"""Factories of rows, stored as the product would store them."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from django.contrib.auth import get_user_model
 from factory.django import DjangoModelFactory
 
 from graph.models import RelationEvidence, ToolDependency
-from graph.relations import Kind, Source
+from graph.relations import EvidenceSource, RelationKind
 from tools import embedding_text, models
 from tools.definition import Definition
 from tools.store import servers
@@ -19,7 +19,7 @@ SEEN_AT = datetime(2026, 11, 1, tzinfo=UTC)
 
 
 class UserFactory(DjangoModelFactory):
-    """An active user without rights; `superuser=True` and `staff=True` give them."""
+    """An active user without permissions; `superuser=True` and `staff=True` grant them."""
 
     class Meta:
         model = get_user_model()
@@ -42,7 +42,7 @@ class TeamFactory(DjangoModelFactory):
 
 
 class MembershipFactory(DjangoModelFactory):
-    """A user's place in a team."""
+    """A user's membership in a team."""
 
     class Meta:
         model = models.Membership
@@ -108,12 +108,12 @@ class ToolFactory(DjangoModelFactory):
 
 
 def store_definition(tool: models.Tool, said: Definition) -> models.ToolDefinition:
-    """Store one version of what a server says of a tool, approved when it was listed."""
+    """Store a version of a tool's definition, approved when it was listed."""
     return models.ToolDefinition.objects.create(
         tool=tool,
         hash=said.hash,
         launch_hash=servers.launch_hash(tool.server),
-        text_hash=embedding_text.text_hash(embedding_text.compose(said)),
+        text_hash=embedding_text.text_hash(embedding_text.compose_text(said)),
         title=said.title,
         description=said.description,
         input_schema=said.input_schema,
@@ -126,7 +126,7 @@ def store_definition(tool: models.Tool, said: Definition) -> models.ToolDefiniti
 
 
 class DangerousOperationFactory(DjangoModelFactory):
-    """An operation an admin curated; its pattern is none of the seeded ones."""
+    """A dangerous operation curated by an admin; its pattern is not among the seeded ones."""
 
     class Meta:
         model = models.DangerousOperation
@@ -143,16 +143,16 @@ class RelationFactory(DjangoModelFactory):
 
     source = factory.SubFactory(ToolFactory)
     target = factory.SubFactory(ToolFactory)
-    kind = Kind.DEPENDS_ON.value
+    kind = RelationKind.DEPENDS_ON.value
 
 
 class EvidenceFactory(DjangoModelFactory):
-    """What a person said of a relation."""
+    """A person's evidence for a relation."""
 
     class Meta:
         model = RelationEvidence
 
     relation = factory.SubFactory(RelationFactory)
-    source = Source.CURATED.value
+    source = EvidenceSource.CURATED.value
     confidence = 1.0
     last_seen_at = SEEN_AT

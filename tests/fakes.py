@@ -1,4 +1,4 @@
-"""Stand-ins with the interface of the real thing and none of its effects."""
+"""Fakes with the interfaces of the real components and none of their effects."""
 
 from __future__ import annotations
 
@@ -20,23 +20,23 @@ from tools.upstream.status import ServerStatus
 
 @dataclass(kw_only=True)
 class FixedClock:
-    """A clock that stands still until it is moved."""
+    """A clock that only the test advances."""
 
     at: datetime = datetime(2026, 11, 21, 12, 0, tzinfo=UTC)
 
     def __call__(self) -> datetime:
-        """Tell the time."""
+        """Return the current time."""
         return self.at
 
     def move(self, **by: float) -> datetime:
-        """Move on by a `timedelta` given as its keywords, and tell the new time."""
+        """Advance by a `timedelta` given by its keywords; return the new time."""
         self.at += timedelta(**by)
         return self.at
 
 
 @dataclass(kw_only=True)
 class FakeEmbedder:
-    """Embeds by hashing words, so that texts with words in common are near each other.
+    """Embeds by hashing words, so that texts with common words are similar.
 
     Deterministic across processes. It notes every text it was asked for, so that a test can
     tell what was computed from what was kept.
@@ -62,7 +62,7 @@ class FakeEmbedder:
 
 
 def upstream_tool(name: str, **values: Any) -> mcp_types.Tool:
-    """Build a tool as the SDK hands it over; annotations as a plain mapping."""
+    """Build a tool as the SDK returns it, from annotations as a plain mapping."""
     hints = values.pop("annotations", None)
     values.setdefault("input_schema", {"type": "object", "properties": {}})
     return mcp_types.Tool(
@@ -73,7 +73,7 @@ def upstream_tool(name: str, **values: Any) -> mcp_types.Tool:
 
 
 def text_result(text: str) -> UpstreamResult:
-    """Build the result of a call that says one text, as if it came over the wire."""
+    """Build the result of a call with one text, as received over the wire."""
     return UpstreamResult.from_wire({"content": [{"type": "text", "text": text}]})
 
 
@@ -96,7 +96,7 @@ class FakeUpstream:
     listed: list[str] = field(default_factory=list)
 
     async def list_tools(self, server: str) -> ToolListing:
-        """List what the server was given, or raise what it was told to."""
+        """Return the server's listing, or raise its configured error."""
         self.listed.append(server)
         self._answer(server)
         tools = self.tools[server]
@@ -105,13 +105,13 @@ class FakeUpstream:
     async def call_tool(
         self, server: str, tool: str, arguments: Mapping[str, Any], **_: Any
     ) -> UpstreamResult:
-        """Note the call and answer it."""
+        """Record the call and return its result."""
         self.calls.append((server, tool, dict(arguments)))
         self._answer(server)
         return self.results.get((server, tool)) or text_result(f"{server}:{tool}")
 
-    def status(self) -> dict[str, ServerStatus]:
-        """Say of each server whether it answers."""
+    def list_statuses(self) -> dict[str, ServerStatus]:
+        """Return the state of each server."""
         return {
             name: ServerStatus(
                 name=name,

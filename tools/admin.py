@@ -7,27 +7,21 @@ from __future__ import annotations
 
 from typing import Any
 
-from django.contrib import admin, messages
+from django.contrib import admin
 from django.contrib.admin.views.main import ChangeList
 from django.db.models import Count, QuerySet
 from django.http import HttpRequest
-from django.utils.html import format_html_join
+from django.utils.html import format_html, format_html_join
 from django.utils.safestring import mark_safe
 
 from tools import comparison, generic_django, scan  # noqa: F401 - generic_django for subscripts
-from tools.admin_bases import (
-    CountsWhatGoesAlong,
-    DeletedWithItsOwner,
-    ReadOnlyAdmin,
-    SuperuserWrites,
-)
-from tools.danger import Matcher
+from tools.admin_bases import CascadeOnlyAdmin, ReadOnlyAdmin, SuperuserWriteAdmin
+from tools.danger import DangerMatcher
 from tools.definition import Definition
-from tools.forms import ServerForm
+from tools.definition_changes import find_changes
 from tools.models import (
     Category,
     Membership,
-    Server,
     Team,
     Tool,
     ToolDefinition,
@@ -37,21 +31,17 @@ from tools.models import (
 )
 from tools.store import danger
 
-TRUST_WITHDRAWN = (
-    "The server is not trusted any more: trust was given to what it started before. "
-    "Tick trusted again if you trust what it starts now."
+IGNORABLE_HINT = (
+    "Only descriptions, defaults, examples or the order of enumerations differ. If the server "
+    "lists them differently at each start, choose the action that ignores future changes there."
 )
-STDIO_ONLY = "For a server that this machine starts; empty for a remote one."
-REMOTE_ONLY = (
-    "For a server that is reached over the network; empty for one that this machine starts. "
-    "Its own address may be private only if that is ticked."
+APPROVAL_HINT = (
+    "The tool cannot be called as its server now lists it. If the change is right, approve it "
+    "in the list of tools: select it and choose the action."
 )
-HOW_TO_APPROVE = (
-    "The tool cannot be called as its server lists it now. If that is right, approve it in the "
-    "list of tools: select it and choose the action."
-)
-AWAITING = (Tool.State.PENDING, Tool.State.QUARANTINED)
-SAID = ("title", "description", "input_schema", "output_schema", "annotations")
+UNAPPROVED_STATES = (Tool.State.PENDING, Tool.State.QUARANTINED)
+HISTORY_FIELDS = ("definition", "listed", "ignored_places", "first_seen_at", "last_seen_at")
+DEFINITION_FIELDS = ("title", "description", "input_schema", "output_schema", "annotations")
 
 
 class MembershipInline(admin.TabularInline[Membership, Team]):
@@ -81,7 +71,7 @@ class TeamAdmin(admin.ModelAdmin[Team]):
 
 
 class MembershipAdmin(admin.ModelAdmin[Membership]):
-    """Who is in which team."""
+    """Memberships of users in teams."""
 
     list_display = ("user", "team", "role", "created_at")
     list_filter = ("team", "role")
@@ -96,112 +86,21 @@ class CategoryAdmin(admin.ModelAdmin[Category]):
     search_fields = ("name",)
 
 
-class ServerAdmin(SuperuserWrites, CountsWhatGoesAlong):
-    """Upstream servers."""
-
-    goes_along = ((Tool, "server"), (ToolDefinition, "tool__server"))
-    form = ServerForm
-    list_display = (
-        "name",
-        "team",
-        "transport",
-        "enabled",
-        "trusted",
-        "tool_count",
-        "discovered_at",
-        "last_connected_at",
-        "last_error_at",
-    )
-    list_filter = ("enabled", "trusted", "transport", "authorization", "team")
-    list_select_related = ("team",)
-    search_fields = ("name", "command", "url", "description")
-    autocomplete_fields = ("team",)
-    readonly_fields = (
-        "instructions",
-        "source",
-        "extra",
-        "protocol_version",
-        "discovered_at",
-        "last_connected_at",
-        "last_error",
-        "last_error_at",
-        "created_at",
-        "updated_at",
-    )
-    fieldsets = (
-        (None, {"fields": ("name", "team", "description", "enabled", "trusted")}),
-        ("How it is reached", {"fields": ("transport", "session", "idle_stop_s", "unprefixed")}),
-        (
-            "Started here (stdio)",
-            {"fields": ("command", "args", "environment", "cwd"), "description": STDIO_ONLY},
-        ),
-        (
-            "Remote (http, sse)",
-            {
-                "fields": (
-                    "url",
-                    "headers",
-                    "private_network",
-                    "authorization",
-                    "oauth_client_id",
-                    "client_secret",
-                    "oauth_scopes",
-                ),
-                "description": REMOTE_ONLY,
-            },
-        ),
-        ("Limits", {"fields": ("connect_timeout_s", "call_timeout_s", "price_per_call")}),
-        (
-            "Status",
-            {
-                "fields": (
-                    "instructions",
-                    "protocol_version",
-                    "discovered_at",
-                    "last_connected_at",
-                    "last_error",
-                    "last_error_at",
-                    "source",
-                    "extra",
-                    "created_at",
-                    "updated_at",
-                )
-            },
-        ),
-    )
-
-    def get_queryset(self, request: HttpRequest) -> QuerySet[Server]:
-        """Count the tools in the same query."""
-        servers: QuerySet[Server] = super().get_queryset(request)
-        return servers.annotate(tools_total=Count("tools"))
-
-    @admin.display(description="tools", ordering="tools_total")
-    def tool_count(self, server: Any) -> int:
-        """Number of tools known."""
-        return int(server.tools_total)
-
-    def save_model(self, request: HttpRequest, obj: Any, form: Any, change: bool) -> None:
-        """Save, and say so if that withdrew the server's trust."""
-        super().save_model(request, obj, form, change)
-        if form.trust_withdrawn:
-            self.message_user(request, TRUST_WITHDRAWN, messages.WARNING)
-
-
-class _Judged(ChangeList):
+class _DangerChangeList(ChangeList):
     """A list of tools that reads the dangerous operations once."""
 
     def get_results(self, request: HttpRequest) -> None:
-        """Give each tool what judges it."""
+        """Attach the danger matcher to each tool."""
         super().get_results(request)
-        matcher = Matcher(danger.load_operations())
+        matcher = DangerMatcher(danger.load_patterns())
         for tool in self.result_list:
             tool.matcher = matcher
 
 
-class ToolAdmin(DeletedWithItsOwner):
-    """Tools; what they are comes from their servers, who may use them from here.
+class ToolAdmin(CascadeOnlyAdmin):
+    """Tools; servers define them, admins decide how they are used.
 
-    None is deleted by itself: discovered again it would be new, its quarantine forgotten.
+    They cannot be deleted individually: a rediscovered tool would be new, without its quarantine.
     """
 
     list_display = (
@@ -221,6 +120,8 @@ class ToolAdmin(DeletedWithItsOwner):
         "state",
         "danger",
         "changes",
+        "places",
+        "ignored_places",
         "findings",
         "definition",
         "listed",
@@ -234,12 +135,12 @@ class ToolAdmin(DeletedWithItsOwner):
     )
 
     def get_fieldsets(self, request: HttpRequest, obj: Any = None) -> Any:  # noqa: ARG002
-        """Show what awaits approval above all else."""
+        """Show changes that await approval first."""
         use = (None, {"fields": ("server", "name", "state", "enabled", "pinned", "category")})
-        awaits = obj is not None and obj.state in AWAITING and obj.listed is not None
+        awaits = obj is not None and obj.state in UNAPPROVED_STATES and obj.listed is not None
         approval = (
             "Awaiting approval",
-            {"fields": ("findings", "changes"), "description": HOW_TO_APPROVE},
+            {"fields": ("findings", "changes", "places"), "description": APPROVAL_HINT},
         )
         return (
             use,
@@ -248,13 +149,16 @@ class ToolAdmin(DeletedWithItsOwner):
                 "Danger",
                 {"fields": ("danger", "danger_override", "approval", "repeatable_override")},
             ),
-            ("As approved", {"fields": SAID if awaits else (*SAID, "findings")}),
-            ("Record", {"fields": ("definition", "listed", "first_seen_at", "last_seen_at")}),
+            (
+                "As approved",
+                {"fields": DEFINITION_FIELDS if awaits else (*DEFINITION_FIELDS, "findings")},
+            ),
+            ("Record", {"fields": HISTORY_FIELDS}),
         )
 
     def get_changelist(self, request: HttpRequest, **kwargs: Any) -> type[ChangeList]:  # noqa: ARG002
         """List tools with their danger."""
-        return _Judged
+        return _DangerChangeList
 
     def has_add_permission(self, request: HttpRequest) -> bool:  # noqa: ARG002
         """Tools come from discovery."""
@@ -262,23 +166,40 @@ class ToolAdmin(DeletedWithItsOwner):
 
     @admin.display(description="danger")
     def danger(self, tool: Any) -> str:
-        """Class of the tool, on its own page with what led to it."""
-        listed = getattr(tool, "matcher", None)
-        verdict = danger.judge(tool, listed or Matcher(danger.load_operations()))
-        return str(verdict.danger if listed else f"{verdict.danger}: {', '.join(verdict.reasons)}")
+        """Danger class of the tool; on its own page with the reasons."""
+        shared = getattr(tool, "matcher", None)  # set in lists only
+        verdict = danger.judge_tool(tool, shared or DangerMatcher(danger.load_patterns()))
+        return str(verdict.danger if shared else f"{verdict.danger}: {', '.join(verdict.reasons)}")
 
     @admin.display(description="changes")
     def changes(self, tool: Tool) -> str:
-        """What approving changes: each field as approved beside what the server says now."""
-        new = _said(tool, tool.listed)
-        old = _said(tool, tool.definition) if tool.definition else Definition(name=tool.name)
-        return comparison.as_table(old, new)
+        """Each changed field as approved and as listed now."""
+        new = _definition_from_row(tool, tool.listed)
+        old = (
+            _definition_from_row(tool, tool.definition)
+            if tool.definition
+            else Definition(name=tool.name)
+        )
+        return comparison.render_table(old, new)
+
+    @admin.display(description="changed places")
+    def places(self, tool: Tool) -> str:
+        """The changed places, with a hint if all of them are ignorable."""
+        if tool.definition is None or tool.listed is None:
+            return "never approved"
+        found = find_changes(
+            _definition_from_row(tool, tool.definition), _definition_from_row(tool, tool.listed)
+        )
+        rows = ((item.pointer, item.before, item.after) for item in found)
+        lines = format_html_join(mark_safe("<br>"), "{}: {} → {}", rows)
+        unstable = bool(found) and all(item.is_ignorable for item in found)
+        return format_html("{}<br>{}", lines, IGNORABLE_HINT) if unstable else lines
 
     @admin.display(description="findings")
     def findings(self, tool: Tool) -> str:
-        """What the texts listed now hold that people would not see or models might obey."""
+        """Findings in the listed texts."""
         row = tool.listed or tool.definition
-        lines = [scan.describe(item) for item in row.findings] if row else []
+        lines = [scan.describe_finding(item) for item in row.findings] if row else []
         return format_html_join(mark_safe("<br>"), "{}", ((line,) for line in lines)) or "none"
 
     @admin.display
@@ -307,13 +228,15 @@ class ToolAdmin(DeletedWithItsOwner):
         return tool.definition.annotations if tool.definition else None
 
 
-def _said(tool: Tool, row: Any) -> Definition:
-    return Definition(name=tool.name, **{field: getattr(row, field) for field in SAID})
+def _definition_from_row(tool: Tool, row: Any) -> Definition:
+    return Definition(
+        name=tool.name, **{field: getattr(row, field) for field in DEFINITION_FIELDS}
+    )
 
 
 @admin.register(ToolDefinition)
 class ToolDefinitionAdmin(ReadOnlyAdmin):
-    """Every version of what servers said of their tools."""
+    """All stored versions of tool definitions."""
 
     list_display = (
         "tool", "short_hash", "token_count", "found", "listed_at", "approved_at", "approved_by"
@@ -364,8 +287,8 @@ class ToolPostingAdmin(ReadOnlyAdmin):
     show_full_result_count = False
 
 
-class DangerousOperationAdmin(SuperuserWrites):
-    """Words that mark what a tool may do."""
+class DangerousOperationAdmin(SuperuserWriteAdmin):
+    """Words that imply a tool's danger class."""
 
     list_display = ("pattern", "danger", "enabled", "source", "reason")
     list_filter = ("danger", "enabled", "source")

@@ -1,4 +1,4 @@
-"""Cut a ranked list where its tokens would exceed a budget."""
+"""Cut a ranked list to a token budget."""
 
 from __future__ import annotations
 
@@ -7,51 +7,51 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
-Item = TypeVar("Item")
+RankedItem = TypeVar("RankedItem")
 
 
 @dataclass(frozen=True, kw_only=True)
-class Cut(Generic[Item]):
-    """What fits a budget.
+class BudgetCut(Generic[RankedItem]):
+    """A ranked list split by a budget.
 
     Attributes:
-        kept: The longest beginning of the list that fits, best first.
-        left_out: What follows it.
-        tokens: What the kept ones cost, sent together; 0 if there are none.
+        kept: The longest prefix that fits, best first.
+        left_out: The rest.
+        tokens: Tokens of the kept items, sent together; 0 if there are none.
     """
 
-    kept: tuple[Item, ...]
-    left_out: tuple[Item, ...]
+    kept: tuple[RankedItem, ...]
+    left_out: tuple[RankedItem, ...]
     tokens: int
 
 
-def cut(
-    ranked: Sequence[Item],
+def cut_to_budget(
+    ranked: Sequence[RankedItem],
     *,
-    cost: Callable[[Sequence[Item]], int],
+    cost: Callable[[Sequence[RankedItem]], int],
     budget_tokens: int,
     at_least: int = 0,
-) -> Cut[Item]:
-    """Keep the beginning of a ranked list that fits a budget.
+) -> BudgetCut[RankedItem]:
+    """Keep the prefix of a ranked list that fits a budget.
 
     Nothing after the first item that does not fit is kept: a cheap tool must not overtake a
-    better one for its price. The list is counted as it is sent, never item by item: tokens run
-    across the commas between them.
+    better one. The list is counted as it is sent, not item by item: tokens span the commas
+    between items.
 
     Args:
         ranked: Best first.
-        cost: Tokens of a beginning of the list; not less for a longer one.
-        budget_tokens: Tokens to spend at most.
-        at_least: Items kept whatever they cost.
+        cost: Tokens of a prefix of the list; monotonic in its length.
+        budget_tokens: Maximum number of tokens.
+        at_least: Number of items kept regardless of their cost.
 
     Raises:
         ValueError: If the budget is negative.
 
     Example:
-        >>> cut(["a", "bbb", "c"], cost=lambda some: len("".join(some)), budget_tokens=3)
-        Cut(kept=('a',), left_out=('bbb', 'c'), tokens=1)
+        >>> cut_to_budget(["a", "bbb", "c"], cost=lambda kept: len("".join(kept)), budget_tokens=3)
+        BudgetCut(kept=('a',), left_out=('bbb', 'c'), tokens=1)
 
-    Complexity: O(log n) counts.
+    Complexity: O(log n) calls of `cost`.
     """
     if budget_tokens < 0:
         raise ValueError(f"a token budget is not negative: {budget_tokens}")
@@ -59,4 +59,4 @@ def cut(
     fitting = bisect.bisect_right(sizes, budget_tokens, key=lambda size: cost(ranked[:size]))
     size = max(fitting, min(at_least, len(ranked)))
     kept = tuple(ranked[:size])
-    return Cut(kept=kept, left_out=tuple(ranked[size:]), tokens=cost(kept) if kept else 0)
+    return BudgetCut(kept=kept, left_out=tuple(ranked[size:]), tokens=cost(kept) if kept else 0)

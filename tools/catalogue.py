@@ -1,4 +1,4 @@
-"""The catalogue as one immutable value: what a process knows of servers and tools."""
+"""The catalogue: an immutable in-memory snapshot of all servers and tools."""
 
 from __future__ import annotations
 
@@ -9,16 +9,17 @@ from functools import cached_property
 from typing import Any, Final, Literal
 
 from gateway_project.foundation.caller import Caller
-from tools import ids
+from tools import definition_changes, ids, scan
 from tools.danger import Danger
+from tools.definition import Definition
 
 MAX_SUGGESTIONS = 3
 SUGGESTION_CUTOFF = 0.5
 NAME_CUTOFF = 0.6
-Kind = Literal["tools", "prompts", "resources"]
-_ITEMS: Final[tuple[Kind, ...]] = ("prompts", "resources")
-MAX_COMPARED = 200
-"""Characters of an unknown id that are compared; comparing costs their square."""
+ListName = Literal["tools", "prompts", "resources"]
+_ITEM_LISTS: Final[tuple[ListName, ...]] = ("prompts", "resources")
+MAX_COMPARED_CHARS = 200
+"""Characters of an unknown id that are compared; the comparison is quadratic in them."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -27,16 +28,16 @@ class CatalogueServer:
 
     Attributes:
         name: First half of its tools' ids.
-        team: Primary key of the team it belongs to; None is shared.
+        team: Primary key of the owning team; None: shared.
         enabled: Whether its tools may be found and called.
         trusted: Whether a person trusts its annotations.
-        description: What it says of itself.
-        last_error: What went wrong last, empty if nothing did.
+        description: Its own description.
+        last_error: The latest error; empty if there was none.
         unprefixed: Whether its tools are exposed by their bare names.
-        session: `shared`, or `per_caller` where each caller has a connection.
-        authorization: `none`, `oauth`, or `oauth_per_user` where each user has a connection.
-        capabilities: Names of what it said it can do; None if it was never connected.
-        call_timeout_s: Seconds a call may take; None: the installation's limit.
+        session: `shared`, or `per_caller` if each caller has its own connection.
+        authorization: `none`, `oauth`, or `oauth_per_user` if each user has their own connection.
+        capabilities: Names of its declared capabilities; None if it was never connected.
+        call_timeout_s: Longest that a call may take; None: the installation's limit.
     """
 
     name: str
@@ -52,8 +53,8 @@ class CatalogueServer:
     call_timeout_s: float | None = None
 
     @property
-    def private(self) -> bool:
-        """Whether what it lists may differ from caller to caller."""
+    def is_private(self) -> bool:
+        """Whether its lists may differ between callers."""
         return self.session == "per_caller" or self.authorization == "oauth_per_user"
 
 
@@ -74,20 +75,24 @@ class CatalogueTool:
         definition_hash: SHA-256 of the pinned definition; empty while none is approved.
         token_count: Tokens of name, description and input schema.
         category: Name of its category, empty if none.
-        danger: Worst that a call may do.
-        danger_reasons: What led to the class, the deciding reason first.
+        danger: Danger class: the worst that a call may do.
+        danger_reasons: Reasons for the class, the deciding one first.
         vetoed: Whether a curated dangerous operation matches.
         state: active, pending, quarantined or removed.
         enabled: Whether an admin lets it be used.
-        team: Team of its server; None is shared.
-        pinned: Whether clients of exposure `hybrid` see it.
-        findings: What its texts hold that people would not see or models might obey, by kind
-            and place; the texts themselves must not reach a model this way.
-        repeatable: Whether an admin or its trusted server says that a call may be made again when
-            nobody knows how the first ended: it only reads, or is idempotent.
-        approval: An admin's word on whether a person has to approve each call: always, never, or
-            empty where its danger decides.
-        destructive_by: Who says that it destroys: `server` if it is trusted, `admin`, or empty.
+        team: Team of its server; None: shared.
+        pinned: Whether clients list it under `hybrid` exposure.
+        findings: Content of its texts that is hidden from people or might instruct models, by
+            kind and place; the texts themselves must not reach a model this way.
+        repeatable: Whether an admin or its trusted server says that a call with an unknown
+            outcome may be repeated: it only reads, or is idempotent.
+        approval: An admin's rule for approvals: `always`, `never`, or empty if the danger class
+            decides.
+        destructive_by: Who declares it destructive: `server` (a trusted one), `admin`, or empty.
+        ignored_places: JSON pointers excluded when its server's listing is compared with the
+            pinned definition.
+        changed_places: Where a quarantined tool differs from its approved definition; names that
+            nobody approved are cut off.
     """
 
     pk: int
@@ -113,10 +118,24 @@ class CatalogueTool:
     repeatable: bool = False
     approval: str = ""
     destructive_by: str = ""
+    ignored_places: tuple[str, ...] = ()
+    changed_places: tuple[str, ...] = ()
 
     @property
-    def usable(self) -> bool:
-        """Whether it may be listed and called, as far as the tool itself is concerned."""
+    def definition(self) -> Definition:
+        """The pinned definition."""
+        return Definition(
+            name=self.name,
+            title=self.title,
+            description=self.description,
+            input_schema=self.input_schema,
+            output_schema=self.output_schema,
+            annotations=self.annotations,
+        )
+
+    @property
+    def is_usable(self) -> bool:
+        """Whether the tool itself may be listed and called; its server may still be disabled."""
         return self.enabled and self.state == "active"
 
 
@@ -124,20 +143,52 @@ class UnknownTool(LookupError):
     """No such tool is visible to the caller.
 
     Attributes:
-        tool: What was asked for.
-        suggestions: Ids that look like it, best first.
+        tool: The requested id.
+        suggestions: Similar ids, best first.
     """
 
-    def __init__(self, tool: str, suggestions: tuple[str, ...]) -> None:
+    def __init__(
+        self, tool: str, suggestions: tuple[str, ...], *, server: CatalogueServer | None = None
+    ) -> None:
+        """Build the message.
+
+        Args:
+            tool: The requested id.
+            suggestions: Similar ids, best first.
+            server: The server it names, if that server's tools are not discovered yet.
+        """
         self.tool = tool
         self.suggestions = suggestions
-        hint = (
-            f"did you mean {' or '.join(suggestions)}?"
-            if suggestions
-            else "there is none like it."
-        )
-        shown = tool if len(tool) <= MAX_COMPARED else f"{tool[:MAX_COMPARED]}…"
-        super().__init__(f"no tool {shown!r}; {hint} search_tools finds tools by what they do")
+        if tool in ids.RESERVED_NAMES:
+            super().__init__(_explain_reserved(tool))
+        elif server is not None:
+            super().__init__(_explain_not_discovered(server))
+        else:
+            super().__init__(_explain_unknown(tool, suggestions))
+
+
+def _explain_reserved(tool: str) -> str:
+    return (
+        f"{tool!r} is one of the gateway's own tools: call it directly, or a server's tool of "
+        f"the same name by its id, server{ids.SEPARATOR}{tool}"
+    )
+
+
+def _explain_not_discovered(server: CatalogueServer) -> str:
+    status = f"server {server.name!r} is registered, but its tools are not known yet"
+    if not server.enabled:
+        return f"{status}: it is disabled"
+    if not server.last_error:
+        return f"{status}: it has not listed them so far; try again in a moment"
+    reason = server.last_error.removeprefix(f"server {server.name!r}: ")
+    return f"{status}, because it fails: {reason}"
+
+
+def _explain_unknown(tool: str, suggestions: tuple[str, ...]) -> str:
+    likely = " or ".join(suggestions)
+    hint = f"did you mean {likely}?" if suggestions else "there is none like it."
+    shown = tool if len(tool) <= MAX_COMPARED_CHARS else f"{tool[:MAX_COMPARED_CHARS]}…"
+    return f"no tool {shown!r}; {hint} search_tools finds tools by what they do"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -147,109 +198,180 @@ class Catalogue:
     Attributes:
         servers: By name.
         tools: By canonical id.
-        approve_from: Least danger of a call that a person has to approve, by the primary key of
-            the caller's team; teams that are not here ask for what is dangerous.
+        approve_from: Lowest danger class of calls that need an approval, by the primary key of
+            the caller's team; for teams not listed: `dangerous`.
     """
 
     servers: Mapping[str, CatalogueServer] = field(default_factory=dict)
     tools: Mapping[str, CatalogueTool] = field(default_factory=dict)
     approve_from: Mapping[int, Danger] = field(default_factory=dict)
 
-    def visible(self, caller: Caller) -> list[CatalogueTool]:
-        """Return what the caller may use, by id."""
+    def list_visible(self, caller: Caller) -> list[CatalogueTool]:
+        """Return the tools that the caller may use, by id."""
         return [
             tool
             for _, tool in sorted(self.tools.items())
-            if tool.usable and self._serves(tool, caller)
+            if tool.is_usable and self._is_served_to(tool, caller)
         ]
 
-    def find(self, tool_id: str, caller: Caller) -> CatalogueTool:
-        """Return a tool the caller may know of, usable or not.
+    def list_quarantined(self, caller: Caller) -> list[CatalogueTool]:
+        """Return the quarantined tools that the caller could otherwise use, by id."""
+        return [
+            tool
+            for _, tool in sorted(self._quarantined_tools.items())
+            if tool.enabled and self._is_served_to(tool, caller)
+        ]
 
-        The exposed form server__tool and a tool's bare name, where only one server has it, are
-        understood too.
+    def is_accepted(self, server: str, listed: Definition) -> bool:
+        """Whether a listed definition differs from the pinned one in ignored places only.
+
+        Takes about 20 ms for a definition of 45 kB.
+        """
+        tool = self.tools.get(ids.join_id(server, listed.name))
+        if tool is None or not tool.definition_hash or not tool.ignored_places:
+            return False
+        return definition_changes.is_accepted(
+            tool.definition, listed, tool.ignored_places, foreign=self._foreign_names(server)
+        )
+
+    def acceptance_key(self, server: str, name: str) -> tuple[str, tuple[str, ...]] | None:
+        """Return a cache key for `is_accepted` of one tool; None if it accepts nothing.
+
+        Names of other servers' tools are not part of the key: the text of an earlier listing
+        cannot have been written for a tool that was added later.
+        """
+        tool = self.tools.get(ids.join_id(server, name))
+        if tool is None or not tool.definition_hash or not tool.ignored_places:
+            return None
+        return tool.definition_hash, tool.ignored_places
+
+    def _foreign_names(self, server: str) -> frozenset[str]:
+        """Return the names of other servers' tools to look for in texts; cached per server."""
+        key = ("foreign_names", server)
+        if key not in self.derived_cache:
+            others = (tool.name for tool in self.tools.values() if tool.server != server)
+            self.derived_cache[key] = scan.foreign_names(others)
+        names: frozenset[str] = self.derived_cache[key]
+        return names
+
+    def find_changed_places(self, server: str, listed: Definition) -> tuple[str, ...]:
+        """Return where a listed definition differs from the pinned one, if one is pinned."""
+        tool = self.tools.get(ids.join_id(server, listed.name))
+        if tool is None or not tool.definition_hash:
+            return ()
+        return definition_changes.find_changed_places(tool.definition, listed)
+
+    def find_tool(self, tool_id: str, caller: Caller) -> CatalogueTool:
+        """Return a tool visible to the caller, usable or not.
+
+        Also accepts the exposed form server__tool, and a bare name if only one server has it.
 
         Raises:
-            UnknownTool: With ids that look alike.
+            UnknownTool: With similar ids.
         """
-        tool = self.tools.get(tool_id) or self.exposed(tool_id, caller)
+        tool = self.tools.get(tool_id) or self.find_exposed(tool_id, caller)
         if tool is None:
-            tool = self.tools.get(self._only(tool_id, caller))
-        if tool is None or not caller.sees(tool.team):
-            raise UnknownTool(tool_id, self.similar(tool_id, caller))
+            tool = self.tools.get(self._find_only_id(tool_id, caller))
+        if tool is None or not caller.can_see_team(tool.team):
+            raise UnknownTool(
+                tool_id,
+                self.find_similar_ids(tool_id, caller),
+                server=self._find_empty_server(tool_id, caller),
+            )
         return tool
 
+    def _find_empty_server(self, tool_id: str, caller: Caller) -> CatalogueServer | None:
+        """Return the server named in an id, if it is visible to the caller and has no tools."""
+        name = tool_id.partition(ids.SEPARATOR)[0]
+        server = self.servers.get(name) or self.servers.get(
+            tool_id.partition(ids.EXPOSED_SEPARATOR)[0]
+        )
+        if server is None or not caller.can_see_team(server.team):
+            return None
+        has_tools = any(tool.server == server.name for tool in self.tools.values())
+        return None if has_tools else server
+
     def exposed_name(self, tool_id: str) -> str:
-        """Return the name a client sees when a tool is listed by itself.
+        """Return the name under which clients list a tool.
 
         Raises:
             KeyError: If there is no such tool.
         """
-        return self._names[tool_id]
+        return self._exposed_names_by_id[tool_id]
 
-    def exposed(self, name: str, caller: Caller) -> CatalogueTool | None:
-        """Return the tool of an exposed name, usable or not, that the caller may know of."""
+    def find_exposed(self, name: str, caller: Caller) -> CatalogueTool | None:
+        """Return the tool with an exposed name, usable or not, if visible to the caller."""
         tool = self.tools.get(self.exposed_id(name))
-        return tool if tool is not None and caller.sees(tool.team) else None
+        return tool if tool is not None and caller.can_see_team(tool.team) else None
 
     def exposed_id(self, name: str) -> str:
         """Return the id behind an exposed name; empty if there is none."""
-        return self._by_exposed.get(name, "")
+        return self._ids_by_exposed_name.get(name, "")
 
-    def servers_of(self, caller: Caller) -> list[CatalogueServer]:
-        """Return the enabled servers that the caller sees, by name."""
+    def list_servers(self, caller: Caller) -> list[CatalogueServer]:
+        """Return the enabled servers visible to the caller, by name."""
         return [
             server
             for _, server in sorted(self.servers.items())
-            if server.enabled and caller.sees(server.team)
+            if server.enabled and caller.can_see_team(server.team)
         ]
 
-    def similar(self, tool_id: str, caller: Caller) -> tuple[str, ...]:
-        """Return usable ids that look like a text, best first."""
-        wanted = tool_id[:MAX_COMPARED].casefold()
-        known = {tool.tool.casefold(): tool.tool for tool in self.visible(caller)}
+    def find_similar_ids(self, tool_id: str, caller: Caller) -> tuple[str, ...]:
+        """Return usable ids similar to a text, best first."""
+        wanted = tool_id[:MAX_COMPARED_CHARS].casefold()
+        id_by_folded = {tool.tool.casefold(): tool.tool for tool in self.list_visible(caller)}
         bare = wanted.rpartition(ids.SEPARATOR)[2].rpartition(ids.EXPOSED_SEPARATOR)[2]
-        by_bare: dict[str, list[str]] = {}
-        for folded, name in known.items():
-            by_bare.setdefault(ids.split(folded)[1], []).append(name)
-        close = difflib.get_close_matches(
+        ids_by_bare: dict[str, list[str]] = {}
+        for folded, full_id in id_by_folded.items():
+            ids_by_bare.setdefault(ids.split_id(folded)[1], []).append(full_id)
+        close_ids = difflib.get_close_matches(
             wanted.replace(ids.EXPOSED_SEPARATOR, ids.SEPARATOR, 1),
-            known,
+            id_by_folded,
             n=MAX_SUGGESTIONS,
             cutoff=SUGGESTION_CUTOFF,
         )
-        near = difflib.get_close_matches(bare, by_bare, n=MAX_SUGGESTIONS, cutoff=NAME_CUTOFF)
-        alike = [name for folded in near for name in by_bare[folded]]
+        close_names = difflib.get_close_matches(
+            bare, ids_by_bare, n=MAX_SUGGESTIONS, cutoff=NAME_CUTOFF
+        )
         ordered: Iterable[str] = [
-            *(known[name] for name in (wanted,) if name in known),
-            *by_bare.get(bare, ()),
-            *(known[name] for name in close),
-            *alike,
+            *(id_by_folded[folded] for folded in (wanted,) if folded in id_by_folded),
+            *ids_by_bare.get(bare, ()),
+            *(id_by_folded[folded] for folded in close_ids),
+            *(full_id for name in close_names for full_id in ids_by_bare[name]),
         ]
         return tuple(dict.fromkeys(ordered))[:MAX_SUGGESTIONS]
 
-    def changed_lists(self, old: Catalogue) -> tuple[Kind, ...]:
-        """Name the lists that clients may see otherwise than from an older catalogue."""
-        if self._seen_servers != old._seen_servers:
+    def find_changed_lists(self, old: Catalogue) -> tuple[ListName, ...]:
+        """Return the lists that may have changed for clients since an older catalogue."""
+        if self._server_fingerprints != old._server_fingerprints:
             return ("tools", "prompts", "resources")
-        changed: list[Kind] = []
-        if self._seen_tools != old._seen_tools:
+        changed: list[ListName] = []
+        if self._tool_fingerprints != old._tool_fingerprints:
             changed.append("tools")
-        changed += [kind for kind in _ITEMS if self._listing(kind) != old._listing(kind)]
+        changed += [
+            kind
+            for kind in _ITEM_LISTS
+            if self._servers_listing(kind) != old._servers_listing(kind)
+        ]
         return tuple(changed)
 
-    def _listing(self, kind: Kind) -> frozenset[str]:
-        """Name the servers that are known to list something."""
-        servers = self.servers.values()
-        return frozenset(one.name for one in servers if kind in (one.capabilities or ()))
+    def _servers_listing(self, kind: ListName) -> frozenset[str]:
+        """Return the names of the servers that declare a kind of list."""
+        return frozenset(
+            server.name for server in self.servers.values() if kind in (server.capabilities or ())
+        )
 
     @cached_property
-    def derived(self) -> dict[Any, Any]:
-        """What others compute from this catalogue, kept as long as it is."""
+    def derived_cache(self) -> dict[Any, Any]:
+        """Values that readers derived from this catalogue; lives as long as the catalogue."""
         return {}
 
     @cached_property
-    def _seen_servers(self) -> frozenset[tuple[Any, ...]]:
+    def _quarantined_tools(self) -> Mapping[str, CatalogueTool]:
+        return {name: tool for name, tool in self.tools.items() if tool.state == "quarantined"}
+
+    @cached_property
+    def _server_fingerprints(self) -> frozenset[tuple[Any, ...]]:
         return frozenset(
             (server.name, server.team, server.unprefixed)
             for server in self.servers.values()
@@ -257,43 +379,44 @@ class Catalogue:
         )
 
     @cached_property
-    def _seen_tools(self) -> frozenset[tuple[Any, ...]]:
+    def _tool_fingerprints(self) -> frozenset[tuple[Any, ...]]:
         return frozenset(
             (tool.tool, tool.definition_hash, tool.pinned)
             for tool in self.tools.values()
-            if tool.usable
+            if tool.is_usable
         )
 
     @cached_property
-    def _by_exposed(self) -> Mapping[str, str]:
+    def _ids_by_exposed_name(self) -> Mapping[str, str]:
         bare = [server.name for server in self.servers.values() if server.unprefixed]
-        return ids.by_exposed_name(self.tools, bare=bare)
+        return ids.map_exposed_names(self.tools, bare=bare)
 
     @cached_property
-    def _names(self) -> Mapping[str, str]:
-        return {tool_id: name for name, tool_id in self._by_exposed.items()}
+    def _exposed_names_by_id(self) -> Mapping[str, str]:
+        return {tool_id: name for name, tool_id in self._ids_by_exposed_name.items()}
 
     @cached_property
-    def _by_bare(self) -> Mapping[str, list[CatalogueTool]]:
+    def _tools_by_bare_name(self) -> Mapping[str, list[CatalogueTool]]:
         by_name: dict[str, list[CatalogueTool]] = {}
         for tool in self.tools.values():
             by_name.setdefault(tool.name, []).append(tool)
         return by_name
 
-    def _only(self, name: str, caller: Caller) -> str:
-        """Return the id of the one tool of a bare name that the caller can use, else nothing.
+    def _find_only_id(self, name: str, caller: Caller) -> str:
+        """Return the id of the only tool with a bare name that the caller can use, else "".
 
-        A name with a colon is an id: a server may not stand in for another that is gone.
+        A name with a colon is an id: a server must not take the place of one that is gone. Nor
+        may one take the place of the gateway's own tools.
         """
-        if ids.SEPARATOR in name:
+        if ids.SEPARATOR in name or name in ids.RESERVED_NAMES:
             return ""
         found = [
             tool.tool
-            for tool in self._by_bare.get(name, ())
-            if tool.usable and self._serves(tool, caller)
+            for tool in self._tools_by_bare_name.get(name, ())
+            if tool.is_usable and self._is_served_to(tool, caller)
         ]
         return found[0] if len(found) == 1 else ""
 
-    def _serves(self, tool: CatalogueTool, caller: Caller) -> bool:
+    def _is_served_to(self, tool: CatalogueTool, caller: Caller) -> bool:
         server = self.servers.get(tool.server)
-        return server is not None and server.enabled and caller.sees(tool.team)
+        return server is not None and server.enabled and caller.can_see_team(tool.team)

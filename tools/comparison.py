@@ -1,4 +1,4 @@
-"""Two definitions of a tool side by side, for the person who approves the newer."""
+"""Renders two definitions of a tool side by side, for the person who approves the newer one."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ import json
 
 from django.utils.html import format_html, format_html_join
 
-from tools.definition import Definition, differences
-from tools.hidden_text import visible
+from tools.definition import Definition, find_differing_fields
+from tools.hidden_text import reveal_hidden
 
 _TABLE = (
     "<table><thead><tr><th>Field</th><th>Approved</th><th>Now</th></tr></thead>"
@@ -17,35 +17,41 @@ _TABLE = (
 _ROW = "<tr><th>{}</th><td><pre>{}</pre></td><td><pre>{}</pre></td></tr>"
 
 
-def as_table(old: Definition, new: Definition) -> str:
-    """Return the fields that differ as an HTML table; all that servers said is escaped.
+def render_table(old: Definition, new: Definition) -> str:
+    """Return the differing fields as an HTML table, with all server texts escaped.
 
     Example:
-        >>> "<td><pre>a</pre></td><td><pre>&lt;b&gt;</pre></td>" in as_table(
+        >>> "<td><pre>a</pre></td><td><pre>&lt;b&gt;</pre></td>" in render_table(
         ...     Definition(name="x", title="a"), Definition(name="x", title="<b>"))
         True
     """
-    rows = [(name, _shown(old, name), _shown(new, name)) for name in differences(old, new)]
+    rows = [
+        (name, _format_field(old, name), _format_field(new, name))
+        for name in find_differing_fields(old, new)
+    ]
     return format_html(_TABLE, format_html_join("", _ROW, rows))
 
 
-def as_lines(old: Definition, new: Definition) -> list[str]:
-    """Return the fields that differ as a unified difference; nothing in it is invisible.
+def render_diff_lines(old: Definition, new: Definition) -> list[str]:
+    """Return the differing fields as a unified diff, with hidden characters revealed.
 
     Example:
-        >>> as_lines(Definition(name="x", title="a"), Definition(name="x", title="b"))
+        >>> render_diff_lines(Definition(name="x", title="a"), Definition(name="x", title="b"))
         ['title', '-a', '+b']
     """
     lines: list[str] = []
-    for name in differences(old, new):
-        before, after = _shown(old, name).splitlines(), _shown(new, name).splitlines()
-        compared = list(difflib.unified_diff(before, after, n=2, lineterm=""))
-        lines += [name, *(line for line in compared[2:] if not line.startswith("@@"))]
+    for name in find_differing_fields(old, new):
+        before, after = (
+            _format_field(old, name).splitlines(),
+            _format_field(new, name).splitlines(),
+        )
+        diff = list(difflib.unified_diff(before, after, n=2, lineterm=""))
+        lines += [name, *(line for line in diff[2:] if not line.startswith("@@"))]
     return lines
 
 
-def _shown(said: Definition, field: str) -> str:
-    value = getattr(said, field)
-    return visible(
+def _format_field(definition: Definition, field: str) -> str:
+    value = getattr(definition, field)
+    return reveal_hidden(
         value if isinstance(value, str) else json.dumps(value, indent=2, ensure_ascii=False)
     )

@@ -1,17 +1,18 @@
-"""What a call of a tool may do, judged from its annotations and from words in its name."""
+"""Classify how dangerous calls of a tool are, by its annotations, name and inputs."""
 
 from __future__ import annotations
 
-import re
-import unicodedata
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
+from tools.executable_input import ExecutableInput, ExecutableKind
+from tools.name_words import split_name_words
+
 
 class Danger(StrEnum):
-    """Worst that a call may do, from harmless to curated as dangerous."""
+    """Danger class: the worst that a call may do, in ascending order."""
 
     READ = "read"
     WRITE = "write"
@@ -23,15 +24,15 @@ SEVERITY = {danger: rank for rank, danger in enumerate(Danger)}
 
 
 @dataclass(frozen=True, kw_only=True)
-class Operation:
-    """A curated pattern: a word, or several that follow each other.
+class DangerPattern:
+    """A curated pattern of one word or several consecutive words.
 
     Attributes:
         pattern: Such as `delete` or `send email`; `^run` counts as a first word only, for
             verbs that are as often nouns.
-        danger: Class of a tool that matches.
-        reason: Why, in plain words.
-        by_admin: Whether an admin of this installation put it there.
+        danger: Class of a matching tool.
+        reason: In plain words.
+        by_admin: Whether an admin of this installation added it.
     """
 
     pattern: str
@@ -41,15 +42,16 @@ class Operation:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Verdict:
-    """A danger class and what led to it.
+class DangerVerdict:
+    """A danger class with its reasons.
 
     Attributes:
         danger: The class.
-        reasons: Plain words, the deciding one first.
-        vetoed: Whether a curated operation matches, which rules out speculation.
-        destructive_by: Who says that it destroys, where that can be relied on: `server` if it is
-            trusted, `admin`; else empty, and of all that is not destructive.
+        reasons: In plain words, the deciding one first.
+        vetoed: Whether a curated operation matches or it executes its input, which rules out
+            speculation.
+        destructive_by: Who reliably declares it destructive: `server` (a trusted one) or
+            `admin`; empty if nobody, and for all other classes.
     """
 
     danger: Danger
@@ -58,10 +60,6 @@ class Verdict:
     destructive_by: str = ""
 
 
-_CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
-_BREAK = re.compile(r"[^a-z0-9]+")
-HIDDEN = ("Mn", "Cf")
-"""Unicode categories that a reader does not see as letters: combining marks, format controls."""
 _MIN_STEM = 3
 _OBJECTS = (
     "account accounts all app apps branch bucket channel collection comment comments container "
@@ -72,38 +70,30 @@ _OBJECTS = (
     "service site table tables task tasks ticket tickets user users volume"
 )
 OBJECTS = frozenset(_OBJECTS.split())
-"""Nouns that names of tools write together with a verb, as in deletefile."""
+"""Nouns that tool names join to a verb, as in deletefile."""
 LEADING = "^"
+MAX_CHARS = 50_000
+"""Of a name or a title; tools with longer texts need a person's approval in any case."""
+_READ_VERBS = frozenset(["get", "list", "find", "search", "count", "describe", "read", "show"])
+_CONJUNCTIONS = frozenset(["and", "or", "then"])
+_NOUN_PATTERNS = frozenset(
+    ["bill", "charge", "payment", "payout", "purchase", "refund", "transfer", "trash"]
+)
+"""Pattern words that are both verb and noun in the same form."""
+_LONGEST_OBJECT = max(map(len, OBJECTS))
 
 
-def words(text: str) -> tuple[str, ...]:
-    """Split a name into lower-case words: camelCase, snake_case, kebab-case.
-
-    Compatibility forms, accents and invisible characters are folded away first, so that they
-    cannot hide a word.
-
-    Example:
-        >>> words("repo.deleteFile_v2")
-        ('repo', 'delete', 'file', 'v2')
-        >>> words("HTTPServer-restart")
-        ('http', 'server', 'restart')
-    """
-    normal = "".join(
-        char
-        for char in unicodedata.normalize("NFKD", text)
-        if unicodedata.category(char) not in HIDDEN
-    )
-    spaced = _CAMEL.sub(" ", normal)
-    return tuple(word for word in _BREAK.split(spaced.lower()) if word)
+def _is_read_only_name(words: tuple[str, ...]) -> bool:
+    return words[0] in _READ_VERBS and _CONJUNCTIONS.isdisjoint(words)
 
 
-def inflections(word: str) -> frozenset[str]:
+def inflect_word(word: str) -> frozenset[str]:
     """Return a verb or noun with its regular English inflections.
 
     Example:
-        >>> sorted(inflections("delete"))
+        >>> sorted(inflect_word("delete"))
         ['delete', 'deleted', 'deletes', 'deleting', 'deletion']
-        >>> "dropped" in inflections("drop") and "applies" in inflections("apply")
+        >>> "dropped" in inflect_word("drop") and "applies" in inflect_word("apply")
         True
     """
     forms = {word, f"{word}s", f"{word}ed", f"{word}ing"}
@@ -119,12 +109,12 @@ def inflections(word: str) -> frozenset[str]:
         forms = {word, f"{stem}ies", f"{stem}ied", f"{word}ing"}
     elif word.endswith(("s", "sh", "ch", "x", "z")):
         forms |= {f"{word}es"}
-    if _doubles(word):
+    if _is_consonant_doubled(word):
         forms |= {f"{word}{word[-1]}ed", f"{word}{word[-1]}ing"}
     return frozenset(forms)
 
 
-def _doubles(word: str) -> bool:
+def _is_consonant_doubled(word: str) -> bool:
     """Whether the last consonant doubles before a suffix, as in drop, dropping."""
     return (
         len(word) <= 6
@@ -134,105 +124,136 @@ def _doubles(word: str) -> bool:
     )
 
 
-class Matcher:
+class DangerMatcher:
     """Finds the curated operations that a name or title matches; built once, then O(words).
 
-    A pattern's words must stand in order and side by side. A word also matches where it is
-    written together with a common object (`deletefile`), and a phrase where its words are
-    written as one (`sendemail`). A leading pattern matches its plain form only, as a first word:
-    `run_query` is an order, `runs_list` is not.
+    A pattern's words must be consecutive and in order. A word also matches when joined to a
+    common object (`deletefile`), and a phrase when written as one word (`sendemail`). A leading
+    pattern matches its plain form only, as a first word: `run_query` is an imperative,
+    `runs_list` is not.
 
     Example:
-        >>> send = Operation(pattern="send email", danger=Danger.DANGEROUS)
-        >>> run = Operation(pattern="^run", danger=Danger.WRITE)
-        >>> matcher = Matcher([send, run])
-        >>> [found.pattern for found in matcher.matching("mail_sendEmails")]
+        >>> send = DangerPattern(pattern="send email", danger=Danger.DANGEROUS)
+        >>> run = DangerPattern(pattern="^run", danger=Danger.WRITE)
+        >>> matcher = DangerMatcher([send, run])
+        >>> [found.pattern for found in matcher.find_matches("mail_sendEmails")]
         ['send email']
-        >>> [found.pattern for found in matcher.matching("runQuery", "List runs")]
+        >>> [found.pattern for found in matcher.find_matches("runQuery", "List runs")]
         ['^run']
-        >>> matcher.matching("send_fast_email")
+        >>> matcher.find_matches("send_fast_email")
         ()
     """
 
-    def __init__(self, operations: Iterable[Operation]) -> None:
-        self._by_first: dict[str, list[_Entry]] = {}
+    def __init__(self, operations: Iterable[DangerPattern]) -> None:
+        self._by_first: dict[str, list[_PatternEntry]] = {}
+        self._longest = 0
         for rank, operation in enumerate(operations):
             self._add(rank, operation)
 
-    def _add(self, rank: int, operation: Operation) -> None:
-        plain = words(operation.pattern)
+    def _add(self, rank: int, operation: DangerPattern) -> None:
+        plain = split_name_words(operation.pattern)
         if not plain:
             return
         leading = operation.pattern.lstrip().startswith(LEADING)
-        first, *rest = [frozenset({w}) if leading else inflections(w) for w in plain]
-        entry = _Entry(rank=rank, operation=operation, leading=leading, rest=tuple(rest))
+        first, *rest = [frozenset({w}) if leading else inflect_word(w) for w in plain]
+        entry = _PatternEntry(rank=rank, operation=operation, leading=leading, rest=tuple(rest))
+        self._longest = max(self._longest, len(rest))
         for form in first:
             self._by_first.setdefault(form, []).append(entry)
         if rest:
-            joined = _Entry(rank=rank, operation=operation, leading=leading, rest=())
+            joined = _PatternEntry(rank=rank, operation=operation, leading=leading, rest=())
             for form in rest[-1]:
                 self._by_first.setdefault("".join(plain[:-1]) + form, []).append(joined)
 
-    def matching(self, name: str, title: str = "", server: str = "") -> tuple[Operation, ...]:
-        """Return the operations that match, in the order they were given.
+    def find_matches(
+        self, name: str, title: str = "", server: str = "", *, only_reads: bool = False
+    ) -> tuple[DangerPattern, ...]:
+        """Return the matching operations, in the order they were passed to the matcher.
 
-        A server's own name at the start of its tools' names is passed over, so that git_commit
-        of the server git is an order to commit.
+        A prefix equal to the server's name is skipped, so that git_commit of the server git
+        counts as the verb commit.
+
+        Args:
+            name: Of the tool.
+            title: Of the tool.
+            server: Its server's name.
+            only_reads: Whether a trusted source declares it read-only. Then words after a read
+                verb count as nouns: `list_payments` moves no money.
         """
-        found: dict[int, Operation] = {}
-        own = words(server)
+        found: dict[int, DangerPattern] = {}
+        prefix = split_name_words(server)
         for text in (name, title):
-            present = words(text)
-            if own and len(present) > len(own) and present[: len(own)] == own:
-                present = present[len(own) :]
-            for place in range(len(present)):
-                found.update(self._at(present, place))
+            words = split_name_words(text[:MAX_CHARS])
+            if prefix and len(words) > len(prefix) and words[: len(prefix)] == prefix:
+                words = words[len(prefix) :]
+            for at in range(len(words)):
+                as_noun = only_reads and at > 0 and _is_read_only_name(words)
+                found.update(self._match_at(words, at, as_noun=as_noun))
         return tuple(operation for _, operation in sorted(found.items(), key=lambda pair: pair[0]))
 
-    def _at(self, present: tuple[str, ...], place: int) -> Iterable[tuple[int, Operation]]:
-        word, following = present[place], present[place + 1 :]
-        for entry in (*self._by_first.get(word, ()), *self._in_compound(word)):
-            if (place == 0 or not entry.leading) and entry.goes_on(following):
+    def _match_at(
+        self, words: tuple[str, ...], at: int, *, as_noun: bool
+    ) -> Iterable[tuple[int, DangerPattern]]:
+        word, following = words[at], words[at + 1 : at + 1 + self._longest]
+        entries = self._by_first.get(word, ())
+        if as_noun:
+            entries = [entry for entry in entries if not entry.is_noun(word)]
+        for entry in (*entries, *self._match_compound(word)):
+            if (at == 0 or not entry.leading) and entry.matches_rest(following):
                 yield entry.rank, entry.operation
 
-    def _in_compound(self, word: str) -> Iterable[_Entry]:
-        for cut in range(_MIN_STEM, len(word) - 1):
+    def _match_compound(self, word: str) -> Iterable[_PatternEntry]:
+        for cut in range(max(_MIN_STEM, len(word) - _LONGEST_OBJECT), len(word) - 1):
             if word[cut:] in OBJECTS:
                 yield from (e for e in self._by_first.get(word[:cut], ()) if not e.rest)
 
 
 @dataclass(frozen=True, kw_only=True)
-class _Entry:
+class _PatternEntry:
     rank: int
-    operation: Operation
+    operation: DangerPattern
     leading: bool
     rest: tuple[frozenset[str], ...]
 
-    def goes_on(self, following: tuple[str, ...]) -> bool:
-        """Whether the rest of the pattern is what follows."""
+    def is_noun(self, word: str) -> bool:
+        """Whether a word that matches a one-word pattern can be a noun or a participle.
+
+        An admin's pattern counts at any position.
+        """
+        pattern = self.operation.pattern
+        if self.operation.by_admin or " " in pattern:
+            return False
+        return word != pattern or word in _NOUN_PATTERNS
+
+    def matches_rest(self, following: tuple[str, ...]) -> bool:
+        """Whether the rest of the pattern matches the following words."""
         return len(following) >= len(self.rest) and all(
             word in forms for word, forms in zip(following, self.rest, strict=False)
         )
 
 
 def classify(
-    matched: Iterable[Operation],
+    matched: Iterable[DangerPattern],
     *,
     annotations: Mapping[str, Any],
     trusted: bool,
     override: Danger | None = None,
-) -> Verdict:
-    """Judge a tool.
+    runs: ExecutableInput | None = None,
+) -> DangerVerdict:
+    """Classify a tool.
 
-    The annotations of a trusted server are believed; those of any other may only raise the
-    class. Nothing said counts as `write`. A curated match raises the class to its own. An
-    admin's override decides the class but not the veto.
+    Annotations of a trusted server are believed; those of any other can only raise the class.
+    Without annotations it is `write`. A curated match raises the class to its own. A tool that
+    executes code or commands from its input is dangerous even if a trusted server declares it
+    read-only: no server can guarantee that for arbitrary commands. For SQL it can, by a read-only
+    transaction. An admin's override decides the class but not the veto.
 
     Args:
         matched: Curated operations that its name or title matches.
-        annotations: Hints of its server.
+        annotations: Its server's hints.
         trusted: Whether a person trusts the server.
-        override: An admin's verdict.
+        override: The class set by an admin.
+        runs: The parameter whose value it executes.
 
     Example:
         >>> classify([], annotations={"readOnlyHint": True}, trusted=True).danger.value
@@ -240,11 +261,11 @@ def classify(
         >>> classify([], annotations={"readOnlyHint": True}, trusted=False).danger.value
         'write'
     """
-    found = tuple(matched)
-    danger, reason = _annotated(annotations, trusted=trusted)
+    operations = tuple(matched)
+    danger, reason = _danger_from_annotations(annotations, trusted=trusted)
     reasons = [reason]
     vetoed = False
-    for operation in found:
+    for operation in operations:
         vetoed = True
         note = f"its name says {operation.pattern.lstrip(LEADING)!r}"
         note += f": {operation.reason}" if operation.reason else ""
@@ -253,14 +274,18 @@ def classify(
             reasons.insert(0, note)
         else:
             reasons.append(note)
+    if runs is not None and not (danger is Danger.READ and runs.kind is ExecutableKind.SQL):
+        vetoed = True
+        danger = Danger.DANGEROUS
+        reasons.insert(0, f"it takes {runs.kind.value} in its parameter {runs.parameter!r}")
     if override is not None:
         danger = override
         reasons.insert(0, f"an admin set it to {override.value}")
     by_admin = override is not None or any(
-        operation.by_admin and operation.danger is Danger.DESTRUCTIVE for operation in found
+        operation.by_admin and operation.danger is Danger.DESTRUCTIVE for operation in operations
     )
-    by = "admin" if by_admin else "server" if trusted and _destroys(annotations) else ""
-    return Verdict(
+    by = "admin" if by_admin else "server" if trusted and _is_destructive(annotations) else ""
+    return DangerVerdict(
         danger=danger,
         reasons=tuple(reasons),
         vetoed=vetoed,
@@ -268,55 +293,56 @@ def classify(
     )
 
 
-def repeatable(
+def is_call_repeatable(
     annotations: Mapping[str, Any],
     *,
     trusted: bool,
     danger_override: Danger | None = None,
     override: bool | None = None,
 ) -> bool:
-    """Whether a call may be made again when nobody knows how the first ended.
+    """Whether a call with an unknown outcome may be repeated.
 
-    That takes a tool that only reads, or whose second call changes nothing more; and the word of
-    an admin or of a trusted server for it. An admin's verdict on the danger decides whether it
-    only reads.
+    The tool must be read-only or idempotent, by the word of an admin or of a trusted server. If
+    an admin set its danger class, that decides whether it only reads.
 
     Args:
-        annotations: Hints of its server.
+        annotations: Its server's hints.
         trusted: Whether a person trusts the server.
-        danger_override: An admin's verdict on the danger.
-        override: An admin's verdict on just this.
+        danger_override: The danger class set by an admin.
+        override: An admin's decision on repeating itself.
 
     Example:
-        >>> repeatable({"readOnlyHint": True}, trusted=True)
+        >>> is_call_repeatable({"readOnlyHint": True}, trusted=True)
         True
-        >>> repeatable({"idempotentHint": True}, trusted=False)
+        >>> is_call_repeatable({"idempotentHint": True}, trusted=False)
         False
     """
     if override is not None:
         return override
     if danger_override is not None:
-        reads = danger_override is Danger.READ
+        is_read_only = danger_override is Danger.READ
     else:
-        reads = trusted and annotations.get("readOnlyHint") is True
-    return reads or (trusted and annotations.get("idempotentHint") is True)
+        is_read_only = trusted and annotations.get("readOnlyHint") is True
+    return is_read_only or (trusted and annotations.get("idempotentHint") is True)
 
 
-def _destroys(annotations: Mapping[str, Any]) -> bool:
-    """Whether the annotations themselves say that it destroys."""
+def _is_destructive(annotations: Mapping[str, Any]) -> bool:
+    """Whether the annotations declare it destructive."""
     return (
         annotations.get("destructiveHint") is True and annotations.get("readOnlyHint") is not True
     )
 
 
-def _annotated(annotations: Mapping[str, Any], *, trusted: bool) -> tuple[Danger, str]:
+def _danger_from_annotations(
+    annotations: Mapping[str, Any], *, trusted: bool
+) -> tuple[Danger, str]:
     read_only = annotations.get("readOnlyHint") is True
     if read_only and trusted:
-        return Danger.READ, "its trusted server calls it read-only"
-    if _destroys(annotations):
-        return Danger.DESTRUCTIVE, "its server calls it destructive"
+        return Danger.READ, "its trusted server declares it read-only"
+    if _is_destructive(annotations):
+        return Danger.DESTRUCTIVE, "its server declares it destructive"
     if read_only:
-        return Danger.WRITE, "its server calls it read-only but is not trusted"
+        return Danger.WRITE, "its server declares it read-only but is not trusted"
     if trusted and annotations.get("readOnlyHint") is False:
-        return Danger.WRITE, "its trusted server says that it writes"
-    return Danger.WRITE, "nothing trusted says that it only reads"
+        return Danger.WRITE, "its trusted server declares that it writes"
+    return Danger.WRITE, "no trusted source says that it only reads"

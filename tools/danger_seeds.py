@@ -1,8 +1,8 @@
-"""Dangerous operations that every installation starts with; admins add, change, switch off."""
+"""Seeded dangerous operations; admins can add, change and disable them."""
 
 from __future__ import annotations
 
-from tools.danger import Danger, Operation
+from tools.danger import Danger, DangerPattern
 
 IRREVERSIBLE = "may destroy what cannot be brought back"
 OUTWARD = "acts on the world outside and cannot be taken back"
@@ -17,14 +17,20 @@ _DANGEROUS = {
     ),
     OUTWARD: "deploy publish ^release broadcast ^email ^sms ^message",
     MONEY: "payment pay charge bill refund withdraw purchase buy ^order transfer payout",
-    RUNS_CODE: "execute exec eval ^shell ^sudo",
+    RUNS_CODE: "execute exec eval osascript ^shell ^sudo ^bash ^powershell",
 }
 _DANGEROUS_PHRASES = {
     IRREVERSIBLE: ("format disk", "format drive"),
     OUTWARD: ("send email", "send message", "send mail", "send sms", "force push"),
     MONEY: ("place order",),
-    RUNS_CODE: ("run command", "run shell", "run code", "run script"),
-}
+    RUNS_CODE: (
+        "run command", "run shell", "run code", "run script", "run python", "run javascript",
+        "run sql", "run terminal", "run in terminal", "run all cells", "write to terminal",
+        "interact with process", "evaluate javascript", "evaluate script", "evaluate code",
+        "^start process", "^run process", "^spawn process", "^run cell", "^run notebook",
+        "^run container", "^run pod",
+    ),
+}  # fmt: skip
 _DESTRUCTIVE = {
     IRREVERSIBLE: "overwrite revoke ban reset revert rollback disable clear shutdown reboot",
 }
@@ -42,12 +48,12 @@ _WRITE = (
 )
 
 
-def operations() -> tuple[Operation, ...]:
+def operations() -> tuple[DangerPattern, ...]:
     """Return the seeded operations, each pattern once.
 
-    The verbs are those of the writing tools of public servers: github/github-mcp-server (2026),
-    modelcontextprotocol/servers, and the usual words of e-mail, payment and deployment APIs. A
-    leading `^` marks verbs that are as often nouns.
+    The verbs come from the writing tools of public servers (github/github-mcp-server (2026),
+    modelcontextprotocol/servers) and from common e-mail, payment and deployment APIs. A leading
+    `^` marks verbs that are as often nouns.
     """
     graded = (
         (Danger.DANGEROUS, {reason: tuple(text.split()) for reason, text in _DANGEROUS.items()}),
@@ -57,7 +63,7 @@ def operations() -> tuple[Operation, ...]:
         (Danger.WRITE, {CHANGES: tuple(_WRITE.split())}),
     )
     return tuple(
-        Operation(pattern=pattern, danger=danger, reason=reason)
+        DangerPattern(pattern=pattern, danger=danger, reason=reason)
         for danger, by_reason in graded
         for reason, patterns in by_reason.items()
         for pattern in patterns

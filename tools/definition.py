@@ -1,4 +1,4 @@
-"""A tool as its server defines it: hash, difference, and the rule that pins it."""
+"""A tool's definition: hash, comparison, and the pinning rule."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _REMOTE_FIELDS = ("url",)
 
 @dataclass(frozen=True, kw_only=True)
 class Definition:
-    """What a server says of one tool.
+    """A tool as its server lists it.
 
     Attributes:
         name: Name at the server.
@@ -35,8 +35,8 @@ class Definition:
 
     @property
     def hash(self) -> str:
-        """SHA-256 over every field; equal for definitions that differ in key order only."""
-        return canonical.digest(
+        """SHA-256 of all fields; independent of key order."""
+        return canonical.hash_json(
             {
                 "name": self.name,
                 "title": self.title,
@@ -49,9 +49,9 @@ class Definition:
 
 
 def launch_hash(launch: Mapping[str, Any]) -> str:
-    """SHA-256 of how a server is reached: transport, command, arguments, folder, address.
+    """SHA-256 of a server's transport, command, arguments, folder and address.
 
-    Environment and headers are left out: they hold secrets, which change without changing the
+    Environment and headers are excluded: they contain secrets, which change without changing the
     server.
 
     Example:
@@ -59,16 +59,16 @@ def launch_hash(launch: Mapping[str, Any]) -> str:
         >>> a == launch_hash({"command": "git", "transport": "stdio", "args": [], "cwd": ""})
         True
     """
-    reached = {key: launch.get(key) for key in _LAUNCH_FIELDS}
-    reached |= {key: launch[key] for key in _REMOTE_FIELDS if launch.get(key)}
-    return canonical.digest(reached)
+    fields = {key: launch.get(key) for key in _LAUNCH_FIELDS}
+    fields |= {key: launch[key] for key in _REMOTE_FIELDS if launch.get(key)}
+    return canonical.hash_json(fields)
 
 
-def differences(old: Definition, new: Definition) -> tuple[str, ...]:
-    """Name the fields in which two definitions differ.
+def find_differing_fields(old: Definition, new: Definition) -> tuple[str, ...]:
+    """Return the names of the fields in which two definitions differ.
 
     Example:
-        >>> differences(Definition(name="a"), Definition(name="a", title="A"))
+        >>> find_differing_fields(Definition(name="a"), Definition(name="a", title="A"))
         ('title',)
     """
     fields = ("name", "title", "description", "input_schema", "output_schema", "annotations")
@@ -79,25 +79,27 @@ def differences(old: Definition, new: Definition) -> tuple[str, ...]:
     )
 
 
-def next_state(*, state: str | None, known_hash: str | None, new_hash: str, auto: bool) -> str:
+def decide_next_state(
+    *, state: str | None, known_hash: str | None, new_hash: str, auto: bool
+) -> str:
     """Decide the state of a tool that its server lists now.
 
     Args:
-        state: State so far; None if the tool was never seen.
-        known_hash: Hash of the pinned definition; None if none was approved.
-        new_hash: Hash of what is listed now.
-        auto: Whether tools seen for the first time are approved at once.
+        state: Previous state; None: the tool is new.
+        known_hash: Hash of the pinned definition; None: none is pinned.
+        new_hash: Hash of the listed definition.
+        auto: Whether tools seen for the first time are approved automatically.
 
     Returns:
-        `active` where the pinned definition stands (or is pinned now), `pending` where a person
-        must approve it first, `quarantined` where it changed since.
+        `active` if the listed definition is the pinned one (or is pinned now), `pending` if a
+        person must approve it first, `quarantined` if it differs from the pinned one.
 
     Example:
-        >>> next_state(state=None, known_hash=None, new_hash="a", auto=True)
+        >>> decide_next_state(state=None, known_hash=None, new_hash="a", auto=True)
         'active'
-        >>> next_state(state="active", known_hash="a", new_hash="b", auto=True)
+        >>> decide_next_state(state="active", known_hash="a", new_hash="b", auto=True)
         'quarantined'
-        >>> next_state(state="quarantined", known_hash="a", new_hash="a", auto=True)
+        >>> decide_next_state(state="quarantined", known_hash="a", new_hash="a", auto=True)
         'active'
     """
     if known_hash is not None:
@@ -110,17 +112,17 @@ def next_state(*, state: str | None, known_hash: str | None, new_hash: str, auto
 _SURROGATE = re.compile(r"[\ud800-\udfff\x00]")
 
 
-def storable(value: Any) -> Any:
-    r"""Replace what PostgreSQL cannot hold (NUL, lone surrogates) by U+FFFD, at any depth.
+def make_storable(value: Any) -> Any:
+    r"""Replace characters that PostgreSQL cannot store (NUL, lone surrogates) by U+FFFD, deeply.
 
     Example:
-        >>> storable({"a": ["x\x00y"]})
+        >>> make_storable({"a": ["x\x00y"]})
         {'a': ['x\ufffdy']}
     """
     if isinstance(value, str):
         return _SURROGATE.sub("\ufffd", value)
     if isinstance(value, Mapping):
-        return {storable(key): storable(item) for key, item in value.items()}
+        return {make_storable(key): make_storable(item) for key, item in value.items()}
     if isinstance(value, list | tuple):
-        return [storable(item) for item in value]
+        return [make_storable(item) for item in value]
     return value

@@ -1,4 +1,4 @@
-"""Ask every server what tools it has, all at once, and store what they say."""
+"""Discover servers: list their tools in parallel and store them."""
 
 from __future__ import annotations
 
@@ -14,26 +14,31 @@ from django.core.exceptions import ObjectDoesNotExist
 from django.db import DataError
 
 from gateway_project.foundation import canonical
-from gateway_project.foundation.database import in_database
-from gateway_project.foundation.reasons import first_line
-from tools import kept_items
-from tools.definition import Definition, storable
+from gateway_project.foundation.computing import run_in_worker_thread
+from gateway_project.foundation.database import run_in_database_thread
+from gateway_project.foundation.reasons import summarize_error
+from gateway_project.foundation.task_group import TaskGroup
+from tools import item_store
+from tools.definition import Definition, make_storable
 from tools.store import catalogue, servers
-from tools.store.catalogue import Recorded
+from tools.store.catalogue import ListingChanges
 from tools.upstream.errors import UpstreamError
 from tools.upstream.listing import ToolListing
 
 MAX_NAME_LENGTH = 500
-"""Far beyond any real name, and short enough for PostgreSQL's index in any script."""
+"""Far above any real name, and short enough for a PostgreSQL index in any script."""
+
+NOT_STORABLE = "not_storable"
+"""Error code of a listing that the database rejects."""
 
 log = structlog.get_logger(__name__)
 
 
-class Lister(kept_items.Lister, Protocol):
-    """What discovery needs of the upstream pool."""
+class ToolLister(item_store.ItemLister, Protocol):
+    """The part of the upstream pool that discovery uses."""
 
     async def list_tools(self, server: str) -> ToolListing:
-        """Return what a server lists.
+        """List a server's tools.
 
         Raises:
             UpstreamError: If there is no listing.
@@ -41,22 +46,24 @@ class Lister(kept_items.Lister, Protocol):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Discovered:
-    """How the discovery of one server went.
+class DiscoveryResult:
+    """The outcome of one server's discovery.
 
     Attributes:
         server: Its name.
-        tools: Number of tools it lists, those that could not be stored left out.
-        recorded: What changed; None where it failed.
-        error: One line that says what went wrong, empty if nothing did.
+        tools: Number of stored tools.
+        recorded: The changes; None if it failed.
+        error: The error in one line; empty: none.
+        error_code: Its stable code; empty: none.
         warnings: Tools that could not be stored, and why.
-        duration_s: Seconds it took.
+        duration_s: Duration of the discovery.
     """
 
     server: str
     tools: int = 0
-    recorded: Recorded | None = None
+    recorded: ListingChanges | None = None
     error: str = ""
+    error_code: str = ""
     warnings: tuple[str, ...] = field(default=())
     duration_s: float = 0.0
 
@@ -65,75 +72,100 @@ def _now() -> datetime:
     return datetime.now(UTC)
 
 
-async def discover(
-    pool: Lister,
+async def discover_servers(
+    pool: ToolLister,
     names: Iterable[str],
     *,
     approve_new: bool,
-    on_done: Callable[[Discovered], None] = lambda _: None,
+    on_done: Callable[[DiscoveryResult], None] = lambda _: None,
     now: Callable[[], datetime] = _now,
-) -> tuple[Discovered, ...]:
-    """Refresh the catalogue of several servers in parallel; one that fails harms no other.
+) -> tuple[DiscoveryResult, ...]:
+    """Discover several servers in parallel; a failure of one does not affect the others.
 
     Args:
         pool: Open connections.
-        names: Servers to ask.
-        approve_new: Whether tools seen for the first time may be used at once.
-        on_done: Told of each server as it is done.
+        names: Servers to discover.
+        approve_new: Whether tools seen for the first time are approved automatically.
+        on_done: Called with each server's result.
         now: Clock.
 
     Returns:
-        One entry a server, by name.
+        One entry per server, by name.
     """
-    found: list[Discovered] = []
+    results: list[DiscoveryResult] = []
 
-    async def one(name: str) -> None:
-        outcome = await _discover_one(pool, name, approve_new=approve_new, now=now)
-        found.append(outcome)
-        on_done(outcome)
+    async def discover_server(name: str) -> None:
+        result = await _discover_one(pool, name, approve_new=approve_new, now=now)
+        results.append(result)
+        on_done(result)
 
-    async with asyncio.TaskGroup() as group:
+    async with TaskGroup() as group:
         for name in names:
-            group.create_task(one(name))
-    return tuple(sorted(found, key=lambda outcome: outcome.server))
+            group.create_task(discover_server(name))
+    return tuple(sorted(results, key=lambda result: result.server))
 
 
-async def probe(pool: Lister, names: Iterable[str]) -> dict[str, int | str]:
+async def probe_servers(
+    pool: ToolLister,
+    names: Iterable[str],
+    *,
+    timeout_s: float,
+    on_done: Callable[[], None] = lambda: None,
+) -> dict[str, int | str]:
     """List the tools of several servers in parallel without storing anything.
 
+    Args:
+        pool: Open connections.
+        names: Servers to list; the first ones are started first.
+        timeout_s: Timeout for all of them together.
+        on_done: Called after each answer.
+
     Returns:
-        By server, the number of its tools, or one line that says what went wrong.
+        By server, the number of its tools, or the error in one line; servers that did not answer
+        in time are left out.
     """
-    found: dict[str, int | str] = {}
+    answers: dict[str, int | str] = {}
 
-    async def one(name: str) -> None:
+    async def probe_server(name: str) -> None:
         try:
-            found[name] = len((await pool.list_tools(name)).tools)
+            answers[name] = len((await pool.list_tools(name)).tools)
         except UpstreamError as error:
-            found[name] = str(error)
+            answers[name] = str(error)
+        on_done()
 
-    async with asyncio.TaskGroup() as group:
-        for name in names:
-            group.create_task(one(name))
-    return dict(sorted(found.items()))
+    try:
+        async with asyncio.timeout(timeout_s) as timeout, TaskGroup() as group:
+            for name in names:
+                group.create_task(probe_server(name))
+    except TimeoutError:
+        if not timeout.expired():
+            raise  # raised by a server's task
+    return dict(sorted(answers.items()))
 
 
 async def _discover_one(
-    pool: Lister, name: str, *, approve_new: bool, now: Callable[[], datetime]
-) -> Discovered:
+    pool: ToolLister, name: str, *, approve_new: bool, now: Callable[[], datetime]
+) -> DiscoveryResult:
     started = time.perf_counter()
     try:
         listing = await pool.list_tools(name)
     except UpstreamError as error:
-        await in_database(servers.record_error, name, at=now(), error=str(error))
-        log.warning("discover.failed", server=name, error=str(error))
-        return Discovered(server=name, error=str(error), duration_s=time.perf_counter() - started)
-    definitions, left_out = _definitions(listing.tools)
+        await run_in_database_thread(
+            servers.record_error, name, at=now(), error=str(error), output=error.output
+        )
+        log.warning("server.discovery_failed", server=name, error=str(error))
+        return DiscoveryResult(
+            server=name,
+            error=str(error),
+            error_code=error.code,
+            duration_s=time.perf_counter() - started,
+        )
+    definitions, left_out = await run_in_worker_thread(_read_definitions, listing.tools)
     warnings = (*listing.problems, *left_out)
-    # Before the tools, whose change tells clients to ask for all lists of a new server.
-    await kept_items.discover(pool, name, listing.capabilities or ())
+    # Before the tools, whose change makes clients request all lists of a new server.
+    await item_store.discover_items(pool, name, listing.capabilities or ())
     try:
-        recorded = await in_database(
+        recorded = await run_in_database_thread(
             catalogue.record_listing,
             name,
             definitions,
@@ -143,19 +175,24 @@ async def _discover_one(
             instructions=listing.instructions,
         )
     except (ObjectDoesNotExist, DataError) as error:
-        # Of this server alone; that the database is away concerns all and is raised.
-        reason = f"server {name!r}: what it lists cannot be stored: {first_line(error)}"
-        return Discovered(server=name, error=reason, duration_s=time.perf_counter() - started)
-    await in_database(
-        servers.record_connected,
+        # Concerns this server only; an unavailable database concerns all and is raised.
+        reason = f"server {name!r}: what it lists cannot be stored: {summarize_error(error)}"
+        return DiscoveryResult(
+            server=name,
+            error=reason,
+            error_code=NOT_STORABLE,
+            duration_s=time.perf_counter() - started,
+        )
+    await run_in_database_thread(
+        servers.record_connection,
         name,
         at=now(),
         protocol_version=listing.protocol_version,
         capabilities=listing.capabilities,
     )
     for warning in warnings:
-        log.warning("discover.tool_left_out", server=name, reason=warning)
-    return Discovered(
+        log.warning("server.tool_skipped", server=name, reason=warning)
+    return DiscoveryResult(
         server=name,
         tools=len(definitions),
         recorded=recorded,
@@ -164,22 +201,22 @@ async def _discover_one(
     )
 
 
-def _definitions(listed: Sequence[Any]) -> tuple[tuple[Definition, ...], tuple[str, ...]]:
-    """Translate the SDK's tools; a tool that cannot be stored is left out with a reason."""
+def _read_definitions(listed: Sequence[Any]) -> tuple[tuple[Definition, ...], tuple[str, ...]]:
+    """Convert the SDK's tools; return definitions and warnings about tools left out."""
     kept: dict[str, Definition] = {}
     warnings: list[str] = []
     for tool in listed:
         item = to_definition(tool)
-        name = storable(item.name)
-        if problem := _problem(item, name, kept):
+        name = make_storable(item.name)
+        if problem := _find_storage_problem(item, name, kept):
             warnings.append(problem)
         else:
             kept[name] = item
     return tuple(kept.values()), tuple(warnings)
 
 
-def _problem(item: Definition, name: str, kept: Mapping[str, Definition]) -> str:
-    """Say why a tool cannot be stored under a name; empty if it can."""
+def _find_storage_problem(item: Definition, name: str, kept: Mapping[str, Definition]) -> str:
+    """Return why a tool cannot be stored under a name; empty if it can."""
     if not name:
         return "a tool without a name is left out"
     if len(name) > MAX_NAME_LENGTH:
@@ -187,14 +224,14 @@ def _problem(item: Definition, name: str, kept: Mapping[str, Definition]) -> str
     if name in kept:
         return f"tool {item.name!r} has the name of another once stored; the first one counts"
     try:
-        canonical.digest([item.input_schema, item.output_schema, item.annotations])
-    except canonical.NotCanonical as error:
+        canonical.hash_json([item.input_schema, item.output_schema, item.annotations])
+    except canonical.NotCanonicalizable as error:
         return f"tool {item.name!r} is left out: {error}"
     return ""
 
 
 def to_definition(tool: Any) -> Definition:
-    """Translate a tool of the SDK (`mcp_types.Tool`)."""
+    """Convert a tool of the SDK (`mcp_types.Tool`)."""
     annotations = tool.annotations
     hints = {} if annotations is None else annotations.model_dump(by_alias=True, exclude_none=True)
     return Definition(

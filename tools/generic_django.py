@@ -1,7 +1,6 @@
-"""Lets classes of the admin and of forms be subscripted, as their types are.
+"""Makes Django's admin and form classes subscriptable at run time, like their type stubs.
 
-To be imported by what does so, and by nothing else: it loads the whole admin, which gateways never
-show.
+Import it only in modules that need it: it loads the whole admin, which gateways do not use.
 """
 
 from __future__ import annotations

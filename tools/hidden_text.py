@@ -1,4 +1,4 @@
-"""What a text holds that people do not see, and a way to make them see it."""
+"""Finds content that people do not see in a text, and makes it visible."""
 
 from __future__ import annotations
 
@@ -13,17 +13,19 @@ from typing import Final, Literal
 Severity = Literal["severe", "notice"]
 
 HIDDEN: Final = ("Cc", "Cf", "Co", "Cn", "Zl", "Zp")
-"""Unicode categories that a reader does not see, or sees as something else."""
+"""Unicode categories that are invisible or displayed as something else."""
 LAYOUT: Final = "\n\t"
 
 _SELECTORS = "\ufe00-\ufe0f\U000e0100-\U000e01ef"
 _FLAG = "\U0001f3f4"
 MIN_BLANK_CHARS = 80
-"""Spaces in a row, or lines of nothing, that push what follows out of sight."""
+"""Consecutive spaces that push the following text out of sight; below, blank lines."""
 MIN_BLANK_LINES = 12
 MIN_BASE64_CHARS = 80
+_PIECE_CHARS = 65_536
+"""Characters translated in one call, which holds the GIL."""
 MIN_READABLE = 0.9
-"""Share of letters and the like in what a blob decodes to, for it to be a text."""
+"""Minimum share of letters and punctuation for a decoded blob to count as text."""
 
 _SUSPECT: Final = re.compile(
     "[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f"
@@ -51,13 +53,13 @@ _BLOB: Final = re.compile(rf"[A-Za-z0-9+/_-]{{{MIN_BASE64_CHARS},}}={{0,2}}")
 
 
 @dataclass(frozen=True, kw_only=True)
-class Mark:
-    """A piece of a text that deserves a look.
+class HiddenMark:
+    """A suspicious piece of a text.
 
     Attributes:
-        kind: What it is, such as `invisible`.
-        severity: `severe` if a person should see it before a model does.
-        excerpt: The piece, as it stands there or as what it hides.
+        kind: Kind of the finding, such as `invisible`.
+        severity: `severe` if a person should review it before a model sees it.
+        excerpt: The piece with its surroundings, or its decoded content.
     """
 
     kind: str
@@ -65,34 +67,37 @@ class Mark:
     excerpt: str
 
 
-def marks(text: str) -> Iterator[Mark]:
-    r"""Find what people do not see in a text.
+def find_hidden_marks(text: str) -> Iterator[HiddenMark]:
+    r"""Find hidden content in a text: the first of each kind of character, and all comments.
+
+    Complexity: linear in the length of the text.
 
     Example:
-        >>> [mark.kind for mark in marks("Adds.\u202e")]
+        >>> [mark.kind for mark in find_hidden_marks("Adds.\u202e")]
         ['bidi']
-        >>> list(marks("Zeigt die Größe 👨‍👩‍👧 an. می‌خواهم"))
+        >>> list(find_hidden_marks("Zeigt die Größe 👨‍👩‍👧 an. می‌خواهم"))
         []
     """
     if not text.isascii() or not text.isprintable():
-        yield from _characters(text)
+        yield from _find_characters(text)
     if "<!--" in text:
         for found in _COMMENT.finditer(text):
-            yield Mark(kind="html_comment", severity="notice", excerpt=found[0])
+            yield HiddenMark(kind="html_comment", severity="notice", excerpt=found[0])
     if len(text) >= min(MIN_BLANK_CHARS, MIN_BLANK_LINES):
-        yield from _blanks(text)
+        yield from _find_blank_runs(text)
     if len(text) >= MIN_BASE64_CHARS:
-        yield from _blobs(text)
+        yield from _find_blobs(text)
 
 
-def _characters(text: str) -> Iterator[Mark]:
+def _find_characters(text: str) -> Iterator[HiddenMark]:
     if not _SUSPECT.search(text):
         return
     for kind, severity, pattern in _KINDS:
         for found in pattern.finditer(text):
-            if kind == "tag_characters" and text[: found.start()].endswith(_FLAG):
+            if kind == "tag_characters" and text.endswith(_FLAG, 0, found.start()):
                 continue  # the flag of a region, such as Scotland
-            yield Mark(kind=kind, severity=severity, excerpt=_around(text, found))
+            yield HiddenMark(kind=kind, severity=severity, excerpt=_excerpt_around(text, found))
+            break
 
 
 _KINDS: Final[tuple[tuple[str, Severity, re.Pattern[str]], ...]] = (
@@ -107,38 +112,39 @@ _KINDS: Final[tuple[tuple[str, Severity, re.Pattern[str]], ...]] = (
 )
 
 
-def _around(text: str, found: re.Match[str]) -> str:
-    """Return the piece with its surroundings; tag characters as the letters they stand for."""
-    if spelt := decode_tags(found[0]):
-        return spelt
+def _excerpt_around(text: str, found: re.Match[str]) -> str:
+    """Return the match with its surroundings; tag characters are decoded instead."""
+    if decoded := decode_tags(found[0]):
+        return decoded
     return text[max(0, found.start() - 20) : found.end() + 20]
 
 
 def decode_tags(text: str) -> str:
-    """Return the ASCII that tag characters spell, without the others."""
+    """Return the ASCII text that the tag characters encode."""
     codes = (ord(char) - 0xE0000 for char in text if 0xE0020 <= ord(char) < 0xE007F)
     return "".join(map(chr, codes))
 
 
-def _blanks(text: str) -> Iterator[Mark]:
-    """Find text that stands behind so much nothing that nobody scrolls there."""
+def _find_blank_runs(text: str) -> Iterator[HiddenMark]:
+    """Find text that is pushed out of sight by a long run of blanks."""
     for found in _BLANKS.finditer(text):
         rest = text[found.end() :].strip()
         if rest and text[: found.start()].strip():
-            yield Mark(kind="pushed_out_of_sight", severity="severe", excerpt=rest)
+            yield HiddenMark(kind="pushed_out_of_sight", severity="severe", excerpt=rest)
+            return
 
 
-def _blobs(text: str) -> Iterator[Mark]:
+def _find_blobs(text: str) -> Iterator[HiddenMark]:
     for found in _BLOB.finditer(text):
-        meaning = _decoded(found[0])
+        meaning = _decode_blob(found[0])
         if meaning:
-            yield Mark(kind="encoded_text", severity="severe", excerpt=meaning)
+            yield HiddenMark(kind="encoded_text", severity="severe", excerpt=meaning)
         elif found[0].endswith("=") or re.search(r"\d", found[0]):
-            yield Mark(kind="blob", severity="notice", excerpt=found[0])
+            yield HiddenMark(kind="blob", severity="notice", excerpt=found[0])
 
 
-def _decoded(blob: str) -> str:
-    """Return the text that a blob encodes, empty if it is none."""
+def _decode_blob(blob: str) -> str:
+    """Return the text encoded in a base64 blob, empty if it is not text."""
     plain = blob.rstrip("=").translate(str.maketrans("-_", "+/"))
     try:
         text = base64.b64decode(plain + "=" * (-len(plain) % 4), validate=True).decode()
@@ -148,11 +154,11 @@ def _decoded(blob: str) -> str:
     return text if " " in text and readable >= MIN_READABLE * len(text) else ""
 
 
-def fold(text: str) -> str:
-    r"""Return what a model reads: compatible forms unified, lower case, nothing invisible.
+def fold_text(text: str) -> str:
+    r"""Normalise a text for matching: NFKC, case-folded, without invisible characters.
 
     Example:
-        >>> fold("\uff29g\u200bnore  ALL\nprevious")
+        >>> fold_text("\uff29g\u200bnore  ALL\nprevious")
         'ignore all previous'
     """
     if not text.isascii():
@@ -161,20 +167,23 @@ def fold(text: str) -> str:
     return " ".join(text.casefold().replace("\u2019", "'").split())
 
 
-def visible(text: str) -> str:
-    r"""Write out what a reader would not see: controls, joiners, changes of direction.
+def reveal_hidden(text: str) -> str:
+    r"""Escape invisible characters: controls, joiners, changes of direction.
 
     Example:
-        >>> visible("a\u202eb")
+        >>> reveal_hidden("a\u202eb")
         'a\\u202eb'
     """
     if text.isascii() and text.isprintable():
         return text
-    hidden = {ord(char): _spelt(char) for char in set(text) if _is_hidden(char)}
-    return text.translate(hidden) if hidden else text
+    hidden = {ord(char): _spell_character(char) for char in set(text) if _is_hidden(char)}
+    if not hidden:
+        return text
+    pieces = (text[at : at + _PIECE_CHARS] for at in range(0, len(text), _PIECE_CHARS))
+    return "".join(piece.translate(hidden) for piece in pieces)
 
 
-def _spelt(char: str) -> str:
+def _spell_character(char: str) -> str:
     return char.encode("unicode_escape").decode()
 
 

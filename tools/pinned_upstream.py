@@ -1,103 +1,140 @@
-"""The pool of servers, each compared with what is pinned before it is called.
+"""Calls tools only while their servers still list the pinned definitions.
 
-A server may come up with other definitions than those that were approved, and need not say so. So
-the first call on each connection is preceded by a listing on that very connection, and a call goes
-out only if the tool is still defined there as it was pinned. So it is after a server has said that
-its tools changed. Behind the address of a remote server one process may take the place of another
-unnoticed, so that its list is also looked at again when it has become old. All of this in memory:
-the database is not on the path of a call.
+A server may start with definitions other than the approved ones, without notice. The first call
+on each connection is therefore preceded by a listing on that connection, and a call is sent only
+if the tool's definition is still the pinned one. The same applies after a server reports that its
+tools changed. Behind a remote address, one process may replace another unnoticed, so the list of
+a remote server also expires. All of this happens in memory: a call does not touch the database
+unless it is refused.
 """
 
 from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Hashable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 from weakref import WeakKeyDictionary
 
 from gateway_project.foundation import canonical
+from gateway_project.foundation.computing import run_in_worker_thread
+from tools.definition import Definition
 from tools.discover import to_definition
 from tools.upstream.errors import DefinitionChanged
 from tools.upstream.listing import ToolListing
 from tools.upstream.result import UpstreamResult
 
 REMOTE_TTL_S = 300.0
-"""How long the list of a remote server that names no time of its own is believed."""
+"""Lifetime of the list of a remote server that declares none."""
 SHORTEST_TTL_S, LONGEST_TTL_S = 60.0, 3_600.0
-"""Bounds of the time it names: a list costs it and the gateway far more than a call."""
+"""Bounds of a declared lifetime: listing costs the server and the gateway far more than a call."""
 
 _UNUSABLE = "unusable"  # equal to no hash
+_Key = tuple[str, str, Hashable]
+"""Tool, hash of its listed definition, and its `acceptance_key`."""
+_Verdicts = dict[_Key, bool]
 
 
-class Life(Protocol):
-    """A connection to a server; another process or session is another life."""
+class ConnectionLife(Protocol):
+    """One connection to a server; a new process or session is a new life."""
 
     @property
     def is_over(self) -> bool:
-        """Whether nothing can be called on it any more."""
+        """Whether calls on it are no longer possible."""
 
     @property
     def is_remote(self) -> bool:
-        """Whether something else may answer on it from one call to the next."""
+        """Whether a different process may answer from one call to the next."""
 
     @property
     def tools_changed(self) -> int:
-        """Times its tools are known to have changed."""
+        """Number of reported changes of its tools."""
 
     async def list_tools(self) -> ToolListing:
-        """Return what it lists."""
+        """List its tools."""
 
 
-class Pool(Protocol):
-    """What is needed of the upstream pool."""
+class DefinitionComparer(Protocol):
+    """Compares listed definitions with the pinned ones."""
+
+    def acceptance_key(self, server: str, name: str) -> Hashable:
+        """Return a cache key for `is_accepted` of one tool; None if it accepts nothing."""
+
+    def is_accepted(self, server: str, listed: Definition) -> bool:
+        """Whether a definition differs from the pinned one in ignored places only.
+
+        Called on a worker thread.
+        """
+
+    def find_changed_places(self, server: str, listed: Definition) -> tuple[str, ...]:
+        """Return where a definition differs from the pinned one; called on a worker thread."""
+
+
+class PinnedPool(Protocol):
+    """The part of the upstream pool used here."""
 
     @property
     def call_tool(self) -> Callable[..., Awaitable[UpstreamResult]]:
-        """Call a tool; takes what `UpstreamPool.call_tool` takes."""
+        """Call a tool; same signature as `UpstreamPool.call_tool`."""
 
 
 @dataclass(kw_only=True)
-class _Seen:
-    """What a connection listed.
+class _ListedTools:
+    """The tools that a connection listed.
 
     Attributes:
-        hashes: By tool.
-        changed: What `Life.tools_changed` was before the listing.
-        until: Monotonic second to which it is believed; None: for good.
-        turn: Held while it is listed.
+        hashes: Definition hash by tool.
+        differing: Definitions that differed from the pinned ones when listed, by tool.
+        verdicts: Whether differing definitions of tools with ignored places are accepted; only
+            of the latest listing.
+        change_count: `ConnectionLife.tools_changed` before the listing.
+        valid_until: Monotonic time of expiry; None: never.
+        listing_lock: Held while the tools are listed.
     """
 
     hashes: dict[str, str] = field(default_factory=dict)
-    changed: int = -1
-    until: float | None = None
-    turn: asyncio.Lock = field(default_factory=asyncio.Lock)
+    differing: dict[str, Definition] = field(default_factory=dict)
+    verdicts: _Verdicts = field(default_factory=dict)
+    change_count: int = -1
+    valid_until: float | None = None
+    listing_lock: asyncio.Lock = field(default_factory=asyncio.Lock)
+
+
+async def _record_nothing(_server: str, _definition: Definition) -> None:
+    """Record nothing; the next listing will."""
 
 
 class PinnedUpstream:
-    """Calls tools as they were pinned, or not at all.
+    """Calls a tool only if its definition is the pinned one.
 
     Args:
         pool: Open connections.
-        pinned: Hash of the pinned definition of a tool of a server, empty if there is none.
-        on_changed: Told of a server whose definitions differ, to have it discovered again.
+        pinned: Returns the hash of a tool's pinned definition, empty if there is none.
+        comparer: Returns the comparer for the currently pinned definitions.
+        on_changed: Called with a server whose definitions differ, to have it discovered again.
+        record: Stores a changed definition. Awaited before the call is refused, since the
+            gateway may end with the answer. Never raises.
         monotonic: Clock in seconds.
     """
 
     def __init__(
         self,
-        pool: Pool,
+        pool: PinnedPool,
         *,
         pinned: Callable[[str, str], str],
         on_changed: Callable[[str], None],
+        comparer: Callable[[], DefinitionComparer] | None = None,
+        record: Callable[[str, Definition], Awaitable[None]] = _record_nothing,
         monotonic: Callable[[], float] = time.monotonic,
     ) -> None:
         self._pool = pool
+        self._comparer = comparer
+        self._record = record
         self._pinned = pinned
         self._on_changed = on_changed
         self._monotonic = monotonic
-        self._seen: WeakKeyDictionary[Life, _Seen] = WeakKeyDictionary()
+        self._seen: WeakKeyDictionary[ConnectionLife, _ListedTools] = WeakKeyDictionary()
 
     async def call_tool(
         self, server: str, tool: str, arguments: Mapping[str, Any], **options: Any
@@ -105,58 +142,110 @@ class PinnedUpstream:
         """Call a tool; see `UpstreamPool.call_tool`.
 
         Raises:
-            DefinitionChanged: If the server defines it otherwise by now.
+            DefinitionChanged: If the server's definition differs from the pinned one.
             UpstreamError: If there is no result.
         """
 
-        async def admit(life: Life) -> None:
+        async def admit(life: ConnectionLife) -> None:
             await self._require_pinned(life, server, tool)
 
         return await self._pool.call_tool(server, tool, arguments, admit=admit, **options)
 
-    async def _require_pinned(self, life: Life, server: str, tool: str) -> None:
-        seen = self._seen.get(life)
-        if seen is None:
-            seen = self._seen[life] = _Seen()
-        if self._is_current(seen, life) and self._as_pinned(seen, server, tool):
+    async def _require_pinned(self, life: ConnectionLife, server: str, tool: str) -> None:
+        current = self._seen.get(life)
+        if current is None:
+            current = self._seen[life] = _ListedTools()
+        if self._is_current(current, life) and self._is_as_pinned(current, server, tool):
             return
-        async with seen.turn:
-            if not self._is_current(seen, life):
-                await self._list(seen, life)
-            elif not self._as_pinned(seen, server, tool):
+        async with current.listing_lock:
+            if not self._is_current(current, life):
+                await self._refresh_listing(current, life, server)
+            elif not self._is_as_pinned(current, server, tool):
                 # The list may be older than an approval: look again before refusing.
-                await self._list(seen, life)
-        if not self._as_pinned(seen, server, tool):
+                await self._refresh_listing(current, life, server)
+        if not self._is_as_pinned(current, server, tool):
             self._on_changed(server)
-            raise DefinitionChanged(server=server, tool=tool)
+            differing = current.differing.get(tool)
+            if differing is not None:
+                await self._record(server, differing)
+            places: tuple[str, ...] = ()
+            if differing and self._comparer:
+                places = await run_in_worker_thread(
+                    self._comparer().find_changed_places, server, differing
+                )
+            raise DefinitionChanged(server=server, tool=tool, places=places)
 
-    def _is_current(self, seen: _Seen, life: Life) -> bool:
-        return seen.changed == life.tools_changed and (
-            seen.until is None or self._monotonic() < seen.until
+    def _is_current(self, current: _ListedTools, life: ConnectionLife) -> bool:
+        return current.change_count == life.tools_changed and (
+            current.valid_until is None or self._monotonic() < current.valid_until
         )
 
-    async def _list(self, seen: _Seen, life: Life) -> None:
-        changed = life.tools_changed
+    async def _refresh_listing(
+        self, current: _ListedTools, life: ConnectionLife, server: str
+    ) -> None:
+        change_count = life.tools_changed
         listing = await life.list_tools()
-        seen.hashes = dict.fromkeys(listing.left_out, _UNUSABLE)
-        seen.hashes |= {tool.name: _hash(tool) for tool in listing.tools}
-        seen.changed = changed
-        seen.until = self._monotonic() + _ttl_s(listing) if life.is_remote else None
+        current.hashes = await run_in_worker_thread(_hash_tools, listing)
+        current.differing = {
+            tool.name: to_definition(tool)
+            for tool in listing.tools
+            if current.hashes[tool.name] not in (_UNUSABLE, self._pinned(server, tool.name))
+        }
+        current.verdicts = await self._judge_differing(current, server)
+        current.change_count = change_count
+        current.valid_until = (
+            self._monotonic() + _listing_ttl_s(listing) if life.is_remote else None
+        )
 
-    def _as_pinned(self, seen: _Seen, server: str, tool: str) -> bool:
-        """Whether a tool is defined as pinned; what is not listed is the server's to refuse."""
-        listed = seen.hashes.get(tool)
-        return listed is None or listed == self._pinned(server, tool)
+    def _is_as_pinned(self, current: _ListedTools, server: str, tool: str) -> bool:
+        """Whether a tool's definition is the pinned one; unlisted tools are left to the server."""
+        listed = current.hashes.get(tool)
+        if listed is None or listed == self._pinned(server, tool):
+            return True
+        if self._comparer is None or tool not in current.differing:
+            return False
+        key = self._comparer().acceptance_key(server, tool)
+        return current.verdicts.get((tool, listed, key), False)
+
+    async def _judge_differing(self, current: _ListedTools, server: str) -> _Verdicts:
+        """Judge the differing definitions, reusing earlier verdicts with the same key."""
+        if self._comparer is None:
+            return {}
+        comparer = self._comparer()
+        definitions = {
+            (name, current.hashes[name], acceptance_key): definition
+            for name, definition in current.differing.items()
+            if (acceptance_key := comparer.acceptance_key(server, name)) is not None
+        }
+        verdicts = {
+            key: current.verdicts[key] for key in definitions.keys() & current.verdicts.keys()
+        }
+        new = {key: item for key, item in definitions.items() if key not in verdicts}
+        if new:
+            verdicts |= await run_in_worker_thread(_judge_definitions, comparer, server, new)
+        return verdicts
 
 
-def _ttl_s(listing: ToolListing) -> float:
+def _judge_definitions(
+    comparer: DefinitionComparer, server: str, definitions: Mapping[_Key, Definition]
+) -> _Verdicts:
+    return {key: comparer.is_accepted(server, item) for key, item in definitions.items()}
+
+
+def _listing_ttl_s(listing: ToolListing) -> float:
     if listing.ttl_s is None:
         return REMOTE_TTL_S
     return min(max(listing.ttl_s, SHORTEST_TTL_S), LONGEST_TTL_S)
 
 
-def _hash(tool: Any) -> str:
+def _hash_tools(listing: ToolListing) -> dict[str, str]:
+    """Return the hash of each listed definition; off the event loop, a list may be megabytes."""
+    hashes = dict.fromkeys(listing.omitted, _UNUSABLE)
+    return hashes | {tool.name: _hash_tool(tool) for tool in listing.tools}
+
+
+def _hash_tool(tool: Any) -> str:
     try:
         return to_definition(tool).hash
-    except canonical.NotCanonical:
+    except canonical.NotCanonicalizable:
         return _UNUSABLE

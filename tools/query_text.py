@@ -1,4 +1,4 @@
-"""What is searched for: bounded, cleaned, split into sentences and words."""
+"""Prepare queries: bound, clean and split them into sentences and words."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from tools import embedding_text
 
 MAX_CHARS = 4_000
-"""Beyond this no model reads on; a longer query is cut, with a warning."""
+"""More than any model reads; a longer query is cut, with a warning."""
 
 MAX_SENTENCES = 6
 MIN_SENTENCE_WORDS = 3
@@ -20,18 +20,18 @@ _WORD = re.compile(r"\w+(?:[-'’.]\w+)*")  # noqa: RUF001 - an apostrophe as pe
 
 
 class QueryError(ValueError):
-    """A query that nothing can be searched with; the message says what to do."""
+    """The query cannot be searched for; the message says what to do."""
 
 
 @dataclass(frozen=True, kw_only=True)
-class Query:
-    """A query made ready.
+class PreparedQuery:
+    """A query ready to be searched for.
 
     Attributes:
-        text: The whole, cleaned and bounded.
-        sentences: Its sentences, where there are several; each is embedded by itself too.
-        words: Its words, those inside compound names included.
-        is_cut: Whether it was longer than what is read.
+        text: The whole query, cleaned and bounded.
+        sentences: Its sentences if there are several; each is also embedded by itself.
+        words: Its words, including those inside compound names.
+        is_cut: Whether it exceeded the limit.
     """
 
     text: str
@@ -40,48 +40,48 @@ class Query:
     is_cut: bool
 
 
-def read(raw: str) -> Query:
-    """Make a query ready.
+def read_query(raw: str) -> PreparedQuery:
+    """Clean a query and split it into sentences and words.
 
     Raises:
-        QueryError: If nothing is left of it without control characters and white space.
+        QueryError: If nothing is left but control characters and white space.
 
     Example:
-        >>> read("Find a flight. Then book a hotel!").sentences
+        >>> read_query("Find a flight. Then book a hotel!").sentences
         ('Find a flight.', 'Then book a hotel!')
     """
     lines = [
-        embedding_text.clean(line, limit=2 * MAX_CHARS)
+        embedding_text.clean_text(line, limit=2 * MAX_CHARS)
         for line in raw[: 2 * MAX_CHARS].splitlines()
     ]
     whole = "\n".join(line for line in lines if line)
     if not whole:
-        raise QueryError("the query is empty: say in words what the tool should do")
+        raise QueryError("the query is empty: describe in words what the tool should do")
     text = whole[:MAX_CHARS]
-    return Query(
+    return PreparedQuery(
         text=text.replace("\n", " "),
-        sentences=_sentences(text),
-        words=_words(text),
+        sentences=_split_sentences(text),
+        words=_split_words(text),
         is_cut=len(whole) > MAX_CHARS or len(raw) > 2 * MAX_CHARS,
     )
 
 
-def _sentences(text: str) -> tuple[str, ...]:
+def _split_sentences(text: str) -> tuple[str, ...]:
     parts = [part.strip() for part in _SENTENCE_END.split(text)]
-    told = [
+    sentences = [
         part
         for part in parts
         if len(part.split()) >= MIN_SENTENCE_WORDS
         or (not part.isascii() and len(part) >= MIN_SENTENCE_CHARS)
     ]
-    return tuple(told[:MAX_SENTENCES]) if len(told) > 1 else ()
+    return tuple(sentences[:MAX_SENTENCES]) if len(sentences) > 1 else ()
 
 
-def _words(text: str) -> tuple[str, ...]:
+def _split_words(text: str) -> tuple[str, ...]:
     found: dict[str, None] = {}
-    for word in _WORD.findall(embedding_text.pairs(text)):
+    for word in _WORD.findall(embedding_text.character_pairs(text)):
         found[word] = None
         parts = embedding_text.split_name(word).split()
-        # Parts of compound names and file names; numbers and letters of dates are noise.
+        # Parts of compound names and file names; numbers and single letters are noise.
         found |= dict.fromkeys(part for part in parts if len(part) > 1 and not part.isdigit())
     return tuple(found)[:MAX_WORDS]

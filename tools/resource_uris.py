@@ -1,8 +1,8 @@
-"""URIs of resources as the gateway shows them, `foregate://server/…`, and the way back.
+"""The gateway's URIs of resources, `foregate://server/…`, and their conversion.
 
-A URI is escaped whole, so that nothing on its way mistakes a part of it for a part of ours. A URI
-template cannot be: a client expands it, escaping what it fills in once. It stands unescaped behind
-a mark that no escaped URI begins with.
+A URI is escaped as a whole, so that no part of it can be mistaken for a part of the gateway's URI.
+A URI template cannot be escaped: the client expands it, escaping inserted values once. It follows
+unescaped after a mark with which no escaped URI begins.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from urllib.parse import quote, unquote
 from pydantic_core import SchemaError, SchemaValidator, core_schema
 
 PREFIX = "foregate://"
-RESULT = "result"
+RESULT_HOST = "result"
 TEMPLATE_MARK = "~"
 MAX_TEMPLATE_LENGTH = 2_000
 MAX_CACHED_TEMPLATES = 4_096
@@ -31,17 +31,17 @@ _EXPANSIONS = {
     "?": r"(\?[^#]*)?",
     "&": "(&[^#]*)?",
 }
-"""What an expression may become, by its operator (RFC 6570, section 3.2)."""
+"""Pattern of an expression's expansions, by its operator (RFC 6570, section 3.2)."""
 _SIMPLE = "[^/?#]+"
 
 
 @dataclass(frozen=True, kw_only=True)
-class Address:
-    """A resource, or a template of resources, at its server.
+class ResourceAddress:
+    """A resource or template on its server.
 
     Attributes:
         server: The server's name.
-        uri: As the server gave it.
+        uri: The server's own URI or template.
     """
 
     server: str
@@ -58,28 +58,28 @@ def exposed_uri(server: str, uri: str) -> str:
     path = quote(uri, safe="", errors="surrogatepass")
     if path.startswith(TEMPLATE_MARK):
         path = f"%7E{path[1:]}"
-    return f"{PREFIX}{_authority(server)}/{path}"
+    return f"{PREFIX}{_encode_authority(server)}/{path}"
 
 
 def exposed_template(server: str, template: str) -> str:
-    """Return the template under which clients see one of a server.
+    """Return the template under which clients see a server's template.
 
     Example:
         >>> exposed_template("docs", "file:///{name}")
         'foregate://docs/~file:///{name}'
     """
-    return f"{PREFIX}{_authority(server)}/{TEMPLATE_MARK}{template}"
+    return f"{PREFIX}{_encode_authority(server)}/{TEMPLATE_MARK}{template}"
 
 
-def parse(uri: str) -> Address | None:
-    """Read a URI, an expanded template or a template of ours; None if it is not one.
+def parse_uri(uri: str) -> ResourceAddress | None:
+    """Parse a gateway URI, template or expanded template; None if it is not one.
 
     Example:
-        >>> parse("foregate://docs/file%3A%2F%2F%2Fa%20b")
-        Address(server='docs', uri='file:///a b')
-        >>> parse("foregate://docs/~file:///a%20b")
-        Address(server='docs', uri='file:///a%20b')
-        >>> parse("file:///a")
+        >>> parse_uri("foregate://docs/file%3A%2F%2F%2Fa%20b")
+        ResourceAddress(server='docs', uri='file:///a b')
+        >>> parse_uri("foregate://docs/~file:///a%20b")
+        ResourceAddress(server='docs', uri='file:///a%20b')
+        >>> parse_uri("file:///a")
     """
     if not uri.startswith(PREFIX):
         return None
@@ -88,43 +88,43 @@ def parse(uri: str) -> Address | None:
         return None
     raw = path.startswith(TEMPLATE_MARK)
     original = path[1:] if raw else unquote(path, errors="surrogatepass")
-    return Address(server=unquote(authority, errors="surrogatepass"), uri=original)
+    return ResourceAddress(server=unquote(authority, errors="surrogatepass"), uri=original)
 
 
 def result_uri(result_id: str) -> str:
-    """Return the URI of a kept result."""
-    return f"{PREFIX}{RESULT}/{result_id}"
+    """Return the URI of a stored result."""
+    return f"{PREFIX}{RESULT_HOST}/{result_id}"
 
 
 def result_id(uri: str) -> str | None:
-    """Return the id in the URI of a kept result; None if it is not one."""
+    """Return the id in the URI of a stored result; None if it is not one."""
     found = _RESULT_URI.fullmatch(uri)
     return found[1] if found else None
 
 
-def matches(template: str, uri: str) -> bool:
+def matches_template(template: str, uri: str) -> bool:
     """Whether a URI may be an expansion of a template; decided in linear time.
 
     Example:
-        >>> matches("file:///{name}.txt", "file:///a.txt")
+        >>> matches_template("file:///{name}.txt", "file:///a.txt")
         True
-        >>> matches("file:///{name}.txt", "file:///a/b.txt")
+        >>> matches_template("file:///{name}.txt", "file:///a/b.txt")
         False
 
     References:
         RFC 6570, URI Template.
     """
-    validator = _validator(template)
+    validator = _template_validator(template)
     return validator is not None and validator.isinstance_python(uri)
 
 
 @lru_cache(MAX_CACHED_TEMPLATES)
-def _validator(template: str) -> SchemaValidator | None:
+def _template_validator(template: str) -> SchemaValidator | None:
     if len(template) > MAX_TEMPLATE_LENGTH:
         return None
     pieces = _EXPRESSION.split(template)
     pattern = "".join(
-        _expansion(piece) if number % 2 else _META.sub(r"\\\g<0>", piece)
+        _expansion_pattern(piece) if number % 2 else _META.sub(r"\\\g<0>", piece)
         for number, piece in enumerate(pieces)
     )
     try:
@@ -135,11 +135,11 @@ def _validator(template: str) -> SchemaValidator | None:
         return None
 
 
-def _expansion(expression: str) -> str:
+def _expansion_pattern(expression: str) -> str:
     return _EXPANSIONS.get(expression[:1], _SIMPLE)
 
 
-def _authority(server: str) -> str:
+def _encode_authority(server: str) -> str:
     escaped = quote(server, safe="", errors="surrogatepass")
-    # Results have that place; `%72` is an `r` all the same.
-    return f"%72{escaped[1:]}" if escaped == RESULT else escaped
+    # That authority is reserved for results; `%72` decodes to `r`.
+    return f"%72{escaped[1:]}" if escaped == RESULT_HOST else escaped

@@ -1,4 +1,4 @@
-"""Find the tools that fit a query: by meaning and by words, fused, with reasons."""
+"""Search the catalogue by meaning and by words, with fused scores and reasons."""
 
 from __future__ import annotations
 
@@ -10,56 +10,56 @@ import structlog
 
 from tools import fusion, ids, query_text
 from tools.embed.embedder import Embedder, EmbeddingUnavailable, Vectors
-from tools.fusion import DEFAULT, Evidence, Weights, fuse
+from tools.fusion import DEFAULT_WEIGHTS, FusionWeights, SearchEvidence, fuse_candidates
 from tools.store import search as store
-from tools.store.search import Candidate, Context, Scope
+from tools.store.search import SearchCandidate, SearchContext, SearchScope
 
 if TYPE_CHECKING:
     from tools.search_index import SearchIndex
 
 MAX_LIMIT = 100
-POOL = 50
-"""Candidates from each side; more changes no figure of any public set."""
+CANDIDATE_POOL = 50
+"""Candidates from each side; a larger pool changes no result on any public set."""
 
 MAX_NAMED_WORDS = 4
-CLOSE = 0.3
-"""Cosine from which closeness in meaning is worth telling; below it is chance."""
+CLOSE_SIMILARITY = 0.3
+"""Cosine from which similarity is given as a reason; lower ones are chance."""
 
-Mode = Literal["fused", "dense", "lexical"]
+SearchMode = Literal["fused", "dense", "lexical"]
 
 log = structlog.get_logger(__name__)
 
 
 @dataclass(frozen=True, kw_only=True)
 class SearchRequest:
-    """What is searched for, and where.
+    """A query with its filters.
 
     Attributes:
-        query: What the tool should do, in words; a tool's name is found too.
-        limit: Hits to return at most, in [1, `MAX_LIMIT`].
+        query: What the tool should do, in words, or a tool's name.
+        limit: Maximum number of hits, in [1, `MAX_LIMIT`].
         scope: Team, server and category.
-        mode: Both kinds of evidence, or one of them alone.
-        context: What the caller uses already: not found again, and a hint at servers.
+        mode: Both kinds of evidence, or only one of them.
+        context: Tools that the caller uses already: excluded, and their servers are preferred.
     """
 
     query: str
     limit: int = 5
-    scope: Scope = field(default_factory=Scope)
-    mode: Mode = "fused"
-    context: Context = field(default_factory=Context)
+    scope: SearchScope = field(default_factory=SearchScope)
+    mode: SearchMode = "fused"
+    context: SearchContext = field(default_factory=SearchContext)
 
 
 @dataclass(frozen=True, kw_only=True)
-class Hit:
+class SearchHit:
     """A tool that was found.
 
     Attributes:
         tool_pk: Primary key.
         tool: Canonical id, server:tool.
-        score: How likely it is one that is needed, in [0, 1].
-        reasons: Why, in plain words.
-        dense: Cosine in [-1, 1]; None where meaning was not compared.
-        lexical: BM25, not negative; None where words were not.
+        score: Probability that it is needed, in [0, 1].
+        reasons: In plain words.
+        dense: Cosine in [-1, 1]; None if meaning was not compared.
+        lexical: BM25, not negative; None if words were not compared.
     """
 
     tool_pk: int
@@ -72,9 +72,9 @@ class Hit:
 
 @dataclass(frozen=True, kw_only=True)
 class SearchAnswer:
-    """Hits, best first, and what the caller should know of how they were found."""
+    """Hits, best first, and warnings about how they were found."""
 
-    hits: tuple[Hit, ...]
+    hits: tuple[SearchHit, ...]
     warnings: tuple[str, ...] = ()
 
 
@@ -82,19 +82,19 @@ def search(
     request: SearchRequest,
     *,
     embedder: Embedder,
-    weights: Weights = DEFAULT,
+    weights: FusionWeights = DEFAULT_WEIGHTS,
     index: SearchIndex | None = None,
 ) -> SearchAnswer:
-    """Search the catalogue; without a model or vectors, by words alone and with a warning.
+    """Search the catalogue; without a model or vectors, by words only and with a warning.
 
-    With an index in memory the database is only asked for the words' stems and to confirm what
-    was found; without one, or with one that is behind, the database does the whole search.
+    With an index in memory, the database only stems the words and confirms the hits; without
+    one, or if it is outdated, the database does the whole search.
 
     Args:
-        request: What is searched for.
+        request: The query with its filters.
         embedder: Embeds the query.
-        weights: How the two kinds of evidence are added.
-        index: The catalogue in memory, where it is kept.
+        weights: How the kinds of evidence are added.
+        index: The in-memory index, if there is one.
 
     Raises:
         QueryError: If the query is empty.
@@ -102,117 +102,123 @@ def search(
     """
     if not 1 <= request.limit <= MAX_LIMIT:
         raise ValueError(f"limit must be between 1 and {MAX_LIMIT}, not {request.limit}")
-    query = query_text.read(request.query)
+    query = query_text.read_query(request.query)
     warnings = ["the query was cut: only its beginning was read"] if query.is_cut else []
     vectors = None
     if request.mode != "lexical":
-        vectors, problems = _embed(query, embedder)
+        vectors, problems = _embed_query(query, embedder)
         warnings += problems
     words = () if request.mode == "dense" else query.words
-    found, lexemes = _find(
+    found, lexemes = _find_candidates(
         request, words, vectors, model=embedder.model, weights=weights, index=index
     )
     if vectors is not None and found and all(item.similarity is None for item in found):
         warnings.append(
-            f"found by words alone: no tool is embedded by {embedder.model} yet; "
-            "run `manage.py embed`"
+            f"matched by words only: no tool is embedded with {embedder.model} yet; run "
+            "`manage.py embed`"
         )
     return SearchAnswer(
-        hits=_best(found, lexemes, request=request, weights=weights), warnings=tuple(warnings)
+        hits=_rank_hits(found, lexemes, request=request, weights=weights), warnings=tuple(warnings)
     )
 
 
-def _embed(query: query_text.Query, embedder: Embedder) -> tuple[Vectors | None, list[str]]:
+def _embed_query(
+    query: query_text.PreparedQuery, embedder: Embedder
+) -> tuple[Vectors | None, list[str]]:
     try:
         return embedder.embed([query.text, *query.sentences], kind="query"), []
     except EmbeddingUnavailable as error:
         log.warning("search.lexical_only", reason=str(error))
-        return None, [f"found by words alone: {error}"]
+        return None, [f"matched by words only: {error}"]
 
 
-def _find(
+def _find_candidates(
     request: SearchRequest,
     words: Sequence[str],
     vectors: Vectors | None,
     *,
     model: str,
-    weights: Weights,
+    weights: FusionWeights,
     index: SearchIndex | None,
-) -> tuple[list[Candidate], Mapping[str, str]]:
-    """Return candidates, and the query's word of each lexeme."""
+) -> tuple[list[SearchCandidate], Mapping[str, str]]:
+    """Return candidates, and the query word of each lexeme."""
     if index is not None and index.model == model:
         from tools.store import indexed  # noqa: PLC0415 - heavy: numpy, which made the index
 
-        query = indexed.read(words, vectors)
-        found = indexed.candidates(
+        query = indexed.read_index_query(words, vectors)
+        found = indexed.find_candidates(
             index,
             query,
             scope=request.scope,
             context=request.context,
             weights=weights,
-            limit=max(fusion.DEPTH, request.limit),
+            limit=max(fusion.TENTH_RANK, request.limit),
         )
         if found is not None:
             return found, query.words
-    plan = store.plan(words, model=model, scope=request.scope)
-    pool = max(POOL, request.limit) + len(request.context.tools)
-    every = store.candidates(plan, vectors=vectors, model=model, scope=request.scope, limit=pool)
-    return [c for c in every if c.tool_pk not in request.context.tools], plan.lexemes
+    plan = store.plan_query(words, model=model, scope=request.scope)
+    pool = max(CANDIDATE_POOL, request.limit) + len(request.context.tools)
+    candidates = store.gather_candidates(
+        plan, vectors=vectors, model=model, scope=request.scope, limit=pool
+    )
+    return [c for c in candidates if c.tool_pk not in request.context.tools], plan.lexemes
 
 
-def _best(
-    found: Sequence[Candidate],
+def _rank_hits(
+    found: Sequence[SearchCandidate],
     lexemes: Mapping[str, str],
     *,
     request: SearchRequest,
-    weights: Weights,
-) -> tuple[Hit, ...]:
+    weights: FusionWeights,
+) -> tuple[SearchHit, ...]:
     by_pk = {item.tool_pk: item for item in found}
     evidence = (
-        Evidence(
+        SearchEvidence(
             tool_pk=item.tool_pk,
-            tool=ids.join(item.server, item.name),
+            tool=ids.join_id(item.server, item.name),
             dense=item.similarity,
             lexical=item.bm25,
-            is_kin=item.server in request.context.servers,
+            is_related=item.server in request.context.servers,
         )
         for item in found
     )
     return tuple(
-        Hit(
+        SearchHit(
             tool_pk=fused.evidence.tool_pk,
             tool=fused.evidence.tool,
             score=fused.score,
-            reasons=reasons(by_pk[fused.evidence.tool_pk], lexemes, is_kin=fused.evidence.is_kin),
+            reasons=explain_hit(
+                by_pk[fused.evidence.tool_pk], lexemes, is_related=fused.evidence.is_related
+            ),
             dense=fused.evidence.dense,
             lexical=fused.evidence.lexical,
         )
-        for fused in fuse(evidence, weights=weights)[: request.limit]
+        for fused in fuse_candidates(evidence, weights=weights)[: request.limit]
     )
 
 
-def reasons(
-    candidate: Candidate, lexemes: Mapping[str, str], *, is_kin: bool = False
+def explain_hit(
+    candidate: SearchCandidate, lexemes: Mapping[str, str], *, is_related: bool = False
 ) -> tuple[str, ...]:
-    """Say in plain words what speaks for a tool.
+    """Return the reasons for a hit in plain words.
 
     Args:
         candidate: The tool.
-        lexemes: Word of the query by lexeme.
-        is_kin: Whether another tool of its server is in use.
+        lexemes: Query word by lexeme.
+        is_related: Whether another tool of its server is in use.
     """
-    told = []
-    places = ((candidate.in_name, "its name"), (candidate.elsewhere, "its text"))
-    for held, place in places:
+    reasons = []
+    places = ((candidate.in_name, "its name"), (candidate.in_text, "its text"))
+    for matched, place in places:
         words = list(
-            dict.fromkeys(f"'{word}'" for lexeme, word in lexemes.items() if lexeme in held)
+            dict.fromkeys(f"'{word}'" for lexeme, word in lexemes.items() if lexeme in matched)
         )
         if words:
             more = len(words) - MAX_NAMED_WORDS
             rest = f" and {more} more" if more > 0 else ""
-            told.append(f"matches {', '.join(words[:MAX_NAMED_WORDS])}{rest} in {place}")
-    if candidate.similarity is not None and candidate.similarity >= CLOSE:
-        told.append(f"close in meaning ({candidate.similarity:.2f})")
-    if is_kin:
-        told.append("of a server in use")
-    return tuple(told) or ("the closest there is, though not close",)
+            reasons.append(f"matches {', '.join(words[:MAX_NAMED_WORDS])}{rest} in {place}")
+    if candidate.similarity is not None and candidate.similarity >= CLOSE_SIMILARITY:
+        reasons.append(f"close in meaning ({candidate.similarity:.2f})")
+    if is_related:
+        reasons.append("from a server in use")
+    return tuple(reasons) or ("the closest match, though not close",)

@@ -1,7 +1,7 @@
-"""The catalogue as arrays: every vector and every posting, compared exactly in memory.
+"""In-memory search index: exact search over arrays of all vectors and postings.
 
-A value: whoever keeps one current makes the next from it and swaps them whole. Tools are known
-by position; what the arrays hold of each stands side by side.
+Immutable: to update it, `tools.store.search_index` builds the next one from it. The arrays are
+parallel; a tool is known by its position in them.
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ from numpy.typing import NDArray
 from tools.ranking import K1, WHOLE_QUERY_SHARE, B
 
 GATHER_SHARE = 0.2
-"""Filters that keep less than this share compare only those rows: copying them costs more than
-reading past the others from there on (measured at 10,000 and 100,000 vectors)."""
+"""Filters that keep a smaller share of the rows compare a copy of these only; above it, copying
+costs more than comparing all (measured at 10,000 and 100,000 vectors)."""
 
-NOBODY = 0
-"""Team of a shared tool, category of one without, vector of one not embedded: keys begin at 1."""
+NO_KEY = 0
+"""For a shared tool's team, a missing category or a missing vector; primary keys begin at 1."""
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -30,14 +30,14 @@ Positions = NDArray[np.intp]
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Postings:
-    """Which tools hold which lexemes, by the lexeme's key.
+    """Inverted index: the tools whose texts contain each lexeme, by the lexeme's key.
 
     Attributes:
         keys: Hash of each lexeme, ascending, shape (k,).
         starts: Where each lexeme's postings begin, and the end, shape (k + 1,).
         tools: Position of the tool, ascending within a lexeme, shape (p,), int32.
         frequencies: Occurrences, each weighted by its field, shape (p,), float32.
-        in_name: Whether the tool's name or title holds it, shape (p,).
+        in_name: Whether the tool's name or title contains it, shape (p,).
     """
 
     keys: Ints
@@ -46,8 +46,8 @@ class Postings:
     frequencies: NDArray[np.float32]
     in_name: NDArray[np.bool_]
 
-    def spans(self, wanted: Sequence[int]) -> list[tuple[int, int]]:
-        """Return where the postings of lexemes begin and end; unknown ones are empty."""
+    def find_spans(self, wanted: Sequence[int]) -> list[tuple[int, int]]:
+        """Return the start and end of each lexeme's postings; empty for unknown lexemes."""
         if not len(self.keys):
             return [(0, 0)] * len(wanted)
         at = np.searchsorted(self.keys, np.asarray(wanted, dtype=np.int64))
@@ -60,37 +60,37 @@ class Postings:
 
     @property
     def nbytes(self) -> int:
-        """Memory it takes."""
+        """Size of the arrays in bytes."""
         arrays = (self.keys, self.starts, self.tools, self.frequencies, self.in_name)
         return sum(array.nbytes for array in arrays)
 
 
 @dataclass(frozen=True, kw_only=True)
-class Filter:
-    """Which tools may be found, all by primary key.
+class SearchFilter:
+    """Restricts a search, by primary keys.
 
     Attributes:
-        team: The caller's team; sees its own tools beside the shared ones.
-        server: Only this server's.
-        category: Only this category's.
-        without: Tools left out.
+        team: The caller's team, which sees its own tools and the shared ones.
+        server: Only tools of this server.
+        category: Only tools of this category.
+        excluded: Tools to leave out.
     """
 
     team: int | None = None
     server: int | None = None
     category: int | None = None
-    without: frozenset[int] = frozenset()
+    excluded: frozenset[int] = frozenset()
 
 
 @dataclass(frozen=True, kw_only=True)
-class Preference:
-    """What is added up to rank tools.
+class RankingPreference:
+    """The weights of the evidence.
 
     Attributes:
         dense: Per unit of cosine.
         lexical: Per unit of BM25.
-        affinity: For a tool of a server that is preferred.
-        servers: Primary keys of those servers.
+        affinity: For a tool of a preferred server.
+        servers: Primary keys of the preferred servers.
     """
 
     dense: float
@@ -100,22 +100,22 @@ class Preference:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Found:
-    """What speaks for one tool.
+class IndexHit:
+    """A found tool with its evidence.
 
     Attributes:
         tool_pk: Primary key.
-        similarity: In [-1, 1]; None where the query or the tool has no vector.
+        similarity: In [-1, 1]; None if the query or the tool has no vector.
         bm25: Not negative.
-        in_name: Keys of the query's lexemes that its name or title holds.
-        elsewhere: Keys of those that only the rest of its text holds.
+        in_name: Keys of the query's lexemes in its name or title.
+        in_text: Keys of those found only in the rest of its text.
     """
 
     tool_pk: int
     similarity: float | None
     bm25: float
     in_name: frozenset[int]
-    elsewhere: frozenset[int]
+    in_text: frozenset[int]
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -126,17 +126,17 @@ class SearchIndex:
         model: The model of the vectors.
         tools: Primary keys, shape (n,).
         servers: Primary key of each tool's server.
-        categories: Of its category, or `NOBODY`.
-        teams: Of its server's team, or `NOBODY`.
-        texts: Hash of the text whose words are indexed; 0 where none is yet.
+        categories: Primary key of its category, or `NO_KEY`.
+        teams: Primary key of its server's team, or `NO_KEY`.
+        texts: Hash of the text whose words are indexed; 0 if none is yet.
         lengths: Sum of the frequencies of its lexemes, float64.
-        embeddings: Primary key of its vector, or `NOBODY`.
-        vectors: Shape (n, d), float32, norm 1; zeros where there is none.
+        embeddings: Primary key of its vector, or `NO_KEY`.
+        vectors: Shape (n, d), float32, norm 1; zeros if there is none.
         postings: The inverted index.
         server_names: Primary key of each server by name.
         category_names: Primary key of each category by name.
-        derived: What readers worked out from the arrays once, by keys of their own; it lives as
-            long as the index and is no part of its value.
+        derived_cache: Values that readers derived from the arrays, under keys of their own;
+            lives as long as the index and is not part of its value.
     """
 
     model: str
@@ -151,47 +151,47 @@ class SearchIndex:
     postings: Postings
     server_names: Mapping[str, int] = field(default_factory=dict)
     category_names: Mapping[str, int] = field(default_factory=dict)
-    derived: dict[Any, Any] = field(default_factory=dict, repr=False)
+    derived_cache: dict[Any, Any] = field(default_factory=dict, repr=False)
 
     @property
     def nbytes(self) -> int:
-        """Memory it takes, but for names and what is derived."""
+        """Size in bytes, without names and derived values."""
         columns = (self.tools, self.servers, self.categories, self.teams, self.texts)
         rest = (self.lengths, self.embeddings, self.vectors, self.postings)
         return sum(array.nbytes for array in (*columns, *rest))
 
     @cached_property
-    def _is_private(self) -> bool:
-        return bool((self.teams != NOBODY).any())
+    def _has_team_tools(self) -> bool:
+        return bool((self.teams != NO_KEY).any())
 
     @cached_property
     def _is_embedded(self) -> NDArray[np.bool_]:
-        return np.asarray(self.embeddings != NOBODY)
+        return np.asarray(self.embeddings != NO_KEY)
 
-    def best(
+    def find_best(
         self,
         lexemes: Sequence[int],
         *,
         vectors: NDArray[np.float32] | None,
-        only: Filter,
-        preference: Preference,
+        only: SearchFilter,
+        preference: RankingPreference,
         limit: int,
-    ) -> list[Found]:
+    ) -> list[IndexHit]:
         """Find the tools with the highest weighted sum of the evidence; exact.
 
-        The similarity is the cosine with the query; with several sentences it is the mean of
-        that and of the cosine with the sentence that fits best. How rare a word is, and how long
-        texts are, is taken from all tools the caller may see, not from those a filter leaves.
+        The similarity is the cosine with the query; with several sentences, the mean of that and
+        of the cosine with the best-matching sentence. Word rarity and mean text length come from
+        all tools visible to the caller, not only from those that pass the filter.
 
         Complexity: O(n · d) for meaning, and the postings of the query's lexemes for words.
 
         Args:
             lexemes: Keys of the query's lexemes, each once.
             vectors: Shape (k, d), norm 1: the whole query, then its sentences if it has several;
-                None: meaning is not compared.
-            only: Which tools may be found.
-            preference: What is added up.
-            limit: Tools to return at most.
+                None: compare words only.
+            only: Restricts the search.
+            preference: The weights of the evidence.
+            limit: Maximum number of hits.
 
         Returns:
             Best first; ties by primary key.
@@ -199,26 +199,26 @@ class SearchIndex:
         References:
             Robertson & Zaragoza, The Probabilistic Relevance Framework: BM25 and Beyond (2009).
         """
-        seen = self.visible(only.team)
-        kept = self._kept(only, seen)
-        spans = self.postings.spans(lexemes)
-        bm25 = self._bm25(spans, seen)[kept]
-        worth = preference.lexical * bm25
+        seen = self.visible_mask(only.team)
+        kept = self._select_filtered(only, seen)
+        spans = self.postings.find_spans(lexemes)
+        bm25 = self._score_bm25(spans, seen)[kept]
+        totals = preference.lexical * bm25
         eligible = bm25 > 0
         similarity = None
         if vectors is not None and vectors.shape[1] == self.vectors.shape[1]:
-            similarity = self._similarity(vectors, kept)
-            worth += preference.dense * similarity
+            similarity = self._score_similarity(vectors, kept)
+            totals += preference.dense * similarity
             eligible |= self._is_embedded[kept]
         if preference.servers:
-            worth += preference.affinity * np.isin(self.servers[kept], list(preference.servers))
-        if only.without:
-            eligible &= ~np.isin(self.tools[kept], list(only.without))
-        chosen = _highest(worth, eligible, limit)
+            totals += preference.affinity * np.isin(self.servers[kept], list(preference.servers))
+        if only.excluded:
+            eligible &= ~np.isin(self.tools[kept], list(only.excluded))
+        chosen = _top_positions(totals, eligible, limit)
         at = np.arange(len(self.tools))[kept][chosen]
-        held = self._held(lexemes, spans, at)
+        matched = self._split_matched_lexemes(lexemes, spans, at)
         return [
-            Found(
+            IndexHit(
                 tool_pk=int(self.tools[position]),
                 similarity=(
                     float(similarity[row])
@@ -227,30 +227,32 @@ class SearchIndex:
                 ),
                 bm25=float(bm25[row]),
                 in_name=names,
-                elsewhere=rest,
+                in_text=rest,
             )
-            for row, position, (names, rest) in zip(chosen, at, held, strict=True)
+            for row, position, (names, rest) in zip(chosen, at, matched, strict=True)
         ]
 
-    def visible(self, team: int | None) -> NDArray[np.bool_] | None:
-        """Tell which tools a team sees, its own and the shared; None: every one."""
-        if not self._is_private:
+    def visible_mask(self, team: int | None) -> NDArray[np.bool_] | None:
+        """Return a mask of the tools visible to a team (its own and shared ones); None: all."""
+        if not self._has_team_tools:
             return None
-        return np.isin(self.teams, (NOBODY, team or NOBODY))
+        return np.isin(self.teams, (NO_KEY, team or NO_KEY))
 
-    def _kept(self, only: Filter, seen: NDArray[np.bool_] | None) -> Any:
-        """Return what selects the tools that pass the filter."""
+    def _select_filtered(self, only: SearchFilter, seen: NDArray[np.bool_] | None) -> Any:
+        """Return an index (slice or positions) of the tools that pass the filter."""
         kept = seen
         for column, wanted in ((self.servers, only.server), (self.categories, only.category)):
             if wanted is not None:
                 kept = column == wanted if kept is None else kept & (column == wanted)
         return slice(None) if kept is None else np.flatnonzero(kept)
 
-    def _bm25(self, spans: Sequence[tuple[int, int]], seen: NDArray[np.bool_] | None) -> Floats:
+    def _score_bm25(
+        self, spans: Sequence[tuple[int, int]], seen: NDArray[np.bool_] | None
+    ) -> Floats:
         """Return the BM25 of every tool."""
         size = len(self.tools) if seen is None else int(seen.sum())
         scores = np.zeros(len(self.tools))
-        norms = self._norms if seen is None else _norms(self.lengths, seen)
+        norms = self._length_norms if seen is None else _compute_length_norms(self.lengths, seen)
         for start, end in spans:
             tools = self.postings.tools[start:end]
             frequencies = self.postings.frequencies[start:end]
@@ -263,10 +265,10 @@ class SearchIndex:
         return scores
 
     @cached_property
-    def _norms(self) -> Floats:
-        return _norms(self.lengths, None)
+    def _length_norms(self) -> Floats:
+        return _compute_length_norms(self.lengths, None)
 
-    def _similarity(self, queries: NDArray[np.float32], kept: Any) -> Floats:
+    def _score_similarity(self, queries: NDArray[np.float32], kept: Any) -> Floats:
         if isinstance(kept, slice):
             cosines = queries @ self.vectors.T
         elif len(kept) < GATHER_SHARE * len(self.tools):
@@ -279,11 +281,11 @@ class SearchIndex:
         share = WHOLE_QUERY_SHARE
         return np.asarray(share * whole + (1 - share) * cosines[1:].max(axis=0))
 
-    def _held(
+    def _split_matched_lexemes(
         self, lexemes: Sequence[int], spans: Sequence[tuple[int, int]], at: Positions
     ) -> list[tuple[frozenset[int], frozenset[int]]]:
-        """Tell which lexemes each tool holds: in its name, and in the rest of its text only."""
-        held: list[tuple[set[int], set[int]]] = [(set(), set()) for _ in at]
+        """Return each tool's matched lexemes: in its name, and only in the rest of its text."""
+        matched: list[tuple[set[int], set[int]]] = [(set(), set()) for _ in at]
         for lexeme, (start, end) in zip(lexemes, spans, strict=True):
             if start == end:
                 continue
@@ -291,23 +293,23 @@ class SearchIndex:
             found = np.minimum(np.searchsorted(tools, at), len(tools) - 1)
             for row in np.flatnonzero(tools[found] == at):
                 is_name = self.postings.in_name[start + found[row]]
-                held[row][0 if is_name else 1].add(lexeme)
-        return [(frozenset(names), frozenset(rest)) for names, rest in held]
+                matched[row][0 if is_name else 1].add(lexeme)
+        return [(frozenset(names), frozenset(rest)) for names, rest in matched]
 
 
-def _norms(lengths: Floats, seen: NDArray[np.bool_] | None) -> Floats:
-    """Return what BM25 adds to each tool's frequencies for the length of its text."""
+def _compute_length_norms(lengths: Floats, seen: NDArray[np.bool_] | None) -> Floats:
+    """Return the BM25 length normalisation of each tool."""
     counted = lengths if seen is None else lengths[seen]
     counted = counted[counted > 0]
     mean = max(float(counted.mean()), 1.0) if len(counted) else 1.0
     return np.asarray(K1 * (1 - B + B * lengths / mean))
 
 
-def _highest(worth: Floats, eligible: NDArray[np.bool_], limit: int) -> Positions:
+def _top_positions(totals: Floats, eligible: NDArray[np.bool_], limit: int) -> Positions:
     """Return the positions of the highest eligible values, in order, ties by position."""
-    worth = np.where(eligible, worth, -np.inf)
-    at = np.arange(len(worth))
-    if len(worth) > limit:
-        at = np.flatnonzero(worth >= np.partition(worth, len(worth) - limit)[-limit])
-    at = at[np.argsort(-worth[at], kind="stable")][:limit]
-    return at[np.isfinite(worth[at])]
+    totals = np.where(eligible, totals, -np.inf)
+    at = np.arange(len(totals))
+    if len(totals) > limit:
+        at = np.flatnonzero(totals >= np.partition(totals, len(totals) - limit)[-limit])
+    at = at[np.argsort(-totals[at], kind="stable")][:limit]
+    return at[np.isfinite(totals[at])]

@@ -1,8 +1,8 @@
-"""Benchmarks of running workflows; by itself, what a task costs beside its call."""
+"""Benchmarks of running workflows; by itself, the overhead of a task beside its call."""
 
 
 def run() -> str:
-    """Compare with a peer; loaded late, since the Python of the peer loads this package too."""
+    """Compare with a peer; imported late, since the peer's Python imports this package too."""
     from benchmarks.execution import overhead
 
     return overhead.run()

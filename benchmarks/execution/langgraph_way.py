@@ -1,7 +1,7 @@
 """LangGraph on the same shapes: `python -m benchmarks.execution.langgraph_way RESULT`.
 
-Runs in an environment of its own, which has no more than that library. The graph is compiled
-beforehand; a node awaits once and adds one to a counter; nothing is checkpointed.
+Runs in a separate environment with only that library. The graph is compiled beforehand; a node
+awaits once and increments a counter; nothing is checkpointed.
 """
 
 from __future__ import annotations
@@ -21,19 +21,19 @@ START, END = "__start__", "__end__"
 
 
 class State(TypedDict):
-    """How many nodes have run."""
+    """The number of nodes that have run."""
 
     ran: Annotated[int, operator.add]
 
 
 async def node(_state: State) -> dict[str, int]:
-    """Await once, as a call would."""
+    """Await once, like a call."""
     await asyncio.sleep(0)
     return {"ran": 1}
 
 
-def compiled(waits: Sequence[Sequence[int]]) -> Any:
-    """Return a graph in which each node waits for all that its task waits for."""
+def compile_graph(waits: Sequence[Sequence[int]]) -> Any:
+    """Compile a graph in which each node waits for the dependencies of its task."""
     from langgraph.graph import StateGraph
 
     graph = StateGraph(State)
@@ -45,9 +45,9 @@ def compiled(waits: Sequence[Sequence[int]]) -> Any:
     return graph.compile()
 
 
-def measured(waits: Sequence[Sequence[int]]) -> float:
-    """Return the seconds of processor time of the best of several runs."""
-    graph = compiled(waits)
+def measure_shape(waits: Sequence[Sequence[int]]) -> float:
+    """Return the processor time of the best of several runs, in seconds."""
+    graph = compile_graph(waits)
     times = []
     for _ in range(REPEATS):
         started = time.process_time()
@@ -58,5 +58,5 @@ def measured(waits: Sequence[Sequence[int]]) -> float:
 
 
 if __name__ == "__main__":
-    found = {name: measured(waits) for name, waits in shapes().items()}
+    found = {name: measure_shape(waits) for name, waits in shapes().items()}
     Path(sys.argv[1]).write_text(json.dumps(found), encoding="utf-8")

@@ -1,12 +1,12 @@
-"""A journal that writes nothing down, so that only what carries runs on is measured."""
+"""A journal that writes nothing, so that only the executor is measured."""
 
 from __future__ import annotations
 
-from execution.changes import Changes
+from execution.changes import RunChanges
 
 
 class NoJournal:
-    """Forgets what it is given."""
+    """Discards all changes."""
 
-    async def record(self, changes: Changes) -> None:
+    async def record(self, changes: RunChanges) -> None:
         """Return at once."""

@@ -1,9 +1,9 @@
-"""What a task costs beside its call: with all controls in memory, durable, and in LangGraph.
+"""Overhead of a task beside its call: in memory with all controls, durable, and in LangGraph.
 
-A task awaits once and answers. Of the executor, everything else is as in use: limits, layers of
-dependencies, intents and outcomes, numbered events, references; `durable` writes all of it down in
-PostgreSQL, sealed, before and after each call. In memory, processor time is measured, of all
-threads; durable, what passes. The best of several runs: what else the machine does counts least.
+A call awaits once and answers. Everything else of the executor is as in production: limits,
+dependencies, records of calls and outcomes, numbered events, references; `durable` writes all of
+it to PostgreSQL, sealed, before and after each call. In memory, processor time of all threads is
+measured; durable, wall-clock time. The best of several runs counts, to exclude other load.
 """
 
 from __future__ import annotations
@@ -26,12 +26,12 @@ from benchmarks.execution import peers
 from benchmarks.execution.no_journal import NoJournal
 from benchmarks.execution.shapes import REPEATS, TASKS, shapes
 from benchmarks.tables import markdown
-from execution.call import Prepared
+from execution.call import PreparedCall
 from execution.changes import Journal
-from execution.running.executor import Execution, Invocation, Means, Standing
-from execution.running.limits import Limits
+from execution.running.executor import Execution, ExecutorDependencies, Invocation, RunSnapshot
+from execution.running.limits import CallSlots
 from execution.status import RunStatus
-from execution.workflow import Options, Task, Workflow
+from execution.workflow import RunOptions, Workflow, WorkflowTask
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 AT_ONCE = 64
@@ -45,27 +45,31 @@ HEADINGS = (
 
 
 @dataclass(frozen=True)
-class Answer:
-    """What every call answers."""
+class EmptyResult:
+    """The result of every call."""
 
     is_error: bool = False
     raw: Mapping[str, Any] = field(default_factory=lambda: {"structuredContent": {"ok": True}})
 
+    def redact(self, text: str) -> str:
+        """Return the text unchanged: there are no secrets here."""
+        return text
+
 
 @dataclass(frozen=True)
-class Answered:
+class CompletedCall:
     """A call that took no time."""
 
-    result: Answer = field(default_factory=Answer)
+    result: EmptyResult = field(default_factory=EmptyResult)
     duration_s: float = 0.0
 
 
-ANSWERED = Answered()
+COMPLETED = CompletedCall()
 
 
 def run() -> str:
-    """Measure all shapes in all ways; return a table."""
-    theirs = _langgraph()
+    """Measure all shapes in all three ways; return a table."""
+    theirs = _measure_langgraph()
     rows = []
     for name, waits in shapes().items():
         plan = workflow(waits)
@@ -78,10 +82,10 @@ def run() -> str:
 
 
 def workflow(waits: Sequence[Sequence[int]]) -> Workflow:
-    """Return tasks that wait so; each has an argument."""
+    """Return a workflow with these dependencies; each task has an argument."""
     return Workflow(
         tasks=tuple(
-            Task(
+            WorkflowTask(
                 id=f"t{place}",
                 tool="server:tool",
                 arguments={"place": place},
@@ -92,53 +96,53 @@ def workflow(waits: Sequence[Sequence[int]]) -> Workflow:
     )
 
 
-def prepare(tool: str, _arguments: Mapping[str, Any]) -> Prepared:
-    """Say that any call may be made."""
-    return Prepared(
+def prepare(tool: str, _arguments: Mapping[str, Any]) -> PreparedCall:
+    """Allow any call."""
+    return PreparedCall(
         tool=tool,
         server="server",
         definition_hash="d" * 64,
         arguments_digest="a" * 64,
-        asks="",
+        approval_reason="",
         repeatable=True,
     )
 
 
-async def invoke(_invocation: Invocation) -> Answered:
-    """Await once, as a call does."""
+async def invoke(_invocation: Invocation) -> CompletedCall:
+    """Await once, like a call."""
     await asyncio.sleep(0)
-    return ANSWERED
+    return COMPLETED
 
 
-def _means(journal: Journal) -> Means:
+def _make_dependencies(journal: Journal) -> ExecutorDependencies:
     async def recall(_tasks: object) -> Mapping[Any, Any]:
         return {}
 
-    return Means(
+    return ExecutorDependencies(
         prepare=prepare,
         invoke=invoke,
         journal=journal,
-        limits=Limits(total=AT_ONCE, per_server=AT_ONCE),
+        call_slots=CallSlots(total=AT_ONCE, per_server=AT_ONCE),
         clock=lambda: datetime.now(UTC),
-        recall=recall,
+        reload_results=recall,
     )
 
 
 async def _in_memory(plan: Workflow) -> float:
-    standing = Standing(run=uuid4(), epoch=1, last_seq=0, workflow=plan)
-    return await _timed(standing, NoJournal(), time.process_time)
+    standing = RunSnapshot(run=uuid4(), epoch=1, last_seq=0, workflow=plan)
+    return await _measure(standing, NoJournal(), time.process_time)
 
 
 async def _durable(plan: Workflow) -> float:
     async with _database() as (create, journal):
         created = await create(plan)
-        standing = Standing(run=created.run, epoch=created.epoch, last_seq=1, workflow=plan)
-        return await _timed(standing, journal, time.perf_counter)
+        standing = RunSnapshot(run=created.run, epoch=created.epoch, last_seq=1, workflow=plan)
+        return await _measure(standing, journal, time.perf_counter)
 
 
-async def _timed(standing: Standing, journal: Journal, clock: Callable[[], float]) -> float:
+async def _measure(standing: RunSnapshot, journal: Journal, clock: Callable[[], float]) -> float:
     started = clock()
-    status = await Execution(standing, _means(journal)).run()
+    status = await Execution(standing, _make_dependencies(journal)).run()
     taken = clock() - started
     assert status is RunStatus.SUCCEEDED, status
     return taken
@@ -146,7 +150,7 @@ async def _timed(standing: Standing, journal: Journal, clock: Callable[[], float
 
 @asynccontextmanager
 async def _database() -> AsyncIterator[tuple[Callable[[Workflow], Any], Journal]]:
-    """Yield what makes a run's rows, and a journal that writes to them."""
+    """Yield a function that creates a run's rows, and a journal that writes to them."""
     from django.conf import settings
 
     from execution.planning.parse import dump
@@ -154,9 +158,9 @@ async def _database() -> AsyncIterator[tuple[Callable[[Workflow], Any], Journal]
     from execution.store import runs, writing
     from gateway_project.foundation import sealing
     from gateway_project.foundation.caller import SCOPE_ALL, Caller
-    from gateway_project.foundation.database import in_database
+    from gateway_project.foundation.database import run_in_database_thread
 
-    sealer = sealing.load_or_create(settings.FOREGATE.home, name=sealing.PAYLOADS)
+    sealer = sealing.load_or_create_sealer(settings.FOREGATE.home, name=sealing.PAYLOADS)
     caller = Caller(user="admin", team=None, scopes=frozenset({SCOPE_ALL}), kind="command")
 
     async def create(plan: Workflow) -> Any:
@@ -164,20 +168,20 @@ async def _database() -> AsyncIterator[tuple[Callable[[Workflow], Any], Journal]
             caller=caller,
             workflow=dump(plan),
             tasks=[(task.id, task.tool) for task in plan.tasks],
-            options=Options(),
+            options=RunOptions(),
             owner="benchmark",
             lease_s=600.0,
         )
-        return await in_database(runs.create, new, sealer=sealer)
+        return await run_in_database_thread(runs.create_run, new, sealer=sealer)
 
-    journal = DatabaseJournal(partial(writing.write, sealer=sealer, approval_expiry_s=600.0))
+    journal = DatabaseJournal(partial(writing.write_batch, sealer=sealer, approval_expiry_s=600.0))
     async with asyncio.TaskGroup() as group:
         group.create_task(journal.run())
         yield create, journal
         journal.close()
 
 
-def _langgraph() -> Mapping[str, float]:
+def _measure_langgraph() -> Mapping[str, float]:
     with tempfile.NamedTemporaryFile(suffix=".json") as file:
         subprocess.run([*peers.langgraph(), file.name], cwd=ROOT, check=True)
         found: Mapping[str, float] = json.loads(Path(file.name).read_text(encoding="utf-8"))

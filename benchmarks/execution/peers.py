@@ -1,4 +1,4 @@
-"""The library that is compared with, in a folder of its own that is made once."""
+"""Installs the peer library once, in a separate environment."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ LANGGRAPH = "1.2.22"
 
 
 def langgraph() -> list[str]:
-    """Return the command that runs LangGraph, which stays out of the project's environment."""
+    """Return the command that runs LangGraph outside of the project's environment."""
     folder = user_cache_path("foregate-benchmarks") / f"langgraph-{LANGGRAPH}"
     python = folder / "bin" / "python"
     done = folder / "installed"

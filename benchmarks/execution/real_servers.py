@@ -1,9 +1,9 @@
-"""Workflows over real stdio servers: how near to the ideal, and many of them at once.
+"""Workflows over real stdio servers compared with the ideal duration, singly and concurrently.
 
     python -m benchmarks execution.real_servers
 
-Everything is as in use: the product's runs, written down in PostgreSQL before and after each call,
-and a process for each server, which waits for as long as its calls are to take.
+Everything is as in production: the product's runs, recorded in PostgreSQL before and after each
+call, and a process for each server, whose calls take a fixed time.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ WORKFLOWS = 100
 AT_ONCE = 100
 PATIENCE_S = 120.0
 Needs = Mapping[str, tuple[str, Sequence[str]]]
-"""Server of each task, and the tasks that it waits for."""
+"""Server and dependencies of each task."""
 
 SIDE_BY_SIDE: Needs = {f"t{place}": (server, ()) for place, server in enumerate(SLOW)}
 IN_A_ROW: Needs = {
@@ -57,7 +57,7 @@ DIAMOND_LAYERS = 3
 
 
 def run() -> str:
-    """Measure one workflow after the other, then many at once; return a table."""
+    """Measure workflows one after the other, then many concurrently; return a table."""
     return asyncio.run(_run())
 
 
@@ -72,12 +72,12 @@ async def _run() -> str:
 
 async def _shapes(bench: _Bench) -> list[tuple[str, ...]]:
     few = range(REPEATS // 4)
-    sequence = [await bench.called_ms(SLOW) for _ in few]
-    chain = [await bench.took_ms(IN_A_ROW) for _ in few]
-    wide = [await bench.took_ms(SIDE_BY_SIDE) for _ in range(REPEATS)]
-    unwritten = [await bench.unwritten_ms(SIDE_BY_SIDE) for _ in range(REPEATS)]
-    skewed = [await bench.took_ms(SKEWED) for _ in range(REPEATS)]
-    diamond = [await bench.took_ms(DIAMOND) for _ in range(WORKFLOWS)]
+    sequence = [await bench.measure_calls_ms(SLOW) for _ in few]
+    chain = [await bench.measure_run_ms(IN_A_ROW) for _ in few]
+    wide = [await bench.measure_run_ms(SIDE_BY_SIDE) for _ in range(REPEATS)]
+    unwritten = [await bench.measure_unwritten_ms(SIDE_BY_SIDE) for _ in range(REPEATS)]
+    skewed = [await bench.measure_run_ms(SKEWED) for _ in range(REPEATS)]
+    diamond = [await bench.measure_run_ms(DIAMOND) for _ in range(WORKFLOWS)]
     slow_ms, quick_ms, count = SLOW_S * 1e3, QUICK_S * 1e3, len(SLOW)
     tasks = f"{count} tasks of {slow_ms:.0f} ms"
     layered = f"layer by layer: {2 * slow_ms:.0f}"
@@ -105,10 +105,10 @@ def _speed_up(label: str, sequence: Sequence[float], parallel: Sequence[float]) 
 
 
 async def _many(bench: _Bench) -> list[tuple[str, ...]]:
-    """Start many runs at one time; the server that all begin with sets the pace."""
+    """Start many runs at once; the server that all begin with is the bottleneck."""
     started = time.perf_counter()
     async with asyncio.TaskGroup() as group:
-        tasks = [group.create_task(bench.took_ms(DIAMOND)) for _ in range(AT_ONCE)]
+        tasks = [group.create_task(bench.measure_run_ms(DIAMOND)) for _ in range(AT_ONCE)]
     wall_ms = (time.perf_counter() - started) * 1e3
     slow_ms, places = SLOW_S * 1e3, bench.tasks_per_server
     ideal = [(number // places + DIAMOND_LAYERS) * slow_ms for number in range(AT_ONCE)]
@@ -136,7 +136,7 @@ def _row(label: str, ideal_ms: float, took: Sequence[float]) -> tuple[str, ...]:
 
 @dataclass(frozen=True)
 class _Bench:
-    """A gateway without clients, as its own flow uses it."""
+    """A gateway without clients, driven through its flow."""
 
     gateway: Gateway
 
@@ -147,13 +147,13 @@ class _Bench:
         return int(settings.FOREGATE.tasks_per_server)
 
     async def warm(self) -> None:
-        """Have every server started, and every code path used once."""
-        await self.called_ms((*SLOW, QUICK))
+        """Start every server and run every code path once."""
+        await self.measure_calls_ms((*SLOW, QUICK))
         for needs in (SIDE_BY_SIDE, SKEWED):
-            await self.took_ms(needs)
+            await self.measure_run_ms(needs)
 
-    async def called_ms(self, servers: Sequence[str]) -> float:
-        """Call the tool of each server one after the other; return what that took."""
+    async def measure_calls_ms(self, servers: Sequence[str]) -> float:
+        """Call the tool of each server one after the other; return the milliseconds taken."""
         from execution import call
         from gateway_project import flow
 
@@ -161,60 +161,60 @@ class _Bench:
         assert caller is not None
         started = time.perf_counter()
         for server in servers:
-            request = call.Request(tool=f"{server}:wait", arguments={})
+            request = call.CallRequest(tool=f"{server}:wait", arguments={})
             await flow.call_tool(self.gateway.effects, caller, request)
         return (time.perf_counter() - started) * 1e3
 
-    async def took_ms(self, needs: Needs) -> float:
-        """Run a workflow; return what its caller waited, from its plan to its answer."""
+    async def measure_run_ms(self, needs: Needs) -> float:
+        """Run a workflow; return the milliseconds that its caller waited."""
         from execution.status import RunStatus
-        from execution.workflow import Options
+        from execution.workflow import RunOptions
 
         caller, runs = self.gateway.caller, self.gateway.effects.runs
         assert caller is not None
         started = time.perf_counter()
-        begun = await runs.start(caller, self._plan(needs), options=Options())
+        begun = await runs.start(caller, self._plan(needs), options=RunOptions())
         view = await runs.wait(caller, begun.run, wait_s=PATIENCE_S)
         took_s = time.perf_counter() - started
         assert view.status is RunStatus.SUCCEEDED, view
         return took_s * 1e3
 
-    async def unwritten_ms(self, needs: Needs) -> float:
-        """Carry a workflow out without writing anything down; return what that took."""
+    async def measure_unwritten_ms(self, needs: Needs) -> float:
+        """Run a workflow without a journal; return the milliseconds taken."""
         from cryptography.fernet import Fernet
         from django.conf import settings
 
-        from execution.process import held_run
-        from execution.run_means import RunMeans
+        from execution.process import live_run
+        from execution.run_dependencies import RunDependencies
         from execution.running.executor import Execution
-        from execution.running.limits import Limits
-        from execution.running.standing import Standing
+        from execution.running.limits import CallSlots
+        from execution.running.snapshot import RunSnapshot
         from gateway_project.foundation.sealing import Sealer
 
         effects, caller = self.gateway.effects, self.gateway.caller
         assert caller is not None
         run = uuid.uuid4()
-        means = held_run.executor_means(
-            RunMeans(
+        means = live_run.build_executor_dependencies(
+            RunDependencies(
                 home=settings.FOREGATE.home,
                 catalogue=effects.catalogue,
                 upstream=effects.upstream,
                 sealer=Sealer([Fernet.generate_key()]),
-                standing=lambda caller: caller,
+                refresh_rights=lambda caller: caller,
             ),
             caller,
             run,
             journal=NoJournal(),
-            limits=Limits(total=64, per_server=self.tasks_per_server),
+            limits=CallSlots(total=64, per_server=self.tasks_per_server),
         )
         started = time.perf_counter()
-        standing = Standing(run=run, epoch=1, last_seq=1, workflow=self._plan(needs).workflow)
+        standing = RunSnapshot(run=run, epoch=1, last_seq=1, workflow=self._plan(needs).workflow)
         await Execution(standing, means).run()
         return (time.perf_counter() - started) * 1e3
 
     def _plan(self, needs: Needs) -> Plan:
         from execution.planning import parse, plan
-        from execution.workflow import Options
+        from execution.workflow import RunOptions
 
         tasks: list[dict[str, Any]] = [
             {"id": task, "tool": f"{server}:wait", "arguments": {}, "depends_on": list(after)}
@@ -222,9 +222,9 @@ class _Bench:
         ]
         caller = self.gateway.caller
         assert caller is not None
-        planned = plan.plan(
+        planned = plan.plan_workflow(
             parse.parse({"tasks": tasks}),
-            Options(),
+            RunOptions(),
             caller=caller,
             catalogue=self.gateway.effects.catalogue(),
         )
@@ -242,14 +242,16 @@ async def _gateway() -> AsyncIterator[Gateway]:
 
     readiness = Readiness()
     wired = asyncio.create_task(
-        wiring.run(readiness, config=settings.FOREGATE, user=callers.LOCAL_ADMIN, kind="command")
+        wiring.run_gateway(
+            readiness, config=settings.FOREGATE, user=callers.LOCAL_ADMIN, kind="command"
+        )
     )
     try:
         while readiness.current is None:
             await asyncio.wait([wired], timeout=0.05)
             if wired.done():
                 await wired
-        yield await readiness.gateway()
+        yield await readiness.wait_for_gateway()
     finally:
         wired.cancel()
         await asyncio.wait([wired])
@@ -259,13 +261,13 @@ async def _register() -> None:
     from django.conf import settings
 
     from gateway_project.foundation import sealing
-    from gateway_project.foundation.database import in_database
+    from gateway_project.foundation.database import run_in_database_thread
     from gateway_project.use_cases.refresh_catalogue import refresh_catalogue
     from tools.store import servers
 
     delays = dict.fromkeys(SLOW, SLOW_S) | {QUICK: QUICK_S}
     registrations = [
-        servers.Registration(
+        servers.ServerRegistration(
             name=name,
             command=sys.executable,
             args=("-m", "benchmarks.execution.slow_server", str(delay_s)),
@@ -274,6 +276,6 @@ async def _register() -> None:
         )
         for name, delay_s in delays.items()
     ]
-    sealer = sealing.load_or_create(settings.FOREGATE.home)
-    await in_database(servers.register, registrations, sealer=sealer)
+    sealer = sealing.load_or_create_sealer(settings.FOREGATE.home)
+    await run_in_database_thread(servers.register_servers, registrations, sealer=sealer)
     await refresh_catalogue(settings.FOREGATE)

@@ -1,4 +1,4 @@
-"""The workflows that runners are compared on, as lists of what each task waits for."""
+"""The workflows that executors are compared on, as lists of each task's dependencies."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ REPEATS = 7
 
 
 def shapes(tasks: int = TASKS) -> Mapping[str, Sequence[Sequence[int]]]:
-    """Return, for each shape, the places of the tasks that each task waits for."""
+    """Return, for each shape, the indexes of the dependencies of each task."""
     return {
         "wide: none waits": [[] for _ in range(tasks)],
         "chain: each waits for the one before": [

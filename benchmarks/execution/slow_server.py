@@ -1,8 +1,8 @@
-"""A server with one tool that takes a given time and changes nothing; calls overlap.
+"""A server with one read-only tool that takes a given time; calls overlap.
 
     python -m benchmarks.execution.slow_server SECONDS
 
-Only the standard library, so that it starts in no time. Speaks 2026-07-28.
+It uses only the standard library, so that it starts quickly. Revision 2026-07-28.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _output = threading.Lock()
 
 
 def main() -> None:
-    """Answer until the input ends."""
+    """Answer requests until stdin ends."""
     delay_s = float(sys.argv[1])
     for line in sys.stdin:
         message = json.loads(line)

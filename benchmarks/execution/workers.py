@@ -1,8 +1,8 @@
-"""Runs that go through the queue: how many a second with one, two and four workers, and how soon.
+"""Throughput and latency of runs through the queue, with one, two and four workers.
 
     python -m benchmarks execution.workers
 
-Every worker has an upstream server of its own, as in use.
+Every worker has its own upstream server process, as in production.
 """
 
 from __future__ import annotations
@@ -25,10 +25,10 @@ WORKERS = (1, 2, 4)
 RUNS = 64
 TASKS = 5
 DELAY_S = 0.2
-"""Of each call; a chain of them is what one run takes at least."""
+"""Duration of each call; a run takes at least one chain of them."""
 CONCURRENCY = 16
 AT_ONCE = CONCURRENCY // 2
-"""Runs that a worker carries out of the one user whose they all are."""
+"""Concurrent runs of a worker for one user, who owns all runs here."""
 ONE_BY_ONE = 20
 PATIENCE_S = 120.0
 POLL_S = 0.05
@@ -37,14 +37,14 @@ READY = "workflows at once"
 
 
 def run() -> str:
-    """Have the same runs run by more and more workers."""
+    """Measure the same runs with an increasing number of workers."""
     _register()
     env = {"FOREGATE_EXECUTION_BACKEND": "queue"}
     with _worker(env):  # makes the queue's tables
         pass
     with GatewayProcess(env) as gateway:
         gateway.initialize()
-        rows = [(workers, *_through(gateway, workers, env)) for workers in WORKERS]
+        rows = [(workers, *_run_through_queue(gateway, workers, env)) for workers in WORKERS]
     headings = [
         "workers",
         f"seconds for {RUNS} chains of {TASKS} calls of {DELAY_S * 1000:.0f} ms",
@@ -57,13 +57,17 @@ def run() -> str:
     return markdown(headings, rows)
 
 
-def _through(gateway: GatewayProcess, workers: int, env: dict[str, str]) -> tuple[str, ...]:
+def _run_through_queue(
+    gateway: GatewayProcess, workers: int, env: dict[str, str]
+) -> tuple[str, ...]:
     with ExitStack() as stack:
         for _ in range(workers):
             stack.enter_context(_worker(env))
-        _took([_start(gateway) for _ in range(workers * AT_ONCE)])  # starts their servers
-        took_s = _took([_start(gateway) for _ in range(RUNS)])
-        waits_ms = [_waited_ms(_start(gateway)) for _ in range(ONE_BY_ONE)]
+        _measure_seconds(
+            [_start(gateway) for _ in range(workers * AT_ONCE)]
+        )  # starts their servers
+        took_s = _measure_seconds([_start(gateway) for _ in range(RUNS)])
+        waits_ms = [_measure_wait_ms(_start(gateway)) for _ in range(ONE_BY_ONE)]
     ideal_s = RUNS * TASKS * DELAY_S / AT_ONCE / workers
     return (
         f"{took_s:.2f}",
@@ -82,13 +86,15 @@ def _register() -> None:
     from gateway_project.use_cases.refresh_catalogue import refresh_catalogue
     from tools.store import servers
 
-    registration = servers.Registration(
+    registration = servers.ServerRegistration(
         name=SERVER,
         command=sys.executable,
         args=("-m", "benchmarks.execution.slow_server", str(DELAY_S)),
         cwd=str(BASE),
     )
-    servers.register([registration], sealer=sealing.load_or_create(settings.FOREGATE.home))
+    servers.register_servers(
+        [registration], sealer=sealing.load_or_create_sealer(settings.FOREGATE.home)
+    )
     import asyncio
 
     asyncio.run(refresh_catalogue(settings.FOREGATE))
@@ -129,29 +135,29 @@ def _start(gateway: GatewayProcess) -> UUID:
     return UUID(answer["structuredContent"]["run_id"])
 
 
-def _took(runs: list[UUID]) -> float:
+def _measure_seconds(runs: list[UUID]) -> float:
     """Wait for the runs, and return the seconds from the first request to the last result."""
     from django.db.models import Max, Min
 
     from execution.models import WorkflowExecution
 
     rows = WorkflowExecution.objects.filter(id__in=runs)
-    _until(lambda: not rows.exclude(status="succeeded").exists())
+    _wait_until(lambda: not rows.exclude(status="succeeded").exists())
     times = rows.aggregate(first=Min("created_at"), last=Max("ended_at"))
     return float((times["last"] - times["first"]).total_seconds())
 
 
-def _waited_ms(run: UUID) -> float:
+def _measure_wait_ms(run: UUID) -> float:
     from execution.models import TaskRun, WorkflowExecution
 
     row = WorkflowExecution.objects.filter(id=run)
-    _until(lambda: row.filter(status="succeeded").exists())
+    _wait_until(lambda: row.filter(status="succeeded").exists())
     first: datetime | None = TaskRun.objects.get(run=run, task="t0").started_at
     assert first
     return (first - row.get().created_at).total_seconds() * 1e3
 
 
-def _until(condition: object) -> None:
+def _wait_until(condition: object) -> None:
     deadline = time.monotonic() + PATIENCE_S
     assert callable(condition)
     while not condition():

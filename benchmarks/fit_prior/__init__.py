@@ -1,1 +1,1 @@
-"""Learn on public sets what ranking and binding know before any run."""
+"""Learns the priors of ranking and binding on public sets."""

@@ -1,10 +1,10 @@
 """Learn the priors on public sets: `python -m benchmarks.fit_prior [--without SET …]`.
 
-On all sets they are what is shipped: graph/ranking/prior.json and graph/binding/prior.json. To
-judge suggestions on a set, it must not have taught: `--without SET --to FOLDER` learns on the
-others, once for each set given, and writes without_SET.json and, where the set tells of arguments,
-binding_without_SET.json. FOREGATE_DATA is the folder of the sets, FOREGATE_HOME holds the vectors
-that are kept between runs.
+The priors learned on all sets are shipped: graph/suggestion/ranking/prior.json and
+graph/suggestion/binding/prior.json. To evaluate suggestions on a set, the prior must not have been
+learned on it: `--without SET --to FOLDER` learns on the others, once for each set given, and
+writes without_SET.json and, if the set's gold has arguments, binding_without_SET.json.
+FOREGATE_DATA is the folder of the sets; vectors are cached in FOREGATE_HOME.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ import sys
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
-RANKING = ROOT / "graph" / "ranking" / "prior.json"
-BINDING = ROOT / "graph" / "binding" / "prior.json"
+RANKING = ROOT / "graph" / "suggestion" / "ranking" / "prior.json"
+BINDING = ROOT / "graph" / "suggestion" / "binding" / "prior.json"
 
 SETS = {
     "bfcl_multiturn": True,
@@ -28,11 +28,11 @@ SETS = {
     "toole": False,
     "ultratool": True,
 }
-"""Public sets, and whether their gold says in which order tools run."""
+"""Public sets, and whether their gold gives the order of the tools."""
 
 
 def main() -> None:
-    """Gather the sets, learn, write."""
+    """Load the sets, learn the priors and write them."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument(
         "--without",
@@ -53,22 +53,22 @@ def main() -> None:
 def _learn_ranking(root: Path, without: list[str] | None, to: Path) -> None:
     from benchmarks.fit_prior.gather import gather
     from benchmarks.fit_prior.learn import learn
-    from graph.ranking import prior
+    from graph.suggestion.ranking import prior
 
     sets = []
     for name, is_ordered in SETS.items():
         sets.append(gather(root / name, is_ordered=is_ordered))
         print(f"{name}: {len(sets[-1].intents)} queries", flush=True)
     if not without:
-        _write(prior.as_json(learn(sets)), RANKING)
+        _write(prior.to_json(learn(sets)), RANKING)
     for left_out in without or ():
         rest = [one for one in sets if one.name != left_out]
-        _write(prior.as_json(learn(rest)), to / f"without_{left_out}.json")
+        _write(prior.to_json(learn(rest)), to / f"without_{left_out}.json")
 
 
 def _learn_binding(root: Path, without: list[str] | None, to: Path) -> None:
     from benchmarks.fit_prior import bindings
-    from graph.binding import model
+    from graph.suggestion.binding import model
 
     wanted = [name for name in without or () if name in bindings.SETS]
     if without and not wanted:
@@ -78,15 +78,15 @@ def _learn_binding(root: Path, without: list[str] | None, to: Path) -> None:
         sets.append(bindings.gather(root / name))
         print(f"{name}: {len(sets[-1].groups)} choices of a value", flush=True)
     if not without:
-        _write(model.as_json(bindings.learn(sets)), BINDING)
+        _write(model.to_json(bindings.learn(sets)), BINDING)
     for left_out in wanted:
         learned = bindings.learn([one for one in sets if one.name != left_out])
-        _write(model.as_json(learned), to / f"binding_without_{left_out}.json")
+        _write(model.to_json(learned), to / f"binding_without_{left_out}.json")
 
 
 def _write(document: object, to: Path) -> None:
     to.parent.mkdir(parents=True, exist_ok=True)
-    to.write_text(_rows_on_lines(document) + "\n", encoding="utf-8")
+    to.write_text(_format_rows(document) + "\n", encoding="utf-8")
     print(f"{to}: {to.stat().st_size} bytes", flush=True)
 
 
@@ -100,17 +100,17 @@ def _prepare() -> None:
     from gateway_project.foundation import telemetry
     from gateway_project.foundation.postgres import migrate
 
-    telemetry.configure(settings.FOREGATE, process="tune", quiet=True)
+    telemetry.configure_logging(settings.FOREGATE, process="tune", quiet=True)
     migrate.migrate_once()
 
 
-def _rows_on_lines(document: object, depth: int = 0) -> str:
-    """Write JSON with each list on a line of its own."""
+def _format_rows(document: object, depth: int = 0) -> str:
+    """Format JSON with each list on its own line."""
     if not isinstance(document, dict):
         return json.dumps(document)
     indent = " " * (depth + 1)
     rows = [
-        f"{indent}{json.dumps(key)}: {_rows_on_lines(value, depth + 1)}"
+        f"{indent}{json.dumps(key)}: {_format_rows(value, depth + 1)}"
         for key, value in document.items()
     ]
     return "{\n" + ",\n".join(rows) + "\n" + " " * depth + "}"

@@ -1,4 +1,4 @@
-"""Learn the prior of binding: which stated value stands for which parameter, on public calls."""
+"""Learns the prior of binding on public calls: which stated value is meant for which parameter."""
 
 from __future__ import annotations
 
@@ -10,68 +10,71 @@ from typing import TYPE_CHECKING
 from benchmarks.fit_prior.indexed import indexed
 
 if TYPE_CHECKING:
-    from gateway_project.evaluation.ground import Intent
-    from graph.binding.model import BindingModel
-    from graph.binding.steps import BindTool
+    from gateway_project.evaluation.inputs import EncodedQuery
     from graph.patterns import PastRun
-    from graph.ranking.choice import Group
+    from graph.suggestion.binding.model import BindingModel
+    from graph.suggestion.binding.steps import BindTool
+    from graph.suggestion.ranking.choice import ChoiceGroup
     from tools.search_index import SearchIndex
 
 SETS = ("bfcl_live", "bfcl_multiturn", "nestful", "sealtools")
-"""Public sets whose gold tells of arguments."""
+"""Public sets whose gold has arguments."""
 
 QUERIES = 400
 PRECISION = 3.0
 COUNTED = 1_200
-"""Choices that a set counts as at most."""
+"""Maximum number of choices that a set counts as."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class Stated:
+class BindingChoices:
     """The choices of one set."""
 
     name: str
-    groups: Sequence[Group]
+    groups: Sequence[ChoiceGroup]
 
 
-def gather(folder: Path) -> Stated:
-    """Make the choices of a set: for each parameter of each gold call, the values stated."""
-    from gateway_project.evaluation import ground
-    from gateway_project.evaluation.gold_calls import Names
-    from gateway_project.evaluation.past_runs import past_runs
-    from graph.store import called
+def gather(folder: Path) -> BindingChoices:
+    """Collect the choices of a set: for each parameter of each gold call, the stated values."""
+    from gateway_project.evaluation import inputs
+    from gateway_project.evaluation.gold_calls import GoldToolNames
+    from gateway_project.evaluation.past_runs import iterate_past_runs
+    from graph.store import team_names
 
     with indexed(folder) as one:
         step = max(1, len(one.data.queries) // QUERIES)
         queries = one.data.queries[::step][:QUERIES]
-        runs = list(past_runs(queries, names=Names.of(one.data), keys=one.keys))
-        intents = ground.read([run.intent for run in runs], embedder=one.embedder)
-        tools = called.tools({task.tool for run in runs for task in run.tasks})
+        runs = list(
+            iterate_past_runs(queries, names=GoldToolNames.from_dataset(one.data), keys=one.keys)
+        )
+        intents = inputs.encode_queries([run.intent for run in runs], embedder=one.embedder)
+        tools = team_names.load_tool_names({task.tool for run in runs for task in run.tasks})
     groups = [
         group
         for run, intent in zip(runs, intents, strict=True)
         for group in _choices(run, intent, tools, one.index)
     ]
-    return Stated(name=one.data.name, groups=groups)
+    return BindingChoices(name=one.data.name, groups=groups)
 
 
-def learn(sets: Sequence[Stated]) -> BindingModel:
+def learn(sets: Sequence[BindingChoices]) -> BindingModel:
     """Learn a prior on some sets; deterministic."""
-    from graph.binding import model
+    from graph.suggestion.binding import model
 
     return model.fit_prior([one.groups for one in sets], l2=PRECISION, largest=COUNTED)
 
 
 def _choices(
-    run: PastRun, intent: Intent, tools: Mapping[int, BindTool], index: SearchIndex
-) -> Iterator[Group]:
-    from graph.binding import model
-    from graph.binding.steps import Step
-    from graph.read_runs import clause_shares
+    run: PastRun, intent: EncodedQuery, tools: Mapping[int, BindTool], index: SearchIndex
+) -> Iterator[ChoiceGroup]:
+    from graph.read_runs import compute_clause_shares
+    from graph.suggestion.binding import model
+    from graph.suggestion.binding.steps import BindingStep
 
-    shares = clause_shares(intent.encoded, index, {task.tool for task in run.tasks})
+    shares = compute_clause_shares(intent.encoded, index, {task.tool for task in run.tasks})
     steps = [
-        Step(id=task.id, tool=tools[task.tool], shares=shares.get(task.tool)) for task in run.tasks
+        BindingStep(id=task.id, tool=tools[task.tool], clause_shares=shares.get(task.tool))
+        for task in run.tasks
     ]
     given = {task.id: task.arguments for task in run.tasks}
-    yield from model.choices(steps, given=given, reading=intent.reading)
+    yield from model.collect_choices(steps, given=given, reading=intent.reading)

@@ -1,9 +1,10 @@
-"""Learn how far to follow a history, from histories of the same work and of other work.
+"""Learns the familiarity gate from histories of the same work and of other work.
 
-Three kinds are drawn from each set: any runs, judged by other queries; runs that share no tool
-with the queries, which are near to each other; and runs near to each other, judged by queries as
-near, by any, and by those that share no tool with the runs. Each query is answered with several
-shares of what history and what the text alone say; the gate is the one with the best answers.
+Three kinds of history are drawn from each set: random runs, evaluated by other queries; runs that
+share no tool with the queries, which are similar to each other; and runs similar to each other,
+evaluated by similar queries, by random ones, and by queries that share no tool with the runs. Each
+query is answered with several mixtures of the logits with and without history; the gate with the
+best answers is chosen.
 """
 
 from __future__ import annotations
@@ -15,43 +16,43 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from benchmarks.fit_prior.gather import Gathered
-from graph.ranking.calibrate import repetition
-from graph.ranking.described import FEATURES, describe
-from graph.ranking.familiarity import Gate, signals
-from graph.ranking.fit import fit
-from graph.ranking.logistic import sigmoid
-from graph.ranking.prior import SIZES, Prior
+from benchmarks.fit_prior.gather import TrainingSet
+from graph.suggestion.ranking.candidate_features import FEATURES, describe_candidates
+from graph.suggestion.ranking.familiarity import FamiliarityGate, compute_signals
+from graph.suggestion.ranking.fit import fit_ranker
+from graph.suggestion.ranking.history_features import measure_repetition
+from graph.suggestion.ranking.logistic import compute_sigmoid
+from graph.suggestion.ranking.prior import HISTORY_SIZES, Prior
 
 if TYPE_CHECKING:
-    from graph.ranking.past import PastIntent
-    from graph.ranking.ranker import Ranker
-    from graph.ranking.tool_view import ToolView
+    from graph.suggestion.ranking.past_intents import PastIntent
+    from graph.suggestion.ranking.ranker import Ranker
+    from graph.suggestion.ranking.tool_view import ToolView
 
 Floats = NDArray[np.float64]
 
-ALWAYS = Gate(level=50.0, wanted=0.0, known=0.0)
+ALWAYS = FamiliarityGate(level=50.0, wanted=0.0, known=0.0)
 
 SHARES = np.array([0.0, 0.1, 0.25, 0.5, 0.75, 0.9, 1.0])
-"""Shares of history that each query is answered with; between them, worth is interpolated."""
-ALIKE = 2.0
-"""Histories of the same work count so much, against those of each other kind."""
+"""Weights of the history that each query is answered with; F1 is interpolated between them."""
+SAME_WORK_WEIGHT = 2.0
+"""Weight of histories of the same work, relative to those of each other kind."""
 ASKED, NEAR, DRAWS = 30, 12, 2
-MOST = 0.7
-"""Share of a set that a history has at most."""
+MAX_SHARE = 0.7
+"""Maximum share of a set that is used as a history."""
 PRECISION = 2e-5
 SEED = 11
 STARTS = ((-1.0, 1.0), (0.0, 3.0), (-2.0, 4.0))
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class Kind:
-    """Queries asked after histories of one size and kind, of one set.
+class QueryGroup:
+    """Queries answered after histories of one size and kind, of one set.
 
     Attributes:
-        weight: Of all of them together.
-        signals: Shape (n, 3).
-        worth: F1 of the answer by share of history, shape (n, len(SHARES)).
+        weight: Weight of the whole group.
+        signals: Signals of each query, shape (n, 3).
+        worth: F1 of the answer by weight of the history, shape (n, len(SHARES)).
     """
 
     weight: float
@@ -59,40 +60,40 @@ class Kind:
     worth: Floats
 
 
-def learn(sets: Sequence[Gathered], priors: Sequence[Prior]) -> Gate:
+def learn(sets: Sequence[TrainingSet], priors: Sequence[Prior]) -> FamiliarityGate:
     """Learn a gate; deterministic.
 
     Args:
-        sets: Where histories and queries are from.
-        priors: For each set, one that was learned on the others.
+        sets: Sets that histories and queries are drawn from.
+        priors: For each set, a prior learned on the others.
     """
     kinds = [
         kind
         for one, prior in zip(sets, priors, strict=True)
-        for size in SIZES[1:]
-        if size <= MOST * len(one.intents)
-        for kind in _kinds(one, prior, size)
+        for size in HISTORY_SIZES[1:]
+        if size <= MAX_SHARE * len(one.intents)
+        for kind in _group_queries(one, prior, size)
     ]
     rows = np.concatenate([kind.signals for kind in kinds])
     worth = np.concatenate([kind.worth for kind in kinds])
     weights = np.concatenate(
         [np.full(len(kind.worth), kind.weight / len(kind.worth)) for kind in kinds]
     )
-    level, wanted, known = _best(rows, worth, weights / weights.sum())
-    return Gate(level=level, wanted=wanted, known=known)
+    level, wanted, known = _fit_gate(rows, worth, weights / weights.sum())
+    return FamiliarityGate(level=level, wanted=wanted, known=known)
 
 
-def _best(rows: Floats, worth: Floats, weights: Floats) -> list[float]:
-    """Return level and weights of the gate whose answers are worth most."""
+def _fit_gate(rows: Floats, worth: Floats, weights: Floats) -> list[float]:
+    """Return the level and the weights of the gate with the highest F1."""
     from scipy.optimize import minimize
 
-    again = repetition(rows[:, 0])
+    again = measure_repetition(rows[:, 0])
     rows = np.column_stack((np.ones(len(rows)), rows[:, 1:]))
     each = np.arange(len(rows))
     slopes = np.diff(worth, axis=1) / np.diff(SHARES)
 
     def loss(at: Floats) -> tuple[float, Floats]:
-        gated = sigmoid(rows @ at)
+        gated = compute_sigmoid(rows @ at)
         share = again + (1 - again) * gated
         step = np.clip(np.searchsorted(SHARES, share, side="right") - 1, 0, len(SHARES) - 2)
         slope = slopes[each, step]
@@ -115,20 +116,20 @@ def _best(rows: Floats, worth: Floats, weights: Floats) -> list[float]:
     return [float(value) for value in min(tried, key=lambda one: one.fun).x]
 
 
-def _kinds(one: Gathered, prior: Prior, size: int) -> Iterator[Kind]:
-    """Draw histories of a size and ask each its queries."""
+def _group_queries(one: TrainingSet, prior: Prior, size: int) -> Iterator[QueryGroup]:
+    """Draw histories of a size and answer the queries of each."""
     judged: dict[str, list[tuple[Floats, Floats]]] = {}
     for draw in range(DRAWS):
-        for history, asked in _draws(one, size, draw):
-            ranker = fit(history, one.view, prior=prior)
+        for history, asked in _draw_histories(one, size, draw):
+            ranker = fit_ranker(history, one.view, prior=prior)
             for name, intents in asked.items():
                 judged.setdefault(name, []).extend(
-                    _answered(intent, one.view, ranker) for intent in intents
+                    _answer_query(intent, one.view, ranker) for intent in intents
                 )
     for name, rows in judged.items():
         if rows:
-            yield Kind(
-                weight=ALIKE if name == "same" else 1.0,
+            yield QueryGroup(
+                weight=SAME_WORK_WEIGHT if name == "same" else 1.0,
                 signals=np.stack([told for told, _ in rows]),
                 worth=np.stack([worth for _, worth in rows]),
             )
@@ -137,19 +138,19 @@ def _kinds(one: Gathered, prior: Prior, size: int) -> Iterator[Kind]:
 Drawn = tuple[list["PastIntent"], dict[str, list["PastIntent"]]]
 
 
-def _draws(one: Gathered, size: int, draw: int) -> Iterator[Drawn]:
+def _draw_histories(one: TrainingSet, size: int, draw: int) -> Iterator[Drawn]:
     random = np.random.default_rng([SEED, size, draw])
     mixed = [one.intents[at] for at in random.permutation(len(one.intents))]
     yield mixed[:size], {"same": mixed[size : size + ASKED]}
-    near = _near_first(mixed[0], mixed)
+    near = _sort_by_similarity(mixed[0], mixed)
     asked = near[:ASKED]
-    others = _apart(mixed, asked)
+    others = _filter_disjoint(mixed, asked)
     if len(others) >= size:
         yield others[:size], {"apart": asked}
     pool, rest = near[: size + NEAR], _in_order(mixed, near[size + NEAR :])
     pool = _in_order(mixed, pool)
     history = pool[:size]
-    far = _apart(rest, history)
+    far = _filter_disjoint(rest, history)
     yield history, {"near": pool[size:], "any": rest[:NEAR], "far": far[:NEAR]}
 
 
@@ -158,30 +159,34 @@ def _in_order(order: Sequence[PastIntent], some: Sequence[PastIntent]) -> list[P
     return [intent for intent in order if intent.pattern in held]
 
 
-def _near_first(to: PastIntent, intents: Sequence[PastIntent]) -> list[PastIntent]:
+def _sort_by_similarity(to: PastIntent, intents: Sequence[PastIntent]) -> list[PastIntent]:
     cosines = np.stack([one.encoded.whole for one in intents]) @ to.encoded.whole
     return [intents[at] for at in np.argsort(-cosines, kind="stable")]
 
 
-def _apart(intents: Sequence[PastIntent], others: Sequence[PastIntent]) -> list[PastIntent]:
-    """Return the intents that share no tool with any of the others."""
+def _filter_disjoint(
+    intents: Sequence[PastIntent], others: Sequence[PastIntent]
+) -> list[PastIntent]:
+    """Return the intents that share no tool with any of `others`."""
     called = {tool for other in others for tool in other.tools}
     return [intent for intent in intents if called.isdisjoint(intent.tools)]
 
 
-def _answered(intent: PastIntent, view: ToolView, ranker: Ranker) -> tuple[Floats, Floats]:
-    """Return the signals of an intent, and what each share of history is worth."""
-    past, history = ranker.past, ranker.history
+def _answer_query(intent: PastIntent, view: ToolView, ranker: Ranker) -> tuple[Floats, Floats]:
+    """Return the signals of an intent, and the F1 at each weight of the history."""
+    past, history = ranker.past, ranker.set_history
     assert past is not None
-    told = past.evidence(intent.encoded)
-    described = describe(intent.encoded, view, past, told)
+    told = past.gather_evidence(intent.encoded)
+    described = describe_candidates(intent.encoded, view, past, told)
     all_speak = np.zeros(len(FEATURES), dtype=np.bool_)
-    known, alone = ranker.tool_model.both(described.rows, silent=all_speak)
+    known, alone = ranker.tool_model.both_logits(described.rows, silent=all_speak)
     gold = set(intent.tools)
     worth = []
     for share in SHARES.tolist():
-        scored = described.scored(share * known + (1 - share) * alone, familiarity=share)
-        choices = ranker.set_model.choices(scored, history)
-        chosen = set(choices.candidates.tools(choices.best_first(1)[0], scored).tolist())
+        scored = described.to_scored(share * known + (1 - share) * alone, familiarity=share)
+        choices = ranker.set_model.list_choices(scored, history)
+        chosen = set(
+            choices.candidates.tools_of_set(choices.select_best_first(1)[0], scored).tolist()
+        )
         worth.append(2 * len(chosen & gold) / (len(chosen) + len(gold)))
-    return signals(described.rows, sigmoid(alone)), np.array(worth)
+    return compute_signals(described.rows, compute_sigmoid(alone)), np.array(worth)

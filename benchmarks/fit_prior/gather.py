@@ -1,4 +1,4 @@
-"""Public sets as a gateway sees them: a view of their tools, and queries as past intents."""
+"""Loads public sets as a gateway sees them: a view of their tools, and queries as past intents."""
 
 from __future__ import annotations
 
@@ -14,26 +14,26 @@ from benchmarks.fit_prior.indexed import indexed
 
 if TYPE_CHECKING:
     from gateway_project.evaluation.dataset import DatasetQuery
-    from graph.ranking.past import PastIntent
-    from graph.ranking.tool_view import ToolView
+    from graph.suggestion.ranking.past_intents import PastIntent
+    from graph.suggestion.ranking.tool_view import ToolView
 
 QUERIES = 600
-"""Queries of a set at most."""
+"""Maximum number of queries of a set."""
 SINGLES = 300
-"""Of those with a single tool at most: in some sets they would drown the others."""
+"""Maximum number of queries with a single tool, which would dominate some sets."""
 SEED = 0
 AT = datetime(2026, 1, 1, tzinfo=UTC)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class Gathered:
-    """One set.
+class TrainingSet:
+    """A public set, prepared for learning.
 
     Attributes:
-        name: Of its folder.
+        name: Name of its folder.
         view: Its tools.
-        intents: Its queries, each as one that ran once.
-        is_ordered: Whether its gold says in which order tools run.
+        intents: Its queries, each as an intent that ran once.
+        is_ordered: Whether its gold gives the order of the tools.
     """
 
     name: str
@@ -42,22 +42,22 @@ class Gathered:
     is_ordered: bool
 
     def drawn(self, count: int, seed: int) -> list[PastIntent]:
-        """Draw so many of the queries."""
+        """Draw `count` of the queries."""
         order = np.random.default_rng(seed).permutation(len(self.intents))
         return [self.intents[at] for at in order[:count]]
 
 
-def gather(folder: Path, *, is_ordered: bool) -> Gathered:
+def gather(folder: Path, *, is_ordered: bool) -> TrainingSet:
     """Store and index a set, and encode a sample of its queries."""
-    from gateway_project.evaluation import ground
-    from graph.ranking.tool_view import ToolView
+    from gateway_project.evaluation import inputs
+    from graph.suggestion.ranking.tool_view import ToolView
 
     with indexed(folder) as one:
         queries = _sample(one.data.queries)
-        read = ground.read([query.text for query in queries], embedder=one.embedder)
-    return Gathered(
+        read = inputs.encode_queries([query.text for query in queries], embedder=one.embedder)
+    return TrainingSet(
         name=one.data.name,
-        view=ToolView.of(one.index, team=None),
+        view=ToolView.for_team(one.index, team=None),
         intents=tuple(
             _past(number, query, one.keys, intent.encoded)
             for number, (query, intent) in enumerate(zip(queries, read, strict=True))
@@ -75,7 +75,7 @@ def _sample(queries: Sequence[DatasetQuery]) -> list[DatasetQuery]:
 
 
 def _past(number: int, query: DatasetQuery, keys: dict[str, int], encoded: object) -> PastIntent:
-    from graph.ranking.past import PastIntent
+    from graph.suggestion.ranking.past_intents import PastIntent
 
     return PastIntent(
         pattern=number,

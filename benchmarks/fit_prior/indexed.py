@@ -1,4 +1,4 @@
-"""A public set on tables of its own: stored, embedded and indexed by the product's own code."""
+"""A public set in a scratch schema: stored, embedded and indexed by the product's own code."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ MAX_INDEX_BYTES = 2_000_000_000
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class Indexed:
-    """One set.
+class IndexedSet:
+    """A stored and indexed set.
 
     Attributes:
         data: Its tools and queries.
-        index: Of its tools.
-        embedder: Keeps vectors between runs.
+        index: Search index of its tools.
+        embedder: Embedder that caches vectors across runs.
         keys: Primary key of each tool by the set's id.
     """
 
@@ -34,25 +34,25 @@ class Indexed:
 
 
 @contextmanager
-def indexed(folder: Path) -> Iterator[Indexed]:
+def indexed(folder: Path) -> Iterator[IndexedSet]:
     """Store and index a set; the tables are dropped at the end."""
     from django.conf import settings
 
-    from gateway_project.evaluation import dataset, kept_vectors, run
-    from gateway_project.evaluation.scratch import scratch_schema
-    from tools.embed.load import embedder_for
+    from gateway_project.evaluation import dataset, run, vector_cache
+    from gateway_project.evaluation.scratch import open_scratch_schema
+    from tools.embed.load import make_embedder
     from tools.embed_catalogue import embed_missing
     from tools.store import search_index
 
-    data = dataset.load(folder)
+    data = dataset.load_dataset(folder)
     config = settings.FOREGATE
-    with kept_vectors.open_kept(config.home / "cache") as store, scratch_schema():
-        embedder = kept_vectors.KeptEmbedder(embedder_for(config), store)
+    with vector_cache.open_vector_store(config.home / "cache") as store, open_scratch_schema():
+        embedder = vector_cache.DiskCachedEmbedder(make_embedder(config), store)
         names = run.store_tools(data.tools)
         embed_missing(embedder)
-        index = search_index.refresh(None, model=embedder.model, max_bytes=MAX_INDEX_BYTES)
+        index = search_index.refresh_index(None, model=embedder.model, max_bytes=MAX_INDEX_BYTES)
         assert index is not None
-        yield Indexed(data=data, index=index, embedder=embedder, keys=_keys(names))
+        yield IndexedSet(data=data, index=index, embedder=embedder, keys=_keys(names))
 
 
 def _keys(names: dict[str, str]) -> dict[str, int]:
@@ -60,4 +60,4 @@ def _keys(names: dict[str, str]) -> dict[str, int]:
     from tools.models import Tool
 
     rows = Tool.objects.values_list("pk", "server__name", "name")
-    return {names[ids.join(server, name)]: pk for pk, server, name in rows}
+    return {names[ids.join_id(server, name)]: pk for pk, server, name in rows}

@@ -1,4 +1,4 @@
-"""What the gateway adds to a call, beside a peer and beside the least that forwarding costs."""
+"""Overhead of the gateway per call, compared with a peer and with bare forwarding."""
 
 from benchmarks.gateway_cost.compare import run
 

@@ -1,4 +1,4 @@
-"""One run over all ways to a tool: direct, the floor, a peer, and this gateway."""
+"""Compares all ways to reach a tool: direct, bare forwarding, a peer, and this gateway."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from typing import Any
 from benchmarks.gateway_cost import foregate, peers
 from benchmarks.gateway_cost.processes import (
     HERE,
-    Running,
+    RunningServer,
     free_port,
     request,
     serving,
@@ -29,40 +29,42 @@ CALL = {"name": "echo", "arguments": {"text": "hello"}}
 
 @dataclass(frozen=True, kw_only=True)
 class Way:
-    """A way to the echo tool.
+    """A way to reach the echo tool.
 
     Attributes:
-        name: In the table.
+        name: Name in the table.
         start: Starts it in front of a backend given as ("http", URL) or ("stdio", command).
-        call: Parameters of the call through it.
-        behind: The backends it is measured with.
+        call: Parameters of the call.
+        behind: Kinds of backend it is measured with.
     """
 
     name: str
-    start: Callable[[Sequence[str]], AbstractContextManager[Running]]
+    start: Callable[[Sequence[str]], AbstractContextManager[RunningServer]]
     call: Mapping[str, Any]
     behind: tuple[str, ...] = ("http", "stdio")
 
 
 def run() -> str:
     """Measure calls, then listings; each way has the machine to itself."""
-    ours = foregate.through_call_tool(CALL)
+    ours = foregate.wrap_in_call_tool(CALL)
     ways = [
         Way(name="floor: bytes forwarded", start=_floor, call=CALL),
         Way(name=f"FastMCP {peers.VERSION}, tuned", start=peers.fastmcp, call=CALL),
         Way(name="Foregate, full exposure", start=foregate.full, call=CALL),
         Way(name="Foregate, call_tool", start=foregate.meta, call=ours),
     ]
-    calls = [_direct(), *(_calls(way, kind) for way in ways for kind in way.behind)]
-    lists = [_listing("direct", _direct_backend)]
-    lists += [_listing(way.name, way.start) for way in ways[:3]]
+    calls = [_direct(), *(_measure_calls(way, kind) for way in ways for kind in way.behind)]
+    lists = [_measure_listing("direct", _direct_backend)]
+    lists += [_measure_listing(way.name, way.start) for way in ways[:3]]
     headings = ["way", "p50 ms", "p95 ms", "per s at 16", "per s at 64", "CPU ms", "start s", "MB"]
     listed = markdown([f"{MANY_TOOLS:,} tools listed", "median ms"], lists)
     return f"{markdown(headings, calls)}\n\n{listed}"
 
 
-def load(running: Running, method: str, params: Mapping[str, Any], *, n: int, at_once: int) -> Any:
-    """Have the client's process send requests; return what it prints."""
+def load(
+    running: RunningServer, method: str, params: Mapping[str, Any], *, n: int, at_once: int
+) -> Any:
+    """Send requests from a client process; return its output."""
     headers, body = request(method, params, running.headers)
     task = {"port": running.port, "headers": headers, "body": body}
     task |= {"requests": n, "at_once": at_once}
@@ -80,12 +82,12 @@ def _direct() -> tuple[str, ...]:
         return ("direct, HTTP", *_measured(backend, CALL))
 
 
-def _calls(way: Way, kind: str) -> tuple[str, ...]:
+def _measure_calls(way: Way, kind: str) -> tuple[str, ...]:
     with _behind(kind, tools=1) as target, way.start(target) as running:
         return (f"{way.name}, {kind} behind", *_measured(running, way.call))
 
 
-def _measured(running: Running, call: Mapping[str, Any]) -> tuple[str, ...]:
+def _measured(running: RunningServer, call: Mapping[str, Any]) -> tuple[str, ...]:
     load(running, "tools/call", call, n=WARM_UP, at_once=4)
     running.settle()
     before_s = running.cpu_s()
@@ -103,7 +105,7 @@ def _measured(running: Running, call: Mapping[str, Any]) -> tuple[str, ...]:
     )
 
 
-def _listing(name: str, start: Callable[[Sequence[str]], Any]) -> tuple[str, str]:
+def _measure_listing(name: str, start: Callable[[Sequence[str]], Any]) -> tuple[str, str]:
     with _behind("http", tools=MANY_TOOLS) as target, start(target) as running:
         running.settle()
         taken = load(running, "tools/list", {}, n=LISTINGS, at_once=1)["seconds"]
@@ -112,7 +114,7 @@ def _listing(name: str, start: Callable[[Sequence[str]], Any]) -> tuple[str, str
 
 @contextmanager
 def _behind(kind: str, *, tools: int) -> Iterator[Sequence[str]]:
-    """Run the backend if it is one that runs by itself; say how it is reached."""
+    """Run the backend if it is an HTTP server; yield how to reach it."""
     if kind == "stdio":
         yield ("stdio", sys.executable, BACKEND, str(tools))
         return
@@ -122,12 +124,12 @@ def _behind(kind: str, *, tools: int) -> Iterator[Sequence[str]]:
 
 
 @contextmanager
-def _direct_backend(target: Sequence[str]) -> Iterator[Running]:
+def _direct_backend(target: Sequence[str]) -> Iterator[RunningServer]:
     port = free_port()
     with serving([BACKEND, str(MANY_TOOLS if target else 1), str(port)], port=port) as running:
         yield running
 
 
-def _floor(target: Sequence[str]) -> AbstractContextManager[Running]:
+def _floor(target: Sequence[str]) -> AbstractContextManager[RunningServer]:
     port = free_port()
     return serving([str(HERE / "floor.py"), str(port), *target], port=port)

@@ -1,4 +1,4 @@
-"""The least a gateway could do: forward bytes, and look at nothing.
+"""The minimum a gateway could do: forward bytes without inspecting them.
 
 python floor.py PORT http URL                 POST to a server over HTTP
 python floor.py PORT stdio COMMAND [ARG …]    lines to a server over stdio, ids remapped
@@ -38,7 +38,7 @@ async def _answer(send: Send, status: int, body: bytes) -> None:
 
 
 class OverHttp:
-    """Posts what comes in to a server."""
+    """Forwards requests to a server over HTTP."""
 
     def __init__(self, url: str) -> None:
         self._url = url
@@ -58,7 +58,7 @@ class OverHttp:
 
 
 class OverStdio:
-    """Writes what comes in to a server's stdin, and hands on the line that answers it."""
+    """Forwards requests to a server's stdin, and its answers from stdout."""
 
     def __init__(self, command: list[str]) -> None:
         self._command = command

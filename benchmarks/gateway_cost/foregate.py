@@ -1,4 +1,4 @@
-"""This gateway before one backend, over HTTP."""
+"""This gateway in front of one backend, over HTTP."""
 
 from __future__ import annotations
 
@@ -7,33 +7,33 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
-from benchmarks.gateway_cost.processes import Running, free_port, serving
+from benchmarks.gateway_cost.processes import RunningServer, free_port, serving
 
 SERVER = "echo"
 
 
-def through_call_tool(call: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the call of `call_tool` that calls a tool of the backend."""
+def wrap_in_call_tool(call: Mapping[str, Any]) -> dict[str, Any]:
+    """Wrap a call of the backend's tool in a call of `call_tool`."""
     arguments = {"tool": f"{SERVER}:{call['name']}", "arguments": call["arguments"]}
     return {"name": "call_tool", "arguments": arguments}
 
 
 @contextmanager
-def full(target: Sequence[str]) -> Iterator[Running]:
-    """Show all tools of the backend, by their bare names."""
+def full(target: Sequence[str]) -> Iterator[RunningServer]:
+    """Run with full exposure; the backend's tools are listed by their bare names."""
     with _gateway(target, exposure="full") as running:
         yield running
 
 
 @contextmanager
-def meta(target: Sequence[str]) -> Iterator[Running]:
-    """Show the gateway's own tools alone."""
+def meta(target: Sequence[str]) -> Iterator[RunningServer]:
+    """Run with only the gateway's own tools listed."""
     with _gateway(target, exposure="meta") as running:
         yield running
 
 
 @contextmanager
-def _gateway(target: Sequence[str], *, exposure: str) -> Iterator[Running]:
+def _gateway(target: Sequence[str], *, exposure: str) -> Iterator[RunningServer]:
     token = register(target)
     port = free_port()
     address = f"127.0.0.1:{port}"
@@ -44,7 +44,7 @@ def _gateway(target: Sequence[str], *, exposure: str) -> Iterator[Running]:
 
 
 def register(target: Sequence[str]) -> str:
-    """Have one server, discovered; return a token that may call it."""
+    """Register and discover one server; return a token that may call it."""
     from django.conf import settings
     from django.contrib.auth import get_user_model
     from django.core.management import call_command
@@ -60,9 +60,9 @@ def register(target: Sequence[str]) -> str:
         server.url = rest[0]
     else:
         server.command, server.args = rest[0], list(rest[1:])
-    server.env_sealed = sealing.load_or_create(settings.FOREGATE.home).seal({})
+    server.env_sealed = sealing.load_or_create_sealer(settings.FOREGATE.home).seal({})
     server.save()
     call_command("discover", verbosity=0)
     admin = get_user_model().objects.get(username="admin")
-    _, token = tokens.create(admin, name="benchmark", scopes=["*"])
+    _, token = tokens.create_token(admin, name="benchmark", scopes=["*"])
     return token

@@ -1,8 +1,8 @@
-"""A client that costs little: bare HTTP/1.1 over kept connections, in a process of its own.
+"""A cheap client: bare HTTP/1.1 over persistent connections, in a separate process.
 
     python load.py '{"port": …, "headers": {…}, "body": {…}, "requests": …, "at_once": …}'
 
-Prints JSON: seconds of each request, and requests per second.
+Prints JSON: the seconds of each request, and requests per second.
 """
 
 from __future__ import annotations
@@ -18,17 +18,17 @@ import uvloop
 
 
 class Connection:
-    """One kept connection."""
+    """A persistent connection."""
 
     def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         self._reader = reader
         self._writer = writer
 
     async def post(self, request: bytes) -> bytes:
-        """Send a request; return the body of its answer.
+        """Send a request; return the body of the response.
 
         Raises:
-            RuntimeError: If it is refused.
+            RuntimeError: If the response is an error.
         """
         self._writer.write(request)
         head = (await self._reader.readuntil(b"\r\n\r\n")).lower()
@@ -51,7 +51,7 @@ class Connection:
 
 
 def encode(port: int, headers: Mapping[str, str], body: Mapping[str, Any]) -> bytes:
-    """Return a request as it goes over the wire."""
+    """Encode a request as HTTP/1.1."""
     content = json.dumps(body).encode()
     lines = ["POST /mcp HTTP/1.1", f"Host: 127.0.0.1:{port}", f"Content-Length: {len(content)}"]
     lines += [f"{name}: {value}" for name, value in headers.items()]
@@ -59,7 +59,7 @@ def encode(port: int, headers: Mapping[str, str], body: Mapping[str, Any]) -> by
 
 
 async def run(task: Mapping[str, Any]) -> dict[str, Any]:
-    """Send all requests, `at_once` of them side by side."""
+    """Send all requests, `at_once` of them concurrently."""
     request = encode(task["port"], task["headers"], task["body"])
     remaining = [task["requests"]]
     taken: list[float] = []

@@ -1,4 +1,4 @@
-"""The peer, in an environment of its own that is made once."""
+"""Installs the peer once, in a separate environment."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from pathlib import Path
 
 from platformdirs import user_cache_path
 
-from benchmarks.gateway_cost.processes import HERE, Running, free_port, serving
+from benchmarks.gateway_cost.processes import HERE, RunningServer, free_port, serving
 
 VERSION = "4.1.0"
 REQUIREMENTS = (f"fastmcp=={VERSION}", "mcp==2.3.0", "uvloop==0.23.0", "httptools==0.9.0")
 
 
-def fastmcp(target: Sequence[str]) -> AbstractContextManager[Running]:
+def fastmcp(target: Sequence[str]) -> AbstractContextManager[RunningServer]:
     """Run a FastMCP proxy that keeps one client connected."""
     port = free_port()
     program = str(HERE / "fastmcp_proxy.py")

@@ -1,4 +1,4 @@
-"""Processes of a benchmark: started on a free port, ready once they list tools, ended by us."""
+"""Server processes of a benchmark: started on a free port, ready once they list tools."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ QUIET_S, QUIET_TIMES, QUIET_SHARE = 0.4, 3, 0.08
 
 
 @dataclass(frozen=True, kw_only=True)
-class Running:
+class RunningServer:
     """A process that serves MCP over HTTP.
 
     Attributes:
-        process: Itself.
-        port: It listens on, at 127.0.0.1.
-        headers: Sent with each request beside those of the protocol.
-        cold_start_s: From its start to its first answer to tools/list.
+        process: The process.
+        port: The port that it listens on, at 127.0.0.1.
+        headers: Headers sent with each request in addition to the protocol's.
+        cold_start_s: Seconds from its start to its first answer to tools/list.
     """
 
     process: psutil.Popen
@@ -41,12 +41,12 @@ class Running:
     cold_start_s: float = 0.0
 
     def cpu_s(self) -> float:
-        """Processor seconds it has used itself, without its children."""
+        """Return the processor seconds of the process, without its children."""
         times = self.process.cpu_times()
         return float(times.user + times.system)
 
     def settle(self) -> None:
-        """Wait until it does nothing of its own any more, such as loading a model."""
+        """Wait until its background work, such as loading a model, has finished."""
         deadline = time.monotonic() + READY_S
         quiet = 0
         while quiet < QUIET_TIMES and time.monotonic() < deadline:
@@ -55,7 +55,7 @@ class Running:
             quiet = quiet + 1 if self.cpu_s() - before < QUIET_SHARE * QUIET_S else 0
 
     def rss_mb(self) -> float:
-        """Resident memory of the process alone, in MB."""
+        """Return the resident memory of the process without its children, in MB."""
         return float(self.process.memory_info().rss / 1e6)
 
 
@@ -94,7 +94,7 @@ def post(
 
     Raises:
         OSError: If nothing listens.
-        ValueError: If it is refused.
+        ValueError: If the response has no result.
     """
     sent, body = request(method, params, headers)
     connection = http.client.HTTPConnection("127.0.0.1", port, timeout=READY_S)
@@ -116,15 +116,15 @@ def serving(
     headers: Mapping[str, str] | None = None,
     python: str = sys.executable,
     env: Mapping[str, str] | None = None,
-) -> Iterator[Running]:
-    """Run a Python program until the end of the block, from its first list of tools on.
+) -> Iterator[RunningServer]:
+    """Run a Python program within the block, which is entered once it lists its tools.
 
     Args:
         arguments: Program and arguments.
-        port: It will listen on.
-        headers: Sent with each request.
+        port: Port that it will listen on.
+        headers: Headers sent with each request.
         python: Interpreter.
-        env: Variables set beside ours.
+        env: Environment variables in addition to those of this process.
 
     Raises:
         RuntimeError: If it does not list its tools in time.
@@ -143,8 +143,8 @@ def started(
     headers: Mapping[str, str] | None = None,
     python: str = sys.executable,
     env: Mapping[str, str] | None = None,
-) -> Iterator[Running]:
-    """Run a Python program until the end of the block, ready or not; see `serving`."""
+) -> Iterator[RunningServer]:
+    """Run a Python program within the block without waiting until it is ready; see `serving`."""
     process = psutil.Popen(
         [python, *arguments],
         stdin=subprocess.DEVNULL,
@@ -154,7 +154,7 @@ def started(
         cwd=HERE.parent.parent,
     )
     try:
-        yield Running(process=process, port=port, headers=headers or {})
+        yield RunningServer(process=process, port=port, headers=headers or {})
     finally:
         process.terminate()
         try:

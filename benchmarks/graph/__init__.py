@@ -1,8 +1,8 @@
-"""What is computed on the graph, beside the libraries that others use for it."""
+"""Graph algorithms compared with common graph libraries."""
 
 
 def run() -> str:
-    """Compare them; loaded late, since the Python of a peer loads this package too."""
+    """Compare them; imported late, since a peer's Python imports this package too."""
     from benchmarks.graph import compare
 
     return compare.run()

@@ -1,4 +1,4 @@
-"""One run over all libraries, each in a process of its own, on the same graphs."""
+"""Compares all libraries on the same graphs, each in a separate process."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ import numpy as np
 from benchmarks.graph import peers
 from benchmarks.graph.question import Question
 from benchmarks.tables import markdown
-from graph.algorithms.communities import modularity
-from graph.algorithms.matrix import Matrix, from_arrays
-from graph.algorithms.pagerank import FINEST, pagerank
+from graph.algorithms.communities import compute_modularity
+from graph.algorithms.matrix import Matrix, matrix_from_arrays
+from graph.algorithms.pagerank import MIN_TOLERANCE, compute_pagerank
 
 SIZES = ((1_000, 8_000), (10_000, 100_000), (100_000, 1_000_000))
 PATHS, EXPANSIONS, SEEDS = 1_000, 300, 5
@@ -40,15 +40,15 @@ LEFT_OUT = "-"
 
 
 def run() -> str:
-    """Ask every library the same of graphs of three sizes."""
+    """Run the same tasks in every library, on graphs of three sizes."""
     rows = [row for size in SIZES for row in _compare(*size)]
     return markdown(HEADINGS, rows)
 
 
 def question(tools: int, arcs: int, *, seed: int = 1) -> Question:
-    """Make a graph at random: arcs are drawn alike, but few tools are drawn often.
+    """Make a random graph in which few tools have many relations.
 
-    The n-th most popular tool is drawn as often as 1 / sqrt(n) says, at either end.
+    The n-th most popular tool is drawn with weight 1 / sqrt(n), as source and as target.
     """
     random = np.random.default_rng(seed)
     popularity = 1.0 / np.sqrt(np.arange(1, tools + 1))
@@ -70,7 +70,7 @@ def question(tools: int, arcs: int, *, seed: int = 1) -> Question:
 def _compare(tools: int, arcs: int) -> Iterator[tuple[str, ...]]:
     asked = question(tools, arcs)
     ends = np.array(asked.sources), np.array(asked.targets)
-    truth = from_arrays(*ends, np.array(asked.weights), tools=np.arange(tools))
+    truth = matrix_from_arrays(*ends, np.array(asked.weights), tools=np.arange(tools))
     ways = {
         "Foregate": [sys.executable, "-m", "benchmarks.graph.foregate_way"],
         f"graphology {peers.GRAPHOLOGY}": peers.graphology(),
@@ -91,13 +91,13 @@ def _compare(tools: int, arcs: int) -> Iterator[tuple[str, ...]]:
 
 def _row(answer: Mapping[str, Any], truth: Matrix) -> Iterator[str]:
     made = f" + {answer['matrix']:,.0f}" if "matrix" in answer else ""
-    true_ranks = pagerank(truth, tolerance=FINEST).values
+    true_ranks = compute_pagerank(truth, tolerance=MIN_TOLERANCE).values
     yield f"{answer['build']:,.0f}{made}"
     yield f"{answer['pagerank']:,.1f}"
     yield f"{np.abs(np.array(answer['ranks']) - true_ranks).sum():.0e}"
     if "communities" in answer:
         yield f"{answer['communities']:,.0f}"
-        yield f"{modularity(truth, np.array(answer['labels'])):.3f}"
+        yield f"{compute_modularity(truth, np.array(answer['labels'])):.3f}"
     else:
         yield from (LEFT_OUT, LEFT_OUT)
     for name in ("path", "related"):

@@ -1,4 +1,4 @@
-"""Foregate's own: relations in dicts, and a sparse matrix for what is computed over all of it."""
+"""Foregate's implementation: relations in dicts, and a sparse matrix for global computations."""
 
 from __future__ import annotations
 
@@ -10,33 +10,33 @@ from benchmarks.graph.question import (
     UPDATES,
     Question,
     answer,
-    each_us,
+    measure_each_us,
+    measure_ms,
     resident_mb,
-    times_ms,
 )
-from graph.algorithms.communities import communities
-from graph.algorithms.expand import reached
-from graph.algorithms.matrix import matrix
-from graph.algorithms.pagerank import pagerank
-from graph.algorithms.shortest_path import shortest_path
-from graph.relations import Kind, Relation
+from graph.algorithms.communities import detect_communities
+from graph.algorithms.expand import iterate_reached
+from graph.algorithms.matrix import build_matrix
+from graph.algorithms.pagerank import compute_pagerank
+from graph.algorithms.shortest_path import find_shortest_path
+from graph.relations import Relation, RelationKind
 from graph.topology import Topology
 
-KINDS = (Kind.DEPENDS_ON, Kind.PRECEDES, Kind.PROVIDES)
+KINDS = (RelationKind.DEPENDS_ON, RelationKind.PRECEDES, RelationKind.PROVIDES)
 
 
 def measure(question: Question) -> dict[str, Any]:
-    """Return what everything takes."""
+    """Return the time and memory of each task, and its results."""
     ends = zip(question.sources, question.targets, question.weights, strict=True)
     rows = [(one, other, KINDS[one % 3], weight) for one, other, weight in ends]
-    # The libraries of numbers are loaded before memory is compared.
-    communities(matrix(Topology([Relation(1, 2, Kind.PROVIDES, 1.0)])))
+    # Numeric libraries are loaded before memory is compared.
+    detect_communities(build_matrix(Topology([Relation(1, 2, RelationKind.PROVIDES, 1.0)])))
     before_mb = resident_mb()
-    build, topology = times_ms(lambda: Topology(starmap(Relation, rows)), question.repeats)
+    build, topology = measure_ms(lambda: Topology(starmap(Relation, rows)), question.repeats)
     mb = resident_mb() - before_mb
-    made, arcs = times_ms(lambda: matrix(topology), question.repeats)
-    ranked, ranks = times_ms(lambda: pagerank(arcs), 2 * question.repeats)
-    divided, labels = times_ms(lambda: communities(arcs), question.repeats)
+    made, arcs = measure_ms(lambda: build_matrix(topology), question.repeats)
+    ranked, ranks = measure_ms(lambda: compute_pagerank(arcs), 2 * question.repeats)
+    divided, labels = measure_ms(lambda: detect_communities(arcs), question.repeats)
     changed = [Relation(*row)._replace(confidence=0.5) for row in rows[:UPDATES]]
     return {
         "build": build,
@@ -46,14 +46,14 @@ def measure(question: Question) -> dict[str, Any]:
         "ranks": ranks.values.tolist(),
         "communities": divided,
         "labels": labels.tolist(),
-        "path": each_us(lambda pair: shortest_path(topology, *pair), question.pairs),
-        "related": each_us(lambda seeds: _related(topology, seeds), question.seeds),
-        "update": each_us(topology.put, changed)[0],
+        "path": measure_each_us(lambda pair: find_shortest_path(topology, *pair), question.pairs),
+        "related": measure_each_us(lambda seeds: _find_related(topology, seeds), question.seeds),
+        "update": measure_each_us(topology.put, changed)[0],
     }
 
 
-def _related(topology: Topology, seeds: list[int]) -> list[Any]:
-    return list(islice(reached(topology, seeds), RELATED))
+def _find_related(topology: Topology, seeds: list[int]) -> list[Any]:
+    return list(islice(iterate_reached(topology, seeds), RELATED))
 
 
 if __name__ == "__main__":

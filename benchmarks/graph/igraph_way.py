@@ -1,4 +1,4 @@
-"""igraph, by its Python binding; run by the Python of an environment of its own."""
+"""igraph through its Python binding; run by the Python of a separate environment."""
 
 from __future__ import annotations
 
@@ -14,21 +14,21 @@ from benchmarks.graph.question import (
     UPDATES,
     Question,
     answer,
-    each_us,
+    measure_each_us,
+    measure_ms,
     resident_mb,
-    times_ms,
 )
 
 
 def measure(question: Question) -> dict[str, Any]:
-    """Return what everything takes."""
+    """Return the time and memory of each task, and its results."""
     rows = list(zip(question.sources, question.targets, question.weights, strict=True))
-    warnings.simplefilter("ignore")  # where there is no path
+    warnings.simplefilter("ignore")  # raised if there is no path
     before_mb = resident_mb()
-    build, graph = times_ms(lambda: _built(question.tools, rows), question.repeats)
+    build, graph = measure_ms(lambda: _build_graph(question.tools, rows), question.repeats)
     mb = resident_mb() - before_mb
-    ranked, ranks = times_ms(lambda: graph.pagerank(weights="weight"), question.repeats)
-    divided, groups = times_ms(lambda: _communities(graph), question.repeats)
+    ranked, ranks = measure_ms(lambda: graph.pagerank(weights="weight"), question.repeats)
+    divided, groups = measure_ms(lambda: _communities(graph), question.repeats)
     return {
         "build": build,
         "mb": mb,
@@ -36,38 +36,38 @@ def measure(question: Question) -> dict[str, Any]:
         "ranks": ranks,
         "communities": divided,
         "labels": groups.membership,
-        "path": each_us(lambda pair: graph.get_shortest_path(*pair), question.pairs),
-        "related": each_us(lambda seeds: _related(graph, seeds), question.seeds),
-        "update": each_us(lambda row: _update(graph, *row), rows[:UPDATES])[0],
+        "path": measure_each_us(lambda pair: graph.get_shortest_path(*pair), question.pairs),
+        "related": measure_each_us(lambda seeds: _find_related(graph, seeds), question.seeds),
+        "update": measure_each_us(lambda row: _update(graph, *row), rows[:UPDATES])[0],
     }
 
 
-def _built(tools: int, rows: list[tuple[int, int, float]]) -> igraph.Graph:
+def _build_graph(tools: int, rows: list[tuple[int, int, float]]) -> igraph.Graph:
     edges = [row[:2] for row in rows]
     weights = [row[2] for row in rows]
     return igraph.Graph(tools, edges, directed=True, edge_attrs={"weight": weights})
 
 
 def _communities(graph: igraph.Graph) -> igraph.VertexClustering:
-    """Louvain of igraph is of undirected graphs; making one is part of it."""
+    """Detect communities; includes the conversion to an undirected graph that igraph requires."""
     undirected = graph.as_undirected(combine_edges="sum")
     return undirected.community_multilevel(weights="weight")
 
 
-def _related(graph: igraph.Graph, seeds: list[int]) -> list[Any]:
+def _find_related(graph: igraph.Graph, seeds: list[int]) -> list[Any]:
     best: dict[int, float] = {}
     for seed in seeds:
-        for middle, first in _around(graph, seed):
+        for middle, first in _list_neighbours(graph, seed):
             if first >= LEAST:
                 best[middle] = max(best.get(middle, 0.0), first)
-                for end, second in _around(graph, middle):
+                for end, second in _list_neighbours(graph, middle):
                     if first * second >= LEAST:
                         best[end] = max(best.get(end, 0.0), first * second / 2)
     ranked = ((rank, tool) for tool, rank in best.items() if tool not in seeds)
     return heapq.nlargest(RELATED, ranked)
 
 
-def _around(graph: igraph.Graph, tool: int) -> list[tuple[int, float]]:
+def _list_neighbours(graph: igraph.Graph, tool: int) -> list[tuple[int, float]]:
     edges = graph.es[graph.incident(tool, mode="all")]
     return [
         (target if source == tool else source, weight)

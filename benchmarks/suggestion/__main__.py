@@ -1,8 +1,8 @@
-"""Judge suggestions by cross-validation: `python -m benchmarks.suggestion [--write]`.
+"""Evaluate suggestions by cross-validation: `python -m benchmarks.suggestion [--write]`.
 
-FOREGATE_DATA is the folder of the data sets, FOREGATE_HOME holds the vectors and the results that
-are kept, so that what was stopped goes on where it was. `--write` puts the tables into
-docs/evaluation.md, between their markers; `--only` takes the jobs whose names hold a text.
+FOREGATE_DATA is the folder of the data sets. Vectors and results are cached in FOREGATE_HOME, so
+that an interrupted evaluation resumes. `--write` writes the tables to docs/evaluation.md, between
+their markers; `--only` selects the jobs whose names contain a text.
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ from typing import Any
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "gateway_project.settings.base")
 
-from benchmarks.suggestion.kept_rows import ROOT, TEACHES, KeptRows, digest
 from benchmarks.suggestion.plan import SIZES, Job, jobs
+from benchmarks.suggestion.result_files import PRIOR_FILES, ROOT, ResultFiles, digest
 
 DOCUMENT = ROOT / "docs" / "evaluation.md"
 WORKERS = 2
@@ -28,7 +28,7 @@ Results = list[tuple[Job, dict[str, Any]]]
 
 
 def main() -> None:
-    """Compute what is not kept, and write or print the tables."""
+    """Compute the missing results, and write or print the tables."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--write", action="store_true", help="write docs/evaluation.md")
     parser.add_argument("--only", default="", help="jobs whose names hold this, e.g. tmdb-fold")
@@ -37,17 +37,17 @@ def main() -> None:
     if arguments.only and arguments.write:
         parser.error("--write needs the results of all jobs")
     data, home, model = _places()
-    kept = KeptRows(home / "cache" / "suggestion", digest=digest(data, model=model))
-    known = home / "cache" / f"priors-{digest(data, model=model, code=TEACHES)}"
+    kept = ResultFiles(home / "cache" / "suggestion", digest=digest(data, model=model))
+    known = home / "cache" / f"priors-{digest(data, model=model, code=PRIOR_FILES)}"
     wanted = [job for job in jobs() if arguments.only in job.name]
     found, todo = kept.divide(wanted)
     print(f"{len(found)} results are kept, {len(todo)} are computed", file=sys.stderr)
-    found += _computed(todo, kept, data=data, known=known, workers=arguments.workers)
+    found += _compute_jobs(todo, kept, data=data, known=known, workers=arguments.workers)
     _show(found, write=arguments.write)
 
 
 def _places() -> tuple[Path, Path, str]:
-    """Return where the data sets are, the home folder, and the embedding model."""
+    """Return the folder of the data sets, the home folder, and the embedding model."""
     root = os.environ.get("FOREGATE_DATA", "")
     missing = [name for name in SIZES if not (Path(root) / name / "queries.jsonl").is_file()]
     if not root or missing:
@@ -61,17 +61,17 @@ def _places() -> tuple[Path, Path, str]:
     return Path(root).resolve(), settings.FOREGATE.home, settings.FOREGATE.embedding_model
 
 
-def _computed(
-    todo: Sequence[Job], kept: KeptRows, *, data: Path, known: Path, workers: int
+def _compute_jobs(
+    todo: Sequence[Job], kept: ResultFiles, *, data: Path, known: Path, workers: int
 ) -> Results:
-    """Compute jobs and keep their results.
+    """Compute jobs and save their results.
 
     Args:
         todo: The jobs.
-        kept: Where results are kept.
+        kept: Saved results.
         data: Folder of the data sets.
         known: Folder of the priors.
-        workers: Processes.
+        workers: Number of processes.
     """
     from benchmarks.suggestion import priors, work
 

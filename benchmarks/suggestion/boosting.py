@@ -1,15 +1,15 @@
-"""The baseline of gradient boosting: each tool by itself, by what search and past runs say of it.
+"""The gradient boosting baseline: scores each tool by itself, from search and past runs.
 
 scikit-learn's histogram boosting learns, from the past runs of one history, whether a tool is in
-an intent's workflow. It sees, of each candidate: the cosine with the intent, plain and masked, and
-with its best clause; BM25, and its share of the best; the softmax of the cosines over all tools;
-votes of the nearest past intents, narrow and wide; the nearest past intent that used the tool; how
-often it was used; and how often together with what the votes say. In the rows it learns from, the
-run itself is left out of all of that.
+an intent's workflow. Features of a candidate: the cosine with the intent, plain and masked, and
+with its best clause; BM25, absolute and relative to the best; the softmax of the cosines over all
+tools; votes of the nearest past intents, with a narrow and a wide kernel; the nearest past intent
+that used the tool; how often it was used; and its co-occurrence with the tools voted for. The
+features of a training row leave out its own run.
 
-Suggested are the tools at or above the threshold that served best, by F1, on folds of the past
-runs that were left out of fitting, never fewer than the shortest past workflow had. They stand in
-the order in which past runs most often had them.
+It suggests the tools at or above the threshold with the best F1 on held-out folds of the past
+runs, at least as many as the shortest past workflow has, in the order that past runs used most
+often.
 """
 
 from __future__ import annotations
@@ -22,20 +22,21 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from graph.intent.encoded import Encoded
+from graph.suggestion.intent.encoded import EncodedIntent
 
 Floats = NDArray[np.float64]
 
 LEAST_RUNS = 20
-"""With fewer past runs there is nothing to boost."""
+"""Minimum number of past runs to fit the model."""
 CANDIDATES = 25
-"""Best tools of each kind of evidence that are looked at."""
+"""Candidates by each kind of evidence."""
 NARROW, WIDE = 0.05, 0.1
-"""Widths of the votes of past intents, as differences of the cosine."""
+"""Kernel widths of the votes of past intents, as differences of the cosine."""
 SOFTMAX = 0.05
 THRESHOLDS = np.arange(0.2, 0.75, 0.05)
 FEW_RUNS = 250
-"""Up to so many past runs, half the parts are left out in turn to find the threshold; else one."""
+"""Up to this many past runs, half of the parts are held out in turn to choose the threshold; with
+more, one part is."""
 PARTS = 10
 SEED = 0
 
@@ -46,11 +47,11 @@ class Catalogue:
 
     Attributes:
         vectors: Shape (t, d), of norm 1.
-        bm25: Returns the BM25 of all tools for an intent, shape (t,).
+        bm25: Returns the BM25 scores of all tools for an intent, shape (t,).
     """
 
     vectors: NDArray[np.float32]
-    bm25: Callable[[Encoded], NDArray[np.floating]]
+    bm25: Callable[[EncodedIntent], NDArray[np.floating]]
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -58,8 +59,8 @@ class Rows:
     """Candidates of one intent.
 
     Attributes:
-        tools: Their places in the catalogue, shape (k,).
-        features: Shape (k, f).
+        tools: Their indexes in the catalogue, shape (k,).
+        features: Their features, shape (k, f).
     """
 
     tools: NDArray[np.intp]
@@ -68,12 +69,12 @@ class Rows:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Evidence:
-    """What speaks for a tool.
+    """Evidence of past runs.
 
     Attributes:
         catalogue: The tools.
-        views: Of the past intents, shape (n, 2d).
-        used: Which tools each of their runs used, shape (n, t).
+        views: Vectors of the past intents, shape (n, 2d).
+        used: 1 for each tool that a run used, shape (n, t).
     """
 
     catalogue: Catalogue
@@ -82,7 +83,7 @@ class Evidence:
 
     @classmethod
     def of(
-        cls, catalogue: Catalogue, past: Sequence[Encoded], chains: Sequence[Sequence[int]]
+        cls, catalogue: Catalogue, past: Sequence[EncodedIntent], chains: Sequence[Sequence[int]]
     ) -> Evidence:
         """Gather past runs."""
         used = np.zeros((len(past), len(catalogue.vectors)))
@@ -91,16 +92,16 @@ class Evidence:
         return cls(catalogue=catalogue, views=np.stack([_view(one) for one in past]), used=used)
 
     def without(self, left_out: NDArray[np.bool_]) -> Evidence:
-        """Return the same without some of the past runs."""
+        """Return the evidence without some of the past runs."""
         return Evidence(
             catalogue=self.catalogue, views=self.views[~left_out], used=self.used[~left_out]
         )
 
     @cached_property
-    def _together(self) -> Floats:
+    def _co_used(self) -> Floats:
         return self.used.T @ self.used
 
-    def rows(self, intent: Encoded) -> Rows:
+    def rows(self, intent: EncodedIntent) -> Rows:
         """Make the rows of an intent."""
         vectors = self.catalogue.vectors
         cosine = vectors @ intent.whole
@@ -128,9 +129,9 @@ class Evidence:
         return Rows(tools=tools, features=np.stack(columns, axis=1)[tools])
 
     def _co_occurrence(self, votes: Floats) -> Floats:
-        """Say how often each tool stood with those that have votes."""
+        """Return how often each tool was used together with those that have votes."""
         voted = np.flatnonzero(votes > 0)
-        together = self._together[voted].copy()
+        together = self._co_used[voted].copy()
         alone = together[np.arange(len(voted)), voted]
         together[np.arange(len(voted)), voted] = 0
         shares = together / (alone[:, None] + 3.0)
@@ -143,14 +144,14 @@ class Boosting:
     Args:
         catalogue: The tools.
         past: Past intents; at least `LEAST_RUNS`.
-        chains: What each of them used, as places in the catalogue, in order.
+        chains: Tools that each of them used, as indexes in the catalogue, in order.
     """
 
     def __init__(
-        self, catalogue: Catalogue, past: Sequence[Encoded], chains: Sequence[Sequence[int]]
+        self, catalogue: Catalogue, past: Sequence[EncodedIntent], chains: Sequence[Sequence[int]]
     ) -> None:
         self._evidence = Evidence.of(catalogue, past, chains)
-        self._before = _precedence(chains, len(catalogue.vectors))
+        self._before = _count_precedences(chains, len(catalogue.vectors))
         self._least = min(len(chain) for chain in chains)
         parts = np.random.default_rng(SEED).permutation(len(past)) % PARTS
         without = [self._evidence.without(parts == part) for part in range(PARTS)]
@@ -158,44 +159,44 @@ class Boosting:
         used = self._evidence.used
         right = [used[place, one.tools] for place, one in enumerate(rows)]
         self._threshold = self._best_threshold(rows, right, parts)
-        self._model = _fitted(rows, right)
+        self._model = _fit_model(rows, right)
 
-    def suggest(self, intent: Encoded) -> tuple[list[int], float]:
-        """Return the tools, as places in the catalogue in order, and the chance of all of them."""
+    def suggest(self, intent: EncodedIntent) -> tuple[list[int], float]:
+        """Return the tools, as ordered indexes in the catalogue, and their joint probability."""
         rows = self._evidence.rows(intent)
         chances = self._model.predict_proba(rows.features)[:, 1]
-        chosen = _chosen(chances, self._threshold, self._least)
+        chosen = _choose_best(chances, self._threshold, self._least)
         tools = rows.tools[chosen]
-        return self._ordered(tools), float(np.prod(chances[chosen]))
+        return self._order_tools(tools), float(np.prod(chances[chosen]))
 
     def _best_threshold(
         self, rows: Sequence[Rows], right: Sequence[Floats], parts: NDArray[np.int64]
     ) -> float:
-        """Find the threshold that serves best on runs that were left out of fitting."""
+        """Return the threshold with the best F1 on held-out runs."""
         scores = np.zeros(len(THRESHOLDS))
         for part in range(PARTS // 2 if len(rows) <= FEW_RUNS else 1):
-            inside, outside = _places(parts != part), _places(parts == part)
-            model = _fitted([rows[at] for at in inside], [right[at] for at in inside])
+            inside, outside = _positions(parts != part), _positions(parts == part)
+            model = _fit_model([rows[at] for at in inside], [right[at] for at in inside])
             for at in outside:
                 chances = model.predict_proba(rows[at].features)[:, 1]
                 gold = self._evidence.used[at].sum()
                 for number, threshold in enumerate(THRESHOLDS):
-                    chosen = _chosen(chances, threshold, self._least)
+                    chosen = _choose_best(chances, threshold, self._least)
                     scores[number] += 2 * right[at][chosen].sum() / (len(chosen) + gold)
         return float(THRESHOLDS[int(np.argmax(scores))])
 
-    def _ordered(self, tools: NDArray[np.intp]) -> list[int]:
+    def _order_tools(self, tools: NDArray[np.intp]) -> list[int]:
         ahead = self._before[np.ix_(tools, tools)]
         share = (ahead + 0.5) / (ahead + ahead.T + 1)
         return [int(tool) for tool in tools[np.argsort(-share.sum(axis=1), kind="stable")]]
 
 
-def _places(chosen: NDArray[np.bool_]) -> list[int]:
+def _positions(chosen: NDArray[np.bool_]) -> list[int]:
     return [int(at) for at in np.flatnonzero(chosen)]
 
 
-def _view(intent: Encoded) -> Floats:
-    """Return an intent as past ones are compared with it: whole and masked, of norm 1."""
+def _view(intent: EncodedIntent) -> Floats:
+    """Return the vector by which intents are compared: whole and masked, of norm 1."""
     both = np.concatenate([intent.whole, intent.masked]).astype(np.float64)
     return np.asarray(both / np.sqrt(2))
 
@@ -205,7 +206,7 @@ def _votes(near: Floats, used: Floats, width: float) -> Floats:
     return np.asarray(weights @ used / weights.sum())
 
 
-def _precedence(chains: Sequence[Sequence[int]], count: int) -> Floats:
+def _count_precedences(chains: Sequence[Sequence[int]], count: int) -> Floats:
     before = np.zeros((count, count))
     for chain in chains:
         steps = list(dict.fromkeys(chain))
@@ -214,13 +215,13 @@ def _precedence(chains: Sequence[Sequence[int]], count: int) -> Floats:
     return before
 
 
-def _chosen(chances: Floats, threshold: float, least: int) -> NDArray[np.intp]:
+def _choose_best(chances: Floats, threshold: float, least: int) -> NDArray[np.intp]:
     best = np.argsort(-chances, kind="stable")
     count = max(least, int((chances >= threshold).sum()))
     return best[:count]
 
 
-def _fitted(rows: Sequence[Rows], right: Sequence[Floats]) -> Any:
+def _fit_model(rows: Sequence[Rows], right: Sequence[Floats]) -> Any:
     from sklearn.ensemble import HistGradientBoostingClassifier
 
     model = HistGradientBoostingClassifier(

@@ -1,4 +1,4 @@
-"""Compute the results of one job, by the code that serves clients and by the baselines."""
+"""Computes the results of one job, by the code that serves clients and by the baselines."""
 
 from __future__ import annotations
 
@@ -9,24 +9,29 @@ from typing import Any
 
 from benchmarks.suggestion import folds
 from benchmarks.suggestion.boosting import LEAST_RUNS, Boosting
-from benchmarks.suggestion.copying import best_of_clauses, copy_nearest
+from benchmarks.suggestion.copying import copy_nearest, pick_best_per_clause
 from benchmarks.suggestion.folds import Split
 from benchmarks.suggestion.plan import Job
-from benchmarks.suggestion.prepared import Prepared
+from benchmarks.suggestion.prepared import PreparedSet
 from benchmarks.suggestion.priors import Priors
-from gateway_project.evaluation import suggested, workflow_figures
+from gateway_project.evaluation import judge_suggestions, workflow_figures
 from gateway_project.evaluation.dataset import DatasetQuery
-from gateway_project.evaluation.learn import Learned, learn, learn_again, record
-from gateway_project.evaluation.past_runs import past_runs
-from gateway_project.evaluation.suggested import Judged
-from gateway_project.evaluation.suggesting import answer
-from graph.ranking.families import FAMILIES
+from gateway_project.evaluation.judge_suggestions import JudgedSuggestion
+from gateway_project.evaluation.learn_history import (
+    LearnedHistory,
+    learn_from_history,
+    record_history,
+    refit_ranking,
+)
+from gateway_project.evaluation.past_runs import iterate_past_runs
+from gateway_project.evaluation.suggest_answers import suggest_answer
+from graph.suggestion.ranking.families import FEATURE_FAMILIES
 
 Json = dict[str, Any]
 
 
-def compute(prepared: Prepared, job: Job, priors: Priors) -> Json:
-    """Compute the results of a job: one row for each query asked, and what it took."""
+def compute(prepared: PreparedSet, job: Job, priors: Priors) -> Json:
+    """Compute the results of a job: a row for each query, and the time taken."""
     begun = time.perf_counter()
     split = _split(prepared, job)
     learned, record_s = _learned(prepared, job, split, priors)
@@ -36,15 +41,15 @@ def compute(prepared: Prepared, job: Job, priors: Priors) -> Json:
         "job": job.as_json(),
         "prior": priors.name,
         "history": len(split.history),
-        "patterns": len(learned.past),
+        "patterns": len(learned.past_intents),
         "record_s": record_s,
-        "fit_s": learned.seconds,
+        "fit_s": learned.fit_seconds,
         "seconds": time.perf_counter() - begun,
         "rows": rows,
     }
 
 
-def _split(prepared: Prepared, job: Job) -> Split:
+def _split(prepared: PreparedSet, job: Job) -> Split:
     if job.kind == "single":
         assert job.runs is not None
         return folds.single(prepared.queries, draw=job.part, runs=job.runs)
@@ -54,24 +59,30 @@ def _split(prepared: Prepared, job: Job) -> Split:
     return folds.split(prepared.queries, fold=job.part, runs=job.runs)
 
 
-def _learned(prepared: Prepared, job: Job, split: Split, priors: Priors) -> tuple[Learned, float]:
-    """Record the history as the runs of a team of its own, and learn from them."""
+def _learned(
+    prepared: PreparedSet, job: Job, split: Split, priors: Priors
+) -> tuple[LearnedHistory, float]:
+    """Record the history as the runs of a separate team, and learn from them."""
     from tools.models import Team
 
     team, _ = Team.objects.get_or_create(name=job.name)
     ground, started = prepared.ground, time.perf_counter()
-    runs = list(past_runs(split.history, names=prepared.names, keys=ground.keys))
+    runs = list(iterate_past_runs(split.history, names=prepared.names, keys=ground.keys_by_id))
     if runs:
-        record(ground, runs, team=team.pk)
+        record_history(ground, runs, team=team.pk)
     took = time.perf_counter() - started
-    learned = learn(ground, team=team.pk, prior=priors.ranking, binding_prior=priors.binding)
-    assert len(learned.past) <= len(split.history)
+    learned = learn_from_history(
+        ground, team=team.pk, prior=priors.ranking, binding_prior=priors.binding
+    )
+    assert len(learned.past_intents) <= len(split.history)
     return learned, took
 
 
-def _fold(prepared: Prepared, split: Split, learned: Learned, _priors: Priors) -> list[Json]:
+def _fold(
+    prepared: PreparedSet, split: Split, learned: LearnedHistory, _priors: Priors
+) -> list[Json]:
     asked = [(query, prepared.intents[query.id]) for query in split.asked]
-    judged = suggested.judge_all(prepared.ground, learned, asked, prepared.names)
+    judged = judge_suggestions.judge_queries(prepared.ground, learned, asked, prepared.names)
     rows = [_row(one) for one in judged]
     baselines = _Baselines(prepared, split.history)
     for row, query in zip(rows, split.asked, strict=True):
@@ -79,29 +90,29 @@ def _fold(prepared: Prepared, split: Split, learned: Learned, _priors: Priors) -
     return rows
 
 
-def _row(one: Judged) -> Json:
+def _row(one: JudgedSuggestion) -> Json:
     return {
         "id": one.query.id,
         "ours": _figures(one.answer.chain, one.query),
-        "waits": one.waits,
+        "waits": one.dependency_f1,
         "confidence": one.answer.confidence,
-        "probability": one.answer.probability,
+        "probability": one.answer.raw_probability,
         "similarity": one.answer.similarity,
-        "seen": one.is_seen,
+        "seen": one.is_known_tool_set,
         "ms": one.milliseconds,
         "binding": None if one.binding is None else asdict(one.binding),
-        "given": None if one.given is None else asdict(one.given),
+        "given": None if one.gold_call_binding is None else asdict(one.gold_call_binding),
     }
 
 
 def _figures(chain: Sequence[str], query: DatasetQuery) -> list[float | None]:
-    return list(workflow_figures.judge(chain, query).as_json().values())
+    return list(workflow_figures.judge_workflow(chain, query).as_json().values())
 
 
 class _Baselines:
-    """The simpler ways to suggest, from the same history."""
+    """The baselines, fitted to the same history."""
 
-    def __init__(self, prepared: Prepared, history: Sequence[DatasetQuery]) -> None:
+    def __init__(self, prepared: PreparedSet, history: Sequence[DatasetQuery]) -> None:
         self._prepared = prepared
         self._past = [prepared.intents[query.id].encoded for query in history]
         self._chains = [prepared.places(query.tools) for query in history]
@@ -112,11 +123,11 @@ class _Baselines:
         )
 
     def judge(self, query: DatasetQuery) -> Json:
-        """Return the figures of each way, by name."""
+        """Return the figures of each baseline, by name."""
         prepared = self._prepared
         intent = prepared.intents[query.id].encoded
         vectors = prepared.catalogue.vectors
-        best = best_of_clauses(intent, vectors, range(len(vectors)))
+        best = pick_best_per_clause(intent, vectors, range(len(vectors)))
         found: Json = {"clause": _figures(prepared.ids(best), query)}
         if self._past:
             copied = copy_nearest(intent, self._past, self._chains)
@@ -128,17 +139,19 @@ class _Baselines:
         return found
 
 
-def _single(prepared: Prepared, split: Split, learned: Learned, _priors: Priors) -> list[Json]:
+def _single(
+    prepared: PreparedSet, split: Split, learned: LearnedHistory, _priors: Priors
+) -> list[Json]:
     return [_plain_row(prepared, query, learned) for query in split.asked]
 
 
 def _plain_row(
-    prepared: Prepared,
+    prepared: PreparedSet,
     query: DatasetQuery,
-    learned: Learned,
+    learned: LearnedHistory,
     without: frozenset[str] = frozenset(),
 ) -> Json:
-    found = answer(prepared.ground, learned, prepared.intents[query.id], without=without)
+    found = suggest_answer(prepared.ground, learned, prepared.intents[query.id], without=without)
     return {
         "id": query.id,
         "ours": _figures(found.chain, query),
@@ -146,12 +159,14 @@ def _plain_row(
     }
 
 
-def _ablation(prepared: Prepared, split: Split, learned: Learned, priors: Priors) -> list[Json]:
-    """Take each family of features away, from fitting and from ranking."""
+def _ablation(
+    prepared: PreparedSet, split: Split, learned: LearnedHistory, priors: Priors
+) -> list[Json]:
+    """Leave out each family of features in turn, in fitting and in ranking."""
     rows: list[Json] = [{"id": query.id} for query in split.asked]
     for name, without in [("nothing", frozenset[str]()), *_families()]:
         poorer = (
-            learn_again(prepared.ground, learned, without=without, prior=priors.ranking)
+            refit_ranking(prepared.ground, learned, without=without, prior=priors.ranking)
             if without
             else learned
         )
@@ -161,4 +176,4 @@ def _ablation(prepared: Prepared, split: Split, learned: Learned, priors: Priors
 
 
 def _families() -> list[tuple[str, frozenset[str]]]:
-    return [(name, frozenset({name})) for name in FAMILIES]
+    return [(name, frozenset({name})) for name in FEATURE_FAMILIES]

@@ -1,4 +1,4 @@
-"""Which queries are asked, and which are past runs: by group, drawn with fixed seeds."""
+"""Splits queries into past runs and test queries: by group, with fixed seeds."""
 
 from __future__ import annotations
 
@@ -14,25 +14,25 @@ FOLD_SEED = 7
 HISTORY_SEED = 100
 SINGLE_SEED = 5_000
 ASKED_LATER = 4
-"""One part in so many, the last of the file, is asked after a history of the first ones."""
+"""The last 1 / `ASKED_LATER` of a file is asked after a history from the rest."""
 SINGLE_ASKED = 500
-"""Queries that a single small history is judged by."""
+"""Queries by which a single small history is evaluated."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Split:
-    """What a gateway has seen, and what it is asked.
+    """Past runs and test queries.
 
     Attributes:
         history: Past runs, oldest first.
-        asked: Queries; no paraphrase of any of them is among the past runs.
+        asked: Test queries; no paraphrase of any of them is among the past runs.
     """
 
     history: tuple[DatasetQuery, ...]
     asked: tuple[DatasetQuery, ...]
 
     def check(self) -> None:
-        """Make sure that nothing asked is known beforehand.
+        """Check that no test query is in the history.
 
         Raises:
             AssertionError: If a query or a paraphrase of it is among the past runs.
@@ -44,8 +44,8 @@ class Split:
         assert not ids & {query.id for query in self.asked}, "a query's own gold is in its history"
 
 
-def fold_of(queries: Sequence[DatasetQuery]) -> list[int]:
-    """Say on which of the folds each query stands; those of one group stand on the same."""
+def assign_folds(queries: Sequence[DatasetQuery]) -> list[int]:
+    """Return the fold of each query; queries of one group share a fold."""
     groups = sorted({query.group for query in queries})
     drawn = np.random.default_rng(FOLD_SEED).permutation(len(groups))
     fold = {group: int(drawn[at]) % FOLDS for at, group in enumerate(groups)}
@@ -53,14 +53,14 @@ def fold_of(queries: Sequence[DatasetQuery]) -> list[int]:
 
 
 def split(queries: Sequence[DatasetQuery], *, fold: int, runs: int | None) -> Split:
-    """Ask one fold, and take so many past runs from the others.
+    """Ask one fold, with a history of `runs` runs from the others.
 
     Args:
-        queries: Of a data set.
-        fold: Which is asked, from 0.
-        runs: Past runs; None: all of the other folds.
+        queries: Queries of a data set.
+        fold: The fold that is asked, from 0.
+        runs: Number of past runs; None: all of the other folds.
     """
-    folds = fold_of(queries)
+    folds = assign_folds(queries)
     others = [at for at, one in enumerate(folds) if one != fold]
     drawn = np.random.default_rng(HISTORY_SEED + fold).permutation(others)
     found = Split(
@@ -72,12 +72,12 @@ def split(queries: Sequence[DatasetQuery], *, fold: int, runs: int | None) -> Sp
 
 
 def single(queries: Sequence[DatasetQuery], *, draw: int, runs: int) -> Split:
-    """Draw one history of so many runs, and other queries to ask.
+    """Draw one history of `runs` runs, and other queries to ask.
 
     Args:
-        queries: Of a data set.
-        draw: Which of the histories, from 0.
-        runs: Past runs.
+        queries: Queries of a data set.
+        draw: Number of the history, from 0.
+        runs: Number of past runs.
     """
     drawn = np.random.default_rng(SINGLE_SEED + draw).permutation(len(queries))
     history = tuple(queries[at] for at in drawn[:runs])
@@ -89,11 +89,11 @@ def single(queries: Sequence[DatasetQuery], *, draw: int, runs: int) -> Split:
 
 
 def shifted(queries: Sequence[DatasetQuery], *, runs: int) -> Split:
-    """Take the first queries of a set as past runs and ask the last ones: other work, it may be.
+    """Take the first queries of a set as past runs and ask the last ones, possibly other work.
 
     Args:
-        queries: Of a data set whose file is ordered by what they are about.
-        runs: Past runs.
+        queries: Queries of a data set whose file is ordered by topic.
+        runs: Number of past runs.
     """
     asked = tuple(queries[-(len(queries) // ASKED_LATER) :])
     known = {query.group for query in asked}

@@ -1,4 +1,4 @@
-"""What is computed: each job is one history of one data set, and can be computed alone."""
+"""The jobs of the evaluation: each is one history of one data set, independent of the others."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ SIZES: dict[str, tuple[int | None, ...]] = {
     "nestful": (0, 20, 50, None),
     "bfcl_multiturn": (0, 20, None),
 }
-"""Past runs, by data set; None: all of the other folds."""
+"""Numbers of past runs by data set; None: all of the other folds."""
 SINGLES = ((50, 8),)
-"""Single histories of ultratool: how many past runs, and how many such histories."""
+"""Single histories of ultratool: number of past runs, and number of such histories."""
 ABLATED: tuple[tuple[int | None, tuple[int, ...]], ...] = ((200, (0,)),)
-"""Past runs that features are taken away at, and the folds asked."""
+"""Ablations: number of past runs, and the folds asked."""
 SHIFTED = ("nestful", (0, 5, 20, 50, 140))
-"""A set whose file begins with other work than it ends with, and the past runs it is asked at."""
+"""A set whose file begins with other work than it ends with, and the numbers of past runs."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -30,7 +30,7 @@ class Job:
         kind: "fold", "single", "shift" or "ablation".
         data: Name of the data set.
         runs: Past runs; None: all of the other folds.
-        part: Which fold is asked, or which single history is drawn.
+        part: Number of the fold that is asked, or of the single history.
     """
 
     kind: str
@@ -50,7 +50,7 @@ class Job:
 
 
 def jobs() -> Iterator[Job]:
-    """Yield all jobs, those of one set together, and of these the longest first."""
+    """Yield all jobs, grouped by set, the longest first."""
     for data, sizes in SIZES.items():
         if data == "ultratool":
             yield from _ablations(data)

@@ -1,4 +1,4 @@
-"""A data set on tables of its own, with every query read and encoded."""
+"""A data set in a scratch schema, with every query read and encoded."""
 
 from __future__ import annotations
 
@@ -11,12 +11,17 @@ from pathlib import Path
 from django.conf import settings
 
 from benchmarks.suggestion.boosting import Catalogue
-from gateway_project.evaluation import dataset, graph, kept_vectors, run
+from gateway_project.evaluation import dataset, graph, run, vector_cache
 from gateway_project.evaluation.dataset import Dataset, DatasetQuery
-from gateway_project.evaluation.gold_calls import Names
-from gateway_project.evaluation.ground import Ground, Intent, own_sealer, read
-from gateway_project.evaluation.scratch import scratch_schema
-from tools.embed.load import embedder_for
+from gateway_project.evaluation.gold_calls import GoldToolNames
+from gateway_project.evaluation.inputs import (
+    EncodedQuery,
+    SuggestionInputs,
+    encode_queries,
+    make_ephemeral_sealer,
+)
+from gateway_project.evaluation.scratch import open_scratch_schema
+from tools.embed.load import make_embedder
 from tools.embed_catalogue import embed_missing
 from tools.store import search_index
 
@@ -24,18 +29,18 @@ MAX_INDEX_BYTES = 2_000_000_000
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class Prepared:
-    """A data set that can be asked.
+class PreparedSet:
+    """A data set that is ready for suggestions.
 
     Attributes:
-        dataset: As read.
-        ground: What suggestions are made on.
+        dataset: The data set.
+        ground: Inputs of suggestions.
         intents: Every query, read and encoded, by id.
     """
 
     dataset: Dataset
-    ground: Ground
-    intents: Mapping[str, Intent]
+    ground: SuggestionInputs
+    intents: Mapping[str, EncodedQuery]
 
     @property
     def queries(self) -> Sequence[DatasetQuery]:
@@ -43,49 +48,54 @@ class Prepared:
         return [query for query in self.dataset.queries if query.slots]
 
     @cached_property
-    def names(self) -> Names:
-        """How gold speaks of the tools."""
-        return Names.of(self.dataset)
+    def names(self) -> GoldToolNames:
+        """Names of the tools in the gold."""
+        return GoldToolNames.from_dataset(self.dataset)
 
     @cached_property
     def catalogue(self) -> Catalogue:
-        """The tools as the baselines see them: places are those of the view."""
-        view = self.ground.view
+        """The tools as the baselines see them; indexes are those of the view."""
+        view = self.ground.tool_view
         return Catalogue(
-            vectors=view.vectors(view.find(view.tools)),
-            bm25=lambda intent: view.words.matrix(sorted(set(intent.words))).sum(axis=0),
+            vectors=view.vectors_at(view.find_positions(view.tools)),
+            bm25=lambda intent: view.words.score_lexemes(sorted(set(intent.words))).sum(axis=0),
         )
 
     def places(self, tools: Sequence[str]) -> list[int]:
-        """Return the places of tools in the catalogue, by the data set's ids."""
-        return [int(at) for at in self.ground.view.find(self.ground.keys[one] for one in tools)]
+        """Return the indexes of tools in the catalogue, by the data set's ids."""
+        return [
+            int(at)
+            for at in self.ground.tool_view.find_positions(
+                self.ground.keys_by_id[one] for one in tools
+            )
+        ]
 
     def ids(self, places: Sequence[int]) -> list[str]:
-        """Return the data set's ids of tools by their places."""
-        tools = self.ground.view.tools
-        return [self.ground.world.names[int(tools[at])] for at in places]
+        """Return the data set's ids of tools by their indexes."""
+        tools = self.ground.tool_view.tools
+        return [self.ground.world.dataset_ids[int(tools[at])] for at in places]
 
 
 @contextmanager
-def prepare(folder: Path) -> Iterator[Prepared]:
+def prepare(folder: Path) -> Iterator[PreparedSet]:
     """Store a data set's tools and relations, embed them, and encode its queries."""
-    data = dataset.load(folder)
+    data = dataset.load_dataset(folder)
     config = settings.FOREGATE
-    with kept_vectors.open_kept(config.home / "cache") as store, scratch_schema():
-        kept = kept_vectors.KeptEmbedder(embedder_for(config), store)
+    with vector_cache.open_vector_store(config.home / "cache") as store, open_scratch_schema():
+        kept = vector_cache.DiskCachedEmbedder(make_embedder(config), store)
         names = run.store_tools(data.tools)
         embed_missing(kept)
-        index = search_index.refresh(None, model=kept.model, max_bytes=MAX_INDEX_BYTES)
+        index = search_index.refresh_index(None, model=kept.model, max_bytes=MAX_INDEX_BYTES)
         assert index is not None
-        ground = Ground(
-            world=graph.prepare(data, names, token_budget=run.TOKEN_BUDGET),
+        ground = SuggestionInputs(
+            world=graph.prepare_graph(data, names, token_budget=run.DEFAULT_TOKEN_BUDGET),
             index=index,
             embedder=kept,
-            sealer=own_sealer(),
+            sealer=make_ephemeral_sealer(),
         )
         asked = [query for query in data.queries if query.slots]
-        intents = read([query.text for query in asked], embedder=kept)
-        yield Prepared(
+        intents = encode_queries([query.text for query in asked], embedder=kept)
+        yield PreparedSet(
             dataset=data,
             ground=ground,
             intents={query.id: one for query, one in zip(asked, intents, strict=True)},

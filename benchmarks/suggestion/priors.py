@@ -1,4 +1,4 @@
-"""What a judged data set may know beforehand: nothing that was learned on it."""
+"""Priors for the evaluation of a data set: learned on all others."""
 
 from __future__ import annotations
 
@@ -11,19 +11,19 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from graph.binding.model import BindingModel
-    from graph.ranking.prior import Prior
+    from graph.suggestion.binding.model import BindingModel
+    from graph.suggestion.ranking.prior import Prior
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Priors:
-    """Where the fits begin.
+    """Priors that fits start from.
 
     Attributes:
-        name: What they were learned on, for the report.
-        ranking: Of the ranking.
-        binding: Of the model of bindings; None: as shipped, which never saw sets without
-            arguments.
+        name: Sets that they were learned on, for the report.
+        ranking: Prior of the ranking.
+        binding: Prior of the binding model; None: the shipped one, which was not learned on sets
+            without arguments.
     """
 
     name: str
@@ -32,12 +32,12 @@ class Priors:
 
 
 def make(folder: Path, sets: Sequence[str], *, tell: Callable[[str], None]) -> None:
-    """Learn, for each data set, the prior of all others, where it is not kept yet.
+    """Learn for each data set the prior of all others, unless it is cached.
 
     Args:
-        folder: Where they are kept.
+        folder: Folder of the cached priors.
         sets: Names of the data sets to leave out, each once.
-        tell: Told what is done.
+        tell: Called with a progress message.
     """
     begun = folder / "begun"
     wanted = [name for name in sets if not _place(folder, name).exists()]
@@ -51,16 +51,16 @@ def make(folder: Path, sets: Sequence[str], *, tell: Callable[[str], None]) -> N
         stdout=subprocess.DEVNULL,
     )
     for name in wanted:
-        # The ranking's comes last: where it stands, both do.
+        # The ranking's prior is moved last: if it exists, both do.
         if (binding := _binding(begun, name)).exists():
             binding.replace(_binding(folder, name))
         _place(begun, name).replace(_place(folder, name))
 
 
 def load(folder: Path, data: str) -> Priors:
-    """Read what a gateway may know that never saw a data set."""
-    from graph.binding import model
-    from graph.ranking import prior
+    """Load the priors that were not learned on a data set."""
+    from graph.suggestion.binding import model
+    from graph.suggestion.ranking import prior
 
     ranking = prior.from_json(json.loads(_place(folder, data).read_text()))
     assert data not in ranking.learned_on, f"the prior was learned on {data}"

@@ -1,4 +1,4 @@
-"""Write the figures of the study as tables of docs/evaluation.md."""
+"""Formats the figures of the evaluation as tables of docs/evaluation.md."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ import numpy as np
 
 from benchmarks.suggestion import summary
 from benchmarks.suggestion.plan import SIZES, Job
-from benchmarks.suggestion.summary import EDGE, EXACT, NODE, Row, Sized, bound
+from benchmarks.suggestion.summary import EDGE, EXACT, NODE, Row, SizeResults, bound
 from benchmarks.tables import markdown
 from execution.mode import SUGGESTION_THRESHOLD
-from gateway_project.evaluation.metrics import Interval
-from gateway_project.evaluation.suggested import BANDS
+from gateway_project.evaluation.judge_suggestions import SIMILARITY_BANDS
+from gateway_project.evaluation.metrics import BootstrapInterval
 
 MAIN = "ultratool"
 NONE = "\N{EN DASH}"
@@ -24,7 +24,7 @@ FLOORS: dict[int | None, str] = {
     200: "73.8 / 40.1 / 38.1",
     None: "84.8 / 54.5 / 55.6",
 }
-"""Least figures to reach: those of the published boosting baseline with as much history."""
+"""Minimum figures: those of the published boosting baseline with as much history."""
 GOALS: dict[int | None, str] = {
     0: f"60 / {NONE} / {NONE}",
     200: "78 / 46 / 44",
@@ -36,7 +36,7 @@ Results = Sequence[tuple[Job, dict[str, Any]]]
 
 
 def blocks(results: Results) -> Iterator[tuple[str, str]]:
-    """Yield the name of each block of the document with its content."""
+    """Yield the name and the content of each block of the document."""
     sizes = summary.sized(results)
     main = [sizes[MAIN, runs] for runs in SIZES[MAIN] if (MAIN, runs) in sizes]
     others = [one for key, one in sizes.items() if key[0] != MAIN]
@@ -58,7 +58,7 @@ def blocks(results: Results) -> Iterator[tuple[str, str]]:
     yield from ((name, table) for name, table in found.items() if table)
 
 
-def _history(sized: Sequence[Sized]) -> str:
+def _history(sized: Sequence[SizeResults]) -> str:
     headings = ["past runs", "suggestion", *WAYS.values(), "floor", "goal"]
     rows = [
         [
@@ -73,7 +73,7 @@ def _history(sized: Sequence[Sized]) -> str:
     return markdown(headings, rows)
 
 
-def _ahead(sized: Sequence[Sized]) -> str:
+def _ahead(sized: Sequence[SizeResults]) -> str:
     headings = ["past runs", "suggestion, 95 %", *(f"minus {name}" for name in WAYS.values())]
     rows = [
         [
@@ -89,7 +89,7 @@ def _ahead(sized: Sequence[Sized]) -> str:
     return markdown(headings, rows)
 
 
-def _calibration(sized: Sequence[Sized]) -> str:
+def _calibration(sized: Sequence[SizeResults]) -> str:
     headings = [
         *("set", "past runs", "queries", "right", "ECE", "of a perfect forecaster", "Brier"),
         *("AUROC", "coverage at 95 %", f"at {SUGGESTION_THRESHOLD:.2f} or more: share, right"),
@@ -127,7 +127,7 @@ def _singles(drawn: Mapping[int, Sequence[float]]) -> str:
     return markdown(["past runs", "histories", "ECE, mean", "ECE, worst"], rows)
 
 
-def _slices(sized: Sequence[Sized]) -> str:
+def _slices(sized: Sequence[SizeResults]) -> str:
     headings = ["past runs", "slice", "share", "suggestion", WAYS["copy"], WAYS["boosting"]]
     rows = []
     for one in sized:
@@ -143,11 +143,11 @@ def _slices(sized: Sequence[Sized]) -> str:
     return markdown(headings, rows)
 
 
-def _parts(one: Sized) -> Iterator[tuple[str, Any]]:
+def _parts(one: SizeResults) -> Iterator[tuple[str, Any]]:
     yield "tool set seen", one.seen
     yield "tool set never seen", ~one.seen
     near = one.similarity
-    for low, high in zip(BANDS, (*BANDS[1:], 1.01), strict=True):
+    for low, high in zip(SIMILARITY_BANDS, (*SIMILARITY_BANDS[1:], 1.01), strict=True):
         name = f"similarity {max(low, 0):g} to {min(high, 1):g}"
         yield name, (near >= low) & (near < high)
 
@@ -166,7 +166,7 @@ def _ablation(found: Mapping[int | None, Sequence[Row]]) -> str:
     return markdown(headings, rows)
 
 
-def _others(sized: Sequence[Sized]) -> str:
+def _others(sized: Sequence[SizeResults]) -> str:
     headings = ["set", "past runs", "suggestion", *WAYS.values(), "minus gradient boosting"]
     rows = [
         [
@@ -181,7 +181,7 @@ def _others(sized: Sequence[Sized]) -> str:
     return markdown(headings, rows)
 
 
-def _bindings(sized: Sequence[Sized]) -> str:
+def _bindings(sized: Sequence[SizeResults]) -> str:
     headings = [
         *("set", "past runs", "calls", "precision", "recall", "required left unresolved"),
         *("mean of the queries", "right of bound, by source"),
@@ -201,23 +201,23 @@ def _bindings(sized: Sequence[Sized]) -> str:
     return markdown(headings, rows) if rows else ""
 
 
-def _runs(one: Sized) -> str:
+def _runs(one: SizeResults) -> str:
     return f"all ({one.history:,})" if one.runs is None else f"{one.runs}"
 
 
-def _three(means: Sequence[Interval]) -> str:
+def _three(means: Sequence[BootstrapInterval]) -> str:
     return " / ".join(_percent(means[at].mean) for at in THREE)
 
 
-def _three_intervals(means: Sequence[Interval], sign: str = "") -> str:
+def _three_intervals(means: Sequence[BootstrapInterval], sign: str = "") -> str:
     return "<br>".join(_interval(means[at], sign=sign) for at in THREE)
 
 
-def _two_intervals(means: Sequence[Interval]) -> str:
+def _two_intervals(means: Sequence[BootstrapInterval]) -> str:
     return "<br>".join(_interval(means[at], sign="+") for at in (NODE, EXACT))
 
 
-def _interval(one: Interval, sign: str = "") -> str:
+def _interval(one: BootstrapInterval, sign: str = "") -> str:
     if np.isnan(one.mean):
         return NONE
     mean, low, high = (f"{100 * value:{sign}.1f}" for value in (one.mean, one.low, one.high))

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import NDArray
 
-from gateway_project.evaluation.metrics import CONFIDENCE, RESAMPLES, Interval
+from gateway_project.evaluation.metrics import CONFIDENCE_LEVEL, RESAMPLES, BootstrapInterval
 
 SEED = 0
 CHUNK = 500
@@ -16,7 +16,7 @@ CHUNK = 500
 Floats = NDArray[np.float64]
 
 
-def mean_intervals(rows: Floats) -> list[Interval]:
+def compute_mean_intervals(rows: Floats) -> list[BootstrapInterval]:
     """Return the mean of each column with its interval, all from the same resamples.
 
     Args:
@@ -29,12 +29,12 @@ def mean_intervals(rows: Floats) -> list[Interval]:
     return _intervals(rows.mean(axis=0), means)
 
 
-def share_intervals(parts: Floats, wholes: Floats) -> list[Interval]:
+def compute_share_intervals(parts: Floats, wholes: Floats) -> list[BootstrapInterval]:
     """Return the pooled shares of several columns with their intervals.
 
     Args:
-        parts: One row for each query, shape (n, k).
-        wholes: What each is a part of, shape (n, k).
+        parts: Numerators, one row for each query, shape (n, k).
+        wholes: Denominators, shape (n, k).
     """
     drawn = [
         parts[at].sum(axis=1) / np.maximum(wholes[at].sum(axis=1), 1)
@@ -50,10 +50,10 @@ def _resamples(size: int) -> Iterator[NDArray[np.int64]]:
         yield random.integers(0, size, (CHUNK, size))
 
 
-def _intervals(means: Floats, drawn: Floats) -> list[Interval]:
-    tail = (1 - CONFIDENCE) / 2
+def _intervals(means: Floats, drawn: Floats) -> list[BootstrapInterval]:
+    tail = (1 - CONFIDENCE_LEVEL) / 2
     low, high = np.quantile(drawn, [tail, 1 - tail], axis=0)
     return [
-        Interval(mean=float(mean), low=float(least), high=float(most))
+        BootstrapInterval(mean=float(mean), low=float(least), high=float(most))
         for mean, least, most in zip(means, low, high, strict=True)
     ]

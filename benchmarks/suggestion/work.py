@@ -1,4 +1,4 @@
-"""Do the jobs, in as many processes as there are cores, each data set prepared once in each."""
+"""Runs the jobs in several processes; each prepares a data set once."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ def do(
     """Compute jobs and yield each with its results as soon as it is done.
 
     Args:
-        jobs: Those of one data set should stand together.
+        jobs: The jobs, grouped by data set.
         data: Folder of the data sets.
         priors: Folder of the priors.
-        workers: Processes.
+        workers: Number of processes.
     """
     context = multiprocessing.get_context("spawn")
     with ProcessPoolExecutor(workers, mp_context=context, initializer=_begin) as pool:
@@ -45,14 +45,14 @@ def _begin() -> None:
     from gateway_project.foundation import telemetry
     from gateway_project.foundation.postgres import migrate
 
-    telemetry.configure(settings.FOREGATE, process="evaluation", quiet=True)
+    telemetry.configure_logging(settings.FOREGATE, process="evaluation", quiet=True)
     migrate.migrate_once()
-    atexit.register(_held.close)
+    atexit.register(_open_resources.close)
 
 
-_held = ExitStack()
-"""The data set at hand, with the schema it stands in."""
-_at_hand: dict[str, Any] = {}
+_open_resources = ExitStack()
+"""Resources of the loaded data set, such as its scratch schema."""
+_loaded: dict[str, Any] = {}
 
 
 def _do(job: Job, data: Path, known: Path) -> Results:
@@ -61,13 +61,13 @@ def _do(job: Job, data: Path, known: Path) -> Results:
     from benchmarks.suggestion.prepared import prepare
 
     started = time.perf_counter()
-    if job.data not in _at_hand:
-        _at_hand.clear()
-        _held.close()
-        _at_hand[job.data] = (
-            _held.enter_context(prepare(data / job.data)),
+    if job.data not in _loaded:
+        _loaded.clear()
+        _open_resources.close()
+        _loaded[job.data] = (
+            _open_resources.enter_context(prepare(data / job.data)),
             priors.load(known, job.data),
         )
-    prepared, prior = _at_hand[job.data]
+    prepared, prior = _loaded[job.data]
     prepared_s = time.perf_counter() - started
     return {**compute(prepared, job, prior), "prepared_s": prepared_s}

@@ -18,11 +18,13 @@ from tools import (
 )
 from tools.admin_bases import ReadOnlyAdmin
 
-SHORT = 8
+SHORT_ID_CHARS = 8
 """Characters of a run's id that a list shows."""
 
 
-def visible(request: HttpRequest, rows: QuerySet[Any], *, run: str = "") -> QuerySet[Any]:
+def filter_visible_runs(
+    request: HttpRequest, rows: QuerySet[Any], *, run: str = ""
+) -> QuerySet[Any]:
     """Leave out runs that are neither the user's own nor of a team of theirs.
 
     Args:
@@ -36,7 +38,7 @@ def visible(request: HttpRequest, rows: QuerySet[Any], *, run: str = "") -> Quer
     return rows.filter(own | Q(**{f"{run}team__memberships__user": request.user.pk}))
 
 
-def is_id(text: str) -> bool:
+def is_run_id(text: str) -> bool:
     """Whether a text is an id of a run."""
     try:
         UUID(text)
@@ -45,7 +47,7 @@ def is_id(text: str) -> bool:
     return True
 
 
-class PartOfRun(ReadOnlyAdmin):
+class RunChildAdmin(ReadOnlyAdmin):
     """Rows that belong to a run."""
 
     list_select_related = ("run",)
@@ -55,7 +57,7 @@ class PartOfRun(ReadOnlyAdmin):
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Any]:
         """Leave out what belongs to others' runs."""
-        return visible(request, super().get_queryset(request), run="run__")
+        return filter_visible_runs(request, super().get_queryset(request), run="run__")
 
     def get_search_results(
         self,
@@ -67,22 +69,22 @@ class PartOfRun(ReadOnlyAdmin):
         term = search_term.strip().replace("\x00", "")
         if not term:
             return queryset, False
-        run = Q(run=term) if is_id(term) else Q()
+        run = Q(run=term) if is_run_id(term) else Q()
         task = Q(task__icontains=term) if "task" in self.search_fields else Q(pk__in=[])
         return queryset.filter(run or task), False
 
     @admin.display(description="run", ordering="run")
-    def of_run(self, row: Any) -> str:
+    def run_link(self, row: Any) -> str:
         """Lead to the run."""
         page = reverse("admin:execution_workflowexecution_change", args=(row.run_id,))
-        return format_html('<a href="{}">{}</a>', page, str(row.run_id)[:SHORT])
+        return format_html('<a href="{}">{}</a>', page, str(row.run_id)[:SHORT_ID_CHARS])
 
     @admin.display(description="tool", ordering="tool")
-    def called(self, row: Any) -> str:
+    def tool_name(self, row: Any) -> str:
         """Name of the tool, which its server chooses, with nothing hidden."""
-        return hidden_text.visible(row.tool)
+        return hidden_text.reveal_hidden(row.tool)
 
     @admin.display(description="item", ordering="item")
-    def place(self, row: Any) -> str:
+    def item_label(self, row: Any) -> str:
         """Place in a list; empty: the task as a whole."""
         return "" if row.item == WHOLE_TASK else str(row.item)

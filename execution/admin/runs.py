@@ -11,11 +11,11 @@ from django.urls import reverse
 from django.utils.html import format_html_join
 from django.utils.safestring import mark_safe
 
-from execution.admin.bases import SHORT, is_id, visible
+from execution.admin.bases import SHORT_ID_CHARS, filter_visible_runs, is_run_id
 from execution.models import WorkflowExecution
 from tools.admin_bases import ReadOnlyAdmin
 
-PARTS = {
+RELATED_MODELS = {
     "taskrun": "tasks",
     "executionevent": "events",
     "runcommand": "commands",
@@ -29,7 +29,8 @@ class WorkflowExecutionAdmin(ReadOnlyAdmin):
     """Runs of workflows, newest first."""
 
     list_display = (
-        "name", "status", "user", "team", "tasks_total", "created_at", "took", "error_code"
+        "short_id", "status", "user", "team", "tasks_total", "created_at", "duration_label",
+        "error_code"
     )  # fmt: skip
     list_filter = ("status", ("team", admin.RelatedOnlyFieldListFilter), "is_direct", "kind")
     list_select_related = ("team",)
@@ -39,16 +40,18 @@ class WorkflowExecutionAdmin(ReadOnlyAdmin):
     date_hierarchy = "created_at"
     show_full_result_count = False
     fields = (
-        "id", "status", "error_code", "user", "team", "kind", "scopes", "is_direct", "parts",
+        "id", "status", "error_code", "user", "team", "kind", "scopes", "is_direct",
+        "related_links",
         "tasks_total", "version", "options", "created_at", "started_at", "changed_at", "ended_at",
-        "took", "deadline_at", "delivered_at", "learned_at", "owner", "epoch", "lease_until",
+        "duration_label", "deadline_at", "delivered_at", "learned_at", "owner", "epoch",
+        "lease_until",
         "last_seq",
     )  # fmt: skip
     readonly_fields = fields
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Any]:
         """Leave out others' runs."""
-        return visible(request, super().get_queryset(request))
+        return filter_visible_runs(request, super().get_queryset(request))
 
     def get_search_results(
         self,
@@ -60,26 +63,26 @@ class WorkflowExecutionAdmin(ReadOnlyAdmin):
         term = search_term.strip().replace("\x00", "")
         if not term:
             return queryset, False
-        wanted = Q(id=term) if is_id(term) else Q(user__icontains=term)
+        wanted = Q(id=term) if is_run_id(term) else Q(user__icontains=term)
         return queryset.filter(wanted), False
 
     @admin.display(description="run", ordering="id")
-    def name(self, row: WorkflowExecution) -> str:
+    def short_id(self, row: WorkflowExecution) -> str:
         """The beginning of its id."""
-        return str(row.pk)[:SHORT]
+        return str(row.pk)[:SHORT_ID_CHARS]
 
     @admin.display(description="took")
-    def took(self, row: WorkflowExecution) -> str:
+    def duration_label(self, row: WorkflowExecution) -> str:
         """Seconds from start to end."""
         if row.started_at is None or row.ended_at is None:
             return ""
         return f"{(row.ended_at - row.started_at).total_seconds():.2f} s"
 
-    @admin.display(description="what belongs to it")
-    def parts(self, row: WorkflowExecution) -> str:
+    @admin.display(description="related records")
+    def related_links(self, row: WorkflowExecution) -> str:
         """Lead to its tasks, events, commands and payloads."""
         links = [
             (reverse(f"admin:execution_{model}_changelist"), row.pk, name)
-            for model, name in PARTS.items()
+            for model, name in RELATED_MODELS.items()
         ]
         return format_html_join(mark_safe(", "), '<a href="{}?run__id__exact={}">{}</a>', links)

@@ -1,4 +1,4 @@
-"""Tables of runs: what was asked, what ran, who decided."""
+"""Models of runs: executions, tasks, events, payloads, commands and approvals."""
 
 from execution.models.control import Approval, RunCommand
 from execution.models.runs import ExecutionEvent, Payload, TaskRun, WorkflowExecution

@@ -1,4 +1,4 @@
-"""What people and clients have to say of a run: commands, and approvals of single calls."""
+"""Steering of runs: commands, and approvals of single calls."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ ACTIONS = [(action.value, action.value) for action in Action]
 
 
 class RunCommand(models.Model):
-    """Something a run is told to do, carried out by the process that runs it."""
+    """A command to a run, carried out by the process that executes it."""
 
     run = models.ForeignKey(WorkflowExecution, on_delete=models.CASCADE, related_name="commands")
     action = models.CharField(max_length=10, choices=ACTIONS)
@@ -42,10 +42,10 @@ class RunCommand(models.Model):
 
 
 class Approval(models.Model):
-    """A person's leave for one call with exactly these arguments, once."""
+    """A person's single-use approval of one call with exactly these arguments."""
 
     class Status(models.TextChoices):
-        """How it stands."""
+        """Status of an approval."""
 
         PENDING = "pending"
         APPROVED = "approved"

@@ -1,6 +1,6 @@
-"""Runs of workflows, their tasks, what happened to them, and what they hold.
+"""Runs of workflows, with their tasks, events and payloads.
 
-What was given and what came back is sealed and stands in `Payload` alone, which expires.
+Inputs and results are sealed and stored in `Payload` alone, which expires.
 """
 
 from __future__ import annotations

@@ -1,267 +1,321 @@
-"""Judge the tasks of a workflow by what is known of their tools, before anything is called."""
+"""Checks the tasks of a workflow against their tools, before anything is called."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from execution.call_errors import NotPermitted, ToolUnavailable
-from execution.planning import output_schema
-from execution.planning.parse_task import Problems
-from execution.usable import require_usable
-from execution.workflow import Reference, Task, Workflow
+from execution.availability import require_usable
+from execution.call_errors import ArgumentsTooCostly, CallNotPermitted, ToolUnavailable
+from execution.planning.output_schema import OutputSchema, WorkBudget
+from execution.planning.parse_task import ProblemList
+from execution.workflow import ResultReference, Workflow, WorkflowTask
 from gateway_project.foundation import canonical, schema
 from gateway_project.foundation.caller import Caller
+from gateway_project.foundation.references import (
+    ITEM,
+    REFERENCE,
+    parse_item,
+    parse_literal,
+    parse_reference,
+)
 from gateway_project.foundation.schema_holes import HOLE
 from gateway_project.foundation.schema_normalise import normalise
-from gateway_project.foundation.schema_problems import Problem
-from graph.exchange.document import shown
-from graph.references import ITEM, REFERENCE, as_item, as_literal, as_reference
+from gateway_project.foundation.schema_problems import ArgumentProblem
+from graph.exchange.document import quote_value
 from tools.catalogue import Catalogue, CatalogueTool, UnknownTool
 
 SCOPE: Final = "call"
-"""What a caller needs in order to call tools."""
-MAX_UNKNOWN: Final = 5
-"""Unknown tools that similar ones are looked for; that costs milliseconds each."""
+"""Scope required to call tools."""
+MAX_UNKNOWN_SUGGESTIONS: Final = 5
+"""Unknown tools for which similar ones are suggested; each costs milliseconds."""
 MAX_WARNINGS: Final = 20
-"""Warnings told one by one; of the rest only how many there are."""
+"""Warnings listed individually; the rest are only counted."""
 
 
 @dataclass(frozen=True, kw_only=True)
-class Checked:
-    """What was found out about the tasks of a workflow.
+class CheckedTasks:
+    """The result of checking the tasks of a workflow.
 
     Attributes:
-        tools: By task; of those whose tool is known.
-        problems: What is wrong; paths begin at the workflow.
-        warnings: What may be meant otherwise, or will probably fail.
+        tools: Tools by task, where known.
+        problems: Problems; paths start at the workflow.
+        warnings: Possible misunderstandings and likely failures.
     """
 
     tools: Mapping[str, CatalogueTool]
-    problems: tuple[Problem, ...]
+    problems: tuple[ArgumentProblem, ...]
     warnings: tuple[str, ...]
 
 
-def check(workflow: Workflow, *, caller: Caller, catalogue: Catalogue) -> Checked:
-    """Judge tasks by what is known of their tools.
+def check_tasks(
+    workflow: Workflow, *, caller: Caller, catalogue: Catalogue, validated: Collection[str] = ()
+) -> CheckedTasks:
+    """Check tasks against their tools.
 
     Args:
         workflow: As parsed.
-        caller: Who asks.
-        catalogue: What is known of servers and tools.
+        caller: The caller.
+        catalogue: Servers and tools.
+        validated: Ids of tasks whose arguments are known to fit, by this same catalogue.
     """
-    return _Checker(workflow, caller, catalogue).check()
+    return _TaskChecker(workflow, caller, catalogue, validated).check()
 
 
-class _Checker:
-    """Judges the tasks of one workflow."""
+class _TaskChecker:
+    """Checks the tasks of one workflow."""
 
-    def __init__(self, workflow: Workflow, caller: Caller, catalogue: Catalogue) -> None:
+    def __init__(
+        self, workflow: Workflow, caller: Caller, catalogue: Catalogue, validated: Collection[str]
+    ) -> None:
         self._workflow = workflow
         self._caller = caller
         self._catalogue = catalogue
-        self._problems = Problems()
+        self._validated_tasks = validated
+        self._problems = ProblemList()
         self._warnings: list[str] = []
-        self._found: dict[str, CatalogueTool | str] = {}
-        self._bare: frozenset[str] | None = None
-        self._outputs: dict[str, Mapping[str, Any] | None] = {}
+        self._tools_by_name: dict[str, CatalogueTool | str] = {}
+        self._bare_names: frozenset[str] | None = None
+        self._outputs: dict[str, OutputSchema | None] = {}
+        self._budget = WorkBudget()
+        self._steps = schema.StepBudget()
 
-    def check(self) -> Checked:
-        if not self._caller.may(SCOPE):
-            self._problems.note("", str(NotPermitted(self._caller)), f"scope {SCOPE}")
-        found = {task.id: self._tool(task.tool) for task in self._workflow.tasks}
+    def check(self) -> CheckedTasks:
+        if not self._caller.has_scope(SCOPE):
+            self._problems.add("", str(CallNotPermitted(self._caller)), f"scope {SCOPE}")
+        found = {task.id: self._find_tool(task.tool) for task in self._workflow.tasks}
         tools = {task: tool for task, tool in found.items() if not isinstance(tool, str)}
-        for place, task in enumerate(self._workflow.tasks):
-            said = found[task.id]
-            if isinstance(said, str):
-                self._note(place, task, "/tool", said, "id of a tool, server:tool")
+        for index, task in enumerate(self._workflow.tasks):
+            tool = found[task.id]
+            if isinstance(tool, str):
+                self._note_problem(index, task, "/tool", tool, "id of a tool, server:tool")
             else:
-                self._judge(place, task, tools)
+                self._check_task(index, task, tools)
         more = len(self._warnings) - MAX_WARNINGS
         beyond = (f"{more:,} more warnings",) if more > 0 else ()
-        return Checked(
+        return CheckedTasks(
             tools=tools,
-            problems=self._problems.all(),
+            problems=self._problems.to_tuple(),
             warnings=(*self._warnings[:MAX_WARNINGS], *beyond),
         )
 
-    def _note(self, place: int, task: Task, path: str, message: str, expected: str) -> None:
-        text = f"task {shown(task.id)}: {message}"
-        self._problems.note(f"/tasks/{place}{path}", text, expected)
+    def _note_problem(
+        self, index: int, task: WorkflowTask, path: str, message: str, expected: str
+    ) -> None:
+        text = f"task {quote_value(task.id)}: {message}"
+        self._problems.add(f"/tasks/{index}{path}", text, expected)
 
-    def _warn(self, task: Task, message: str) -> None:
-        self._warnings.append(f"task {shown(task.id)}: {message}")
+    def _add_warning(self, task: WorkflowTask, message: str) -> None:
+        self._warnings.append(f"task {quote_value(task.id)}: {message}")
 
-    def _tool(self, name: str) -> CatalogueTool | str:
-        """Return a tool, or what is to be said where there is none."""
-        if name not in self._found:
-            self._found[name] = self._looked_up(name)
-        return self._found[name]
+    def _find_tool(self, name: str) -> CatalogueTool | str:
+        """Return a tool, or a message if there is none."""
+        if name not in self._tools_by_name:
+            self._tools_by_name[name] = self._look_up_tool(name)
+        return self._tools_by_name[name]
 
-    def _looked_up(self, name: str) -> CatalogueTool | str:
-        unknown = sum(isinstance(one, str) for one in self._found.values())
-        if unknown >= MAX_UNKNOWN and not self._is_known(name):
-            return f"no tool {shown(name)}"
+    def _look_up_tool(self, name: str) -> CatalogueTool | str:
+        unknown = sum(isinstance(one, str) for one in self._tools_by_name.values())
+        if unknown >= MAX_UNKNOWN_SUGGESTIONS and not self._is_known_tool(name):
+            return f"no tool {quote_value(name)}"
         try:
-            return self._catalogue.find(name, self._caller)
+            return self._catalogue.find_tool(name, self._caller)
         except UnknownTool as error:
             return str(error)
 
-    def _is_known(self, name: str) -> bool:
-        """Whether a tool may be found by a name, told without looking for similar ones."""
-        if self._bare is None:
-            self._bare = frozenset(one.name for one in self._catalogue.visible(self._caller))
+    def _is_known_tool(self, name: str) -> bool:
+        """Whether a tool with this name may exist; without looking for similar ones."""
+        if self._bare_names is None:
+            self._bare_names = frozenset(
+                one.name for one in self._catalogue.list_visible(self._caller)
+            )
         known = name in self._catalogue.tools or self._catalogue.exposed_id(name)
-        return bool(known) or name in self._bare
+        return bool(known) or name in self._bare_names
 
-    def _judge(self, place: int, task: Task, tools: Mapping[str, CatalogueTool]) -> None:
+    def _check_task(
+        self, index: int, task: WorkflowTask, tools: Mapping[str, CatalogueTool]
+    ) -> None:
         tool = tools[task.id]
         try:
             require_usable(tool, self._catalogue)
         except ToolUnavailable as error:
-            self._note(place, task, "/tool", str(error), "a tool that may be called")
+            self._note_problem(index, task, "/tool", str(error), "a tool that may be called")
             return
-        given = _Given(ids=self._workflow.by_id)
-        arguments = given.with_holes(task.arguments, "")
-        for path in given.suspicious:
-            self._warn(
+        contents = _ArgumentContents(task_ids=self._workflow.by_id)
+        arguments = contents.replace_with_holes(task.arguments, "")
+        for path in contents.suspicious_paths:
+            self._add_warning(
                 task,
-                f"what stands at {shown(path)} is sent as it is: a reference has exactly "
-                f"{REFERENCE} and pointer, an item exactly {ITEM}",
+                f"the value at {quote_value(path)} is sent as is: a reference has exactly "
+                f"{REFERENCE} "
+                f"and pointer, an item exactly {ITEM}",
             )
-        self._judge_arguments(place, task, tool, arguments)
+        if task.id not in self._validated_tasks:
+            self._check_arguments(index, task, tool, arguments)
         if task.for_each is not None:
-            self._judge_list(place, task, task.for_each, tools)
-        for path, target in given.references:
-            self._judge_reference(place, task, path, target, tools)
-        self._judge_items(task, given.items, tools)
+            self._check_list(index, task, task.for_each, tools)
+        for path, target in contents.references:
+            self._check_reference(index, task, path, target, tools)
+        self._check_items(task, contents.item_pointers, tools)
 
-    def _judge_arguments(
-        self, place: int, task: Task, tool: CatalogueTool, arguments: Any
+    def _check_arguments(
+        self, index: int, task: WorkflowTask, tool: CatalogueTool, arguments: Any
     ) -> None:
         try:
-            found = schema.validate(
-                tool.input_schema, arguments, cache_key=tool.definition_hash, has_holes=True
+            found = schema.validate_arguments(
+                tool.input_schema,
+                arguments,
+                cache_key=tool.definition_hash,
+                has_holes=True,
+                steps=self._steps,
             )
-        except schema.SchemaUnusable as error:
-            self._note(place, task, "/tool", f"{tool.tool} cannot be called safely: {error}", "")
+        except schema.StepBudgetExceeded as error:
+            reason = f"checking those of all tasks takes more than {error.bound}"
+            told = ArgumentsTooCostly(tool.tool, reason)
+            self._note_problem(
+                index, task, "/arguments", f"{told.code}: {told}", "fewer or smaller items"
+            )
+            return
+        except schema.UnusableSchema as error:
+            self._note_problem(
+                index, task, "/tool", f"{tool.tool} cannot be called safely: {error}", ""
+            )
             return
         for one in found:
-            self._note(place, task, f"/arguments{one.path}", one.message, one.expected)
+            self._note_problem(index, task, f"/arguments{one.path}", one.message, one.expected)
 
-    def _judge_reference(
+    def _check_reference(
         self,
-        place: int,
-        task: Task,
+        index: int,
+        task: WorkflowTask,
         path: str,
-        target: Reference,
+        target: ResultReference,
         tools: Mapping[str, CatalogueTool],
     ) -> None:
-        giver = self._workflow.by_id.get(target.task)
-        if giver is None or giver.id not in tools:
+        source_task = self._workflow.by_id.get(target.task)
+        if source_task is None or source_task.id not in tools:
             return
         pointer = target.pointer
-        if giver.for_each is not None and pointer:
-            index, _, rest = pointer[1:].partition("/")
-            if not index.isdecimal():
+        if source_task.for_each is not None and pointer:
+            step, _, rest = pointer[1:].partition("/")
+            if not step.isdecimal():
                 message = (
-                    f"nothing can be at {shown(pointer)}: task {shown(giver.id)} gives a list, "
-                    "one result for each item"
+                    f"nothing can be at {quote_value(pointer)}: task "
+                    f"{quote_value(source_task.id)} returns a list with one result per item"
                 )
-                self._note(place, task, path, message, 'a pointer such as "/0/id", or ""')
+                self._note_problem(index, task, path, message, 'a pointer such as "/0/id", or ""')
                 return
             pointer = f"/{rest}" if rest else ""
-        output = self._output(tools[giver.id])
-        if output is not None and pointer and not output_schema.follow(output, pointer):
-            self._warn(task, f"{self._says(tools[giver.id])} nothing at {shown(pointer)}")
+        output = self._load_output_schema(tools[source_task.id])
+        if output is not None and pointer and not output.resolve_schemas(pointer):
+            self._add_warning(
+                task,
+                f"{self._describe_output_schema(tools[source_task.id])} nothing at "
+                f"{quote_value(pointer)}",
+            )
 
-    def _judge_list(
+    def _check_list(
         self,
-        place: int,
-        task: Task,
-        target: Reference,
+        index: int,
+        task: WorkflowTask,
+        target: ResultReference,
         tools: Mapping[str, CatalogueTool],
     ) -> None:
-        """Judge whether what a task runs for each of is a list."""
-        self._judge_reference(place, task, "/for_each", target, tools)
-        giver = self._workflow.by_id.get(target.task)
-        if giver is None or giver.id not in tools or giver.for_each is not None:
+        """Check that the `for_each` reference can yield a list."""
+        self._check_reference(index, task, "/for_each", target, tools)
+        source_task = self._workflow.by_id.get(target.task)
+        if source_task is None or source_task.id not in tools or source_task.for_each is not None:
             return
-        output = self._output(tools[giver.id])
-        if output is None or not output_schema.follow(output, target.pointer):
+        output = self._load_output_schema(tools[source_task.id])
+        if output is None or not output.resolve_schemas(target.pointer):
             return
-        if not output_schema.items(output, target.pointer):
-            what = shown(target.pointer) if target.pointer else "its root"
-            self._warn(task, f"{self._says(tools[giver.id])} no list at {what} for for_each")
+        if not output.resolve_item_schemas(target.pointer):
+            what = quote_value(target.pointer) if target.pointer else "its root"
+            self._add_warning(
+                task,
+                f"{self._describe_output_schema(tools[source_task.id])} no list at "
+                f"{what} for for_each",
+            )
 
-    def _judge_items(
-        self, task: Task, pointers: list[str], tools: Mapping[str, CatalogueTool]
+    def _check_items(
+        self, task: WorkflowTask, pointers: list[str], tools: Mapping[str, CatalogueTool]
     ) -> None:
-        """Judge whether what is taken from an item is there."""
+        """Check that the referenced places in an item can exist."""
         target = task.for_each
-        giver = self._workflow.by_id.get(target.task) if target is not None else None
-        if target is None or giver is None or giver.for_each is not None or giver.id not in tools:
+        source_task = self._workflow.by_id.get(target.task) if target is not None else None
+        if (
+            target is None
+            or source_task is None
+            or source_task.for_each is not None
+            or source_task.id not in tools
+        ):
             return
-        output = self._output(tools[giver.id])
-        if output is None or not output_schema.items(output, target.pointer):
+        output = self._load_output_schema(tools[source_task.id])
+        if output is None or not output.resolve_item_schemas(target.pointer):
             return
         for pointer in pointers:
-            if not output_schema.follow(output, f"{target.pointer}/0{pointer}"):
-                says = self._says(tools[giver.id])
-                self._warn(task, f"{says} nothing at {shown(pointer)} of an item")
+            if not output.resolve_schemas(f"{target.pointer}/0{pointer}"):
+                declaration = self._describe_output_schema(tools[source_task.id])
+                self._add_warning(
+                    task, f"{declaration} nothing at {quote_value(pointer)} of an item"
+                )
 
-    def _says(self, tool: CatalogueTool) -> str:
-        return f"the output schema of {tool.tool} tells of"
+    def _describe_output_schema(self, tool: CatalogueTool) -> str:
+        return f"the output schema of {tool.tool} declares"
 
-    def _output(self, tool: CatalogueTool) -> Mapping[str, Any] | None:
-        """Return the schema of what a tool gives; None where it does not say."""
+    def _load_output_schema(self, tool: CatalogueTool) -> OutputSchema | None:
+        """Return a tool's output schema; None if it has none."""
         if tool.tool not in self._outputs:
             told = tool.output_schema
-            self._outputs[tool.tool] = normalise(told).schema if told else None
+            self._outputs[tool.tool] = (
+                OutputSchema(normalise(told).schema, self._budget) if told else None
+            )
         return self._outputs[tool.tool]
 
 
 @dataclass(kw_only=True)
-class _Given:
-    """What a task's arguments hold.
+class _ArgumentContents:
+    """References found in a task's arguments.
 
     Attributes:
-        ids: Of the workflow's tasks.
-        references: Each with the path to it, from the task.
-        items: Pointers into the item.
-        suspicious: Paths to what looks like a reference and is none.
+        task_ids: Ids of the workflow's tasks.
+        references: References with their paths from the task.
+        item_pointers: Pointers into the item.
+        suspicious_paths: Paths to values that look like references but are not.
     """
 
-    ids: Mapping[str, Any]
-    references: list[tuple[str, Reference]] = field(default_factory=list)
-    items: list[str] = field(default_factory=list)
-    suspicious: list[str] = field(default_factory=list)
+    task_ids: Mapping[str, Any]
+    references: list[tuple[str, ResultReference]] = field(default_factory=list)
+    item_pointers: list[str] = field(default_factory=list)
+    suspicious_paths: list[str] = field(default_factory=list)
 
-    def with_holes(self, value: Any, path: str) -> Any:
-        """Return a value with holes for what is known later, literals as they will be."""
+    def replace_with_holes(self, value: Any, path: str) -> Any:
+        """Replace references by holes, and literals by their values."""
         if isinstance(value, Mapping):
-            return self._object(value, path)
+            return self._replace_in_object(value, path)
         if isinstance(value, list | tuple):
-            return [self.with_holes(one, f"{path}/{step}") for step, one in enumerate(value)]
+            return [
+                self.replace_with_holes(one, f"{path}/{step}") for step, one in enumerate(value)
+            ]
         return value
 
-    def _object(self, value: Mapping[str, Any], path: str) -> Any:
-        literal = as_literal(value)
+    def _replace_in_object(self, value: Mapping[str, Any], path: str) -> Any:
+        literal = parse_literal(value)
         if literal is not None:
             return literal.value
-        target, item = as_reference(value), as_item(value)
+        target, item = parse_reference(value), parse_item(value)
         if target is not None:
-            found = Reference(task=target.task, pointer=target.pointer)
+            found = ResultReference(task=target.task, pointer=target.pointer)
             self.references.append((f"/arguments{path}", found))
             return HOLE
         if item is not None:
-            self.items.append(item)
+            self.item_pointers.append(item)
             return HOLE
         named = value.get(REFERENCE)
-        if (isinstance(named, str) and named in self.ids) or ITEM in value:
-            self.suspicious.append(path)
+        if (isinstance(named, str) and named in self.task_ids) or ITEM in value:
+            self.suspicious_paths.append(path)
         return {
-            key: self.with_holes(one, f"{path}/{canonical.escape(key)}")
+            key: self.replace_with_holes(one, f"{path}/{canonical.escape_token(key)}")
             for key, one in value.items()
         }

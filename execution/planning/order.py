@@ -1,4 +1,4 @@
-"""The order of tasks that wait for each other: in layers, or around in circles."""
+"""Orders tasks by their dependencies: layers and cycles."""
 
 from __future__ import annotations
 
@@ -6,101 +6,108 @@ from collections import deque
 from collections.abc import Collection, Mapping
 from typing import Final
 
-MAX_CYCLES: Final = 5
-"""Cycles that are told of one workflow; the others are found once these are mended."""
+MAX_REPORTED_CYCLES: Final = 5
+"""Cycles reported per workflow; the others show once these are fixed."""
 
-Waits = Mapping[str, Collection[str]]
-"""What each task waits for, by its id; ids that are no task of the mapping do not count."""
+TaskDependencies = Mapping[str, Collection[str]]
+"""Dependencies by task id; ids missing from the mapping are ignored."""
 
 
-def layers(waits: Waits) -> tuple[tuple[str, ...], ...]:
-    """Return tasks in layers, such that each waits only for those of layers before its own.
+def group_layers(dependencies: TaskDependencies) -> tuple[tuple[str, ...], ...]:
+    """Group tasks in layers, such that each depends only on tasks of earlier layers.
 
-    Each stands in the first layer it can. Inside a layer the order given is kept. Tasks of a
-    cycle, and those that wait for them, are left out. O(tasks + waits).
+    Each is in the first possible layer; within a layer the given order is kept. Tasks on a cycle,
+    and those that depend on them, are omitted. O(tasks + dependencies).
 
     Example:
-        >>> layers({"c": ["a", "b"], "a": [], "b": ["a"], "d": []})
+        >>> group_layers({"c": ["a", "b"], "a": [], "b": ["a"], "d": []})
         (('a', 'd'), ('b',), ('c',))
 
     References:
         Kahn, Topological sorting of large networks, CACM 5 (1962).
     """
-    left = {task: sum(one in waits for one in set(wanted)) for task, wanted in waits.items()}
-    dependants = _dependants(waits)
-    place = {task: number for number, task in enumerate(waits)}
+    left = {
+        task: sum(dependency in dependencies for dependency in set(task_dependencies))
+        for task, task_dependencies in dependencies.items()
+    }
+    dependants = _map_dependants(dependencies)
+    position = {task: number for number, task in enumerate(dependencies)}
     layer = [task for task, count in left.items() if not count]
     found = []
     while layer:
         found.append(tuple(layer))
-        free = []
+        released = []
         for task in layer:
-            for other in dependants[task]:
-                left[other] -= 1
-                if not left[other]:
-                    free.append(other)
-        layer = sorted(free, key=place.__getitem__)
+            for dependant in dependants[task]:
+                left[dependant] -= 1
+                if not left[dependant]:
+                    released.append(dependant)
+        layer = sorted(released, key=position.__getitem__)
     return tuple(found)
 
 
-def cycles(waits: Waits) -> tuple[tuple[str, ...], ...]:
-    """Return circles of tasks: each waits for the next, the last for the first.
+def find_cycles(dependencies: TaskDependencies) -> tuple[tuple[str, ...], ...]:
+    """Return cycles of tasks: each waits for the next, the last for the first.
 
-    No task stands in two of them, and each is a shortest one of its first task. What else is wrong
-    shows once they are broken. O((tasks + waits) · `MAX_CYCLES`).
+    Cycles are disjoint, and each is a shortest one through its first task. Others show once these
+    are broken. O((tasks + dependencies) · `MAX_REPORTED_CYCLES`).
 
     Example:
-        >>> cycles({"a": ["b"], "b": ["a"], "c": ["c"], "d": ["a"]})
+        >>> find_cycles({"a": ["b"], "b": ["a"], "c": ["c"], "d": ["a"]})
         (('a', 'b'), ('c',))
     """
     found: list[tuple[str, ...]] = []
-    left = dict(waits)
-    while len(found) < MAX_CYCLES:
-        left = _without_ordered(left)
+    left = dict(dependencies)
+    while len(found) < MAX_REPORTED_CYCLES:
+        left = _drop_orderable(left)
         if not left:
             break
-        cycle = _shortest(_on_cycle(left), left)
+        cycle = _find_shortest_cycle(_find_task_on_cycle(left), left)
         found.append(cycle)
         for task in cycle:
             del left[task]
     return tuple(found)
 
 
-def _dependants(waits: Waits) -> dict[str, list[str]]:
-    dependants: dict[str, list[str]] = {task: [] for task in waits}
-    for task, wanted in waits.items():
-        for one in set(wanted):
-            if one in dependants:
-                dependants[one].append(task)
+def _map_dependants(dependencies: TaskDependencies) -> dict[str, list[str]]:
+    dependants: dict[str, list[str]] = {task: [] for task in dependencies}
+    for task, task_dependencies in dependencies.items():
+        for dependency in set(task_dependencies):
+            if dependency in dependants:
+                dependants[dependency].append(task)
     return dependants
 
 
-def _without_ordered(waits: Waits) -> dict[str, Collection[str]]:
-    """Return what is left without the tasks that an order can be found for; each waits for one."""
-    ordered = {task for layer in layers(waits) for task in layer}
-    return {task: wanted for task, wanted in waits.items() if task not in ordered}
+def _drop_orderable(dependencies: TaskDependencies) -> dict[str, Collection[str]]:
+    """Drop the tasks that can be ordered; each remaining one depends on a remaining one."""
+    ordered = {task for layer in group_layers(dependencies) for task in layer}
+    return {
+        task: task_dependencies
+        for task, task_dependencies in dependencies.items()
+        if task not in ordered
+    }
 
 
-def _on_cycle(waits: Waits) -> str:
-    """Return a task on a cycle, where each waits for at least one."""
-    task, seen = next(iter(waits)), set[str]()
+def _find_task_on_cycle(dependencies: TaskDependencies) -> str:
+    """Return a task on a cycle; each task must have a dependency in the mapping."""
+    task, seen = next(iter(dependencies)), set[str]()
     while task not in seen:
         seen.add(task)
-        task = next(one for one in waits[task] if one in waits)
+        task = next(dependency for dependency in dependencies[task] if dependency in dependencies)
     return task
 
 
-def _shortest(start: str, waits: Waits) -> tuple[str, ...]:
-    """Return the shortest way from a task on a cycle back to itself."""
+def _find_shortest_cycle(start: str, dependencies: TaskDependencies) -> tuple[str, ...]:
+    """Return the shortest cycle through a task on a cycle."""
     came_from: dict[str, str] = {}
     waiting = deque([start])
     while start not in came_from:
         task = waiting.popleft()
-        for one in waits[task]:
-            if one in waits and one not in came_from:
-                came_from[one] = task
-                waiting.append(one)
-    way = [came_from[start]]
-    while way[-1] != start:
-        way.append(came_from[way[-1]])
-    return tuple(reversed(way))
+        for dependency in dependencies[task]:
+            if dependency in dependencies and dependency not in came_from:
+                came_from[dependency] = task
+                waiting.append(dependency)
+    cycle = [came_from[start]]
+    while cycle[-1] != start:
+        cycle.append(came_from[cycle[-1]])
+    return tuple(reversed(cycle))

@@ -1,4 +1,4 @@
-"""Read a workflow as a client gives it, and write it again; all that is wrong with it at once."""
+"""Parses workflows from JSON, reporting all problems at once, and dumps them."""
 
 from __future__ import annotations
 
@@ -6,53 +6,60 @@ from collections.abc import Collection, Mapping, Sequence
 from typing import Any, Final
 
 from execution.planning import order
-from execution.planning.parse_task import Limits, Problems, TaskReader, id_of, what
-from execution.workflow import Task, Workflow
-from gateway_project.foundation.schema_problems import Problem
-from graph.exchange.document import shown
-from graph.references import reference
+from execution.planning.parse_task import (
+    ProblemList,
+    TaskReader,
+    WorkflowLimits,
+    describe_type,
+    read_task_id,
+)
+from execution.workflow import Workflow, WorkflowTask
+from gateway_project.foundation.references import make_reference
+from gateway_project.foundation.schema_problems import ArgumentProblem
+from graph.exchange.document import quote_value
 
-__all__ = ["LIMITS", "InvalidWorkflow", "Limits", "dump", "dump_task", "parse"]
+__all__ = ["DEFAULT_LIMITS", "InvalidWorkflow", "WorkflowLimits", "dump", "dump_task", "parse"]
 
-LIMITS: Final = Limits()
-MAX_TOLD: Final = 10
-"""Problems that the message of an error tells; the error holds them all."""
-MAX_NAMED: Final = 12
-"""Tasks of a cycle that are named."""
+DEFAULT_LIMITS: Final = WorkflowLimits()
+MAX_REPORTED_PROBLEMS: Final = 10
+"""Problems listed in an error's message; the error itself holds all."""
+MAX_NAMED_CYCLE_TASKS: Final = 12
+"""Tasks named per reported cycle."""
 
 
 class InvalidWorkflow(Exception):
-    """A workflow that cannot be run.
+    """The workflow is invalid.
 
     Attributes:
-        code: Stable word for programs.
-        problems: What is wrong with it; paths begin at the workflow.
+        code: Stable error code.
+        problems: All problems; paths start at the workflow.
     """
 
     code = "invalid_workflow"
 
-    def __init__(self, problems: Sequence[Problem]) -> None:
-        told = "; ".join(problem.message for problem in problems[:MAX_TOLD])
-        more = len(problems) - MAX_TOLD
-        super().__init__(told + (f"; and {more} more" if more > 0 else ""))
+    def __init__(self, problems: Sequence[ArgumentProblem]) -> None:
+        summary = "; ".join(problem.message for problem in problems[:MAX_REPORTED_PROBLEMS])
+        more = len(problems) - MAX_REPORTED_PROBLEMS
+        super().__init__(summary + (f"; and {more} more" if more > 0 else ""))
         self.problems = tuple(problems)
 
 
-def parse(value: Any, *, limits: Limits = LIMITS, known: Collection[str] = ()) -> Workflow:
-    """Read a workflow.
+def parse(
+    value: Any, *, limits: WorkflowLimits = DEFAULT_LIMITS, known: Collection[str] = ()
+) -> Workflow:
+    """Parse a workflow.
 
-    O(size of the workflow), without recursion, whatever is given; what passes a limit is not read
-    any further.
+    O(size of the workflow) and iterative for any input; anything beyond a limit is not read.
 
     Args:
         value: `{"tasks": [{"id", "tool", "arguments"?, "depends_on"?, "for_each"?, "on_error"?,
             "timeout_s"?}, …]}`, as JSON; null stands for what is left out.
-        limits: What it may be.
-        known: Ids of tasks that are not in it and may be referred to all the same: those that the
-            run which it is for has begun.
+        limits: Limits on its size.
+        known: Ids of further tasks that may be referred to: those that the run being replanned has
+            begun.
 
     Raises:
-        InvalidWorkflow: With everything that is wrong with it.
+        InvalidWorkflow: With all problems found.
 
     Example:
         >>> parse({"tasks": [{"id": "a", "tool": "git:log"}]}).tasks[0].tool
@@ -60,33 +67,33 @@ def parse(value: Any, *, limits: Limits = LIMITS, known: Collection[str] = ()) -
         >>> parse({"tasks": [{"id": "a", "tool": "git:log", "depends_on": ["a"]}]})
         Traceback (most recent call last):
         ...
-        execution.planning.parse.InvalidWorkflow: task 'a' waits for itself
+        execution.planning.parse.InvalidWorkflow: task 'a' depends on itself
     """
-    problems = Problems()
-    rows = _rows(value, problems, limits)
-    ids = _ids(rows, problems, limits)
+    problems = ProblemList()
+    rows = _read_rows(value, problems, limits)
+    ids = _collect_ids(rows, problems, limits)
     reader = TaskReader(dict.fromkeys((*ids, *known)), problems=problems, limits=limits)
-    found = [reader.read(raw, place) for place, raw in enumerate(rows)]
+    found = [reader.read(raw, index) for index, raw in enumerate(rows)]
     tasks = tuple(task for task in found if task is not None)
-    for cycle in order.cycles({task.id: task.waits_for for task in tasks if task.id}):
+    for cycle in order.find_cycles({task.id: task.waits_for for task in tasks if task.id}):
         _note_cycle(cycle, problems)
-    if problems.all():
-        raise InvalidWorkflow(problems.all())
+    if problems.to_tuple():
+        raise InvalidWorkflow(problems.to_tuple())
     return Workflow(tasks=tasks)
 
 
 def dump(workflow: Workflow) -> dict[str, Any]:
-    """Return a workflow as JSON, of which `parse` makes the same workflow."""
+    """Return a workflow as JSON; the inverse of `parse`."""
     return {"tasks": [dump_task(task) for task in workflow.tasks]}
 
 
-def dump_task(task: Task) -> dict[str, Any]:
-    """Return a task as JSON, without what was left out."""
+def dump_task(task: WorkflowTask) -> dict[str, Any]:
+    """Return a task as JSON, without omitted fields."""
     written: dict[str, Any] = {"id": task.id, "tool": task.tool, "arguments": task.arguments}
     if task.depends_on:
         written["depends_on"] = list(task.depends_on)
     if task.for_each is not None:
-        written["for_each"] = reference(task.for_each.task, task.for_each.pointer)
+        written["for_each"] = make_reference(task.for_each.task, task.for_each.pointer)
     if task.on_error is not None:
         written["on_error"] = task.on_error.value
     if task.timeout_s is not None:
@@ -94,49 +101,58 @@ def dump_task(task: Task) -> dict[str, Any]:
     return written
 
 
-def _rows(value: Any, problems: Problems, limits: Limits) -> Sequence[Any]:
-    """Return the tasks as they are given; none where there are too many to be looked at."""
+def _read_rows(value: Any, problems: ProblemList, limits: WorkflowLimits) -> Sequence[Any]:
+    """Return the raw tasks; none if there are too many."""
     expected = '{"tasks": [{"id", "tool", "arguments"}, …]}'
     if not isinstance(value, Mapping):
-        found = f"the workflow must be an object {expected}, not {what(value)}"
-        problems.note("", found, expected)
+        found = f"the workflow must be an object {expected}, not {describe_type(value)}"
+        problems.add("", found, expected)
         return ()
     for key in value:
         if key != "tasks":
-            problems.note("", f"{shown(key)} is not a known field of a workflow", "tasks")
+            problems.add("", f"{quote_value(key)} is not a known field of a workflow", "tasks")
     tasks = value.get("tasks")
     if not isinstance(tasks, list | tuple):
-        found = "has no tasks" if tasks is None else f"must have an array of tasks: {what(tasks)}"
-        problems.note("/tasks", f"the workflow {found}; expected {expected}", expected)
+        found = (
+            "has no tasks"
+            if tasks is None
+            else f"must have an array of tasks: {describe_type(tasks)}"
+        )
+        problems.add("/tasks", f"the workflow {found}; expected {expected}", expected)
     elif not tasks:
-        problems.note("/tasks", "the workflow has no tasks", "1 task or more")
-    elif len(tasks) > limits.tasks:
-        most = f"at most {limits.tasks:,}"
+        problems.add("/tasks", "the workflow has no tasks", "1 task or more")
+    elif len(tasks) > limits.max_tasks:
+        most = f"at most {limits.max_tasks:,}"
         message = f"the workflow has {len(tasks):,} tasks, {most} can be run; use for_each, or"
-        problems.note("/tasks", f"{message} several runs", f"{most} tasks")
+        problems.add("/tasks", f"{message} several runs", f"{most} tasks")
     else:
         return tasks
     return ()
 
 
-def _ids(rows: Sequence[Any], problems: Problems, limits: Limits) -> dict[str, int]:
-    """Return the place of each id, noting those that are taken twice."""
-    places: dict[str, int] = {}
-    for place, raw in enumerate(rows):
-        own = id_of(raw, limits)
-        if own and places.setdefault(own, place) != place:
-            message = f"tasks[{places[own]}] and tasks[{place}] have the same id {shown(own)}"
-            problems.note(f"/tasks/{place}/id", message, "an id of its own")
-    return places
+def _collect_ids(
+    rows: Sequence[Any], problems: ProblemList, limits: WorkflowLimits
+) -> dict[str, int]:
+    """Return the index of each id, noting duplicates."""
+    indexes: dict[str, int] = {}
+    for index, raw in enumerate(rows):
+        task_id = read_task_id(raw, limits)
+        if task_id and indexes.setdefault(task_id, index) != index:
+            message = (
+                f"tasks[{indexes[task_id]}] and tasks[{index}] have the same id "
+                f"{quote_value(task_id)}"
+            )
+            problems.add(f"/tasks/{index}/id", message, "a unique id")
+    return indexes
 
 
-def _note_cycle(cycle: Sequence[str], problems: Problems) -> None:
+def _note_cycle(cycle: Sequence[str], problems: ProblemList) -> None:
     if len(cycle) == 1:
-        message = f"task {shown(cycle[0])} waits for itself"
+        message = f"task {quote_value(cycle[0])} depends on itself"
     else:
-        named = [shown(task)[1:-1] for task in cycle[:MAX_NAMED]]
-        if len(cycle) > MAX_NAMED:
-            named.append(f"({len(cycle) - MAX_NAMED} more)")
+        named = [quote_value(task)[1:-1] for task in cycle[:MAX_NAMED_CYCLE_TASKS]]
+        if len(cycle) > MAX_NAMED_CYCLE_TASKS:
+            named.append(f"({len(cycle) - MAX_NAMED_CYCLE_TASKS} more)")
         path = " -> ".join((*named, named[0]))
-        message = f"tasks wait for each other, each for the next: {path}"
-    problems.note("/tasks", message, "tasks that wait for each other in no circle")
+        message = f"tasks depend on each other in a cycle: {path}"
+    problems.add("/tasks", message, "tasks without a cycle")

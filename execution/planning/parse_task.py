@@ -1,4 +1,4 @@
-"""Read one task of a workflow, and note all that is wrong with it."""
+"""Parses one task of a workflow, noting all problems."""
 
 from __future__ import annotations
 
@@ -7,300 +7,330 @@ from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
-from execution.planning.read_arguments import Budget, NotReadable, TooMuch, read
-from execution.workflow import OnError, Reference, Task
+from execution.planning.read_arguments import (
+    ArgumentBudget,
+    ArgumentsTooLarge,
+    UnreadableArguments,
+    find_reference_marks,
+)
+from execution.workflow import OnError, ResultReference, WorkflowTask
 from gateway_project.foundation import canonical
-from gateway_project.foundation.schema_problems import Problem
-from graph.exchange.document import shown
-from graph.references import (
+from gateway_project.foundation.references import (
     ITEM,
     POINTER,
     REFERENCE,
-    Mark,
-    Target,
-    as_item,
-    as_literal,
-    as_reference,
-    is_mark,
+    ReferenceMark,
+    ReferenceTarget,
+    is_reference_mark,
+    parse_item,
+    parse_literal,
+    parse_reference,
 )
+from gateway_project.foundation.schema_problems import ArgumentProblem
+from graph.exchange.document import quote_value
 
 MAX_PROBLEMS: Final = 100
-"""Problems noted one by one; of the rest only how many there are."""
+"""Problems noted individually; the rest are only counted."""
 MAX_HINTS: Final = 10
-"""Misspelt ids for which one is looked for that looks alike, among so many tens of ids."""
-MAX_COMPARED: Final = 60
-"""Characters of ids that are compared; comparing costs their square."""
-MAX_TOLD: Final = 10**15
-"""Integer that is repeated in a message."""
-KEYS: Final = ("id", "tool", "arguments", "depends_on", "for_each", "on_error", "timeout_s")
+"""Misspelt ids that get a suggestion, each from up to ten times as many ids."""
+MAX_COMPARED_CHARS: Final = 60
+"""Characters of ids compared; the cost is quadratic."""
+MAX_QUOTED_INTEGER: Final = 10**15
+"""Largest integer quoted in a message."""
+TASK_KEYS: Final = ("id", "tool", "arguments", "depends_on", "for_each", "on_error", "timeout_s")
 REFERENCE_FORM: Final = '{"$ref": task, "pointer": "/…"}'
 ITEM_FORM: Final = '{"$item": "/…"}'
 
 
 @dataclass(frozen=True, kw_only=True)
-class Limits:
-    """What a workflow may be.
+class WorkflowLimits:
+    """Limits on the size of a workflow.
 
     Attributes:
-        tasks: How many.
-        argument_bytes: Of all arguments together, about, as JSON.
-        values: Of all arguments together: texts, numbers, lists and objects.
-        references: In all arguments together.
-        depth: Levels that the arguments of a task are nested in.
-        waits: Ids in the `depends_on` of all tasks together.
-        id_chars: Length of an id.
-        timeout_s: Of a task.
+        max_tasks: Number of tasks.
+        max_argument_bytes: Approximate JSON size of all arguments together.
+        max_values: Values in all arguments together: texts, numbers, lists and objects.
+        max_references: References in all arguments together.
+        max_depth: Nesting levels of a task's arguments.
+        max_dependencies: Ids in `depends_on` of all tasks together.
+        max_id_chars: Length of an id.
+        max_timeout_s: Timeout of a task.
     """
 
-    tasks: int = 1_000
-    argument_bytes: int = 4 * 1024 * 1024
-    values: int = 250_000
-    references: int = 10_000
-    depth: int = 100
-    waits: int = 50_000
-    id_chars: int = 200
-    timeout_s: float = 86_400.0
+    max_tasks: int = 1_000
+    max_argument_bytes: int = 4 * 1024 * 1024
+    max_values: int = 250_000
+    max_references: int = 10_000
+    max_depth: int = 100
+    max_dependencies: int = 50_000
+    max_id_chars: int = 200
+    max_timeout_s: float = 86_400.0
 
 
-class Problems:
-    """What is wrong, as it is found."""
+class ProblemList:
+    """Collects problems."""
 
     def __init__(self) -> None:
-        self._noted: list[Problem] = []
-        self._beyond = 0
-        self._hints = 0
+        self._problems: list[ArgumentProblem] = []
+        self._omitted_count = 0
+        self._hint_count = 0
 
-    def note(self, path: str, message: str, expected: str) -> None:
-        """Note one thing that is wrong; see `Problem`."""
-        if len(self._noted) < MAX_PROBLEMS:
-            self._noted.append(Problem(path=path, message=message, expected=expected))
+    def add(self, path: str, message: str, expected: str) -> None:
+        """Add a problem; see `ArgumentProblem`."""
+        if len(self._problems) < MAX_PROBLEMS:
+            self._problems.append(ArgumentProblem(path=path, message=message, expected=expected))
         else:
-            self._beyond += 1
+            self._omitted_count += 1
 
-    def alike(self, text: str, ids: Collection[str]) -> str:
-        """Return a hint at the id that a text may be meant for; empty if none is near."""
-        self._hints += 1
-        if self._hints > MAX_HINTS:
+    def suggest_id(self, text: str, ids: Collection[str]) -> str:
+        """Suggest a similar id for an unknown one; empty if none is similar."""
+        self._hint_count += 1
+        if self._hint_count > MAX_HINTS:
             return ""
-        known = {one[:MAX_COMPARED]: one for one in list(ids)[: 10 * MAX_HINTS]}
-        near = difflib.get_close_matches(text[:MAX_COMPARED], known, n=1)
-        return f"; did you mean {shown(known[near[0]])}?" if near else ""
+        known = {one[:MAX_COMPARED_CHARS]: one for one in list(ids)[: 10 * MAX_HINTS]}
+        near = difflib.get_close_matches(text[:MAX_COMPARED_CHARS], known, n=1)
+        return f"; did you mean {quote_value(known[near[0]])}?" if near else ""
 
-    def all(self) -> tuple[Problem, ...]:
-        """Return what was noted, and how much there is beside."""
-        if not self._beyond:
-            return tuple(self._noted)
-        more = Problem(path="", message=f"{self._beyond:,} more are wrong", expected="")
-        return (*self._noted, more)
+    def to_tuple(self) -> tuple[ArgumentProblem, ...]:
+        """Return the problems, with a count of omitted ones."""
+        if not self._omitted_count:
+            return tuple(self._problems)
+        more = ArgumentProblem(
+            path="", message=f"{self._omitted_count:,} more problems", expected=""
+        )
+        return (*self._problems, more)
 
 
-def id_of(raw: object, limits: Limits) -> str:
-    """Return the id of a task as it is given; empty if there is none that can be used."""
+def read_task_id(raw: object, limits: WorkflowLimits) -> str:
+    """Return the id of a raw task; empty if it has no usable one."""
     given = raw.get("id") if isinstance(raw, Mapping) else None
     is_good = isinstance(given, str) and given.isprintable() and given == given.strip()
-    return str(given) if is_good and len(str(given)) <= limits.id_chars else ""
+    return str(given) if is_good and len(str(given)) <= limits.max_id_chars else ""
 
 
 class TaskReader:
-    """Reads the tasks of one workflow.
+    """Parses the tasks of one workflow.
 
     Args:
-        ids: Of all tasks that may be waited for or referred to.
-        problems: What is wrong is noted here.
-        limits: What the workflow may be.
+        ids: Ids that may be depended on or referred to.
+        problems: Collects the problems.
+        limits: Limits on the workflow.
     """
 
-    def __init__(self, ids: Collection[str], *, problems: Problems, limits: Limits) -> None:
+    def __init__(
+        self, ids: Collection[str], *, problems: ProblemList, limits: WorkflowLimits
+    ) -> None:
         self._ids = ids
         self._problems = problems
         self._limits = limits
-        self._budget: Budget | None = Budget(
-            bytes_left=limits.argument_bytes,
-            values_left=limits.values,
-            marks_left=limits.references,
-            depth=limits.depth,
+        self._budget: ArgumentBudget | None = ArgumentBudget(
+            bytes_left=limits.max_argument_bytes,
+            values_left=limits.max_values,
+            marks_left=limits.max_references,
+            depth=limits.max_depth,
         )
-        self._waits_left = limits.waits
+        self._dependencies_left = limits.max_dependencies
         self._path = ""
-        self._name = ""
+        self._task_name = ""
 
-    def read(self, raw: object, place: int) -> Task | None:
-        """Return a task, without what could not be read; None if it is no object."""
-        own = id_of(raw, self._limits)
+    def read(self, raw: object, place: int) -> WorkflowTask | None:
+        """Parse a task, omitting unreadable fields; None if it is not an object."""
+        own = read_task_id(raw, self._limits)
         self._path = f"/tasks/{place}"
-        self._name = f"task {shown(own)}" if own else f"tasks[{place}]"
+        self._task_name = f"task {quote_value(own)}" if own else f"tasks[{place}]"
         if not isinstance(raw, Mapping):
-            self._note("", f"must be an object, not {what(raw)}", "object")
+            self._note_problem("", f"must be an object, not {describe_type(raw)}", "object")
             return None
-        self._known_keys(raw)
+        self._check_keys(raw)
         if not own:
-            self._bad_id(raw.get("id"))
-        for_each = self._for_each(raw.get("for_each"))
-        arguments, taken = self._arguments(raw.get("arguments", {}), raw.get("for_each"))
+            self._note_bad_id(raw.get("id"))
+        for_each = self._read_for_each(raw.get("for_each"))
+        arguments, taken = self._read_arguments(raw.get("arguments", {}), raw.get("for_each"))
         targets = taken if for_each is None else [for_each.task, *taken]
-        return Task(
+        return WorkflowTask(
             id=own,
-            tool=self._tool(raw.get("tool")),
+            tool=self._read_tool(raw.get("tool")),
             arguments=arguments,
-            depends_on=tuple(dict.fromkeys(self._depends_on(raw.get("depends_on")))),
+            depends_on=tuple(dict.fromkeys(self._read_depends_on(raw.get("depends_on")))),
             references=tuple(dict.fromkeys(targets)),
             for_each=for_each,
-            on_error=self._on_error(raw.get("on_error")),
-            timeout_s=self._timeout_s(raw.get("timeout_s")),
+            on_error=self._read_on_error(raw.get("on_error")),
+            timeout_s=self._read_timeout_s(raw.get("timeout_s")),
         )
 
-    def _note(self, path: str, message: str, expected: str) -> None:
+    def _note_problem(self, path: str, message: str, expected: str) -> None:
         joint = ": " if path else " "
-        self._problems.note(self._path + path, f"{self._name}{joint}{message}", expected)
+        self._problems.add(self._path + path, f"{self._task_name}{joint}{message}", expected)
 
-    def _known_keys(self, raw: Mapping[Any, Any]) -> None:
+    def _check_keys(self, raw: Mapping[Any, Any]) -> None:
         for key in raw:
-            if key not in KEYS:
-                known = ", ".join(KEYS)
-                path = canonical.pointer([str(key)[:MAX_COMPARED]])
-                self._note(path, f"{shown(key)} is not a known field; expected {known}", known)
+            if key not in TASK_KEYS:
+                known = ", ".join(TASK_KEYS)
+                path = canonical.build_pointer([str(key)[:MAX_COMPARED_CHARS]])
+                self._note_problem(
+                    path, f"{quote_value(key)} is not a known field; expected {known}", known
+                )
 
-    def _bad_id(self, given: object) -> None:
-        expected = f"text of 1 to {self._limits.id_chars} printable characters"
+    def _note_bad_id(self, given: object) -> None:
+        expected = f"text of 1 to {self._limits.max_id_chars} printable characters"
         wrong = " has no id" if given in (None, "") else f": its id must be {expected}"
-        self._problems.note(f"{self._path}/id", self._name + wrong, expected)
+        self._problems.add(f"{self._path}/id", self._task_name + wrong, expected)
 
-    def _tool(self, given: object) -> str:
+    def _read_tool(self, given: object) -> str:
         if isinstance(given, str) and given:
             return given
-        found = "is missing" if given in (None, "") else f"must be text, not {what(given)}"
-        self._note("/tool", f"its tool {found}", "id of a tool, server:tool")
+        found = (
+            "is missing" if given in (None, "") else f"must be text, not {describe_type(given)}"
+        )
+        self._note_problem("/tool", f"its tool {found}", "id of a tool, server:tool")
         return ""
 
-    def _depends_on(self, given: object) -> Iterator[str]:
+    def _read_depends_on(self, given: object) -> Iterator[str]:
         if given is None:
             return
         if not isinstance(given, list | tuple):
-            self._note("/depends_on", f"must be an array, not {what(given)}", "array of task ids")
+            self._note_problem(
+                "/depends_on", f"must be an array, not {describe_type(given)}", "array of task ids"
+            )
             return
-        has_room = self._waits_left >= 0
-        self._waits_left -= len(given)
-        if self._waits_left < 0:
+        has_room = self._dependencies_left >= 0
+        self._dependencies_left -= len(given)
+        if self._dependencies_left < 0:
             if has_room:
-                most = f"at most {self._limits.waits:,} ids"
-                self._problems.note("/tasks", f"depends_on of all tasks have {most}", most)
+                most = f"at most {self._limits.max_dependencies:,} ids"
+                self._problems.add("/tasks", f"depends_on of all tasks have {most}", most)
             return
         for place, one in enumerate(given):
-            if self._is_known(one, f"/depends_on/{place}", "depends_on names"):
+            if self._is_known_task(one, f"/depends_on/{place}", "depends_on names"):
                 yield one
 
-    def _is_known(self, given: object, path: str, names: str) -> bool:
+    def _is_known_task(self, given: object, path: str, names: str) -> bool:
         if isinstance(given, str) and given in self._ids:
             return True
-        hint = self._problems.alike(given, self._ids) if isinstance(given, str) else ""
-        self._note(path, f"{names} {told(given)}, which is no task{hint}", "id of a task")
+        hint = self._problems.suggest_id(given, self._ids) if isinstance(given, str) else ""
+        self._note_problem(
+            path, f"{names} {describe_value(given)}, which is not a task{hint}", "id of a task"
+        )
         return False
 
-    def _for_each(self, given: object) -> Reference | None:
+    def _read_for_each(self, given: object) -> ResultReference | None:
         if given is None:
             return None
-        target = as_reference(given)
+        target = parse_reference(given)
         if target is None:
-            message = f"takes a reference to a list, {REFERENCE_FORM}, not {what(given)}"
-            self._note("/for_each", f"for_each {message}", REFERENCE_FORM)
+            message = f"takes a reference to a list, {REFERENCE_FORM}, not {describe_type(given)}"
+            self._note_problem("/for_each", f"for_each {message}", REFERENCE_FORM)
             return None
-        if not self._leads(target, "/for_each", "for_each"):
+        if not self._is_valid_reference(target, "/for_each", "for_each"):
             return None
-        return Reference(task=target.task, pointer=target.pointer)
+        return ResultReference(task=target.task, pointer=target.pointer)
 
-    def _leads(self, target: Target, path: str, name: str) -> bool:
-        """Whether a reference is sound: to a task there is, by a pointer that is one."""
-        is_pointer = self._is_pointer(target.pointer, f"{path}/{POINTER}")
-        is_known = self._is_known(target.task, f"{path}/{REFERENCE}", f"{name} refers to")
+    def _is_valid_reference(self, target: ReferenceTarget, path: str, name: str) -> bool:
+        """Whether a reference has a known task and a valid pointer; notes problems."""
+        is_pointer = self._is_valid_pointer(target.pointer, f"{path}/{POINTER}")
+        is_known = self._is_known_task(target.task, f"{path}/{REFERENCE}", f"{name} refers to")
         return is_known and is_pointer
 
-    def _is_pointer(self, pointer: str, path: str) -> bool:
+    def _is_valid_pointer(self, pointer: str, path: str) -> bool:
         if canonical.is_pointer(pointer):
             return True
-        message = f'{shown(pointer)} is no JSON pointer, such as "/items/0/id", or "" for all'
-        self._note(path, message, "JSON pointer")
+        message = (
+            f'{quote_value(pointer)} is not a JSON pointer, such as "/items/0/id", or "" for all'
+        )
+        self._note_problem(path, message, "JSON pointer")
         return False
 
-    def _arguments(self, given: object, for_each: object) -> tuple[Mapping[str, Any], list[str]]:
-        """Return the arguments and the ids of the tasks that they refer to."""
-        literal = as_literal(given)
+    def _read_arguments(
+        self, given: object, for_each: object
+    ) -> tuple[Mapping[str, Any], list[str]]:
+        """Return the arguments, and the ids of the tasks that they refer to."""
+        literal = parse_literal(given)
         meant = given if literal is None else literal.value
-        is_reference = literal is None and is_mark(given)
+        is_reference = literal is None and is_reference_mark(given)
         if not isinstance(given, Mapping) or not isinstance(meant, Mapping) or is_reference:
-            found = "a reference" if is_reference else what(meant)
-            self._note("/arguments", f"its arguments must be an object, not {found}", "object")
+            found = "a reference" if is_reference else describe_type(meant)
+            self._note_problem(
+                "/arguments", f"its arguments must be an object, not {found}", "object"
+            )
             return {}, []
-        found_marks = self._marks(given)
-        return given, [one for mark in found_marks for one in self._mark(mark, for_each)]
+        found_marks = self._find_marks(given)
+        return given, [one for mark in found_marks for one in self._read_mark(mark, for_each)]
 
-    def _marks(self, arguments: Mapping[str, Any]) -> list[Mark]:
+    def _find_marks(self, arguments: Mapping[str, Any]) -> list[ReferenceMark]:
         if self._budget is None:
             return []
         try:
-            return read(arguments, self._budget)
-        except TooMuch as error:
+            return find_reference_marks(arguments, self._budget)
+        except ArgumentsTooLarge as error:
             self._budget = None
-            self._too_much(error)
-        except NotReadable as error:
-            where = f" at {shown(error.path)}" if error.path else ""
-            self._note(f"/arguments{error.path}", f"its arguments {error}{where}", "JSON")
+            self._note_too_large(error)
+        except UnreadableArguments as error:
+            where = f" at {quote_value(error.path)}" if error.path else ""
+            self._note_problem(f"/arguments{error.path}", f"its arguments {error}{where}", "JSON")
         return []
 
-    def _too_much(self, error: TooMuch) -> None:
+    def _note_too_large(self, error: ArgumentsTooLarge) -> None:
         limits = self._limits
         most = (
-            f"at most {limits.argument_bytes:,} bytes, {limits.values:,} values and "
-            f"{limits.references:,} references"
+            f"at most {limits.max_argument_bytes:,} bytes, {limits.max_values:,} values and "
+            f"{limits.max_references:,} references"
         )
-        way = "let tools pass what is large to each other, by references or by files"
+        way = "have tools pass large values to each other by reference or by file"
         message = f"the arguments of all tasks together {error}: {most}; {way}"
-        self._problems.note("/tasks", message, most)
+        self._problems.add("/tasks", message, most)
 
-    def _mark(self, mark: Mark, for_each: object) -> Iterator[str]:
+    def _read_mark(self, mark: ReferenceMark, for_each: object) -> Iterator[str]:
         path = f"/arguments{mark.path}"
-        if as_literal(mark.value) is not None:
+        if parse_literal(mark.value) is not None:
             return
-        target, item = as_reference(mark.value), as_item(mark.value)
+        target, item = parse_reference(mark.value), parse_item(mark.value)
         if target is not None:
-            if self._leads(target, path, f"its argument {shown(mark.path)}"):
+            if self._is_valid_reference(target, path, f"its argument {quote_value(mark.path)}"):
                 yield target.task
         elif item is None:
             forms = f"{REFERENCE_FORM} or {ITEM_FORM}"
-            message = f"at {shown(mark.path)} is no reference; expected {forms}, or it escaped as "
-            self._note(path, message + '{"$literal": …}', forms)
+            message = (
+                f"at {quote_value(mark.path)} is not a reference; expected {forms}, or "
+                "escape it as "
+            )
+            self._note_problem(path, message + '{"$literal": …}', forms)
         elif for_each is None:
-            message = f"{ITEM} at {shown(mark.path)} means nothing in a task without for_each"
-            self._note(path, message, "a value, or for_each on the task")
+            message = f"{ITEM} at {quote_value(mark.path)} is valid only in a task with for_each"
+            self._note_problem(path, message, "a value, or for_each on the task")
         else:
-            self._is_pointer(item, f"{path}/{ITEM}")
+            self._is_valid_pointer(item, f"{path}/{ITEM}")
 
-    def _on_error(self, given: object) -> OnError | None:
+    def _read_on_error(self, given: object) -> OnError | None:
         if given is None:
             return None
         words = [one.value for one in OnError]
         if isinstance(given, str) and given in words:
             return OnError(given)
         expected = f"{', '.join(words[:-1])} or {words[-1]}"
-        self._note("/on_error", f"on_error must be {expected}, not {told(given)}", expected)
+        self._note_problem(
+            "/on_error", f"on_error must be {expected}, not {describe_value(given)}", expected
+        )
         return None
 
-    def _timeout_s(self, given: object) -> float | None:
+    def _read_timeout_s(self, given: object) -> float | None:
         if given is None:
             return None
-        most = self._limits.timeout_s
+        most = self._limits.max_timeout_s
         is_number = isinstance(given, int | float) and not isinstance(given, bool)
         if is_number and 0 < given <= most:  # type: ignore[operator] # no NaN is
             return float(given)  # type: ignore[arg-type]
         expected = f"seconds, more than 0 and at most {most:,.0f}"
-        self._note("/timeout_s", f"timeout_s must be {expected}, not {told(given)}", expected)
+        self._note_problem(
+            "/timeout_s", f"timeout_s must be {expected}, not {describe_value(given)}", expected
+        )
         return None
 
 
-def what(value: object) -> str:
-    """Say what kind of thing a value is.
+def describe_type(value: object) -> str:
+    """Describe the JSON type of a value.
 
     Example:
-        >>> what([]), what("a"), what(None), what(7)
+        >>> describe_type([]), describe_type("a"), describe_type(None), describe_type(7)
         ('an array', 'text', 'null', 'a number')
     """
     if isinstance(value, Mapping):
@@ -310,15 +340,17 @@ def what(value: object) -> str:
     if isinstance(value, str):
         return "text"
     is_number = isinstance(value, int | float) and not isinstance(value, bool)
-    return "a number" if is_number else shown(value)
+    return "a number" if is_number else quote_value(value)
 
 
-def told(value: object) -> str:
-    """Write a value, or say what kind of thing it is where it is long.
+def describe_value(value: object) -> str:
+    """Quote a short value, or describe the type of a long one.
 
     Example:
-        >>> told("a"), told(-1), told([1])
+        >>> describe_value("a"), describe_value(-1), describe_value([1])
         ("'a'", '-1', 'an array')
     """
-    is_short = isinstance(value, float) or (isinstance(value, int) and abs(value) < MAX_TOLD)
-    return shown(value) if isinstance(value, str) or is_short else what(value)
+    is_short = isinstance(value, float) or (
+        isinstance(value, int) and abs(value) < MAX_QUOTED_INTEGER
+    )
+    return quote_value(value) if isinstance(value, str) or is_short else describe_type(value)

@@ -1,46 +1,46 @@
-"""Say before anything is called what a run of a workflow would do, and what is wrong with it."""
+"""Plans a workflow: what a run would do and its problems, before anything is called."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
 from execution import approval
 from execution.planning import check_task, order
-from execution.workflow import Options, Workflow
+from execution.workflow import RunOptions, Workflow
 from gateway_project.foundation.caller import Caller
-from gateway_project.foundation.schema_problems import Problem
+from gateway_project.foundation.schema_problems import ArgumentProblem
 from tools.catalogue import Catalogue
 from tools.danger import Danger
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Plan:
-    """What a run would do.
+    """The plan of a run.
 
     Attributes:
-        workflow: With canonical ids of tools, as far as they are known.
-        options: How it would be carried out.
-        layers: Ids of tasks; each needs only those of layers before its own.
-        problems: What is wrong; nothing may be run before it is mended.
-        effects: Worst that a call may do, by task.
-        approvals: Why a person has to approve its calls, by task; the others are left out.
-        repeatable: Whether a call may be made again when nobody knows how it ended, by task.
-        warnings: What may be meant otherwise, or will probably fail, a line each.
+        workflow: With canonical tool ids, where known.
+        options: Options of the run.
+        layers: Ids of tasks; each depends only on tasks of earlier layers.
+        problems: Problems that prevent a run.
+        dangers: Danger class of each task's calls.
+        approval_reasons: Why calls need approval, by task; others are omitted.
+        repeatable: Whether a task's calls may be repeated after an unknown outcome.
+        warnings: Possible misunderstandings and likely failures, one line each.
     """
 
     workflow: Workflow
-    options: Options
+    options: RunOptions
     layers: tuple[tuple[str, ...], ...]
-    problems: tuple[Problem, ...]
-    effects: Mapping[str, Danger]
-    approvals: Mapping[str, str]
+    problems: tuple[ArgumentProblem, ...]
+    dangers: Mapping[str, Danger]
+    approval_reasons: Mapping[str, str]
     repeatable: Mapping[str, bool]
     warnings: tuple[str, ...]
 
-    def as_json(self) -> dict[str, Any]:
-        """Return what a dry run answers with; arguments, which the caller has, are left out."""
+    def to_json(self) -> dict[str, Any]:
+        """Return the answer of a dry run, without the arguments, which the caller has."""
         tools = {task.id: task.tool for task in self.workflow.tasks}
         return {
             "plan": [
@@ -60,27 +60,37 @@ class Plan:
                     "danger": danger.value,
                     "repeatable": self.repeatable[task],
                 }
-                for task, danger in self.effects.items()
+                for task, danger in self.dangers.items()
                 if danger is not Danger.READ
             ],
             "approvals_needed": [
                 {"task": task, "tool": tools[task], "reason": reason}
-                for task, reason in self.approvals.items()
+                for task, reason in self.approval_reasons.items()
             ],
             "warnings": list(self.warnings),
         }
 
 
-def plan(workflow: Workflow, options: Options, *, caller: Caller, catalogue: Catalogue) -> Plan:
-    """Return what a run would do; nothing is called.
+def plan_workflow(
+    workflow: Workflow,
+    options: RunOptions,
+    *,
+    caller: Caller,
+    catalogue: Catalogue,
+    validated: Collection[str] = (),
+) -> Plan:
+    """Plan a run without calling anything.
 
     Args:
         workflow: As parsed.
-        options: How it would be carried out.
-        caller: Who asks.
-        catalogue: What is known of servers and tools.
+        options: Options of the run.
+        caller: The caller.
+        catalogue: Servers and tools.
+        validated: Ids of tasks whose arguments are known to fit, by this same catalogue.
     """
-    checked = check_task.check(workflow, caller=caller, catalogue=catalogue)
+    checked = check_task.check_tasks(
+        workflow, caller=caller, catalogue=catalogue, validated=validated
+    )
     tools = checked.tools
     return Plan(
         workflow=Workflow(
@@ -90,13 +100,13 @@ def plan(workflow: Workflow, options: Options, *, caller: Caller, catalogue: Cat
             )
         ),
         options=options,
-        layers=order.layers({task.id: task.waits_for for task in workflow.tasks}),
+        layers=order.group_layers({task.id: task.waits_for for task in workflow.tasks}),
         problems=checked.problems,
-        effects={task: tool.danger for task, tool in tools.items()},
-        approvals={
+        dangers={task: tool.danger for task, tool in tools.items()},
+        approval_reasons={
             task: reason
             for task, tool in tools.items()
-            if (reason := approval.reason(tool, caller=caller, catalogue=catalogue))
+            if (reason := approval.explain_approval(tool, caller=caller, catalogue=catalogue))
         },
         repeatable={task: tool.repeatable for task, tool in tools.items()},
         warnings=checked.warnings,

@@ -1,4 +1,4 @@
-"""Read the arguments of a workflow's tasks within bounds, and find the references in them."""
+"""Scans the arguments of a workflow's tasks within bounds, to find references."""
 
 from __future__ import annotations
 
@@ -8,19 +8,19 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from gateway_project.foundation import canonical
-from graph.references import Mark, as_literal, is_mark
+from gateway_project.foundation.references import ReferenceMark, is_reference_mark, parse_literal
 
 _NUMBER_BYTES: Final = 8
-"""Length of a number as JSON, about; a long integer counts by its digits."""
-_MAX_BITS: Final = 10_000
-"""Of an integer; Python writes none of more than 4,300 digits."""
+"""Approximate JSON length of a number; long integers count by their digits."""
+_MAX_INTEGER_BITS: Final = 10_000
+"""Maximum bits of an integer; Python formats at most 4,300 digits."""
 
 
-class NotReadable(ValueError):
-    """Arguments that cannot be read; the message says why, as of "the arguments".
+class UnreadableArguments(ValueError):
+    """The arguments cannot be read; the message completes "the arguments …".
 
     Attributes:
-        path: JSON pointer to where, in the arguments; empty: as a whole.
+        path: JSON pointer into the arguments; empty: as a whole.
     """
 
     def __init__(self, path: str, message: str) -> None:
@@ -28,19 +28,19 @@ class NotReadable(ValueError):
         self.path = path
 
 
-class TooMuch(NotReadable):
-    """All arguments together are more than a workflow may have."""
+class ArgumentsTooLarge(UnreadableArguments):
+    """All arguments together exceed the workflow's limits."""
 
 
 @dataclass(kw_only=True)
-class Budget:
-    """What the arguments of a workflow may still take.
+class ArgumentBudget:
+    """The remaining budget for the arguments of a workflow.
 
     Attributes:
-        bytes_left: Of their length as JSON, about.
-        values_left: Of the number of values.
-        marks_left: Of the number of those that stand for something else.
-        depth: Levels that each task's may be nested in.
+        bytes_left: Approximate JSON bytes.
+        values_left: Values.
+        marks_left: References, items and literals.
+        depth: Maximum nesting levels per task.
     """
 
     bytes_left: int
@@ -48,46 +48,49 @@ class Budget:
     marks_left: int
     depth: int
 
-    def take(self, length: int) -> None:
-        """Take one value.
+    def take_value(self, length: int) -> None:
+        """Account for one value.
 
         Raises:
-            TooMuch: If it is beyond what is left.
+            ArgumentsTooLarge: If the budget is exceeded.
         """
         self.bytes_left -= length
         self.values_left -= 1
         if self.bytes_left < 0:
-            raise TooMuch("", "are too large")
+            raise ArgumentsTooLarge("", "are too large")
         if self.values_left < 0:
-            raise TooMuch("", "hold too many values")
+            raise ArgumentsTooLarge("", "hold too many values")
 
     def take_mark(self) -> None:
-        """Take a value that stands for something else.
+        """Account for a reference, item or literal.
 
         Raises:
-            TooMuch: If it is beyond what is left.
+            ArgumentsTooLarge: If the budget is exceeded.
         """
         self.marks_left -= 1
         if self.marks_left < 0:
-            raise TooMuch("", "hold too many references")
+            raise ArgumentsTooLarge("", "hold too many references")
 
 
-def read(arguments: Mapping[str, Any], budget: Budget) -> list[Mark]:
-    """Return all that stands for something else in a task's arguments, in order.
+def find_reference_marks(
+    arguments: Mapping[str, Any], budget: ArgumentBudget
+) -> list[ReferenceMark]:
+    """Return all references, items and literals in a task's arguments, in order.
 
-    O(size of the arguments, as far as the budget allows), without recursion.
+    O(size of the arguments, up to the budget), iterative.
 
     Args:
         arguments: Any mapping.
-        budget: What is taken from it stays taken.
+        budget: Reduced by the arguments.
 
     Raises:
-        TooMuch: If they are beyond the budget.
-        NotReadable: If they are nested too deeply, or hold what JSON has no form for.
+        ArgumentsTooLarge: If they exceed the budget.
+        UnreadableArguments: If they are nested too deeply, or hold a value that JSON cannot
+            represent.
     """
-    found: list[Mark] = []
+    found: list[ReferenceMark] = []
     path: list[str | int] = []
-    trail = [_open(arguments, is_literal=is_mark(arguments))]
+    trail = [_iterate_members(arguments, is_literal=is_reference_mark(arguments))]
     while trail:
         members, is_keyed, is_literal = trail[-1]
         member = next(members, None)
@@ -97,52 +100,56 @@ def read(arguments: Mapping[str, Any], budget: Budget) -> list[Mark]:
             continue
         step, value = member
         if is_keyed and not isinstance(step, str):
-            raise NotReadable(_path(path, step), "have a key that is no text")
-        budget.take(_length(step, value, path))
+            raise UnreadableArguments(_format_path(path, step), "have a key that is not text")
+        budget.take_value(_estimate_json_bytes(step, value, path))
         if not isinstance(value, Mapping | list | tuple):
             continue
-        if not is_literal and is_mark(value):
+        if not is_literal and is_reference_mark(value):
             budget.take_mark()
-            found.append(Mark(canonical.pointer([*path, step]), value))
-            if as_literal(value) is None:
+            found.append(ReferenceMark(canonical.build_pointer([*path, step]), value))
+            if parse_literal(value) is None:
                 continue
         if len(trail) >= budget.depth:
-            raise NotReadable("", f"are nested deeper than {budget.depth} levels")
+            raise UnreadableArguments("", f"are nested deeper than {budget.depth} levels")
         path.append(step)
-        trail.append(_open(value, is_literal=is_literal or is_mark(value)))
+        trail.append(_iterate_members(value, is_literal=is_literal or is_reference_mark(value)))
     return found
 
 
-def _open(value: Any, *, is_literal: bool) -> tuple[Iterator[tuple[Any, Any]], bool, bool]:
+def _iterate_members(
+    value: Any, *, is_literal: bool
+) -> tuple[Iterator[tuple[Any, Any]], bool, bool]:
     if isinstance(value, Mapping):
         return iter(value.items()), True, is_literal
     return enumerate(value), False, is_literal
 
 
-def _length(step: object, value: Any, path: list[str | int]) -> int:
-    """Return the length of a value as JSON, about, its key and not its members included."""
+def _estimate_json_bytes(step: object, value: Any, path: list[str | int]) -> int:
+    """Return the approximate JSON length of a value with its key, without its members."""
     if isinstance(value, str):
-        own = _text(value, path, step)
+        value_bytes = _estimate_text_bytes(value, path, step)
     elif value is None or isinstance(value, bool | Mapping | list | tuple):
-        own = 4
-    elif isinstance(value, int) and value.bit_length() <= _MAX_BITS:
-        own = _NUMBER_BYTES + value.bit_length() // 4
+        value_bytes = 4
+    elif isinstance(value, int) and value.bit_length() <= _MAX_INTEGER_BITS:
+        value_bytes = _NUMBER_BYTES + value.bit_length() // 4
     elif isinstance(value, float) and math.isfinite(value):
-        own = _NUMBER_BYTES
+        value_bytes = _NUMBER_BYTES
     else:
-        raise NotReadable(_path(path, step), "hold what JSON has no form for")
-    return own + (_text(step, path) + 2 if isinstance(step, str) else 1)
+        raise UnreadableArguments(
+            _format_path(path, step), "hold a value that JSON cannot represent"
+        )
+    return value_bytes + (_estimate_text_bytes(step, path) + 2 if isinstance(step, str) else 1)
 
 
-def _text(text: str, path: list[str | int], *step: Any) -> int:
+def _estimate_text_bytes(text: str, path: list[str | int], *step: Any) -> int:
     if text.isascii():
         return len(text) + 2
     try:
         return len(text.encode()) + 2
     except UnicodeEncodeError:
-        where = canonical.pointer([*path, *step]).encode("utf-8", "replace").decode()
-        raise NotReadable(where, "hold half a surrogate pair") from None
+        where = canonical.build_pointer([*path, *step]).encode("utf-8", "replace").decode()
+        raise UnreadableArguments(where, "hold an unpaired surrogate") from None
 
 
-def _path(path: list[str | int], step: object) -> str:
-    return canonical.pointer([*path, str(step)])
+def _format_path(path: list[str | int], step: object) -> str:
+    return canonical.build_pointer([*path, str(step)])

@@ -1,4 +1,4 @@
-"""Replace what stands for something else in a task's arguments by what it stands for."""
+"""Resolves references in a task's arguments."""
 
 from __future__ import annotations
 
@@ -6,168 +6,176 @@ from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 from gateway_project.foundation import canonical
-from graph.references import ITEM, LITERAL, REFERENCE, as_item, as_literal, as_reference
+from gateway_project.foundation.references import (
+    ITEM,
+    LITERAL,
+    REFERENCE,
+    parse_item,
+    parse_literal,
+    parse_reference,
+)
 
 MAX_DEPTH: Final = 100
-"""Levels of arguments; what references bring in is not counted."""
+"""Nesting levels of arguments, not counting referenced values."""
 MAX_BYTES: Final = 64 * 1024 * 1024
-"""What references may bring into one call together, as JSON, about: twice what a result may be.
-The same may be referred to over and over, and a list holds the results of thousands of calls."""
+"""Approximate JSON size that references may bring into one call: twice the maximum of a result.
+The same value may be referred to repeatedly, and a list may hold thousands of results."""
 MAX_VALUES: Final = 250_000
-"""Likewise: texts, numbers, lists and objects. Judging so many takes a few tenths of a second, in
-which no other run goes on."""
-OUTSIDE_LISTS: Final = object()
-"""Item of a task that runs once."""
+"""Maximum number of values likewise; validating so many takes some tenths of a second, during
+which no other run proceeds."""
+NO_ITEM: Final = object()
+"""Item of a task without `for_each`."""
 
-_MARK_KEYS: Final = 2
-"""Keys that an object which stands for something else has at most."""
-_MARKS: Final = frozenset({REFERENCE, ITEM, LITERAL})
-_HOLDERS: Final = (dict, list, tuple, Mapping)
-"""Types that hold values; the common ones first, since asking an abstract one takes longest."""
+_MAX_MARK_KEYS: Final = 2
+"""Maximum keys of a reference, item or literal object."""
+_MARK_NAMES: Final = frozenset({REFERENCE, ITEM, LITERAL})
+_CONTAINER_TYPES: Final = (dict, list, tuple, Mapping)
+"""Container types, common ones first, since the abstract check is slowest."""
 
 
 class MissingReferent(LookupError):
-    """What arguments refer to is not there.
+    """A referenced value does not exist.
 
     Attributes:
-        code: Stable word for programs.
-        task: Id of the task referred to; empty: the item.
-        pointer: JSON pointer into what it gave.
-        why: In plain words.
+        code: Stable error code.
+        task: Id of the referenced task; empty: the item.
+        pointer: JSON pointer into its result.
+        reason: Reason in plain words.
     """
 
     code = "missing_referent"
 
     def __init__(self, task: str, pointer: str, why: str) -> None:
-        what = f"what task {task!r} gave" if task else "the item"
+        what = f"the result of task {task!r}" if task else "the item"
         place = f" at {pointer!r}" if pointer else ""
-        super().__init__(f"nothing to take from {what}{place}: {why}")
+        super().__init__(f"no value in {what}{place}: {why}")
         self.task = task
         self.pointer = pointer
-        self.why = why
+        self.reason = why
 
 
-class TooDeep(ValueError):
-    """A value nested in more than `MAX_DEPTH` levels; no workflow that was parsed holds one."""
+class ArgumentsTooDeep(ValueError):
+    """A value exceeds `MAX_DEPTH` levels; parsed workflows never do."""
 
     code = "invalid_workflow"
 
 
-class TooLarge(ValueError):
-    """What references bring in is more than one call may carry."""
+class ReferencedDataTooLarge(ValueError):
+    """The referenced values exceed what one call may carry."""
 
     code = "arguments_too_large"
 
     def __init__(self) -> None:
         super().__init__(
-            f"what the arguments refer to is more than {MAX_BYTES:,} bytes or {MAX_VALUES:,} "
-            "values together; refer to less, or spread it over several tasks"
+            f"the values the arguments refer to exceed {MAX_BYTES:,} bytes or {MAX_VALUES:,} "
+            "values in total; refer to less, or split it into several tasks"
         )
 
 
-def resolve(value: Any, *, results: Callable[[str], Any], item: Any = OUTSIDE_LISTS) -> Any:
-    """Return a value with all that stands for something else replaced.
+def resolve_references(value: Any, *, results: Callable[[str], Any], item: Any = NO_ITEM) -> Any:
+    """Resolve all references, items and literals in a value.
 
-    What is brought in is shared, not copied, and nothing in it is replaced in turn: what a server
-    answers is never read as a reference.
+    Referenced values are shared, not copied, and are not resolved in turn: a server's answer is
+    never interpreted as a reference.
 
     Args:
-        value: Arguments of a task, or its list.
-        results: Gives what a task gave, as references see it; raises LookupError, with the reason
-            as its argument, if it gave nothing.
-        item: What the task runs for.
+        value: Arguments of a task, or its `for_each`.
+        results: Returns a task's result root; raises LookupError, with the reason as its argument,
+            if there is none.
+        item: Current item of a for-each task.
 
     Raises:
-        MissingReferent: If something is not there.
-        TooDeep: If the value is nested too deeply.
-        TooLarge: If it would become too large.
+        MissingReferent: If a referenced value does not exist.
+        ArgumentsTooDeep: If the value is nested too deeply.
+        ReferencedDataTooLarge: If the referenced values are too large.
 
     Example:
-        >>> resolve({"to": {"$ref": "a", "pointer": "/0"}}, results={"a": ["x"]}.__getitem__)
+        >>> resolve_references({"to": {"$ref": "a", "pointer": "/0"}},
+        ...     results={"a": ["x"]}.__getitem__)
         {'to': 'x'}
     """
-    resolver = _Resolver(results, item)
-    found = resolver.resolved(value, 0)
-    if as_reference(value) is None:  # a task's list: each of its calls takes one item of it
-        resolver.require_room()
+    resolver = _ReferenceResolver(results, item)
+    found = resolver.resolve_value(value, 0)
+    if parse_reference(value) is None:  # a task's list: each of its calls takes one item of it
+        resolver.require_within_limits()
     return found
 
 
-class _Resolver:
-    """Replaces, for one item."""
+class _ReferenceResolver:
+    """Resolves references for one item."""
 
     def __init__(self, results: Callable[[str], Any], item: Any) -> None:
         self._results = results
         self._item = item
-        self._brought: list[Any] = []
+        self._inserted_values: list[Any] = []
 
-    def resolved(self, value: Any, depth: int) -> Any:
-        if not isinstance(value, _HOLDERS):
+    def resolve_value(self, value: Any, depth: int) -> Any:
+        if not isinstance(value, _CONTAINER_TYPES):
             return value
         if depth > MAX_DEPTH:
-            raise TooDeep(f"arguments are nested deeper than {MAX_DEPTH} levels")
+            raise ArgumentsTooDeep(f"arguments are nested deeper than {MAX_DEPTH} levels")
         if isinstance(value, list | tuple):
-            return [self.resolved(one, depth + 1) for one in value]
-        if len(value) <= _MARK_KEYS and not _MARKS.isdisjoint(value):
-            return self._object(value, depth)
-        return {key: self.resolved(one, depth + 1) for key, one in value.items()}
+            return [self.resolve_value(one, depth + 1) for one in value]
+        if len(value) <= _MAX_MARK_KEYS and not _MARK_NAMES.isdisjoint(value):
+            return self._resolve_object(value, depth)
+        return {key: self.resolve_value(one, depth + 1) for key, one in value.items()}
 
-    def require_room(self) -> None:
-        """Make sure that what was brought in is not too much.
+    def require_within_limits(self) -> None:
+        """Check the size of the inserted values.
 
         Raises:
-            TooLarge: If it is.
+            ReferencedDataTooLarge: If they are too large.
         """
         sizes: dict[int, tuple[int, int]] = {}
         bytes_left, values_left = MAX_BYTES, MAX_VALUES
-        for one in self._brought:
+        for one in self._inserted_values:
             if id(one) not in sizes:
-                sizes[id(one)] = _measured(one, bytes_left=bytes_left, values_left=values_left)
+                sizes[id(one)] = _measure_json(one, bytes_left=bytes_left, values_left=values_left)
             size, values = sizes[id(one)]
             bytes_left -= size
             values_left -= values
             if min(bytes_left, values_left) < 0:
-                raise TooLarge
+                raise ReferencedDataTooLarge
 
-    def _object(self, value: Mapping[str, Any], depth: int) -> Any:
-        literal = as_literal(value)
+    def _resolve_object(self, value: Mapping[str, Any], depth: int) -> Any:
+        literal = parse_literal(value)
         if literal is not None:
             return literal.value
-        target = as_reference(value)
+        target = parse_reference(value)
         if target is not None:
-            return self._of_task(target.task, target.pointer)
-        pointer = as_item(value)
+            return self._resolve_task_result(target.task, target.pointer)
+        pointer = parse_item(value)
         if pointer is not None:
-            return self._of_item(pointer)
-        return {key: self.resolved(one, depth + 1) for key, one in value.items()}
+            return self._resolve_item(pointer)
+        return {key: self.resolve_value(one, depth + 1) for key, one in value.items()}
 
-    def _of_task(self, task: str, pointer: str) -> Any:
+    def _resolve_task_result(self, task: str, pointer: str) -> Any:
         try:
-            gave = self._results(task)
+            root = self._results(task)
         except LookupError as error:
-            why = error.args[0] if error.args and error.args[0] != task else "it gave nothing"
+            why = error.args[0] if error.args and error.args[0] != task else "it has no result"
             raise MissingReferent(task, pointer, str(why)) from None
-        return self._bring(gave, task, pointer)
+        return self._resolve_pointer(root, task, pointer)
 
-    def _of_item(self, pointer: str) -> Any:
-        if self._item is OUTSIDE_LISTS:
-            raise MissingReferent("", pointer, "the task runs once, not for each of a list")
-        return self._bring(self._item, "", pointer)
+    def _resolve_item(self, pointer: str) -> Any:
+        if self._item is NO_ITEM:
+            raise MissingReferent("", pointer, "the task runs once, not for each item of a list")
+        return self._resolve_pointer(self._item, "", pointer)
 
-    def _bring(self, gave: Any, task: str, pointer: str) -> Any:
+    def _resolve_pointer(self, root: Any, task: str, pointer: str) -> Any:
         try:
-            found = canonical.resolve(gave, pointer)
+            found = canonical.resolve_pointer(root, pointer)
         except canonical.PointerError as error:
             raise MissingReferent(task, pointer, str(error)) from None
-        self._brought.append(found)
+        self._inserted_values.append(found)
         return found
 
 
-def _measured(value: Any, *, bytes_left: int, values_left: int) -> tuple[int, int]:
-    """Return the length of a value as JSON, about, and how many values it is; no recursion.
+def _measure_json(value: Any, *, bytes_left: int, values_left: int) -> tuple[int, int]:
+    """Return the approximate JSON length and the number of values; iterative.
 
     Raises:
-        TooLarge: As soon as either is more than is left.
+        ReferencedDataTooLarge: As soon as either exceeds its limit.
     """
     size, count = 0, 1
     waiting: list[Any] = [[value]]
@@ -186,9 +194,9 @@ def _measured(value: Any, *, bytes_left: int, values_left: int) -> tuple[int, in
                 count += len(one)
                 waiting.append(one)
                 if count > values_left:
-                    raise TooLarge
+                    raise ReferencedDataTooLarge
             else:
                 size += 4
         if size > bytes_left or count > values_left:
-            raise TooLarge
+            raise ReferencedDataTooLarge
     return size, count

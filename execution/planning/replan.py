@@ -9,25 +9,25 @@ from typing import Final
 from execution.planning import parse
 from execution.planning.parse import InvalidWorkflow
 from execution.status import TaskStatus
-from execution.workflow import Task, Workflow
+from execution.workflow import Workflow, WorkflowTask
 from gateway_project.foundation import canonical
-from gateway_project.foundation.schema_problems import Problem
-from graph.exchange.document import shown
+from gateway_project.foundation.schema_problems import ArgumentProblem
+from graph.exchange.document import quote_value
 
-_OPEN: Final = frozenset({TaskStatus.PENDING, TaskStatus.WAITING_APPROVAL})
-"""Nothing was called; another task may take the place."""
+_UNSTARTED_STATUSES: Final = frozenset({TaskStatus.PENDING, TaskStatus.WAITING_APPROVAL})
+"""Not called yet; another task may replace them."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class Merged:
-    """A run's workflow after a replan, and the difference.
+class MergedWorkflow:
+    """A run's workflow after a replan, with the differences.
 
     Attributes:
-        workflow: What the run goes on with: what has begun, in the old order, then the rest.
-        kept: Ids of tasks that are as they were.
-        changed: Of tasks that had not begun, and are others now.
-        added: Of new tasks.
-        removed: Of tasks that are gone: they had not begun, or were skipped.
+        workflow: The merged workflow: begun tasks in the old order, then the rest.
+        kept: Ids of unchanged tasks.
+        changed: Ids of unstarted tasks that were changed.
+        added: Ids of new tasks.
+        removed: Ids of removed tasks, which were unstarted or skipped.
     """
 
     workflow: Workflow
@@ -37,43 +37,45 @@ class Merged:
     removed: tuple[str, ...]
 
 
-def merge(old: Workflow, new: Workflow, done: Mapping[str, TaskStatus]) -> Merged:
-    """Return a run's workflow with what it has not begun replaced.
+def merge_workflows(
+    old: Workflow, new: Workflow, done: Mapping[str, TaskStatus]
+) -> MergedWorkflow:
+    """Replace the unstarted part of a run's workflow.
 
-    What has begun stays, named or not, so that its results can be referred to. What was skipped
-    stays if it is repeated as it was, or if something waited for it that stays; to try it again,
-    give it another id.
+    Begun tasks stay, named or not, so that their results can be referred to. A skipped task stays
+    if it is repeated unchanged, or if a staying task waited for it; to retry it, give it another
+    id.
 
     Args:
-        old: What the run has gone by so far, with canonical ids of tools.
-        new: What it is to do, parsed with the ids of what has begun as known ones, and with
-            canonical ids of tools; what has begun may be left out, or repeated as it was.
-        done: How tasks stand; those that are left out are pending.
+        old: The run's current workflow, with canonical tool ids.
+        new: The replacement, parsed with the ids of begun tasks as `known`, and with canonical
+            tool ids; begun tasks may be omitted or repeated unchanged.
+        done: Task statuses; missing tasks are pending.
 
     Raises:
-        InvalidWorkflow: If something that has begun is changed, the new tasks refer to what is
-            gone, or both together pass the limits of a workflow.
+        InvalidWorkflow: If a begun task is changed, new tasks refer to removed ones, or the merged
+            workflow exceeds the limits.
     """
-    fixed = {task: status for task, status in done.items() if status not in _OPEN}
-    problems = tuple(_touched(old, new, fixed))
+    fixed = {task: status for task, status in done.items() if status not in _UNSTARTED_STATUSES}
+    problems = tuple(_find_conflicts(old, new, fixed))
     if problems:
         raise InvalidWorkflow(problems)
-    ids = _staying(old, new, fixed)
+    ids = _find_kept_ids(old, new, fixed)
     merged = [task for task in old.tasks if task.id in ids]
     merged += [task for task in new.tasks if task.id not in ids]
     workflow = parse.parse(parse.dump(Workflow(tasks=tuple(merged))))
-    same = {task.id for task in merged if _is_same(task, old.by_id.get(task.id))}
-    return Merged(
+    same = {task.id for task in merged if _is_same_task(task, old.by_id.get(task.id))}
+    return MergedWorkflow(
         workflow=workflow,
-        kept=_ids(merged, same),
-        changed=_ids(merged, old.by_id.keys() - same),
+        kept=_select_ids(merged, same),
+        changed=_select_ids(merged, old.by_id.keys() - same),
         added=tuple(task.id for task in merged if task.id not in old.by_id),
         removed=tuple(task.id for task in old.tasks if task.id not in workflow.by_id),
     )
 
 
-def _staying(old: Workflow, new: Workflow, fixed: Mapping[str, TaskStatus]) -> set[str]:
-    """Return the ids of what stays of the old workflow, with all that it waited for."""
+def _find_kept_ids(old: Workflow, new: Workflow, fixed: Mapping[str, TaskStatus]) -> set[str]:
+    """Return the ids of staying old tasks, with everything they waited for."""
     waiting = [
         task.id
         for task in old.tasks
@@ -88,25 +90,30 @@ def _staying(old: Workflow, new: Workflow, fixed: Mapping[str, TaskStatus]) -> s
     return ids
 
 
-def _touched(old: Workflow, new: Workflow, fixed: Mapping[str, TaskStatus]) -> Iterator[Problem]:
+def _find_conflicts(
+    old: Workflow, new: Workflow, fixed: Mapping[str, TaskStatus]
+) -> Iterator[ArgumentProblem]:
     for place, task in enumerate(new.tasks):
         status = fixed.get(task.id)
-        if status is None or _is_same(task, old.by_id.get(task.id)):
+        if status is None or _is_same_task(task, old.by_id.get(task.id)):
             continue
         message = (
-            f"task {shown(task.id)} is {status.value} already and cannot be changed; leave it "
-            "out, or repeat it as it was, and give what is new another id"
+            f"task {quote_value(task.id)} is already {status.value} and cannot be changed; omit "
+            "it or "
+            "repeat it unchanged, and give new tasks another id"
         )
-        yield Problem(path=f"/tasks/{place}", message=message, expected="the task as it was")
+        yield ArgumentProblem(
+            path=f"/tasks/{place}", message=message, expected="the task unchanged"
+        )
 
 
-def _is_same(one: Task, other: Task | None) -> bool:
-    return other is not None and _written(one) == _written(other)
+def _is_same_task(one: WorkflowTask, other: WorkflowTask | None) -> bool:
+    return other is not None and _dump_canonical(one) == _dump_canonical(other)
 
 
-def _written(task: Task) -> str:
+def _dump_canonical(task: WorkflowTask) -> str:
     return canonical.dumps(parse.dump_task(task))
 
 
-def _ids(tasks: Collection[Task], chosen: Collection[str]) -> tuple[str, ...]:
+def _select_ids(tasks: Collection[WorkflowTask], chosen: Collection[str]) -> tuple[str, ...]:
     return tuple(task.id for task in tasks if task.id in chosen)

@@ -1,4 +1,4 @@
-"""Takes up a run from its rows, or fails it where it cannot be gone on with."""
+"""Adopts a run from its rows, or marks it failed if it cannot be resumed."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from django.db import transaction
 from execution.codes import EXPIRED
 from execution.planning import parse
 from execution.process import recover, steady_clock
-from execution.run_means import RunMeans, at_last
-from execution.running.standing import Standing
+from execution.run_dependencies import RunDependencies, retry_until_available
+from execution.running.snapshot import RunSnapshot
 from execution.store import closing, force_acquire, leases
-from execution.store.leases import Held
+from execution.store.leases import LeasedRun
 from execution.workflow import Workflow
 from gateway_project.foundation.caller import Caller
-from gateway_project.foundation.sealing import SealBroken
+from gateway_project.foundation.sealing import UnsealingFailed
 from tools.catalogue import UnknownTool
 
 SEALED: Final = "sealed"
@@ -30,25 +30,25 @@ log = structlog.get_logger(__name__)
 
 
 @dataclass(frozen=True, kw_only=True)
-class Adopted:
-    """A run that this process has taken.
+class AdoptedRun:
+    """A run that this process has claimed.
 
     Attributes:
-        standing: How it stands; None: it had to be failed, and is over.
-        caller: Who it runs for, with the rights that are left to them; None: it is over.
-        clock: What its deadline was set by, as it was when it was taken.
+        snapshot: Its state; None: it could not be resumed and was failed.
+        caller: Its caller with their current rights; None: it was failed.
+        clock: The clock its deadline refers to, started at the claim.
     """
 
-    standing: Standing | None
+    snapshot: RunSnapshot | None
     caller: Caller | None = None
-    clock: Callable[[], datetime] = field(default_factory=steady_clock.clock)
+    clock: Callable[[], datetime] = field(default_factory=steady_clock.make_steady_clock)
 
 
-class CannotGoOn(Exception):
-    """A run cannot be gone on with, now or later.
+class CannotResume(Exception):
+    """A run cannot be resumed, now or later.
 
     Attributes:
-        code: Stable word.
+        code: Stable error code.
     """
 
     def __init__(self, code: str, message: str) -> None:
@@ -56,89 +56,109 @@ class CannotGoOn(Exception):
         self.code = code
 
 
-async def adopt(
-    run: UUID, means: RunMeans, *, me: str, dead: Collection[str] = ()
-) -> Adopted | None:
-    """Take a run and read how it stands; what cannot be read is failed, and not tried again.
+async def adopt_run(
+    run: UUID, dependencies: RunDependencies, *, me: str, dead: Collection[str] = ()
+) -> AdoptedRun | None:
+    """Claim a run and restore its state; one that cannot be restored is marked failed.
 
     Args:
         run: Its id.
-        means: Of this process.
-        me: This process, as others know it.
-        dead: Owners known to be gone.
+        dependencies: Of this process.
+        me: Id of this process as an owner.
+        dead: Owners known to have ended.
 
     Returns:
-        The run; None: it is not to be had.
+        The run; None: it cannot be claimed.
     """
     try:
-        held = await at_last(
-            leases.acquire,
+        leased = await retry_until_available(
+            leases.acquire_lease,
             run,
             owner=me,
-            lease_s=means.lease_s,
-            sealer=means.sealer,
-            # From itself too: it was taken already if only the answer to that was lost.
+            lease_s=dependencies.lease_s,
+            sealer=dependencies.sealer,
+            # Including itself: an earlier claim may have succeeded with its answer lost.
             dead=[*dead, me],
         )
-        clock = steady_clock.clock()
-        if held is None:
+        clock = steady_clock.make_steady_clock()
+        if leased is None:
             return None
-        caller = await _standing_of(held.caller, means)
-        standing = recover.standing(held, _workflow(held), repeatable=_asked(means, caller))
-    except SealBroken as error:
-        reason = CannotGoOn(SEALED, str(error))
-    except CannotGoOn as error:
-        reason = error
+        caller = await _load_current_rights(leased.caller, dependencies)
+        snapshot = recover.restore_snapshot(
+            leased,
+            _parse_workflow(leased),
+            repeatable=_make_repeatable_check(dependencies, caller),
+        )
+    except UnsealingFailed as error:
+        failure = CannotResume(SEALED, str(error))
+    except CannotResume as error:
+        failure = error
     else:
-        log.info("run.adopted", run=str(run), was_lost=held.was_lost, status=held.status.value)
-        return Adopted(caller=caller, standing=standing, clock=clock)
-    failed = await fail(run, reason, means, me=me, dead=dead)
-    return Adopted(standing=None) if failed else None
+        log.info("run.adopted", run=str(run), was_lost=leased.was_lost, status=leased.status.value)
+        return AdoptedRun(caller=caller, snapshot=snapshot, clock=clock)
+    failed = await fail_run(run, failure, dependencies, me=me, dead=dead)
+    return AdoptedRun(snapshot=None) if failed else None
 
 
-async def fail(
-    run: UUID, reason: CannotGoOn, means: RunMeans, *, me: str, dead: Collection[str] = ()
+async def fail_run(
+    run: UUID,
+    failure: CannotResume,
+    dependencies: RunDependencies,
+    *,
+    me: str,
+    dead: Collection[str] = (),
 ) -> bool:
-    """Fail a run that is this process's, or is to be had; say whether it was."""
-    log.error("run.failed", run=str(run), code=reason.code, reason=str(reason))
-    return await at_last(_fail, run, reason, means, me=me, dead=dead)
+    """Mark a run failed that this process holds or can claim; return whether it did."""
+    log.error("run.failed", run=str(run), code=failure.code, reason=str(failure))
+    return await retry_until_available(
+        _end_as_failed, run, failure, dependencies, me=me, dead=dead
+    )
 
 
-def _fail(
-    run: UUID, reason: CannotGoOn, means: RunMeans, *, me: str, dead: Collection[str]
+def _end_as_failed(
+    run: UUID,
+    failure: CannotResume,
+    dependencies: RunDependencies,
+    *,
+    me: str,
+    dead: Collection[str],
 ) -> bool:
     with transaction.atomic():
-        seized = force_acquire.seize(run, me=me, dead=dead)
-        if seized is None:
+        seized_run = force_acquire.seize_run(run, me=me, dead=dead)
+        if seized_run is None:
             return False
-        closing.end([seized], code=reason.code, error=str(reason), sealer=means.sealer)
+        closing.end_runs(
+            [seized_run], code=failure.code, error=str(failure), sealer=dependencies.sealer
+        )
     return True
 
 
-async def _standing_of(caller: Caller, means: RunMeans) -> Caller:
+async def _load_current_rights(caller: Caller, dependencies: RunDependencies) -> Caller:
     try:
-        return await at_last(means.standing, caller)
+        return await retry_until_available(dependencies.refresh_rights, caller)
     except LookupError as error:
-        raise CannotGoOn(NOT_PERMITTED, f"{caller.user!r} may run nothing now: {error}") from None
+        raise CannotResume(
+            NOT_PERMITTED, f"{caller.user!r} may not run anything now: {error}"
+        ) from None
 
 
-def _workflow(held: Held) -> Workflow:
-    if held.workflow is None:
-        raise CannotGoOn(
-            EXPIRED, "what the run was to do is kept no longer; start it again if it is needed"
+def _parse_workflow(leased: LeasedRun) -> Workflow:
+    if leased.workflow is None:
+        raise CannotResume(
+            EXPIRED, "the run's workflow is no longer stored; start it again if needed"
         )
     try:
-        return parse.parse(held.workflow)
+        return parse.parse(leased.workflow)
     except parse.InvalidWorkflow as error:
-        raise CannotGoOn(error.code, f"the workflow as kept cannot be read: {error}") from None
+        raise CannotResume(error.code, f"the stored workflow cannot be read: {error}") from None
 
 
-def _asked(means: RunMeans, caller: Caller) -> recover.Repeatable:
-    """Ask the catalogue, as the caller sees it now."""
+def _make_repeatable_check(dependencies: RunDependencies, caller: Caller) -> recover.IsRepeatable:
+    """Check repeatability in the catalogue as the caller sees it now."""
 
     def repeatable(tool: str, definition_hash: str) -> bool:
         try:
-            found = means.catalogue().find(tool, caller)
+            found = dependencies.catalogue().find_tool(tool, caller)
         except UnknownTool:
             return False
         return found.repeatable and found.definition_hash == definition_hash

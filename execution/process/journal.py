@@ -1,4 +1,4 @@
-"""Writes down what happens to the runs of this process: many at once, in order."""
+"""The journal: writes the changes of a process's runs in batches, in order."""
 
 from __future__ import annotations
 
@@ -13,172 +13,176 @@ from uuid import UUID
 import structlog
 from django.db import Error as DatabaseError
 
-from execution.changes import Changes
-from execution.store.patience import Patience
-from execution.store.writing import Refusal, Written
-from gateway_project.foundation.database import in_database, is_away
-from gateway_project.foundation.reasons import first_line
+from execution.changes import RunChanges
+from execution.store.retry_patience import RetryPatience
+from execution.store.writing import Refusal, WrittenEntry
+from gateway_project.foundation.database import is_database_away, run_in_database_thread
+from gateway_project.foundation.reasons import summarize_error
 
-Write = Callable[[Sequence[Changes]], Sequence[Written | Refusal | None]]
+WriteBatch = Callable[[Sequence[RunChanges]], Sequence[WrittenEntry | Refusal | None]]
 
-MAX_BATCH: Final = 256
-"""Entries of one transaction: some ten milliseconds' work."""
-MAX_ROWS: Final = 4_000
-"""Tasks and events of one transaction, but for a single larger entry: some hundred milliseconds'
-work, so that many runs which end at once with all of their tasks do not hold up others."""
+MAX_BATCH_ENTRIES: Final = 256
+"""Entries per transaction: some ten milliseconds of work."""
+MAX_BATCH_ROWS: Final = 4_000
+"""Task and event rows per transaction, except for a single larger entry: some hundred
+milliseconds of work, so that many runs ending at once do not delay others."""
 FIRST_RETRY_S: Final = 0.05
 LONGEST_RETRY_S: Final = 2.0
-"""What is over once the database is back, or has room again."""
+"""Short, so that writing resumes soon after the database is back."""
 
 log = structlog.get_logger(__name__)
-Waiting = tuple[Changes, "asyncio.Future[Written | None]"]
+QueuedEntry = tuple[RunChanges, "asyncio.Future[WrittenEntry | None]"]
 
 
 class JournalClosed(Exception):
-    """The journal ended before something could be written down."""
+    """The journal was closed before something could be written."""
 
     code: ClassVar[str] = "shutting_down"
 
     def __init__(self) -> None:
-        super().__init__("the gateway is shutting down: nothing more is written down")
+        super().__init__("the gateway is shutting down: nothing more is recorded")
 
 
 class DatabaseJournal:
-    """Collects changes and commits all that wait in one transaction.
+    """Collects changes and commits all waiting ones in one transaction.
 
-    While one transaction is under way, what comes in waits for the next. If the database is away
-    it is tried again until it is back.
+    Changes that arrive during a transaction wait for the next. If the database is unavailable,
+    writing is retried until it is back.
 
     Args:
-        write: Writes a batch in one transaction; blocking; says what became of each entry.
+        write: Writes a batch in one transaction; blocking; returns each entry's outcome.
     """
 
-    def __init__(self, write: Write) -> None:
+    def __init__(self, write: WriteBatch) -> None:
         self._write = write
-        self._waiting: deque[Waiting] = deque()
-        self._something = asyncio.Event()
-        self._closed = False
-        self._away = False
+        self._queue: deque[QueuedEntry] = deque()
+        self._wake = asyncio.Event()
+        self._is_closed = False
+        self._is_database_away = False
 
-    async def record(self, changes: Changes) -> Written | None:
-        """Return once the changes are safe; as in `execution.changes.Journal`.
+    async def record(self, changes: RunChanges) -> WrittenEntry | None:
+        """Return once the changes are durable; as in `execution.changes.Journal`.
 
-        Whoever stops waiting does not stop them from being written.
+        Cancelling this does not prevent the write.
 
         Returns:
-            What is known of how they were written.
+            Details of the write; None: unknown.
 
         Raises:
-            Fenced: If the run is another process's by now.
-            NotApproved: If an approval cannot be used.
-            JournalClosed: If the journal ended before they could be written.
+            RunFenced: If another process has claimed the run.
+            CallNotApproved: If an approval cannot be used.
+            JournalClosed: If the journal closed first.
         """
-        if self._closed:
+        if self._is_closed:
             raise JournalClosed
-        done: asyncio.Future[Written | None] = asyncio.get_running_loop().create_future()
-        done.add_done_callback(_look_at)
-        self._waiting.append((changes, done))
-        self._something.set()
-        return await asyncio.shield(done)
+        future: asyncio.Future[WrittenEntry | None] = asyncio.get_running_loop().create_future()
+        future.add_done_callback(_consume_exception)
+        self._queue.append((changes, future))
+        self._wake.set()
+        return await asyncio.shield(future)
 
-    async def settled(self, run: UUID) -> None:
-        """Return once nothing waits to be written of a run, or ever will be."""
-        waiting = [done for changes, done in self._waiting if changes.run == run]
+    async def wait_until_settled(self, run: UUID) -> None:
+        """Return once no entry of a run is queued."""
+        waiting = [future for changes, future in self._queue if changes.run == run]
         if waiting:
             await asyncio.wait(waiting)
 
     async def run(self) -> None:
-        """Write until `close`, then what still waits."""
+        """Write until `close`, then write what is queued."""
         try:
-            while self._waiting or not self._closed:
-                await self._something.wait()
-                self._something.clear()
-                while self._waiting:
-                    await self._write_some()
+            while self._queue or not self._is_closed:
+                await self._wake.wait()
+                self._wake.clear()
+                while self._queue:
+                    await self._write_next_batch()
         finally:
-            self._closed = True
-            for _, done in self._waiting:
-                _fail(done, JournalClosed())
-            self._waiting.clear()
+            self._is_closed = True
+            for _, future in self._queue:
+                _fail_future(future, JournalClosed())
+            self._queue.clear()
 
     def close(self) -> None:
-        """Let `run` write what waits and end; what comes afterwards is refused."""
-        self._closed = True
-        self._something.set()
+        """Let `run` flush the queue and end; later changes are rejected."""
+        self._is_closed = True
+        self._wake.set()
 
-    async def _write_some(self) -> None:
-        """Write the longest-waiting entries; they leave the queue once their fate is known."""
-        batch = self._next_batch()
+    async def _write_next_batch(self) -> None:
+        """Write the oldest entries; they leave the queue once their outcome is known."""
+        batch = self._select_batch()
         try:
             await self._write_batch(batch)
-        except Exception as error:  # noqa: BLE001 - the top of the task: a defect is one entry's
+        except Exception as error:  # noqa: BLE001 - top of the task; a defect is one entry's
             if len(batch) == 1:
-                _give_up(batch[0], error)
+                _reject_entry(batch[0], error)
             else:
                 await self._write_singly(batch)
         for _ in batch:
-            self._waiting.popleft()
+            self._queue.popleft()
 
-    def _next_batch(self) -> list[Waiting]:
-        batch: list[Waiting] = []
+    def _select_batch(self) -> list[QueuedEntry]:
+        batch: list[QueuedEntry] = []
         rows = 0
-        for one in islice(self._waiting, MAX_BATCH):
-            rows += len(one[0].tasks) + len(one[0].events)
-            if batch and rows > MAX_ROWS:
+        for entry in islice(self._queue, MAX_BATCH_ENTRIES):
+            rows += len(entry[0].tasks) + len(entry[0].events)
+            if batch and rows > MAX_BATCH_ROWS:
                 break
-            batch.append(one)
+            batch.append(entry)
         return batch
 
-    async def _write_singly(self, batch: Sequence[Waiting]) -> None:
-        """Write entries one by one, so that one that cannot be written harms no other."""
-        for one in batch:
+    async def _write_singly(self, batch: Sequence[QueuedEntry]) -> None:
+        """Write entries one by one, so that a defective one affects no other."""
+        for entry in batch:
             try:
-                await self._write_batch([one])
+                await self._write_batch([entry])
             except Exception as error:  # noqa: BLE001 - likewise
-                _give_up(one, error)
+                _reject_entry(entry, error)
 
-    async def _write_batch(self, batch: Sequence[Waiting]) -> None:
-        """Write a batch, waiting for the database for as long as that is away."""
-        retry_s, patience = FIRST_RETRY_S, Patience()
+    async def _write_batch(self, batch: Sequence[QueuedEntry]) -> None:
+        """Write a batch, retrying while the database is unavailable."""
+        retry_s, patience = FIRST_RETRY_S, RetryPatience()
         while True:
             try:
-                with patience.trying():
-                    outcomes = await in_database(self._write, [changes for changes, _ in batch])
+                with patience.extend_timeouts():
+                    outcomes = await run_in_database_thread(
+                        self._write, [changes for changes, _ in batch]
+                    )
             except DatabaseError as error:
-                if not is_away(error):
+                if not is_database_away(error):
                     raise
-                self._report_away(error)
+                self._report_outage(error)
                 await asyncio.sleep(retry_s * random.uniform(0.5, 1.0))  # noqa: S311 - jitter
                 retry_s = min(retry_s * 2, LONGEST_RETRY_S)
                 continue
             break
-        self._away = False
-        for (_, done), outcome in zip(batch, outcomes, strict=True):
+        self._is_database_away = False
+        for (_, future), outcome in zip(batch, outcomes, strict=True):
             if isinstance(outcome, Exception):
-                _fail(done, outcome)
-            elif not done.done():
-                done.set_result(outcome)
+                _fail_future(future, outcome)
+            elif not future.done():
+                future.set_result(outcome)
 
-    def _report_away(self, error: Exception) -> None:
-        if not self._away:
-            log.warning("journal.database_away", error=first_line(error))
-        self._away = True
+    def _report_outage(self, error: Exception) -> None:
+        if not self._is_database_away:
+            log.warning("journal.database_unavailable", error=summarize_error(error))
+        self._is_database_away = True
 
 
-def _give_up(one: Waiting, error: Exception) -> None:
-    changes, done = one
-    # What the database says may repeat what it was given.
+def _reject_entry(entry: QueuedEntry, error: Exception) -> None:
+    changes, future = entry
+    # The database's message may repeat values of the entry.
     trace = None if isinstance(error, DatabaseError) else error
-    log.error("journal.unwritable", run=str(changes.run), error=first_line(error), exc_info=trace)
-    _fail(done, error)
+    log.error(
+        "journal.write_failed", run=str(changes.run), error=summarize_error(error), exc_info=trace
+    )
+    _fail_future(future, error)
 
 
-def _look_at(done: asyncio.Future[Written | None]) -> None:
-    """Count an error as heard of: whoever waited may have gone."""
-    if not done.cancelled():
-        done.exception()
+def _consume_exception(future: asyncio.Future[WrittenEntry | None]) -> None:
+    """Mark the exception as retrieved; the caller may be gone."""
+    if not future.cancelled():
+        future.exception()
 
 
-def _fail(done: asyncio.Future[Written | None], error: Exception) -> None:
-    if not done.done():
-        done.set_exception(error)
+def _fail_future(future: asyncio.Future[WrittenEntry | None], error: Exception) -> None:
+    if not future.done():
+        future.set_exception(error)

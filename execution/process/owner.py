@@ -1,7 +1,7 @@
-"""Say who a process is that carries out runs, and find out whether another such one has died.
+"""Identifies processes that execute runs, and detects dead ones.
 
-A process holds a lock on a file named by its id for as long as it lives. The kernel lets go of the
-lock however the process ends, and nobody but a process that has ended leaves a file unlocked.
+A process locks a file named by its id for as long as it lives. The kernel releases the lock
+however the process ends, and only an ended process leaves its file unlocked.
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ from gateway_project.foundation.postgres import locks
 FOLDER: Final = "runs"
 SUFFIX: Final = ".lock"
 LOCK_WAIT_S: Final = 1.0
-"""Another process that looks whether the file is free holds it for an instant."""
-_ID: Final = re.compile(r"[0-9a-f]{32}")
+"""Another process that probes the lock holds it for an instant."""
+_OWNER_ID: Final = re.compile(r"[0-9a-f]{32}")
 
 
-class Owner:
-    """This process, as the other processes of its home can tell whether it lives.
+class ProcessOwner:
+    """The identity and liveness lock of this process.
 
     Args:
         home: Folder of the installation.
@@ -44,35 +44,40 @@ class Owner:
         self._descriptor = descriptor
 
     def close(self, *, is_owning: bool) -> None:
-        """Let others know that this process is done.
+        """Release the lock.
 
         Args:
-            is_owning: Whether runs may be its own still: the file then stays, unlocked, and so
-                tells the others that they can take them over.
+            is_owning: Whether it may still own runs: then the file stays, unlocked, which tells
+                others that they may claim them.
         """
         if not is_owning:
             self._path.unlink(missing_ok=True)
         os.close(self._descriptor)
 
 
-def dead(home: Path, owners: Collection[str]) -> set[str]:
-    """Return those owners that are known to have ended.
+def find_dead_owners(home: Path, owners: Collection[str]) -> set[str]:
+    """Return the owners known to have ended.
 
-    Of an owner without a file nothing is known: it may be of another home.
+    Nothing is known of an owner without a file: it may belong to another home.
     """
-    found = set()
+    dead = set()
     for owner in owners:
         path = home / FOLDER / f"{owner}{SUFFIX}"
-        if _ID.fullmatch(owner) and path.exists() and locks.is_free(str(path)):
-            found.add(owner)
-    return found
+        if _OWNER_ID.fullmatch(owner) and path.exists() and locks.is_free(str(path)):
+            dead.add(owner)
+    return dead
 
 
-def sweep(home: Path, *, owning: Collection[str]) -> int:
-    """Remove the files of owners that have ended and own nothing; return how many."""
+def is_any_owner_alive(home: Path) -> bool:
+    """Whether any process of this home that executes runs is alive."""
+    return any(not locks.is_free(str(path)) for path in (home / FOLDER).glob(f"*{SUFFIX}"))
+
+
+def remove_dead_owners(home: Path, *, owning: Collection[str]) -> int:
+    """Remove the files of ended owners that own no runs; return the count."""
     names = {path.stem for path in (home / FOLDER).glob(f"*{SUFFIX}")}
-    gone = dead(home, names - set(owning))
-    for name in gone:
+    dead = find_dead_owners(home, names - set(owning))
+    for name in dead:
         with suppress(FileNotFoundError):  # another process sweeps as well
             (home / FOLDER / f"{name}{SUFFIX}").unlink()
-    return len(gone)
+    return len(dead)

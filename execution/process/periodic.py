@@ -1,4 +1,4 @@
-"""What a process does again and again for as long as it lives, whatever goes wrong at times."""
+"""Periodic steps that survive errors."""
 
 from __future__ import annotations
 
@@ -7,22 +7,22 @@ from collections.abc import Awaitable, Callable
 
 import structlog
 
-from execution.process.watchers import awaited
-from execution.run_means import RunsUnavailable
-from gateway_project.foundation.reasons import first_line
+from execution.process.watchers import wait_for_signal
+from execution.run_dependencies import RunsUnavailable
+from gateway_project.foundation.reasons import summarize_error
 
 log = structlog.get_logger(__name__)
 
 
-async def every(
+async def repeat_every(
     period_s: float, step: Callable[[], Awaitable[None]], wanted: asyncio.Event | None = None
 ) -> None:
-    """Take a step at once and then again and again; when it is wanted, or the time has come.
+    """Run a step at once, and then periodically or when wanted.
 
     Args:
-        period_s: Seconds from the end of one step to the next.
-        step: What is done; what it raises is logged.
-        wanted: Set when it is wanted before.
+        period_s: Seconds between the end of a step and the next.
+        step: The step; its exceptions are logged.
+        wanted: Set to run the step early.
     """
     wake = wanted or asyncio.Event()
     is_away = False
@@ -33,9 +33,11 @@ async def every(
             is_away = False
         except RunsUnavailable as error:
             if not is_away:
-                log.warning("runs.database_away", error=first_line(error.__cause__ or error))
+                log.warning(
+                    "runs.database_unavailable", error=summarize_error(error.__cause__ or error)
+                )
             is_away = True
         except Exception:
-            # The top of a task: what fails now may not the next time.
-            log.exception("runs.step_failed")
-        await awaited(wake, wait_s=period_s)
+            # Top of a task: the next step may succeed.
+            log.exception("runs.periodic_step_failed")
+        await wait_for_signal(wake, wait_s=period_s)

@@ -1,4 +1,4 @@
-"""Slows down what would otherwise be done again and again without coming to anything."""
+"""Limits how often an action is repeated."""
 
 from __future__ import annotations
 
@@ -6,41 +6,41 @@ from collections import deque
 from collections.abc import Hashable
 
 
-class Pace:
-    """How often something was done lately.
+class RateWindow:
+    """A sliding window of recent actions, by key.
 
     Args:
-        times: How often it may be done within the time.
-        within_s: Seconds.
+        times: Maximum actions within the window.
+        within_s: Length of the window in seconds.
     """
 
     def __init__(self, *, times: int, within_s: float) -> None:
-        self._times = times
+        self._max_times = times
         self._within_s = within_s
-        self._done: dict[Hashable, deque[float]] = {}
+        self._timestamps: dict[Hashable, deque[float]] = {}
 
-    def allows(self, what: Hashable, *, now: float) -> bool:
-        """Whether it may be done now, which then counts as done.
+    def try_acquire(self, key: Hashable, *, now: float) -> bool:
+        """Record an action if the limit allows it; return whether it does.
 
         Args:
-            what: What is to be done.
-            now: Seconds, of a clock that never goes back.
+            key: Key of the action.
+            now: Monotonic time in seconds.
 
         Example:
-            >>> pace = Pace(times=1, within_s=10)
-            >>> [pace.allows("x", now=now) for now in (0, 5, 11)]
+            >>> pace = RateWindow(times=1, within_s=10)
+            >>> [pace.try_acquire("x", now=now) for now in (0, 5, 11)]
             [True, False, True]
         """
-        self._forget(now - self._within_s)
-        done = self._done.setdefault(what, deque())
-        if len(done) >= self._times:
+        self._forget_before(now - self._within_s)
+        times = self._timestamps.setdefault(key, deque())
+        if len(times) >= self._max_times:
             return False
-        done.append(now)
+        times.append(now)
         return True
 
-    def _forget(self, before: float) -> None:
-        for what, done in list(self._done.items()):
-            while done and done[0] < before:
-                done.popleft()
-            if not done:
-                del self._done[what]
+    def _forget_before(self, before: float) -> None:
+        for key, times in list(self._timestamps.items()):
+            while times and times[0] < before:
+                times.popleft()
+            if not times:
+                del self._timestamps[key]

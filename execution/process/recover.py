@@ -1,7 +1,7 @@
-"""Decide what becomes of the calls of a run whose process is gone.
+"""Restores the calls of a run whose process was lost.
 
-A call whose intent is written down and whose outcome is not may have been made. If it may be made
-again, it is. Any other is unknown: only a person can tell.
+A call with a journalled intent and no outcome may have been made. It is repeated if that is
+allowed; otherwise its outcome is unknown, and only a person can decide.
 """
 
 from __future__ import annotations
@@ -11,65 +11,69 @@ from typing import TYPE_CHECKING
 
 from execution.changes import WHOLE_TASK
 from execution.codes import APPROVAL_EXPIRED, APPROVAL_REJECTED
-from execution.running.standing import Place, Standing, TaskStanding
+from execution.running.snapshot import RunSnapshot, TaskKey, TaskSnapshot
 from execution.status import TaskStatus
 from execution.workflow import Workflow
 
 if TYPE_CHECKING:
-    from execution.store.leases import Held, HeldTask
+    from execution.store.leases import LeasedRun, LeasedTask
 
-Repeatable = Callable[[str, str], bool]
-"""Whether a call of a tool with a definition hash may be made again."""
+IsRepeatable = Callable[[str, str], bool]
+"""Whether a call of a tool (id, definition hash) may be repeated."""
 
-REFUSED = {"rejected": APPROVAL_REJECTED, "expired": APPROVAL_EXPIRED}
-"""Code of a task by what became of its approval."""
+REFUSAL_CODES = {"rejected": APPROVAL_REJECTED, "expired": APPROVAL_EXPIRED}
+"""Error codes of tasks by approval status."""
 
 
-def standing(held: Held, workflow: Workflow, *, repeatable: Repeatable) -> Standing:
-    """Return how a run stands for the process that has taken it.
+def restore_snapshot(
+    leased_run: LeasedRun, workflow: Workflow, *, repeatable: IsRepeatable
+) -> RunSnapshot:
+    """Build the snapshot of a claimed run.
 
     Args:
-        held: What was found of it.
-        workflow: As it is now.
-        repeatable: Asked of calls that were under way.
+        leased_run: The claimed run.
+        workflow: The current workflow.
+        repeatable: Applied to calls that were in flight.
     """
-    return Standing(
-        run=held.run,
-        epoch=held.epoch,
-        last_seq=held.last_seq,
+    return RunSnapshot(
+        run=leased_run.run,
+        epoch=leased_run.epoch,
+        last_seq=leased_run.last_seq,
         workflow=workflow,
-        options=held.options,
-        deadline_at=held.deadline_at,
-        status=held.status,
-        tasks=_tasks(held.tasks, workflow, repeatable),
+        options=leased_run.options,
+        deadline_at=leased_run.deadline_at,
+        status=leased_run.status,
+        tasks=_restore_tasks(leased_run.tasks, workflow, repeatable),
     )
 
 
-def after_loss(task: HeldTask, tool: str, *, repeatable: Repeatable) -> TaskStatus:
-    """Return how a call stands for the process that takes over: pending, if it is to be made.
+def derive_status_after_loss(
+    task: LeasedTask, tool: str, *, repeatable: IsRepeatable
+) -> TaskStatus:
+    """Return a call's status after the loss of its process: pending if it is to be repeated.
 
-    A call that was under way may be made again only if the definition is still the one that was
-    called: the word of an admin or a server on another one says nothing about it. One that stays
-    running is lost: the executor writes down that it is unknown.
+    A call in flight may be repeated only if the definition is still the one that was called: what
+    an admin or server says of another definition does not apply. One that stays running is lost:
+    the executor records it as unknown.
     """
     if task.status is not TaskStatus.RUNNING:
         return task.status
     return TaskStatus.PENDING if repeatable(tool, task.definition_hash) else TaskStatus.RUNNING
 
 
-def _tasks(
-    tasks: Mapping[Place, HeldTask], workflow: Workflow, repeatable: Repeatable
-) -> dict[Place, TaskStanding]:
-    found = {}
-    for place, task in tasks.items():
-        planned = workflow.by_id.get(place[0])
-        if planned is None:
+def _restore_tasks(
+    tasks: Mapping[TaskKey, LeasedTask], workflow: Workflow, repeatable: IsRepeatable
+) -> dict[TaskKey, TaskSnapshot]:
+    snapshots = {}
+    for key, task in tasks.items():
+        workflow_task = workflow.by_id.get(key[0])
+        if workflow_task is None:
             continue
-        is_call = planned.for_each is None or place[1] != WHOLE_TASK
+        is_call = workflow_task.for_each is None or key[1] != WHOLE_TASK
         status = task.status
-        if is_call:  # a list is none: each of its calls stands for itself
-            status = after_loss(task, planned.tool, repeatable=repeatable)
-        found[place] = TaskStanding(
+        if is_call:  # a for-each task is not a call itself; its items are
+            status = derive_status_after_loss(task, workflow_task.tool, repeatable=repeatable)
+        snapshots[key] = TaskSnapshot(
             status=status,
             attempts=task.attempts,
             error_code=task.error_code,
@@ -77,4 +81,4 @@ def _tasks(
             definition_hash=task.definition_hash,
             arguments_digest=task.arguments_digest,
         )
-    return found
+    return snapshots

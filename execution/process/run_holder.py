@@ -1,9 +1,9 @@
-"""The runs that a process holds: takes them, keeps its hold on them, lets go of them."""
+"""The runs that a process holds: claims them, renews their leases, releases them."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Iterable, Mapping
 from datetime import datetime
 from typing import Any, Final
 from uuid import UUID
@@ -11,247 +11,288 @@ from uuid import UUID
 import structlog
 
 from execution.codes import INTERNAL_ERROR
-from execution.process import adopt, rights, steady_clock
-from execution.process.adopt import CannotGoOn
-from execution.process.carried import Carried, CarriedRuns
-from execution.process.carrier import Carrier
-from execution.process.claims import Claims
+from execution.process import adopt, steady_clock
+from execution.process.adopt import CannotResume
+from execution.process.claimed_runs import ClaimedRun, ClaimedRuns
 from execution.process.journal import DatabaseJournal
-from execution.process.opening import Opening
-from execution.process.places import Whose, whose
-from execution.process.reports import Reports
-from execution.process.watchers import Watchers
-from execution.run_means import RunMeans, at_last, reached
-from execution.running.standing import Standing
+from execution.process.progress_relay import ProgressRelay
+from execution.process.run_claimer import RunClaimer
+from execution.process.run_creation import RunCreation
+from execution.process.run_executor import RunExecutor
+from execution.process.run_slots import SlotGroup, get_slot_group
+from execution.process.watchers import RunWatchers
+from execution.run_dependencies import (
+    RefreshRights,
+    RunDependencies,
+    retry_until_available,
+    run_in_database,
+)
+from execution.running.snapshot import RunSnapshot
 from execution.status import RunStatus
 from execution.store import leases
 from gateway_project.foundation.caller import Caller
 
-BROKEN: Final = CannotGoOn(
-    INTERNAL_ERROR, "the gateway broke down over this run; its log says why"
-)
+CRASH_REASON: Final = CannotResume(INTERNAL_ERROR, "the gateway failed on this run; see its log")
 
 log = structlog.get_logger(__name__)
 
 
-class Holder:
-    """The runs that a process carries out; for one event loop.
+class RunHolder:
+    """The runs that a process executes; for one event loop.
 
     Args:
-        means: What they are carried out with.
-        journal: Where they are written down.
-        me: This process, as others know it.
-        watchers: Told of each run that is held here no more.
-        reports: Told what servers report of calls under way.
+        dependencies: Of this process.
+        journal: Records their changes.
+        me: Id of this process as an owner.
+        watchers: Notified of each run released here.
+        reports: Relays progress reports.
     """
 
     def __init__(
         self,
-        means: RunMeans,
+        dependencies: RunDependencies,
         *,
         journal: DatabaseJournal,
         me: str,
-        watchers: Watchers,
-        reports: Reports,
+        watchers: RunWatchers,
+        reports: ProgressRelay,
     ) -> None:
         self.id = me
-        self.wanted = asyncio.Event()
-        """Set when there may be runs to take."""
-        self.wanted.set()
-        self._means = means
-        self._carrier = Carrier(means, journal=journal, watchers=watchers, reports=reports)
-        self._carried = CarriedRuns()
-        self._claims = Claims(means, me=me)
+        self.claim_wanted = asyncio.Event()
+        """Set when there may be runs to claim."""
+        self.claim_wanted.set()
+        self._dependencies = dependencies
+        self._executor = RunExecutor(
+            dependencies, journal=journal, watchers=watchers, reports=reports
+        )
+        self._claimed_runs = ClaimedRuns()
+        self._claimer = RunClaimer(dependencies, me=me)
         self._is_closing = False
-        self._may_own = False
+        self._may_hold_runs = False
 
     def has_room(self, caller: Caller) -> bool:
-        """Whether a new run of a caller may be carried out here at once."""
-        return self._has_room(whose(caller))
+        """Whether a new run of a caller may be executed here at once."""
+        return self._has_room(get_slot_group(caller))
 
-    def caller_of(self, run: UUID) -> Caller | None:
-        """Return whom a run is carried out for here; None: it is not, or has ended."""
-        carried = self._carried.get(run)
-        if carried is None or carried.live is None or not carried.live.journal.is_held:
+    def find_caller(self, run: UUID) -> Caller | None:
+        """Return the caller of a run held here; None: not held, or ended."""
+        claimed = self._claimed_runs.get(run)
+        if claimed is None or claimed.live_run is None or not claimed.live_run.journal.is_held:
             return None
-        return carried.live.caller
+        return claimed.live_run.caller
 
-    def tell(self, run: UUID) -> None:
-        """Have a run look at what it was told; one that is not here may be to be taken."""
-        carried = self._carried.get(run)
-        if carried is None:
-            self.wanted.set()
-        elif carried.live is None:
-            carried.is_told = True
+    def notify_run(self, run: UUID) -> None:
+        """Let a run read its instructions; an unheld one may be claimable."""
+        claimed = self._claimed_runs.get(run)
+        if claimed is None:
+            self.claim_wanted.set()
+        elif claimed.live_run is None:
+            claimed.has_instructions = True
         else:
-            carried.live.told.set()
+            claimed.live_run.instruction_event.set()
 
-    def tell_all(self) -> None:
-        """Look at everything: notifications may have been lost."""
-        for run in self._carried:
-            self.tell(run)
-        self.wanted.set()
+    def notify_all(self) -> None:
+        """Recheck everything: notifications may have been lost."""
+        for run in self._claimed_runs:
+            self.notify_run(run)
+        self.claim_wanted.set()
 
-    def launch(self, standing: Standing, caller: Caller, opening: Opening) -> None:
-        """Make a run, and carry it out from its very start."""
-        self._carry(standing.run, self._opened(standing, caller, opening), whose(caller))
+    def launch(self, snapshot: RunSnapshot, caller: Caller, creation: RunCreation) -> None:
+        """Create a run and execute it from its start."""
+        self._start_run_task(
+            snapshot.run, self._execute_new(snapshot, caller, creation), get_slot_group(caller)
+        )
 
-    def take(self, run: UUID) -> asyncio.Task[bool]:
-        """Carry out a run if it is to be had; the task says whether it is.
+    def claim_run(self, run: UUID) -> asyncio.Task[bool]:
+        """Claim and execute a run; the task returns whether it could be claimed.
 
-        One whose user has their share of this process already is left to whoever has room.
+        A run whose user has used up their share of this process is left to others.
         """
-        carried = self._carried.get(run)
-        if carried is not None and carried.task is not None:
-            return carried.task
-        return self._carry(run, self._from_rows(run))
+        claimed = self._claimed_runs.get(run)
+        if claimed is not None and claimed.task is not None:
+            return claimed.task
+        return self._start_run_task(run, self._resume_from_rows(run))
 
-    async def claim(self) -> None:
-        """Take the runs that wait for a process, as far as there is room.
+    async def claim_waiting_runs(self) -> None:
+        """Claim waiting runs, as far as there is room.
 
         Raises:
-            RunsUnavailable: If the database is away.
+            RunsUnavailable: If the database is unavailable.
         """
-        for one in await self._claims.due(self._carried):
+        for one in await self._claimer.find_due_runs(self._claimed_runs):
             if not self._is_closing:
-                self._carry(one.run, self._from_rows(one.run), (one.user, one.team))
+                self._start_run_task(
+                    one.run, self._resume_from_rows(one.run), (one.user, one.team)
+                )
 
-    async def renew(self) -> None:
-        """Say that this process lives; stop what is no longer its own, or its caller's to do.
+    async def renew_leases(self) -> None:
+        """Renew leases; stop runs that were taken over or whose callers' rights changed.
 
         Raises:
-            RunsUnavailable: If the database is away.
+            RunsUnavailable: If the database is unavailable.
         """
-        held = {run: live.epoch for run, live in self._carried.held().items()}
+        held = {run: live.epoch for run, live in self._claimed_runs.find_held().items()}
         if not held:
             return
-        kept = await reached(leases.renew, self.id, held, lease_s=self._means.lease_s)
-        for run, live in self._carried.held().items():  # others have ended meanwhile
-            if run not in kept and live.epoch == held.get(run):
-                log.warning("run.taken_over", run=str(run))
-                live.lose()
-        await self._cut_rights()
+        renewed = await run_in_database(
+            leases.renew_leases, self.id, held, lease_s=self._dependencies.lease_s
+        )
+        await self._drop_taken_over({run: held[run] for run in held.keys() - renewed})
+        await self._stop_changed_rights()
 
     async def close(self) -> bool:
-        """Start nothing more, give calls in flight a moment, and give back all runs.
+        """Start no more calls, give those in flight a grace period, and release all runs.
 
-        What has come of calls by then is written down first, if the database is there.
+        Outcomes received by then are journalled first, if the database is available.
 
         Returns:
-            Whether nothing is held any more.
+            Whether all runs are known to be released.
         """
         self._is_closing = True
-        grace_s = self._means.grace_s
-        for live in self._carried.live():
+        grace_s = self._dependencies.grace_s
+        for live in self._claimed_runs.list_live():
             live.execution.halt()
-        await self._carried.ended(wait_s=grace_s)
-        for live in self._carried.live():
-            live.execution.cut()
-        await self._carried.ended(wait_s=grace_s)
-        for _ in range(2):  # first writing, then giving back where nobody answers
-            self._carried.cancel()
-            await self._carried.ended(wait_s=grace_s / 2)
-        return not (self._carried or self._may_own)
+        await self._claimed_runs.wait_until_ended(wait_s=grace_s)
+        for live in self._claimed_runs.list_live():
+            live.execution.abandon_calls()
+        await self._claimed_runs.wait_until_ended(wait_s=grace_s)
+        for _ in range(2):  # first writes, then releases that get no answer
+            self._claimed_runs.cancel_all()
+            await self._claimed_runs.wait_until_ended(wait_s=grace_s / 2)
+        return not (self._claimed_runs or self._may_hold_runs)
 
-    async def _cut_rights(self) -> None:
-        """Stop runs whose callers may do less than when they were taken."""
-        held = [(one, one.live) for one in self._carried.values() if one.live]
+    async def _drop_taken_over(self, not_renewed: Mapping[UUID, int]) -> None:
+        """Drop runs claimed by another process; most others not renewed have just ended here."""
+        if not not_renewed:
+            return
+        lost = await run_in_database(leases.find_taken_over, self.id, not_renewed)
+        for run, live in self._claimed_runs.find_held().items():
+            if run in lost and live.epoch == not_renewed[run]:
+                log.warning("run.taken_over", run=str(run))
+                live.mark_lost()
+
+    async def _stop_changed_rights(self) -> None:
+        """Halt runs whose callers' rights have changed, to be claimed anew."""
+        held = [(one, one.live_run) for one in self._claimed_runs.values() if one.live_run]
         callers = {running.caller for _, running in held}
-        cut = await reached(rights.cut, callers, standing=self._means.standing)
+        changed = await run_in_database(
+            _find_changed_rights, callers, self._dependencies.refresh_rights
+        )
         for one, running in held:
-            if running.caller in cut and one.live is running:
-                one.is_cut = True
+            if running.caller in changed and one.live_run is running:
+                one.has_lost_rights = True
                 running.execution.halt()
 
-    def _has_room(self, its: Whose | None) -> bool:
+    def _has_room(self, slot_group: SlotGroup | None) -> bool:
         if self._is_closing:
             return False
-        if len(self._carried) < self._claims.each:  # the same, found out faster
+        if len(self._claimed_runs) < self._claimer.max_per_group:  # fast path, same answer
             return True
-        return self._claims.has_room(self._carried.taken(), its)
+        return self._claimer.has_room(self._claimed_runs.count_slots(), slot_group)
 
-    def _carry(
-        self, run: UUID, work: Coroutine[Any, Any, bool], its: Whose | None = None
+    def _start_run_task(
+        self, run: UUID, work: Coroutine[Any, Any, bool], slot_group: SlotGroup | None = None
     ) -> asyncio.Task[bool]:
-        carried = self._carried[run] = Carried(whose=its)
-        carried.task = asyncio.create_task(self._guarded(run, work), name=f"run {run}")
-        return carried.task
+        claimed = self._claimed_runs[run] = ClaimedRun(slot_group=slot_group)
+        claimed.task = asyncio.create_task(self._run_guarded(run, work), name=f"run {run}")
+        return claimed.task
 
-    async def _guarded(self, run: UUID, work: Coroutine[Any, Any, bool]) -> bool:
-        """Do the work of one run; what goes wrong with it harms no other, and is not repeated."""
+    async def _run_guarded(self, run: UUID, work: Coroutine[Any, Any, bool]) -> bool:
+        """Run one run's work; an error affects no other run, and is not retried."""
         try:
             return await work
         except asyncio.CancelledError:
-            self._may_own = self._may_own or not self._carried[run].is_given_back
+            self._may_hold_runs = self._may_hold_runs or not self._claimed_runs[run].is_released
             raise
         except Exception:
-            # The top of a task. Whatever is wrong with the run would be so again.
-            log.exception("run.broke_down", run=str(run))
-            await self._fail(run)
+            # Top of a task. A retry would fail again.
+            log.exception("run.crashed", run=str(run))
+            await self._fail_run(run)
             return True
         finally:
-            self._leave(run)
+            self._forget_run(run)
 
-    def _leave(self, run: UUID) -> None:
-        was_crowded = not self._has_room(self._carried[run].whose)
-        left = self._carried.pop(run)
-        if left.is_told or was_crowded:
-            self.wanted.set()
-        if left.is_cut and not self._is_closing:  # there may be nobody else to judge it
-            self._carry(run, self._from_rows(run), left.whose)
+    def _forget_run(self, run: UUID) -> None:
+        was_crowded = not self._has_room(self._claimed_runs[run].slot_group)
+        claimed = self._claimed_runs.pop(run)
+        if claimed.has_instructions or was_crowded:
+            self.claim_wanted.set()
+        # Perhaps no other process can claim it.
+        if claimed.has_lost_rights and not self._is_closing:
+            self._start_run_task(run, self._resume_from_rows(run), claimed.slot_group)
 
-    async def _fail(self, run: UUID) -> None:
+    async def _fail_run(self, run: UUID) -> None:
         try:
-            if await adopt.fail(run, BROKEN, self._means, me=self.id, dead=self._claims.dead):
-                await self._carrier.gone(run, RunStatus.FAILED)
+            if await adopt.fail_run(
+                run, CRASH_REASON, self._dependencies, me=self.id, dead=self._claimer.dead_owners
+            ):
+                await self._executor.report_released(run, RunStatus.FAILED)
         except Exception:
-            log.exception("run.not_failed", run=str(run))
+            log.exception("run.failure_not_recorded", run=str(run))
 
-    async def _from_rows(self, run: UUID) -> bool:
+    async def _resume_from_rows(self, run: UUID) -> bool:
         if self._is_closing:
             return False
-        taken = await adopt.adopt(run, self._means, me=self.id, dead=self._claims.dead)
-        if taken is None:
+        adopted = await adopt.adopt_run(
+            run, self._dependencies, me=self.id, dead=self._claimer.dead_owners
+        )
+        if adopted is None:
             return False
-        if taken.standing is None or taken.caller is None:  # it had to be failed
-            await self._carrier.gone(run, RunStatus.FAILED)
+        if adopted.snapshot is None or adopted.caller is None:  # it was failed
+            await self._executor.report_released(run, RunStatus.FAILED)
             return True
-        if not self._admits(run, taken.caller):
-            log.info("run.left", run=str(run))
-            await at_last(leases.release, run, taken.standing.epoch)
-            self._carried[run].is_given_back = True
+        if not self._try_admit(run, adopted.caller):
+            log.info("run.left_to_others", run=str(run))
+            await retry_until_available(leases.release_lease, run, adopted.snapshot.epoch)
+            self._claimed_runs[run].is_released = True
             return False
-        return await self._hold(taken.standing, taken.caller, clock=taken.clock)
+        return await self._execute(adopted.snapshot, adopted.caller, clock=adopted.clock)
 
-    def _admits(self, run: UUID, caller: Caller) -> bool:
-        """Whether a run may be gone on with here; of one that was claimed that is settled."""
-        carried, its = self._carried[run], whose(caller)
-        if carried.whose is None:
-            taken = self._carried.taken()
-            del taken[None]  # nor are those settled
-            if not self._claims.admits(taken, its):
+    def _try_admit(self, run: UUID, caller: Caller) -> bool:
+        """Whether a claimed run may be executed here; settled if it has a slot group."""
+        claimed, slot_group = self._claimed_runs[run], get_slot_group(caller)
+        if claimed.slot_group is None:
+            used_slots = self._claimed_runs.count_slots()
+            del used_slots[None]  # runs without a slot group are not settled either
+            if not self._claimer.try_admit(used_slots, slot_group):
                 return False
-            carried.whose = its
+            claimed.slot_group = slot_group
         return True
 
-    async def _opened(self, standing: Standing, caller: Caller, opening: Opening) -> bool:
+    async def _execute_new(
+        self, snapshot: RunSnapshot, caller: Caller, creation: RunCreation
+    ) -> bool:
         try:
-            return await self._hold(standing, caller, clock=steady_clock.clock(), opening=opening)
+            return await self._execute(
+                snapshot, caller, clock=steady_clock.make_steady_clock(), creation=creation
+            )
         finally:
-            await opening.settle()
+            await creation.ensure_settled()
 
-    async def _hold(
+    async def _execute(
         self,
-        standing: Standing,
+        snapshot: RunSnapshot,
         caller: Caller,
         *,
         clock: Callable[[], datetime],
-        opening: Opening | None = None,
+        creation: RunCreation | None = None,
     ) -> bool:
-        carried = self._carried[standing.run]
-        live = self._carrier.live(standing, caller, clock=clock, opening=opening)
-        carried.live, carried.whose = live, whose(caller)
+        claimed = self._claimed_runs[snapshot.run]
+        live = self._executor.make_live_run(snapshot, caller, clock=clock, creation=creation)
+        claimed.live_run, claimed.slot_group = live, get_slot_group(caller)
         if self._is_closing:
             live.execution.halt()
-        await self._carrier.carry_out(carried, live, standing.run, opening)
+        await self._executor.execute(claimed, live, snapshot.run, creation)
+        return True
+
+
+def _find_changed_rights(callers: Iterable[Caller], refresh_rights: RefreshRights) -> set[Caller]:
+    """Return the callers whose rights have changed; blocking."""
+    return {caller for caller in callers if _has_changed_rights(caller, refresh_rights)}
+
+
+def _has_changed_rights(caller: Caller, refresh_rights: RefreshRights) -> bool:
+    try:
+        return refresh_rights(caller) != caller
+    except LookupError:
         return True

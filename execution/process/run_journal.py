@@ -1,67 +1,70 @@
-"""Where one run is written down, by the process that holds it."""
+"""The journal of one run, for the process that holds it."""
 
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
 from typing import Protocol
 
-from execution.changes import Changes
-from execution.process.kept_answer import KeptAnswer
-from execution.process.watchers import Watchers
-from execution.store.writing import Written
+from execution.changes import RunChanges
+from execution.process.run_view_cache import RunViewCache
+from execution.process.watchers import RunWatchers
+from execution.store.writing import WrittenEntry
 
-Make = Callable[[Changes], Awaitable[KeptAnswer | None]]
+CreateRun = Callable[[RunChanges], Awaitable[RunViewCache | None]]
 
 
-class Recorder(Protocol):
-    """A journal that knows how things were written."""
+class ChangeRecorder(Protocol):
+    """A journal that returns details of each write."""
 
-    async def record(self, changes: Changes) -> Written | None:
-        """Return once the changes are safe; as in `execution.changes.Journal`."""
+    async def record(self, changes: RunChanges) -> WrittenEntry | None:
+        """Return once the changes are durable; as in `execution.changes.Journal`."""
 
 
 class RunJournal:
-    """The journal of one run: wakes those of this process who watch it, and notes its end.
+    """Journals one run, notifies local watchers, and notes its end.
 
     Args:
         journal: Does the writing.
-        watchers: Told of what is safe, besides those whom the database tells.
-        make: Writes down a run that is not there yet, together with the first that happens to
-            it, and returns what keeps its answer, if anything does; None: it is there.
+        watchers: Local watchers, besides those the database notifies.
+        make: Creates the run together with its first changes, and returns its view cache, if any;
+            None: it exists.
     """
 
-    def __init__(self, journal: Recorder, watchers: Watchers, *, make: Make | None = None) -> None:
+    def __init__(
+        self, journal: ChangeRecorder, watchers: RunWatchers, *, make: CreateRun | None = None
+    ) -> None:
         self.has_ended = False
-        """Whether its end is written down: since then it is nobody's."""
-        self.is_made = make is None
-        """Whether it is there."""
+        """Whether its end is durable; then nobody holds it."""
+        self.is_created = make is None
+        """Whether it exists."""
         self._journal = journal
         self._watchers = watchers
-        self._make = make
-        self._answer: KeptAnswer | None = None
+        self._create_run = make
+        self._view_cache: RunViewCache | None = None
 
     @property
     def is_held(self) -> bool:
-        """Whether the run is this process's, as far as that knows."""
-        return self.is_made and not self.has_ended
+        """Whether this process holds the run, as far as it knows."""
+        return self.is_created and not self.has_ended
 
-    async def record(self, changes: Changes) -> None:
-        """Return once the changes are safe; as in `execution.changes.Journal`.
+    async def record(self, changes: RunChanges) -> None:
+        """Return once the changes are durable; as in `execution.changes.Journal`.
 
         Raises:
-            NotMade: If the run could not be made, or was by an earlier request.
+            RunNotCreated: If creation failed, or an earlier request created it.
         """
-        if self._make is not None:
-            make, self._make = self._make, None
-            self._answer = await make(changes)
-            self.is_made = True
+        if self._create_run is not None:
+            make, self._create_run = self._create_run, None
+            self._view_cache = await make(changes)
+            self.is_created = True
         else:
             written = await self._journal.record(changes)
-            if self._answer is not None:
-                self._answer.follow(changes, written)
+            if self._view_cache is not None:
+                self._view_cache.apply_changes(changes, written)
         is_end = changes.status is not None and changes.status.is_final
-        self.has_ended = self.has_ended or is_end  # what is refused may be written with the end
-        if self.has_ended and self._answer is not None:
-            self._watchers.tell_end(changes.run, self._answer.view)
+        # An entry after the end may be acknowledged as written with it.
+        self.has_ended = self.has_ended or is_end
+        if self.has_ended and self._view_cache is not None:
+            self._watchers.notify_ended(changes.run, self._view_cache.build_view)
         else:
-            self._watchers.tell(changes.run)
+            self._watchers.notify(changes.run)

@@ -1,4 +1,4 @@
-"""Tells the time of day by a clock that only goes forward."""
+"""A clock that shows the time of day and only moves forward."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 
 
-def clock() -> Callable[[], datetime]:
-    """Return a clock that shows the time of day as of now, and is set by nobody afterwards."""
+def make_steady_clock() -> Callable[[], datetime]:
+    """Return a clock that starts at the current time and ignores later adjustments."""
     shown, since_s = datetime.now(UTC), time.monotonic()
     return lambda: shown + timedelta(seconds=time.monotonic() - since_s)

@@ -1,4 +1,4 @@
-"""Wakes whoever waits for news of a run; for one event loop."""
+"""Wakes tasks that wait for changes of a run; for one event loop."""
 
 from __future__ import annotations
 
@@ -11,68 +11,68 @@ from uuid import UUID
 from execution.view import RunView
 
 
-class News(asyncio.Event):
-    """Set by each news of a run; whoever waits for it clears it.
+class RunSignal(asyncio.Event):
+    """Set on each change of a run; the waiting task clears it.
 
-    What the news are is read, but for the end of a run that this process knows by heart.
+    It carries no data, except a final view that this process has in memory.
     """
 
     def __init__(self) -> None:
         super().__init__()
-        self.ended: RunView | None = None
-        """The run, once it has ended."""
+        self.ended_run: RunView | None = None
+        """The run's view, once it has ended."""
 
 
-class Watchers:
-    """Those who wait for news of runs."""
+class RunWatchers:
+    """The tasks that wait for changes of runs."""
 
     def __init__(self) -> None:
-        self._waiting: defaultdict[UUID, set[News]] = defaultdict(set)
+        self._waiting: defaultdict[UUID, set[RunSignal]] = defaultdict(set)
 
     @contextmanager
-    def watch(self, run: UUID) -> Iterator[News]:
-        """Yield what is set by each news of a run."""
-        news = News()
-        self._waiting[run].add(news)
+    def watch(self, run: UUID) -> Iterator[RunSignal]:
+        """Yield a signal that is set on each change of a run."""
+        signal = RunSignal()
+        self._waiting[run].add(signal)
         try:
-            yield news
+            yield signal
         finally:
-            self._waiting[run].discard(news)
+            self._waiting[run].discard(signal)
             if not self._waiting[run]:
                 del self._waiting[run]
 
-    def tell(self, run: UUID) -> None:
-        """Wake those who wait for news of a run."""
-        for news in self._waiting.get(run, ()):
-            news.set()
+    def notify(self, run: UUID) -> None:
+        """Signal a change of a run."""
+        for signal in self._waiting.get(run, ()):
+            signal.set()
 
-    def tell_end(self, run: UUID, view: Callable[[], RunView | None]) -> None:
-        """Wake those who wait for news of a run that has ended, with what came of it.
+    def notify_ended(self, run: UUID, view: Callable[[], RunView | None]) -> None:
+        """Signal the end of a run, with its final view.
 
         Args:
             run: Its id.
-            view: Returns the run as it stands; None: they have to read it. Asked only if anybody
-                waits.
+            view: Builds the view; None: watchers have to load it. Called only if there are
+                watchers.
         """
-        if waiting := self._waiting.get(run):
+        if signals := self._waiting.get(run):
             ended = view()
-            for news in waiting:
-                news.ended = ended
-                news.set()
+            for signal in signals:
+                signal.ended_run = ended
+                signal.set()
 
-    def tell_all(self) -> None:
-        """Wake everybody: there may have been news that nobody heard of."""
-        for waiting in self._waiting.values():
-            for news in waiting:
-                news.set()
+    def notify_all(self) -> None:
+        """Signal every run: notifications may have been lost."""
+        for signals in self._waiting.values():
+            for signal in signals:
+                signal.set()
 
 
-async def awaited(news: asyncio.Event, *, wait_s: float) -> bool:
-    """Wait for news, and take note of them; say whether there were any in time."""
+async def wait_for_signal(signal: asyncio.Event, *, wait_s: float) -> bool:
+    """Wait for a signal and clear it; return whether it came in time."""
     try:
         async with asyncio.timeout(wait_s):
-            await news.wait()
+            await signal.wait()
     except TimeoutError:
         return False
-    news.clear()
+    signal.clear()
     return True

@@ -1,4 +1,4 @@
-"""How the calls of a run stand, and what follows when one of them ends."""
+"""The states of a run's calls, and what follows when one ends."""
 
 from __future__ import annotations
 
@@ -9,302 +9,357 @@ from typing import Any
 
 from execution import events
 from execution.changes import WHOLE_TASK, TaskChange
-from execution.planning.references import OUTSIDE_LISTS
+from execution.planning.references import NO_ITEM
 from execution.running import failure, for_each, results, task_changes
-from execution.running.failure import Failure
-from execution.running.lists import Lists
-from execution.running.pending_changes import Draft
-from execution.running.questions import Questions
-from execution.running.result_cache import Roots, RunTooLarge
-from execution.running.results import Root
-from execution.running.resume_state import take
-from execution.running.schedule import Schedule, Skipped
-from execution.running.standing import Place, Standing
-from execution.running.task_changes import NOT_MADE_AGAIN, Cause, server_of
+from execution.running.approval_requests import PendingApprovals
+from execution.running.failure import CallFailure
+from execution.running.for_each_tasks import ForEachTasks
+from execution.running.pending_changes import PendingChanges
+from execution.running.result_cache import ResultCache, RunTooLarge
+from execution.running.results import ResultRoot
+from execution.running.resume_state import build_resume_state
+from execution.running.schedule import Schedule, SkippedTask
+from execution.running.snapshot import RunSnapshot, TaskKey
+from execution.running.task_changes import CALL_LOST_MESSAGE, FailureCause, get_server_name
 from execution.status import TaskStatus
 from execution.workflow import OnError, Workflow
 
-_TO_BE_MADE = (TaskStatus.PENDING, TaskStatus.WAITING_APPROVAL)
+_PENDING_STATUSES = (TaskStatus.PENDING, TaskStatus.WAITING_APPROVAL)
 
 
 class CallStates:
-    """The calls of a run: of its tasks, and of the items of those with a list.
+    """The calls of a run: those of its tasks, and of the items of for-each tasks.
 
-    All that changes goes into `draft`. A task with a list is running once its list is known; its
-    calls are its items'. A call that was begun and is pending was lost with a process, and may
-    have taken effect: whatever stops the run, it is made again, or cancelled in so many words.
+    All changes go into `pending_changes`. A for-each task is running once its list is known; its
+    calls are its items'. A call that was begun and is pending was lost with a process and may have
+    taken effect: even if the run stops, it is either repeated or cancelled explicitly.
 
     Args:
-        standing: How the run stood when it was taken.
+        snapshot: State of the run when it was claimed.
     """
 
-    def __init__(self, standing: Standing) -> None:
-        taken = take(standing)
-        self.draft = Draft(standing.run, standing.epoch, last_seq=standing.last_seq)
-        self.queues: dict[str, deque[Place]] = {}
-        self.workflow = standing.workflow
-        self.cause = taken.cause
-        self.is_cut_short = False  # whether something of it was called off
-        self.lost = taken.lost
-        self.attempts = {place: known.attempts for place, known in standing.tasks.items()}
-        self.lists = Lists(taken.items, taken.stopped, standing.tasks)
-        self.questions = Questions(taken.asked)
-        self._options = standing.options
-        self.schedule = self._scheduled(standing.workflow, taken.tasks)
-        self.schedule.is_stopped = taken.is_stopped
-        self.roots = Roots(standing.workflow, self._undone())
+    def __init__(self, snapshot: RunSnapshot) -> None:
+        resume_state = build_resume_state(snapshot)
+        self.pending_changes = PendingChanges(
+            snapshot.run, snapshot.epoch, last_seq=snapshot.last_seq
+        )
+        self.queues: dict[str, deque[TaskKey]] = {}
+        self.workflow = snapshot.workflow
+        self.failure_cause = resume_state.failure_cause
+        self.is_cut_short = False  # whether any of its work was cancelled
+        self.lost_keys = resume_state.lost_keys
+        self.attempts = {
+            key: task_snapshot.attempts for key, task_snapshot in snapshot.tasks.items()
+        }
+        self.for_each_tasks = ForEachTasks(
+            resume_state.item_statuses, resume_state.stopped_tasks, snapshot.tasks
+        )
+        self.pending_approvals = PendingApprovals(resume_state.asked_approvals)
+        self._options = snapshot.options
+        self.schedule = self._make_schedule(snapshot.workflow, resume_state.task_statuses)
+        self.schedule.is_stopped = resume_state.is_stopped
+        self.result_cache = ResultCache(snapshot.workflow, self._list_undone_tasks())
 
-    def plan(self, workflow: Workflow, statuses: Mapping[str, TaskStatus], at: datetime) -> None:
-        """Go by another workflow from now on."""
+    def replace_workflow(
+        self, workflow: Workflow, statuses: Mapping[str, TaskStatus], at: datetime
+    ) -> None:
+        """Continue with another workflow."""
         self.workflow = workflow
-        self.schedule = self._scheduled(workflow, statuses)
-        self.roots.plan(workflow, self._undone())
-        self.questions.restart()
+        self.schedule = self._make_schedule(workflow, statuses)
+        self.result_cache.replace_workflow(workflow, self._list_undone_tasks())
+        self.pending_approvals.forget_deferred()
         self.queues.clear()
-        self.skip(self.schedule.catch_up(), at)
-        for task in self.lists:
-            for item in self.lists[task].where(TaskStatus.PENDING):
-                self.queue((task, item))
+        self.skip_tasks(self.schedule.catch_up(), at)
+        for task in self.for_each_tasks:
+            for item in self.for_each_tasks[task].find_items(TaskStatus.PENDING):
+                self.enqueue_call((task, item))
 
-    def status(self, place: Place) -> TaskStatus | None:
-        """Return how a call stands; None if it will not be made any more."""
-        task, item = place
+    def get_status(self, key: TaskKey) -> TaskStatus | None:
+        """Return the status of a call; None if it will not be made any more."""
+        task, item = key
         if item == WHOLE_TASK:
-            return self.schedule.status.get(task)
-        calls = self.lists.get(task)
-        return None if calls is None else calls.status(item)
+            return self.schedule.statuses.get(task)
+        calls = self.for_each_tasks.get(task)
+        return None if calls is None else calls.get_status(item)
 
-    def value(self, place: Place) -> Any:
+    def get_item(self, key: TaskKey) -> Any:
         """Return the item that a call is made for."""
-        return OUTSIDE_LISTS if place[1] == WHOLE_TASK else self.lists[place[0]].values[place[1]]
+        return NO_ITEM if key[1] == WHOLE_TASK else self.for_each_tasks[key[0]].values[key[1]]
 
-    def set(self, place: Place, status: TaskStatus) -> None:
-        """Note how a call stands that has not ended."""
-        task, item = place
+    def set_status(self, key: TaskKey, status: TaskStatus) -> None:
+        """Set the status of a call that has not ended."""
+        task, item = key
         if item == WHOLE_TASK:
-            self.schedule.set(task, status)
+            self.schedule.set_status(task, status)
         else:
-            self.lists[task].set(item, status)
+            self.for_each_tasks[task].set_status(item, status)
 
-    def queue(self, place: Place) -> None:
-        """Let a call wait for a slot at its server."""
-        server = server_of(self.schedule.tasks[place[0]])
-        line = self.queues.get(server)
-        if line is None:
-            self.queues[server] = line = deque()
-        line.append(place)
+    def enqueue_call(self, key: TaskKey) -> None:
+        """Queue a call for a slot at its server."""
+        server = get_server_name(self.schedule.tasks[key[0]])
+        queue = self.queues.get(server)
+        if queue is None:
+            self.queues[server] = queue = deque()
+        queue.append(key)
 
-    def set_running(self, place: Place) -> None:
-        """Note that a call is about to be made that was pending."""
-        task, item = place
+    def set_running(self, key: TaskKey) -> None:
+        """Mark a pending call as running, just before it is made."""
+        task, item = key
         if item == WHOLE_TASK:
-            self.schedule.begin(task)
+            self.schedule.begin_task(task)
         else:
-            self.lists[task].set(item, TaskStatus.RUNNING)
+            self.for_each_tasks[task].set_status(item, TaskStatus.RUNNING)
 
-    def set_ready(self, place: Place) -> None:
-        """Make a call ready that waited, or was lost."""
-        if place[1] == WHOLE_TASK:
-            self.schedule.again(place[0])
+    def set_ready(self, key: TaskKey) -> None:
+        """Make a waiting or lost call ready again."""
+        if key[1] == WHOLE_TASK:
+            self.schedule.requeue_task(key[0])
         else:
-            self.set(place, TaskStatus.PENDING)
-            self.queue(place)
+            self.set_status(key, TaskStatus.PENDING)
+            self.enqueue_call(key)
 
-    def count_attempt(self, place: Place) -> int:
+    def count_attempt(self, key: TaskKey) -> int:
         """Count an attempt to call; return its number, from 1."""
-        self.attempts[place] = number = self.attempts.get(place, 0) + 1
+        self.attempts[key] = number = self.attempts.get(key, 0) + 1
         return number
 
-    def succeed(
+    def record_success(
         self,
-        place: Place,
+        key: TaskKey,
         result: Mapping[str, Any],
         duration_ms: float,
         at: datetime,
-        root: Root | None = None,
+        root: ResultRoot | None = None,
     ) -> None:
-        """Take what a tool answered; its root, if that is known already."""
-        count = self.attempts[place]
-        change = task_changes.succeeded(place, result, at, attempts=count, duration_ms=duration_ms)
-        self.draft.task(change, events.TASK_SUCCEEDED, {"duration_ms": duration_ms})
-        if place[0] in self.roots.users:
-            self.roots.keep(*place, root or results.measured(result))
-        self._end(place, TaskStatus.SUCCEEDED, at)
+        """Record a successful result; `root` if it is already parsed."""
+        count = self.attempts[key]
+        change = task_changes.build_success_change(
+            key, result, at, attempts=count, duration_ms=duration_ms
+        )
+        self.pending_changes.add_task_change(
+            change, events.TASK_SUCCEEDED, {"duration_ms": duration_ms}
+        )
+        if key[0] in self.result_cache.reference_counts:
+            self.result_cache.store_result(*key, root or results.measure_root(result))
+        self._end_call(key, TaskStatus.SUCCEEDED, at)
 
-    def fail(self, place: Place, why: Failure, at: datetime) -> None:
-        """Take that a call failed."""
-        change = task_changes.failed(place, why, at, attempts=self.attempts.get(place))
-        self.draft.task(change, events.TASK_FAILED, {"code": why.code})
-        if self.cause is None and self.schedule.policy(place[0]) is not OnError.SAFE_TO_FAIL:
-            self.cause = Cause(place[0], why.code, why.message)
-        self._end(place, TaskStatus.FAILED, at, message=why.message)
+    def record_failure(self, key: TaskKey, call_failure: CallFailure, at: datetime) -> None:
+        """Record that a call failed."""
+        change = task_changes.build_failure_change(
+            key, call_failure, at, attempts=self.attempts.get(key)
+        )
+        self.pending_changes.add_task_change(
+            change, events.TASK_FAILED, {"code": call_failure.code}
+        )
+        if (
+            self.failure_cause is None
+            and self.schedule.get_policy(key[0]) is not OnError.SAFE_TO_FAIL
+        ):
+            self.failure_cause = FailureCause(key[0], call_failure.code, call_failure.message)
+        self._end_call(key, TaskStatus.FAILED, at, message=call_failure.message)
 
-    def fail_unmade(self, place: Place, why: Failure, at: datetime) -> None:
-        """Take that a call could not be made."""
-        was_begun = self.attempts.get(place)
-        self.fail(place, failure.after_loss(why) if was_begun else why, at)
+    def record_unmade_failure(self, key: TaskKey, call_failure: CallFailure, at: datetime) -> None:
+        """Record that a call could not be made."""
+        was_begun = self.attempts.get(key)
+        self.record_failure(
+            key, failure.failure_after_loss(call_failure) if was_begun else call_failure, at
+        )
 
-    def fail_unsent(self, place: Place, why: Failure, at: datetime) -> None:
-        """Take that a call was begun and could not be made after all."""
-        self.attempts[place] -= 1
-        self.fail_unmade(place, why, at)
+    def record_unsent_failure(self, key: TaskKey, call_failure: CallFailure, at: datetime) -> None:
+        """Record that a begun call could not be made after all."""
+        self.attempts[key] -= 1
+        self.record_unmade_failure(key, call_failure, at)
 
-    def cancel(self, place: Place, code: str, at: datetime) -> None:
-        """Take that a call was cancelled, so that nobody knows what it did."""
+    def record_cancellation(self, key: TaskKey, code: str, at: datetime) -> None:
+        """Record that a call in flight was cancelled; its effect is unknown."""
         self.is_cut_short = True
-        attempts = self.attempts.get(place)
-        self._cancelled(task_changes.cancelled(place, code, at, attempts=attempts))
-        self._end(place, TaskStatus.CANCELLED, at)
+        attempts = self.attempts.get(key)
+        self._write_cancelled(
+            task_changes.build_cancelled_change(key, code, at, attempts=attempts)
+        )
+        self._end_call(key, TaskStatus.CANCELLED, at)
 
-    def cancel_lost(self, place: Place, code: str, at: datetime) -> None:
-        """Take that a call which was lost with a process is not made again."""
-        if self.status(place) in _TO_BE_MADE:
-            self._write_lost(place, code, at)
-            self._end(place, TaskStatus.CANCELLED, at)
+    def cancel_lost_call(self, key: TaskKey, code: str, at: datetime) -> None:
+        """Record that a lost call is not repeated."""
+        if self.get_status(key) in _PENDING_STATUSES:
+            self._write_lost_call(key, code, at)
+            self._end_call(key, TaskStatus.CANCELLED, at)
 
-    def take_back(self, place: Place, at: datetime) -> None:
-        """Take that a call was not made after all, though its intent is written down."""
-        self.attempts[place] -= 1
-        self.make_pending(place, at)
-        self.set(place, TaskStatus.PENDING)
-        if self.schedule.is_stopped and not self.attempts[place]:
-            self.draft.stands(place, TaskStatus.SKIPPED, at)
-            self._end(place, TaskStatus.SKIPPED, at)
+    def revert_call(self, key: TaskKey, at: datetime) -> None:
+        """Revert a call whose intent was journalled but which was not made."""
+        self.attempts[key] -= 1
+        self.make_pending(key, at)
+        self.set_status(key, TaskStatus.PENDING)
+        if self.schedule.is_stopped and not self.attempts[key]:
+            self.pending_changes.add_task_status(key, TaskStatus.SKIPPED, at)
+            self._end_call(key, TaskStatus.SKIPPED, at)
 
-    def make_pending(self, place: Place, at: datetime) -> None:
-        """Write down that a call is to be made, or its task to be gone on with."""
-        count = self.attempts.get(place, 0)
-        mark = self.lists.mark(place[0]) if place[1] == WHOLE_TASK else ""
-        self.draft.row(task_changes.taken_back(place, at, attempts=count, code=mark))
+    def make_pending(self, key: TaskKey, at: datetime) -> None:
+        """Journal that a call is to be made, or its task to be continued."""
+        count = self.attempts.get(key, 0)
+        stop_code = self.for_each_tasks.get_stop_code(key[0]) if key[1] == WHOLE_TASK else ""
+        self.pending_changes.add_row(
+            task_changes.build_pending_change(key, at, attempts=count, code=stop_code)
+        )
 
-    def skip(self, skipped: Iterable[Skipped], at: datetime) -> None:
-        """Write down which tasks will not be called, and because of which."""
-        for task, because in skipped:
-            place = (task, WHOLE_TASK)
-            self.questions.withdraw(place)
-            self.draft.stands(place, TaskStatus.SKIPPED, at, data={"because": because})
-            self.roots.released(self.schedule.tasks[task])
+    def skip_tasks(self, skipped: Iterable[SkippedTask], at: datetime) -> None:
+        """Record skipped tasks with the task that caused each skip."""
+        for task, cause in skipped:
+            key = (task, WHOLE_TASK)
+            self.pending_approvals.withdraw(key)
+            self.pending_changes.add_task_status(
+                key, TaskStatus.SKIPPED, at, data={"because": cause}
+            )
+            self.result_cache.release_task(self.schedule.tasks[task])
 
     def open_list(self, task: str, at: datetime) -> None:
-        """Begin the calls of a task with a list, or go on with them."""
-        place = (task, WHOLE_TASK)
+        """Open a for-each task's list: begin its calls, or continue them."""
+        key = (task, WHOLE_TASK)
         try:
-            values = for_each.items_of(self.roots.list_of(self.schedule.tasks[task]))
-            calls = self.lists.open(task, values)
+            values = for_each.require_list_items(
+                self.result_cache.resolve_list(self.schedule.tasks[task])
+            )
+            calls = self.for_each_tasks.open(task, values)
         except (LookupError, for_each.NotAList, RunTooLarge) as error:
             self.drop_lost_items(task, failure.CALL_LOST, at)
-            self.fail(place, failure.of_error(error), at)
+            self.record_failure(key, failure.failure_from_error(error), at)
             return
-        if self.schedule.status[task] is not TaskStatus.RUNNING:
-            change = task_changes.running(place, at, code=self.lists.mark(task))
-            self.draft.task(change, events.TASK_STARTED, {"items": len(values)})
-            self.schedule.set(task, TaskStatus.RUNNING)
-        for item in calls.where(TaskStatus.PENDING):
-            self.queue((task, item))
-        self._close_if_over(task, at)
+        if self.schedule.statuses[task] is not TaskStatus.RUNNING:
+            change = task_changes.build_running_change(
+                key, at, code=self.for_each_tasks.get_stop_code(task)
+            )
+            self.pending_changes.add_task_change(
+                change, events.TASK_STARTED, {"items": len(values)}
+            )
+            self.schedule.set_status(task, TaskStatus.RUNNING)
+        for item in calls.find_items(TaskStatus.PENDING):
+            self.enqueue_call((task, item))
+        self._close_list_if_ended(task, at)
 
     def stop_lists(self, tasks: Iterable[str], status: TaskStatus, at: datetime) -> None:
-        """Begin no call of some lists any more; those that have a row get a status."""
+        """Begin no more calls of the given lists; unstarted items that have rows get a status."""
         stopped = list(tasks)
-        for task in stopped:  # all first: what ends by it must not stop the others within that
-            self.lists.stop(task)
+        for task in stopped:  # all first: an end below must not stop the others recursively
+            self.for_each_tasks.stop_task(task)
         for task in stopped:
-            if task not in self.lists:
+            if task not in self.for_each_tasks:
                 continue
-            for item in self.lists[task].stop(status, kept=self._begun_items(task)):
-                self.questions.withdraw((task, item))
+            for item in self.for_each_tasks[task].stop_unstarted(
+                status, excluded=self._find_begun_items(task)
+            ):
+                self.pending_approvals.withdraw((task, item))
                 if (task, item) in self.attempts:
-                    self.draft.stands((task, item), status, at)
-            self._close_if_over(task, at)
-            if task in self.lists:
-                mark = self.lists.mark(task)
-                self.draft.row(task_changes.running((task, WHOLE_TASK), at, code=mark))
+                    self.pending_changes.add_task_status((task, item), status, at)
+            self._close_list_if_ended(task, at)
+            if task in self.for_each_tasks:
+                stop_code = self.for_each_tasks.get_stop_code(task)
+                self.pending_changes.add_row(
+                    task_changes.build_running_change((task, WHOLE_TASK), at, code=stop_code)
+                )
 
     def drop_lost_items(self, task: str, code: str, at: datetime) -> None:
-        """Write down that lost calls of a list that is not gone on with are not made again."""
-        for item, status in self.lists.forget(task).items():
-            if status in _TO_BE_MADE and self._is_begun((task, item)):
-                self._write_lost((task, item), code, at)
+        """Record that lost calls of an abandoned list are not repeated."""
+        for item, status in self.for_each_tasks.forget_statuses(task).items():
+            if status in _PENDING_STATUSES and self._has_begun((task, item)):
+                self._write_lost_call((task, item), code, at)
 
-    def lost_calls(self) -> list[Place]:
-        """Return the calls that were begun, and are to be made again or wait for a person."""
+    def find_lost_calls(self) -> list[TaskKey]:
+        """Return the begun calls that are to be repeated or wait for approval."""
         found = [
-            (task, WHOLE_TASK) for task, now in self.schedule.status.items() if now in _TO_BE_MADE
+            (task, WHOLE_TASK)
+            for task, now in self.schedule.statuses.items()
+            if now in _PENDING_STATUSES
         ]
-        found = [place for place in found if self._is_begun(place)]
-        return found + [(task, item) for task in self.lists for item in self._begun_items(task)]
+        found = [key for key in found if self._has_begun(key)]
+        return found + [
+            (task, item) for task in self.for_each_tasks for item in self._find_begun_items(task)
+        ]
 
-    # What stands behind that.
+    # Internals.
 
-    def _scheduled(self, workflow: Workflow, statuses: Mapping[str, TaskStatus]) -> Schedule:
-        return Schedule(workflow, self._options, statuses, is_lost=self._is_task_begun)
+    def _make_schedule(self, workflow: Workflow, statuses: Mapping[str, TaskStatus]) -> Schedule:
+        return Schedule(workflow, self._options, statuses, is_lost=self._has_task_begun)
 
-    def _is_begun(self, place: Place) -> bool:
-        return bool(self.attempts.get(place))
+    def _has_begun(self, key: TaskKey) -> bool:
+        return bool(self.attempts.get(key))
 
-    def _begun_items(self, task: str) -> frozenset[int]:
-        unended = self.lists[task].unended()
-        return frozenset(item for item in unended if self._is_begun((task, item)))
+    def _find_begun_items(self, task: str) -> frozenset[int]:
+        unended = self.for_each_tasks[task].find_unstarted()
+        return frozenset(item for item in unended if self._has_begun((task, item)))
 
-    def _is_task_begun(self, task: str) -> bool:
-        return self._is_begun((task, WHOLE_TASK)) or bool(self.lists.known(task))
+    def _has_task_begun(self, task: str) -> bool:
+        return self._has_begun((task, WHOLE_TASK)) or bool(
+            self.for_each_tasks.get_known_statuses(task)
+        )
 
-    def _undone(self) -> list[str]:
-        return [task for task, now in self.schedule.status.items() if not now.is_done]
+    def _list_undone_tasks(self) -> list[str]:
+        return [task for task, now in self.schedule.statuses.items() if not now.is_done]
 
-    def _end(self, place: Place, status: TaskStatus, at: datetime, *, message: str = "") -> None:
-        """Note that a call, or a task, has ended, and what follows from that."""
-        task, item = place
-        if self.questions.asked:
-            self.questions.withdraw(place)
+    def _end_call(
+        self, key: TaskKey, status: TaskStatus, at: datetime, *, message: str = ""
+    ) -> None:
+        """Mark a call or task as ended, and apply the consequences."""
+        task, item = key
+        if self.pending_approvals.asked:
+            self.pending_approvals.withdraw(key)
         if item == WHOLE_TASK:
-            skipped = self.schedule.end(task, status)
-            if self.roots.users:
-                self.roots.released(self.schedule.tasks[task])
+            skipped = self.schedule.end_task(task, status)
+            if self.result_cache.reference_counts:
+                self.result_cache.release_task(self.schedule.tasks[task])
         else:
-            self.lists[task].end(item, status, message)
-            stops = status is TaskStatus.FAILED and self.schedule.policy(task) is OnError.STOP
-            skipped = self.schedule.stop(task) if stops else []
+            self.for_each_tasks[task].end_item(item, status, message)
+            stops = status is TaskStatus.FAILED and self.schedule.get_policy(task) is OnError.STOP
+            skipped = self.schedule.stop_all(task) if stops else []
         if skipped:
-            self.skip(skipped, at)
+            self.skip_tasks(skipped, at)
         if self.schedule.is_stopped:
-            self._stop(at)
+            self._stop_unstarted(at)
         if item != WHOLE_TASK:
-            self._close_if_over(task, at)
+            self._close_list_if_ended(task, at)
 
-    def _stop(self, at: datetime) -> None:
-        """Begin nothing any more that was not begun, and ask nobody about what was lost."""
-        for task in self.lists.begun():
-            self.lists.stop(task)
-        self.stop_lists(self.lists.going_on(), TaskStatus.SKIPPED, at)
-        unasked = [place for place in self.questions.waiting() if self._is_begun(place)]
-        for place in unasked:
-            self.questions.withdraw(place)
-        for place in unasked:
-            self.cancel_lost(place, failure.CALL_LOST, at)
+    def _stop_unstarted(self, at: datetime) -> None:
+        """Skip everything unstarted, and cancel lost calls that wait for approval."""
+        for task in self.for_each_tasks.list_begun():
+            self.for_each_tasks.stop_task(task)
+        self.stop_lists(self.for_each_tasks.list_unstopped(), TaskStatus.SKIPPED, at)
+        lost = [key for key in self.pending_approvals.list_waiting() if self._has_begun(key)]
+        for key in lost:
+            self.pending_approvals.withdraw(key)
+        for key in lost:
+            self.cancel_lost_call(key, failure.CALL_LOST, at)
 
-    def _close_if_over(self, task: str, at: datetime) -> None:
-        """End a task with a list once all of its calls have ended."""
-        calls = self.lists.get(task)
-        status = calls.comes_to if calls else None
+    def _close_list_if_ended(self, task: str, at: datetime) -> None:
+        """End a for-each task once all of its calls have ended."""
+        calls = self.for_each_tasks.get(task)
+        status = calls.final_status if calls else None
         if calls is None or status is None:
             return
-        place = (task, WHOLE_TASK)
-        self.lists.close(task, keeps=status is TaskStatus.UNKNOWN)
+        key = (task, WHOLE_TASK)
+        self.for_each_tasks.close(task, keeps=status is TaskStatus.UNKNOWN)
         if status is TaskStatus.FAILED:
-            self.fail(place, Failure(code=for_each.FAILED, message=calls.failure()), at)
+            self.record_failure(
+                key, CallFailure(code=for_each.ITEM_FAILED, message=calls.describe_failure()), at
+            )
             return
         if status is TaskStatus.UNKNOWN:
-            self.draft.stands(place, status, at, code=self.lists.mark(task))
-            self.schedule.set(task, status)
+            self.pending_changes.add_task_status(
+                key, status, at, code=self.for_each_tasks.get_stop_code(task)
+            )
+            self.schedule.set_status(task, status)
             return
-        self.draft.stands(place, status, at)
-        self.roots.close(task)
-        self._end(place, status, at)
+        self.pending_changes.add_task_status(key, status, at)
+        self.result_cache.join_items(task)
+        self._end_call(key, status, at)
 
-    def _write_lost(self, place: Place, code: str, at: datetime) -> None:
-        count, why = self.attempts.get(place), NOT_MADE_AGAIN
-        self._cancelled(task_changes.cancelled(place, code, at, attempts=count, why=why))
+    def _write_lost_call(self, key: TaskKey, code: str, at: datetime) -> None:
+        count = self.attempts.get(key)
+        self._write_cancelled(
+            task_changes.build_cancelled_change(
+                key, code, at, attempts=count, message=CALL_LOST_MESSAGE
+            )
+        )
 
-    def _cancelled(self, change: TaskChange) -> None:
-        self.draft.task(change, events.TASK_CANCELLED, {"code": change.error_code})
+    def _write_cancelled(self, change: TaskChange) -> None:
+        self.pending_changes.add_task_change(
+            change, events.TASK_CANCELLED, {"code": change.error_code}
+        )

@@ -1,4 +1,4 @@
-"""Begins calls and makes them, each once the intent to make it is written down."""
+"""Dispatches calls: prepares ready ones and launches each once its intent is journalled."""
 
 from __future__ import annotations
 
@@ -9,147 +9,165 @@ from functools import partial
 from typing import Any, Final
 
 from execution import events
-from execution.changes import NotApproved
+from execution.changes import CallNotApproved
 from execution.running import failure
 from execution.running.failure import ApprovalUnusable
-from execution.running.in_flight import Calls
+from execution.running.in_flight import InFlightCalls
 from execution.running.run_state import RunState
-from execution.running.standing import Invocation, Means, Place
-from execution.running.steering import Steering
-from execution.running.task_changes import Begun
+from execution.running.snapshot import ExecutorDependencies, Invocation, TaskKey
+from execution.running.steering import RunController
+from execution.running.task_changes import StartedCall
 
-MOST_AT_A_TIME_S: Final = 0.05
-"""Seconds that one run prepares calls before others have their turn."""
+PREPARE_BUDGET_S: Final = 0.01
+"""Seconds one run may spend preparing calls before other runs get their turn."""
 
-Happening = Callable[[datetime], None]
+StateUpdate = Callable[[datetime], None]
 
 
 class Dispatcher:
-    """Begins the calls of a run that may start and have a slot; for one event loop.
+    """Begins calls of a run that are ready and have a slot; for one event loop.
 
     Args:
-        state: Of the run.
-        steering: Says whether calls may start.
-        calls: Makes them.
-        means: What they are written down with.
-        tell: Takes what is to take effect with the next write.
+        state: State of the run.
+        controller: Decides whether calls may start.
+        calls: Launches and tracks them.
+        dependencies: Hold the journal.
+        post_update: Queues an update for the next step.
     """
 
     def __init__(
         self,
         state: RunState,
-        steering: Steering,
-        calls: Calls,
-        means: Means,
+        controller: RunController,
+        calls: InFlightCalls,
+        dependencies: ExecutorDependencies,
         *,
-        tell: Callable[[Happening], None],
+        post_update: Callable[[StateUpdate], None],
     ) -> None:
         self.has_more = False
-        """Whether the time was up before all was begun that may be."""
+        """Whether the budget ran out before all ready calls were begun."""
         self._state = state
-        self._steering = steering
+        self._controller = controller
         self._calls = calls
-        self._means = means
-        self._tell = tell
+        self._dependencies = dependencies
+        self._post_update = post_update
         self._until_s = 0.0
 
-    def begin(self, at: datetime) -> list[Begun]:
-        """Begin as many calls as may start, have a slot, and can be prepared in a moment."""
-        begun: list[Begun] = []
+    async def begin_calls(self, at: datetime) -> list[StartedCall]:
+        """Begin the ready calls that have a slot, within the time budget."""
+        started: list[StartedCall] = []
         self.has_more = False
-        if not self._steering.may_start:
-            self._calls.keep_slots({})
-            return begun
-        self._until_s = time.perf_counter() + MOST_AT_A_TIME_S
+        if not self._controller.can_start:
+            self._calls.release_other_slots({})
+            return started
+        self._until_s = time.perf_counter() + PREPARE_BUDGET_S
         state, has_moved = self._state, True
-        while has_moved and not self.has_more:
-            state.make_ready(at)
+        while has_moved and self._can_begin_more:
+            state.queue_ready_calls(at)
             has_moved = False
             for server in tuple(state.queues):
-                has_moved |= self._begin_at(server, begun, at)
-        self._calls.keep_slots(state.queues)
-        return begun
+                has_moved |= await self._begin_server_calls(server, started, at)
+        self._calls.release_other_slots(state.queues)
+        return started
 
-    async def write(self, begun: Sequence[Begun]) -> None:
-        """Write down what has changed, intents with it, and make the calls then.
+    async def write_and_launch(self, started: Sequence[StartedCall]) -> None:
+        """Journal the pending changes with the intents, then launch the calls.
 
-        An approval is used up in a write of its own: if it cannot be, only its call fails.
+        A call with an approval is journalled alone, so that an unusable approval fails only that
+        call.
         """
-        draft = self._state.draft
-        for one in begun:
-            if one.leave is None:
-                draft.task(one.intent, events.TASK_STARTED)
-        changes = draft.take()
+        pending = self._state.pending_changes
+        for call in started:
+            if call.grant is None:
+                pending.add_task_change(call.intent, events.TASK_STARTED)
+        changes = pending.take_changes()
         if changes is not None:
-            await self._means.journal.record(changes)
-        is_single = len(begun) == 1
-        for one in begun:
-            if one.leave is not None:
-                await self._write_approved(one, is_single=is_single)
+            await self._dependencies.journal.record(changes)
+        is_single = len(started) == 1
+        for call in started:
+            if call.grant is not None:
+                await self._launch_approved(call, is_single=is_single)
             else:
-                self._launch(one, is_single=is_single)
+                self._launch_call(call, is_single=is_single)
 
-    def _begin_at(self, server: str, begun: list[Begun], at: datetime) -> bool:
-        """Begin calls to one server; say whether more may have become ready by that."""
+    async def _begin_server_calls(
+        self, server: str, started: list[StartedCall], at: datetime
+    ) -> bool:
+        """Begin calls to one server; return whether that may have made more calls ready."""
         has_moved = False
         queue = self._state.queues.get(server)
-        while queue and not self.has_more and self._calls.take_slot(server):
-            one = self._state.begin(queue.popleft(), at)
+        while queue and self._can_begin_more and self._calls.take_slot(server):
+            key = queue.popleft()
+            call = await self._state.begin_call(key, at, may_start=self._can_start)
             self.has_more = time.perf_counter() > self._until_s
-            if one is not None:
-                begun.append(one)
+            if call is not None:
+                started.append(call)
                 continue
-            self._calls.give_back(server)
+            self._calls.release_slot(server)
             has_moved = True
             queue = self._state.queues.get(server)
         if not queue:
             self._state.queues.pop(server, None)
         return has_moved
 
-    async def _write_approved(self, one: Begun, *, is_single: bool) -> None:
-        changes = self._state.draft.alone(one.intent, events.TASK_STARTED)
+    def _can_start(self) -> bool:
+        return self._controller.can_start
+
+    @property
+    def _can_begin_more(self) -> bool:
+        """Whether another call may be begun in this step."""
+        return not self.has_more and self._controller.can_start
+
+    async def _launch_approved(self, call: StartedCall, *, is_single: bool) -> None:
+        changes = self._state.pending_changes.build_single_change(call.intent, events.TASK_STARTED)
         try:
-            await self._means.journal.record(changes)
-        except NotApproved:
-            self._state.draft.refused(changes)
-            self._calls.give_back(one.server)
-            why = failure.of_error(ApprovalUnusable())
-            self._tell(lambda at: self._state.fail_unsent(one.place, why, at))
+            await self._dependencies.journal.record(changes)
+        except CallNotApproved:
+            self._state.pending_changes.revert_numbers(changes)
+            self._calls.release_slot(call.server_name)
+            call_failure = failure.failure_from_error(ApprovalUnusable())
+            self._post_update(
+                lambda at: self._state.record_unsent_failure(call.task_key, call_failure, at)
+            )
         else:
-            self._launch(one, is_single=is_single)
+            self._launch_call(call, is_single=is_single)
 
-    def _launch(self, one: Begun, *, is_single: bool) -> None:
-        """Make a call, unless it is not wanted any more by now."""
-        called_off = self._steering.called_off
-        if called_off:
-            self._calls.give_back(one.server)
-            self._tell(lambda at: self._state.cancel(one.place, called_off, at))
-        elif self._steering.is_halted:
-            self._calls.give_back(one.server)
-            self._tell(lambda at: self._state.take_back(one.place, at))
+    def _launch_call(self, call: StartedCall, *, is_single: bool) -> None:
+        """Launch a call, unless the run was cancelled or halted meanwhile."""
+        cancel_reason = self._controller.cancel_reason
+        if cancel_reason:
+            self._calls.release_slot(call.server_name)
+            self._post_update(
+                lambda at: self._state.record_cancellation(call.task_key, cancel_reason, at)
+            )
+        elif self._controller.is_halted:
+            self._calls.release_slot(call.server_name)
+            self._post_update(lambda at: self._state.revert_call(call.task_key, at))
         else:
-            invocation = self._invocation(one)
-            self._calls.launch(invocation, one.server, is_single=is_single)
+            invocation = self._make_invocation(call)
+            self._calls.launch(invocation, call.server_name, is_single=is_single)
 
-    def _invocation(self, one: Begun) -> Invocation:
-        task, item = one.place
+    def _make_invocation(self, call: StartedCall) -> Invocation:
+        task, item = call.task_key
         return Invocation(
             task,
             item,
-            tool=one.task.tool,
-            arguments=one.arguments,
-            timeout_s=one.task.timeout_s,
-            leave=one.leave,
-            on_retry=partial(self._retried, one.place),
-            on_progress=partial(self._means.on_progress, task, item),
+            tool=call.task.tool,
+            arguments=call.arguments,
+            timeout_s=call.task.timeout_s,
+            grant=call.grant,
+            on_retry=partial(self._report_retry, call.task_key),
+            on_progress=partial(self._dependencies.on_progress, task, item),
         )
 
-    def _retried(self, place: Place, attempt: int, error: BaseException) -> None:
-        data = {"attempt": attempt, "code": failure.of_error(error).code}
-        self._tell(partial(self._note_retry, place, data, self._means.clock()))
+    def _report_retry(self, key: TaskKey, attempt: int, error: BaseException) -> None:
+        data = {"attempt": attempt, "code": failure.failure_from_error(error).code}
+        self._post_update(partial(self._note_retry, key, data, self._dependencies.clock()))
 
     def _note_retry(
-        self, place: Place, data: Mapping[str, Any], at: datetime, _now: datetime
+        self, key: TaskKey, data: Mapping[str, Any], at: datetime, _now: datetime
     ) -> None:
-        self._state.count_attempt(place)
-        self._state.draft.event(events.TASK_RETRIED, at, data, task=place[0], item=place[1])
+        self._state.count_attempt(key)
+        self._state.pending_changes.add_event(
+            events.TASK_RETRIED, at, data, task=key[0], item=key[1]
+        )

@@ -1,4 +1,4 @@
-"""Carries a run on: starts what is ready, writes down what happens, until the run is at rest."""
+"""Executes a run: starts ready calls and journals every change until the run is at rest."""
 
 from __future__ import annotations
 
@@ -9,98 +9,108 @@ from functools import partial
 from uuid import UUID
 
 from execution import events
-from execution.changes import Fenced
+from execution.changes import RunFenced
 from execution.codes import APPROVAL_REJECTED
 from execution.running import failure, reported_status
-from execution.running.dispatch import Dispatcher, Happening
+from execution.running.completion_batch import CompletionBatch
+from execution.running.dispatch import Dispatcher, StateUpdate
 from execution.running.failure import CallCancelled
-from execution.running.gather import Gathering
-from execution.running.in_flight import READ_AT_A_TIME, Calls, Outcome
-from execution.running.results import Root
+from execution.running.in_flight import RESULT_BATCH_SIZE, CallCompletion, InFlightCalls
+from execution.running.results import ResultRoot
 from execution.running.run_state import RunState
-from execution.running.standing import (
-    Answered,
+from execution.running.snapshot import (
+    AnsweredCall,
+    ExecutorDependencies,
     Invocation,
-    Means,
-    Place,
-    Standing,
-    TaskStanding,
+    RunSnapshot,
+    TaskKey,
+    TaskSnapshot,
 )
-from execution.running.steering import Steering
+from execution.running.steering import RunController
 from execution.status import RunStatus
 from execution.workflow import Workflow
+from gateway_project.foundation.task_group import TaskGroup
 
-__all__ = ["Answered", "Execution", "Invocation", "Means", "Place", "Standing", "TaskStanding"]
+__all__ = [
+    "AnsweredCall",
+    "Execution",
+    "ExecutorDependencies",
+    "Invocation",
+    "RunSnapshot",
+    "TaskKey",
+    "TaskSnapshot",
+]
 
 
 class Execution:
     """One run, while this process holds it.
 
-    All methods belong to the thread of the event loop; what they are told takes effect, and is
-    written down, by `run`. They may be called before it. What comes after `run` has returned has
-    no effect here: its command stays open in the database, and whoever takes the run finds it.
+    Call all methods on the event loop's thread; they may be called before `run`. Their effects are
+    applied and journalled by `run`. Updates after `run` has returned have no effect here: their
+    commands stay open in the database for the process that claims the run next.
 
     `command` is the primary key of the command that a method carries out; it is marked as applied
-    in the transaction that writes its effect down, with `done` or the code of a refusal.
+    in the transaction that journals its effect, with `done` or a refusal code.
 
-    It goes on in steps, one at a time: what is new is taken in, what may start is begun, and both
-    are written down. What happens meanwhile goes into the next, so that the end of a call and the
-    intents that follow from it share a transaction; and a call is made only once its intent is
-    safe. Steps are taken by the task of `run`, or by that of a call which ended alone.
+    Execution proceeds in steps, one at a time: apply updates, begin ready calls, journal both.
+    Updates during a step go into the next, so that a call's completion and the intents that follow
+    from it share a transaction. A call is made only once its intent is durable. Steps are taken by
+    the task of `run`, or by the task of a call that ended while no other was in flight.
     """
 
-    def __init__(self, standing: Standing, means: Means) -> None:
-        self._standing = standing
-        self._means = means
-        self._state = state = RunState(standing, means.prepare)
-        self._group = asyncio.TaskGroup()
+    def __init__(self, snapshot: RunSnapshot, dependencies: ExecutorDependencies) -> None:
+        self._snapshot = snapshot
+        self._dependencies = dependencies
+        self._state = state = RunState(snapshot, dependencies.prepare)
+        self._group = TaskGroup()
         self._wake = asyncio.Event()
-        self._gathering = Gathering(self._wake, means.gather_s)
-        self._calls = calls = Calls(
-            means,
+        self._completion_batch = CompletionBatch(self._wake, dependencies.batch_window_s)
+        self._calls = calls = InFlightCalls(
+            dependencies,
             self._group,
-            on_ended=self._ended,
-            on_news=self._tell_news,
-            go_on=self._go_on_from_call,
-            wanted=state.roots.users,
+            on_ended=self._post_completion,
+            wake_up=self._wake_up,
+            continue_run=self._take_steps_after_call,
+            referenced_tasks=state.result_cache.reference_counts,
         )
-        self._inbox: deque[Happening] = deque()
-        self._has_news = True
-        self._is_going_on = False
-        self._is_cut = False
-        self._over: RunStatus | None = None
-        self._broken: Exception | None = None
-        self._steering = Steering(state, standing.status, cancel_calls=calls.cancel)
-        self._dispatcher = Dispatcher(state, self._steering, calls, means, tell=self._tell)
+        self._updates: deque[StateUpdate] = deque()
+        self._has_updates = True
+        self._is_stepping = False
+        self._is_abandoned = False
+        self._final_status: RunStatus | None = None
+        self._error: Exception | None = None
+        self._controller = RunController(state, snapshot.status, cancel_calls=calls.cancel_all)
+        self._dispatcher = Dispatcher(
+            state, self._controller, calls, dependencies, post_update=self._post_update
+        )
 
     @property
     def workflow(self) -> Workflow:
-        """The workflow as it is now."""
+        """The current workflow."""
         return self._state.workflow
 
     async def run(self) -> RunStatus:
-        """Go on until the run has ended or rests, and everything of it is written down.
+        """Execute until the run is final or at rest, and everything is journalled.
 
-        Cancelling this cancels the calls in flight; their tasks then stand as running, with
-        nobody knowing how they ended.
+        Cancelling this cancels the calls in flight; their tasks stay recorded as running, with
+        unknown outcomes.
 
         Returns:
-            A status that is final or at rest; `RUNNING` after `halt`, once the calls in flight
-            have ended.
+            A final or resting status; `RUNNING` after `halt`, once the calls in flight have ended.
 
         Raises:
-            Fenced: If another process has taken the run over; calls in flight are cancelled.
+            RunFenced: If another process has claimed the run; calls in flight are cancelled.
         """
-        fenced: Fenced | None = None
-        deadline = self._set_deadline()
+        fenced: RunFenced | None = None
+        deadline = self._schedule_deadline()
         self._calls.open()
         try:
             async with self._group:
                 try:
-                    return await self._carry_on()
-                except Fenced as error:
-                    self._broken = fenced = error
-                    self._calls.cancel()
+                    return await self._run_steps()
+                except RunFenced as error:
+                    self._error = fenced = error
+                    self._calls.cancel_all()
         finally:
             self._calls.close()
             if deadline is not None:
@@ -108,198 +118,209 @@ class Execution:
         raise fenced
 
     def pause(self, *, command: int | None = None) -> None:
-        """Start nothing more; calls in flight go on to their end."""
-        self._tell(partial(self._steering.pause, command))
+        """Start no more calls; calls in flight finish."""
+        self._post_update(partial(self._controller.pause, command))
 
     def resume(self, *, command: int | None = None, rerun_unknown: bool = False) -> None:
-        """Go on after a pause.
+        """Resume after a pause.
 
         Args:
-            command: That this carries out.
-            rerun_unknown: Whether calls of which nobody knows how they ended are made again; only
-                ever because a person chose so.
+            command: The command being carried out.
+            rerun_unknown: Whether to repeat calls with unknown outcomes; only on a person's
+                choice.
         """
-        self._tell(partial(self._steering.resume, command, rerun_unknown))
+        self._post_update(partial(self._controller.resume, command, rerun_unknown))
 
-    def go_on(self, *, command: int | None = None) -> None:
-        """Start the next layer, after the last one was looked at."""
-        self._tell(partial(self._steering.resume, command, False))
+    def start_next_layer(self, *, command: int | None = None) -> None:
+        """Start the next layer, after review of the last one."""
+        self._post_update(partial(self._controller.resume, command, False))
 
     def abort(self, *, command: int | None = None) -> None:
-        """End the run: cancel the calls in flight, start nothing more."""
-        self._steering.call_off(reported_status.ABORTED)
-        self._tell(partial(self._steering.abort, command))
+        """End the run: cancel the calls in flight and start no more."""
+        self._controller.cancel_early(reported_status.ABORTED)
+        self._post_update(partial(self._controller.abort, command))
 
-    def replan(self, new: Workflow, *, command: int | None = None) -> None:
-        """Swap what is not started for other tasks; what is done or in flight stays.
+    def replan(self, workflow: Workflow, *, command: int | None = None) -> None:
+        """Replace the tasks that have not started; finished ones and calls in flight stay.
 
-        Is merged with how the run stands when it takes effect; refused with the code
-        `invalid_workflow` if it no longer fits then. A run that stopped at a decision point goes
-        on; one that somebody paused stays paused.
+        Merged with the state of the run when it is applied; refused with the code
+        `invalid_workflow` if it no longer fits. A run that stopped at a decision point continues;
+        a paused one stays paused.
         """
-        self._tell(partial(self._steering.replan, new, command))
+        self._post_update(partial(self._controller.replan, workflow, command))
 
-    def decided(
+    def apply_decision(
         self, task: str, item: int, approval: UUID, *, approved: bool, code: str = ""
     ) -> None:
-        """Take a person's decision about a call that waits for it.
+        """Apply a person's decision about a pending call.
 
         Args:
             task: Id of the task.
-            item: Place in its list.
+            item: Index in its list.
             approval: Primary key of the approval.
             approved: Whether the call may be made.
-            code: Why not: `approval_rejected` or `approval_expired`.
+            code: Reason of a refusal: `approval_rejected` or `approval_expired`.
         """
         refusal = "" if approved else code or APPROVAL_REJECTED
-        place = (task, item)
-        self._tell(lambda at: self._state.decide(place, approval, at, refusal=refusal))
+        key = (task, item)
+        self._post_update(
+            lambda at: self._state.apply_decision(key, approval, at, refusal=refusal)
+        )
 
     def halt(self) -> None:
-        """Start nothing more from now on; calls in flight go on to their end."""
-        self._steering.is_halted = True
-        self._tell_news()
+        """Start no more calls in this process; calls in flight finish."""
+        self._controller.is_halted = True
+        self._wake_up()
 
-    def cut(self) -> None:
-        """Start nothing more, and wait no longer for the calls in flight.
+    def abandon_calls(self) -> None:
+        """Start no more calls, and stop waiting for those in flight.
 
-        They are cancelled, and their tasks stand as running, with nobody knowing how they ended.
-        What has come in is written down as it is.
+        They are cancelled; their tasks stay recorded as running, with unknown outcomes. Updates
+        received so far are journalled.
         """
-        self._is_cut = True
+        self._is_abandoned = True
         self.halt()
-        self._calls.cancel()
+        self._calls.cancel_all()
 
-    # What `run` does.
+    # Internals of `run`.
 
-    async def _carry_on(self) -> RunStatus:
-        now = self._means.clock()
+    async def _run_steps(self) -> RunStatus:
+        now = self._dependencies.clock()
         self._state.open(now)
-        if self._standing.status is RunStatus.RUNNING:
-            self._state.draft.event(events.RUN_ADOPTED, now)
-        await self._recall()
+        if self._snapshot.status is RunStatus.RUNNING:
+            self._state.pending_changes.add_event(events.RUN_ADOPTED, now)
+        await self._reload_results()
         self._state.reopen_lists(now)
-        self._steering.open()
+        self._controller.restore_layer()
         while True:
-            await self._go_on()
-            if self._broken is not None:
-                raise self._broken
-            if self._over is not None:
-                return self._over
+            await self._take_steps()
+            if self._error is not None:
+                raise self._error
+            if self._final_status is not None:
+                return self._final_status
             await self._wake.wait()
 
-    async def _go_on(self) -> None:
-        """Take steps until nothing is new; a task that comes meanwhile leaves it to this one."""
+    async def _take_steps(self) -> None:
+        """Take steps until no update is left; a concurrent caller leaves its own to this one."""
         self._wake.clear()
-        if self._is_going_on:
+        if self._is_stepping:
             return
-        self._is_going_on = True
+        self._is_stepping = True
         try:
-            while self._has_news and not (self._is_at_end or self._calls.is_handed_on):
-                self._has_news = False
+            while self._has_updates and not (self._has_ended or self._calls.has_next_call):
+                self._has_updates = False
                 self._wake.clear()
-                await self._step()
+                await self._take_step()
         finally:
-            self._is_going_on = False
+            self._is_stepping = False
 
-    async def _go_on_from_call(self) -> None:
-        """Go on in the task of a call that has ended; what is left then is for `run`."""
+    async def _take_steps_after_call(self) -> None:
+        """Continue the run in the task of a call that has ended; `run` does what is left."""
         try:
-            await self._go_on()
+            await self._take_steps()
         except Exception as error:  # noqa: BLE001 - raised by `run`
-            self._broken = error
-        if self._has_news or self._is_at_end:
+            self._error = error
+        if self._has_updates or self._has_ended:
             self._wake.set()
 
     @property
-    def _is_at_end(self) -> bool:
-        return self._over is not None or self._broken is not None
+    def _has_ended(self) -> bool:
+        return self._final_status is not None or self._error is not None
 
-    async def _step(self) -> None:
-        """Take in what is new, begin what may start, and write both down."""
-        now = self._means.clock()
-        self._take_in(now)
-        while self._steering.must_recall:
-            await self._recall()
-            self._take_in(now)
-        if self._steering.is_queued:
-            self._steering.start(now)
-        begun = self._dispatcher.begin(now)
+    async def _take_step(self) -> None:
+        """Apply updates, begin ready calls, and journal both."""
+        now = self._dependencies.clock()
+        self._apply_updates(now)
+        while self._controller.must_reload_results:
+            await self._reload_results()
+            self._apply_updates(now)
+        if self._controller.is_queued:
+            self._controller.note_started(now)
+        begun = await self._dispatcher.begin_calls(now)
         has_more = self._dispatcher.has_more
         is_busy = bool(self._calls) or bool(begun)
-        status = self._steering.settle(now, is_busy=is_busy or has_more)
-        if await self._gathering.more(is_wanted=is_busy and not (begun or has_more)):
-            self._has_news = True
+        status = self._controller.settle_status(now, is_busy=is_busy or has_more)
+        if await self._completion_batch.wait_for_more(
+            is_wanted=is_busy and not (begun or has_more)
+        ):
+            self._has_updates = True
             return
-        await self._dispatcher.write(begun)
-        if self._is_over(status):
-            self._over = status
+        await self._dispatcher.write_and_launch(begun)
+        if self._is_finished(status):
+            self._final_status = status
         elif has_more:
-            self._has_news = True
-            if not self._calls.is_handed_on:
+            self._has_updates = True
+            if not self._calls.has_next_call:
                 await asyncio.sleep(0)
 
-    def _is_over(self, status: RunStatus) -> bool:
-        """Whether there is nothing more to do here; an end is not changed by what comes late."""
+    def _is_finished(self, status: RunStatus) -> bool:
+        """Whether `run` can return; late updates do not change an end."""
         if self._calls:
             return False
-        is_resting = self._steering.is_halted or status.is_at_rest
-        return status.is_final or (not self._inbox and is_resting)
+        is_resting = self._controller.is_halted or status.is_at_rest
+        return status.is_final or (not self._updates and is_resting)
 
-    def _take_in(self, at: datetime) -> None:
-        while self._inbox:
-            self._inbox.popleft()(at)
+    def _apply_updates(self, at: datetime) -> None:
+        while self._updates:
+            self._updates.popleft()(at)
 
-    async def _recall(self) -> None:
-        """Fetch the results that open tasks refer to and that are not in memory."""
-        self._steering.must_recall = False
-        missing = sorted(self._state.missing())
-        for first in range(0, len(missing), READ_AT_A_TIME):
-            tasks = missing[first : first + READ_AT_A_TIME]
-            given = await self._means.recall(tasks)
-            self._state.recalled(given, tasks)
+    async def _reload_results(self) -> None:
+        """Reload results that open tasks refer to and that are not in memory."""
+        self._controller.must_reload_results = False
+        missing = sorted(self._state.find_missing_results())
+        for first in range(0, len(missing), RESULT_BATCH_SIZE):
+            tasks = missing[first : first + RESULT_BATCH_SIZE]
+            results = await self._dependencies.reload_results(tasks)
+            self._state.restore_results(results, tasks)
 
-    def _ended(self, place: Place, outcome: Outcome, at: datetime, *, root: Root | None) -> None:
-        self._inbox.append(partial(self._land, place, outcome, root, at))
-        self._has_news = True
-
-    def _land(
-        self, place: Place, outcome: Outcome, root: Root | None, at: datetime, _now: datetime
+    def _post_completion(
+        self, key: TaskKey, outcome: CallCompletion, at: datetime, *, root: ResultRoot | None
     ) -> None:
-        """Take into account how a call ended."""
-        self._calls.landed(place)
+        self._updates.append(partial(self._apply_completion, key, outcome, root, at))
+        self._has_updates = True
+
+    def _apply_completion(
+        self,
+        key: TaskKey,
+        outcome: CallCompletion,
+        root: ResultRoot | None,
+        at: datetime,
+        _now: datetime,
+    ) -> None:
+        """Apply the outcome of a call."""
+        self._calls.mark_handled(key)
         if outcome is None:
-            if self._steering.called_off:
-                self._state.cancel(place, self._steering.called_off, at)
-            elif not self._is_cut:
-                self._state.fail(place, failure.of_error(CallCancelled()), at)
+            if self._controller.cancel_reason:
+                self._state.record_cancellation(key, self._controller.cancel_reason, at)
+            elif not self._is_abandoned:
+                self._state.record_failure(key, failure.failure_from_error(CallCancelled()), at)
         elif isinstance(outcome, Exception):
-            self._state.fail(place, failure.of_error(outcome), at)
+            self._state.record_failure(key, failure.failure_from_error(outcome), at)
         elif outcome.result.is_error:
-            why = failure.of_result(outcome.result.raw, outcome.duration_s * 1000)
-            self._state.fail(place, why, at)
+            call_failure = failure.failure_from_result(outcome.result, outcome.duration_s * 1000)
+            self._state.record_failure(key, call_failure, at)
         else:
             raw, duration_ms = outcome.result.raw, outcome.duration_s * 1000
-            self._state.succeed(place, raw, duration_ms, at, root)
+            self._state.record_success(key, raw, duration_ms, at, root)
 
-    def _tell(self, happening: Happening) -> None:
-        self._inbox.append(happening)
-        self._tell_news()
+    def _post_update(self, update: StateUpdate) -> None:
+        self._updates.append(update)
+        self._wake_up()
 
-    def _tell_news(self) -> None:
-        self._has_news = True
+    def _wake_up(self) -> None:
+        self._has_updates = True
         self._wake.set()
 
-    def _set_deadline(self) -> asyncio.TimerHandle | None:
-        """Have the run end in time, by a clock that nobody sets."""
-        if self._standing.deadline_at is None:
+    def _schedule_deadline(self) -> asyncio.TimerHandle | None:
+        """Schedule the run's deadline on the monotonic clock."""
+        if self._snapshot.deadline_at is None:
             return None
-        left_s = (self._standing.deadline_at - self._means.clock()).total_seconds()
+        left_s = (self._snapshot.deadline_at - self._dependencies.clock()).total_seconds()
         if left_s <= 0:
             self._pass_deadline()
             return None
         return asyncio.get_running_loop().call_later(left_s, self._pass_deadline)
 
     def _pass_deadline(self) -> None:
-        self._steering.call_off(reported_status.DEADLINE)
-        self._tell(self._steering.pass_deadline)
+        self._controller.cancel_early(reported_status.DEADLINE_EXCEEDED)
+        self._post_update(self._controller.pass_deadline)

@@ -1,4 +1,4 @@
-"""Why a call of a run failed, as a code and a line."""
+"""Failures of calls, as codes and one-line messages."""
 
 from __future__ import annotations
 
@@ -11,52 +11,55 @@ import structlog
 from execution import retry
 from execution.call_errors import DeadlineExceeded
 from execution.codes import APPROVAL_EXPIRED, APPROVAL_REJECTED, INTERNAL_ERROR, TOOL_ERROR
-from execution.running.results import first_text
-from gateway_project.foundation.reasons import first_line
+from execution.running.results import find_first_text
+from execution.running.snapshot import ToolAnswer
+from gateway_project.foundation.reasons import summarize_error
 from tools.catalogue import UnknownTool
 
-MAX_MESSAGE: Final = 2_000
-"""Characters of what a tool says of its failure; the rest stays in its result."""
-_MAY_HAVE_RUN: Final = "; the call may have taken effect"
-_WAS_LOST: Final = "; the gateway was lost during the call before, which may have taken effect"
+MAX_MESSAGE_CHARS: Final = 2_000
+"""Characters of a tool's error text to keep; the rest stays in its result."""
+_MAY_HAVE_RUN_NOTE: Final = "; the call may have taken effect"
+_CALL_LOST_NOTE: Final = (
+    "; the gateway was lost during the previous call, which may have taken effect"
+)
 CALL_LOST: Final = "call_lost"
-"""Code of a call that was lost with its gateway, and is not made again since its run stopped."""
-_CODES: Final[Mapping[type[Exception], str]] = {UnknownTool: "unknown_tool"}
-"""Codes of exceptions that carry none of their own."""
+"""Code of a call lost with its gateway and not repeated because its run stopped."""
+_CODES_BY_ERROR: Final[Mapping[type[Exception], str]] = {UnknownTool: "unknown_tool"}
+"""Codes for exceptions without one."""
 
 log = structlog.get_logger(__name__)
 
 
 class ApprovalUnusable(Exception):
-    """An approval was given for another call, was used already, or has expired."""
+    """The approval was for another call, was already used, or has expired."""
 
     code: ClassVar[str] = "not_approved"
 
     def __init__(self) -> None:
         super().__init__(
-            "the approval could not be used: it was for another call, is used already, or has "
-            "expired; start a new run to be asked again"
+            "the approval could not be used: it was for another call, was already used, or has "
+            "expired; start a new run to ask again"
         )
 
 
 class CallCancelled(Exception):
-    """A call was cancelled from within, such as when the connection to its server was closed."""
+    """A call was cancelled internally, for example by closing its server connection."""
 
     code: ClassVar[str] = "call_cancelled"
 
     def __init__(self) -> None:
-        super().__init__("the call was cancelled while it was under way; it may have taken effect")
+        super().__init__("the call was cancelled in progress; it may have taken effect")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Failure:
-    """Why a call failed.
+class CallFailure:
+    """The failure of a call.
 
     Attributes:
-        code: Stable word.
+        code: Stable error code.
         message: One line.
-        result: What the tool answered, if it did.
-        duration_ms: Of the call; None: it was not made, or never answered.
+        result: The tool's result, if any.
+        duration_ms: Duration of the call; None: not made, or never answered.
     """
 
     code: str
@@ -65,48 +68,58 @@ class Failure:
     duration_ms: float | None = None
 
 
-def of_error(error: BaseException) -> Failure:
-    """Say why a call failed from what was raised, and whether it may have taken effect.
+def failure_from_error(error: BaseException) -> CallFailure:
+    """Build a failure from an exception, noting whether the call may have taken effect.
 
-    What has no code is a defect, and logged.
+    An exception without a code is a defect, and is logged.
     """
     code = getattr(error, "code", None)
     if not isinstance(code, str):
-        code = next((code for kind, code in _CODES.items() if isinstance(error, kind)), None)
+        code = next(
+            (code for kind, code in _CODES_BY_ERROR.items() if isinstance(error, kind)), None
+        )
     if code is None:
-        log.error("run.task_broke", exc_info=error)
-        return Failure(code=INTERNAL_ERROR, message=f"the gateway failed: {first_line(error)}")
+        log.error("run.task_crashed", exc_info=error)
+        return CallFailure(
+            code=INTERNAL_ERROR, message=f"the gateway failed: {summarize_error(error)}"
+        )
     is_open = isinstance(error, DeadlineExceeded) or retry.may_have_run(error)
-    return Failure(code=code, message=_cut(error, also=_MAY_HAVE_RUN if is_open else ""))
+    return CallFailure(
+        code=code, message=_truncate_message(error, also=_MAY_HAVE_RUN_NOTE if is_open else "")
+    )
 
 
-def _cut(error: BaseException, *, also: str) -> str:
-    return first_line(error)[: MAX_MESSAGE - len(also)] + also
+def _truncate_message(error: BaseException, *, also: str) -> str:
+    return summarize_error(error)[: MAX_MESSAGE_CHARS - len(also)] + also
 
 
-def after_loss(why: Failure) -> Failure:
-    """Say why a call is not made again that was under way when its gateway was lost."""
-    message = why.message[: MAX_MESSAGE - len(_WAS_LOST)] + _WAS_LOST
+def failure_after_loss(why: CallFailure) -> CallFailure:
+    """Extend a failure for a call that was lost in flight with its gateway."""
+    message = why.message[: MAX_MESSAGE_CHARS - len(_CALL_LOST_NOTE)] + _CALL_LOST_NOTE
     return replace(why, message=message)
 
 
-def of_refusal(code: str) -> Failure:
-    """Say why a call is not made that a person was asked about."""
-    return Failure(code=code, message=_REFUSALS.get(code, "the call was not approved"))
+def failure_from_refusal(code: str) -> CallFailure:
+    """Build a failure from an approval refusal code."""
+    return CallFailure(code=code, message=_REFUSAL_MESSAGES.get(code, "the call was not approved"))
 
 
-_REFUSALS: Final[Mapping[str, str]] = {
+_REFUSAL_MESSAGES: Final[Mapping[str, str]] = {
     APPROVAL_REJECTED: "a person rejected the call",
-    APPROVAL_EXPIRED: "nobody approved the call in time; start a new run to be asked again",
+    APPROVAL_EXPIRED: "nobody approved the call in time; start a new run to ask again",
 }
 
 
-def of_result(result: Mapping[str, Any], duration_ms: float) -> Failure:
-    """Say why a call failed from an answer in which the tool itself reports it."""
-    said = " ".join((first_text(result) or "").split())[:MAX_MESSAGE]
-    return Failure(
+def failure_from_result(answer: ToolAnswer, duration_ms: float) -> CallFailure:
+    """Build a failure from a result that the tool itself reports as an error.
+
+    The result is kept unchanged; the text quoted from it is redacted.
+    """
+    text = answer.redact(find_first_text(answer.raw) or "")
+    message = " ".join(text.split())[:MAX_MESSAGE_CHARS]
+    return CallFailure(
         code=TOOL_ERROR,
-        message=said or "the tool reports an error and says nothing of it",
-        result=result,
+        message=message or "the tool reported an error without details",
+        result=answer.raw,
         duration_ms=duration_ms,
     )

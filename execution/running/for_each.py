@@ -1,4 +1,4 @@
-"""The calls of a task that runs for each item of a list."""
+"""The calls of a for-each task."""
 
 from __future__ import annotations
 
@@ -9,39 +9,40 @@ from typing import Any, ClassVar, Final
 from execution.status import TaskStatus
 
 MAX_ITEMS: Final = 10_000
-"""Each is a call and a row of its own; a task that needs more works on slices."""
-FAILED: Final = "item_failed"
-"""Code of a task of which the call for an item failed."""
-STOPPED: Final = "stopped"
-"""Code of a task with calls under way, or of which nobody knows how they ended, that begins no
-further item; so that a process that takes the run over begins none either."""
+"""Items per task; each is a call and a row. A task that needs more works on slices."""
+ITEM_FAILED: Final = "item_failed"
+"""Code of a for-each task with a failed item."""
+LIST_STOPPED: Final = "stopped"
+"""Code of a for-each task, still running or with unknown outcomes, that begins no further item; a
+process that claims the run must begin none either."""
 
 
-_OPEN: Final = (TaskStatus.PENDING, TaskStatus.RUNNING, TaskStatus.WAITING_APPROVAL)
+_UNFINISHED_STATUSES: Final = (TaskStatus.PENDING, TaskStatus.RUNNING, TaskStatus.WAITING_APPROVAL)
 
 
 class NotAList(Exception):
-    """What a task is to run for each item of is no list, or too long a one."""
+    """The `for_each` value is not a list, or is too long."""
 
     code: ClassVar[str] = "not_a_list"
 
 
 class TooManyItems(NotAList):
-    """A task is to run for more items than one run carries."""
+    """The list has more items than a task or run may have."""
 
     code = "too_many_items"
 
 
-def items_of(value: Any) -> list[Any]:
-    """Return what a task runs for each of.
+def require_list_items(value: Any) -> list[Any]:
+    """Return the value as the item list of a task.
 
     Raises:
-        NotAList: If it is something else.
-        TooManyItems: If there are too many.
+        NotAList: If it is not a list.
+        TooManyItems: If it is too long.
     """
     if not isinstance(value, list | tuple):
         raise NotAList(
-            f"for_each needs a list, but its reference leads to {_KINDS.get(type(value), 'null')}"
+            "for_each needs a list, but its reference yields "
+            f"{_TYPE_NAMES.get(type(value), 'null')}"
         )
     if len(value) > MAX_ITEMS:
         raise TooManyItems(
@@ -51,22 +52,22 @@ def items_of(value: Any) -> list[Any]:
     return list(value)
 
 
-_KINDS: Mapping[type, str] = {
+_TYPE_NAMES: Mapping[type, str] = {
     dict: "an object",
     str: "a text",
-    bool: "a truth value",
+    bool: "a boolean",
     int: "a number",
     float: "a number",
 }
 
 
 class ItemCalls:
-    """How the calls of one task stand, one for each item.
+    """The states of a task's calls, one per item.
 
     Args:
         values: The items.
-        statuses: How those stand that have begun or ended.
-        others: How all others stand.
+        statuses: Statuses of items that have begun or ended.
+        initial_status: Status of all other items.
     """
 
     def __init__(
@@ -74,61 +75,61 @@ class ItemCalls:
         values: list[Any],
         statuses: Mapping[int, TaskStatus],
         *,
-        others: TaskStatus = TaskStatus.PENDING,
+        initial_status: TaskStatus = TaskStatus.PENDING,
     ) -> None:
         self.values = values
-        self._status = [statuses.get(n, others) for n in range(len(values))]
-        self._counts = Counter(self._status)
+        self._statuses = [statuses.get(n, initial_status) for n in range(len(values))]
+        self._counts = Counter(self._statuses)
         self._first_failure: tuple[int, str] | None = None
 
-    def where(self, status: TaskStatus) -> list[int]:
-        """Return the items of a status."""
-        return [n for n, now in enumerate(self._status) if now is status]
+    def find_items(self, status: TaskStatus) -> list[int]:
+        """Return the items with a status."""
+        return [n for n, now in enumerate(self._statuses) if now is status]
 
-    def status(self, item: int) -> TaskStatus:
-        """Return how the call for an item stands."""
-        return self._status[item]
+    def get_status(self, item: int) -> TaskStatus:
+        """Return the status of an item."""
+        return self._statuses[item]
 
-    def set(self, item: int, status: TaskStatus) -> None:
-        """Note how the call for an item stands."""
-        self._counts[self._status[item]] -= 1
+    def set_status(self, item: int, status: TaskStatus) -> None:
+        """Set the status of an item."""
+        self._counts[self._statuses[item]] -= 1
         self._counts[status] += 1
-        self._status[item] = status
+        self._statuses[item] = status
 
-    def end(self, item: int, status: TaskStatus, message: str = "") -> None:
-        """Note how the call for an item ended, and if it failed, why."""
-        self.set(item, status)
+    def end_item(self, item: int, status: TaskStatus, message: str = "") -> None:
+        """Set the final status of an item, and why it failed."""
+        self.set_status(item, status)
         if status is TaskStatus.FAILED and self._first_failure is None:
             self._first_failure = (item, message)
 
-    def unended(self) -> list[int]:
-        """Return the items whose calls are to be made, or wait for a person."""
-        return self.where(TaskStatus.PENDING) + self.where(TaskStatus.WAITING_APPROVAL)
+    def find_unstarted(self) -> list[int]:
+        """Return the items that are pending or wait for approval."""
+        return self.find_items(TaskStatus.PENDING) + self.find_items(TaskStatus.WAITING_APPROVAL)
 
-    def stop(self, status: TaskStatus, *, kept: Collection[int] = ()) -> list[int]:
-        """Give a status to the items that were not begun, but for some; return them."""
-        left = [item for item in self.unended() if item not in kept]
+    def stop_unstarted(self, status: TaskStatus, *, excluded: Collection[int] = ()) -> list[int]:
+        """Set the status of all unstarted items except some; return them."""
+        left = [item for item in self.find_unstarted() if item not in excluded]
         for item in left:
-            self.set(item, status)
+            self.set_status(item, status)
         return left
 
-    def statuses(self) -> dict[int, TaskStatus]:
-        """Return how the calls stand, by item."""
-        return dict(enumerate(self._status))
+    def map_statuses(self) -> dict[int, TaskStatus]:
+        """Return the statuses by item."""
+        return dict(enumerate(self._statuses))
 
-    def count(self, status: TaskStatus) -> int:
-        """Return how many items have a status."""
+    def count_status(self, status: TaskStatus) -> int:
+        """Return the number of items with a status."""
         return self._counts[status]
 
     @property
-    def comes_to(self) -> TaskStatus | None:
-        """What the task has come to; None while a call is under way, to be made or to be decided.
+    def final_status(self) -> TaskStatus | None:
+        """The final status of the task; None while any item is unfinished.
 
-        Failed if any call failed; unknown if of any nobody knows how it ended; cancelled if it
-        was stopped before the last item.
+        Unknown if any outcome is unknown, else failed if any call failed; cancelled if it was
+        stopped before the last item.
         """
         counts = self._counts
-        if any(counts[status] for status in _OPEN):
+        if any(counts[status] for status in _UNFINISHED_STATUSES):
             return None
         if counts[TaskStatus.UNKNOWN]:
             return TaskStatus.UNKNOWN
@@ -138,11 +139,11 @@ class ItemCalls:
             return TaskStatus.SUCCEEDED
         return TaskStatus.CANCELLED
 
-    def failure(self) -> str:
-        """Say in one line how many calls failed, and of one why."""
+    def describe_failure(self) -> str:
+        """Describe in one line how many items failed, and why the first did."""
         failures = self._counts[TaskStatus.FAILED]
-        said = f"{failures:,} of {len(self.values):,} items failed"
+        summary = f"{failures:,} of {len(self.values):,} items failed"
         if self._first_failure is None:
-            return said
+            return summary
         item, message = self._first_failure
-        return f"{said}; item {item}: {message}"
+        return f"{summary}; item {item}: {message}"

@@ -1,4 +1,4 @@
-"""The calls of a run that are in flight, and the slots they hold."""
+"""The calls of a run in flight, and the slots they hold."""
 
 from __future__ import annotations
 
@@ -10,214 +10,227 @@ from functools import partial
 from typing import Any, Final, Protocol
 
 from execution.running import results
-from execution.running.limits import Holder, Waiting
-from execution.running.results import Root
-from execution.running.standing import Answered, Invocation, Means, Place, Result
-from gateway_project.foundation.computing import computed
+from execution.running.limits import SlotHolder, SlotRequest
+from execution.running.results import ResultRoot
+from execution.running.snapshot import (
+    AnsweredCall,
+    ExecutorDependencies,
+    Invocation,
+    RawResult,
+    TaskKey,
+)
+from gateway_project.foundation.computing import run_in_worker_thread
+from gateway_project.foundation.task_group import TaskGroup
 
-READ_AT_A_TIME: Final = 16
-"""Tasks whose results are read together: they are in memory whole before they are cut down."""
+RESULT_BATCH_SIZE: Final = 16
+"""Tasks whose results are loaded together; whole results are in memory until reduced."""
 
-Outcome = Answered | Exception | None
-"""What a call came to; None: it was cancelled."""
-_Launched = tuple[Place, Invocation, str]
-"""A call, and the server in whose slot it is made."""
-
-
-class OnEnded(Protocol):
-    """Told how a call ended."""
-
-    def __call__(self, place: Place, outcome: Outcome, at: datetime, *, root: Root | None) -> None:
-        """Take what a call came to, and when; and what references see of it, if any do."""
+CallCompletion = AnsweredCall | Exception | None
+"""A call's outcome; None: it was cancelled."""
+_LaunchedCall = tuple[TaskKey, Invocation, str]
+"""A call, and the server whose slot it holds."""
 
 
-class Calls:
-    """Makes calls, each in a slot, and tells how they ended; for one event loop.
+class OnCallEnded(Protocol):
+    """Callback for the end of a call."""
 
-    Each call has a task of the loop. That of a call which ends while no other is under way carries
-    the run on itself, and makes the call that follows if that is a single one: tasks that wait for
-    one another cost a turn of the loop each, and not three.
+    def __call__(
+        self, key: TaskKey, outcome: CallCompletion, at: datetime, *, root: ResultRoot | None
+    ) -> None:
+        """Receive a call's outcome and time, and its result root if other tasks refer to it."""
+
+
+class InFlightCalls:
+    """Makes calls, each in a slot, and reports their outcomes; for one event loop.
+
+    Each call has an asyncio task. If a call ends while no other is in flight, its task continues
+    the run itself and makes the following call if that is a single one: chained tasks then cost
+    one turn of the loop each instead of three.
 
     Args:
-        means: What calls are made with.
-        group: That the tasks of calls belong to.
-        on_ended: Told how each call ended; the call counts as in flight until `landed`.
-        on_news: Told that a slot was taken which was waited for, or that a call ended from which
-            the run is not carried on here.
-        go_on: Carries the run on.
-        wanted: Tasks that others refer to.
+        dependencies: Make calls and hold the slots.
+        group: Task group of the calls.
+        on_ended: Called with each outcome; the call counts as in flight until `mark_handled`.
+        wake_up: Called when a requested slot is granted, or when a call has ended and its task
+            does not continue the run.
+        continue_run: Continues the run.
+        referenced_tasks: Tasks that others refer to.
     """
 
     def __init__(
         self,
-        means: Means,
-        group: asyncio.TaskGroup,
+        dependencies: ExecutorDependencies,
+        group: TaskGroup,
         *,
-        on_ended: OnEnded,
-        on_news: Callable[[], None],
-        go_on: Callable[[], Awaitable[None]],
-        wanted: Container[str],
+        on_ended: OnCallEnded,
+        wake_up: Callable[[], None],
+        continue_run: Callable[[], Awaitable[None]],
+        referenced_tasks: Container[str],
     ) -> None:
-        self._limits = means.limits
-        self._whose = means.whose
-        self._holder = Holder()
-        self._invoke = means.invoke
-        self._clock = means.clock
+        self._call_slots = dependencies.call_slots
+        self._slot_group = dependencies.slot_group
+        self._slot_holder = SlotHolder()
+        self._invoke = dependencies.invoke
+        self._clock = dependencies.clock
         self._on_ended = on_ended
         self._group = group
-        self._on_news = on_news
-        self._go_on = go_on
-        self._wanted = wanted
-        self._in_flight: dict[Place, asyncio.Task[Any]] = {}
-        self._under_way = 0
-        self._idle: asyncio.Task[Any] | None = None
-        self._next: _Launched | None = None
-        self._unstarted: dict[Place, str] = {}
-        self._held: Counter[str] = Counter()
-        self._granted: Counter[str] = Counter()
-        self._waiting: dict[str, Waiting] = {}
+        self._wake_up = wake_up
+        self._take_steps = continue_run
+        self._referenced_tasks = referenced_tasks
+        self._in_flight: dict[TaskKey, asyncio.Task[Any]] = {}
+        self._running_count = 0
+        self._idle_task: asyncio.Task[Any] | None = None
+        self._next_call: _LaunchedCall | None = None
+        self._unstarted: dict[TaskKey, str] = {}
+        self._held_slots: Counter[str] = Counter()
+        self._granted_slots: Counter[str] = Counter()
+        self._slot_requests: dict[str, SlotRequest] = {}
 
     def __len__(self) -> int:
         return len(self._in_flight)
 
     def open(self) -> None:
-        """Count for the caller from now on; `close` ends that."""
-        self._holder = self._limits.join(self._whose)
+        """Join the caller's slot group; `close` leaves it."""
+        self._slot_holder = self._call_slots.join(self._slot_group)
 
     def take_slot(self, server: str) -> bool:
-        """Take a slot, or wait for one; when it is there, `on_news` is told and this takes it."""
-        if self._granted and self._granted[server]:
-            self._granted[server] -= 1
-            self._held[server] += 1
+        """Take a slot, or request one; `wake_up` is called when it is granted; take it then."""
+        if self._granted_slots and self._granted_slots[server]:
+            self._granted_slots[server] -= 1
+            self._held_slots[server] += 1
             return True
-        if server in self._waiting:
+        if server in self._slot_requests:
             return False
-        if self._limits.take(server, self._holder):
-            self._held[server] += 1
+        if self._call_slots.try_take(server, self._slot_holder):
+            self._held_slots[server] += 1
             return True
-        waiting = self._limits.wait(server, self._holder, partial(self._grant, server))
-        if waiting is not None:
-            self._waiting[server] = waiting
+        request = self._call_slots.request_slot(
+            server, self._slot_holder, partial(self._accept_slot, server)
+        )
+        if request is not None:
+            self._slot_requests[server] = request
         return False
 
-    def give_back(self, server: str) -> None:
-        """Free a slot in which no call was made."""
-        self._held[server] -= 1
-        self._limits.give_back(server, self._holder)
+    def release_slot(self, server: str) -> None:
+        """Release a slot in which no call was made."""
+        self._held_slots[server] -= 1
+        self._call_slots.release_slot(server, self._slot_holder)
 
-    def keep_slots(self, wanted: Mapping[str, Sized]) -> None:
-        """Free the slots of servers that nothing more is to be called at, and wait for none."""
-        if not (self._granted or self._waiting):
+    def release_other_slots(self, referenced_tasks: Mapping[str, Sized]) -> None:
+        """Release granted slots and withdraw requests for servers with no queued call."""
+        if not (self._granted_slots or self._slot_requests):
             return
-        # First of all wait no longer: else what is freed would be granted here once more.
-        for server in [name for name in self._waiting if not wanted.get(name)]:
-            self._limits.withdraw(self._waiting.pop(server))
-        for server in [name for name in self._granted if not wanted.get(name)]:
-            for _ in range(self._granted.pop(server)):
-                self._limits.give_back(server, self._holder)
+        # Withdraw first: else released slots would be granted here again.
+        for server in [name for name in self._slot_requests if not referenced_tasks.get(name)]:
+            self._call_slots.withdraw(self._slot_requests.pop(server))
+        for server in [name for name in self._granted_slots if not referenced_tasks.get(name)]:
+            for _ in range(self._granted_slots.pop(server)):
+                self._call_slots.release_slot(server, self._slot_holder)
 
     @property
-    def is_handed_on(self) -> bool:
-        """Whether the task that carries the run on has a call to make, and should do that now."""
-        return self._next is not None
+    def has_next_call(self) -> bool:
+        """Whether the task continuing the run has a call to make next."""
+        return self._next_call is not None
 
     def launch(self, invocation: Invocation, server: str, *, is_single: bool) -> None:
-        """Make a call in the slot that was taken for it.
+        """Launch a call in the slot that was taken for it.
 
         Args:
             invocation: The call.
             server: Name of its server.
-            is_single: Whether no other is launched with it.
+            is_single: Whether it is the only call launched in this step.
         """
-        place = (invocation.task, invocation.item)
-        self._held[server] -= 1
-        self._unstarted[place] = server
-        launched = place, invocation, server
-        if is_single and self._idle is not None and not self._under_way:
-            self._next, self._in_flight[place] = launched, self._idle
+        key = (invocation.task, invocation.item)
+        self._held_slots[server] -= 1
+        self._unstarted[key] = server
+        launched = key, invocation, server
+        if is_single and self._idle_task is not None and not self._running_count:
+            self._next_call, self._in_flight[key] = launched, self._idle_task
         else:
-            self._in_flight[place] = self._group.create_task(self._make(launched))
-        self._under_way += 1
+            self._in_flight[key] = self._group.create_task(self._run_calls(launched))
+        self._running_count += 1
 
-    def landed(self, place: Place) -> None:
-        """Note that how a call ended was taken into account."""
-        del self._in_flight[place]
+    def mark_handled(self, key: TaskKey) -> None:
+        """Note that a call's outcome has been applied."""
+        del self._in_flight[key]
 
-    def cancel(self) -> None:
+    def cancel_all(self) -> None:
         """Cancel all calls in flight."""
         for task in self._in_flight.values():
             task.cancel()
-        for place in tuple(self._unstarted):  # their tasks end before their first step
-            self._end(place, self._unstarted.pop(place), None)
+        for key in tuple(self._unstarted):  # cancelled before their first step
+            self._end_call(key, self._unstarted.pop(key), None)
 
     def close(self) -> None:
-        """Hold no slot any more, and wait for none."""
-        self.keep_slots({})
-        self._held.update(self._unstarted.values())
+        """Release all slots and withdraw all requests."""
+        self.release_other_slots({})
+        self._held_slots.update(self._unstarted.values())
         self._unstarted.clear()
-        for server in tuple(self._held):
-            for _ in range(self._held.pop(server)):
-                self._limits.give_back(server, self._holder)
-        self._limits.leave(self._holder)
+        for server in tuple(self._held_slots):
+            for _ in range(self._held_slots.pop(server)):
+                self._call_slots.release_slot(server, self._slot_holder)
+        self._call_slots.leave(self._slot_holder)
 
-    async def _make(self, launched: _Launched | None) -> None:
-        """Make a call, and those that follow from its end one by one."""
+    async def _run_calls(self, launched: _LaunchedCall | None) -> None:
+        """Make a call, and then single follow-up calls, one by one."""
         while launched is not None:
-            await self._make_one(*launched)
-            launched = await self._follow()
+            await self._make_call(*launched)
+            launched = await self._continue_run()
 
-    async def _follow(self) -> _Launched | None:
-        """Carry the run on from the end of a call; return the call to make in the same task."""
+    async def _continue_run(self) -> _LaunchedCall | None:
+        """Continue the run after a call; return the call to make in the same task, if any."""
         task = asyncio.current_task()
-        if task is None or task.cancelling() or self._under_way:
-            self._on_news()
+        if task is None or task.cancelling() or self._running_count:
+            self._wake_up()
             return None
-        self._idle = task
+        self._idle_task = task
         try:
-            await self._go_on()
+            await self._take_steps()
         finally:
-            self._idle = None
-        launched, self._next = self._next, None
+            self._idle_task = None
+        launched, self._next_call = self._next_call, None
         return launched
 
-    async def _make_one(self, place: Place, invocation: Invocation, server: str) -> None:
-        del self._unstarted[place]
-        outcome: Outcome = None
-        root: Root | None = None
+    async def _make_call(self, key: TaskKey, invocation: Invocation, server: str) -> None:
+        del self._unstarted[key]
+        outcome: CallCompletion = None
+        root: ResultRoot | None = None
         try:
             outcome = await self._invoke(invocation)
-            if place[0] in self._wanted and not outcome.result.is_error:
-                root = await root_of(outcome.result.raw)
+            if key[0] in self._referenced_tasks and not outcome.result.is_error:
+                root = await load_root(outcome.result.raw)
         except Exception as error:  # noqa: BLE001 - top of one task: it fails, and not its run
             outcome = error
         finally:
-            self._end(place, server, outcome, root)
+            self._end_call(key, server, outcome, root)
 
-    def _end(self, place: Place, server: str, outcome: Outcome, root: Root | None = None) -> None:
-        self._limits.give_back(server, self._holder)
-        self._under_way -= 1
-        self._on_ended(place, outcome, self._clock(), root=root)
+    def _end_call(
+        self, key: TaskKey, server: str, outcome: CallCompletion, root: ResultRoot | None = None
+    ) -> None:
+        self._call_slots.release_slot(server, self._slot_holder)
+        self._running_count -= 1
+        self._on_ended(key, outcome, self._clock(), root=root)
         if outcome is None:  # its task ends with it
-            self._on_news()
+            self._wake_up()
 
-    def _grant(self, server: str) -> None:
-        self._waiting.pop(server, None)
-        self._granted[server] += 1
-        self._on_news()
-
-
-async def root_of(result: Result) -> Root:
-    """Return what references see of a result; a large one is read on a thread of its own."""
-    small = results.measured_if_small(result)
-    return small if small is not None else await computed(results.measured, result)
+    def _accept_slot(self, server: str) -> None:
+        self._slot_requests.pop(server, None)
+        self._granted_slots[server] += 1
+        self._wake_up()
 
 
-async def roots_of(given: Mapping[Place, Result]) -> Mapping[Place, Root]:
-    """Return what references see of results; many are read on a thread of their own."""
-    if len(given) > READ_AT_A_TIME:
-        return await computed(_measured, given)
-    return {place: await root_of(result) for place, result in given.items()}
+async def load_root(result: RawResult) -> ResultRoot:
+    """Return the root of a result; a large one is parsed on a worker thread."""
+    small = results.measure_small_root(result)
+    return small if small is not None else await run_in_worker_thread(results.measure_root, result)
 
 
-def _measured(given: Mapping[Place, Result]) -> Mapping[Place, Root]:
-    return {place: results.measured(result) for place, result in given.items()}
+async def load_roots(raw_results: Mapping[TaskKey, RawResult]) -> Mapping[TaskKey, ResultRoot]:
+    """Return the roots of results; many are parsed on a worker thread."""
+    if len(raw_results) > RESULT_BATCH_SIZE:
+        return await run_in_worker_thread(_measure_roots, raw_results)
+    return {key: await load_root(result) for key, result in raw_results.items()}
+
+
+def _measure_roots(raw_results: Mapping[TaskKey, RawResult]) -> Mapping[TaskKey, ResultRoot]:
+    return {key: results.measure_root(result) for key, result in raw_results.items()}

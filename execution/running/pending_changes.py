@@ -1,4 +1,4 @@
-"""What has changed about a run and is not written down yet."""
+"""Changes of a run that are not journalled yet."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from typing import Any
 from uuid import UUID
 
 from execution import events
-from execution.changes import NO_DATA, WHOLE_TASK, Changes, Event, TaskChange
-from execution.running.standing import Place
+from execution.changes import NO_DATA, WHOLE_TASK, RunChanges, RunEvent, TaskChange
+from execution.running.snapshot import TaskKey
 from execution.status import RunStatus, TaskStatus
 
-_KINDS: Mapping[TaskStatus, str] = {
+_EVENT_KINDS: Mapping[TaskStatus, str] = {
     TaskStatus.CANCELLED: events.TASK_CANCELLED,
     TaskStatus.SKIPPED: events.TASK_SKIPPED,
     TaskStatus.SUCCEEDED: events.TASK_SUCCEEDED,
@@ -20,13 +20,13 @@ _KINDS: Mapping[TaskStatus, str] = {
 }
 
 
-class Draft:
-    """Gathers what changes, and gives events their numbers.
+class PendingChanges:
+    """Collects changes, and numbers events.
 
     Args:
         run: Id of the run.
-        epoch: Of this process's hold on it.
-        last_seq: Number of its newest event.
+        epoch: Epoch of this process's claim.
+        last_seq: Number of the run's newest event.
     """
 
     def __init__(self, run: UUID, epoch: int, *, last_seq: int) -> None:
@@ -37,30 +37,34 @@ class Draft:
         self._workflow: Mapping[str, Any] | None
         self._clear()
 
-    def task(self, change: TaskChange, kind: str, data: Mapping[str, Any] = NO_DATA) -> None:
-        """Add how a task stands, and the event that it came so."""
+    def add_task_change(
+        self, change: TaskChange, kind: str, data: Mapping[str, Any] = NO_DATA
+    ) -> None:
+        """Add a task change with its event."""
         self._tasks.append(change)
         self._last_seq += 1
-        event = Event(self._last_seq, kind, change.at, change.task, change.item, data)
+        event = RunEvent(self._last_seq, kind, change.at, change.task, change.item, data)
         self._events.append(event)
 
-    def stands(
+    def add_task_status(
         self,
-        place: Place,
+        key: TaskKey,
         status: TaskStatus,
         at: datetime,
         *,
         code: str = "",
         data: Mapping[str, Any] = NO_DATA,
     ) -> None:
-        """Add that a task stands so, of which there is nothing more to say, and the event."""
-        self.task(TaskChange(*place, status, at, error_code=code), _KINDS[status], data)
+        """Add a status change without further details, with its event."""
+        self.add_task_change(
+            TaskChange(*key, status, at, error_code=code), _EVENT_KINDS[status], data
+        )
 
-    def row(self, change: TaskChange) -> None:
-        """Add how a task stands, of which no event tells."""
+    def add_row(self, change: TaskChange) -> None:
+        """Add a task change without an event."""
         self._tasks.append(change)
 
-    def event(
+    def add_event(
         self,
         kind: str,
         at: datetime,
@@ -71,26 +75,26 @@ class Draft:
     ) -> None:
         """Add an event."""
         self._last_seq += 1
-        self._events.append(Event(self._last_seq, kind, at, task, item, data))
+        self._events.append(RunEvent(self._last_seq, kind, at, task, item, data))
 
-    def status(self, status: RunStatus, *, code: str = "", error: str = "") -> None:
-        """Set the status of the run, and why it failed."""
+    def set_status(self, status: RunStatus, *, code: str = "", error: str = "") -> None:
+        """Set the run's status, and why it failed."""
         self._status, self._code, self._error = status, code, error
 
-    def applied(self, command: int | None, outcome: str) -> None:
-        """Add a command that was carried out, or refused."""
+    def add_applied_command(self, command: int | None, outcome: str) -> None:
+        """Add a command that was applied or refused."""
         if command is not None:
             self._applied.append((command, outcome))
 
-    def workflow(self, workflow: Mapping[str, Any]) -> None:
-        """Set the workflow that replaces the one before."""
+    def set_workflow(self, workflow: Mapping[str, Any]) -> None:
+        """Set the replacement workflow."""
         self._workflow = workflow
 
-    def take(self) -> Changes | None:
-        """Return all of it as one, and begin anew; None if nothing has changed."""
+    def take_changes(self) -> RunChanges | None:
+        """Return and clear the collected changes; None if there are none."""
         if not (self._tasks or self._events or self._applied or self._status):
             return None
-        changes = Changes(
+        changes = RunChanges(
             self._run,
             self._epoch,
             tasks=tuple(self._tasks),
@@ -98,25 +102,25 @@ class Draft:
             status=self._status,
             error_code=self._code,
             error=self._error,
-            applied=tuple(self._applied),
+            applied_commands=tuple(self._applied),
             workflow=self._workflow,
         )
         self._clear()
         return changes
 
-    def alone(self, change: TaskChange, kind: str) -> Changes:
-        """Return one change of a task with its event, apart from all else; nothing may wait."""
+    def build_single_change(self, change: TaskChange, kind: str) -> RunChanges:
+        """Return one task change with its event, separately; no other change may be pending."""
         self._last_seq += 1
-        event = Event(self._last_seq, kind, change.at, change.task, change.item)
-        return Changes(self._run, self._epoch, tasks=(change,), events=(event,))
+        event = RunEvent(self._last_seq, kind, change.at, change.task, change.item)
+        return RunChanges(self._run, self._epoch, tasks=(change,), events=(event,))
 
-    def refused(self, changes: Changes) -> None:
-        """Take back the numbers of what was not written; nothing may have happened since."""
+    def revert_numbers(self, changes: RunChanges) -> None:
+        """Release the event numbers of unwritten changes; no other change may come first."""
         self._last_seq -= len(changes.events)
 
     def _clear(self) -> None:
         self._tasks: list[TaskChange] = []
-        self._events: list[Event] = []
+        self._events: list[RunEvent] = []
         self._applied: list[tuple[int, str]] = []
         self._status = None
         self._code = self._error = ""

@@ -1,4 +1,4 @@
-"""What a run has come to: its status, and what is told of it."""
+"""Derives a run's status, and reports changes of it."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from execution.running.run_state import RunState
 from execution.status import RunStatus, TaskStatus
 
 ABORTED: Final = "aborted"
-DEADLINE: Final = "deadline_exceeded"
-_EVENTS: Final[Mapping[RunStatus, str]] = {
+DEADLINE_EXCEEDED: Final = "deadline_exceeded"
+_EVENT_KINDS: Final[Mapping[RunStatus, str]] = {
     RunStatus.PAUSED: events.RUN_PAUSED,
     RunStatus.WAITING: events.RUN_WAITING,
     RunStatus.UNKNOWN: events.RUN_UNKNOWN,
@@ -20,105 +20,118 @@ _EVENTS: Final[Mapping[RunStatus, str]] = {
 }
 
 
-class Outlook(NamedTuple):
-    """How a run stands.
+class RunOutlook(NamedTuple):
+    """The derived state of a run.
 
     Attributes:
         status: Of the run.
-        is_at_layer: Whether it has come to the end of the open layers.
+        is_at_layer_end: Whether all open layers are complete.
     """
 
     status: RunStatus
-    is_at_layer: bool = False
+    is_at_layer_end: bool = False
 
 
-def outlook(
-    state: RunState, *, is_busy: bool, is_paused: bool, is_halted: bool, called_off: str
-) -> Outlook:
-    """Return how a run stands.
+def derive_outlook(
+    state: RunState, *, is_busy: bool, is_paused: bool, is_halted: bool, cancel_reason: str
+) -> RunOutlook:
+    """Derive the state of a run.
 
     Args:
-        state: Of its tasks.
-        is_busy: Whether calls are in flight, or about to be.
+        state: State of its tasks.
+        is_busy: Whether calls are in flight or about to be.
         is_paused: Whether somebody paused it.
-        is_halted: Whether this process starts nothing more.
-        called_off: Why it ends early; empty: it does not.
+        is_halted: Whether this process starts no more calls.
+        cancel_reason: Why it is ending early; empty: it is not.
     """
     if is_busy:
-        return Outlook(RunStatus.PAUSED if is_paused else RunStatus.RUNNING)
+        return RunOutlook(RunStatus.PAUSED if is_paused else RunStatus.RUNNING)
     schedule = state.schedule
     if schedule.is_settled:
-        status = _verdict(state, called_off)
+        status = _derive_final_status(state, cancel_reason)
         if status.is_final:
-            return Outlook(status)
+            return RunOutlook(status)
     if schedule.is_layer_complete:
-        return Outlook(RunStatus.PAUSED, is_at_layer=True)
+        return RunOutlook(RunStatus.PAUSED, is_at_layer_end=True)
     if is_paused:
-        return Outlook(RunStatus.PAUSED)
+        return RunOutlook(RunStatus.PAUSED)
     if is_halted or state.queues:
-        return Outlook(RunStatus.RUNNING)
-    return Outlook(RunStatus.WAITING if state.is_waiting else RunStatus.UNKNOWN)
+        return RunOutlook(RunStatus.RUNNING)
+    return RunOutlook(RunStatus.WAITING if state.is_waiting else RunStatus.UNKNOWN)
 
 
-def kind(found: Outlook, *, before: RunStatus) -> str:
-    """Return the kind of the event that tells how a run stands."""
-    if found.is_at_layer:
+def choose_event_kind(outlook: RunOutlook, *, before: RunStatus) -> str:
+    """Return the kind of event that reports a state."""
+    if outlook.is_at_layer_end:
         return events.LAYER_COMPLETE
-    if found.status.is_final:
+    if outlook.status.is_final:
         return events.RUN_ENDED
-    if before is RunStatus.QUEUED and found.status is RunStatus.RUNNING:
+    if before is RunStatus.QUEUED and outlook.status is RunStatus.RUNNING:
         return events.RUN_STARTED
-    return _EVENTS[found.status]
+    return _EVENT_KINDS[outlook.status]
 
 
-def data(state: RunState, found: Outlook) -> Mapping[str, Any]:
-    """Return what the event of a new status carries."""
-    if found.is_at_layer:
-        return {"layer": state.schedule.layer, "of": state.schedule.layers}
-    return {"status": found.status.value} if found.status.is_final else {}
+def build_event_data(state: RunState, outlook: RunOutlook) -> Mapping[str, Any]:
+    """Return the data of that event."""
+    if outlook.is_at_layer_end:
+        return {"layer": state.schedule.current_layer, "of": state.schedule.layer_count}
+    return {"status": outlook.status.value} if outlook.status.is_final else {}
 
 
-def why(state: RunState, found: Outlook, called_off: str) -> tuple[str, str]:
-    """Return why a run failed, as a code and a line; empty where it did not."""
-    if found.status is not RunStatus.FAILED:
+def explain_run_failure(
+    state: RunState, outlook: RunOutlook, cancel_reason: str
+) -> tuple[str, str]:
+    """Return the error code and message of a failed run; empty if it has not failed."""
+    if outlook.status is not RunStatus.FAILED:
         return "", ""
-    if called_off:
-        return called_off, "the time for the run was up before it was done"
-    if state.cause is None:
+    if cancel_reason:
+        return cancel_reason, "the run did not finish before its deadline"
+    if state.failure_cause is None:
         return "nothing_succeeded", "no task succeeded"
-    return state.cause.code, f"task {state.cause.task!r}: {state.cause.message}"
+    return (
+        state.failure_cause.code,
+        f"task {state.failure_cause.task!r}: {state.failure_cause.message}",
+    )
 
 
-def _verdict(state: RunState, called_off: str) -> RunStatus:
-    """Return what a settled run has come to; one that was done in time is not called off."""
-    verdict = state.schedule.verdict()
-    is_cut_short = state.is_cut_short or state.schedule.has(TaskStatus.CANCELLED)
-    if not called_off or (verdict is RunStatus.SUCCEEDED and not is_cut_short):
+def _derive_final_status(state: RunState, cancel_reason: str) -> RunStatus:
+    """Return the final status of a settled run; success in time overrides a cancellation."""
+    verdict = state.schedule.derive_final_status()
+    is_cut_short = state.is_cut_short or state.schedule.has_status(TaskStatus.CANCELLED)
+    if not cancel_reason or (verdict is RunStatus.SUCCEEDED and not is_cut_short):
         return verdict
-    return RunStatus.ABORTED if called_off == ABORTED else RunStatus.FAILED
+    return RunStatus.ABORTED if cancel_reason == ABORTED else RunStatus.FAILED
 
 
-class Told:
-    """What was last told of how a run stands.
+class ReportedStatus:
+    """The state of a run as last reported.
 
     Attributes:
         status: Of the run.
-        is_at_layer: Whether it was told that the open layers are complete.
+        is_at_layer_end: Whether completed layers were reported.
     """
 
     def __init__(self, status: RunStatus) -> None:
         self.status = status
-        self.is_at_layer = False
+        self.is_at_layer_end = False
 
-    def settle(self, state: RunState, found: Outlook, called_off: str, at: datetime) -> None:
-        """Put it into the draft if the run stands otherwise by now."""
-        if found.status is not self.status or (found.is_at_layer and not self.is_at_layer):
-            self.tell(state, found, called_off, at)
-        self.is_at_layer = found.is_at_layer
+    def report_if_changed(
+        self, state: RunState, outlook: RunOutlook, cancel_reason: str, at: datetime
+    ) -> None:
+        """Report the state if it has changed."""
+        if outlook.status is not self.status or (
+            outlook.is_at_layer_end and not self.is_at_layer_end
+        ):
+            self.report(state, outlook, cancel_reason, at)
+        self.is_at_layer_end = outlook.is_at_layer_end
 
-    def tell(self, state: RunState, found: Outlook, called_off: str, at: datetime) -> None:
-        """Put into the draft how a run stands."""
-        code, error = why(state, found, called_off)
-        state.draft.status(found.status, code=code, error=error)
-        state.draft.event(kind(found, before=self.status), at, data(state, found))
-        self.status = found.status
+    def report(
+        self, state: RunState, outlook: RunOutlook, cancel_reason: str, at: datetime
+    ) -> None:
+        """Add the state and its event to the pending changes."""
+        code, error = explain_run_failure(state, outlook, cancel_reason)
+        state.pending_changes.set_status(outlook.status, code=code, error=error)
+        state.pending_changes.add_event(
+            choose_event_kind(outlook, before=self.status), at, build_event_data(state, outlook)
+        )
+        self.status = outlook.status

@@ -1,4 +1,4 @@
-"""What tasks gave, for as long as a task that is not done refers to it."""
+"""Results of tasks in memory, for as long as unfinished tasks refer to them."""
 
 from __future__ import annotations
 
@@ -7,144 +7,156 @@ from collections.abc import Iterable, Mapping
 from typing import Any, ClassVar, Final
 
 from execution.changes import WHOLE_TASK
-from execution.planning.references import OUTSIDE_LISTS, resolve
-from execution.running.results import Root
-from execution.workflow import Task, Workflow
-from graph.references import reference
+from execution.planning.references import NO_ITEM, resolve_references
+from execution.running.results import ResultRoot
+from execution.workflow import Workflow, WorkflowTask
+from gateway_project.foundation.references import make_reference
 
-Place = tuple[str, int]
+TaskKey = tuple[str, int]
 
 MAX_BYTES: Final = 256 * 1024 * 1024
-"""Memory that a run's results take which tasks still refer to, about."""
+"""Approximate memory limit for the referenced results of a run."""
 
 
 class RunTooLarge(Exception):
-    """What a task refers to was not kept, since the run's results take too much memory."""
+    """A referenced result was dropped because the run's results take too much memory."""
 
     code: ClassVar[str] = "run_too_large"
 
     def __init__(self, task: str) -> None:
         super().__init__(
-            f"what task {task!r} gave is not at hand: the results that tasks still refer to would "
-            f"take more than {MAX_BYTES // 1024**2} MB of memory; refer to less, or split the run"
+            f"the result of task {task!r} is not at hand: the results that tasks still refer to "
+            f"would take more than {MAX_BYTES // 1024**2} MB of memory; refer to less, or split "
+            "the run"
         )
 
 
-class Roots:
-    """The values that references point into, in memory.
+class ResultCache:
+    """The in-memory values that references resolve to.
 
     Args:
         workflow: Of the run.
-        open_tasks: Ids of the tasks that are not done.
+        open_tasks: Ids of unfinished tasks.
     """
 
     def __init__(self, workflow: Workflow, open_tasks: Iterable[str]) -> None:
-        self.users: Counter[str] = Counter()
-        """How many tasks that are not done refer to a task; of no others results are kept."""
-        self._whole: dict[str, Any] = {}
-        self._items: dict[str, dict[int, Any]] = {}
+        self.reference_counts: Counter[str] = Counter()
+        """Unfinished tasks that refer to each task; only such results are kept."""
+        self._task_values: dict[str, Any] = {}
+        self._item_values: dict[str, dict[int, Any]] = {}
         self._sizes: Counter[str] = Counter()
-        self._size = 0
+        self._total_size = 0
         self._too_large: set[str] = set()
-        self.plan(workflow, open_tasks)
+        self.replace_workflow(workflow, open_tasks)
 
-    def plan(self, workflow: Workflow, open_tasks: Iterable[str]) -> None:
-        """Go by another workflow from now on; what is here stays if it is needed."""
-        self.users.clear()
-        self.users.update(one for task in open_tasks for one in workflow.by_id[task].references)
+    def replace_workflow(self, workflow: Workflow, open_tasks: Iterable[str]) -> None:
+        """Continue with another workflow; results still referred to stay."""
+        self.reference_counts.clear()
+        self.reference_counts.update(
+            reference for task in open_tasks for reference in workflow.by_id[task].references
+        )
         self._too_large.clear()
-        for task in {*self._whole, *self._items}:
+        for task in {*self._task_values, *self._item_values}:
             self._drop_unused(task)
 
-    def lacks(self, task: str, items: Iterable[int]) -> bool:
-        """Whether something refers to what calls of a task gave, and it could be here and is not.
+    def is_missing(self, task: str, items: Iterable[int]) -> bool:
+        """Whether a referenced result could be loaded but is not in memory.
 
         Args:
             task: Its id.
-            items: Those of its calls that succeeded; `WHOLE_TASK`: all that it gave.
+            items: Its succeeded items; `WHOLE_TASK`: the whole result.
         """
-        if task not in self.users or task in self._too_large:
+        if task not in self.reference_counts or task in self._too_large:
             return False
-        found = self._items.get(task, {})
+        item_values = self._item_values.get(task, {})
         return any(
-            task not in self._whole if item == WHOLE_TASK else item not in found for item in items
+            task not in self._task_values if item == WHOLE_TASK else item not in item_values
+            for item in items
         )
 
-    def keep(self, task: str, item: int, root: Root) -> None:
-        """Keep what a call gave, if anything can refer to it and there is room."""
-        if task not in self.users or task in self._too_large:
+    def store_result(self, task: str, item: int, root: ResultRoot) -> None:
+        """Store a result if it is referred to and fits."""
+        if task not in self.reference_counts or task in self._too_large:
             return
-        if self._size + root.size > MAX_BYTES:
-            self._drop(task)
+        if self._total_size + root.size_bytes > MAX_BYTES:
+            self._drop_task(task)
             self._too_large.add(task)
             return
-        self._size += root.size
-        self._sizes[task] += root.size
+        self._total_size += root.size_bytes
+        self._sizes[task] += root.size_bytes
         if item == WHOLE_TASK:
-            self._whole[task] = root.value
+            self._task_values[task] = root.value
         else:
-            self._items.setdefault(task, {})[item] = root.value
+            self._item_values.setdefault(task, {})[item] = root.value
 
-    def close(self, task: str, items: Iterable[int] = ()) -> None:
-        """Make one list, in the order of items, of what the calls of a task gave.
+    def join_items(self, task: str, items: Iterable[int] = ()) -> None:
+        """Join item results into one list, in item order.
 
         Args:
             task: Its id.
-            items: That must be there; if one is not, there is no list.
+            items: Required items; if one is missing, there is no list.
         """
-        found = self._items.pop(task, {})
-        is_whole = all(item in found for item in items)
-        if task in self.users and is_whole and task not in self._too_large:
-            self._whole[task] = [found[item] for item in sorted(found)]
+        item_values = self._item_values.pop(task, {})
+        is_whole = all(item in item_values for item in items)
+        if task in self.reference_counts and is_whole and task not in self._too_large:
+            self._task_values[task] = [item_values[item] for item in sorted(item_values)]
         else:
-            self._free(task)
+            self._free_size(task)
 
-    def recalled(self, given: Mapping[Place, Root]) -> None:
-        """Take what calls gave from where it was kept; what is not there stays missing."""
-        for (task, item), root in given.items():
-            self.keep(task, item, root)
+    def restore_results(self, roots: Mapping[TaskKey, ResultRoot]) -> None:
+        """Store reloaded results; those not found stay missing."""
+        for (task, item), root in roots.items():
+            self.store_result(task, item, root)
 
-    def released(self, task: Task) -> None:
-        """Note that a task is done, so that it refers to nothing any more."""
-        for one in task.references:
-            self.users[one] -= 1
-            if self.users[one] <= 0:
-                del self.users[one]
-                self._drop_unused(one)
+    def release_task(self, task: WorkflowTask) -> None:
+        """Release the references of a finished task."""
+        for reference in task.references:
+            self.reference_counts[reference] -= 1
+            if self.reference_counts[reference] <= 0:
+                del self.reference_counts[reference]
+                self._drop_unused(reference)
 
-    def resolve(self, value: Any, *, item: Any = OUTSIDE_LISTS) -> Any:
-        """Return a value with its references replaced, as `planning.references.resolve` does.
+    def estimate_size_bytes(self, tasks: Iterable[str]) -> int:
+        """Return the approximate memory size of the results of tasks."""
+        return sum(self._sizes[task] for task in tasks)
 
-        Raises:
-            MissingReferent: If something is not there.
-            RunTooLarge: If it was not kept.
-        """
-        return resolve(value, results=self._found, item=item)
-
-    def list_of(self, task: Task) -> Any:
-        """Return what a task runs for each of.
+    def resolve(self, value: Any, *, item: Any = NO_ITEM) -> Any:
+        """Resolve the references in a value, as `planning.references.resolve_references` does.
 
         Raises:
-            MissingReferent: If it is not there.
-            RunTooLarge: If it was not kept.
+            MissingReferent: If a referenced value does not exist.
+            RunTooLarge: If it was dropped for its size.
         """
-        found = task.for_each
-        return None if found is None else self.resolve(reference(found.task, found.pointer))
+        return resolve_references(value, results=self._get_task_value, item=item)
 
-    def _found(self, task: str) -> Any:
+    def resolve_list(self, task: WorkflowTask) -> Any:
+        """Return the list of a for-each task.
+
+        Raises:
+            MissingReferent: If it does not exist.
+            RunTooLarge: If it was dropped for its size.
+        """
+        item_values = task.for_each
+        return (
+            None
+            if item_values is None
+            else self.resolve(make_reference(item_values.task, item_values.pointer))
+        )
+
+    def _get_task_value(self, task: str) -> Any:
         if task in self._too_large:
             raise RunTooLarge(task)
-        return self._whole[task]
+        return self._task_values[task]
 
     def _drop_unused(self, task: str) -> None:
-        if task not in self.users:
-            self._drop(task)
+        if task not in self.reference_counts:
+            self._drop_task(task)
             self._too_large.discard(task)
 
-    def _drop(self, task: str) -> None:
-        self._whole.pop(task, None)
-        self._items.pop(task, None)
-        self._free(task)
+    def _drop_task(self, task: str) -> None:
+        self._task_values.pop(task, None)
+        self._item_values.pop(task, None)
+        self._free_size(task)
 
-    def _free(self, task: str) -> None:
-        self._size -= self._sizes.pop(task, 0)
+    def _free_size(self, task: str) -> None:
+        self._total_size -= self._sizes.pop(task, 0)

@@ -1,4 +1,4 @@
-"""What references see of the answer of a tool, and how much memory that takes."""
+"""Result roots: what references see of a tool's answer, and its size in memory."""
 
 from __future__ import annotations
 
@@ -11,104 +11,110 @@ from typing import Any, Final, NamedTuple
 from gateway_project.foundation import canonical, surrogates
 
 MAX_DEPTH: Final = 180
-"""Levels of JSON in a text. Readers of messages take 200, and an answer of the gateway, or a call
-in which the value stands in arguments, has some of its own around it."""
+"""Nesting levels of JSON in a text. Message parsers accept 200; the gateway's answers, and calls
+that carry the value in arguments, wrap it in a few more."""
 LARGE_BYTES: Final = 256 * 1024
-"""What is larger is read apart from the event loop."""
+"""Larger values are parsed off the event loop."""
 
 
-class Root(NamedTuple):
+class ResultRoot(NamedTuple):
     """The JSON value that pointers into a result start from.
 
     Attributes:
         value: The value.
-        size: Bytes of memory that it takes, about, and rather too many.
+        size_bytes: Approximate memory size, rather overestimated.
     """
 
     value: Any
-    size: int
+    size_bytes: int
 
 
-def root(result: Mapping[str, Any]) -> Any:
+def extract_root(result: Mapping[str, Any]) -> Any:
     """Return the JSON value that pointers into a result start from.
 
-    The structured content; else the JSON in the first block of text; else that text; else None.
-    JSON that no message could carry is taken for text: nested in more than `MAX_DEPTH` levels,
-    with half a surrogate pair, or a number too large or too long to be read.
+    The structured content; else the JSON in the first text block; else that text; else None. JSON
+    that no message could carry counts as text: more than `MAX_DEPTH` levels, an unpaired
+    surrogate, or a number too large or too long.
 
     Args:
         result: A result of `tools/call`, raw.
 
     Example:
-        >>> root({"content": [{"type": "text", "text": '{"id": 7}'}]})
+        >>> extract_root({"content": [{"type": "text", "text": '{"id": 7}'}]})
         {'id': 7}
-        >>> root({"content": [{"type": "text", "text": "7 rows"}], "structuredContent": [7]})
+        >>> extract_root({"content": [{"type": "text", "text": "7 rows"}],
+        ...     "structuredContent": [7]})
         [7]
     """
     structured = result.get("structuredContent")
     if structured is not None:
         return structured
-    text = first_text(result)
+    text = find_first_text(result)
     if text is None:
         return None
-    # Reading calls no Python code by itself: no other thread would run before all of it is read.
-    hook = _same if len(text) > LARGE_BYTES else None
+    # Calling a Python hook lets other threads run while a large text is parsed.
+    hook = _return_unchanged if len(text) > LARGE_BYTES else None
     try:
-        value = json.loads(text, parse_constant=_refused, parse_float=_finite, object_hook=hook)
+        value = json.loads(
+            text, parse_constant=_reject_constant, parse_float=_parse_finite, object_hook=hook
+        )
     except (ValueError, RecursionError):
         return text
-    return text if _is_too_deep(value, text) or _has_half_pair(value, text) else value
+    return text if _is_too_deep(value, text) or _has_lone_surrogate(value, text) else value
 
 
 def _is_too_deep(value: Any, text: str) -> bool:
     opened = text.count("[") + text.count("{")
-    return opened > MAX_DEPTH and canonical.is_deeper(value, MAX_DEPTH)
+    return opened > MAX_DEPTH and canonical.is_deeper_than(value, MAX_DEPTH)
 
 
-def _has_half_pair(value: Any, text: str) -> bool:
+def _has_lone_surrogate(value: Any, text: str) -> bool:
     is_escaped = "\\ud" in text or "\\uD" in text
-    return is_escaped and surrogates.any_half(value)
+    return is_escaped and surrogates.has_lone_surrogate(value)
 
 
-def measured(result: Mapping[str, Any]) -> Root:
-    """Return the root of a result, with its size. O(values of the root)."""
-    value = root(result)
-    return Root(value, size_of(value))
+def measure_root(result: Mapping[str, Any]) -> ResultRoot:
+    """Return the root of a result with its size. O(values of the root)."""
+    value = extract_root(result)
+    return ResultRoot(value, estimate_size_bytes(value))
 
 
-def measured_if_small(result: Mapping[str, Any]) -> Root | None:
-    """Return the root of a result, with its size; None if that takes more than a moment."""
-    if result.get("structuredContent") is None and len(first_text(result) or "") > LARGE_BYTES:
+def measure_small_root(result: Mapping[str, Any]) -> ResultRoot | None:
+    """Return the root of a small result with its size; None if it is too large for the loop."""
+    if (
+        result.get("structuredContent") is None
+        and len(find_first_text(result) or "") > LARGE_BYTES
+    ):
         return None
-    value = root(result)
-    size = size_of(value, most=LARGE_BYTES)
-    return None if size > LARGE_BYTES else Root(value, size)
+    value = extract_root(result)
+    size = estimate_size_bytes(value, limit=LARGE_BYTES)
+    return None if size > LARGE_BYTES else ResultRoot(value, size)
 
 
-def size_of(value: Any, *, most: int | None = None) -> int:
-    """Return the bytes of memory that a JSON value takes, about; no recursion.
+def estimate_size_bytes(value: Any, *, limit: int | None = None) -> int:
+    """Return the approximate memory size of a JSON value; iterative.
 
     Args:
-        value: The value; what is in it more than once counts each time.
-        most: Once there are more the rest is not looked at; None: all is.
+        value: The value; shared parts count each time.
+        limit: Stop once the size exceeds this; None: no limit.
     """
     size = 0
     waiting = [value]
     while waiting:
-        one = waiting.pop()
-        size += getsizeof(one)
-        if isinstance(one, dict):
-            size += sum(map(getsizeof, one))
-            waiting.extend(one.values())
-        elif isinstance(one, list | tuple):
-            waiting.extend(one)
-        if most is not None and size > most:
+        current = waiting.pop()
+        size += getsizeof(current)
+        if isinstance(current, dict):
+            size += sum(map(getsizeof, current))
+            waiting.extend(current.values())
+        elif isinstance(current, list | tuple):
+            waiting.extend(current)
+        if limit is not None and size > limit:
             break
     return size
 
 
-def first_text(result: Mapping[str, Any]) -> str | None:
-    """Return the first block of text of a result; None if it holds none."""
+def find_first_text(result: Mapping[str, Any]) -> str | None:
+    """Return the first text block of a result; None if it has none."""
     blocks = result.get("content")
     for block in blocks if isinstance(blocks, list | tuple) else ():
         if isinstance(block, Mapping) and isinstance(block.get("text"), str):
@@ -116,19 +122,19 @@ def first_text(result: Mapping[str, Any]) -> str | None:
     return None
 
 
-def _finite(text: str) -> float:
-    """Read a number; refuse what would become an infinity, for which JSON has no word."""
+def _parse_finite(text: str) -> float:
+    """Parse a number; reject one that overflows to an infinity."""
     value = float(text)
     if math.isinf(value):
         raise ValueError(text)
     return value
 
 
-def _refused(word: str) -> Any:
-    """Refuse NaN and infinities, which are no JSON."""
+def _reject_constant(word: str) -> Any:
+    """Reject NaN and infinities, which are not JSON."""
     raise ValueError(word)
 
 
-def _same(value: dict[str, Any]) -> dict[str, Any]:
-    """Return an object as it is."""
+def _return_unchanged(value: dict[str, Any]) -> dict[str, Any]:
+    """Return an object unchanged."""
     return value

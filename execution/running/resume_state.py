@@ -1,4 +1,4 @@
-"""What the executor makes of how a run stood when it was taken."""
+"""Restores the executor's state from the snapshot of a claimed run."""
 
 from __future__ import annotations
 
@@ -7,25 +7,25 @@ from dataclasses import dataclass, field, replace
 from typing import Final, NamedTuple
 from uuid import UUID
 
-from execution.call import Leave, Prepared
+from execution.call import ApprovalGrant, PreparedCall
 from execution.changes import WHOLE_TASK
 from execution.running import for_each
 from execution.running.failure import ApprovalUnusable
-from execution.running.standing import Place, Standing, TaskStanding
-from execution.running.task_changes import Cause
+from execution.running.snapshot import RunSnapshot, TaskKey, TaskSnapshot
+from execution.running.task_changes import FailureCause
 from execution.status import TaskStatus
 from execution.workflow import OnError
 
 
-class Asked(NamedTuple):
-    """A call that a person is asked about, and their approval once it is given."""
+class AskedApproval(NamedTuple):
+    """A requested approval, and its grant once given."""
 
     definition_hash: str
     arguments_digest: str
     approval: UUID | None = None
 
-    def leave(self, prepared: Prepared) -> Leave | None:
-        """Return the approval, for the call that is to be made; None: it was not given.
+    def make_grant(self, prepared: PreparedCall) -> ApprovalGrant | None:
+        """Return the grant for a prepared call; None: not approved yet.
 
         Raises:
             ApprovalUnusable: If another call was approved.
@@ -34,7 +34,7 @@ class Asked(NamedTuple):
             return None
         if self[:2] != (prepared.definition_hash, prepared.arguments_digest):
             raise ApprovalUnusable
-        return Leave(
+        return ApprovalGrant(
             approval=self.approval,
             tool=prepared.tool,
             definition_hash=prepared.definition_hash,
@@ -43,98 +43,109 @@ class Asked(NamedTuple):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Taken:
-    """How the calls of a run stand that was taken.
+class ResumeState:
+    """The restored states of a claimed run's calls.
 
     Attributes:
-        tasks: Status of tasks; one with a list is running if any of its calls was begun.
-        items: Status of the calls of tasks with a list, by item.
-        asked: Calls that a person is asked about, or has approved.
-        lost: Calls that were under way, and nobody knows how they ended.
-        stopped: Tasks with a list of which no further call is begun.
-        cause: The first failure that counts, one that stops a run before any other; None: none.
-        is_stopped: Whether that stopped the run.
+        task_statuses: By task; a for-each task is running if any of its calls was begun.
+        item_statuses: By for-each task and item.
+        asked_approvals: Calls whose approval is pending or granted.
+        lost_keys: Calls in flight when the process was lost; outcomes unknown.
+        stopped_tasks: For-each tasks that begin no further call.
+        failure_cause: The first relevant failure, one that stops the run before others; None:
+            none.
+        is_stopped: Whether it stopped the run.
     """
 
-    tasks: dict[str, TaskStatus] = field(default_factory=dict)
-    items: dict[str, dict[int, TaskStatus]] = field(default_factory=dict)
-    asked: dict[Place, Asked] = field(default_factory=dict)
-    lost: list[Place] = field(default_factory=list)
-    stopped: set[str] = field(default_factory=set)
-    cause: Cause | None = None
+    task_statuses: dict[str, TaskStatus] = field(default_factory=dict)
+    item_statuses: dict[str, dict[int, TaskStatus]] = field(default_factory=dict)
+    asked_approvals: dict[TaskKey, AskedApproval] = field(default_factory=dict)
+    lost_keys: list[TaskKey] = field(default_factory=list)
+    stopped_tasks: set[str] = field(default_factory=set)
+    failure_cause: FailureCause | None = None
     is_stopped: bool = False
 
 
-_STAYS: Final = frozenset(status for status in TaskStatus if status.is_done) | {TaskStatus.UNKNOWN}
+_SETTLED_STATUSES: Final = frozenset(status for status in TaskStatus if status.is_done) | {
+    TaskStatus.UNKNOWN
+}
 
 
-def take(standing: Standing) -> Taken:
-    """Return how the calls of a run stand."""
-    taken = Taken()
-    for place, known in standing.tasks.items():
-        planned = standing.workflow.by_id.get(place[0])
-        if planned is None:
+def build_resume_state(snapshot: RunSnapshot) -> ResumeState:
+    """Restore the states of a run's calls."""
+    state = ResumeState()
+    for key, row in snapshot.tasks.items():
+        workflow_task = snapshot.workflow.by_id.get(key[0])
+        if workflow_task is None:
             continue
-        if planned.for_each is not None and place[1] == WHOLE_TASK:
-            taken.tasks[place[0]] = known.status
-            if known.error_code == for_each.STOPPED:
-                taken.stopped.add(place[0])
-            if known.status is TaskStatus.RUNNING:
-                taken.items.setdefault(place[0], {})
+        if workflow_task.for_each is not None and key[1] == WHOLE_TASK:
+            state.task_statuses[key[0]] = row.status
+            if row.error_code == for_each.LIST_STOPPED:
+                state.stopped_tasks.add(key[0])
+            if row.status is TaskStatus.RUNNING:
+                state.item_statuses.setdefault(key[0], {})
         else:
-            _take_call(taken, place, known)
-    for task in taken.items:
-        if taken.tasks.get(task) not in _STAYS:
-            taken.tasks[task] = TaskStatus.RUNNING
-    return _with_failure(taken, standing)
+            _add_call(state, key, row)
+    for task in state.item_statuses:
+        if state.task_statuses.get(task) not in _SETTLED_STATUSES:
+            state.task_statuses[task] = TaskStatus.RUNNING
+    return _add_failure(state, snapshot)
 
 
-def _with_failure(taken: Taken, standing: Standing) -> Taken:
-    """Return how calls stand, with what has failed of them."""
-    failures = sorted(_failures(standing), key=lambda one: one[0] is not OnError.STOP)
+def _add_failure(state: ResumeState, snapshot: RunSnapshot) -> ResumeState:
+    """Add the failure cause to a restored state."""
+    failures = sorted(
+        _iterate_failures(snapshot), key=lambda failure: failure[0] is not OnError.STOP
+    )
     if not failures:
-        return taken
+        return state
     policy, cause = failures[0]
-    stops = policy is OnError.STOP and not _has_more(standing, taken)
-    return replace(taken, cause=cause, is_stopped=stops)
+    stops = policy is OnError.STOP and not _has_unstarted_work(snapshot, state)
+    return replace(state, failure_cause=cause, is_stopped=stops)
 
 
-def _failures(standing: Standing) -> Iterator[tuple[OnError, Cause]]:
-    """Yield the failures that count, with what they mean."""
-    for (task, _), known in standing.tasks.items():
-        planned = standing.workflow.by_id.get(task)
-        if planned is None or known.status is not TaskStatus.FAILED:
+def _iterate_failures(snapshot: RunSnapshot) -> Iterator[tuple[OnError, FailureCause]]:
+    """Yield the relevant failures with their policies."""
+    for (task, _), row in snapshot.tasks.items():
+        workflow_task = snapshot.workflow.by_id.get(task)
+        if workflow_task is None or row.status is not TaskStatus.FAILED:
             continue
-        policy = planned.on_error or standing.options.on_error
+        policy = workflow_task.on_error or snapshot.options.on_error
         if policy is not OnError.SAFE_TO_FAIL:
-            yield policy, Cause(task, known.error_code, "it failed; its own error says why")
+            yield policy, FailureCause(task, row.error_code, "it failed; see its own error")
 
 
-def _has_more(standing: Standing, taken: Taken) -> bool:
-    """Whether anything may begin that was not begun: after a stop only a new plan brings that."""
-    for task in standing.workflow.by_id:
-        status = taken.tasks.get(task, TaskStatus.PENDING)
-        known = standing.tasks.get((task, WHOLE_TASK))
-        if status in _UNBEGUN and not (known and known.attempts):
+def _has_unstarted_work(snapshot: RunSnapshot, state: ResumeState) -> bool:
+    """Whether unstarted work may begin: after a stop, only a replan brings that."""
+    for task in snapshot.workflow.by_id:
+        status = state.task_statuses.get(task, TaskStatus.PENDING)
+        row = snapshot.tasks.get((task, WHOLE_TASK))
+        if status in _UNSTARTED_STATUSES and not (row and row.attempts):
             return True
-        if status is TaskStatus.RUNNING and task in taken.items and task not in taken.stopped:
+        if (
+            status is TaskStatus.RUNNING
+            and task in state.item_statuses
+            and task not in state.stopped_tasks
+        ):
             return True
     return False
 
 
-_UNBEGUN: Final = (TaskStatus.PENDING, TaskStatus.WAITING_APPROVAL)
+_UNSTARTED_STATUSES: Final = (TaskStatus.PENDING, TaskStatus.WAITING_APPROVAL)
 
 
-def _take_call(taken: Taken, place: Place, known: TaskStanding) -> None:
-    status = known.status
+def _add_call(state: ResumeState, key: TaskKey, row: TaskSnapshot) -> None:
+    status = row.status
     if status is TaskStatus.RUNNING:
-        taken.lost.append(place)
+        state.lost_keys.append(key)
         status = TaskStatus.UNKNOWN
     elif status is TaskStatus.WAITING_APPROVAL:
-        taken.asked[place] = Asked(known.definition_hash, known.arguments_digest, known.approval)
-        status = TaskStatus.PENDING if known.approval else status
-    task, item = place
+        state.asked_approvals[key] = AskedApproval(
+            row.definition_hash, row.arguments_digest, row.approval
+        )
+        status = TaskStatus.PENDING if row.approval else status
+    task, item = key
     if item == WHOLE_TASK:
-        taken.tasks[task] = status
+        state.task_statuses[task] = status
     else:
-        taken.items.setdefault(task, {})[item] = status
+        state.item_statuses.setdefault(task, {})[item] = status

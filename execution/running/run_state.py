@@ -1,142 +1,188 @@
-"""How a run stands while a process holds it: what may begin, and what a person is asked."""
+"""The state of a run while a process holds it: ready calls and approval requests."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from datetime import datetime
+from functools import partial
 from typing import Any
 from uuid import UUID
 
 from execution import events
-from execution.call import Prepared
+from execution.call import PreparedCall
 from execution.changes import WHOLE_TASK
-from execution.running import failure, task_changes
+from execution.running import failure, results, task_changes
 from execution.running.call_states import CallStates
-from execution.running.results import Root
-from execution.running.standing import Place, Standing
-from execution.running.task_changes import Begun
+from execution.running.results import ResultRoot
+from execution.running.snapshot import RunSnapshot, TaskKey
+from execution.running.task_changes import StartedCall
 from execution.status import TaskStatus
+from execution.workflow import WorkflowTask
+from gateway_project.foundation import json_size
+from gateway_project.foundation.computing import run_in_message_thread
 
-Prepare = Callable[[str, Mapping[str, Any]], Prepared]
-_DECIDABLE = (TaskStatus.WAITING_APPROVAL, TaskStatus.PENDING)
+PrepareCall = Callable[[str, Mapping[str, Any]], PreparedCall]
+_DECIDABLE_STATUSES = (TaskStatus.WAITING_APPROVAL, TaskStatus.PENDING)
 
 
 class RunState(CallStates):
-    """The calls of a run, and which of them may be begun.
+    """The calls of a run, and which of them may begin.
 
-    Nothing here waits, and nothing is called but `prepare`.
+    Only `begin_call` awaits, and only for large arguments. The only outside function called is
+    `prepare`.
 
     Args:
-        standing: How the run stood when it was taken.
-        prepare: Checks a call and says what it takes.
+        snapshot: State of the run when it was claimed.
+        prepare: Checks a call without making it; runs on a worker thread if the arguments are
+            large.
     """
 
-    def __init__(self, standing: Standing, prepare: Prepare) -> None:
-        super().__init__(standing)
+    def __init__(self, snapshot: RunSnapshot, prepare: PrepareCall) -> None:
+        super().__init__(snapshot)
         self._prepare = prepare
 
     def open(self, at: datetime) -> None:
-        """Write down what was lost with the process before, and find what is ready."""
-        for place in self.lost:
-            self.draft.stands(place, TaskStatus.UNKNOWN, at)
-        self.skip(self.schedule.catch_up(), at)
+        """Record calls lost with the previous process, and find the ready ones."""
+        for key in self.lost_keys:
+            self.pending_changes.add_task_status(key, TaskStatus.UNKNOWN, at)
+        self.skip_tasks(self.schedule.catch_up(), at)
 
     def reopen_lists(self, at: datetime) -> None:
-        """Go on with the lists that were begun; what they refer to must be in memory."""
-        for task in self.lists.begun():
-            if self.schedule.status.get(task) is TaskStatus.RUNNING:
+        """Continue lists that were begun; the results they refer to must be in memory."""
+        for task in self.for_each_tasks.list_begun():
+            if self.schedule.statuses.get(task) is TaskStatus.RUNNING:
                 self.open_list(task, at)
 
-    def make_ready(self, at: datetime) -> None:
-        """Put what may start in the queue of its server."""
+    def queue_ready_calls(self, at: datetime) -> None:
+        """Queue ready calls at their servers."""
         while ready := self.schedule.take_ready():
             for task in ready:
                 if self.schedule.tasks[task].for_each is None:
-                    self.queue((task, WHOLE_TASK))
-                elif self.schedule.status[task] is TaskStatus.PENDING:
+                    self.enqueue_call((task, WHOLE_TASK))
+                elif self.schedule.statuses[task] is TaskStatus.PENDING:
                     self.open_list(task, at)
-        for place in self.questions.next() if self.questions.held else ():
-            if self.status(place) is TaskStatus.PENDING:
-                self.queue(place)
+        for key in (
+            self.pending_approvals.take_deferred() if self.pending_approvals.deferred else ()
+        ):
+            if self.get_status(key) is TaskStatus.PENDING:
+                self.enqueue_call(key)
 
-    def begin(self, place: Place, at: datetime) -> Begun | None:
-        """Begin a call that is next in a queue.
+    async def begin_call(
+        self, key: TaskKey, at: datetime, *, may_start: Callable[[], bool] = lambda: True
+    ) -> StartedCall | None:
+        """Begin the next call of a queue.
+
+        Large arguments are resolved and checked on a worker thread; nothing else may change the
+        state meanwhile.
+
+        Args:
+            key: Key of the call.
+            at: When.
+            may_start: Re-checked once the arguments are checked; if false, the call goes back into
+                its queue.
 
         Returns:
-            What is to be written down and made; None if it is not made: it does not fit, a person
-            is asked first, now or later, or it is not wanted any more.
+            The call to journal and make; None if its arguments are invalid, a person must approve
+            it first, or it is no longer wanted.
         """
-        questions = self.questions
-        if self.status(place) is not TaskStatus.PENDING:
+        approvals = self.pending_approvals
+        if self.get_status(key) is not TaskStatus.PENDING:
             return None
-        if questions.asked and questions.puts_off(place):
+        if approvals.asked and approvals.defer_if_full(key):
             return None
-        task = self.schedule.tasks[place[0]]
+        task = self.schedule.tasks[key[0]]
         try:
-            arguments = self.roots.resolve(task.arguments, item=self.value(place))
-            prepared = self._prepare(task.tool, arguments)
-            leave = questions.leave(place, prepared) if questions.asked else None
+            arguments = await self._resolve_arguments(task, self.get_item(key))
+            prepared = await self._prepare_call(task.tool, arguments)
+            if not may_start():
+                self.enqueue_call(key)
+                return None
+            grant = approvals.take_grant(key, prepared) if approvals.asked else None
         except Exception as error:  # noqa: BLE001 - top of one task: it fails, and not its run
-            self.fail_unmade(place, failure.of_error(error), at)
+            self.record_unmade_failure(key, failure.failure_from_error(error), at)
             return None
-        if prepared.asks and leave is None:
-            self._ask(place, prepared, arguments, at)
+        if prepared.approval_reason and grant is None:
+            self._ask_for_approval(key, prepared, arguments, at)
             return None
-        intent = task_changes.intended(
-            place,
+        intent = task_changes.build_intent_change(
+            key,
             prepared,
             at,
-            attempt=self.count_attempt(place),
-            approval=leave.approval if leave else None,
+            attempt=self.count_attempt(key),
+            approval=grant.approval if grant else None,
         )
-        self.set_running(place)
-        return Begun(task, place, arguments, leave, intent)
+        self.set_running(key)
+        return StartedCall(task, key, arguments, grant, intent)
 
-    def decide(self, place: Place, approval: UUID, at: datetime, *, refusal: str) -> None:
-        """Take a person's decision; an empty refusal is leave to call."""
-        asked = self.questions.find(place)
-        if asked is None or self.status(place) not in _DECIDABLE:
+    def apply_decision(self, key: TaskKey, approval: UUID, at: datetime, *, refusal: str) -> None:
+        """Apply a person's decision; an empty refusal is an approval."""
+        asked = self.pending_approvals.find(key)
+        if asked is None or self.get_status(key) not in _DECIDABLE_STATUSES:
             return
         data = {"approval": str(approval), "approved": not refusal}
-        self.draft.event(events.APPROVAL_DECIDED, at, data, task=place[0], item=place[1])
+        self.pending_changes.add_event(events.APPROVAL_DECIDED, at, data, task=key[0], item=key[1])
         if refusal:
-            self.fail_unmade(place, failure.of_refusal(refusal), at)
+            self.record_unmade_failure(key, failure.failure_from_refusal(refusal), at)
         elif asked.approval is None:
-            self.questions.approve(place, approval)
-            self.set_ready(place)
+            self.pending_approvals.approve(key, approval)
+            self.set_ready(key)
+
+    async def _resolve_arguments(self, task: WorkflowTask, item: Any) -> Mapping[str, Any]:
+        """Return the arguments of a call with all references resolved."""
+        resolve: Callable[[], Mapping[str, Any]] = partial(
+            self.result_cache.resolve, task.arguments, item=item
+        )
+        listed = task.for_each.task if task.for_each else None
+        size = self.result_cache.estimate_size_bytes(
+            task_id for task_id in task.references if task_id != listed
+        )
+        is_small = json_size.is_small(task.arguments) and json_size.is_small(item)
+        if is_small and size <= results.LARGE_BYTES:
+            return resolve()
+        return await run_in_message_thread(resolve)
+
+    async def _prepare_call(self, tool: str, arguments: Mapping[str, Any]) -> PreparedCall:
+        """Check a call without making it."""
+        if json_size.is_small(arguments):
+            return self._prepare(tool, arguments)
+        return await run_in_message_thread(self._prepare, tool, arguments)
 
     @property
     def is_waiting(self) -> bool:
-        """Whether a person is asked about a call."""
+        """Whether a call waits for approval."""
         waiting = TaskStatus.WAITING_APPROVAL
-        return self.schedule.has(waiting) or self.lists.has(waiting)
+        return self.schedule.has_status(waiting) or self.for_each_tasks.has_status(waiting)
 
-    def missing(self) -> set[str]:
-        """Return the tasks whose results are referred to and are not in memory."""
-        return {task for task in self.roots.users if self.roots.lacks(task, self._given(task))}
+    def find_missing_results(self) -> set[str]:
+        """Return tasks whose results are referred to but not in memory."""
+        return {
+            task
+            for task in self.result_cache.reference_counts
+            if self.result_cache.is_missing(task, self._list_succeeded_items(task))
+        }
 
-    def recalled(self, given: Mapping[Place, Root], tasks: Iterable[str]) -> None:
-        """Take what tasks gave from where it was kept; what is not there stays missing."""
-        self.roots.recalled(given)
+    def restore_results(self, roots: Mapping[TaskKey, ResultRoot], tasks: Iterable[str]) -> None:
+        """Store reloaded results; those not found stay missing."""
+        self.result_cache.restore_results(roots)
         for task in tasks:
-            is_over = self.schedule.status.get(task) is TaskStatus.SUCCEEDED
+            is_over = self.schedule.statuses.get(task) is TaskStatus.SUCCEEDED
             if is_over and self.schedule.tasks[task].for_each is not None:
-                self.roots.close(task, self.lists.known(task))
+                self.result_cache.join_items(task, self.for_each_tasks.get_known_statuses(task))
 
-    def _given(self, task: str) -> Iterable[int]:
-        """Return the items of a task that gave something, or all of it."""
-        if self.schedule.status.get(task) is TaskStatus.SUCCEEDED:
+    def _list_succeeded_items(self, task: str) -> Iterable[int]:
+        """Return the succeeded items of a task, or the whole task."""
+        if self.schedule.statuses.get(task) is TaskStatus.SUCCEEDED:
             return (WHOLE_TASK,)
-        return self.lists.where(task, TaskStatus.SUCCEEDED)
+        return self.for_each_tasks.find_items(task, TaskStatus.SUCCEEDED)
 
-    def _ask(
-        self, place: Place, prepared: Prepared, arguments: Mapping[str, Any], at: datetime
+    def _ask_for_approval(
+        self, key: TaskKey, prepared: PreparedCall, arguments: Mapping[str, Any], at: datetime
     ) -> None:
-        """Ask a person about a call; one that was lost is not made again if its run stopped."""
+        """Request approval of a call; a lost call of a stopped run is cancelled instead."""
         if self.schedule.is_stopped:
-            self.cancel_lost(place, failure.CALL_LOST, at)
-        elif self.questions.ask(place, prepared):
-            change = task_changes.asked(place, prepared, arguments, at)
-            self.draft.task(change, events.TASK_WAITING_APPROVAL)
-            self.attempts.setdefault(place, 0)
-            self.set(place, TaskStatus.WAITING_APPROVAL)
+            self.cancel_lost_call(key, failure.CALL_LOST, at)
+        elif self.pending_approvals.request_approval(key, prepared):
+            change = task_changes.build_approval_change(key, prepared, arguments, at)
+            self.pending_changes.add_task_change(change, events.TASK_WAITING_APPROVAL)
+            self.attempts.setdefault(key, 0)
+            self.set_status(key, TaskStatus.WAITING_APPROVAL)

@@ -1,4 +1,4 @@
-"""Which tasks of a run may start, which never will, and what the run has come to."""
+"""The scheduler: which tasks may start, which are skipped, and the final status."""
 
 from __future__ import annotations
 
@@ -7,31 +7,31 @@ from typing import NamedTuple
 
 from execution.planning import order
 from execution.status import RunStatus, TaskStatus
-from execution.workflow import OnError, Options, Task, Workflow
+from execution.workflow import OnError, RunOptions, Workflow, WorkflowTask
 
-_UNTOUCHED = (TaskStatus.PENDING, TaskStatus.SKIPPED)
-_MOVING = (TaskStatus.PENDING, TaskStatus.RUNNING, TaskStatus.WAITING_APPROVAL)
-_UNDONE = (*_MOVING, TaskStatus.UNKNOWN)
-# Tuples, not sets: they compare identities, where a set calls the hash of an enumeration.
+_UNSTARTED_STATUSES = (TaskStatus.PENDING, TaskStatus.SKIPPED)
+_UNSETTLED_STATUSES = (TaskStatus.PENDING, TaskStatus.RUNNING, TaskStatus.WAITING_APPROVAL)
+_UNFINISHED_STATUSES = (*_UNSETTLED_STATUSES, TaskStatus.UNKNOWN)
+# Tuples, not sets: membership compares identity first, while a set hashes the enum member.
 
 
-class Skipped(NamedTuple):
-    """A task that will not be called, and the task because of which."""
+class SkippedTask(NamedTuple):
+    """A task that will not be called, and the task that caused it."""
 
     task: str
-    because: str
+    cause: str
 
 
 class Schedule:
-    """The ready set of a workflow: a task is ready once all that it waits for has ended well.
+    """The ready set of a workflow: a task is ready once everything it waits for has succeeded.
 
-    O(tasks + waits) over a whole run; each task becomes ready, and ends, once.
+    O(tasks + dependencies) over a whole run; each task becomes ready, and ends, once.
 
     Args:
         workflow: Without cycles.
-        options: What failures mean, and whether layers are opened one by one.
-        statuses: How tasks stand that have begun or ended.
-        is_lost: Whether a task that is pending was begun before; it is not dropped.
+        options: The failure policy, and whether layers open one by one.
+        statuses: Statuses of tasks that have begun or ended.
+        is_lost: Whether a pending task was begun before; it is not dropped.
 
     References:
         Kahn, Topological sorting of large networks, CACM 5 (1962).
@@ -40,154 +40,164 @@ class Schedule:
     def __init__(
         self,
         workflow: Workflow,
-        options: Options,
+        options: RunOptions,
         statuses: Mapping[str, TaskStatus],
         *,
         is_lost: Callable[[str], bool] = lambda _task: False,
     ) -> None:
-        self.tasks: Mapping[str, Task] = workflow.by_id
-        self.status = {task: statuses.get(task, TaskStatus.PENDING) for task in self.tasks}
-        self._moving = sum(now in _MOVING for now in self.status.values())
+        self.tasks: Mapping[str, WorkflowTask] = workflow.by_id
+        self.statuses = {task: statuses.get(task, TaskStatus.PENDING) for task in self.tasks}
+        self._unsettled_count = sum(
+            status in _UNSETTLED_STATUSES for status in self.statuses.values()
+        )
         self._is_by_layer = options.per_layer_validation
         self.is_stopped = False
         self._on_error = options.on_error
         self._is_lost = is_lost
-        self._dependants = _dependants(workflow)
-        self._left = {task.id: len(task.waits_for) for task in workflow.tasks}
+        self._dependants = _map_dependants(workflow)
+        self._open_dependencies = {task.id: len(task.waits_for) for task in workflow.tasks}
         self._ready: list[str] = []
-        self._layer: dict[str, int] = {}
-        self._undone = [0]
-        self._opened = 0
+        self._layer_of: dict[str, int] = {}
+        self._undone_counts = [0]
+        self._open_layer = 0
         if self._is_by_layer:
-            self._place_in_layers(workflow)
+            self._assign_layers(workflow)
 
-    def catch_up(self) -> list[Skipped]:
-        """Take into account how tasks stand from the start; call it once, before anything else."""
-        skipped: list[Skipped] = []
-        self._ready += [task for task, left in self._left.items() if not left]
-        for task in [task for task, now in self.status.items() if now not in _UNDONE]:
-            skipped += self._release(task)
-        self._ready = [task for task in self._ready if self.status[task] is TaskStatus.PENDING]
+    def catch_up(self) -> list[SkippedTask]:
+        """Apply the initial statuses; call once, before anything else."""
+        skipped: list[SkippedTask] = []
+        self._ready += [task for task, left in self._open_dependencies.items() if not left]
+        for task in [
+            task for task, status in self.statuses.items() if status not in _UNFINISHED_STATUSES
+        ]:
+            skipped += self._release_dependants(task)
+        self._ready = [task for task in self._ready if self.statuses[task] is TaskStatus.PENDING]
         return skipped
 
     def take_ready(self) -> list[str]:
-        """Return the tasks that have become ready since the last time, and may start by layer."""
+        """Return the tasks that became ready since the last call and whose layer is open."""
         if not self._ready or not self._is_by_layer:
             ready, self._ready = self._ready, []
             return ready
-        ready = [task for task in self._ready if self._layer[task] <= self._opened]
-        self._ready = [task for task in self._ready if self._layer[task] > self._opened]
+        ready = [task for task in self._ready if self._layer_of[task] <= self._open_layer]
+        self._ready = [task for task in self._ready if self._layer_of[task] > self._open_layer]
         return ready
 
-    def policy(self, task: str) -> OnError:
-        """Return what a failure of a task means."""
+    def get_policy(self, task: str) -> OnError:
+        """Return a task's failure policy."""
         return self.tasks[task].on_error or self._on_error
 
-    def set(self, task: str, status: TaskStatus) -> None:
-        """Note how a task stands that has not ended."""
-        before = self.status[task]
-        self.status[task] = status
-        self._moving += (status in _MOVING) - (before in _MOVING)
+    def set_status(self, task: str, status: TaskStatus) -> None:
+        """Set the status of a task that has not ended."""
+        before = self.statuses[task]
+        self.statuses[task] = status
+        self._unsettled_count += (status in _UNSETTLED_STATUSES) - (before in _UNSETTLED_STATUSES)
         if self._is_by_layer:
-            self._undone[self._layer[task]] += (status in _UNDONE) - (before in _UNDONE)
+            self._undone_counts[self._layer_of[task]] += (status in _UNFINISHED_STATUSES) - (
+                before in _UNFINISHED_STATUSES
+            )
 
-    def begin(self, task: str) -> None:
-        """Note that a task runs that was ready: it moves, and is undone, as before."""
-        self.status[task] = TaskStatus.RUNNING
+    def begin_task(self, task: str) -> None:
+        """Mark a ready task as running; its layer and settled counts do not change."""
+        self.statuses[task] = TaskStatus.RUNNING
 
-    def again(self, task: str) -> None:
-        """Make a task ready that was begun, waited, or was lost."""
-        self.set(task, TaskStatus.PENDING)
+    def requeue_task(self, task: str) -> None:
+        """Make a task ready again that was begun, waited, or was lost."""
+        self.set_status(task, TaskStatus.PENDING)
         self._ready.append(task)
 
-    def end(self, task: str, status: TaskStatus) -> list[Skipped]:
-        """Note how a task ended; return the tasks that are skipped for it, in order."""
-        self.set(task, status)
-        if status is TaskStatus.FAILED and self.policy(task) is OnError.STOP:
-            return self.stop(task)
-        return self._release(task)
+    def end_task(self, task: str, status: TaskStatus) -> list[SkippedTask]:
+        """End a task; return the tasks skipped because of it, in order."""
+        self.set_status(task, status)
+        if status is TaskStatus.FAILED and self.get_policy(task) is OnError.STOP:
+            return self.stop_all(task)
+        return self._release_dependants(task)
 
-    def stop(self, because: str) -> list[Skipped]:
-        """Start nothing more; return the tasks that are skipped for it, in order."""
+    def stop_all(self, because: str) -> list[SkippedTask]:
+        """Stop scheduling; return the tasks skipped because of it, in order."""
         self.is_stopped = True
-        return [Skipped(task, because) for task in self.drop(TaskStatus.SKIPPED)]
+        return [SkippedTask(task, because) for task in self.drop_unstarted(TaskStatus.SKIPPED)]
 
-    def drop(self, status: TaskStatus) -> list[str]:
-        """Give all tasks that were never begun a status in which they never start."""
+    def drop_unstarted(self, status: TaskStatus) -> list[str]:
+        """Give all unstarted tasks a final status; return them."""
         dropped = [
             task
-            for task, now in self.status.items()
-            if now in (TaskStatus.PENDING, TaskStatus.WAITING_APPROVAL) and not self._is_lost(task)
+            for task, current in self.statuses.items()
+            if current in (TaskStatus.PENDING, TaskStatus.WAITING_APPROVAL)
+            and not self._is_lost(task)
         ]
         for task in dropped:
-            self.set(task, status)
+            self.set_status(task, status)
         self._ready = [task for task in self._ready if self._is_lost(task)]
         return dropped
 
     @property
     def is_settled(self) -> bool:
-        """Whether no task will start or end any more, short of a person's word."""
-        return not self._moving
+        """Whether no task will start or end without a person's decision."""
+        return not self._unsettled_count
 
-    def has(self, status: TaskStatus) -> bool:
+    def has_status(self, status: TaskStatus) -> bool:
         """Whether any task has a status. O(tasks)."""
-        return status in self.status.values()
+        return status in self.statuses.values()
 
     @property
     def is_layer_complete(self) -> bool:
-        """Whether all of the open layers has ended, and something of a later one has not."""
-        return not any(self._undone[: self._opened + 1]) and any(self._undone)
+        """Whether all open layers have ended and a later one has not."""
+        return not any(self._undone_counts[: self._open_layer + 1]) and any(self._undone_counts)
 
     @property
-    def layer(self) -> int:
-        """Number of the newest open layer, from 1."""
-        return self._opened + 1
+    def current_layer(self) -> int:
+        """Number of the latest open layer, from 1."""
+        return self._open_layer + 1
 
     @property
-    def layers(self) -> int:
+    def layer_count(self) -> int:
         """Number of layers."""
-        return len(self._undone)
+        return len(self._undone_counts)
 
-    def open_next(self) -> None:
-        """Let the tasks of the next layer start that has any left, if the open ones are done."""
+    def open_next_layer(self) -> None:
+        """Open the next unfinished layer if all open ones are complete."""
         while self.is_layer_complete:
-            self._opened += 1
+            self._open_layer += 1
 
-    def verdict(self) -> RunStatus:
-        """Return what a run has come to whose tasks are settled."""
-        if self.has(TaskStatus.UNKNOWN):
+    def derive_final_status(self) -> RunStatus:
+        """Return the final status of a run whose tasks are settled."""
+        if self.has_status(TaskStatus.UNKNOWN):
             return RunStatus.UNKNOWN
         if self.is_stopped:
             return RunStatus.FAILED
         if all(
-            status is TaskStatus.SUCCEEDED or self.policy(task) is OnError.SAFE_TO_FAIL
-            for task, status in self.status.items()
+            status is TaskStatus.SUCCEEDED or self.get_policy(task) is OnError.SAFE_TO_FAIL
+            for task, status in self.statuses.items()
         ):
             return RunStatus.SUCCEEDED
-        if self.has(TaskStatus.SUCCEEDED):
+        if self.has_status(TaskStatus.SUCCEEDED):
             return RunStatus.PARTIAL_SUCCESS
         return RunStatus.FAILED
 
-    def _place_in_layers(self, workflow: Workflow) -> None:
-        """Give each task its layer; the newest open one is the latest that has been begun."""
-        found = order.layers({task.id: task.waits_for for task in workflow.tasks})
-        self._layer = {task: number for number, layer in enumerate(found) for task in layer}
-        self._undone = [sum(not self.status[task].is_done for task in layer) for layer in found]
-        begun = [
-            self._layer[task]
-            for task, now in self.status.items()
-            if now not in _UNTOUCHED or (now is TaskStatus.PENDING and self._is_lost(task))
+    def _assign_layers(self, workflow: Workflow) -> None:
+        """Assign layers; the latest layer with a begun task is open."""
+        layers = order.group_layers({task.id: task.waits_for for task in workflow.tasks})
+        self._layer_of = {task: number for number, layer in enumerate(layers) for task in layer}
+        self._undone_counts = [
+            sum(not self.statuses[task].is_done for task in layer) for layer in layers
         ]
-        self._opened = max(begun, default=0)
+        begun = [
+            self._layer_of[task]
+            for task, status in self.statuses.items()
+            if status not in _UNSTARTED_STATUSES
+            or (status is TaskStatus.PENDING and self._is_lost(task))
+        ]
+        self._open_layer = max(begun, default=0)
 
-    def _release(self, ended: str) -> list[Skipped]:
-        """Let go of what waited for a task that has ended, or skip it, and so on."""
-        status, left, pending = self.status, self._left, TaskStatus.PENDING
-        skipped: list[Skipped] = []
+    def _release_dependants(self, ended: str) -> list[SkippedTask]:
+        """Release or skip the dependants of an ended task, transitively."""
+        status, left, pending = self.statuses, self._open_dependencies, TaskStatus.PENDING
+        skipped: list[SkippedTask] = []
         ends = [ended]
         for cause in ends:
             went_well = status[cause] is TaskStatus.SUCCEEDED
-            is_harmless = went_well or self.policy(cause) is OnError.SAFE_TO_FAIL
+            is_harmless = went_well or self.get_policy(cause) is OnError.SAFE_TO_FAIL
             for task, is_referring in self._dependants[cause]:
                 if status[task] is not pending:
                     continue
@@ -196,17 +206,17 @@ class Schedule:
                     if not left[task]:
                         self._ready.append(task)
                 else:
-                    self.set(task, TaskStatus.SKIPPED)
-                    skipped.append(Skipped(task, cause))
+                    self.set_status(task, TaskStatus.SKIPPED)
+                    skipped.append(SkippedTask(task, cause))
                     ends.append(task)
         return skipped
 
 
-def _dependants(workflow: Workflow) -> dict[str, list[tuple[str, bool]]]:
-    """Return the tasks that wait for each, and whether for what it gives."""
+def _map_dependants(workflow: Workflow) -> dict[str, list[tuple[str, bool]]]:
+    """Return each task's dependants, and whether each refers to its result."""
     dependants: dict[str, list[tuple[str, bool]]] = {task.id: [] for task in workflow.tasks}
     for task in workflow.tasks:
         referred = frozenset(task.references)
-        for one in task.waits_for:
-            dependants[one].append((task.id, one in referred))
+        for dependency in task.waits_for:
+            dependants[dependency].append((task.id, dependency in referred))
     return dependants

@@ -1,4 +1,4 @@
-"""What a run is told while it is carried on, and how it stands by that."""
+"""Steers a run: applies commands and deadlines, and derives its status."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from execution.status import RunStatus, TaskStatus
 from execution.workflow import Workflow
 
 
-class Steering:
-    """Carries out what a run is told, and says how it stands.
+class RunController:
+    """Applies commands to a run and reports its status.
 
-    `command` is the primary key of the command that a method carries out.
+    `command` is the primary key of the command being carried out.
 
     Args:
-        state: Of the run.
-        status: That it was taken with.
+        state: State of the run.
+        status: Status when it was claimed.
         cancel_calls: Cancels the calls in flight.
     """
 
@@ -29,112 +29,118 @@ class Steering:
         self, state: RunState, status: RunStatus, *, cancel_calls: Callable[[], None]
     ) -> None:
         self.is_halted = False
-        """Whether this process starts nothing more."""
-        self.called_off = ""
-        """Why the run ends early; empty: it does not."""
-        self.must_recall = True
-        """Whether results may have to be brought back."""
+        """Whether this process starts no more calls."""
+        self.cancel_reason = ""
+        """Why the run is ending early; empty: it is not."""
+        self.must_reload_results = True
+        """Whether results may have to be reloaded."""
         self.is_queued = status is RunStatus.QUEUED
-        """Whether nothing was told of it yet."""
+        """Whether its start has not been reported yet."""
         self._state = state
         self._cancel_calls = cancel_calls
-        self._told = reported_status.Told(status)
+        self._reported = reported_status.ReportedStatus(status)
         self._is_paused = status is RunStatus.PAUSED
-        self._aborts: list[int | None] = []
+        self._abort_commands: list[int | None] = []
 
     @property
-    def may_start(self) -> bool:
+    def can_start(self) -> bool:
         """Whether calls may be begun."""
-        return not (self._is_paused or self.is_halted or self.called_off)
+        return not (self._is_paused or self.is_halted or self.cancel_reason)
 
-    def open(self) -> None:
-        """Take into account where the run stopped before."""
+    def restore_layer(self) -> None:
+        """Restore the open layer from the state of the tasks."""
         if self._is_paused:
-            self._told.is_at_layer = self._state.schedule.is_layer_complete
+            self._reported.is_at_layer_end = self._state.schedule.is_layer_complete
         else:
-            self._state.schedule.open_next()
+            self._state.schedule.open_next_layer()
 
-    def start(self, at: datetime) -> None:
-        """Note that a run begins which waited for a process."""
-        self.is_queued = self._told.status is RunStatus.QUEUED
-        if self.is_queued and self.may_start:
-            self._told.tell(self._state, reported_status.Outlook(RunStatus.RUNNING), "", at)
+    def note_started(self, at: datetime) -> None:
+        """Report the start of a queued run."""
+        self.is_queued = self._reported.status is RunStatus.QUEUED
+        if self.is_queued and self.can_start:
+            self._reported.report(
+                self._state, reported_status.RunOutlook(RunStatus.RUNNING), "", at
+            )
 
-    def settle(self, at: datetime, *, is_busy: bool) -> RunStatus:
-        """Return how the run stands, and note it if that has changed.
+    def settle_status(self, at: datetime, *, is_busy: bool) -> RunStatus:
+        """Derive the run's status, and report it if it has changed.
 
         Args:
             at: When.
-            is_busy: Whether calls are in flight, or about to be.
+            is_busy: Whether calls are in flight or about to be.
         """
-        if is_busy and self._told.status is RunStatus.RUNNING and not self._is_paused:
+        if is_busy and self._reported.status is RunStatus.RUNNING and not self._is_paused:
             return RunStatus.RUNNING
-        found = reported_status.outlook(
+        outlook = reported_status.derive_outlook(
             self._state,
             is_busy=is_busy,
             is_paused=self._is_paused,
             is_halted=self.is_halted,
-            called_off=self.called_off,
+            cancel_reason=self.cancel_reason,
         )
-        for command in self._aborts if found.status.is_final else ():
-            self._state.draft.applied(command, DONE)
-        self._told.settle(self._state, found, self.called_off, at)
-        self._is_paused = self._is_paused or found.is_at_layer
-        return found.status
+        for command in self._abort_commands if outlook.status.is_final else ():
+            self._state.pending_changes.add_applied_command(command, DONE)
+        self._reported.report_if_changed(self._state, outlook, self.cancel_reason, at)
+        self._is_paused = self._is_paused or outlook.is_at_layer_end
+        return outlook.status
 
     def pause(self, command: int | None, _at: datetime) -> None:
-        """Start nothing more."""
+        """Start no more calls."""
         self._is_paused = True
-        self._state.draft.applied(command, DONE)
+        self._state.pending_changes.add_applied_command(command, DONE)
 
     def resume(self, command: int | None, rerun_unknown: bool, at: datetime) -> None:
-        """Go on after a pause, or with the next layer."""
-        if rerun_unknown and not self.called_off:
-            revising.rerun_unknown(self._state, at)
-        self._leave_layer()
+        """Resume after a pause, or with the next layer."""
+        if rerun_unknown and not self.cancel_reason:
+            revising.rerun_unknown_calls(self._state, at)
+        self._open_next_layer()
         self._is_paused = False
-        self._state.draft.applied(command, DONE)
+        self._state.pending_changes.add_applied_command(command, DONE)
 
-    def replan(self, new: Workflow, command: int | None, at: datetime) -> None:
-        """Put other tasks in the place of those that have not begun, if they fit."""
-        if self.called_off:  # the end of the run closes the command
+    def replan(self, workflow: Workflow, command: int | None, at: datetime) -> None:
+        """Replace the tasks that have not begun, if the new ones fit."""
+        if self.cancel_reason:  # ending the run closes the command
             return
         try:
-            revising.replan(self._state, new, at)
+            revising.apply_replan(self._state, workflow, at)
         except InvalidWorkflow as error:
-            self._state.draft.applied(command, error.code)
-            self._told_of("replan", error.code, at)
+            self._state.pending_changes.add_applied_command(command, error.code)
+            self._record_command("replan", error.code, at)
             return
-        self.must_recall = True
-        self._leave_layer()
-        self._state.draft.applied(command, DONE)
+        self.must_reload_results = True
+        self._open_next_layer()
+        self._state.pending_changes.add_applied_command(command, DONE)
 
     def abort(self, command: int | None, at: datetime) -> None:
-        """Call the run off; the command is carried out once the run has ended.
+        """Abort the run; the command is applied once the run has ended.
 
-        Until then it stays open, so that whoever takes the run over does not go on with it.
+        Until then it stays open, so that a process that claims the run does not resume it.
         """
-        self._aborts.append(command)
-        self._told_of("abort", DONE, at)
-        revising.call_off(self._state, TaskStatus.CANCELLED, at, code=reported_status.ABORTED)
+        self._abort_commands.append(command)
+        self._record_command("abort", DONE, at)
+        revising.cancel_pending(
+            self._state, TaskStatus.CANCELLED, at, code=reported_status.ABORTED
+        )
 
     def pass_deadline(self, at: datetime) -> None:
-        """End the run, since its time is up."""
-        revising.call_off(self._state, TaskStatus.SKIPPED, at, code=reported_status.DEADLINE)
+        """End the run because its deadline has passed."""
+        revising.cancel_pending(
+            self._state, TaskStatus.SKIPPED, at, code=reported_status.DEADLINE_EXCEEDED
+        )
 
-    def call_off(self, why: str) -> None:
-        """Let the calls in flight be cancelled, at once, even while the database is away."""
-        if not self.called_off:
-            self.called_off = why
+    def cancel_early(self, reason: str) -> None:
+        """Cancel the calls in flight immediately, even if the database is unavailable."""
+        if not self.cancel_reason:
+            self.cancel_reason = reason
             self._cancel_calls()
 
-    def _leave_layer(self) -> None:
+    def _open_next_layer(self) -> None:
         """Open the next layer if the run stopped at the end of one."""
-        if self._told.is_at_layer:
-            self._told.is_at_layer = self._is_paused = False
-            self._state.schedule.open_next()
+        if self._reported.is_at_layer_end:
+            self._reported.is_at_layer_end = self._is_paused = False
+            self._state.schedule.open_next_layer()
 
-    def _told_of(self, action: str, outcome: str, at: datetime) -> None:
-        """Write down that a command was carried out, or refused, of which no other event tells."""
+    def _record_command(self, action: str, outcome: str, at: datetime) -> None:
+        """Add an event for a command that has no event of its own."""
         data = {"action": action, "outcome": outcome}
-        self._state.draft.event(events.COMMAND_APPLIED, at, data)
+        self._state.pending_changes.add_event(events.COMMAND_APPLIED, at, data)

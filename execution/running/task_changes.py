@@ -1,4 +1,4 @@
-"""How a call stands, put into what is written down."""
+"""Builds the task changes that are journalled."""
 
 from __future__ import annotations
 
@@ -7,62 +7,62 @@ from datetime import datetime
 from typing import Any, Final, NamedTuple
 from uuid import UUID
 
-from execution.call import Leave, Prepared
+from execution.call import ApprovalGrant, PreparedCall
 from execution.changes import TaskChange
-from execution.running.failure import Failure
-from execution.running.standing import Place
+from execution.running.failure import CallFailure
+from execution.running.snapshot import TaskKey
 from execution.status import TaskStatus
-from execution.workflow import Task
+from execution.workflow import WorkflowTask
 from tools import ids
 
 
-class Begun(NamedTuple):
-    """A call that is to be made once its intent is written down.
+class StartedCall(NamedTuple):
+    """A call to be made once its intent is journalled.
 
     Attributes:
-        task: Whose call it is.
-        place: What it is a call of.
+        task: The calling task.
+        task_key: Task and item.
         arguments: All references replaced.
-        leave: A person's approval that it uses up; None: none is needed.
-        intent: What is written down.
+        grant: Consumed approval; None: none needed.
+        intent: The change to journal.
     """
 
-    task: Task
-    place: Place
+    task: WorkflowTask
+    task_key: TaskKey
     arguments: Mapping[str, Any]
-    leave: Leave | None
+    grant: ApprovalGrant | None
     intent: TaskChange
 
     @property
-    def server(self) -> str:
-        """Name of the server that it goes to."""
-        return server_of(self.task)
+    def server_name(self) -> str:
+        """Name of the called server."""
+        return get_server_name(self.task)
 
 
-class Cause(NamedTuple):
-    """The first failure that counts."""
+class FailureCause(NamedTuple):
+    """The first relevant failure of a run."""
 
     task: str
     code: str
     message: str
 
 
-def server_of(task: Task) -> str:
-    """Return the name of the server of a task's tool; no name of a server holds a colon."""
+def get_server_name(task: WorkflowTask) -> str:
+    """Return the server name of a task's tool; server names contain no colon."""
     return task.tool.partition(ids.SEPARATOR)[0]
 
 
-def running(place: Place, at: datetime, *, code: str) -> TaskChange:
-    """Return that a task with a list is under way; the code says whether it was stopped."""
-    return TaskChange(*place, TaskStatus.RUNNING, at, error_code=code)
+def build_running_change(key: TaskKey, at: datetime, *, code: str) -> TaskChange:
+    """Build the change of a running for-each task; the code tells whether it was stopped."""
+    return TaskChange(*key, TaskStatus.RUNNING, at, error_code=code)
 
 
-def intended(
-    place: Place, prepared: Prepared, at: datetime, *, attempt: int, approval: UUID | None
+def build_intent_change(
+    key: TaskKey, prepared: PreparedCall, at: datetime, *, attempt: int, approval: UUID | None
 ) -> TaskChange:
-    """Return that a call is about to be made."""
+    """Build the intent to make a call."""
     return TaskChange(
-        *place,
+        *key,
         TaskStatus.RUNNING,
         at,
         attempts=attempt,
@@ -72,62 +72,69 @@ def intended(
     )
 
 
-def asked(
-    place: Place, prepared: Prepared, arguments: Mapping[str, Any], at: datetime
+def build_approval_change(
+    key: TaskKey, prepared: PreparedCall, arguments: Mapping[str, Any], at: datetime
 ) -> TaskChange:
-    """Return that a person is asked about a call."""
+    """Build the request for an approval."""
     return TaskChange(
-        *place,
+        *key,
         TaskStatus.WAITING_APPROVAL,
         at,
         definition_hash=prepared.definition_hash,
         arguments_digest=prepared.arguments_digest,
         arguments=arguments,
-        asks=prepared.asks,
+        approval_reason=prepared.approval_reason,
     )
 
 
-def succeeded(
-    place: Place, result: Mapping[str, Any], at: datetime, *, attempts: int, duration_ms: float
+def build_success_change(
+    key: TaskKey, result: Mapping[str, Any], at: datetime, *, attempts: int, duration_ms: float
 ) -> TaskChange:
-    """Return that a tool answered."""
+    """Build the change of a successful call."""
     status = TaskStatus.SUCCEEDED
-    return TaskChange(
-        *place, status, at, attempts=attempts, result=result, duration_ms=duration_ms
-    )
+    return TaskChange(*key, status, at, attempts=attempts, result=result, duration_ms=duration_ms)
 
 
-def failed(place: Place, why: Failure, at: datetime, *, attempts: int | None) -> TaskChange:
-    """Return that a call failed, or could not be made."""
+def build_failure_change(
+    key: TaskKey, call_failure: CallFailure, at: datetime, *, attempts: int | None
+) -> TaskChange:
+    """Build the change of a failed call."""
     return TaskChange(
-        *place,
+        *key,
         TaskStatus.FAILED,
         at,
         attempts=attempts,
-        result=why.result,
-        duration_ms=why.duration_ms,
-        error_code=why.code,
-        error=why.message,
+        result=call_failure.result,
+        duration_ms=call_failure.duration_ms,
+        error_code=call_failure.code,
+        error=call_failure.message,
     )
 
 
-CUT_OFF: Final = "the call was cancelled while it was under way; it may have taken effect"
-NOT_MADE_AGAIN: Final = (
-    "the gateway was lost during the call, which is not made again now; it may have taken effect"
+CALL_CANCELLED_MESSAGE: Final = "the call was cancelled in progress; it may have taken effect"
+CALL_LOST_MESSAGE: Final = (
+    "the gateway was lost during the call, which is not repeated now; it may have taken effect"
 )
 
 
-def cancelled(
-    place: Place, code: str, at: datetime, *, attempts: int | None, why: str = CUT_OFF
+def build_cancelled_change(
+    key: TaskKey,
+    code: str,
+    at: datetime,
+    *,
+    attempts: int | None,
+    message: str = CALL_CANCELLED_MESSAGE,
 ) -> TaskChange:
-    """Return that a call was cancelled that may have taken effect."""
+    """Build the change of a cancelled call, which may have taken effect."""
     status = TaskStatus.CANCELLED
-    return TaskChange(*place, status, at, attempts=attempts, error_code=code, error=why)
+    return TaskChange(*key, status, at, attempts=attempts, error_code=code, error=message)
 
 
-def taken_back(place: Place, at: datetime, *, attempts: int, code: str = "") -> TaskChange:
-    """Return that a call is to be made anew, or was not made after all.
+def build_pending_change(
+    key: TaskKey, at: datetime, *, attempts: int, code: str = ""
+) -> TaskChange:
+    """Build the change of a call that is to be repeated, or was not made after all.
 
-    The code is that of a task with a list, and says whether that was stopped.
+    The code is that of a for-each task, and tells whether it was stopped.
     """
-    return TaskChange(*place, TaskStatus.PENDING, at, attempts=attempts, error_code=code)
+    return TaskChange(*key, TaskStatus.PENDING, at, attempts=attempts, error_code=code)

@@ -1,6 +1,6 @@
-"""How approvals stand by now, as SQL: what nobody decided or used in time is expired.
+"""SQL for the current status of approvals: those past their expiry are expired.
 
-A row says so only once somebody has looked after it.
+Rows are updated only by a later sweep.
 """
 
 from __future__ import annotations
@@ -8,11 +8,11 @@ from __future__ import annotations
 from typing import Final, LiteralString
 
 
-def stands(row: LiteralString) -> LiteralString:
-    """Return how an approval stands, as an expression.
+def build_status_expression(row: LiteralString) -> LiteralString:
+    """Return the SQL expression of an approval's current status.
 
     Args:
-        row: What the statement calls its row.
+        row: Alias of the row in the statement.
     """
     return (
         f"CASE WHEN {row}.status IN ('pending', 'approved') AND {row}.expires_at <= now() "
@@ -20,16 +20,16 @@ def stands(row: LiteralString) -> LiteralString:
     )
 
 
-def waits(row: LiteralString) -> LiteralString:
-    """Return whether an approval can be decided now, as an expression an index can serve."""
+def build_pending_expression(row: LiteralString) -> LiteralString:
+    """Return the SQL condition of a pending approval; an index can serve it."""
     return f"{row}.status = 'pending' AND {row}.expires_at > now()"
 
 
-NEWEST: Final = f"""
+NEWEST_APPROVALS: Final = f"""
 SELECT DISTINCT ON (asked.task, asked.item)
-    asked.task, asked.item, asked.id, {stands("asked")}, asked.created_at
+    asked.task, asked.item, asked.id, {build_status_expression("asked")}, asked.created_at
 FROM execution_approval AS asked WHERE asked.run_id = %s
 ORDER BY asked.task, asked.item, asked.status IN ('pending', 'approved') DESC,
     asked.created_at DESC, asked.id
 """
-"""Of each call of a run the approval that counts: the open one, else what was asked last."""
+"""The relevant approval of each call of a run: the open one, else the newest."""

@@ -1,4 +1,4 @@
-"""Approvals as rows: those that wait for a person, and what a person decides."""
+"""Approval rows: the pending ones, and the decisions that people make."""
 
 from __future__ import annotations
 
@@ -14,83 +14,85 @@ from django.db.models.functions import Now, RowNumber
 from execution.models import Approval
 from execution.status import RunStatus
 from execution.store import payloads, transactions
-from execution.store.approval_sql import stands
-from execution.store.escaping import original
+from execution.store.approval_sql import build_status_expression
+from execution.store.escaping import unescape_text
 from execution.view import ApprovalView
 from gateway_project.foundation import notify
-from gateway_project.foundation.sealing import SealBroken, Sealer
+from gateway_project.foundation.sealing import Sealer, UnsealingFailed
 
-Allowed = Callable[[int | None, str], bool]
-"""Whether somebody may decide a call of a user who acts for a team: team, then user."""
+IsAllowed = Callable[[int | None, str], bool]
+"""Whether somebody may decide a user's call: team acted for, then user name."""
 
 
-MAX_EACH: Final = 100
-"""Calls of one user in one team that are listed; the next follow once these are decided."""
-OPEN: Final = (Approval.Status.PENDING, Approval.Status.APPROVED)
-"""How an approval stands that is neither used nor past use."""
+MAX_LISTED_PER_USER: Final = 100
+"""Calls listed per user and team; deciding these makes room for the next."""
+OPEN_STATUSES: Final = (Approval.Status.PENDING, Approval.Status.APPROVED)
+"""Statuses of approvals that can still be decided or used."""
 
 
 class UnknownApproval(LookupError):
-    """No such approval, or none that the asker may know of."""
+    """There is no such approval, or the caller may not see it."""
 
     code: ClassVar[str] = "unknown_approval"
 
     def __init__(self, approval: UUID | str) -> None:
-        super().__init__(f"no approval {approval}; `manage.py approvals` lists those that wait")
+        super().__init__(f"no approval {approval}; `manage.py approvals` lists the pending ones")
 
 
-class NotPending(Exception):
-    """The approval is decided, used or expired already.
+class ApprovalNotPending(Exception):
+    """The approval has already been decided, used or withdrawn, or has expired.
 
     Attributes:
-        status: How it stands.
+        status: Its current status.
     """
 
     code: ClassVar[str] = "approval_not_pending"
 
     def __init__(self, approval: UUID, status: str) -> None:
-        super().__init__(f"approval {approval} is {status} already; nothing was changed")
+        super().__init__(f"approval {approval} is already {status}; nothing was changed")
         self.status = status
 
 
-def decide(approval: UUID, *, approve: bool, by: str, via: str, allowed: Allowed) -> ApprovalView:
-    """Approve or reject what waits; of two people who decide at once one wins.
+def decide_approval(
+    approval: UUID, *, approve: bool, by: str, via: str, allowed: IsAllowed
+) -> ApprovalView:
+    """Approve or reject a pending call; of two concurrent decisions, one wins.
 
-    The process that runs it is notified when the transaction commits.
+    The process executing the run is notified when the transaction commits.
 
     Args:
         approval: Primary key.
         approve: Whether the call may be made.
-        by: Name of the user who decides.
+        by: Name of the deciding user.
         via: console, command or elicitation.
         allowed: Whether they may decide calls of a team and a user.
 
     Raises:
-        UnknownApproval: If there is none, or they may not decide it.
-        NotPending: If it was decided, used or withdrawn before, or has expired.
+        UnknownApproval: If it does not exist or they may not decide it.
+        ApprovalNotPending: If it was already decided, used or withdrawn, or has expired.
     """
-    with transactions.short():
-        # Whoever comes second waits here, and then sees what the first decided.
-        row = _row(approval, allowed, lock=True)
-        if _status(row) != Approval.Status.PENDING:
-            raise NotPending(approval, _status(row))
+    with transactions.short_transaction():
+        # A second decider waits here, then sees the first decision.
+        row = _load_row(approval, allowed, lock=True)
+        if _derive_status(row) != Approval.Status.PENDING:
+            raise ApprovalNotPending(approval, _derive_status(row))
         Approval.objects.filter(pk=approval).update(
             status=Approval.Status.APPROVED if approve else Approval.Status.REJECTED,
             decided_at=Now(),
             decided_by=by,
             decided_via=via,
         )
-        decided = _asked(_rows().get(pk=approval))
-        notify.send(notify.RUN_WORK, str(decided.run))
+        decided = _build_view(_select_approvals().get(pk=approval))
+        notify.send_notification(notify.RUN_WORK, str(decided.run))
     return decided
 
 
-def pending(
+def load_pending(
     users: Collection[str] | None = None, teams: Collection[int] = ()
 ) -> tuple[ApprovalView, ...]:
-    """Return what waits for a person, oldest first, without arguments.
+    """Return the pending approvals, oldest first, without arguments.
 
-    Of each user the first `MAX_EACH`: whoever asks for thousands hides nobody else's.
+    At most `MAX_LISTED_PER_USER` per user and team, so that a flood from one hides no other's.
 
     Args:
         users: Only calls of these users, or of the teams; None: all.
@@ -98,94 +100,103 @@ def pending(
     """
     oldest = ("created_at", "task", "item", "pk")
     place = Window(RowNumber(), partition_by=["run__user", "run__team"], order_by=oldest)
-    rows = _rows().filter(pk__in=_waiting().values("pk")).annotate(place=place)
-    rows = rows.filter(place__lte=MAX_EACH).order_by(*oldest)
+    rows = _select_approvals().filter(pk__in=_select_pending().values("pk")).annotate(place=place)
+    rows = rows.filter(place__lte=MAX_LISTED_PER_USER).order_by(*oldest)
     if users is not None:
         rows = rows.filter(Q(run__user__in=users) | Q(run__team__in=teams))
-    return tuple(map(_asked, rows))
+    return tuple(map(_build_view, rows))
 
 
-def recent(
+def is_any_pending() -> bool:
+    """Whether any approval is pending."""
+    return bool(_select_pending().exists())
+
+
+def load_recent(
     users: Collection[str] | None = None, teams: Collection[int] = (), *, limit: int = 50
 ) -> tuple[ApprovalView, ...]:
-    """Return what waits for nobody any more, newest first, without arguments.
+    """Return the approvals that are no longer pending, newest first, without arguments.
 
     Args:
-        users: As in `pending`.
-        teams: As in `pending`.
-        limit: How many at most.
+        users: As in `load_pending`.
+        teams: As in `load_pending`.
+        limit: Maximum count.
     """
-    rows = _rows().exclude(pk__in=_waiting().values("pk"))
+    rows = _select_approvals().exclude(pk__in=_select_pending().values("pk"))
     if users is not None:
         rows = rows.filter(Q(run__user__in=users) | Q(run__team__in=teams))
-    return tuple(map(_asked, rows.order_by("-created_at", "pk")[:limit]))
+    return tuple(map(_build_view, rows.order_by("-created_at", "pk")[:limit]))
 
 
-def get(approval: UUID, *, allowed: Allowed, sealer: Sealer) -> ApprovalView:
-    """Return one approval with the exact arguments.
+def load_approval(approval: UUID, *, allowed: IsAllowed, sealer: Sealer) -> ApprovalView:
+    """Return one approval, including the exact arguments.
 
     Raises:
-        UnknownApproval: If there is none, or it may not be seen.
+        UnknownApproval: If it does not exist or may not be seen.
     """
-    row = _row(approval, allowed)
-    return replace(_asked(row), arguments=_arguments(row, sealer))
+    row = _load_row(approval, allowed)
+    return replace(_build_view(row), arguments=_load_arguments(row, sealer))
 
 
-def expire() -> int:
-    """Mark what nobody decided or used in time, by the clock of the database; return how many.
+def expire_approvals() -> int:
+    """Mark approvals that expired undecided or unused, by the database clock; return the count.
 
-    The processes that run them are notified.
+    The processes executing their runs are notified.
     """
-    late = Approval.objects.filter(status__in=OPEN, expires_at__lte=Now())
-    with transactions.short():
-        # Whoever decides or uses one at this moment comes first.
+    late = Approval.objects.filter(status__in=OPEN_STATUSES, expires_at__lte=Now())
+    with transactions.short_transaction():
+        # Rows locked by a concurrent decision or use are skipped.
         rows = list(late.select_for_update(skip_locked=True).values_list("pk", "run"))
         late.filter(pk__in=[pk for pk, _ in rows]).update(status=Approval.Status.EXPIRED)
         for run in {run for _, run in rows}:
-            notify.send(notify.RUN_WORK, str(run))
+            notify.send_notification(notify.RUN_WORK, str(run))
     return len(rows)
 
 
-def _waiting() -> QuerySet[Approval]:
-    """Return what can be decided now."""
+def _select_pending() -> QuerySet[Approval]:
+    """Return the approvals that can be decided now."""
     over = [status.value for status in RunStatus if status.is_final]
     return Approval.objects.filter(status=Approval.Status.PENDING, expires_at__gt=Now()).exclude(
         run__status__in=over
     )
 
 
-def _rows() -> QuerySet[Any]:
-    """Return all approvals with their runs, and how they stand by now."""
-    by_now = RawSQL(stands("execution_approval"), [], output_field=CharField())  # noqa: S611
-    return Approval.objects.select_related("run").annotate(stands=by_now)
+def _select_approvals() -> QuerySet[Any]:
+    """Return all approvals with their runs and their current status."""
+    status = RawSQL(build_status_expression("execution_approval"), [], output_field=CharField())  # noqa: S611
+    return Approval.objects.select_related("run").annotate(current_status=status)
 
 
-def _row(approval: UUID, allowed: Allowed, *, lock: bool = False) -> Any:
-    rows = _rows().select_for_update(of=("self",), no_key=True) if lock else _rows()
+def _load_row(approval: UUID, allowed: IsAllowed, *, lock: bool = False) -> Any:
+    rows = (
+        _select_approvals().select_for_update(of=("self",), no_key=True)
+        if lock
+        else _select_approvals()
+    )
     row = rows.filter(pk=approval).first()
     if row is None or not allowed(row.run.team_id, row.run.user):
         raise UnknownApproval(approval)
     return row
 
 
-def _status(row: Any) -> str:
-    """Say how an approval stands, also where no row says so yet."""
+def _derive_status(row: Any) -> str:
+    """Return the current status, even where the row is not updated yet."""
     if row.status == Approval.Status.PENDING and RunStatus(row.run.status).is_final:
         return str(Approval.Status.WITHDRAWN)
-    return str(row.stands)
+    return str(row.current_status)
 
 
-def _asked(row: Any) -> ApprovalView:
+def _build_view(row: Any) -> ApprovalView:
     return ApprovalView(
         id=row.pk,
         run=row.run_id,
-        task=original(row.task),
+        task=unescape_text(row.task),
         item=row.item,
-        tool=original(row.tool),
-        reason=original(row.reason),
+        tool=unescape_text(row.tool),
+        reason=unescape_text(row.reason),
         user=row.run.user,
         team=row.run.team_id,
-        status=_status(row),
+        status=_derive_status(row),
         definition_hash=row.definition_hash,
         arguments_digest=row.arguments_digest,
         created_at=row.created_at,
@@ -196,15 +207,15 @@ def _asked(row: Any) -> ApprovalView:
     )
 
 
-def _arguments(row: Any, sealer: Sealer) -> Mapping[str, Any] | None:
+def _load_arguments(row: Any, sealer: Sealer) -> Mapping[str, Any] | None:
     try:
-        found: Mapping[str, Any] | None = payloads.one(
+        found: Mapping[str, Any] | None = payloads.load_payload(
             row.run_id,
-            payloads.Kind.ARGUMENTS,
-            task=original(row.task),
+            payloads.PayloadKind.ARGUMENTS,
+            task=unescape_text(row.task),
             item=row.item,
             sealer=sealer,
         )
-    except SealBroken:  # its key is gone, and so is what it says
+    except UnsealingFailed:  # its key is gone, so its content is lost
         return None
     return found

@@ -1,4 +1,4 @@
-"""Changes of many runs as rows: one for each task, event, run and command that they touch."""
+"""Converts changes of runs to rows: one per task, event, run and command."""
 
 from __future__ import annotations
 
@@ -6,93 +6,99 @@ from collections.abc import Iterable
 from typing import Any, Final
 from uuid import UUID, uuid4
 
-from execution.changes import WHOLE_TASK, Changes, TaskChange
+from execution.changes import WHOLE_TASK, RunChanges, TaskChange
 from execution.status import TaskStatus
 from execution.store import payloads
-from execution.store.payloads import Kind, Sealed
+from execution.store.payloads import PayloadKind, SealedPayload
 from gateway_project.foundation.sealing import Sealer
 
 MAX_CODE_CHARS: Final = 60
 Row = dict[str, Any]
-_CALLED_OFF: Final = frozenset(
+_WITHDRAWN_STATUSES: Final = frozenset(
     {TaskStatus.FAILED, TaskStatus.SKIPPED, TaskStatus.CANCELLED, TaskStatus.PENDING}
 )
-"""Once it stands so, nobody needs to decide about the call that was asked about."""
+"""Statuses in which a call's open approval request is withdrawn."""
 
 
-def sealed(changes: Changes, sealer: Sealer) -> list[Sealed]:
-    """Return what of an entry is kept sealed; a workflow's version is set when it is known."""
+def seal_changes(changes: RunChanges, sealer: Sealer) -> list[SealedPayload]:
+    """Seal the payloads of an entry; a workflow's version is assigned later."""
     run = changes.run
-    found = [one for change in changes.tasks for one in _sealed_of_task(run, change, sealer)]
+    sealed = [one for change in changes.tasks for one in _seal_task_change(run, change, sealer)]
     if changes.error:
-        found.append(payloads.seal(changes.error, run=run, kind=Kind.ERROR, sealer=sealer))
+        sealed.append(
+            payloads.seal_payload(changes.error, run=run, kind=PayloadKind.ERROR, sealer=sealer)
+        )
     if changes.workflow is not None:
-        found.append(payloads.seal(changes.workflow, run=run, kind=Kind.WORKFLOW, sealer=sealer))
-    return found
+        sealed.append(
+            payloads.seal_payload(
+                changes.workflow, run=run, kind=PayloadKind.WORKFLOW, sealer=sealer
+            )
+        )
+    return sealed
 
 
-def _sealed_of_task(run: UUID, change: TaskChange, sealer: Sealer) -> Iterable[Sealed]:
+def _seal_task_change(run: UUID, change: TaskChange, sealer: Sealer) -> Iterable[SealedPayload]:
     values = (
-        (Kind.ARGUMENTS, change.arguments),
-        (Kind.RESULT, change.result),
-        (Kind.ERROR, change.error or None),
+        (PayloadKind.ARGUMENTS, change.arguments),
+        (PayloadKind.RESULT, change.result),
+        (PayloadKind.ERROR, change.error or None),
     )
     for kind, value in values:
         if value is not None:
-            yield payloads.seal(
+            yield payloads.seal_payload(
                 value, run=run, kind=kind, task=change.task, item=change.item, sealer=sealer
             )
 
 
-def task_rows(entries: Iterable[tuple[Changes, Iterable[Sealed]]]) -> list[Row]:
-    """Return one row for each task or item, as it stands after all entries."""
+def build_task_rows(entries: Iterable[tuple[RunChanges, Iterable[SealedPayload]]]) -> list[Row]:
+    """Return one row per task or item, with its state after all entries."""
     rows: dict[tuple[UUID, str, int], Row] = {}
     for changes, kept in entries:
-        sizes = {(one.task, one.item): one.size for one in kept if one.kind is Kind.RESULT}
+        sizes = {(one.task, one.item): one.size for one in kept if one.kind is PayloadKind.RESULT}
         for change in changes.tasks:
             key = (changes.run, change.task, change.item)
-            row = rows.setdefault(key, _first(changes.run, change))
-            _follow(row, change, sizes.get((change.task, change.item)))
+            row = rows.setdefault(key, _make_key_row(changes.run, change))
+            _update_row(row, change, sizes.get((change.task, change.item)))
     return list(rows.values())
 
 
-def code(text: str) -> str:
-    """Return a code as it is kept."""
+def truncate_code(text: str) -> str:
+    """Return a code in its stored form."""
     return "".join(char for char in text if char.isprintable())[:MAX_CODE_CHARS]
 
 
-def begins_call(change: TaskChange) -> bool:
-    """Whether a call is about to be made, maybe anew; a task with a list makes none itself."""
+def is_call_start(change: TaskChange) -> bool:
+    """Whether the change starts a call, perhaps a repeated one; not true of for-each tasks."""
     return change.status is TaskStatus.RUNNING and change.attempts is not None
 
 
-def _first(run: UUID, change: TaskChange) -> Row:
+def _make_key_row(run: UUID, change: TaskChange) -> Row:
     return {"run": str(run), "task": change.task, "item": change.item}
 
 
-def _follow(row: Row, change: TaskChange, result_bytes: int | None) -> None:
-    """Bring a row up to a later change."""
+def _update_row(row: Row, change: TaskChange, result_bytes: int | None) -> None:
+    """Apply a later change to a row."""
     at = change.at.isoformat()
-    over = change.status.is_done or change.status is TaskStatus.UNKNOWN
+    is_over = change.status.is_done or change.status is TaskStatus.UNKNOWN
     row["status"] = change.status.value
-    row["ended_at"] = at if over else None
+    row["ended_at"] = at if is_over else None
     row["duration_ms"] = change.duration_ms
-    row["error_code"] = code(change.error_code)
+    row["error_code"] = truncate_code(change.error_code)
     if change.status is TaskStatus.RUNNING:
         row.setdefault("started_at", at)
-        if begins_call(change):
+        if is_call_start(change):
             row["called_at"] = at
-    given = {
+    optional = {
         "attempts": change.attempts,
         "definition_hash": change.definition_hash,
         "arguments_digest": change.arguments_digest,
         "result_bytes": result_bytes,
     }
-    row.update({name: value for name, value in given.items() if value is not None})
+    row.update({name: value for name, value in optional.items() if value is not None})
 
 
-def event_rows(entries: Iterable[Changes]) -> list[Row]:
-    """Return one row for each event."""
+def build_event_rows(entries: Iterable[RunChanges]) -> list[Row]:
+    """Return one row per event."""
     return [
         {
             "run": str(changes.run),
@@ -108,8 +114,8 @@ def event_rows(entries: Iterable[Changes]) -> list[Row]:
     ]
 
 
-def run_rows(entries: Iterable[Changes]) -> list[Row]:
-    """Return one row for each run, as it stands after all entries."""
+def build_run_rows(entries: Iterable[RunChanges]) -> list[Row]:
+    """Return one row per run, with its state after all entries."""
     rows: dict[UUID, Row] = {}
     for changes in entries:
         row = rows.setdefault(changes.run, {"run": str(changes.run), "last_seq": 0, "versions": 0})
@@ -118,46 +124,48 @@ def run_rows(entries: Iterable[Changes]) -> list[Row]:
         if changes.status is not None:
             row["status"] = changes.status.value
             row["is_final"] = changes.status.is_final
-            row["error_code"] = code(changes.error_code)
+            row["error_code"] = truncate_code(changes.error_code)
         if changes.workflow is not None:
             row["versions"] += 1
             row["tasks_total"] = len(changes.workflow["tasks"])
     return list(rows.values())
 
 
-def command_rows(entries: Iterable[Changes]) -> list[Row]:
-    """Return one row for each command that was carried out."""
+def build_command_rows(entries: Iterable[RunChanges]) -> list[Row]:
+    """Return one row per applied command."""
     return [
-        {"id": command, "outcome": code(outcome)}
+        {"id": command, "outcome": truncate_code(outcome)}
         for changes in entries
-        for command, outcome in changes.applied
+        for command, outcome in changes.applied_commands
     ]
 
 
-def asked_rows(entries: Iterable[Changes]) -> list[Row]:
-    """Return one row for each approval that is asked for."""
+def build_approval_rows(entries: Iterable[RunChanges]) -> list[Row]:
+    """Return one row per requested approval."""
     return [
         {
-            **_first(run, change),
+            **_make_key_row(run, change),
             "id": str(uuid4()),
             "definition_hash": change.definition_hash or "",
             "arguments_digest": change.arguments_digest or "",
-            "reason": change.asks,
+            "reason": change.approval_reason,
         }
-        for run, change in _latest(entries)
-        if change.asks
+        for run, change in _find_latest_changes(entries)
+        if change.approval_reason
     ]
 
 
-def called_off(entries: Iterable[Changes]) -> list[Row]:
-    """Return the calls about which nobody needs to decide any more."""
+def find_withdrawn_calls(entries: Iterable[RunChanges]) -> list[Row]:
+    """Return the calls whose open approval requests are withdrawn."""
     return [
-        _first(run, change) for run, change in _latest(entries) if change.status in _CALLED_OFF
+        _make_key_row(run, change)
+        for run, change in _find_latest_changes(entries)
+        if change.status in _WITHDRAWN_STATUSES
     ]
 
 
-def _latest(entries: Iterable[Changes]) -> Iterable[tuple[UUID, TaskChange]]:
-    """Return how each task or item stands after all entries, with its run."""
+def _find_latest_changes(entries: Iterable[RunChanges]) -> Iterable[tuple[UUID, TaskChange]]:
+    """Return the last change of each task or item, with its run."""
     latest = {
         (changes.run, change.task, change.item): change
         for changes in entries
@@ -166,8 +174,8 @@ def _latest(entries: Iterable[Changes]) -> Iterable[tuple[UUID, TaskChange]]:
     return [(run, change) for (run, _, _), change in latest.items()]
 
 
-def used(entries: Iterable[Changes]) -> list[Row]:
-    """Return the approvals that are used up."""
+def find_used_approvals(entries: Iterable[RunChanges]) -> list[Row]:
+    """Return the consumed approvals."""
     return [
         {"id": str(change.approval)}
         for changes in entries
@@ -176,8 +184,8 @@ def used(entries: Iterable[Changes]) -> list[Row]:
     ]
 
 
-def replanned(entries: Iterable[Changes]) -> list[Row]:
-    """Return the tasks of the newest workflow of each run that got one."""
+def build_planned_rows(entries: Iterable[RunChanges]) -> list[Row]:
+    """Return the tasks of each run's newest workflow, for replanned runs."""
     newest = {one.run: one.workflow for one in entries if one.workflow is not None}
     return [
         {

@@ -1,4 +1,4 @@
-"""Which runs wait for a process to take them, and whose they are."""
+"""Finds the runs that a process may claim, and the owners that hold runs."""
 
 from __future__ import annotations
 
@@ -9,20 +9,20 @@ from uuid import UUID
 
 from django.db import connection
 
-from execution.store.leases import CLAIMABLE
+from execution.store.leases import CLAIMABLE_CONDITION
 
-_TOLD = """(run.status NOT IN ('queued', 'running') OR EXISTS (
+_HAS_INSTRUCTIONS = """(run.status NOT IN ('queued', 'running') OR EXISTS (
     SELECT FROM execution_runcommand AS told
     WHERE told.run_id = run.id AND told.applied_at IS NULL))
 """
 
-_WAITING = f"""
+_CLAIMABLE_RUNS = f"""
 SELECT id, "user", team_id, is_told, owner FROM (
     SELECT id, "user", team_id, is_told, owner, created_at, row_number() OVER (
         PARTITION BY "user", team_id, is_told ORDER BY created_at) AS place
     FROM (
-        SELECT run.*, {_TOLD} AS is_told FROM execution_workflowexecution AS run
-        WHERE {CLAIMABLE}) AS claimable
+        SELECT run.*, {_HAS_INSTRUCTIONS} AS is_told FROM execution_workflowexecution AS run
+        WHERE {CLAIMABLE_CONDITION}) AS claimable
     WHERE is_told OR (NOT %(only_told)s AND (%(new)s OR status <> 'queued' OR epoch > 0))
 ) AS placed
 WHERE place <= %(each)s ORDER BY is_told DESC, place, created_at
@@ -37,48 +37,47 @@ WHERE owner <> '' AND ended_at IS NULL GROUP BY owner
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Waiting:
-    """A run that waits for a process.
+class ClaimableRun:
+    """A run that may be claimed.
 
     Attributes:
         run: Its id.
         user: Name of the user it runs for.
-        team: Primary key of the team that they act for.
-        is_told: Whether it rests and is to do something, or was told something.
-        owner: Process that holds it, dead or with a lease that has lapsed; empty: nobody.
+        team: Primary key of the team acted for; None: none.
+        has_instructions: Whether it has new instructions, or rests and has something to do.
+        owner: Process that holds it, dead or with a lapsed lease; empty: none.
     """
 
     run: UUID
     user: str
     team: int | None
-    is_told: bool
+    has_instructions: bool
     owner: str = ""
 
 
-def waiting(
+def load_claimable_runs(
     *,
     dead: Collection[str] = (),
     each: int,
     limit: int,
     new: bool = True,
     only_told: bool = False,
-) -> list[Waiting]:
-    """Return runs that wait for a process to take them: those that were told something first.
+) -> list[ClaimableRun]:
+    """Return runs that may be claimed, those with instructions first.
 
-    Of each user in each team comes the oldest, then of each the next: whoever starts many keeps
-    nobody else waiting.
+    They are returned round-robin by user and team, oldest first, so that many runs of one user
+    delay nobody else.
 
-    They are those that are queued or were given back unfinished; those whose holder is dead, or
-    whose lease has lapsed; and those at rest of which something is to be done: a command is open,
-    what they wait for was decided or has expired, or their deadline has passed.
+    Claimable are queued runs and those released unfinished; runs whose owner is dead or whose
+    lease has lapsed; and resting runs with something to do: an open command, a decided or expired
+    approval, or a passed deadline.
 
     Args:
-        dead: Owners known to be gone.
-        each: Most that are returned of one user in one team, and as many that were told something;
-            the oldest.
-        limit: Most that are returned.
-        new: Whether also runs that nobody has taken yet.
-        only_told: Whether only those that were told something.
+        dead: Owners known to have ended.
+        each: Maximum per user and team, and as many again with instructions; oldest first.
+        limit: Maximum count.
+        new: Whether to include runs never claimed before.
+        only_told: Whether to return only runs with instructions.
     """
     values: dict[str, Any] = {
         "dead": list(dead),
@@ -88,15 +87,15 @@ def waiting(
         "only_told": only_told,
     }
     with connection.cursor() as cursor:
-        cursor.execute(_WAITING, values)
+        cursor.execute(_CLAIMABLE_RUNS, values)
         return [
-            Waiting(run=run, user=user, team=team, is_told=is_told, owner=owner)
+            ClaimableRun(run=run, user=user, team=team, has_instructions=is_told, owner=owner)
             for run, user, team, is_told, owner in cursor.fetchall()
         ]
 
 
-def holders() -> dict[str, Hashable]:
-    """Return the processes that hold runs, each with what its next sign of life will change."""
+def load_holders() -> dict[str, Hashable]:
+    """Return the owners that hold runs, each with a value that changes with its next renewal."""
     with connection.cursor() as cursor:
         cursor.execute(_HOLDERS)
         return dict(cursor.fetchall())

@@ -1,4 +1,4 @@
-"""Ends runs that cannot be gone on with: one way, whatever the reason."""
+"""Ends runs that cannot be resumed."""
 
 from __future__ import annotations
 
@@ -7,59 +7,61 @@ from datetime import UTC, datetime
 from typing import Any, Final
 
 from execution import events
-from execution.changes import WHOLE_TASK, Changes, Event, TaskChange
+from execution.changes import WHOLE_TASK, RunChanges, RunEvent, TaskChange
 from execution.status import RunStatus, TaskStatus
 from execution.store import change_rows, writing
-from execution.store.force_acquire import Seized
+from execution.store.force_acquire import SeizedRun
 from gateway_project.foundation.sealing import Sealer
 
-_ENDS: Final = {
+_END_STATUSES: Final = {
     TaskStatus.RUNNING: TaskStatus.UNKNOWN,
     TaskStatus.WAITING_APPROVAL: TaskStatus.CANCELLED,
     TaskStatus.PENDING: TaskStatus.SKIPPED,
 }
-"""What becomes of tasks that are not over."""
-_TELLS: Final = {
+"""Final statuses of unfinished tasks."""
+_EVENT_KINDS: Final = {
     TaskStatus.UNKNOWN: events.TASK_UNKNOWN,
     TaskStatus.CANCELLED: events.TASK_CANCELLED,
     TaskStatus.SKIPPED: events.TASK_SKIPPED,
 }
 
 
-def end(
-    seized: Iterable[Seized], *, code: str, error: str = "", sealer: Sealer | None = None
+def end_runs(
+    seized: Iterable[SeizedRun], *, code: str, error: str = "", sealer: Sealer | None = None
 ) -> None:
-    """End runs as failed, in the transaction that has seized them.
+    """Mark runs as failed, in the transaction that has seized them.
 
     Args:
         seized: The runs.
-        code: Why, as a stable word.
-        error: Why, in one line; not kept without a sealer.
-        sealer: Seals that.
+        code: Stable error code.
+        error: Error in one line; not stored without a sealer.
+        sealer: Seals the error.
     """
     at = datetime.now(UTC)
-    ends = [closing(one, code=code, error=error, at=at) for one in seized]
-    writing.write_last([(one, change_rows.sealed(one, sealer) if sealer else ()) for one in ends])
+    ends = [build_closing_changes(one, code=code, error=error, at=at) for one in seized]
+    writing.write_last_changes(
+        [(one, change_rows.seal_changes(one, sealer) if sealer else ()) for one in ends]
+    )
 
 
-def closing(seized: Seized, *, code: str, error: str, at: datetime) -> Changes:
-    """Return what ends a run that cannot be gone on with, as failed.
+def build_closing_changes(seized: SeizedRun, *, code: str, error: str, at: datetime) -> RunChanges:
+    """Build the changes that mark a run as failed.
 
-    What came of a call that was begun stays open, also if it was to be made again: it is unknown.
+    The outcome of a begun call becomes unknown, even if it was to be repeated.
 
     Args:
-        seized: How it stands.
-        code: Why, as a stable word.
-        error: Why, in one line.
+        seized: The seized run.
+        code: Stable error code.
+        error: Error in one line.
         at: When.
     """
-    ends = dict(_ends(seized))
-    told: list[tuple[str, tuple[str, int], dict[str, Any]]] = [
-        (_TELLS[status], place, {}) for place, status in ends.items()
+    ends = dict(_iterate_task_ends(seized))
+    event_rows: list[tuple[str, tuple[str, int], dict[str, Any]]] = [
+        (_EVENT_KINDS[status], key, {}) for key, status in ends.items()
     ]
     status = RunStatus.FAILED
-    told.append((events.RUN_ENDED, ("", WHOLE_TASK), {"status": status.value}))
-    return Changes(
+    event_rows.append((events.RUN_ENDED, ("", WHOLE_TASK), {"status": status.value}))
+    return RunChanges(
         run=seized.run,
         epoch=seized.epoch,
         tasks=tuple(
@@ -67,8 +69,10 @@ def closing(seized: Seized, *, code: str, error: str, at: datetime) -> Changes:
             for (task, item), status in ends.items()
         ),
         events=tuple(
-            Event(seq=seized.last_seq + number, kind=kind, at=at, task=task, item=item, data=data)
-            for number, (kind, (task, item), data) in enumerate(told, 1)
+            RunEvent(
+                seq=seized.last_seq + number, kind=kind, at=at, task=task, item=item, data=data
+            )
+            for number, (kind, (task, item), data) in enumerate(event_rows, 1)
         ),
         status=status,
         error_code=code,
@@ -76,9 +80,9 @@ def closing(seized: Seized, *, code: str, error: str, at: datetime) -> Changes:
     )
 
 
-def _ends(seized: Seized) -> Iterator[tuple[tuple[str, int], TaskStatus]]:
-    """Yield what becomes of tasks that are not over; a list is begun once one of its calls is."""
-    begun = {*seized.begun, *((task, WHOLE_TASK) for task, _ in seized.begun)}
-    for place, status in seized.tasks.items():
-        if status in _ENDS:
-            yield place, TaskStatus.UNKNOWN if place in begun else _ENDS[status]
+def _iterate_task_ends(seized: SeizedRun) -> Iterator[tuple[tuple[str, int], TaskStatus]]:
+    """Yield the final statuses of unfinished tasks; a begun item makes its task begun."""
+    begun_keys = {*seized.begun_calls, *((task, WHOLE_TASK) for task, _ in seized.begun_calls)}
+    for key, status in seized.tasks.items():
+        if status in _END_STATUSES:
+            yield key, TaskStatus.UNKNOWN if key in begun_keys else _END_STATUSES[status]

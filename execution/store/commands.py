@@ -1,4 +1,4 @@
-"""What runs are told to do."""
+"""Commands to runs."""
 
 from __future__ import annotations
 
@@ -13,30 +13,30 @@ from execution.control import Action
 from execution.models import RunCommand, WorkflowExecution
 from execution.status import RunStatus
 from execution.store import payloads, transactions
-from execution.store.payloads import Kind
+from execution.store.payloads import PayloadKind
 from execution.store.runs import UnknownRun
 from gateway_project.foundation import notify
 from gateway_project.foundation.caller import Caller
 from gateway_project.foundation.sealing import Sealer
 
 
-class RunOver(Exception):
-    """The run has ended: nothing can be told it."""
+class RunEnded(Exception):
+    """The run has ended and takes no more commands."""
 
     def __init__(self, status: RunStatus) -> None:
-        super().__init__(f"the run is {status}: nothing can be done about it any more")
+        super().__init__(f"the run is {status} and can no longer be changed")
         self.status = status
 
 
 @dataclass(frozen=True, kw_only=True)
-class Command:
-    """Something a run is told to do.
+class PendingCommand:
+    """A command that is not applied yet.
 
     Attributes:
-        id: Primary key; goes into `Changes.applied` once it is carried out.
+        id: Primary key; goes into `RunChanges.applied_commands` once applied.
         action: continue, pause, resume, abort or replan.
-        detail: Figures and words that belong to it.
-        workflow: JSON of what replaces the workflow, for replan.
+        detail: Further figures and words.
+        workflow: JSON of the replacement workflow, for replan.
     """
 
     id: int
@@ -45,7 +45,7 @@ class Command:
     workflow: Mapping[str, Any] | None = None
 
 
-def add(
+def add_command(
     run: UUID,
     action: str,
     *,
@@ -54,30 +54,30 @@ def add(
     workflow: Mapping[str, Any] | None = None,
     detail: Mapping[str, Any] | None = None,
 ) -> int:
-    """Tell a run something; the process that runs it is notified.
+    """Store a command; the process executing the run is notified.
 
     Args:
-        run: Its id; whether the caller may has been asked before.
-        action: As in `Command`.
-        caller: Who tells it.
+        run: Its id; the caller must be authorised already.
+        action: As in `PendingCommand`.
+        caller: The caller.
         sealer: Seals the workflow.
-        workflow: Of a replan.
-        detail: Figures and words that belong to it; no payloads.
+        workflow: Replacement workflow, for replan.
+        detail: Further figures and words; no payloads.
 
     Returns:
         Primary key of the command.
 
     Raises:
-        UnknownRun: If there is no such run.
-        RunOver: If it has ended.
+        UnknownRun: If the run does not exist.
+        RunEnded: If it has ended.
     """
-    with transactions.short():
-        # Locked, so that a run that ends just now either knows of the command or refuses it.
+    with transactions.short_transaction():
+        # Locked, so that a run ending now either sees the command or refuses it.
         row = WorkflowExecution.objects.select_for_update(no_key=True).filter(id=run).first()
         if row is None:
             raise UnknownRun(run)
         if RunStatus(row.status).is_final:
-            raise RunOver(RunStatus(row.status))
+            raise RunEnded(RunStatus(row.status))
         command = RunCommand.objects.create(
             run=row,
             action=action,
@@ -87,25 +87,25 @@ def add(
             detail=dict(detail or {}),
         )
         if workflow is not None:
-            sealed = payloads.seal(
-                workflow, run=run, kind=Kind.REPLAN, item=command.pk, sealer=sealer
+            sealed = payloads.seal_payload(
+                workflow, run=run, kind=PayloadKind.REPLAN, item=command.pk, sealer=sealer
             )
-            payloads.insert([sealed])
-        notify.send(notify.RUN_WORK, str(run))
+            payloads.insert_payloads([sealed])
+        notify.send_notification(notify.RUN_WORK, str(run))
     return int(command.pk)
 
 
-def open(run: UUID, *, sealer: Sealer) -> tuple[Command, ...]:  # noqa: A001 - read as commands.open
-    """Return what a run was told and has not been carried out, in order.
+def load_open_commands(run: UUID, *, sealer: Sealer) -> tuple[PendingCommand, ...]:
+    """Return the commands that a run has not applied, in order.
 
     Raises:
-        SealBroken: If what came with one cannot be opened.
+        UnsealingFailed: If a command's payload cannot be opened.
     """
     rows = list(RunCommand.objects.filter(run=run, applied_at__isnull=True).order_by("id"))
     return tuple(
-        _command(
+        _build_command(
             row,
-            payloads.one(run, Kind.REPLAN, item=row.pk, sealer=sealer)
+            payloads.load_payload(run, PayloadKind.REPLAN, item=row.pk, sealer=sealer)
             if row.action == Action.REPLAN
             else None,
         )
@@ -113,19 +113,19 @@ def open(run: UUID, *, sealer: Sealer) -> tuple[Command, ...]:  # noqa: A001 - r
     )
 
 
-def are_open(run: UUID) -> bool:
-    """Whether a run was told something that has not been carried out."""
+def has_open_commands(run: UUID) -> bool:
+    """Whether a run has commands that are not applied."""
     return RunCommand.objects.filter(run=run, applied_at__isnull=True).exists()
 
 
-def outcome(command: int) -> str | None:
-    """Return what came of a command: `done`, or a code that says why not; None: it is open."""
+def load_outcome(command: int) -> str | None:
+    """Return the outcome of a command: `done` or a refusal code; None: not applied yet."""
     rows = RunCommand.objects.filter(id=command, applied_at__isnull=False)
     return rows.values_list("outcome", flat=True).first()
 
 
-def _command(row: RunCommand, workflow: Mapping[str, Any] | None) -> Command:
-    return Command(
+def _build_command(row: RunCommand, workflow: Mapping[str, Any] | None) -> PendingCommand:
+    return PendingCommand(
         id=row.pk,
         action=row.action,
         detail=row.detail,

@@ -1,4 +1,4 @@
-"""What people have decided about the calls of a run that wait for them."""
+"""Decisions about the pending calls of a run."""
 
 from __future__ import annotations
 
@@ -7,21 +7,21 @@ from typing import Final
 from uuid import UUID
 
 from execution.store import prepared
-from execution.store.approval_sql import NEWEST
-from execution.store.escaping import original
+from execution.store.approval_sql import NEWEST_APPROVALS
+from execution.store.escaping import unescape_text
 
-_DECIDED: Final = ("approved", "rejected", "expired")
+_DECIDED_STATUSES: Final = ("approved", "rejected", "expired")
 
 
 @dataclass(frozen=True, kw_only=True)
-class Decision:
-    """What became of the approval of a call.
+class ApprovalDecision:
+    """The decision about a call's approval.
 
     Attributes:
         task: Id of the task.
-        item: Place in its list.
+        item: Index in the for-each list.
         approval: Primary key.
-        status: As in `execution.view.ApprovalView`; of what `of` returns approved, rejected or
+        status: As in `execution.view.ApprovalView`; from `load_decisions`: approved, rejected or
             expired.
     """
 
@@ -31,20 +31,24 @@ class Decision:
     status: str
 
 
-def of(run: UUID) -> tuple[Decision, ...]:
-    """Return what was decided of a run's calls and is not used up, oldest first.
+def load_decisions(run: UUID) -> tuple[ApprovalDecision, ...]:
+    """Return the unconsumed decisions about a run's calls, oldest first.
 
-    Only what is open about a call counts, else what was asked last. What has run out by the clock
-    of the database is expired, whatever its row says.
+    Of each call only its open approval counts, or else its newest. One past its expiry by the
+    database clock is expired, whatever its row says.
     """
-    return tuple(one for one in newest(run) if one.status in _DECIDED)
-
-
-def newest(run: UUID) -> tuple[Decision, ...]:
-    """Return how the approval stands that counts of each call of a run, oldest first."""
-    with prepared.cursor() as cursor:
-        rows = sorted(cursor.execute(NEWEST, [run]), key=lambda row: (row[4], row[0], row[1]))
     return tuple(
-        Decision(task=original(task), item=item, approval=approval, status=status)
+        decision for decision in load_newest_decisions(run) if decision.status in _DECIDED_STATUSES
+    )
+
+
+def load_newest_decisions(run: UUID) -> tuple[ApprovalDecision, ...]:
+    """Return the relevant approval of each call of a run, oldest first."""
+    with prepared.cursor() as cursor:
+        rows = sorted(
+            cursor.execute(NEWEST_APPROVALS, [run]), key=lambda row: (row[4], row[0], row[1])
+        )
+    return tuple(
+        ApprovalDecision(task=unescape_text(task), item=item, approval=approval, status=status)
         for task, item, approval, status, _ in rows
     )

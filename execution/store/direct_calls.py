@@ -1,4 +1,4 @@
-"""Single calls that waited for approval: each is answered once."""
+"""Direct calls that waited for approval: each result is delivered once."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from django.db.models.functions import Now
 from execution.models import WorkflowExecution
 
 
-def deliver(run: UUID) -> bool:
-    """Note that the caller was given what came of a single call; the same call is new again.
+def mark_delivered(run: UUID) -> bool:
+    """Mark a direct call's result as delivered; the same call then starts a new run.
 
     Args:
-        run: Its id; nothing happens to other runs, nor to one that has not ended.
+        run: Its id; no effect on other runs, or on one that has not ended.
 
     Returns:
         Whether this was the first time.
@@ -21,5 +21,5 @@ def deliver(run: UUID) -> bool:
     ended = WorkflowExecution.objects.filter(
         pk=run, is_direct=True, ended_at__isnull=False, delivered_at__isnull=True
     )
-    # The key is what finds the run of the same call; nobody else's name for it is lost.
+    # The key identifies the run of the same call; it is never one chosen by the caller.
     return ended.update(delivered_at=Now(), idempotency_key="") == 1

@@ -1,4 +1,4 @@
-"""Texts that PostgreSQL cannot hold, written so that it can, and back."""
+"""Escapes text that PostgreSQL cannot store."""
 
 from __future__ import annotations
 
@@ -7,69 +7,71 @@ import re
 from collections.abc import Mapping
 from typing import Any, Final
 
-MARK: Final = "\x1a"
-"""Stands before the four hex digits of a code that cannot be stored; SUBSTITUTE in ASCII."""
+ESCAPE_MARK: Final = "\x1a"
+"""Precedes the four hex digits of a code point that cannot be stored; SUBSTITUTE in ASCII."""
 _UNSTORABLE: Final = re.compile("[\x00\x1a\ud800-\udfff]")
 _ESCAPED: Final = re.compile("\x1a([0-9a-f]{4})")
 _SUSPECT: Final = re.compile(r"\\u(?:0000|001a|d[89a-f])")
 
 
-def stored(text: str) -> str:
-    r"""Return a text as it is stored: NUL and lone surrogates escaped, all else as it is.
+def escape_text(text: str) -> str:
+    r"""Escape NUL and lone surrogates in a text.
 
-    No two texts are stored alike.
+    The encoding is injective.
 
     Example:
-        >>> stored("a\x00b")
+        >>> escape_text("a\x00b")
         'a\x1a0000b'
     """
-    return _UNSTORABLE.sub(lambda found: f"{MARK}{ord(found[0]):04x}", text)
+    return _UNSTORABLE.sub(lambda found: f"{ESCAPE_MARK}{ord(found[0]):04x}", text)
 
 
-def original(text: str) -> str:
-    r"""Return what `stored` was given.
+def unescape_text(text: str) -> str:
+    r"""Reverse `escape_text`.
 
     Example:
-        >>> original(stored("a\x00\ud800")) == "a\x00\ud800"
+        >>> unescape_text(escape_text("a\x00\ud800")) == "a\x00\ud800"
         True
     """
-    return _ESCAPED.sub(lambda found: chr(int(found[1], 16)), text) if MARK in text else text
+    return (
+        _ESCAPED.sub(lambda found: chr(int(found[1], 16)), text) if ESCAPE_MARK in text else text
+    )
 
 
-def stored_json(value: Any) -> str:
-    r"""Return JSON that PostgreSQL can hold, its texts as `stored` would have them.
+def escape_json(value: Any) -> str:
+    r"""Encode JSON that PostgreSQL can store, with its texts escaped as by `escape_text`.
 
     Raises:
-        ValueError: If JSON has no form for a number.
+        ValueError: If a number has no JSON form.
 
     Example:
-        >>> stored_json({"a": 1})
+        >>> escape_json({"a": 1})
         '{"a":1}'
     """
-    text = _json(value)
-    return _json(_deep(value)) if _SUSPECT.search(text) else text
+    text = _dump_json(value)
+    return _dump_json(_escape_nested(value)) if _SUSPECT.search(text) else text
 
 
-def original_json(value: Any) -> Any:
-    """Return what `stored_json` was given, from the value that was read."""
+def unescape_json(value: Any) -> Any:
+    """Reverse `escape_json` on a parsed value."""
     if isinstance(value, str):
-        return original(value)
+        return unescape_text(value)
     if isinstance(value, dict):
-        return {original(key): original_json(item) for key, item in value.items()}
+        return {unescape_text(key): unescape_json(item) for key, item in value.items()}
     if isinstance(value, list):
-        return [original_json(item) for item in value]
+        return [unescape_json(item) for item in value]
     return value
 
 
-def _json(value: Any) -> str:
+def _dump_json(value: Any) -> str:
     return json.dumps(value, separators=(",", ":"), allow_nan=False)
 
 
-def _deep(value: Any) -> Any:
+def _escape_nested(value: Any) -> Any:
     if isinstance(value, str):
-        return stored(value)
+        return escape_text(value)
     if isinstance(value, Mapping):
-        return {stored(key): _deep(item) for key, item in value.items()}
+        return {escape_text(key): _escape_nested(item) for key, item in value.items()}
     if isinstance(value, list | tuple):
-        return [_deep(item) for item in value]
+        return [_escape_nested(item) for item in value]
     return value

@@ -1,4 +1,4 @@
-"""Removing what is kept no longer."""
+"""Deletes expired payloads and runs."""
 
 from __future__ import annotations
 
@@ -12,23 +12,23 @@ from django.db import connection, transaction
 from execution.codes import EXPIRED
 from execution.models import Payload, WorkflowExecution
 from execution.store import closing, force_acquire
-from execution.store.runs import KEY_HOURS
+from execution.store.runs import IDEMPOTENCY_KEY_HOURS
 from gateway_project.foundation import advisory
 
-LOCK: Final = "run expiry"
-CHUNK: Final = 200
-"""Runs that one transaction removes, with all that belongs to them."""
-FAILED_AT_ONCE: Final = 20
-"""Runs that one transaction ends; each may have many tasks."""
+LOCK_NAME: Final = "run expiry"
+RUNS_PER_CHUNK: Final = 200
+"""Runs deleted per transaction, with everything that belongs to them."""
+MAX_FAILED_PER_CHUNK: Final = 20
+"""Runs failed per transaction; each may have many tasks."""
 
-_FORGET_KEYS = """
+_CLEAR_KEYS = """
 UPDATE execution_workflowexecution SET idempotency_key = '' WHERE id IN (
     SELECT id FROM execution_workflowexecution
     WHERE idempotency_key <> '' AND created_at <= now() - make_interval(hours => %s)
     FOR NO KEY UPDATE SKIP LOCKED)
 """
 
-_STALE = """
+_STALE_RUNS = """
 SELECT id FROM execution_workflowexecution
 WHERE ended_at IS NULL AND changed_at <= now() - make_interval(secs => %s)
   AND (lease_until IS NULL OR lease_until <= now())
@@ -51,14 +51,14 @@ DAY_S: Final = 86_400.0
 
 
 @dataclass(frozen=True, kw_only=True)
-class Swept:
-    """What was removed.
+class ExpiryCounts:
+    """Counts of what was deleted.
 
     Attributes:
-        payloads: Runs of which nothing that was given or answered is kept any more.
-        failed: Runs that had not ended and were failed, since what they need is gone.
-        runs: Runs removed altogether.
-        keys: Idempotency keys that no longer name their run.
+        payloads: Runs whose payloads were deleted.
+        failed: Unfinished runs that were failed because their payloads expired.
+        runs: Runs deleted entirely.
+        keys: Idempotency keys released.
     """
 
     payloads: int = 0
@@ -67,64 +67,64 @@ class Swept:
     keys: int = 0
 
 
-def sweep(*, payload_days: float, run_days: float) -> Swept:
-    """Remove what has expired, by the clock of the database; beside another sweep: nothing.
+def delete_expired(*, payload_days: float, run_days: float) -> ExpiryCounts:
+    """Delete what has expired, by the database clock; does nothing during another sweep.
 
     Args:
-        payload_days: Days after its end, or its last change, that what a run was given and
-            answered is kept; a run that has not ended by then is failed as `expired`, unless a
-            process holds it.
-        run_days: Days after its end that a run and its events are kept.
+        payload_days: Days that payloads are kept after a run's end or last change; a run
+            unfinished by then is failed as `expired`, unless a process holds it.
+        run_days: Days that a run and its events are kept after its end.
     """
-    with advisory.claimed(LOCK, wait_s=0) as is_ours:
+    with advisory.try_lock(LOCK_NAME, wait_s=0) as is_ours:
         if not is_ours:
-            return Swept()
-        return Swept(
-            failed=_fail(payload_days * DAY_S),
-            payloads=_forget_payloads(payload_days * DAY_S),
-            runs=_forget_runs(run_days * DAY_S),
-            keys=_forget_keys(),
+            return ExpiryCounts()
+        return ExpiryCounts(
+            failed=_fail_stale_runs(payload_days * DAY_S),
+            payloads=_delete_payloads(payload_days * DAY_S),
+            runs=_delete_runs(run_days * DAY_S),
+            keys=_clear_keys(),
         )
 
 
-def _forget_keys() -> int:
+def _clear_keys() -> int:
     with connection.cursor() as cursor:
-        cursor.execute(_FORGET_KEYS, [KEY_HOURS])
+        cursor.execute(_CLEAR_KEYS, [IDEMPOTENCY_KEY_HOURS])
         return int(cursor.rowcount)
 
 
-def _fail(age_s: float) -> int:
+def _fail_stale_runs(age_s: float) -> int:
     failed = 0
     while True:
         with transaction.atomic():
             found = [
-                force_acquire.seize(run, me=LOCK) for run in _ids(_STALE, [age_s, FAILED_AT_ONCE])
+                force_acquire.seize_run(run, me=LOCK_NAME)
+                for run in _select_ids(_STALE_RUNS, [age_s, MAX_FAILED_PER_CHUNK])
             ]
             seized = [one for one in found if one is not None]
-            closing.end(seized, code=EXPIRED)
+            closing.end_runs(seized, code=EXPIRED)
         failed += len(seized)
-        if len(seized) < FAILED_AT_ONCE:
+        if len(seized) < MAX_FAILED_PER_CHUNK:
             return failed
 
 
-def _forget_payloads(age_s: float) -> int:
-    forgotten = 0
-    while runs := _ids(_STALE_PAYLOADS, [age_s, EXPIRED, CHUNK]):
+def _delete_payloads(age_s: float) -> int:
+    deleted = 0
+    while runs := _select_ids(_STALE_PAYLOADS, [age_s, EXPIRED, RUNS_PER_CHUNK]):
         Payload.objects.filter(run__in=runs).delete()
-        forgotten += len(runs)
-    return forgotten
+        deleted += len(runs)
+    return deleted
 
 
-def _forget_runs(age_s: float) -> int:
-    removed = 0
-    while runs := _ids(_OLD_RUNS, [age_s, CHUNK]):
+def _delete_runs(age_s: float) -> int:
+    deleted = 0
+    while runs := _select_ids(_OLD_RUNS, [age_s, RUNS_PER_CHUNK]):
         with transaction.atomic():
             WorkflowExecution.objects.filter(id__in=runs).delete()
-        removed += len(runs)
-    return removed
+        deleted += len(runs)
+    return deleted
 
 
-def _ids(statement: str, values: Sequence[Any]) -> list[UUID]:
+def _select_ids(statement: str, values: Sequence[Any]) -> list[UUID]:
     with connection.cursor() as cursor:
         cursor.execute(statement, values)
         return [pk for (pk,) in cursor.fetchall()]

@@ -1,4 +1,4 @@
-"""Which entries of a batch may be written: by epoch, by approval, and each only once."""
+"""Decides which entries of a batch may be written: by epoch and approval, and each only once."""
 
 from __future__ import annotations
 
@@ -11,20 +11,20 @@ import psycopg
 from django.db import connection
 from django.db.models.functions import Now
 
-from execution.changes import Changes, Fenced, NotApproved, TaskChange
+from execution.changes import CallNotApproved, RunChanges, RunFenced, TaskChange
 from execution.models import Approval
 from execution.store import prepared
-from execution.store.escaping import stored
+from execution.store.escaping import escape_text
 
-Refusal = Fenced | NotApproved
+Refusal = RunFenced | CallNotApproved
 
-LONGEST_STILL: Final = f"{prepared.LONGEST_S}s"
-"""A process that stands still amid a transaction loses its locks after so long, so that others can
-take its runs over."""
+MAX_IDLE_TIME: Final = f"{prepared.MAX_TRANSACTION_S}s"
+"""A process stalled within a transaction loses its locks after this time, so that others can claim
+its runs."""
 
 _LOCK = f"""
 SELECT id, epoch, owner, last_seq, version,
-       set_config('idle_in_transaction_session_timeout', '{LONGEST_STILL}', true)
+       set_config('idle_in_transaction_session_timeout', '{MAX_IDLE_TIME}', true)
 FROM execution_workflowexecution
 WHERE id = ANY(%s) ORDER BY id FOR NO KEY UPDATE
 """
@@ -40,25 +40,25 @@ SELECT 1 / (count(*) = %(count)s)::int, now()
 FROM held JOIN given ON given.run = held.id
 WHERE held.epoch = given.epoch AND held.owner <> '' AND held.last_seq < given.seq
 """
-"""Fails by a division by zero where a run is not held so."""
+"""Fails with a division by zero unless all runs are held as given."""
 NO_SEQ: Final = 2**63 - 1
-"""Stands for the number of an event where there is none: it is after any other."""
+"""Sequence number used for entries without events; greater than any other."""
 
-_PRESENT = """
+_FIND_EVENTS = """
 SELECT run_id, seq FROM execution_executionevent
 WHERE (run_id, seq) IN (SELECT * FROM unnest(%s::uuid[], %s::bigint[]))
 """
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Hold:
-    """How a run is held.
+class RunLease:
+    """The current lease of a run.
 
     Attributes:
-        epoch: Of the newest hold.
-        owner: Process that holds it; empty: nobody.
-        last_seq: Number of its newest event.
-        version: Of its workflow.
+        epoch: Epoch of the newest claim.
+        owner: Process that holds it; empty: none.
+        last_seq: Sequence number of its newest event.
+        version: Version of its workflow.
     """
 
     epoch: int
@@ -68,48 +68,48 @@ class Hold:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Verdict:
-    """What becomes of an entry.
+class FencingVerdict:
+    """The verdict on an entry.
 
     Attributes:
-        refusal: Why it may not be written; None: it may, or it is already.
-        is_new: Whether it is to be written now.
+        refusal: Why it is refused; None: allowed, or already written.
+        is_new: Whether it must be written now.
     """
 
     refusal: Refusal | None = None
     is_new: bool = False
 
 
-_ACCEPTED: Final = Verdict(is_new=True)
-_WRITTEN: Final = Verdict()
+_ACCEPTED: Final = FencingVerdict(is_new=True)
+_ALREADY_WRITTEN: Final = FencingVerdict()
 
 
-def locked(runs: Iterable[UUID]) -> dict[UUID, Hold]:
-    """Return how runs are held, and keep others from changing that in this transaction."""
+def lock_leases(runs: Iterable[UUID]) -> dict[UUID, RunLease]:
+    """Return the leases of runs, locked for this transaction."""
     with prepared.cursor() as cursor:
         cursor.execute(_LOCK, [sorted(set(runs))])
         return {
-            run: Hold(epoch=epoch, owner=owner, last_seq=last_seq, version=version)
+            run: RunLease(epoch=epoch, owner=owner, last_seq=last_seq, version=version)
             for run, epoch, owner, last_seq, version, _ in cursor.fetchall()
         }
 
 
-def is_plain(batch: Sequence[Changes]) -> bool:
-    """Whether all that is to be judged about a batch is whether its runs are held."""
+def has_only_lease_checks(batch: Sequence[RunChanges]) -> bool:
+    """Whether the batch only needs lease checks: no approvals, no replans, one epoch per run."""
     epochs: dict[UUID, int] = {}
     return all(
         changes.workflow is None
-        and not _wanted(changes)
+        and not _list_approval_uses(changes)
         and epochs.setdefault(changes.run, changes.epoch) == changes.epoch
         for changes in batch
     )
 
 
-def require(cursor: psycopg.Cursor[Any], batch: Sequence[Changes]) -> None:
-    """Let the transaction fail unless all of a plain batch is new and its runs are held.
+def require_leases(cursor: psycopg.Cursor[Any], batch: Sequence[RunChanges]) -> None:
+    """Make the transaction fail unless all entries are new and their runs are held.
 
-    Until the transaction ends, others cannot change that. What the cursor then has is a row whose
-    second column is the time of the transaction. `prepared.is_unmet` knows the error.
+    Locks the runs until the transaction ends. The cursor's row has the transaction time in its
+    second column. `prepared.is_unmet_requirement` recognises the error.
     """
     seqs: dict[UUID, int] = {}
     for changes in batch:
@@ -125,61 +125,68 @@ def require(cursor: psycopg.Cursor[Any], batch: Sequence[Changes]) -> None:
     cursor.execute(_REQUIRE, values)
 
 
-def judge(batch: Sequence[Changes], holds: dict[UUID, Hold]) -> list[Verdict]:
-    """Decide about each entry of a batch whose runs are locked."""
-    present = _present(batch, holds)
-    leaves = _leaves(batch)
-    return [_verdict(changes, holds.get(changes.run), present, leaves) for changes in batch]
+def judge_entries(
+    batch: Sequence[RunChanges], leases: dict[UUID, RunLease]
+) -> list[FencingVerdict]:
+    """Judge each entry of a batch whose runs are locked."""
+    written_events = _find_written(batch, leases)
+    approvals = _lock_approvals(batch)
+    return [
+        _judge_entry(changes, leases.get(changes.run), written_events, approvals)
+        for changes in batch
+    ]
 
 
-def _verdict(
-    changes: Changes,
-    hold: Hold | None,
-    present: set[tuple[UUID, int]],
-    leaves: dict[UUID, Approval],
-) -> Verdict:
-    if hold is None or hold.epoch != changes.epoch:
-        return Verdict(refusal=Fenced(changes.run))
-    # Before it is asked who holds the run: with its end, a run is given back.
-    if changes.events and (changes.run, changes.events[0].seq) in present:
-        return _WRITTEN
-    if not hold.owner:
-        return Verdict(refusal=Fenced(changes.run))
-    wanted = _wanted(changes)
+def _judge_entry(
+    changes: RunChanges,
+    lease: RunLease | None,
+    written_events: set[tuple[UUID, int]],
+    approvals: dict[UUID, Approval],
+) -> FencingVerdict:
+    if lease is None or lease.epoch != changes.epoch:
+        return FencingVerdict(refusal=RunFenced(changes.run))
+    # Checked before the owner, since the entry that ends a run also releases it.
+    if changes.events and (changes.run, changes.events[0].seq) in written_events:
+        return _ALREADY_WRITTEN
+    if not lease.owner:
+        return FencingVerdict(refusal=RunFenced(changes.run))
+    wanted = _list_approval_uses(changes)
     ids = {pk for pk, _ in wanted}
-    fit = all(_fits(leaves.get(pk), changes.run, change) for pk, change in wanted)
-    if not fit or len(ids) < len(wanted):
+    is_valid = all(_is_for_call(approvals.get(pk), changes.run, change) for pk, change in wanted)
+    if not is_valid or len(ids) < len(wanted):
         calls = ", ".join(repr(change.task) for _, change in wanted)
-        return Verdict(refusal=NotApproved(f"run {changes.run}: not approved: {calls}"))
+        return FencingVerdict(refusal=CallNotApproved(f"run {changes.run}: not approved: {calls}"))
     for pk in ids:
-        del leaves[pk]
+        del approvals[pk]
     return _ACCEPTED
 
 
-def _wanted(changes: Changes) -> list[tuple[UUID, TaskChange]]:
-    """Return the calls that use up an approval, each with its own."""
+def _list_approval_uses(changes: RunChanges) -> list[tuple[UUID, TaskChange]]:
+    """Return the task changes that consume an approval, with its key."""
     return [(one.approval, one) for one in changes.tasks if one.approval is not None]
 
 
-def _present(batch: Sequence[Changes], holds: dict[UUID, Hold]) -> set[tuple[UUID, int]]:
-    """Return first events of entries that are there already; mostly without asking."""
+def _find_written(
+    batch: Sequence[RunChanges], leases: dict[UUID, RunLease]
+) -> set[tuple[UUID, int]]:
+    """Return the first events of entries that exist already; usually without a query."""
     suspects = [
         (changes.run, changes.events[0].seq)
         for changes in batch
         if changes.events
-        and (hold := holds.get(changes.run)) is not None
-        and changes.events[0].seq <= hold.last_seq
+        and (lease := leases.get(changes.run)) is not None
+        and changes.events[0].seq <= lease.last_seq
     ]
     if not suspects:
         return set()
     with connection.cursor() as cursor:
-        cursor.execute(_PRESENT, [[run for run, _ in suspects], [seq for _, seq in suspects]])
+        cursor.execute(_FIND_EVENTS, [[run for run, _ in suspects], [seq for _, seq in suspects]])
         return {(run, seq) for run, seq in cursor.fetchall()}
 
 
-def _leaves(batch: Sequence[Changes]) -> dict[UUID, Approval]:
-    """Return the approvals that the batch wants to use and may, locked."""
-    wanted = {pk for changes in batch for pk, _ in _wanted(changes)}
+def _lock_approvals(batch: Sequence[RunChanges]) -> dict[UUID, Approval]:
+    """Lock and return the usable approvals that the batch consumes."""
+    wanted = {pk for changes in batch for pk, _ in _list_approval_uses(changes)}
     if not wanted:
         return {}
     rows = Approval.objects.select_for_update(no_key=True).filter(
@@ -188,12 +195,12 @@ def _leaves(batch: Sequence[Changes]) -> dict[UUID, Approval]:
     return {row.pk: row for row in rows.order_by("id")}
 
 
-def _fits(leave: Any, run: UUID, change: TaskChange) -> bool:
+def _is_for_call(approval: Any, run: UUID, change: TaskChange) -> bool:
     """Whether an approval is for exactly this call."""
     return (
-        leave is not None
-        and leave.run_id == run
-        and (leave.task, leave.item) == (stored(change.task), change.item)
-        and leave.definition_hash == change.definition_hash
-        and leave.arguments_digest == change.arguments_digest
+        approval is not None
+        and approval.run_id == run
+        and (approval.task, approval.item) == (escape_text(change.task), change.item)
+        and approval.definition_hash == change.definition_hash
+        and approval.arguments_digest == change.arguments_digest
     )

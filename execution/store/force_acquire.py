@@ -1,4 +1,4 @@
-"""Takes a run without reading what it holds, so that it can be ended whatever that is."""
+"""Seizes a run without reading its payloads, so that it can be ended in any case."""
 
 from __future__ import annotations
 
@@ -11,40 +11,40 @@ from django.db.models.functions import Now
 
 from execution.models import TaskRun, WorkflowExecution
 from execution.status import RunStatus, TaskStatus
-from execution.store.escaping import original
+from execution.store.escaping import unescape_text
 
 
 @dataclass(frozen=True, kw_only=True)
-class Seized:
-    """A run that this process has taken to end it.
+class SeizedRun:
+    """A run that this process has seized to end it.
 
     Attributes:
         run: Its id.
-        epoch: Of this hold.
-        last_seq: Number of its newest event.
-        tasks: How each task stands, by id and item.
-        begun: Those of which a call was begun.
+        epoch: Epoch of this claim.
+        last_seq: Sequence number of its newest event.
+        tasks: Task statuses, by id and item.
+        begun_calls: Those with a begun call.
     """
 
     run: UUID
     epoch: int
     last_seq: int
     tasks: Mapping[tuple[str, int], TaskStatus]
-    begun: Collection[tuple[str, int]] = ()
+    begun_calls: Collection[tuple[str, int]] = ()
 
 
-def seize(run: UUID, *, me: str, dead: Collection[str] = ()) -> Seized | None:
-    """Take a run, which must not have ended, from nobody, from the dead, or from oneself.
+def seize_run(run: UUID, *, me: str, dead: Collection[str] = ()) -> SeizedRun | None:
+    """Seize an unfinished run that is unowned, lapsed, dead-owned or owned by `me`.
 
-    Its row stays locked until the transaction ends, in which all else about it belongs.
+    Its row stays locked until the transaction ends, in which it must be ended.
 
     Args:
         run: Its id.
         me: This process.
-        dead: Owners known to be gone.
+        dead: Owners known to have ended.
 
     Returns:
-        What can be known of it without a key; None: it is somebody else's, or over.
+        The run; None: it belongs to another process, or has ended.
     """
     lapsed = ExpressionWrapper(
         Q(lease_until__isnull=True) | Q(lease_until__lte=Now()), output_field=BooleanField()
@@ -61,15 +61,15 @@ def seize(run: UUID, *, me: str, dead: Collection[str] = ()) -> Seized | None:
         return None
     WorkflowExecution.objects.filter(pk=run).update(owner=me, epoch=row.epoch + 1)
     tasks = [
-        ((original(task), item), TaskStatus(status), attempts)
+        ((unescape_text(task), item), TaskStatus(status), attempts)
         for task, item, status, attempts in TaskRun.objects.filter(run=run)
         .order_by("position", "item")
         .values_list("task", "item", "status", "attempts")
     ]
-    return Seized(
+    return SeizedRun(
         run=run,
         epoch=row.epoch + 1,
         last_seq=row.last_seq,
-        tasks={place: status for place, status, _ in tasks},
-        begun=frozenset(place for place, _, attempts in tasks if attempts),
+        tasks={key: status for key, status, _ in tasks},
+        begun_calls=frozenset(key for key, _, attempts in tasks if attempts),
     )

@@ -1,7 +1,7 @@
-"""Jobs of the queue: each names a run that a worker is to take.
+"""Queue jobs: each names a run for a worker to execute.
 
-Imported only where the queue is used. A job is a place in the line and a wake-up call, no more:
-what is to be done stands in the run's own rows, so a job that is lost loses nothing.
+Imported only where the queue is used. A job is merely a queue position and a wake-up call: the
+run's own rows say what to do, so a lost job loses nothing.
 """
 
 from __future__ import annotations
@@ -18,25 +18,25 @@ from procrastinate.contrib.django.django_connector import DjangoConnector
 from procrastinate.exceptions import ConnectorException
 from procrastinate.types import JSONDict
 
-from execution.store.fencing import LONGEST_STILL
-from gateway_project.foundation.reasons import first_line
+from execution.store.fencing import MAX_IDLE_TIME
+from gateway_project.foundation.reasons import summarize_error
 
 QUEUE: Final = "foregate_runs"
-RUN: Final = "foregate.run"
-"""Name of the task of each job that has a run run; its one argument is `run`."""
+RUN_TASK: Final = "foregate.run"
+"""Task name of the jobs; their one argument is `run`."""
 
-AT_ONCE: Final = 1_000
-"""Runs that one transaction puts back in line at most."""
+MAX_RESTORED: Final = 1_000
+"""Runs re-queued per transaction."""
 
-# Let go of with the transaction, and so also by a process that stands still.
-_ALONE = f"""
+# Released with the transaction, and thus also by a stalled process.
+_TRY_LOCK = f"""
 SELECT pg_try_advisory_xact_lock(hashtext('foregate queue'), hashtext('lost jobs')),
-       set_config('idle_in_transaction_session_timeout', '{LONGEST_STILL}', true)
+       set_config('idle_in_transaction_session_timeout', '{MAX_IDLE_TIME}', true)
 """
 
-# Runs and jobs are put side by side, not joined: without statistics, as of a table that has just
-# grown, a join may look through all jobs for each run.
-_LOST = """
+# Runs and jobs are combined by UNION, not joined: without statistics, as after rapid growth, a
+# join may scan all jobs for each run.
+_FIND_LOST_JOBS = """
 SELECT run FROM (
     SELECT run.id::text AS run, run.created_at, false AS has_job
       FROM execution_workflowexecution AS run
@@ -62,78 +62,80 @@ DELETE FROM procrastinate_jobs AS job
 """
 
 
-def defer(run: UUID) -> None:
-    """Put a run in line for a worker; part of the current transaction.
+def enqueue_run(run: UUID) -> None:
+    """Queue a run for a worker, in the current transaction.
 
     Raises:
-        django.db.OperationalError: If the database refuses it or is away.
+        django.db.OperationalError: If the database rejects it or is unavailable.
     """
-    _defer([run])
+    _enqueue_runs([run])
 
 
-def _defer(runs: Sequence[UUID]) -> None:
-    deferrer = _app().configure_task(RUN, queue=QUEUE, allow_unknown=True)
+def _enqueue_runs(runs: Sequence[UUID]) -> None:
+    deferrer = _get_app().configure_task(RUN_TASK, queue=QUEUE, allow_unknown=True)
     given: list[JSONDict] = [{"run": str(run)} for run in runs]
     try:
         deferrer.batch_defer(*given)
     except ConnectorException as error:
-        raise OperationalError(first_line(error.__cause__ or error)) from error
+        raise OperationalError(summarize_error(error.__cause__ or error)) from error
 
 
-def require() -> None:
-    """Make sure that the queue has its tables.
+def require_queue_tables() -> None:
+    """Require that the queue's tables exist.
 
     Raises:
-        django.db.ProgrammingError: If the database lacks them.
+        django.db.ProgrammingError: If they do not.
     """
     with connection.cursor() as cursor:
         cursor.execute("SELECT FROM procrastinate_jobs LIMIT 0")
 
 
-def restore(*, alive_s: float) -> int:
-    """Put runs back in line that lost their job, or whose job a dead worker has.
+def restore_lost_jobs(*, alive_s: float) -> int:
+    """Re-queue runs whose job was lost or belongs to a dead worker.
 
-    Several processes may do so at once: one of them does, the others leave it to that one.
+    Of several processes that try at once, one does the work.
 
     Args:
         alive_s: Seconds without a heartbeat after which a worker counts as dead.
 
     Returns:
-        How many were put back.
+        Number of re-queued runs.
 
     Raises:
-        django.db.Error: If the database is away.
+        django.db.Error: If the database is unavailable.
     """
     with transaction.atomic(), connection.cursor() as cursor:
-        cursor.execute(_ALONE)
+        cursor.execute(_TRY_LOCK)
         (is_alone, _) = cursor.fetchone()
         if not is_alone:
             return 0
-        # Its snapshot is newer than the lock: it sees what others have put back.
-        cursor.execute(_LOST, {"task": RUN, "alive_s": alive_s, "limit": AT_ONCE})
+        # This statement's snapshot is newer than the lock, so it sees what others re-queued.
+        cursor.execute(
+            _FIND_LOST_JOBS, {"task": RUN_TASK, "alive_s": alive_s, "limit": MAX_RESTORED}
+        )
         lost = [UUID(run) for (run,) in cursor.fetchall()]
         if lost:
-            _defer(lost)
+            _enqueue_runs(lost)
         return len(lost)
 
 
 def delete_orphans() -> int:
-    """Delete jobs that dead workers left, an hour after their runs have ended; say how many.
+    """Delete jobs of dead workers an hour after their runs ended; return the count.
 
-    A worker that only stood still for long ends its jobs itself.
+    A worker that was merely stalled ends its jobs itself.
     """
     with connection.cursor() as cursor:
-        cursor.execute(_DELETE_ORPHANS, {"task": RUN})
+        cursor.execute(_DELETE_ORPHANS, {"task": RUN_TASK})
         return int(cursor.rowcount)
 
 
-def hush() -> None:
-    """Keep procrastinate from logging: what matters is logged here, in a line each."""
+def silence_procrastinate_log() -> None:
+    """Disable procrastinate's logging; what matters is logged here."""
     logging.getLogger("procrastinate").setLevel(logging.CRITICAL)
 
 
 @cache
-def _app() -> procrastinate.App:
-    hush()
-    # Its statements run on Django's own connection, and so in Django's transaction.
+def _get_app() -> procrastinate.App:
+    silence_procrastinate_log()
+    # Its statements run on Django's connection, and thus in Django's transaction.
     return procrastinate.App(connector=DjangoConnector())

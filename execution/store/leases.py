@@ -1,11 +1,11 @@
-"""Which process holds a run, and for how long: by the clock of the database alone."""
+"""Leases: which process holds a run and until when, by the database clock alone."""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-from typing import Any, cast
+from typing import Any, LiteralString, cast
 from uuid import UUID
 
 from django.db import connection, transaction
@@ -13,19 +13,18 @@ from django.db import connection, transaction
 from execution.models import TaskRun, WorkflowExecution
 from execution.status import RunStatus, TaskStatus
 from execution.store import decisions, payloads, prepared
-from execution.store.approval_sql import waits
-from execution.store.escaping import original
-from execution.store.payloads import Kind
-from execution.store.runs import options_of
-from execution.workflow import Options
+from execution.store.approval_sql import build_pending_expression
+from execution.store.escaping import unescape_text
+from execution.store.payloads import PayloadKind
+from execution.store.runs import options_from_json
+from execution.workflow import RunOptions
 from gateway_project.foundation import notify
-from gateway_project.foundation.caller import Caller
-from gateway_project.foundation.caller import Kind as WayIn
+from gateway_project.foundation.caller import Caller, CallerKind
 from gateway_project.foundation.sealing import Sealer
 
-# A paused run is not woken by a decision, nor an unknown one by its deadline: what took it could
-# do nothing about it, would give it back, and would find it waiting again.
-CLAIMABLE = f"""
+# A decision does not wake a paused run, nor a deadline an unknown one: a claimer could do nothing
+# about it, would release it, and would find it claimable again.
+CLAIMABLE_CONDITION = f"""
 run.status IN ('queued', 'running', 'paused', 'waiting', 'unknown') AND (
   (run.owner <> '' AND (
       run.lease_until IS NULL OR run.lease_until <= now() OR run.owner = ANY(%(dead)s)))
@@ -40,15 +39,15 @@ run.status IN ('queued', 'running', 'paused', 'waiting', 'unknown') AND (
             AND NOT EXISTS (
               SELECT FROM execution_approval AS asked
               WHERE asked.run_id = task.run_id AND asked.task = task.task
-                AND asked.item = task.item AND {waits("asked")}))))))
+                AND asked.item = task.item AND {build_pending_expression("asked")}))))))
 """
 
-# A row that is locked is passed over: whoever has it may stand still, and waiting would cost a
-# database thread, of which there are few. What is to be had is looked for again.
+# Locked rows are skipped: their holder may be stalled, and waiting would tie up one of the few
+# database threads. Claimable runs are looked for again later.
 _ACQUIRE = f"""
 WITH before AS (
     SELECT run.id, run.owner FROM execution_workflowexecution AS run
-    WHERE run.id = %(run)s AND {CLAIMABLE}
+    WHERE run.id = %(run)s AND {CLAIMABLE_CONDITION}
     FOR NO KEY UPDATE OF run SKIP LOCKED)
 UPDATE execution_workflowexecution AS run
 SET owner = %(owner)s, epoch = run.epoch + 1,
@@ -59,11 +58,12 @@ RETURNING before.owner, run.epoch, extract(epoch FROM run.deadline_at - now())::
 
 _IDLE = f"""
 SELECT run.ended_at IS NOT NULL OR (
-    run.owner = '' AND run.status NOT IN ('queued', 'running') AND ({CLAIMABLE}) IS NOT TRUE)
+    run.owner = '' AND run.status NOT IN ('queued', 'running')
+    AND ({CLAIMABLE_CONDITION}) IS NOT TRUE)
 FROM execution_workflowexecution AS run WHERE run.id = %(run)s
 """
 
-# Locked in the order in which a batch of changes locks its runs, so that neither waits for ever.
+# Locked in the order in which a batch of changes locks its runs, to avoid deadlocks.
 _RENEW = """
 WITH held AS (
     SELECT run.id FROM execution_workflowexecution AS run
@@ -75,6 +75,13 @@ SET lease_until = now() + make_interval(secs => %(lease_s)s)
 FROM held WHERE run.id = held.id RETURNING run.id
 """
 
+# Claiming a run raises its epoch; ending or releasing it does not.
+_TAKEN_OVER = """
+SELECT mine.id FROM unnest(%(runs)s::uuid[], %(epochs)s::bigint[]) AS mine (id, epoch)
+LEFT JOIN execution_workflowexecution AS run ON run.id = mine.id AND run.epoch = mine.epoch
+WHERE run.id IS NULL OR run.owner NOT IN (%(owner)s, '')
+"""
+
 _RELEASE = """
 UPDATE execution_workflowexecution SET owner = '', lease_until = NULL
 WHERE id = %(run)s AND epoch = %(epoch)s AND owner <> ''
@@ -83,19 +90,19 @@ RETURNING status
 
 
 @dataclass(frozen=True, kw_only=True)
-class HeldTask:
-    """How a task, or one of its items, stood when its run was taken.
+class LeasedTask:
+    """State of a task, or of one of its items, when its run was claimed.
 
-    What it gave is not here: `payloads.results` reads that where it is needed.
+    Results are not included; `payloads.load_results` reads them when needed.
 
     Attributes:
-        status: How it stands.
+        status: Its status.
         attempts: Calls made so far.
-        definition_hash: Of the definition that was called; empty: none was.
-        arguments_digest: Keyed digest of what it was called with; empty: it was not.
-        error_code: Stable word; empty: no error.
-        approval: Newest approval asked for its call; None: none was.
-        approval_status: How that stands by the clock of the database; empty: there is none.
+        definition_hash: Of the called definition; empty: not called.
+        arguments_digest: Keyed digest of the call's arguments; empty: not called.
+        error_code: Stable error code; empty: no error.
+        approval: Newest approval request of its call; None: none.
+        approval_status: Its status by the database clock; empty: none.
     """
 
     status: TaskStatus
@@ -108,22 +115,21 @@ class HeldTask:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Held:
-    """A run that this process has taken.
+class LeasedRun:
+    """A run that this process has claimed.
 
     Attributes:
         run: Its id.
-        epoch: Of this hold; every write names it.
-        last_seq: Number of its newest event.
-        status: How it stood.
-        version: Of its workflow.
-        workflow: JSON of the workflow as it is now; None: it has expired.
-        options: How it is carried out.
-        deadline_at: When it is to be ended, by the clock of this machine, however that differs
-            from the database's; None: never.
-        caller: Who it runs for, as they were at its start.
-        tasks: How each task stands, by id and item.
-        was_lost: Whether the process before had not given it back.
+        epoch: Epoch of this claim; the fencing token of every write.
+        last_seq: Sequence number of its newest event.
+        status: Status when claimed.
+        version: Version of its workflow.
+        workflow: JSON of the current workflow; None: expired.
+        options: Its options.
+        deadline_at: Deadline, converted to this machine's clock; None: none.
+        caller: Its caller, with the rights they had at its start.
+        tasks: Task states, by id and item.
+        was_lost: Whether the previous process had not released it.
     """
 
     run: UUID
@@ -132,70 +138,85 @@ class Held:
     status: RunStatus
     version: int
     workflow: Mapping[str, Any] | None
-    options: Options
+    options: RunOptions
     deadline_at: datetime | None
     caller: Caller
-    tasks: Mapping[tuple[str, int], HeldTask]
+    tasks: Mapping[tuple[str, int], LeasedTask]
     was_lost: bool = False
 
 
-def acquire(
+def acquire_lease(
     run: UUID, *, owner: str, lease_s: float, sealer: Sealer, dead: Collection[str] = ()
-) -> Held | None:
-    """Take a run if it may be taken; of several processes that try, one does.
+) -> LeasedRun | None:
+    """Claim a run if possible; of several concurrent claims, one succeeds.
 
-    It may be taken if `store.waiting` names it: nobody holds it, or the lease has lapsed, or who
-    holds it is dead; and there is something to do about it.
+    A run is claimable (`CLAIMABLE_CONDITION`) if nobody holds it, its lease has lapsed or its
+    owner is dead, and there is something to do.
 
     Args:
         run: Its id.
         owner: This process.
-        lease_s: Seconds from now until others may take it.
-        sealer: Opens what is kept of it.
-        dead: Owners known to be gone.
+        lease_s: Length of the lease in seconds.
+        sealer: Opens its payloads.
+        dead: Owners known to have ended.
 
     Returns:
-        What is known of it; None: it is not to be taken, or somebody has locked it just now.
+        The run; None: not claimable, or its row is locked.
     """
     values: dict[str, Any] = {"run": run, "owner": owner, "lease_s": lease_s, "dead": list(dead)}
     with connection.cursor() as cursor:
         cursor.execute(_ACQUIRE, values)
-        taken = cursor.fetchone()
-    if taken is None:
+        claim = cursor.fetchone()
+    if claim is None:
         return None
-    before, epoch, left_s = taken
-    # Read once it is taken: a long run takes its time, and its row would be locked meanwhile.
+    before, epoch, left_s = claim
+    # Read after the claim: reading a long run takes time, during which its row would be locked.
     row = WorkflowExecution.objects.get(id=run)
-    row.epoch = epoch  # should it be somebody else's by now, what is done here is refused
-    return _held(row, was_lost=before != "", left_s=left_s, sealer=sealer)
+    row.epoch = epoch  # if it has been claimed again by now, writes are fenced
+    return _build_leased_run(row, was_lost=before != "", left_s=left_s, sealer=sealer)
 
 
-def renew(owner: str, held: Mapping[UUID, int], *, lease_s: float) -> set[UUID]:
-    """Hold runs for longer.
+def renew_leases(owner: str, held: Mapping[UUID, int], *, lease_s: float) -> set[UUID]:
+    """Renew leases.
 
     Args:
         owner: This process.
-        held: Its runs, and the epoch of each hold.
-        lease_s: Seconds from now.
+        held: Epochs of its claims, by run.
+        lease_s: Length of the lease in seconds.
 
     Returns:
-        Those that it holds still; the others have been taken by somebody.
+        The runs still held; the others have ended, or another process has claimed them
+        (`find_taken_over`).
     """
-    values: dict[str, Any] = {
-        "runs": list(held),
-        "epochs": list(held.values()),
-        "owner": owner,
-        "lease_s": lease_s,
-    }
+    return _select_runs(_RENEW, owner, held, lease_s=lease_s)
+
+
+def find_taken_over(owner: str, held: Mapping[UUID, int]) -> set[UUID]:
+    """Return the runs that another process has claimed since, and deleted ones.
+
+    Excludes runs that this process has just ended, although nobody holds them: its `held` may not
+    reflect the end yet.
+
+    Args:
+        owner: This process.
+        held: Epochs of its claims, by run.
+    """
+    return _select_runs(_TAKEN_OVER, owner, held)
+
+
+def _select_runs(
+    statement: LiteralString, owner: str, held: Mapping[UUID, int], **values: Any
+) -> set[UUID]:
+    values |= {"runs": list(held), "epochs": list(held.values()), "owner": owner}
     with prepared.cursor() as cursor:
-        cursor.execute(_RENEW, values)
+        cursor.execute(statement, values)
         return {run for (run,) in cursor.fetchall()}
 
 
-def release(run: UUID, epoch: int) -> bool:
-    """Give a run back: nobody holds it from now on. Others are told unless it is over.
+def release_lease(run: UUID, epoch: int) -> bool:
+    """Release a run; notifies others unless it has ended.
 
-    A run that has ended was given back by the write that ended it.
+    The write that ends a run also releases it.
 
     Returns:
         Whether it was held with this epoch.
@@ -204,60 +225,64 @@ def release(run: UUID, epoch: int) -> bool:
         cursor.execute(_RELEASE, {"run": run, "epoch": epoch})
         released = cursor.fetchone()
         if released is not None and not RunStatus(released[0]).is_final:
-            notify.send(notify.RUN_WORK, str(run))
+            notify.send_notification(notify.RUN_WORK, str(run))
     return released is not None
 
 
-def is_idle(run: UUID) -> bool:
-    """Whether nothing happens to a run before somebody does something, or ever again.
+def is_run_at_rest(run: UUID) -> bool:
+    """Whether nothing happens to a run until someone acts, or ever again.
 
-    Unlike its status this knows of what was decided or told and nobody has taken up yet.
+    Unlike the status, this considers open commands and decisions.
     """
     with prepared.cursor() as cursor:
-        found = cursor.execute(_IDLE, {"run": run, "dead": []}).fetchone()
-    return found is None or bool(found[0])
+        row = cursor.execute(_IDLE, {"run": run, "dead": []}).fetchone()
+    return row is None or bool(row[0])
 
 
-def owners() -> set[str]:
-    """Return the processes that hold runs."""
+def load_owners() -> set[str]:
+    """Return the owners that hold runs."""
     held = WorkflowExecution.objects.exclude(owner="").filter(ended_at__isnull=True)
     return set(held.values_list("owner", flat=True).distinct())
 
 
-def _held(row: WorkflowExecution, *, was_lost: bool, left_s: float | None, sealer: Sealer) -> Held:
-    return Held(
+def _build_leased_run(
+    row: WorkflowExecution, *, was_lost: bool, left_s: float | None, sealer: Sealer
+) -> LeasedRun:
+    return LeasedRun(
         run=row.pk,
         epoch=row.epoch,
         last_seq=row.last_seq,
         status=RunStatus(row.status),
         version=row.version,
-        workflow=payloads.one(row.pk, Kind.WORKFLOW, item=row.version, sealer=sealer),
-        options=options_of(row.options),
+        workflow=payloads.load_payload(
+            row.pk, PayloadKind.WORKFLOW, item=row.version, sealer=sealer
+        ),
+        options=options_from_json(row.options),
         deadline_at=None if left_s is None else datetime.now(UTC) + timedelta(seconds=left_s),
         caller=Caller(
             user=row.user,
             team=row.team_id,
             scopes=frozenset(row.scopes),
-            kind=cast("WayIn", row.kind),
+            kind=cast("CallerKind", row.kind),
         ),
-        tasks=_tasks(row.pk),
+        tasks=_load_tasks(row.pk),
         was_lost=was_lost,
     )
 
 
-def _tasks(run: UUID) -> dict[tuple[str, int], HeldTask]:
-    asked = {(one.task, one.item): one for one in decisions.newest(run)}
+def _load_tasks(run: UUID) -> dict[tuple[str, int], LeasedTask]:
+    decisions_by_key = {(one.task, one.item): one for one in decisions.load_newest_decisions(run)}
     tasks = {}
     for row in TaskRun.objects.filter(run=run):
-        place = original(row.task), row.item
-        newest = asked.get(place)
-        tasks[place] = HeldTask(
+        key = unescape_text(row.task), row.item
+        decision = decisions_by_key.get(key)
+        tasks[key] = LeasedTask(
             status=TaskStatus(row.status),
             attempts=row.attempts,
             definition_hash=row.definition_hash,
             arguments_digest=row.arguments_digest,
             error_code=row.error_code,
-            approval=newest.approval if newest else None,
-            approval_status=newest.status if newest else "",
+            approval=decision.approval if decision else None,
+            approval_status=decision.status if decision else "",
         )
     return tasks

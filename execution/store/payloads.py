@@ -1,8 +1,9 @@
-"""What runs were given and answered: sealed, apart from how they stand."""
+"""Payloads of runs: sealed inputs and results, stored apart from the state."""
 
 from __future__ import annotations
 
 import json
+import sys
 import zlib
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -12,20 +13,21 @@ from uuid import UUID
 from execution.changes import WHOLE_TASK
 from execution.models import Payload
 from execution.store import prepared
-from execution.store.escaping import original, stored
+from execution.store.escaping import escape_text, unescape_text
+from gateway_project.foundation import json_pieces, json_size
 from gateway_project.foundation.sealing import Sealer
 
-Place = tuple[str, int]
-"""A task and an item."""
-Kind = Payload.Kind
+TaskKey = tuple[str, int]
+"""Task id and item."""
+PayloadKind = Payload.Kind
 
-MIN_PACKED_BYTES: Final = 1_024
-"""What is shorter hardly gets shorter."""
-PACK_LEVEL: Final = 1
-PACKED: Final = b"x"
-"""First byte of what zlib wrote (RFC 1950); JSON never starts with it."""
+MIN_COMPRESSED_BYTES: Final = 1_024
+"""Shorter JSON hardly compresses."""
+COMPRESSION_LEVEL: Final = 1
+ZLIB_PREFIX: Final = b"x"
+"""First byte of zlib data (RFC 1950); JSON never starts with it."""
 MAX_STATEMENT_BYTES: Final = 16 * 1024 * 1024
-"""Sealed bytes that one statement carries, but for a single larger one."""
+"""Sealed bytes per statement, except for a single larger payload."""
 
 _INSERT = """
 INSERT INTO execution_payload AS known (run_id, kind, task, item, content, size)
@@ -44,130 +46,161 @@ WHERE run_id = %s AND kind = 'result'
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Sealed:
-    """A payload as it is stored.
+class SealedPayload:
+    """A payload in its stored form.
 
     Attributes:
-        run: Whose it is.
-        kind: What it is.
-        task: Id of the task; empty: of the run.
-        item: Place in the list that the task runs for, or as the kind has it.
+        run: Id of the run.
+        kind: Its kind.
+        task: Id of the task; empty: the run.
+        item: Index in the for-each list, or as the kind defines.
         content: Sealed.
-        size: Bytes of the JSON.
+        size: JSON bytes.
     """
 
     run: UUID
-    kind: Kind
+    kind: PayloadKind
     content: bytes
     size: int
     task: str = ""
     item: int = WHOLE_TASK
 
 
-def seal(
-    value: Any, *, run: UUID, kind: Kind, task: str = "", item: int = WHOLE_TASK, sealer: Sealer
-) -> Sealed:
-    """Seal a JSON value for its place; long ones are packed before."""
-    text = json.dumps(value, separators=(",", ":")).encode()
-    packed = zlib.compress(text, PACK_LEVEL) if len(text) >= MIN_PACKED_BYTES else text
-    return Sealed(
+def seal_payload(
+    value: Any,
+    *,
+    run: UUID,
+    kind: PayloadKind,
+    task: str = "",
+    item: int = WHOLE_TASK,
+    sealer: Sealer,
+) -> SealedPayload:
+    """Seal a JSON value, compressing a long one first."""
+    text = _dump_json(value)
+    content = zlib.compress(text, COMPRESSION_LEVEL) if len(text) >= MIN_COMPRESSED_BYTES else text
+    return SealedPayload(
         run=run,
         kind=kind,
         task=task,
         item=item,
-        content=sealer.seal_bytes(packed),
+        content=sealer.seal_bytes(content),
         size=len(text),
     )
 
 
-def opened(content: bytes | memoryview, *, sealer: Sealer) -> Any:
-    """Return the value that was sealed.
+def open_payload(content: bytes | memoryview, *, sealer: Sealer) -> Any:
+    """Return a sealed value.
 
     Raises:
-        SealBroken: If no key opens it; the message says where keys are kept.
+        UnsealingFailed: If no key opens it; the message says where keys are kept.
     """
-    text = sealer.open_bytes(bytes(content))
-    return json.loads(zlib.decompress(text) if text.startswith(PACKED) else text)
+    text = sealer.unseal_bytes(bytes(content))
+    plain = zlib.decompress(text) if text.startswith(ZLIB_PREFIX) else text
+    return _parse_large_json(plain) if len(plain) > json_pieces.LARGE_BYTES else json.loads(plain)
 
 
-def insert(payloads: Iterable[Sealed]) -> None:
-    """Store payloads; what stands in a place is replaced."""
-    latest = {(one.run, one.kind, one.task, one.item): one for one in payloads}
-    # Bound by the server and in binary: written out in the statement they would be twice as long.
+def _dump_json(value: Any) -> bytes:
+    """Encode JSON; large values in pieces, so that other threads run meanwhile."""
+    if not json_size.is_small(value):
+        try:
+            return json_pieces.encode_in_pieces(value)
+        except ValueError:  # half a surrogate pair, or deeper than messages are
+            pass
+    return json.dumps(value, separators=(",", ":")).encode()
+
+
+def _parse_large_json(text: bytes) -> Any:
+    """Parse JSON in pieces, so that other threads run meanwhile."""
+    try:
+        return json_pieces.parse_in_pieces(text, max_values=sys.maxsize)
+    except ValueError:  # half a surrogate pair, or deeper than messages are
+        return json.loads(text)
+
+
+def insert_payloads(payloads: Iterable[SealedPayload]) -> None:
+    """Store payloads, replacing existing ones."""
+    latest = {
+        (payload.run, payload.kind, payload.task, payload.item): payload for payload in payloads
+    }
+    # Bound server-side in binary: as literals they would be twice as long.
     with prepared.cursor() as cursor:
-        for chunk in _chunks(list(latest.values())):
+        for chunk in _split_chunks(list(latest.values())):
             cursor.execute(
                 _INSERT,
                 [
-                    [one.run for one in chunk],
-                    [one.kind.value for one in chunk],
-                    [stored(one.task) for one in chunk],
-                    [one.item for one in chunk],
-                    [one.content for one in chunk],
-                    [one.size for one in chunk],
+                    [payload.run for payload in chunk],
+                    [payload.kind.value for payload in chunk],
+                    [escape_text(payload.task) for payload in chunk],
+                    [payload.item for payload in chunk],
+                    [payload.content for payload in chunk],
+                    [payload.size for payload in chunk],
                 ],
             )
 
 
-def result_sizes(run: UUID, tasks: Collection[str]) -> list[tuple[Place, int]]:
-    """Return where tasks have results, items included, and the bytes of each as JSON, in order."""
+def load_result_sizes(run: UUID, tasks: Collection[str]) -> list[tuple[TaskKey, int]]:
+    """Return the keys of tasks' results, items included, with their JSON bytes, in order."""
     rows = Payload.objects.filter(
-        run=run, kind=Kind.RESULT, task__in=[stored(task) for task in tasks]
+        run=run, kind=PayloadKind.RESULT, task__in=[escape_text(task) for task in tasks]
     ).order_by("task", "item")
     return [
-        ((original(task), item), size)
+        ((unescape_text(task), item), size)
         for task, item, size in rows.values_list("task", "item", "size")
     ]
 
 
-def results(
-    run: UUID, places: Collection[Place], *, sealer: Sealer
-) -> dict[Place, Mapping[str, Any]]:
-    """Return what servers gave for some places, raw; nothing for what has expired.
+def load_results(
+    run: UUID, keys: Collection[TaskKey], *, sealer: Sealer
+) -> dict[TaskKey, Mapping[str, Any]]:
+    """Return raw results by key; expired ones are missing.
 
     Raises:
-        SealBroken: If no key opens one.
+        UnsealingFailed: If no key opens one.
     """
     with prepared.cursor() as cursor:
-        tasks, items = [stored(task) for task, _ in places], [item for _, item in places]
+        tasks, items = [escape_text(task) for task, _ in keys], [item for _, item in keys]
         cursor.execute(_RESULTS, [run, tasks, items], binary=True)
         return {
-            (original(task), item): opened(content, sealer=sealer)
+            (unescape_text(task), item): open_payload(content, sealer=sealer)
             for task, item, content in cursor.fetchall()
         }
 
 
-def of_run(run: UUID, kinds: Collection[Kind], *, sealer: Sealer) -> dict[tuple[Kind, Place], Any]:
-    """Return the payloads of some kinds by kind and place, opened.
+def load_run_payloads(
+    run: UUID, kinds: Collection[PayloadKind], *, sealer: Sealer
+) -> dict[tuple[PayloadKind, TaskKey], Any]:
+    """Return the unsealed payloads of some kinds, by kind and key.
 
     Raises:
-        SealBroken: If no key opens one.
+        UnsealingFailed: If no key opens one.
     """
     return {
-        (Kind(row.kind), (original(row.task), row.item)): opened(row.content, sealer=sealer)
+        (PayloadKind(row.kind), (unescape_text(row.task), row.item)): open_payload(
+            row.content, sealer=sealer
+        )
         for row in Payload.objects.filter(run=run, kind__in=kinds)
     }
 
 
-def one(
-    run: UUID, kind: Kind, *, task: str = "", item: int = WHOLE_TASK, sealer: Sealer
+def load_payload(
+    run: UUID, kind: PayloadKind, *, task: str = "", item: int = WHOLE_TASK, sealer: Sealer
 ) -> Any | None:
-    """Return one payload; None: there is none, or it has expired.
+    """Return one payload; None: it does not exist or has expired.
 
     Raises:
-        SealBroken: If no key opens it.
+        UnsealingFailed: If no key opens it.
     """
-    row = Payload.objects.filter(run=run, kind=kind, task=stored(task), item=item).first()
-    return None if row is None else opened(row.content, sealer=sealer)
+    row = Payload.objects.filter(run=run, kind=kind, task=escape_text(task), item=item).first()
+    return None if row is None else open_payload(row.content, sealer=sealer)
 
 
-def _chunks(payloads: Sequence[Sealed]) -> Iterator[Sequence[Sealed]]:
-    """Cut a list where the bytes of a part would be too many."""
+def _split_chunks(payloads: Sequence[SealedPayload]) -> Iterator[Sequence[SealedPayload]]:
+    """Split payloads into chunks of limited size."""
     start, size = 0, 0
-    for place, payload in enumerate(payloads):
-        if place > start and size + len(payload.content) > MAX_STATEMENT_BYTES:
-            yield payloads[start:place]
-            start, size = place, 0
+    for index, payload in enumerate(payloads):
+        if index > start and size + len(payload.content) > MAX_STATEMENT_BYTES:
+            yield payloads[start:index]
+            start, size = index, 0
         size += len(payload.content)
     if payloads[start:]:
         yield payloads[start:]

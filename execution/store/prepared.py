@@ -1,4 +1,4 @@
-"""Statements that are parsed and planned once for each connection, not each time."""
+"""Cursors and transactions whose statements are prepared once per connection."""
 
 from __future__ import annotations
 
@@ -13,76 +13,74 @@ from django.db import DataError, connection
 from django.db import transaction as django_transaction
 from psycopg.pq import PipelineStatus, TransactionStatus
 
-from execution.store import patience
+from execution.store import retry_patience
 
-LONGEST_S: Final = patience.LONGEST_S
-"""Between statements that are sent together the limit for a session that idles does not count,
-only the one for a whole transaction does; that is given a second more for each megabyte that it
-has to carry."""
-TIMED_SINCE: Final = 170_000
-"""First version of PostgreSQL that limits the time of a transaction."""
-AT_ONCE: Final = 0
-"""Uses before a statement is prepared. Django prepares none, for the sake of poolers that give
-each transaction another connection; those cannot be used here anyway."""
+MAX_TRANSACTION_S: Final = retry_patience.MAX_TRANSACTION_S
+"""In a pipeline the session's idle timeout does not apply, only the transaction timeout does; that
+is extended by one second per megabyte carried."""
+MIN_TIMEOUT_VERSION: Final = 170_000
+"""First PostgreSQL version with `transaction_timeout`."""
+PREPARE_THRESHOLD: Final = 0
+"""Uses before a statement is prepared. Django prepares none, to support transaction poolers; those
+cannot be used here anyway."""
 
 _pipelined = threading.local()
-_LIMIT: Final = "SELECT set_config('transaction_timeout', %s, true)"
+_SET_TIME_LIMIT: Final = "SELECT set_config('transaction_timeout', %s, true)"
 
-# That a statement failed is raised; it also says so of each that was sent after it.
+# A failed statement raises; psycopg also logs every statement sent after it.
 logging.getLogger("psycopg").setLevel(logging.ERROR)
 
 
 @contextmanager
 def cursor(*, pipelined: bool = False, size: int = 0) -> Iterator[psycopg.Cursor[Any]]:
-    """Yield a cursor whose values are bound by the server.
+    """Yield a cursor with server-side parameter binding.
 
     Args:
-        pipelined: Whether statements, of other cursors too, are sent one after another and
-            answered together: one round trip for all of them, unless what one of them found is
-            asked for. Within another such cursor it is that one's. Where the server cannot limit
-            the time of a transaction they are sent one by one, lest a process that is stopped in
-            between keeps its locks.
-        size: Bytes that the statements carry, about.
+        pipelined: Whether to pipeline statements, including those of other cursors: one round
+            trip for all, unless a result is read in between. A nested pipelined cursor joins the
+            outer pipeline. If the server cannot limit transaction time, statements are sent one
+            by one, lest a process stopped in between keep its locks.
+        size: Approximate bytes that the statements carry.
 
     Raises:
-        django.db.Error: If the database is away, or refuses a statement; pipelined, maybe later
-            than that.
+        django.db.Error: If the database is unavailable or rejects a statement; in a pipeline this
+            may be raised by a later statement.
     """
-    raw = _connection()
+    raw = _get_connection()
     with connection.wrap_database_errors, psycopg.Cursor(raw) as found:
         is_begun = raw.pgconn.pipeline_status != PipelineStatus.OFF
-        begins = pipelined and not is_begun and can_limit()
-        with _pipeline(raw) if begins else nullcontext():
+        begins = pipelined and not is_begun and can_limit_transactions()
+        with _open_pipeline(raw) if begins else nullcontext():
             if begins and connection.in_atomic_block:
-                raw.execute(_LIMIT, [time_limit(size)])
+                raw.execute(_SET_TIME_LIMIT, [format_time_limit(size)])
             yield found
 
 
 @contextmanager
 def transaction(*, size: int = 0) -> Iterator[None]:
-    """Send the statements of a transaction together with its beginning and its end.
+    """Pipeline the statements of a transaction with its BEGIN and COMMIT.
 
-    One round trip for all of them, unless what one of them found is asked for. Only statements of
-    `cursor` belong in it. What they found can be asked for afterwards, and counts only then.
-    Within a transaction it is a part of that; where the server cannot limit its time the
-    statements are sent one by one.
+    One round trip for all, unless a result is read in between. Use only statements of `cursor`
+    in it; results may be read afterwards and are valid only then. Inside a transaction it is a
+    savepoint of that; if the server cannot limit transaction time, statements are sent one by
+    one.
 
     Args:
         size: As for `cursor`.
 
     Raises:
-        django.db.Error: If the database is away, or refuses a statement or the end of the
-            transaction; nothing of it stands then.
+        django.db.Error: If the database is unavailable or rejects a statement or the commit;
+            nothing is written then.
     """
-    raw = _connection()
-    if connection.in_atomic_block or not can_limit():
+    raw = _get_connection()
+    if connection.in_atomic_block or not can_limit_transactions():
         with django_transaction.atomic(), cursor(pipelined=True, size=size):
             yield
         return
     try:
         with cursor(pipelined=True) as control:
             control.execute("BEGIN")
-            control.execute(_LIMIT, [time_limit(size)])
+            control.execute(_SET_TIME_LIMIT, [format_time_limit(size)])
             yield
             control.execute("COMMIT")
     except BaseException:
@@ -90,30 +88,30 @@ def transaction(*, size: int = 0) -> Iterator[None]:
         raise
 
 
-def can_limit() -> bool:
-    """Whether the server can limit the time of a transaction."""
-    return _connection().info.server_version >= TIMED_SINCE
+def can_limit_transactions() -> bool:
+    """Whether the server supports a transaction timeout."""
+    return _get_connection().info.server_version >= MIN_TIMEOUT_VERSION
 
 
-def is_unmet(error: DataError) -> bool:
-    """Say whether a statement failed for what it required.
+def is_unmet_requirement(error: DataError) -> bool:
+    """Whether a statement failed because its precondition was not met.
 
-    SQL can divide by zero to have a transaction fail; nothing else here does.
+    Such SQL divides by zero to abort its transaction; nothing else here does.
     """
     return isinstance(error.__cause__, psycopg.errors.DivisionByZero)
 
 
-def time_limit(size: int) -> str:
-    """Return how long a transaction may take that carries so many bytes, for the server."""
-    usual_ms = LONGEST_S * 1000 + size // 1000
-    return f"{int(usual_ms * patience.times())}ms"
+def format_time_limit(size: int) -> str:
+    """Return the transaction timeout for a payload of `size` bytes, in PostgreSQL's notation."""
+    usual_ms = MAX_TRANSACTION_S * 1000 + size // 1000
+    return f"{int(usual_ms * retry_patience.get_time_factor())}ms"
 
 
 @contextmanager
-def _pipeline(raw: psycopg.Connection[Any]) -> Iterator[None]:
-    """Send statements together, all of this thread through one connection.
+def _open_pipeline(raw: psycopg.Connection[Any]) -> Iterator[None]:
+    """Open a pipeline and pin this thread's statements to its connection.
 
-    Were it replaced on the way, what follows would be carried out without what came before.
+    If the connection were replaced midway, later statements would run without earlier ones.
     """
     _pipelined.connection = raw
     try:
@@ -123,18 +121,18 @@ def _pipeline(raw: psycopg.Connection[Any]) -> Iterator[None]:
         _pipelined.connection = None
 
 
-def _connection() -> psycopg.Connection[Any]:
-    """Return the connection of this thread, as it is beneath Django's."""
+def _get_connection() -> psycopg.Connection[Any]:
+    """Return this thread's psycopg connection beneath Django's."""
     raw: psycopg.Connection[Any] | None = getattr(_pipelined, "connection", None)
     if raw is None:
         connection.ensure_connection()
         raw = connection.connection
-        raw.prepare_threshold = AT_ONCE
+        raw.prepare_threshold = PREPARE_THRESHOLD
     return raw
 
 
 def _roll_back(raw: psycopg.Connection[Any]) -> None:
-    """Undo what was begun; a connection of which nobody knows how it stands is given up."""
+    """Roll back; close the connection if its state is unclear."""
     try:
         raw.rollback()
     except psycopg.Error:

@@ -1,4 +1,4 @@
-"""New runs, each once for its idempotency key."""
+"""Creation of runs, once per idempotency key."""
 
 from __future__ import annotations
 
@@ -15,31 +15,31 @@ from execution import events
 from execution.changes import WHOLE_TASK
 from execution.models import WorkflowExecution
 from execution.store import payloads, prepared
-from execution.store.escaping import stored_json
-from execution.store.payloads import Kind, Sealed
-from execution.workflow import OnError, Options
+from execution.store.escaping import escape_json
+from execution.store.payloads import PayloadKind, SealedPayload
+from execution.workflow import OnError, RunOptions
 from gateway_project.foundation import notify
 from gateway_project.foundation.caller import Caller
 from gateway_project.foundation.sealing import Sealer
 
-KEY_HOURS: Final = 24
-"""How long an idempotency key names its run."""
-MAX_OPEN: Final = 1_000
-"""Runs of one user in one team that have not ended; of requests at once a few more."""
+IDEMPOTENCY_KEY_HOURS: Final = 24
+"""Hours for which an idempotency key identifies its run."""
+MAX_OPEN_RUNS: Final = 1_000
+"""Unfinished runs per user and team; concurrent requests may exceed it slightly."""
 FIRST_VERSION: Final = 1
 FIRST_EPOCH: Final = 1
 FIRST_SEQ: Final = 1
-"""Of a new run: its workflow, its first hold, its first event."""
-ATTEMPTS: Final = 5
-"""The run that has a key may be removed while it is looked up; hardly twice."""
+"""Initial workflow version, epoch and event number of a run."""
+MAX_ATTEMPTS: Final = 5
+"""The run with the key may be deleted during the lookup; hardly twice."""
 
-_FORGET_KEY = """
+_CLEAR_KEY = """
 UPDATE execution_workflowexecution SET idempotency_key = ''
 WHERE "user" = %(user)s AND team_id IS NOT DISTINCT FROM %(team)s AND idempotency_key = %(key)s
   AND created_at <= now() - make_interval(hours => %(hours)s)
 """
 
-_MAKE = f"""
+_INSERT_RUN = f"""
 WITH made AS (
 INSERT INTO execution_workflowexecution (
     id, "user", team_id, scopes, kind, is_direct, status, options, version, tasks_total,
@@ -70,71 +70,74 @@ SELECT count(*) AS runs FROM (
     LIMIT %(most)s) AS before)
 """
 
-_INSERT = f"{_MAKE} SELECT open.runs FROM made, open"
-_REQUIRE_INSERT = f"""{_MAKE}
+_TRY_INSERT = f"{_INSERT_RUN} SELECT open.runs FROM made, open"
+_REQUIRE_INSERT = f"""{_INSERT_RUN}
 SELECT 1 / (open.runs < %(most)s AND made.id IS NOT NULL)::int, made.created_at, made.deadline_at
 FROM open LEFT JOIN made ON true
 """
-"""Fails by a division by zero where its key is taken, or too many others are open."""
+"""Fails with a division by zero if the key is taken or too many runs are open."""
 
 
 class UnknownRun(LookupError):
-    """There is no such run, or it is somebody else's."""
+    """There is no such run, or it belongs to someone else."""
 
     code = "unknown_run"
 
     def __init__(self, run: object) -> None:
-        super().__init__(f"you have no run {str(run)!r}; run_workflow told its run_id")
+        super().__init__(
+            f"you have no run {str(run)!r}; use the run_id that run_workflow returned"
+        )
         self.run = run
 
 
 class IdempotencyConflict(Exception):
-    """An idempotency key that was given with another request before."""
+    """The idempotency key was used with a different request."""
 
     code = "idempotency_conflict"
 
     def __init__(self, run: UUID) -> None:
         super().__init__(
-            f"this idempotency_key was used with another request before (run {run}); "
-            "give another key, or send the same request again"
+            f"this idempotency_key was already used with a different request (run {run}); use "
+            "another key, or resend the same request"
         )
         self.run = run
 
 
 class TooManyRuns(Exception):
-    """A caller has as many runs that have not ended as may be."""
+    """The caller has the maximum number of unfinished runs."""
 
     code = "too_many_runs"
 
     def __init__(self) -> None:
         super().__init__(
-            f"you have {MAX_OPEN:,} runs that have not ended; wait until some have, or abort "
-            "those that are not needed"
+            f"you have {MAX_OPEN_RUNS:,} unfinished runs; wait for some to end, or abort those "
+            "you "
+            "do not need"
         )
 
 
 @dataclass(frozen=True, kw_only=True)
 class NewRun:
-    """A run to be made.
+    """A run to create.
 
     Attributes:
-        caller: Who it runs for.
-        workflow: JSON of it, tools by canonical id.
+        caller: Caller it acts for.
+        workflow: JSON of the workflow, with canonical tool ids.
         tasks: Id and canonical tool of each task, in order.
-        intent: What it is for, in words; empty: nothing was said.
-        options: How it is carried out.
-        idempotency_key: Of the request; None: none.
-        is_direct: Whether it is a single call that has to wait for approval.
-        owner: Process that holds it from the start; empty: any may take it.
-        lease_s: Seconds that process holds it for.
-        run: Id that it gets.
+        intent: Its intent; empty: none.
+        options: Its options.
+        idempotency_key: Idempotency key of the request; None: none.
+        is_direct: Whether it is a single call that must wait for approval.
+        owner: Process that holds it from the start; empty: any may claim it.
+        lease_s: Length of the owner's lease in seconds.
+        run: Its id.
     """
 
     caller: Caller
     workflow: Mapping[str, Any]
     tasks: Sequence[tuple[str, str]]
     intent: str = ""
-    options: Options = field(default_factory=Options)
+    options: RunOptions = field(default_factory=RunOptions)
     idempotency_key: str | None = None
     is_direct: bool = False
     owner: str = ""
@@ -143,65 +146,66 @@ class NewRun:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Created:
-    """A run that is there now.
+class CreatedRun:
+    """An existing run.
 
     Attributes:
         run: Its id.
-        is_new: Whether this request made it; else an earlier one with the same key.
-        epoch: Of the owner's hold; 0: nobody's.
-        last_seq: Number of its newest event.
-        at: When it was made, by the clock of the database; None: that is not known here.
-        deadline_at: When it is ended, likewise; None: never, or that is not known.
+        is_new: Whether this request created it; else an earlier one with the same key did.
+        epoch: Epoch of the owner's claim; 0: unclaimed.
+        last_seq: Sequence number of its newest event.
+        created_at: When it was created, by the database clock; None: unknown here.
+        deadline_at: Its deadline, likewise; None: none, or unknown here.
     """
 
     run: UUID
     is_new: bool
     epoch: int
     last_seq: int = FIRST_SEQ
-    at: datetime | None = None
+    created_at: datetime | None = None
     deadline_at: datetime | None = None
 
 
-def create(
+def create_run(
     new: NewRun, *, sealer: Sealer, also: Callable[[UUID], None] = lambda _run: None
-) -> Created:
-    """Write a new run down, or find the one that this request has made already.
+) -> CreatedRun:
+    """Create a run, or find the one that this request has created before.
 
     Args:
-        new: What is asked for.
-        sealer: Seals what is kept of it, and makes the digests.
-        also: What else belongs into its transaction, such as a job for it, or how it begins.
+        new: The requested run.
+        sealer: Seals its payloads, and makes the digests.
+        also: Further writes for its transaction, such as a queue job or its first changes.
 
     Raises:
-        IdempotencyConflict: If the key was given with another request within `KEY_HOURS`.
-        TooManyRuns: If `MAX_OPEN` runs of the caller have not ended.
+        IdempotencyConflict: If the key was used with another request within
+            `IDEMPOTENCY_KEY_HOURS`.
+        TooManyRuns: If the caller has `MAX_OPEN_RUNS` unfinished runs.
     """
-    row = _row(new, sealer)
-    sealed = _sealed(row["run"], new, sealer)
-    if new.owner and prepared.can_limit():
+    row = _build_row(new, sealer)
+    sealed = _seal_payloads(row["run"], new, sealer)
+    if new.owner and prepared.can_limit_transactions():
         try:
-            return _make(row, sealed, also)
+            return _insert_held(row, sealed, also)
         except DataError as error:
-            if not prepared.is_unmet(error):
+            if not prepared.is_unmet_requirement(error):
                 raise
-    for _ in range(ATTEMPTS):
+    for _ in range(MAX_ATTEMPTS):
         with transaction.atomic():
-            if _insert(row, new, sealed, also):
-                return Created(run=row["run"], is_new=True, epoch=row["epoch"])
-            known = _known(row)
+            if _insert_unless_known(row, new, sealed, also):
+                return CreatedRun(run=row["run"], is_new=True, epoch=row["epoch"])
+            known = _load_known(row)
         if known is not None:
             return known
-    raise RuntimeError("the idempotency key was taken and given up again and again; try once more")
+    raise RuntimeError("the idempotency key was repeatedly claimed and released; try again")
 
 
-def is_there(run: UUID) -> bool:
-    """Whether a run has been written down."""
+def run_exists(run: UUID) -> bool:
+    """Whether a run exists."""
     return WorkflowExecution.objects.filter(id=run).exists()
 
 
-def options_json(options: Options) -> dict[str, Any]:
-    """Return options as they are stored."""
+def options_to_json(options: RunOptions) -> dict[str, Any]:
+    """Return options in their stored form."""
     return {
         "on_error": options.on_error.value,
         "per_layer_validation": options.per_layer_validation,
@@ -209,18 +213,18 @@ def options_json(options: Options) -> dict[str, Any]:
     }
 
 
-def options_of(stated: Mapping[str, Any]) -> Options:
-    """Return the options that `options_json` wrote."""
-    return Options(
-        on_error=OnError(stated.get("on_error", OnError.STOP)),
-        per_layer_validation=bool(stated.get("per_layer_validation")),
-        deadline_s=stated.get("deadline_s"),
+def options_from_json(stored: Mapping[str, Any]) -> RunOptions:
+    """Return the options that `options_to_json` wrote."""
+    return RunOptions(
+        on_error=OnError(stored.get("on_error", OnError.STOP)),
+        per_layer_validation=bool(stored.get("per_layer_validation")),
+        deadline_s=stored.get("deadline_s"),
     )
 
 
-def _row(new: NewRun, sealer: Sealer) -> dict[str, Any]:
+def _build_row(new: NewRun, sealer: Sealer) -> dict[str, Any]:
     workflow_digest = sealer.digest("workflow", new.workflow)
-    options = options_json(new.options)
+    options = options_to_json(new.options)
     key = new.idempotency_key
     return {
         "run": new.run,
@@ -238,68 +242,77 @@ def _row(new: NewRun, sealer: Sealer) -> dict[str, Any]:
         "epoch": FIRST_EPOCH if new.owner else 0,
         "lease_s": new.lease_s if new.owner else None,
         "deadline_s": new.options.deadline_s,
-        "hours": KEY_HOURS,
-        "most": MAX_OPEN,
+        "hours": IDEMPOTENCY_KEY_HOURS,
+        "most": MAX_OPEN_RUNS,
         "event": events.RUN_QUEUED,
-        "tasks": stored_json([[task, tool] for task, tool in new.tasks]),
+        "tasks": escape_json([[task, tool] for task, tool in new.tasks]),
     }
 
 
-def _sealed(run: UUID, new: NewRun, sealer: Sealer) -> list[Sealed]:
+def _seal_payloads(run: UUID, new: NewRun, sealer: Sealer) -> list[SealedPayload]:
     sealed = [
-        payloads.seal(new.workflow, run=run, kind=Kind.WORKFLOW, item=FIRST_VERSION, sealer=sealer)
+        payloads.seal_payload(
+            new.workflow, run=run, kind=PayloadKind.WORKFLOW, item=FIRST_VERSION, sealer=sealer
+        )
     ]
     if new.intent:
-        sealed.append(payloads.seal(new.intent, run=run, kind=Kind.INTENT, sealer=sealer))
+        sealed.append(
+            payloads.seal_payload(new.intent, run=run, kind=PayloadKind.INTENT, sealer=sealer)
+        )
     return sealed
 
 
-def _make(
-    row: Mapping[str, Any], sealed: Sequence[Sealed], also: Callable[[UUID], None]
-) -> Created:
-    """Write a run that this process holds, and what belongs to it, in one round trip.
+def _insert_held(
+    row: Mapping[str, Any], sealed: Sequence[SealedPayload], also: Callable[[UUID], None]
+) -> CreatedRun:
+    """Insert a run held by this process, with everything that belongs to it, in one round trip.
 
     Raises:
-        django.db.DataError: If its key is taken, or its caller has too many; `prepared.is_unmet`
-            knows it.
+        django.db.DataError: If its key is taken or its caller has too many; see
+        `prepared.is_unmet_requirement`.
     """
     with prepared.cursor() as made:
         with prepared.transaction(size=sum(len(one.content) for one in sealed)):
             if row["key"]:
                 with prepared.cursor() as cursor:
-                    cursor.execute(_FORGET_KEY, row)
+                    cursor.execute(_CLEAR_KEY, row)
             made.execute(_REQUIRE_INSERT, row)
-            payloads.insert(sealed)
+            payloads.insert_payloads(sealed)
             also(row["run"])
         ((_, at, deadline_at),) = made.fetchall()
-    return Created(run=row["run"], is_new=True, epoch=row["epoch"], at=at, deadline_at=deadline_at)
+    return CreatedRun(
+        run=row["run"], is_new=True, epoch=row["epoch"], created_at=at, deadline_at=deadline_at
+    )
 
 
-def _insert(
-    row: Mapping[str, Any], new: NewRun, sealed: Sequence[Sealed], also: Callable[[UUID], None]
+def _insert_unless_known(
+    row: Mapping[str, Any],
+    new: NewRun,
+    sealed: Sequence[SealedPayload],
+    also: Callable[[UUID], None],
 ) -> bool:
-    """Write the run and what belongs to it, unless its key is taken; say whether it was.
+    """Insert a run unless its key is taken; return whether it was inserted.
 
     Raises:
-        TooManyRuns: If its caller has too many; nothing may be committed then.
+        TooManyRuns: If its caller has too many; the transaction must be rolled back.
     """
     with prepared.cursor() as cursor:
         if row["key"]:
-            cursor.execute(_FORGET_KEY, row)
-        made = cursor.execute(_INSERT, row).fetchone()
+            cursor.execute(_CLEAR_KEY, row)
+        made = cursor.execute(_TRY_INSERT, row).fetchone()
     if made is None:
         return False
-    if made[0] >= MAX_OPEN:
+    if made[0] >= MAX_OPEN_RUNS:
         raise TooManyRuns
-    payloads.insert(sealed)
+    payloads.insert_payloads(sealed)
     if not new.owner:
-        notify.send(notify.RUN_WORK, str(row["run"]))
+        notify.send_notification(notify.RUN_WORK, str(row["run"]))
     also(new.run)
     return True
 
 
-def _known(row: Mapping[str, Any]) -> Created | None:
-    """Return the run that has the key; None: it has gone in between."""
+def _load_known(row: Mapping[str, Any]) -> CreatedRun | None:
+    """Return the run that has the key; None: it was deleted meanwhile."""
     known = WorkflowExecution.objects.filter(
         user=row["user"], team=row["team"], idempotency_key=row["key"]
     ).first()
@@ -307,4 +320,4 @@ def _known(row: Mapping[str, Any]) -> Created | None:
         return None
     if known.request_digest != row["request_digest"]:
         raise IdempotencyConflict(known.pk)
-    return Created(run=known.pk, is_new=False, epoch=0, last_seq=known.last_seq)
+    return CreatedRun(run=known.pk, is_new=False, epoch=0, last_seq=known.last_seq)

@@ -1,18 +1,18 @@
-"""The statements that write changes of runs: each for many rows at once, given as JSON."""
+"""SQL statements that write changes of runs, for many rows at once, given as JSON."""
 
 from __future__ import annotations
 
 from typing import Final
 
 from execution.changes import WHOLE_TASK
-from execution.codes import RUN_OVER
+from execution.codes import RUN_ALREADY_ENDED
 
 
-def _given(columns: str, *, rows: str = "rows", count: str = "count") -> str:
-    """Return the rows of a statement as a table.
+def _format_rows_table(columns: str, *, rows: str = "rows", count: str = "count") -> str:
+    """Return the SQL of a JSON parameter as a table.
 
-    The limit is their number: by it the planner knows how few they are, and looks the others up
-    by their index. Of a function alone it would expect a hundred rows.
+    The limit equals the row count: it tells the planner how few there are, so that it uses indexes
+    on the joined tables; for the function alone it would assume a hundred rows.
     """
     return (
         f"(SELECT * FROM json_to_recordset(%({rows})s) AS row ({columns}) "
@@ -25,41 +25,41 @@ _TASK_COLUMNS = (
     "arguments_digest text, called_at timestamptz, started_at timestamptz, "
     "ended_at timestamptz, duration_ms float8, error_code text, result_bytes bigint"
 )
-_TASKS = _given(_TASK_COLUMNS, rows="tasks", count="tasks_count")
-_EVENTS = _given(
+_TASKS = _format_rows_table(_TASK_COLUMNS, rows="tasks", count="tasks_count")
+_EVENTS = _format_rows_table(
     "run uuid, seq bigint, kind text, task text, item int, at timestamptz, data jsonb",
     rows="events",
     count="events_count",
 )
-_RUNS = _given(
+_RUNS = _format_rows_table(
     "run uuid, last_seq bigint, versions int, status text, is_final bool, error_code text, "
     "tasks_total int"
 )
-_CALLS = _given(
+_CALLS = _format_rows_table(
     "id uuid, run uuid, task text, item int, definition_hash text, arguments_digest text, "
     "reason text"
 )
-_PLANNED = _given("run uuid, task text, item int, position int, tool text")
+_PLANNED = _format_rows_table("run uuid, task text, item int, position int, tool text")
 
 INSERT_ITEMS: Final = f"""
 INSERT INTO execution_taskrun (
     run_id, task, item, position, tool, status, attempts, definition_hash, arguments_digest,
     error_code)
 SELECT given.run, given.task, given.item, whole.position, whole.tool, given.status, 0, '', '', ''
-FROM {_given(_TASK_COLUMNS)}
+FROM {_format_rows_table(_TASK_COLUMNS)}
 JOIN execution_taskrun AS whole
   ON whole.run_id = given.run AND whole.task = given.task AND whole.item = {WHOLE_TASK}
 ON CONFLICT (run_id, task, item) DO NOTHING
 """
-"""Rows of items that had none; they are filled by `WRITE` like all others."""
+"""Inserts missing item rows; `WRITE_CHANGES` then fills them like all others."""
 
 UPDATE_COMMANDS: Final = f"""
 UPDATE execution_runcommand AS known SET applied_at = now(), outcome = given.outcome
-FROM {_given("id bigint, outcome text")}
+FROM {_format_rows_table("id bigint, outcome text")}
 WHERE known.id = given.id AND known.applied_at IS NULL
 """
 
-WRITE: Final = f"""
+WRITE_CHANGES: Final = f"""
 WITH tasks AS (
 UPDATE execution_taskrun AS known
 SET status = given.status,
@@ -81,7 +81,8 @@ withdrawn AS (
 UPDATE execution_approval AS known SET status = 'withdrawn' FROM ended
 WHERE known.run_id = ended.run AND known.status IN ('pending', 'approved')),
 closed AS (
-UPDATE execution_runcommand AS known SET applied_at = now(), outcome = '{RUN_OVER}' FROM ended
+UPDATE execution_runcommand AS known
+SET applied_at = now(), outcome = '{RUN_ALREADY_ENDED}' FROM ended
 WHERE known.run_id = ended.run AND known.applied_at IS NULL),
 changed AS (
 UPDATE execution_workflowexecution AS known
@@ -100,18 +101,18 @@ SET last_seq = greatest(known.last_seq, given.last_seq),
 FROM given WHERE known.id = given.run)
 SELECT pg_notify(%(channel)s, given.run::text) FROM given
 """
-"""How tasks stand, what happened, and how runs stand, in one statement: each costs its time.
+"""Writes task states, events and run states in one statement, to save round trips.
 
-What has ended is nobody's from then on; nothing is asked or told about it any more.
+Ending a run releases it, withdraws its approvals and closes its commands.
 """
 
-WITHDRAW: Final = f"""
+WITHDRAW_APPROVALS: Final = f"""
 UPDATE execution_approval AS known SET status = 'withdrawn' FROM {_CALLS}
 WHERE known.run_id = given.run AND known.task = given.task AND known.item = given.item
   AND known.status IN ('pending', 'approved')
 """
 
-OVERTAKE: Final = f"""
+SUPERSEDE_APPROVALS: Final = f"""
 UPDATE execution_approval AS known
 SET status = CASE WHEN known.expires_at <= now() THEN 'expired' ELSE 'withdrawn' END
 FROM {_CALLS}
@@ -120,9 +121,9 @@ WHERE known.run_id = given.run AND known.task = given.task AND known.item = give
   AND (known.expires_at <= now() OR known.definition_hash <> given.definition_hash
        OR known.arguments_digest <> given.arguments_digest)
 """
-"""What was asked before about another call in the same place, or was not decided in time."""
+"""Replaces earlier requests for another call of the same task or item, or expired ones."""
 
-ASK: Final = f"""
+INSERT_APPROVALS: Final = f"""
 INSERT INTO execution_approval (
     id, run_id, task, item, tool, definition_hash, arguments_digest, reason, status, created_at,
     expires_at, decided_by, decided_via)
@@ -135,13 +136,13 @@ JOIN execution_taskrun AS whole
 ON CONFLICT (run_id, task, item) WHERE status IN ('pending', 'approved') DO NOTHING
 """
 
-USE: Final = f"""
+USE_APPROVALS: Final = f"""
 UPDATE execution_approval AS known SET status = 'used', used_at = now()
-FROM {_given("id uuid")}
+FROM {_format_rows_table("id uuid")}
 WHERE known.id = given.id
 """
 
-DELETE_LEFT_OUT: Final = f"""
+DELETE_REMOVED_TASKS: Final = f"""
 WITH planned AS (SELECT given.run, given.task FROM {_PLANNED})
 DELETE FROM execution_taskrun AS known
 WHERE known.run_id IN (SELECT run FROM planned) AND known.attempts = 0
@@ -149,14 +150,14 @@ WHERE known.run_id IN (SELECT run FROM planned) AND known.attempts = 0
   AND (known.run_id, known.task) NOT IN (SELECT run, task FROM planned)
 """
 
-WITHDRAW_LEFT_OUT: Final = f"""
+WITHDRAW_REMOVED_TASKS: Final = f"""
 WITH planned AS (SELECT given.run, given.task FROM {_PLANNED})
 UPDATE execution_approval AS known SET status = 'withdrawn'
 WHERE known.run_id IN (SELECT run FROM planned) AND known.status IN ('pending', 'approved')
   AND (known.run_id, known.task) NOT IN (SELECT run, task FROM planned)
 """
 
-INSERT_PLANNED: Final = f"""
+INSERT_PLANNED_TASKS: Final = f"""
 INSERT INTO execution_taskrun AS known (
     run_id, task, item, position, tool, status, attempts, definition_hash, arguments_digest,
     error_code)

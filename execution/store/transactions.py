@@ -1,4 +1,4 @@
-"""Transactions that hold up nobody for long, whatever becomes of the process."""
+"""Transactions that release their locks soon even if the process stalls."""
 
 from __future__ import annotations
 
@@ -7,19 +7,21 @@ from contextlib import contextmanager
 
 from django.db import connection, transaction
 
-from execution.store.fencing import LONGEST_STILL
+from execution.store.fencing import MAX_IDLE_TIME
 
-_LIMIT = f"SELECT set_config('idle_in_transaction_session_timeout', '{LONGEST_STILL}', true)"
+_SET_IDLE_LIMIT = (
+    f"SELECT set_config('idle_in_transaction_session_timeout', '{MAX_IDLE_TIME}', true)"
+)
 
 
 @contextmanager
-def short() -> Iterator[None]:
-    """Open a transaction that PostgreSQL ends, locks and all, if this process stands still in it.
+def short_transaction() -> Iterator[None]:
+    """Open a transaction that PostgreSQL aborts, with its locks, if this process stalls in it.
 
     Raises:
-        django.db.Error: If the database is away, or has ended it.
+        django.db.Error: If the database is unavailable, or has aborted it.
     """
     with transaction.atomic():
         with connection.cursor() as cursor:
-            cursor.execute(_LIMIT)
+            cursor.execute(_SET_IDLE_LIMIT)
         yield

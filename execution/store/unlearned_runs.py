@@ -1,4 +1,4 @@
-"""Runs that have ended and were not learned from yet."""
+"""Ended runs that have not been learned from yet."""
 
 from __future__ import annotations
 
@@ -12,24 +12,24 @@ from django.db import connection
 
 from execution.changes import WHOLE_TASK
 from execution.codes import TOOL_ERROR
-from execution.ended_run import Answered, EndedRun, Result, Timed
+from execution.ended_run import AnsweredCalls, CallDurations, CallResult, EndedRun
 from execution.models import WorkflowExecution
 from execution.planning.parse import InvalidWorkflow, parse
 from execution.status import RunStatus
 from execution.store import payloads
-from execution.store.escaping import original
-from execution.store.payloads import Kind
+from execution.store.escaping import unescape_text
+from execution.store.payloads import PayloadKind
 from execution.workflow import Workflow
-from gateway_project.foundation.sealing import SealBroken, Sealer
+from gateway_project.foundation.sealing import Sealer, UnsealingFailed
 
-RESULTS_A_TOOL: Final = 3
+RESULTS_PER_TOOL: Final = 3
 MAX_RESULT_BYTES: Final = 1_000_000
-"""A larger result is not looked at."""
+"""Larger results are ignored."""
 MAX_RESULTS_BYTES: Final = 4_000_000
-"""Of all results that are looked at of one run."""
+"""Total bytes of results considered per run."""
 
-# A row that stands for a whole list is no call: its items are.
-_ANSWERED = f"""
+# The row of a for-each task is not a call; its items are.
+_ANSWERED_CALLS = f"""
 FROM execution_taskrun AS ran
 WHERE run_id = %(run)s AND attempts > 0 AND started_at IS NOT NULL AND ended_at IS NOT NULL
   AND (status = 'succeeded' OR (status = 'failed' AND error_code = '{TOOL_ERROR}'))
@@ -41,14 +41,14 @@ WHERE run_id = %(run)s AND attempts > 0 AND started_at IS NOT NULL AND ended_at 
 _CALLS = f"""
 SELECT task, tool, count(*) FILTER (WHERE status = 'succeeded'),
        count(*) FILTER (WHERE status = 'failed'), min(started_at), max(ended_at)
-{_ANSWERED}
+{_ANSWERED_CALLS}
 GROUP BY task, tool
 ORDER BY min(position), task
 """
 
 _TIMES = f"""
 SELECT tool, width_bucket(duration_ms, %(bounds)s::float8[]), count(*), sum(duration_ms)
-{_ANSWERED} AND duration_ms >= 0
+{_ANSWERED_CALLS} AND duration_ms >= 0
 GROUP BY 1, 2
 ORDER BY 1, 2
 """
@@ -73,7 +73,7 @@ WHERE total <= %(all)s
 log = structlog.get_logger(__name__)
 
 
-class _Row(NamedTuple):
+class _RunRow(NamedTuple):
     team: int | None
     status: str
     is_direct: bool
@@ -81,12 +81,12 @@ class _Row(NamedTuple):
     version: int
 
 
-def unlearned(*, settled_s: float, limit: int) -> list[UUID]:
-    """Return runs that have ended and that nobody has learned from, the oldest first.
+def load_unlearned_runs(*, settled_s: float, limit: int) -> list[UUID]:
+    """Return ended runs that have not been learned from, oldest first.
 
     Args:
-        settled_s: Only those that ended so many seconds ago: whoever ended them comes first.
-        limit: How many at most.
+        settled_s: Minimum seconds since the end; the process that ended a run comes first.
+        limit: Maximum count.
     """
     with connection.cursor() as cursor:
         cursor.execute(
@@ -98,29 +98,29 @@ def unlearned(*, settled_s: float, limit: int) -> list[UUID]:
         return [run for (run,) in cursor.fetchall()]
 
 
-def load(run: UUID, *, sealer: Sealer, bounds_ms: Sequence[float]) -> EndedRun | None:
-    """Return what a run shows that has ended and was not learned from; None: there is none.
+def load_ended_run(run: UUID, *, sealer: Sealer, bounds_ms: Sequence[float]) -> EndedRun | None:
+    """Load the data of an ended run that has not been learned from; None: not such a run.
 
-    What of it has expired, or is sealed with a key that is gone, is left out.
+    Expired payloads, and those whose key is gone, are left out.
 
     Args:
         run: Its id.
-        sealer: Opens what it was given and answered.
-        bounds_ms: Ascending; durations are counted between them.
+        sealer: Opens its payloads.
+        bounds_ms: Ascending bucket bounds for durations.
     """
     found = WorkflowExecution.objects.filter(
         pk=run, ended_at__isnull=False, learned_at__isnull=True
     ).values_list("team_id", "status", "is_direct", "ended_at", "version")
-    row = next(map(_Row._make, found), None)
+    row = next(map(_RunRow._make, found), None)
     if row is None:
         return None
     with connection.cursor() as cursor:
         cursor.execute(_CALLS, {"run": run})
         calls = tuple(
-            Answered(
-                task=original(task),
-                tool=original(tool),
-                held=held,
+            AnsweredCalls(
+                task=unescape_text(task),
+                tool=unescape_text(tool),
+                succeeded=held,
                 failed=bad,
                 started_at=start,
                 ended_at=end,
@@ -129,10 +129,10 @@ def load(run: UUID, *, sealer: Sealer, bounds_ms: Sequence[float]) -> EndedRun |
         )
         cursor.execute(_TIMES, {"run": run, "bounds": list(bounds_ms)})
         times = tuple(
-            Timed(tool=original(tool), bucket=bucket, calls=count, total_ms=total)
+            CallDurations(tool=unescape_text(tool), bucket=bucket, calls=count, total_ms=total)
             for tool, bucket, count, total in cursor.fetchall()
         )
-    intent = _opened(run, Kind.INTENT, sealer=sealer)
+    intent = _open_payload(run, PayloadKind.INTENT, sealer=sealer)
     return EndedRun(
         run=run,
         team=row.team,
@@ -140,52 +140,52 @@ def load(run: UUID, *, sealer: Sealer, bounds_ms: Sequence[float]) -> EndedRun |
         is_direct=row.is_direct,
         ended_at=row.ended_at,
         intent=intent if isinstance(intent, str) else "",
-        workflow=_workflow(run, row.version, sealer),
-        answered=calls,
-        timed=times,
-        results=tuple(_results(run, sealer)),
+        workflow=_load_workflow(run, row.version, sealer),
+        answered_calls=calls,
+        call_durations=times,
+        results=tuple(_iterate_results(run, sealer)),
     )
 
 
-def mark(run: UUID, *, at: datetime) -> bool:
-    """Note that a run was learned from; say whether nobody had before.
+def mark_learned(run: UUID, *, at: datetime) -> bool:
+    """Mark a run as learned from; return whether it was not before.
 
-    Whoever else would do so waits for the end of this transaction.
+    Concurrent calls wait for the end of this transaction.
     """
     rows = WorkflowExecution.objects.filter(pk=run, ended_at__isnull=False, learned_at=None)
     return bool(rows.update(learned_at=at))
 
 
-def _workflow(run: UUID, version: int, sealer: Sealer) -> Workflow | None:
-    """Return the workflow as it was carried out in the end, after all that was replanned."""
-    document = _opened(run, Kind.WORKFLOW, item=version, sealer=sealer)
+def _load_workflow(run: UUID, version: int, sealer: Sealer) -> Workflow | None:
+    """Return the final workflow, after all replans."""
+    document = _open_payload(run, PayloadKind.WORKFLOW, item=version, sealer=sealer)
     if document is None:
         return None
     try:
         return parse(document)
-    except InvalidWorkflow as error:  # of a version that took other workflows
-        log.warning("run.workflow_not_read", run=str(run), reason=str(error))
+    except InvalidWorkflow as error:  # written by a version with other rules
+        log.warning("run.workflow_unreadable", run=str(run), reason=str(error))
         return None
 
 
-def _results(run: UUID, sealer: Sealer) -> Iterator[Result]:
-    limits = {"one": MAX_RESULT_BYTES, "each": RESULTS_A_TOOL, "all": MAX_RESULTS_BYTES}
+def _iterate_results(run: UUID, sealer: Sealer) -> Iterator[CallResult]:
+    limits = {"one": MAX_RESULT_BYTES, "each": RESULTS_PER_TOOL, "all": MAX_RESULTS_BYTES}
     with connection.cursor() as cursor:
         cursor.execute(_RESULTS, {"run": run, **limits})
         rows = cursor.fetchall()
     for tool, definition_hash, content in rows:
         try:
-            raw = payloads.opened(content, sealer=sealer)
-        except SealBroken:
+            raw = payloads.open_payload(content, sealer=sealer)
+        except UnsealingFailed:
             continue
         if isinstance(raw, dict):
-            yield Result(tool=original(tool), definition_hash=definition_hash, raw=raw)
+            yield CallResult(tool=unescape_text(tool), definition_hash=definition_hash, raw=raw)
 
 
-def _opened(run: UUID, kind: Kind, *, item: int = WHOLE_TASK, sealer: Sealer) -> Any:
-    """Return what a run holds of a kind; None where it is gone, or no key opens it any more."""
+def _open_payload(run: UUID, kind: PayloadKind, *, item: int = WHOLE_TASK, sealer: Sealer) -> Any:
+    """Return a payload; None if it is gone or no key opens it."""
     try:
-        return payloads.one(run, kind, item=item, sealer=sealer)
-    except SealBroken as error:
-        log.warning("run.not_opened", run=str(run), kind=kind.value, reason=str(error))
+        return payloads.load_payload(run, kind, item=item, sealer=sealer)
+    except UnsealingFailed as error:
+        log.warning("run.payload_unreadable", run=str(run), kind=kind.value, reason=str(error))
         return None

@@ -1,4 +1,4 @@
-"""Runs as they stand, for those who may see them."""
+"""Loads views of runs, for callers who may see them."""
 
 from __future__ import annotations
 
@@ -9,20 +9,20 @@ from uuid import UUID
 
 from django.db import connection
 
-from execution.changes import WHOLE_TASK, Event
+from execution.changes import WHOLE_TASK, RunEvent
 from execution.models import ExecutionEvent, WorkflowExecution
 from execution.status import RunStatus, TaskStatus
 from execution.store import payloads, prepared
-from execution.store.approval_sql import stands, waits
-from execution.store.escaping import original, original_json
-from execution.store.payloads import Kind
+from execution.store.approval_sql import build_pending_expression, build_status_expression
+from execution.store.escaping import unescape_json, unescape_text
+from execution.store.payloads import PayloadKind
 from execution.store.runs import UnknownRun
-from execution.view import MAX_TOOLS, ApprovalView, RunLine, RunView, TaskView
+from execution.view import MAX_TOOLS, ApprovalView, RunSummary, RunView, TaskView
 from gateway_project.foundation.caller import Caller
 from gateway_project.foundation.sealing import Sealer
 
-Kept = Mapping[tuple[Kind, payloads.Place], Any]
-"""What is kept of a run, opened."""
+OpenedPayloads = Mapping[tuple[PayloadKind, payloads.TaskKey], Any]
+"""Unsealed payloads of a run."""
 Row = Sequence[Any]
 
 _VISIBLE: Final = """(%(anybody)s OR (
@@ -43,8 +43,8 @@ FROM execution_taskrun WHERE run_id = %(run)s
 """
 
 _APPROVALS: Final = f"""
-SELECT id, task, item, tool, reason, {stands("asked")}, definition_hash, arguments_digest,
-    created_at, expires_at, decided_at, decided_by, decided_via
+SELECT id, task, item, tool, reason, {build_status_expression("asked")},
+    definition_hash, arguments_digest, created_at, expires_at, decided_at, decided_by, decided_via
 FROM execution_approval AS asked WHERE run_id = %(run)s
 ORDER BY created_at, task, item, id
 """
@@ -55,9 +55,9 @@ WHERE run_id = %(run)s
   AND (kind = 'workflow' AND item = %(version)s
        OR %(all)s AND kind NOT IN ('workflow', 'replan'))
 """
-"""Of workflows only the one that counts: a run has one of each version."""
+"""Only the current workflow: a run keeps one per version."""
 
-_LINES = f"""
+_SUMMARIES = f"""
 SELECT run.id, run."user", run.team_id, run.status, run.is_direct,
     ARRAY(SELECT tool FROM execution_taskrun AS task
           WHERE task.run_id = run.id AND task.item = {WHOLE_TASK}
@@ -66,17 +66,17 @@ SELECT run.id, run."user", run.team_id, run.status, run.is_direct,
     (SELECT count(*) FROM execution_taskrun AS task
      WHERE task.run_id = run.id AND task.item = {WHOLE_TASK} AND task.status = ANY(%(done)s)),
     (SELECT count(*) FROM execution_approval AS asked
-     WHERE asked.run_id = run.id AND {waits("asked")}),
+     WHERE asked.run_id = run.id AND {build_pending_expression("asked")}),
     run.created_at, run.started_at, run.ended_at, run.error_code
 FROM execution_workflowexecution AS run
 WHERE {_VISIBLE}
   AND (%(status)s::text IS NULL OR run.status = %(status)s)
 ORDER BY run.created_at DESC, run.id LIMIT %(limit)s
 """
-_DONE: Final = [status.value for status in TaskStatus if status.is_done]
+_DONE_STATUSES: Final = [status.value for status in TaskStatus if status.is_done]
 
 
-def view(
+def load_view(
     run: UUID,
     *,
     caller: Caller | None,
@@ -84,97 +84,100 @@ def view(
     results: bool = True,
     workflow: bool = False,
 ) -> RunView:
-    """Return a run as it stands.
+    """Load the current view of a run.
 
     Args:
         run: Its id.
-        caller: Who asks: sees the runs of their own name and team; None: sees all.
-        sealer: Opens what is kept of it.
-        results: Whether to read what was given and answered, not only how it stands.
-        workflow: Whether to read what it is to do, though nothing else of that.
+        caller: Sees the runs of their own name and team; None: sees all.
+        sealer: Opens its payloads.
+        results: Whether to read payloads, not only the state.
+        workflow: Whether to read the workflow, even without other payloads.
 
     Raises:
-        UnknownRun: If there is none, or it is somebody else's.
-        SealBroken: If no key opens what is kept.
+        UnknownRun: If it does not exist or belongs to someone else.
+        UnsealingFailed: If no key opens a payload.
     """
-    values = {"run": run, **_seen_by(caller)}
+    values = {"run": run, **_build_visibility_values(caller)}
     with prepared.cursor() as cursor:
         row = cursor.execute(_RUN, values).fetchone()
     if row is None:
         raise UnknownRun(run)
-    # Read after the run itself: a result that comes in between is shown early, never lost. The
-    # arguments after the approvals: an approval is never shown with those of the call before.
+    # Payloads are read after the run: a result that arrives in between shows early, but is never
+    # lost. Arguments are read after approvals: an approval never shows with those of an earlier
+    # call.
     with (
         prepared.cursor(pipelined=True) as tasks,
-        prepared.cursor() as asked,
+        prepared.cursor() as approvals,
         prepared.cursor() as stored,
     ):
         tasks.execute(_TASKS, values)
-        asked.execute(_APPROVALS, values)
+        approvals.execute(_APPROVALS, values)
         if results or workflow:
-            wanted = {**values, "version": row[5], "all": results}
-            stored.execute(_PAYLOADS, wanted, binary=True)
-        kept = _opened(stored, sealer) if results or workflow else {}
-        return _run(run, row, tuple(tasks), tuple(asked), kept)
+            payload_values = {**values, "version": row[5], "all": results}
+            stored.execute(_PAYLOADS, payload_values, binary=True)
+        kept = _open_payloads(stored, sealer) if results or workflow else {}
+        return _build_run_view(run, row, tuple(tasks), tuple(approvals), kept)
 
 
-def status(run: UUID) -> RunStatus:
-    """Return how a run stands; the cheapest question about it.
+def load_status(run: UUID) -> RunStatus:
+    """Return the status of a run; the cheapest query about it.
 
     Raises:
-        UnknownRun: If there is none.
+        UnknownRun: If it does not exist.
     """
-    found = WorkflowExecution.objects.filter(id=run).values_list("status", flat=True).first()
-    if found is None:
+    status_value = (
+        WorkflowExecution.objects.filter(id=run).values_list("status", flat=True).first()
+    )
+    if status_value is None:
         raise UnknownRun(run)
-    return RunStatus(found)
+    return RunStatus(status_value)
 
 
-def lines(
+def load_summaries(
     caller: Caller | None, *, status: RunStatus | None = None, limit: int = 50
-) -> list[RunLine]:
+) -> list[RunSummary]:
     """Return runs, newest first.
 
     Args:
-        caller: As in `view`.
-        status: Only those that stand so.
-        limit: At most so many.
+        caller: As in `load_view`.
+        status: Only runs with this status.
+        limit: Maximum count.
     """
     values: dict[str, Any] = {
-        **_seen_by(caller),
+        **_build_visibility_values(caller),
         "status": None if status is None else status.value,
         "limit": limit,
         "tools": MAX_TOOLS,
-        "done": _DONE,
+        "done": _DONE_STATUSES,
     }
     with connection.cursor() as cursor:
-        cursor.execute(_LINES, values)
-        return [_line(row) for row in cursor.fetchall()]
+        cursor.execute(_SUMMARIES, values)
+        return [_build_summary(row) for row in cursor.fetchall()]
 
 
-def events(run: UUID, *, after: int = 0, limit: int = 1_000) -> list[Event]:
-    """Return the events of a run that follow one, in order.
+def load_events(run: UUID, *, after: int = 0, limit: int = 1_000) -> list[RunEvent]:
+    """Return a run's events after a sequence number, in order.
 
     Args:
-        run: Its id; whether the caller may see it has been asked before.
-        after: Number of the last one known.
-        limit: At most so many.
+        run: Its id; the caller must be authorised already.
+        after: Last known sequence number.
+        limit: Maximum count.
     """
     rows = ExecutionEvent.objects.filter(run=run, seq__gt=after).order_by("seq")[:limit]
     return [
-        Event(
+        RunEvent(
             seq=row.seq,
             kind=row.kind,
             at=row.at,
-            task=original(row.task),
+            task=unescape_text(row.task),
             item=row.item,
-            data=original_json(row.data),
+            data=unescape_json(row.data),
         )
         for row in rows
     ]
 
 
-def _seen_by(caller: Caller | None) -> dict[str, Any]:
+def _build_visibility_values(caller: Caller | None) -> dict[str, Any]:
     return {
         "anybody": caller is None,
         "user": "" if caller is None else caller.user,
@@ -182,17 +185,23 @@ def _seen_by(caller: Caller | None) -> dict[str, Any]:
     }
 
 
-def _opened(rows: Iterable[Sequence[Any]], sealer: Sealer) -> Kept:
+def _open_payloads(rows: Iterable[Sequence[Any]], sealer: Sealer) -> OpenedPayloads:
     return {
-        (Kind(kind), (original(task), item)): payloads.opened(content, sealer=sealer)
+        (PayloadKind(kind), (unescape_text(task), item)): payloads.open_payload(
+            content, sealer=sealer
+        )
         for kind, task, item, content in rows
     }
 
 
-def _run(
-    run: UUID, row: Sequence[Any], tasks: Sequence[Row], asked: Sequence[Row], kept: Kept
+def _build_run_view(
+    run: UUID,
+    row: Sequence[Any],
+    tasks: Sequence[Row],
+    approvals: Sequence[Row],
+    kept: OpenedPayloads,
 ) -> RunView:
-    user, team, kind, is_direct, stands, version, last_seq, *times, options, code, expired = row
+    user, team, kind, is_direct, status, version, last_seq, *times, options, code, expired = row
     created_at, changed_at, started_at, ended_at, delivered_at, deadline_at = times
     return RunView(
         id=run,
@@ -200,7 +209,7 @@ def _run(
         team=team,
         kind=kind,
         is_direct=is_direct,
-        status=RunStatus(stands),
+        status=RunStatus(status),
         version=version,
         last_seq=last_seq,
         created_at=created_at,
@@ -209,57 +218,57 @@ def _run(
         ended_at=ended_at,
         delivered_at=delivered_at,
         deadline_at=deadline_at,
-        tasks=_tasks(tasks, kept),
-        approvals=tuple(_approval(run, row, one, kept) for one in asked),
-        workflow=kept.get((Kind.WORKFLOW, ("", version))),
-        intent=kept.get((Kind.INTENT, ("", WHOLE_TASK)), ""),
+        tasks=_build_task_views(tasks, kept),
+        approvals=tuple(_build_approval_view(run, row, one, kept) for one in approvals),
+        workflow=kept.get((PayloadKind.WORKFLOW, ("", version))),
+        intent=kept.get((PayloadKind.INTENT, ("", WHOLE_TASK)), ""),
         options=json.loads(options),
         error_code=code,
-        error=kept.get((Kind.ERROR, ("", WHOLE_TASK)), "") if code else "",
+        error=kept.get((PayloadKind.ERROR, ("", WHOLE_TASK)), "") if code else "",
         has_expired=expired,
     )
 
 
-def _tasks(rows: Sequence[Row], kept: Kept) -> tuple[TaskView, ...]:
+def _build_task_views(rows: Sequence[Row], kept: OpenedPayloads) -> tuple[TaskView, ...]:
     positions: dict[str, int] = {row[0]: row[2] for row in rows if row[1] == WHOLE_TASK}
-    views = [_task(row, positions.get(str(row[0]), int(row[2])), kept) for row in rows]
+    views = [_build_task_view(row, positions.get(str(row[0]), int(row[2])), kept) for row in rows]
     return tuple(sorted(views, key=lambda one: (one.position, one.task, one.item)))
 
 
-def _task(row: Row, position: int, kept: Kept) -> TaskView:
-    name, item, _, tool, stands, attempts, definition_hash, *times, code, result_bytes = row
+def _build_task_view(row: Row, position: int, kept: OpenedPayloads) -> TaskView:
+    name, item, _, tool, status, attempts, definition_hash, *times, code, result_bytes = row
     started_at, ended_at, duration_ms = times
-    task = original(name)
+    task = unescape_text(name)
     return TaskView(
         task=task,
         item=item,
         position=position,
-        tool=original(tool),
-        status=TaskStatus(stands),
+        tool=unescape_text(tool),
+        status=TaskStatus(status),
         attempts=attempts,
         definition_hash=definition_hash,
         started_at=started_at,
         ended_at=ended_at,
         duration_ms=duration_ms,
         error_code=code,
-        error=kept.get((Kind.ERROR, (task, item)), "") if code else "",
-        result=kept.get((Kind.RESULT, (task, item))),
+        error=kept.get((PayloadKind.ERROR, (task, item)), "") if code else "",
+        result=kept.get((PayloadKind.RESULT, (task, item))),
         result_bytes=result_bytes,
     )
 
 
-def _approval(run: UUID, of: Row, row: Row, kept: Kept) -> ApprovalView:
+def _build_approval_view(run: UUID, of: Row, row: Row, kept: OpenedPayloads) -> ApprovalView:
     user, team, *_ = of
     pk, name, item, tool, reason, status, definition_hash, digest, *times, by, via = row
     created_at, expires_at, decided_at = times
-    task = original(name)
+    task = unescape_text(name)
     return ApprovalView(
         id=pk,
         run=run,
         task=task,
         item=item,
-        tool=original(tool),
-        reason=original(reason),
+        tool=unescape_text(tool),
+        reason=unescape_text(reason),
         user=user,
         team=team,
         status=status,
@@ -267,23 +276,23 @@ def _approval(run: UUID, of: Row, row: Row, kept: Kept) -> ApprovalView:
         expires_at=expires_at,
         definition_hash=definition_hash,
         arguments_digest=digest,
-        arguments=kept.get((Kind.ARGUMENTS, (task, item))),
+        arguments=kept.get((PayloadKind.ARGUMENTS, (task, item))),
         decided_at=decided_at,
         decided_by=by,
         decided_via=via,
     )
 
 
-def _line(row: Sequence[Any]) -> RunLine:
-    run, user, team, stands, is_direct, tools, total, done, approvals, *times, code = row
+def _build_summary(row: Sequence[Any]) -> RunSummary:
+    run, user, team, status, is_direct, tools, total, done, approvals, *times, code = row
     created_at, started_at, ended_at = times
-    return RunLine(
+    return RunSummary(
         id=run,
         user=user,
         team=team,
-        status=RunStatus(stands),
+        status=RunStatus(status),
         is_direct=is_direct,
-        tools=tuple(original(tool) for tool in tools),
+        tools=tuple(unescape_text(tool) for tool in tools),
         tasks_total=total,
         tasks_done=done,
         approvals=approvals,

@@ -1,4 +1,4 @@
-"""Workers of the queue, by the rows in which they say that they live."""
+"""Liveness of queue workers, from their heartbeat rows."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ SELECT EXISTS (SELECT FROM procrastinate_workers
 """
 
 
-def any_alive(*, alive_s: float) -> bool:
-    """Whether any worker says that it lives; where the queue has no tables yet, none does.
+def is_any_worker_alive(*, alive_s: float) -> bool:
+    """Whether any worker has a recent heartbeat; False if the queue has no tables yet.
 
     Args:
         alive_s: Seconds without a heartbeat after which a worker counts as dead.
 
     Raises:
-        django.db.OperationalError: If the database is away.
+        django.db.OperationalError: If the database is unavailable.
     """
     try:
         with transaction.atomic(), connection.cursor() as cursor:

@@ -1,4 +1,4 @@
-"""Writing what happened to many runs in one transaction, each entry wholly or not at all."""
+"""Writes changes of many runs in one transaction, each entry wholly or not at all."""
 
 from __future__ import annotations
 
@@ -11,174 +11,181 @@ from uuid import UUID
 import psycopg
 from django.db import DataError, transaction
 
-from execution.changes import WHOLE_TASK, Changes
+from execution.changes import WHOLE_TASK, RunChanges
 from execution.store import change_rows, fencing, payloads, prepared, statements
 from execution.store.change_rows import Row
-from execution.store.escaping import stored_json
+from execution.store.escaping import escape_json
 from execution.store.fencing import Refusal
-from execution.store.payloads import Kind, Place, Sealed
+from execution.store.payloads import PayloadKind, SealedPayload, TaskKey
 from gateway_project.foundation import notify
 from gateway_project.foundation.sealing import Sealer
 
-__all__ = ["Refusal", "Written", "write", "write_first"]
+__all__ = ["Refusal", "WrittenEntry", "write_batch", "write_first_changes"]
 ROW_BYTES: Final = 1_000
-"""What the row of a task or an event counts for, as to how long a transaction may take: a row
-takes far less than the millisecond that this is."""
+"""Bytes that a task or event row counts for in transaction time limits: a millisecond's worth,
+far more than a row takes."""
 
 Cursor = psycopg.Cursor[Any]
-Entry = tuple[Changes, Sequence[Sealed]]
+BatchEntry = tuple[RunChanges, Sequence[SealedPayload]]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Written:
-    """An entry that is safe.
+class WrittenEntry:
+    """A durable entry.
 
     Attributes:
-        at: When, by the clock of the database.
-        sizes: Of the results that it gives tasks and items, in bytes of JSON.
+        written_at: When, by the database clock.
+        result_sizes: JSON bytes of its results, by task and item.
     """
 
-    at: datetime
-    sizes: Mapping[Place, int]
+    written_at: datetime
+    result_sizes: Mapping[TaskKey, int]
 
 
-def write(
-    batch: Sequence[Changes], *, sealer: Sealer, approval_expiry_s: float
-) -> Sequence[Written | Refusal | None]:
+def write_batch(
+    batch: Sequence[RunChanges], *, sealer: Sealer, approval_expiry_s: float
+) -> Sequence[WrittenEntry | Refusal | None]:
     """Write a batch of changes; those of one run in order.
 
-    An entry whose first event is there already has been written before: it changes nothing, so
-    that a batch whose commit was not acknowledged can be written again.
+    An entry whose first event exists has been written before and changes nothing, so that a batch
+    with an unacknowledged commit can be written again.
 
     Args:
-        batch: Of any runs.
+        batch: Changes of any runs.
         sealer: Seals results, errors and arguments.
-        approval_expiry_s: Seconds in which a call that is asked about can be approved.
+        approval_expiry_s: Seconds until a requested approval expires.
 
     Returns:
-        What became of each entry; None: it is safe, and no more is known of it.
+        Each entry's outcome; None: durable, without details.
 
     Raises:
-        django.db.Error: If the database is away, or refuses the batch; nothing is written then.
-        ValueError: If JSON has no form for something; likewise.
+        django.db.Error: If the database is unavailable or rejects the batch; nothing is written
+        then.
+        ValueError: If a value has no JSON form; nothing is written then.
     """
-    entries = [(changes, change_rows.sealed(changes, sealer)) for changes in batch]
-    if fencing.is_plain(batch) and prepared.can_limit():
+    entries = [(changes, change_rows.seal_changes(changes, sealer)) for changes in batch]
+    if fencing.has_only_lease_checks(batch) and prepared.can_limit_transactions():
         try:
-            return _write_at_once(entries, approval_expiry_s)
+            return _write_plain(entries, approval_expiry_s)
         except DataError as error:
-            if not prepared.is_unmet(error):
+            if not prepared.is_unmet_requirement(error):
                 raise
     return _write_judged(entries, approval_expiry_s)
 
 
-def _write_at_once(entries: Sequence[Entry], expiry_s: float) -> list[Written]:
-    """Write a plain batch in one round trip, if nothing speaks against any of it.
+def _write_plain(entries: Sequence[BatchEntry], expiry_s: float) -> list[WrittenEntry]:
+    """Write a plain batch in one round trip, if all of it may be written.
 
     Raises:
-        django.db.DataError: If something does; `prepared.is_unmet` knows it.
+        django.db.DataError: If not; see `prepared.is_unmet_requirement`.
     """
     with prepared.cursor() as required:
-        with prepared.transaction(size=_size(entries)):
-            fencing.require(required, [changes for changes, _ in entries])
-            _write(entries, {}, expiry_s)
+        with prepared.transaction(size=_estimate_bytes(entries)):
+            fencing.require_leases(required, [changes for changes, _ in entries])
+            _write_entries(entries, {}, expiry_s)
         ((_, at),) = required.fetchall()
-    return [_written(entry, at) for entry in entries]
+    return [_build_written(entry, at) for entry in entries]
 
 
-def _write_judged(entries: Sequence[Entry], expiry_s: float) -> Sequence[Refusal | None]:
-    """Write a batch but for what may not be written, or is there."""
+def _write_judged(entries: Sequence[BatchEntry], expiry_s: float) -> Sequence[Refusal | None]:
+    """Write a batch except for entries that are refused or already written."""
     batch = [changes for changes, _ in entries]
-    with transaction.atomic(), prepared.cursor(pipelined=True, size=_size(entries)):
-        holds = fencing.locked(changes.run for changes in batch)
-        verdicts = fencing.judge(batch, holds)
+    with transaction.atomic(), prepared.cursor(pipelined=True, size=_estimate_bytes(entries)):
+        holds = fencing.lock_leases(changes.run for changes in batch)
+        verdicts = fencing.judge_entries(batch, holds)
         accepted = [
             entry for entry, verdict in zip(entries, verdicts, strict=True) if verdict.is_new
         ]
         if accepted:
             versions = {run: hold.version for run, hold in holds.items()}
-            _write(accepted, versions, expiry_s)
+            _write_entries(accepted, versions, expiry_s)
     return [verdict.refusal for verdict in verdicts]
 
 
-def _written(entry: Entry, at: datetime) -> Written:
-    sizes = {(one.task, one.item): one.size for one in entry[1] if one.kind is Kind.RESULT}
-    return Written(at=at, sizes=sizes)
+def _build_written(entry: BatchEntry, at: datetime) -> WrittenEntry:
+    sizes = {(one.task, one.item): one.size for one in entry[1] if one.kind is PayloadKind.RESULT}
+    return WrittenEntry(written_at=at, result_sizes=sizes)
 
 
-def _size(entries: Sequence[Entry]) -> int:
-    """Return how many bytes entries count for."""
+def _estimate_bytes(entries: Sequence[BatchEntry]) -> int:
+    """Return the bytes that entries count for."""
     rows = sum(len(changes.tasks) + len(changes.events) for changes, _ in entries)
     return rows * ROW_BYTES + sum(len(one.content) for _, kept in entries for one in kept)
 
 
-def write_first(
-    run: UUID, changes: Changes, *, version: int, sealer: Sealer, approval_expiry_s: float
+def write_first_changes(
+    run: UUID, changes: RunChanges, *, version: int, sealer: Sealer, approval_expiry_s: float
 ) -> None:
-    """Write the first changes of a run, in the transaction that makes it.
+    """Write a run's first changes, in its creating transaction.
 
     Args:
-        run: Its id; nobody else can know of it yet.
-        changes: As for `write`.
-        version: Of its workflow.
-        sealer: As for `write`.
+        run: Its id; no other process can know of it yet.
+        changes: As for `write_batch`.
+        version: Version of its workflow.
+        sealer: As for `write_batch`.
         approval_expiry_s: Likewise.
     """
-    _write([(changes, change_rows.sealed(changes, sealer))], {run: version}, approval_expiry_s)
+    _write_entries(
+        [(changes, change_rows.seal_changes(changes, sealer))], {run: version}, approval_expiry_s
+    )
 
 
-def write_last(entries: Sequence[Entry]) -> None:
-    """Write the last changes of runs, in the transaction that has seized them.
+def write_last_changes(entries: Sequence[BatchEntry]) -> None:
+    """Write the last changes of runs, in the transaction that seized them.
 
     Args:
-        entries: Each with what of it is kept sealed; nothing is asked or planned in them.
+        entries: Each with its sealed payloads; without approval requests and replans.
     """
     if entries:
-        _write(entries, versions={}, approval_expiry_s=0)
+        _write_entries(entries, versions={}, approval_expiry_s=0)
 
 
-def _write(entries: Sequence[Entry], versions: dict[UUID, int], approval_expiry_s: float) -> None:
+def _write_entries(
+    entries: Sequence[BatchEntry], versions: dict[UUID, int], approval_expiry_s: float
+) -> None:
     changes = [one for one, _ in entries]
-    tasks, events = change_rows.task_rows(entries), change_rows.event_rows(changes)
+    tasks, events = change_rows.build_task_rows(entries), change_rows.build_event_rows(changes)
     items = [row for row in tasks if row["item"] != WHOLE_TASK]
-    with prepared.cursor(pipelined=True, size=_size(entries)) as cursor:
-        _write_plans(cursor, change_rows.replanned(changes))
+    with prepared.cursor(pipelined=True, size=_estimate_bytes(entries)) as cursor:
+        _write_plans(cursor, change_rows.build_planned_rows(changes))
         _execute(cursor, statements.INSERT_ITEMS, items)
-        payloads.insert(_placed(entries, versions))
+        payloads.insert_payloads(_assign_versions(entries, versions))
         _write_approvals(cursor, changes, approval_expiry_s)
-        _execute(cursor, statements.UPDATE_COMMANDS, change_rows.command_rows(changes))
+        _execute(cursor, statements.UPDATE_COMMANDS, change_rows.build_command_rows(changes))
         _execute(
             cursor,
-            statements.WRITE,
-            change_rows.run_rows(changes),
-            tasks=stored_json(tasks),
+            statements.WRITE_CHANGES,
+            change_rows.build_run_rows(changes),
+            tasks=escape_json(tasks),
             tasks_count=len(tasks),
-            events=stored_json(events),
+            events=escape_json(events),
             events_count=len(events),
             channel=notify.RUNS,
         )
 
 
 def _write_plans(cursor: Cursor, planned: Sequence[Row]) -> None:
-    _execute(cursor, statements.DELETE_LEFT_OUT, planned)
-    _execute(cursor, statements.WITHDRAW_LEFT_OUT, planned)
-    _execute(cursor, statements.INSERT_PLANNED, planned)
+    _execute(cursor, statements.DELETE_REMOVED_TASKS, planned)
+    _execute(cursor, statements.WITHDRAW_REMOVED_TASKS, planned)
+    _execute(cursor, statements.INSERT_PLANNED_TASKS, planned)
 
 
-def _write_approvals(cursor: Cursor, changes: Sequence[Changes], expiry_s: float) -> None:
-    _execute(cursor, statements.USE, change_rows.used(changes))
-    _execute(cursor, statements.WITHDRAW, change_rows.called_off(changes))
-    asked = change_rows.asked_rows(changes)
-    _execute(cursor, statements.OVERTAKE, asked)
-    _execute(cursor, statements.ASK, asked, expiry_s=expiry_s)
+def _write_approvals(cursor: Cursor, changes: Sequence[RunChanges], expiry_s: float) -> None:
+    _execute(cursor, statements.USE_APPROVALS, change_rows.find_used_approvals(changes))
+    _execute(cursor, statements.WITHDRAW_APPROVALS, change_rows.find_withdrawn_calls(changes))
+    requested = change_rows.build_approval_rows(changes)
+    _execute(cursor, statements.SUPERSEDE_APPROVALS, requested)
+    _execute(cursor, statements.INSERT_APPROVALS, requested, expiry_s=expiry_s)
 
 
-def _placed(entries: Sequence[Entry], versions: dict[UUID, int]) -> Iterator[Sealed]:
-    """Yield what is sealed; each new workflow in the place of its version."""
+def _assign_versions(
+    entries: Sequence[BatchEntry], versions: dict[UUID, int]
+) -> Iterator[SealedPayload]:
+    """Yield the payloads; each new workflow is numbered with its version."""
     versions = dict(versions)
     for changes, kept in entries:
         for one in kept:
-            if one.kind is Kind.WORKFLOW:
+            if one.kind is PayloadKind.WORKFLOW:
                 versions[changes.run] += 1
                 yield replace(one, item=versions[changes.run])
             else:
@@ -186,6 +193,6 @@ def _placed(entries: Sequence[Entry], versions: dict[UUID, int]) -> Iterator[Sea
 
 
 def _execute(cursor: Cursor, statement: LiteralString, rows: Sequence[Row], **values: Any) -> None:
-    """Run a statement on rows, unless there are none."""
+    """Execute a statement on rows, if there are any."""
     if rows:
-        cursor.execute(statement, {"rows": stored_json(rows), "count": len(rows), **values})
+        cursor.execute(statement, {"rows": escape_json(rows), "count": len(rows), **values})

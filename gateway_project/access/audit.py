@@ -13,16 +13,16 @@ from gateway_project.foundation.caller import Caller
 from gateway_project.models import AuditEntry
 
 
-def record(
+def record_audit(
     caller: Caller, action: str, subject: str, *, detail: Mapping[str, Any] | None = None
 ) -> None:
-    """Write down who did what.
+    """Add an entry to the audit trail.
 
     Args:
-        caller: Who asked.
-        action: Verb in the past, such as `server.registered`.
-        subject: What was changed, by its canonical name.
-        detail: What changed; names of fields, never secrets.
+        caller: The actor.
+        action: In the past tense, such as `server.registered`.
+        subject: Canonical name of the changed object.
+        detail: Names of changed fields and the like, never secrets.
     """
     user = get_user_model().objects.filter(username=caller.user).first()
     AuditEntry.objects.create(

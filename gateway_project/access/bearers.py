@@ -1,9 +1,9 @@
-"""Who holds which bearer token, kept in memory so that a request need not ask the database.
+"""In-memory cache of bearer tokens, so that a request needs no database query.
 
-A token is looked up when it is first seen and then every `CHECK_S` seconds while it is in use, so
-that one that is revoked, or whose user is switched off, stops working within seconds; what it has
-open is ended. While the database cannot be reached, tokens it vouched for less than `OUTAGE_S`
-ago still count; all others are refused.
+A token is looked up when first seen and then every `CHECK_INTERVAL_S` seconds while in use. A
+token that is revoked, or whose user is disabled, therefore stops working within seconds, and its
+open requests and streams are ended. While the database is unavailable, tokens verified less than
+`OUTAGE_GRACE_S` ago are accepted; all others are refused.
 """
 
 from __future__ import annotations
@@ -17,41 +17,41 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Mapp
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 
-from gateway_project.access.standing import Standing, TokensUnavailable
+from gateway_project.access.active_token import ActiveToken, TokensUnavailable
 from gateway_project.access.throttle import Throttle
 
-CHECK_S = 2.0
-FRESH_S = 2 * CHECK_S
-"""Longest since the last look-up that a token is taken without another."""
-OUTAGE_S = 300.0
-"""Longest that a token is taken on memory alone while the database is away."""
-LOOK_UP_S = 2.0
-"""Longest that a request waits for the database before memory has to do."""
-AWAY_S = 5.0
-"""After a failed look-up, tokens in memory are taken so long without trying again."""
-NOTE_S = 60.0
-"""The database is told so often that a token is used."""
-MAX_KNOWN = 10_000
-MAX_WRONG = 1_000
-TURNS = 16
-"""Look-ups that run side by side; those of one token always take turns."""
+CHECK_INTERVAL_S = 2.0
+MAX_AGE_S = 2 * CHECK_INTERVAL_S
+"""Age of a look-up up to which a token is accepted without another one."""
+OUTAGE_GRACE_S = 300.0
+"""Age of a look-up up to which a token is accepted while the database is unavailable."""
+LOOK_UP_TIMEOUT_S = 2.0
+"""Longest that a request waits for the database before the cache decides."""
+RETRY_PAUSE_S = 5.0
+"""Wait after a failed look-up before the next; cached tokens are accepted meanwhile."""
+RECORD_USE_INTERVAL_S = 60.0
+"""Interval at which a token's last use is recorded."""
+MAX_CACHED = 10_000
+MAX_WRONG_CACHED = 1_000
+LOCK_STRIPES = 16
+"""Concurrent look-ups; those of one token are serialized."""
 MAX_TOKEN_LENGTH = 200
 
-LookUp = Callable[[Collection[str]], Awaitable[Mapping[str, Standing]]]
-"""Returns the tokens that are good among those whose digests are given, by digest."""
+LookUpTokens = Callable[[Collection[str]], Awaitable[Mapping[str, ActiveToken]]]
+"""Returns the valid tokens among some digests, by digest."""
 
-NoteUse = Callable[[Collection[str]], Awaitable[None]]
-"""Takes note that tokens, given by their digests, have just been used."""
+RecordUse = Callable[[Collection[str]], Awaitable[None]]
+"""Records that tokens, named by digest, have just been used."""
 
 log = logging.getLogger(__name__)
 
 
-class Refused(Exception):
+class TokenRefused(Exception):
     """The token is unknown, expired or revoked."""
 
 
-class Throttled(Exception):
-    """Too many wrong tokens came from this address.
+class TooManyWrongTokens(Exception):
+    """An address sent too many wrong tokens.
 
     Attributes:
         wait_s: Seconds until it may try again.
@@ -63,215 +63,226 @@ class Throttled(Exception):
 
 
 @dataclass(kw_only=True, eq=False)
-class Bearer:
-    """A token in use.
+class BearerToken:
+    """A cached token.
 
     Attributes:
-        digest: SHA-256 of it.
-        standing: What it stands for.
-        checked_at: When the database last vouched for it.
-        used: Whether it was used since the last round of checks.
-        noted_at: When the database was last told that it is used.
-        open: Ends of what it has open.
+        digest: SHA-256 of the token.
+        active_token: Its caller and expiry.
+        checked_at: When the database last confirmed it.
+        was_used: Whether it was used since the last recheck.
+        use_recorded_at: When its use was last recorded in the database.
+        open_timeouts: Timeouts of its open requests and streams.
     """
 
     digest: str
-    standing: Standing
+    active_token: ActiveToken
     checked_at: float
-    used: bool = True
-    noted_at: float = float("-inf")
-    open: set[asyncio.Timeout] = field(default_factory=set)
+    was_used: bool = True
+    use_recorded_at: float = float("-inf")
+    open_timeouts: set[asyncio.Timeout] = field(default_factory=set)
 
     @asynccontextmanager
-    async def valid(self) -> AsyncIterator[asyncio.Timeout]:
-        """Do something for as long as the token is good; yields the end of that.
+    async def enforce_validity(self) -> AsyncIterator[asyncio.Timeout]:
+        """Run the block only as long as the token is valid; yields the block's timeout.
 
         Raises:
-            TimeoutError: Once it is no more.
+            TimeoutError: When the token becomes invalid.
         """
-        async with asyncio.timeout(None) as end:
-            self.open.add(end)
+        async with asyncio.timeout(None) as timeout:
+            self.open_timeouts.add(timeout)
             try:
-                yield end
+                yield timeout
             finally:
-                self.open.discard(end)
+                self.open_timeouts.discard(timeout)
 
-    def end(self) -> None:
-        """End all that is open."""
+    def expire_open(self) -> None:
+        """End its open requests and streams."""
         now = asyncio.get_running_loop().time()
-        for end in self.open:
-            end.reschedule(now)
+        for timeout in self.open_timeouts:
+            timeout.reschedule(now)
 
 
-class Bearers:
-    """Judges tokens.
+class BearerTokenCache:
+    """Authenticates bearer tokens from memory, backed by the database.
 
     Args:
-        look_up: Asks the database; raises `TokensUnavailable` if it cannot be asked.
-        note_use: Tells the database which tokens were used, raising likewise; None tells nobody.
-        throttle: Counts wrong tokens.
-        monotonic: Clock of intervals.
-        wall: Clock of dates, in seconds since the epoch.
+        look_up: Loads tokens; raises `TokensUnavailable` if the database is unavailable.
+        record_use: Records which tokens were used, raising likewise; None: not recorded.
+        throttle: Counts wrong tokens per address.
+        monotonic: Clock for intervals.
+        wall: Clock for expiry, in seconds since the Unix epoch.
     """
 
     def __init__(
         self,
-        look_up: LookUp,
+        look_up: LookUpTokens,
         *,
-        note_use: NoteUse | None = None,
+        record_use: RecordUse | None = None,
         throttle: Throttle | None = None,
         monotonic: Callable[[], float] = time.monotonic,
         wall: Callable[[], float] = time.time,
     ) -> None:
         self._look_up = look_up
-        self._note_use = note_use
+        self._record_use = record_use
         self._throttle = throttle or Throttle()
         self._monotonic = monotonic
         self._wall = wall
-        self._known: OrderedDict[str, Bearer] = OrderedDict()
-        self._wrong: OrderedDict[str, float] = OrderedDict()
-        self._turns = tuple(asyncio.Lock() for _ in range(TURNS))
-        self._away_until = float("-inf")
-        self._complained = False
+        self._tokens_by_digest: OrderedDict[str, BearerToken] = OrderedDict()
+        self._wrong_digests: OrderedDict[str, float] = OrderedDict()
+        self._locks = tuple(asyncio.Lock() for _ in range(LOCK_STRIPES))
+        self._unavailable_until = float("-inf")
+        self._has_warned = False
 
-    async def admit(self, token: str, *, address: str) -> Bearer:
-        """Return who holds a token.
+    async def authenticate(self, token: str, *, address: str) -> BearerToken:
+        """Return the cached entry of a valid token.
 
         Args:
-            token: In clear.
-            address: Where it came from.
+            token: In plain text.
+            address: The client's address.
 
         Raises:
-            Refused: If it is not good.
-            Throttled: If its address has sent too many wrong ones; good ones that are known
-                already still pass.
-            TokensUnavailable: If it cannot be judged now.
+            TokenRefused: If it is unknown, expired or revoked.
+            TooManyWrongTokens: If its address sent too many wrong ones; valid cached tokens
+                still pass.
+            TokensUnavailable: If it cannot be verified now.
         """
         digest = hashlib.sha256(token[:MAX_TOKEN_LENGTH].encode()).hexdigest()
-        bearer = self._known.get(digest)
-        if bearer is None or not self._fresh(bearer):
-            bearer = await self._ask(digest, address, bearer)
-        if bearer is None or self._expired(bearer.standing):
-            self._throttle.failed(address, now=self._monotonic())
-            raise Refused
-        bearer.used = True
+        bearer = self._tokens_by_digest.get(digest)
+        if bearer is None or not self._is_fresh(bearer):
+            bearer = await self._look_up_token(digest, address, bearer)
+        if bearer is None or self._is_expired(bearer.active_token):
+            self._throttle.record_failure(address, now=self._monotonic())
+            raise TokenRefused
+        bearer.was_used = True
         return bearer
 
     async def run(self) -> None:
-        """Check again what is in use, until cancelled."""
+        """Recheck tokens in use periodically, until cancelled."""
         while True:
-            await asyncio.sleep(CHECK_S)
-            await self.check()
+            await asyncio.sleep(CHECK_INTERVAL_S)
+            await self.recheck_tokens()
 
-    async def check(self) -> None:
-        """Check again what is in use, and forget what is not."""
-        live = [digest for digest, b in self._known.items() if b.used or b.open]
-        used = [bearer for bearer in self._known.values() if bearer.used]
-        for bearer in self._known.values():
-            bearer.used = False
+    async def recheck_tokens(self) -> None:
+        """Look up the tokens in use again, end invalid ones and record uses."""
+        live = [
+            digest for digest, b in self._tokens_by_digest.items() if b.was_used or b.open_timeouts
+        ]
+        used = [bearer for bearer in self._tokens_by_digest.values() if bearer.was_used]
+        for bearer in self._tokens_by_digest.values():
+            bearer.was_used = False
         if not live:
             return
         try:
-            await self._refresh(live)
-            await self._tell_used(used)
+            await self._refresh_tokens(live)
+            await self._record_used_tokens(used)
         except TokensUnavailable as error:
-            if not self._complained:
+            if not self._has_warned:
                 log.warning("tokens cannot be checked: %s", error)
-            self._complained = True
-            self._end_unvouched()
+            self._has_warned = True
+            self._expire_unverified()
         else:
-            self._complained = False
+            self._has_warned = False
 
-    async def _tell_used(self, used: Collection[Bearer]) -> None:
-        """Have the database know which tokens are used, each once in a while."""
+    async def _record_used_tokens(self, used: Collection[BearerToken]) -> None:
+        """Record the use of tokens, each at most once per `RECORD_USE_INTERVAL_S`."""
         now = self._monotonic()
-        due = [bearer for bearer in used if now - bearer.noted_at >= NOTE_S]
-        if self._note_use is None or not due:
+        due = [bearer for bearer in used if now - bearer.use_recorded_at >= RECORD_USE_INTERVAL_S]
+        if self._record_use is None or not due:
             return
-        await self._note_use([bearer.digest for bearer in due])
+        await self._record_use([bearer.digest for bearer in due])
         for bearer in due:
-            bearer.noted_at = now
+            bearer.use_recorded_at = now
 
-    async def _ask(self, digest: str, address: str, known: Bearer | None) -> Bearer | None:
-        """Look a token up; while that is impossible, memory counts for a while."""
-        if known is None and (wait_s := self._throttle.wait_s(address, now=self._monotonic())):
-            raise Throttled(wait_s)
-        async with self._turns[int(digest[:4], 16) % TURNS]:
+    async def _look_up_token(
+        self, digest: str, address: str, cached: BearerToken | None
+    ) -> BearerToken | None:
+        """Look up a token; during an outage, accept the cached entry for a while."""
+        if cached is None and (
+            wait_s := self._throttle.compute_wait_s(address, now=self._monotonic())
+        ):
+            raise TooManyWrongTokens(wait_s)
+        async with self._locks[int(digest[:4], 16) % LOCK_STRIPES]:
             try:
-                if not self._answered(digest):
-                    await self._refresh([digest])
+                if not self._has_fresh_answer(digest):
+                    await self._refresh_tokens([digest])
             except TokensUnavailable:
-                if known is None or self._monotonic() - known.checked_at > OUTAGE_S:
+                if cached is None or self._monotonic() - cached.checked_at > OUTAGE_GRACE_S:
                     raise
-                return known
-        return self._known.get(digest)
+                return cached
+        return self._tokens_by_digest.get(digest)
 
-    def _answered(self, digest: str) -> bool:
-        """Whether the database has just said what a token is, right or wrong.
+    def _has_fresh_answer(self, digest: str) -> bool:
+        """Whether a token, valid or wrong, was looked up recently.
 
         Raises:
-            TokensUnavailable: If it has just not answered.
+            TokensUnavailable: If a look-up has just failed.
         """
         now = self._monotonic()
-        bearer = self._known.get(digest)
-        if bearer is not None and self._fresh(bearer):
+        bearer = self._tokens_by_digest.get(digest)
+        if bearer is not None and self._is_fresh(bearer):
             return True
-        if now - self._wrong.get(digest, float("-inf")) <= FRESH_S:
+        if now - self._wrong_digests.get(digest, float("-inf")) <= MAX_AGE_S:
             return True
-        if now < self._away_until:
+        if now < self._unavailable_until:
             raise TokensUnavailable("the database is away")
         return False
 
-    async def _refresh(self, digests: Collection[str]) -> None:
+    async def _refresh_tokens(self, digests: Collection[str]) -> None:
         asked_at = self._monotonic()
         try:
-            async with asyncio.timeout(LOOK_UP_S):
+            async with asyncio.timeout(LOOK_UP_TIMEOUT_S):
                 found = await self._look_up(digests)
         except TimeoutError:
-            self._away_until = self._monotonic() + AWAY_S
-            raise TokensUnavailable(f"the database did not answer in {LOOK_UP_S:g} s") from None
+            self._unavailable_until = self._monotonic() + RETRY_PAUSE_S
+            raise TokensUnavailable(
+                f"the database did not answer in {LOOK_UP_TIMEOUT_S:g} s"
+            ) from None
         except TokensUnavailable:
-            self._away_until = self._monotonic() + AWAY_S
+            self._unavailable_until = self._monotonic() + RETRY_PAUSE_S
             raise
-        self._away_until = float("-inf")
+        self._unavailable_until = float("-inf")
         for digest in digests:
-            self._note(digest, found.get(digest), asked_at)
+            self._store_answer(digest, found.get(digest), asked_at)
 
-    def _note(self, digest: str, standing: Standing | None, at: float) -> None:
-        known = self._known.get(digest)
-        if standing is None or self._expired(standing):
-            self._note_wrong(digest, at)
-            if known is not None:
-                del self._known[digest]
-                known.end()
-        elif known is not None:
-            known.standing, known.checked_at = standing, at
+    def _store_answer(self, digest: str, token: ActiveToken | None, at: float) -> None:
+        cached = self._tokens_by_digest.get(digest)
+        if token is None or self._is_expired(token):
+            self._store_wrong(digest, at)
+            if cached is not None:
+                del self._tokens_by_digest[digest]
+                cached.expire_open()
+        elif cached is not None:
+            cached.active_token, cached.checked_at = token, at
         else:
-            self._known[digest] = Bearer(digest=digest, standing=standing, checked_at=at)
-            self._forget_surplus()
+            self._tokens_by_digest[digest] = BearerToken(
+                digest=digest, active_token=token, checked_at=at
+            )
+            self._evict_surplus()
 
-    def _note_wrong(self, digest: str, at: float) -> None:
-        self._wrong[digest] = at
-        while len(self._wrong) > MAX_WRONG:
-            self._wrong.popitem(last=False)
+    def _store_wrong(self, digest: str, at: float) -> None:
+        self._wrong_digests[digest] = at
+        while len(self._wrong_digests) > MAX_WRONG_CACHED:
+            self._wrong_digests.popitem(last=False)
 
-    def _forget_surplus(self) -> None:
-        """Keep memory bounded; what is forgotten is looked up again, what is open stays known."""
-        surplus = max(len(self._known) - MAX_KNOWN, 0)
-        *older, _ = self._known
-        for digest in [known for known in older if not self._known[known].open][:surplus]:
-            del self._known[digest]
+    def _evict_surplus(self) -> None:
+        """Evict the oldest tokens beyond `MAX_CACHED`, but none with open requests."""
+        surplus = max(len(self._tokens_by_digest) - MAX_CACHED, 0)
+        *older, _ = self._tokens_by_digest
+        idle = [digest for digest in older if not self._tokens_by_digest[digest].open_timeouts]
+        for digest in idle[:surplus]:
+            del self._tokens_by_digest[digest]
 
-    def _end_unvouched(self) -> None:
-        """End what runs on memory alone for too long."""
+    def _expire_unverified(self) -> None:
+        """End tokens that were not verified for too long."""
         now = self._monotonic()
-        for digest, bearer in list(self._known.items()):
-            if now - bearer.checked_at > OUTAGE_S or self._expired(bearer.standing):
-                del self._known[digest]
-                bearer.end()
+        for digest, bearer in list(self._tokens_by_digest.items()):
+            if now - bearer.checked_at > OUTAGE_GRACE_S or self._is_expired(bearer.active_token):
+                del self._tokens_by_digest[digest]
+                bearer.expire_open()
 
-    def _fresh(self, bearer: Bearer) -> bool:
-        return self._monotonic() - bearer.checked_at <= FRESH_S
+    def _is_fresh(self, bearer: BearerToken) -> bool:
+        return self._monotonic() - bearer.checked_at <= MAX_AGE_S
 
-    def _expired(self, standing: Standing) -> bool:
-        return standing.expires_at is not None and standing.expires_at <= self._wall()
+    def _is_expired(self, token: ActiveToken) -> bool:
+        return token.expires_at is not None and token.expires_at <= self._wall()

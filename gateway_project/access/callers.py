@@ -1,4 +1,4 @@
-"""From a user's name to the caller that is passed down."""
+"""Builds the caller of a user and refreshes its rights."""
 
 from __future__ import annotations
 
@@ -8,18 +8,18 @@ from django.contrib.auth import get_user_model
 
 from gateway_project.access import one_time_password
 from gateway_project.access.tokens import CLIENT_SCOPES, SCOPES
-from gateway_project.foundation.caller import SCOPE_ALL, Caller, Kind
+from gateway_project.foundation.caller import SCOPE_ALL, Caller, CallerKind
 from tools.store import overview
 
 LOCAL_ADMIN = "admin"
 
 
 class UnknownUser(LookupError):
-    """No active user of that name."""
+    """There is no active user of that name."""
 
 
-def for_user(name: str, *, kind: Kind) -> Caller:
-    """Return the caller of a user; one who is in a single team acts for it.
+def caller_for_user(name: str, *, kind: CallerKind) -> Caller:
+    """Return the caller of a user; a member of exactly one team acts for that team.
 
     Raises:
         UnknownUser: If there is no active user of that name.
@@ -30,27 +30,27 @@ def for_user(name: str, *, kind: Kind) -> Caller:
             f"no active user {name!r}; `manage.py createsuperuser --username {name}` makes one"
         )
     scopes = frozenset({SCOPE_ALL} if user.is_superuser else CLIENT_SCOPES)
-    return Caller(user=name, team=overview.only_team_of(name), scopes=scopes, kind=kind)
+    return Caller(user=name, team=overview.load_only_team(name), scopes=scopes, kind=kind)
 
 
-def still(caller: Caller) -> Caller:
-    """Return a caller with the rights that are left to them by now.
+def refresh_rights(caller: Caller) -> Caller:
+    """Return a caller with only the rights that they still have.
 
     Args:
-        caller: As they were when they asked for something that takes long.
+        caller: As recorded when a long operation began.
 
     Raises:
-        UnknownUser: If there is no such active user any more, or none in that team.
+        UnknownUser: If the user is no longer active or no longer in that team.
     """
     user = get_user_model().objects.filter(username=caller.user, is_active=True).first()
     if user is None:
-        raise UnknownUser(f"there is no active user {caller.user!r} any more")
+        raise UnknownUser(f"there is no longer an active user {caller.user!r}")
     if user.is_superuser:
         return caller
     if caller.team is not None and not overview.is_member(caller.user, caller.team):
         raise UnknownUser(f"{caller.user!r} is no longer in the team it was for")
-    kept = SCOPES if SCOPE_ALL in caller.scopes else caller.scopes & set(SCOPES)
-    return replace(caller, scopes=frozenset(kept))
+    scopes = SCOPES if SCOPE_ALL in caller.scopes else caller.scopes & set(SCOPES)
+    return replace(caller, scopes=frozenset(scopes))
 
 
 def ensure_local_admin() -> None:
@@ -66,14 +66,14 @@ def ensure_local_admin() -> None:
         user.save(update_fields=["password"])
 
 
-def sign_in_line() -> str:
+def describe_sign_in() -> str:
     """Say how the local admin signs in; without a lasting password, issue a one-time one."""
     admin = get_user_model().objects.get(username=LOCAL_ADMIN)
     if admin.has_usable_password():
         return f"Sign in as {LOCAL_ADMIN} with the password you set."
-    password = one_time_password.issue(admin)
+    password = one_time_password.issue_password(admin)
     return (
         f"Sign in as {LOCAL_ADMIN} with the one-time password {password} (valid once, for "
-        f"{one_time_password.LIFETIME.total_seconds() / 3600:g} hours; "
+        f"{one_time_password.PASSWORD_LIFETIME.total_seconds() / 3600:g} hours; "
         f"`manage.py changepassword {LOCAL_ADMIN}` sets a lasting one)"
     )

@@ -1,4 +1,4 @@
-"""Tokens made by name, by whoever runs commands on this machine."""
+"""Creates tokens for named users, for commands on this machine."""
 
 from __future__ import annotations
 
@@ -12,19 +12,19 @@ from django.db import transaction
 from gateway_project.access import audit, callers, tokens
 
 
-class NotGrantable(Exception):
-    """No such token can be made; the message says why."""
+class TokenNotGrantable(Exception):
+    """The token cannot be created; the message says why."""
 
 
 @dataclass(frozen=True, kw_only=True)
-class Made:
+class NewToken:
     """A new token.
 
     Attributes:
-        token: In clear; cannot be had again.
-        user: Whom it stands for.
-        scopes: What it may do.
-        expires_at: When it ends; None: never.
+        token: In plain text; it cannot be shown again.
+        user: The user it authenticates.
+        scopes: Its scopes.
+        expires_at: Expiry; None: never.
     """
 
     token: str
@@ -33,7 +33,7 @@ class Made:
     expires_at: datetime | None
 
     def as_json(self) -> dict[str, Any]:
-        """Return it for a report."""
+        """Return it as JSON for a command's report."""
         return {
             "token": self.token,
             "user": self.user,
@@ -42,48 +42,50 @@ class Made:
         }
 
 
-def to_user(
+def create_user_token(
     username: str,
     *,
     name: str,
     scopes: tuple[str, ...],
     team: str | None = None,
     expires_at: datetime | None = None,
-) -> Made:
-    """Make a token for a user, and write it down.
+) -> NewToken:
+    """Create a token for a user and audit it.
 
     Args:
-        username: Whom it stands for.
-        name: What tells it apart for people.
-        scopes: What it may do.
-        team: Name of the team it acts for; None: the only one of the user, if they have one.
-        expires_at: When it ends; None: never.
+        username: The user it authenticates.
+        name: Label for people.
+        scopes: Its scopes.
+        team: Name of the team it acts for; None: the user's only one, if there is exactly one.
+        expires_at: Expiry; None: never.
 
     Raises:
-        NotGrantable: If the user is not there, not in that team, or may not do that much.
+        TokenNotGrantable: If the user is unknown, not in that team, or lacks a scope.
     """
     try:
-        holder = callers.for_user(username, kind="command")
+        holder = callers.caller_for_user(username, kind="command")
     except callers.UnknownUser as error:
-        raise NotGrantable(str(error)) from None
-    beyond = [scope for scope in scopes if not holder.may(scope)]
-    if beyond:
-        raise NotGrantable(f"{username} may not do {', '.join(beyond)}, and so no token of theirs")
+        raise TokenNotGrantable(str(error)) from None
+    missing = [scope for scope in scopes if not holder.has_scope(scope)]
+    if missing:
+        raise TokenNotGrantable(
+            f"{username} may not do {', '.join(missing)}, so no token of theirs may"
+        )
     user = get_user_model().objects.get(username=username)
     with transaction.atomic():
-        row, token = tokens.create(
-            user, name=name, scopes=scopes, expires_at=expires_at, team=_team(user, name=team)
+        row, token = tokens.create_token(
+            user, name=name, scopes=scopes, expires_at=expires_at, team=_find_team(user, name=team)
         )
         detail = {
             "user": username,
             "scopes": row.scopes,
             "team": row.team.name if row.team else None,
         }
-        audit.record(holder, "token.created", str(row), detail=detail)
-    return Made(token=token, user=username, scopes=scopes, expires_at=expires_at)
+        audit.record_audit(holder, "token.created", str(row), detail=detail)
+    return NewToken(token=token, user=username, scopes=scopes, expires_at=expires_at)
 
 
-def _team(user: Any, *, name: str | None) -> Any:
+def _find_team(user: Any, *, name: str | None) -> Any:
     """Return the team a token acts for."""
     teams = [membership.team for membership in user.memberships.select_related("team")]
     if name is None:
@@ -91,4 +93,4 @@ def _team(user: Any, *, name: str | None) -> Any:
     for team in teams:
         if team.name == name:
             return team
-    raise NotGrantable(f"{user.get_username()} is in no team {name!r}")
+    raise TokenNotGrantable(f"{user.get_username()} is in no team {name!r}")

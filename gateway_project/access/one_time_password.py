@@ -1,4 +1,4 @@
-"""Passwords that sign in once: how the console is entered after set-up."""
+"""One-time passwords for the first sign-in to the console after set-up."""
 
 from __future__ import annotations
 
@@ -16,26 +16,28 @@ from django.utils import timezone
 from gateway_project.models import OneTimePassword
 
 PASSWORD_BYTES = 15
-LIFETIME = timedelta(hours=12)
+PASSWORD_LIFETIME = timedelta(hours=12)
 
 
-def issue(user: Any) -> str:
-    """Make a password that signs a user in once; earlier unused ones stop working."""
+def issue_password(user: Any) -> str:
+    """Create a one-time password for a user; earlier unused ones stop working."""
     password = secrets.token_urlsafe(PASSWORD_BYTES)
     with transaction.atomic():
         OneTimePassword.objects.filter(user=user, used_at__isnull=True).delete()
         OneTimePassword.objects.create(
-            user=user, digest=_digest(password), expires_at=timezone.now() + LIFETIME
+            user=user,
+            digest=_hash_password(password),
+            expires_at=timezone.now() + PASSWORD_LIFETIME,
         )
     return password
 
 
-def _digest(password: str) -> str:
+def _hash_password(password: str) -> str:
     return hashlib.sha256(password.encode()).hexdigest()
 
 
 class OneTimePasswordBackend(BaseBackend):
-    """Accepts a password made by `issue`, once."""
+    """Accepts a password issued by `issue_password`, once."""
 
     def authenticate(
         self,
@@ -51,12 +53,12 @@ class OneTimePasswordBackend(BaseBackend):
         used = OneTimePassword.objects.filter(
             user__username=username,
             user__is_active=True,
-            digest=_digest(password),
+            digest=_hash_password(password),
             used_at__isnull=True,
             expires_at__gt=now,
         ).update(used_at=now)
         return get_user_model().objects.get(username=username) if used else None
 
     def get_user(self, user_id: int) -> Any:
-        """Return a user by primary key, None if there is none or it is switched off."""
+        """Return an active user by primary key, else None."""
         return get_user_model().objects.filter(pk=user_id, is_active=True).first()

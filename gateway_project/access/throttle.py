@@ -1,40 +1,40 @@
-"""Slows down those who guess: wrong tokens are counted by the address they come from."""
+"""Throttles token guessing by counting wrong tokens per client address."""
 
 from __future__ import annotations
 
 import ipaddress
 from collections import OrderedDict
 
-LIMIT = 20
-"""Wrong tokens of one address within the window before it has to wait."""
+MAX_FAILURES = 20
+"""Wrong tokens per address and window before it has to wait."""
 WINDOW_S = 60.0
 MAX_ADDRESSES = 10_000
 IPV6_PREFIX = 64
-"""Bits of an IPv6 address that one customer has; the rest is theirs to vary."""
+"""Length of a customer's IPv6 prefix; the customer can vary the other bits."""
 
 
 class Throttle:
-    """Counts failures by address in windows of fixed length; memory is bounded.
+    """Counts failures per address in windows of fixed length; memory is bounded.
 
     Args:
-        limit: Failures within a window that are let pass.
+        limit: Failures allowed within a window.
         window_s: Its length in seconds.
     """
 
-    def __init__(self, *, limit: int = LIMIT, window_s: float = WINDOW_S) -> None:
+    def __init__(self, *, limit: int = MAX_FAILURES, window_s: float = WINDOW_S) -> None:
         self._limit = limit
         self._window_s = window_s
         self._failures: OrderedDict[str, tuple[float, int]] = OrderedDict()
 
-    def wait_s(self, address: str, *, now: float) -> float:
-        """Return how long an address has to wait before it may try again; 0: not at all."""
-        began, count = self._failures.get(network(address), (now, 0))
+    def compute_wait_s(self, address: str, *, now: float) -> float:
+        """Return the seconds until an address may try again; 0: now."""
+        began, count = self._failures.get(client_network(address), (now, 0))
         left_s = began + self._window_s - now
         return max(left_s, 0.0) if count >= self._limit else 0.0
 
-    def failed(self, address: str, *, now: float) -> None:
+    def record_failure(self, address: str, *, now: float) -> None:
         """Count a failure of an address."""
-        key = network(address)
+        key = client_network(address)
         began, count = self._failures.pop(key, (now, 0))
         if now - began >= self._window_s:
             began, count = now, 0
@@ -43,11 +43,12 @@ class Throttle:
             self._failures.popitem(last=False)
 
 
-def network(address: str) -> str:
-    """Return what of an address is counted as one.
+def client_network(address: str) -> str:
+    """Return the network as which an address is counted: its IPv6 prefix, or itself.
 
     Example:
-        >>> network("2001:db8:1:2:3:4:5:6"), network("192.0.2.1"), network("somewhere")
+        >>> (client_network("2001:db8:1:2:3:4:5:6"), client_network("192.0.2.1"),
+        ...  client_network("somewhere"))
         ('2001:db8:1:2::', '192.0.2.1', 'somewhere')
     """
     if ":" not in address:

@@ -1,4 +1,4 @@
-"""API tokens: made once, shown once, kept as digests."""
+"""API tokens: shown once, stored as digests."""
 
 from __future__ import annotations
 
@@ -12,34 +12,34 @@ from django.db import Error as DatabaseError
 from django.db.models import F, Q
 from django.utils import timezone
 
-from gateway_project.access.standing import Standing, TokensUnavailable
+from gateway_project.access.active_token import ActiveToken, TokensUnavailable
 from gateway_project.foundation.caller import SCOPE_ALL, Caller
-from gateway_project.foundation.reasons import first_line
+from gateway_project.foundation.reasons import summarize_error
 from gateway_project.models import ApiToken
 
 if TYPE_CHECKING:
     from tools.models import Team
 
-MARK = "fgt_"
+TOKEN_PREFIX = "fgt_"  # noqa: S105 - what every token begins with
 TOKEN_BYTES = 32
 PREFIX_LENGTH = 8
 CLIENT_SCOPES = ("search", "call", "read")
-"""What an MCP client asks for: look for tools, call them, read resources and prompts."""
+"""Scopes of MCP clients: search for tools, call them, read resources and prompts."""
 SCOPES = (*CLIENT_SCOPES, "metrics")
-"""What a token can be made for, beside everything."""
+"""All scopes of tokens except `SCOPE_ALL`."""
 
 
-def digest(token: str) -> str:
-    """SHA-256 of a token; a fast hash is right for 256 random bits, which cannot be guessed."""
+def hash_token(token: str) -> str:
+    """SHA-256 of a token; a fast hash suffices, since 256 random bits cannot be guessed."""
     return hashlib.sha256(token.encode()).hexdigest()
 
 
-def grantable(caller: Caller) -> tuple[str, ...]:
-    """Return the scopes that a caller may give to a token: none that they do not hold."""
-    return tuple(scope for scope in (*SCOPES, SCOPE_ALL) if caller.may(scope))
+def grantable_scopes(caller: Caller) -> tuple[str, ...]:
+    """Return the scopes that a caller may grant to a token: only those they hold."""
+    return tuple(scope for scope in (*SCOPES, SCOPE_ALL) if caller.has_scope(scope))
 
 
-def create(
+def create_token(
     user: Any,
     *,
     name: str,
@@ -47,83 +47,89 @@ def create(
     expires_at: datetime | None = None,
     team: Team | None = None,
 ) -> tuple[ApiToken, str]:
-    """Make a token.
+    """Create a token.
 
     Args:
-        user: Whom it stands for.
-        name: What tells it apart for people.
-        scopes: What it may do; whoever asks for it must hold them, see `grantable`.
-        expires_at: When it stops working; None is never.
-        team: Team it acts for; None sees what all share.
+        user: The user it authenticates.
+        name: Label for people.
+        scopes: Its scopes; the requester must hold them, see `grantable_scopes`.
+        expires_at: Expiry; None: never.
+        team: Team it acts for; None: sees only shared servers.
 
     Returns:
-        The stored row, and the token in clear, which cannot be had again.
+        The stored row, and the token in plain text, which cannot be shown again.
     """
-    token = MARK + secrets.token_urlsafe(TOKEN_BYTES)
+    token = TOKEN_PREFIX + secrets.token_urlsafe(TOKEN_BYTES)
     row = ApiToken.objects.create(
         user=user,
         team=team,
         name=name,
         prefix=token[:PREFIX_LENGTH],
-        digest=digest(token),
+        digest=hash_token(token),
         scopes=list(scopes),
         expires_at=expires_at,
     )
     return row, token
 
 
-def authenticate(token: str) -> Caller | None:
-    """Return the caller a token stands for; None if it is unknown, expired or revoked."""
-    row = _good().filter(digest=digest(token)).first()
-    return _standing(row).caller if row else None
+def authenticate_token(token: str) -> Caller | None:
+    """Return the caller of a token; None if it is unknown, expired or revoked."""
+    row = _filter_usable().filter(digest=hash_token(token)).first()
+    return _to_active_token(row).caller if row else None
 
 
-def standings(digests: Collection[str]) -> dict[str, Standing]:
-    """Return what tokens stand for, by digest; those that are no good are left out.
+def load_active_tokens(digests: Collection[str]) -> dict[str, ActiveToken]:
+    """Return the valid tokens among some digests, by digest.
 
     Raises:
-        TokensUnavailable: If the database cannot say.
+        TokensUnavailable: If the database is unavailable.
     """
     try:
-        return {row.digest: _standing(row) for row in _good().filter(digest__in=digests)}
+        return {
+            row.digest: _to_active_token(row)
+            for row in _filter_usable().filter(digest__in=digests)
+        }
     except DatabaseError as error:
-        raise TokensUnavailable(first_line(error)) from None
+        raise TokensUnavailable(summarize_error(error)) from None
 
 
-def note_used(digests: Collection[str]) -> None:
-    """Keep that tokens have just been used.
+def record_use(digests: Collection[str]) -> None:
+    """Record that tokens have just been used.
 
     Raises:
-        TokensUnavailable: If the database cannot be told.
+        TokensUnavailable: If the database is unavailable.
     """
     try:
         ApiToken.objects.filter(digest__in=digests).update(last_used_at=timezone.now())
     except DatabaseError as error:
-        raise TokensUnavailable(first_line(error)) from None
+        raise TokensUnavailable(summarize_error(error)) from None
 
 
-def _good() -> Any:
-    """Return the tokens that work: those of a team only while their user belongs to it."""
-    theirs = Q(team__isnull=True) | Q(user__is_superuser=True)
+def _filter_usable() -> Any:
+    """Return the valid tokens: those of a team only while their user belongs to it."""
+    needs_no_membership = Q(team__isnull=True) | Q(user__is_superuser=True)
     return ApiToken.objects.select_related("user").filter(
-        theirs | Q(team__memberships__user=F("user")),
+        needs_no_membership | Q(team__memberships__user=F("user")),
         Q(expires_at__isnull=True) | Q(expires_at__gt=timezone.now()),
         revoked_at__isnull=True,
         user__is_active=True,
     )
 
 
-def _standing(row: ApiToken) -> Standing:
-    return Standing(
+def _to_active_token(row: ApiToken) -> ActiveToken:
+    return ActiveToken(
         caller=Caller(
-            user=row.user.get_username(), team=row.team_id, scopes=_scopes(row), kind="http"
+            user=row.user.get_username(),
+            team=row.team_id,
+            scopes=_compute_scopes(row),
+            kind="http",
         ),
         expires_at=row.expires_at.timestamp() if row.expires_at else None,
     )
 
 
-def _scopes(row: ApiToken) -> frozenset[str]:
-    """Return the scopes that count: known ones, and everything only while its user may do that."""
+def _compute_scopes(row: ApiToken) -> frozenset[str]:
+    """Return a token's effective scopes; `SCOPE_ALL` counts only while its user is a superuser."""
     stored: Any = row.scopes
     if not isinstance(stored, list):
         return frozenset()

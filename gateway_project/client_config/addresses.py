@@ -1,15 +1,15 @@
-"""Addresses under which Foregate itself is reached."""
+"""URLs of Foregate itself."""
 
 from __future__ import annotations
 
 from gateway_project.foundation.config import Config
 
 
-def own_urls(config: Config) -> tuple[str, ...]:
-    """Return the addresses of this installation's console and gateway.
+def list_own_urls(config: Config) -> tuple[str, ...]:
+    """Return the URLs of this installation's console and gateway.
 
     Example:
-        >>> own_urls(Config(console_port=9000, public_url="https://tools.example"))
+        >>> list_own_urls(Config(console_port=9000, public_url="https://tools.example"))
         ('http://localhost:9000', 'https://tools.example')
     """
     local = f"http://localhost:{config.console_port}"

@@ -1,4 +1,4 @@
-"""The MCP clients whose files are known: their names, formats and places."""
+"""The known MCP clients: names, file formats and locations."""
 
 from __future__ import annotations
 
@@ -8,34 +8,35 @@ from typing import Final
 
 
 @dataclass(frozen=True, kw_only=True)
-class Client:
-    """A client and where it keeps its servers.
+class KnownClient:
+    """A client and the locations of its configuration.
 
     Attributes:
-        name: As on the command line.
-        title: As people know it.
-        key: Member of the file that holds the servers.
-        toml: Whether the file is TOML; else it is JSON, in which comments may stand.
-        project: File below a project's folder; empty if there is none.
-        home: Files below the user's home folder.
-        config: Files below $XDG_CONFIG_HOME on Linux, or ~/.config.
-        library: Files below ~/Library/Application Support on macOS.
-        roaming: Files below %APPDATA% of Windows, for who works in WSL.
-        moved: Variable that names another folder, and the file below that; replaces `home`.
-        reload: What makes the client read its file again.
+        name: Name on the command line.
+        title: Display name.
+        servers_key: Member of the file that holds the servers.
+        is_toml: Whether the file is TOML; else it is JSON with comments.
+        project_file: File below a project's folder; empty if there is none.
+        home_files: Files below the user's home folder.
+        config_files: Files below $XDG_CONFIG_HOME on Linux, or ~/.config.
+        library_files: Files below ~/Library/Application Support on macOS.
+        roaming_files: Files below %APPDATA% on Windows, for users of WSL.
+        folder_override: Variable that names another folder, and the file below it; replaces
+            `home_files`.
+        reload_hint: How to make the client reload its file.
     """
 
     name: str
     title: str
-    key: str
-    toml: bool = False
-    project: str = ""
-    home: tuple[str, ...] = ()
-    config: tuple[str, ...] = ()
-    library: tuple[str, ...] = ()
-    roaming: tuple[str, ...] = ()
-    moved: tuple[str, str] = ("", "")
-    reload: str
+    servers_key: str
+    is_toml: bool = False
+    project_file: str = ""
+    home_files: tuple[str, ...] = ()
+    config_files: tuple[str, ...] = ()
+    library_files: tuple[str, ...] = ()
+    roaming_files: tuple[str, ...] = ()
+    folder_override: tuple[str, str] = ("", "")
+    reload_hint: str
 
 
 _CLAUDE_DESKTOP = "Claude/claude_desktop_config.json"
@@ -44,90 +45,96 @@ _VSCODE = ("Code/User/mcp.json", "Code - Insiders/User/mcp.json", "VSCodium/User
 CLIENTS: Final = {
     client.name: client
     for client in (
-        Client(
+        KnownClient(
             name="claude-desktop",
             title="Claude Desktop",
-            key="mcpServers",
-            config=(_CLAUDE_DESKTOP,),
-            library=(_CLAUDE_DESKTOP,),
-            roaming=(
+            servers_key="mcpServers",
+            config_files=(_CLAUDE_DESKTOP,),
+            library_files=(_CLAUDE_DESKTOP,),
+            roaming_files=(
                 _CLAUDE_DESKTOP,
-                # where the app of the Microsoft Store is redirected to
+                # the redirected folder of the Microsoft Store app
                 f"../Local/Packages/Claude_pzs8sxrjxfjjc/LocalCache/Roaming/{_CLAUDE_DESKTOP}",
             ),
-            reload="quit Claude Desktop and start it again",
+            reload_hint="quit Claude Desktop and start it again",
         ),
-        Client(
+        KnownClient(
             name="claude-code",
             title="Claude Code",
-            key="mcpServers",
-            project=".mcp.json",
-            home=(".claude.json",),
-            moved=("CLAUDE_CONFIG_DIR", ".claude.json"),
-            reload="start a new session of Claude Code",
+            servers_key="mcpServers",
+            project_file=".mcp.json",
+            home_files=(".claude.json",),
+            folder_override=("CLAUDE_CONFIG_DIR", ".claude.json"),
+            reload_hint="start a new session of Claude Code",
         ),
-        Client(
+        KnownClient(
             name="cursor",
             title="Cursor",
-            key="mcpServers",
-            project=".cursor/mcp.json",
-            home=(".cursor/mcp.json",),
-            roaming=("../../.cursor/mcp.json",),
-            reload="switch the server on in Cursor's settings, under MCP",
+            servers_key="mcpServers",
+            project_file=".cursor/mcp.json",
+            home_files=(".cursor/mcp.json",),
+            roaming_files=("../../.cursor/mcp.json",),
+            reload_hint="switch the server on in Cursor's settings, under MCP",
         ),
-        Client(
+        KnownClient(
             name="vscode",
             title="VS Code",
-            key="servers",
-            project=".vscode/mcp.json",
-            config=_VSCODE,
-            library=_VSCODE,
-            home=(".vscode-server/data/User/mcp.json",),
-            roaming=_VSCODE,
-            reload="run `MCP: List Servers` in VS Code and start it",
+            servers_key="servers",
+            project_file=".vscode/mcp.json",
+            config_files=_VSCODE,
+            library_files=_VSCODE,
+            home_files=(".vscode-server/data/User/mcp.json",),
+            roaming_files=_VSCODE,
+            reload_hint="run `MCP: List Servers` in VS Code and start it",
         ),
-        Client(
+        KnownClient(
             name="windsurf",
             title="Windsurf",
-            key="mcpServers",
-            home=(".codeium/windsurf/mcp_config.json", ".codeium/windsurf-next/mcp_config.json"),
-            roaming=("../../.codeium/windsurf/mcp_config.json",),
-            reload="press refresh among Windsurf's MCP servers",
+            servers_key="mcpServers",
+            home_files=(
+                ".codeium/windsurf/mcp_config.json",
+                ".codeium/windsurf-next/mcp_config.json",
+            ),
+            roaming_files=("../../.codeium/windsurf/mcp_config.json",),
+            reload_hint="press refresh among Windsurf's MCP servers",
         ),
-        Client(
+        KnownClient(
             name="zed",
             title="Zed",
-            key="context_servers",
-            project=".zed/settings.json",
-            config=("zed/settings.json",),
-            home=(".config/zed/settings.json", ".var/app/dev.zed.Zed/config/zed/settings.json"),
-            roaming=("Zed/settings.json",),
-            reload="go on in Zed, which reads its settings as they change",
+            servers_key="context_servers",
+            project_file=".zed/settings.json",
+            config_files=("zed/settings.json",),
+            home_files=(
+                ".config/zed/settings.json",
+                ".var/app/dev.zed.Zed/config/zed/settings.json",
+            ),
+            roaming_files=("Zed/settings.json",),
+            reload_hint="continue in Zed, which reloads its settings on change",
         ),
-        Client(
+        KnownClient(
             name="codex",
             title="Codex",
-            key="mcp_servers",
-            toml=True,
-            project=".codex/config.toml",
-            home=(".codex/config.toml",),
-            roaming=("../../.codex/config.toml",),
-            moved=("CODEX_HOME", "config.toml"),
-            reload="start a new session of Codex",
+            servers_key="mcp_servers",
+            is_toml=True,
+            project_file=".codex/config.toml",
+            home_files=(".codex/config.toml",),
+            roaming_files=("../../.codex/config.toml",),
+            folder_override=("CODEX_HOME", "config.toml"),
+            reload_hint="start a new session of Codex",
         ),
-        Client(
+        KnownClient(
             name="gemini",
             title="Gemini CLI",
-            key="mcpServers",
-            project=".gemini/settings.json",
-            home=(".gemini/settings.json",),
-            roaming=("../../.gemini/settings.json",),
-            moved=("GEMINI_CLI_HOME", ".gemini/settings.json"),
-            reload="start a new session of Gemini CLI",
+            servers_key="mcpServers",
+            project_file=".gemini/settings.json",
+            home_files=(".gemini/settings.json",),
+            roaming_files=("../../.gemini/settings.json",),
+            folder_override=("GEMINI_CLI_HOME", ".gemini/settings.json"),
+            reload_hint="start a new session of Gemini CLI",
         ),
     )
 }
-KEYS: Final = tuple(dict.fromkeys(client.key for client in CLIENTS.values()))
+SERVERS_KEYS: Final = tuple(dict.fromkeys(client.servers_key for client in CLIENTS.values()))
 _BY_FOLDER: Final = {
     ".cursor": "cursor",
     ".vscode": "vscode",
@@ -139,13 +146,13 @@ _BY_FOLDER: Final = {
 }
 
 
-def of_file(path: Path) -> Client | None:
-    """Return the client that a file looks like the file of; None if it could be anyone's.
+def guess_client(path: Path) -> KnownClient | None:
+    """Return the client that a file appears to belong to; None if any could own it.
 
     Example:
-        >>> of_file(Path("/home/ann/.gemini/settings.json")).name
+        >>> guess_client(Path("/home/ann/.gemini/settings.json")).name
         'gemini'
-        >>> of_file(Path("servers.json"))
+        >>> guess_client(Path("servers.json"))
     """
     if path.suffix == ".toml":
         return CLIENTS["codex"]

@@ -12,247 +12,279 @@ from types import ModuleType
 from typing import Any, Literal
 
 from gateway_project.client_config import edit_json, edit_toml, entry, own_entry, raw_file, records
-from gateway_project.client_config.clients import Client
-from gateway_project.client_config.placeholders import Translator
+from gateway_project.client_config.clients import KnownClient
+from gateway_project.client_config.placeholders import PlaceholderTranslator
 from gateway_project.client_config.raw_file import RawFile, UnreadableConfig
-from gateway_project.client_config.records import Record, Records
+from gateway_project.client_config.records import ConnectionRecord, ConnectionRecords
 
 Change = Literal["connected", "updated", "unchanged", "restored", "deleted", "entry removed"]
 CONTEXT_LINES = 1
-"""Lines shown around a change: few, since the lines of other servers may hold secrets."""
-GIVEN = ("env", "headers", "http_headers")
-SECRET_CHARACTERS = 8
-"""Shorter values are no secrets, and to blank them would spoil the rest."""
+"""Context lines of a diff: few, since the lines of other servers may hold secrets."""
+SECRET_FIELDS = ("env", "headers", "http_headers")
+MIN_SECRET_LENGTH = 8
+"""Shorter values are no secrets, and masking them would garble other text."""
 
 
 @dataclass(frozen=True, kw_only=True)
-class Outcome:
-    """What was done, or would be.
+class ConnectOutcome:
+    """Result of connecting or disconnecting a client, or of a dry run.
 
     Attributes:
         path: The client's file.
-        change: What happened to it.
-        difference: The change as a unified difference; empty if nothing changes.
-        backup: Copy of the file as it was; None if there was none, or in a dry run.
-        note: What a person should know; empty if nothing.
+        change: Kind of change.
+        diff: The change as a unified diff; empty if nothing changes.
+        backup: Copy of the previous file; None if there was none, or in a dry run.
+        note: Remark for the user; empty if there is none.
     """
 
     path: Path
     change: Change
-    difference: str = ""
+    diff: str = ""
     backup: Path | None = None
     note: str = ""
 
 
 @dataclass(frozen=True, kw_only=True)
-class Target:
-    """A client's file and the name that Foregate goes by in it."""
+class ClientTarget:
+    """A client's file and the name of Foregate's entry in it."""
 
-    client: Client
+    client: KnownClient
     path: Path
     name: str
 
 
 def connect(
-    target: Target, wanted: Mapping[str, Any], *, kept: Records, at: datetime, dry_run: bool
-) -> Outcome:
-    """Write Foregate's entry into a client's file; again changes nothing.
+    target: ClientTarget,
+    wanted: Mapping[str, Any],
+    *,
+    record_store: ConnectionRecords,
+    at: datetime,
+    dry_run: bool,
+) -> ConnectOutcome:
+    """Write Foregate's entry into a client's file; idempotent.
 
     Args:
         target: Where to write.
         wanted: The entry.
-        kept: Backups and records.
+        record_store: Keeps backups and records.
         at: Time for the backup's name.
         dry_run: Whether to write nothing.
 
     Raises:
-        UnreadableConfig: If the file cannot be read or changed; it is as it was then.
+        UnreadableConfig: If the file cannot be read or changed; it is unchanged then.
     """
-    file = raw_file.read(target.path)
-    standing = _servers(target, file).get(target.name)
-    if standing is not None and not _is_own(target, standing):
+    file = raw_file.read_raw(target.path)
+    existing = _read_servers(target, file).get(target.name)
+    if existing is not None and not _is_own(target, existing):
         raise UnreadableConfig(
             f"{file.path} has another server named {target.name!r}; choose a name with --name"
         )
-    if standing == wanted:
-        return Outcome(path=file.path, change="unchanged")
-    after = file.encoded(_edit(target, file, wanted))
-    change: Change = "connected" if standing is None else "updated"
-    difference = _difference(target, file, after)
+    if existing == wanted:
+        return ConnectOutcome(path=file.path, change="unchanged")
+    after = file.encode_text(_edit_text(target, file, wanted))
+    change: Change = "connected" if existing is None else "updated"
+    diff = _make_diff(target, file, after)
     if dry_run:
-        return Outcome(path=file.path, change=change, difference=difference)
+        return ConnectOutcome(path=file.path, change=change, diff=diff)
     backup = None
     if file.content is not None:
-        backup = kept.back_up(file.path, file.content, client=target.client.name, at=at)
-    before = kept.load(target.client.name, file.path, target.name)
-    made = raw_file.replace(file, after)
-    kept.save(_record(target, file, after, before=before, backup=backup, made=made))
-    return Outcome(path=file.path, change=change, difference=difference, backup=backup)
+        backup = record_store.save_backup(
+            file.path, file.content, client=target.client.name, at=at
+        )
+    before = record_store.load(target.client.name, file.path, target.name)
+    made_folders = raw_file.replace_content(file, after)
+    record_store.save(
+        _build_record(target, file, after, before=before, backup=backup, made_folders=made_folders)
+    )
+    return ConnectOutcome(path=file.path, change=change, diff=diff, backup=backup)
 
 
-def disconnect(target: Target, *, kept: Records, at: datetime, dry_run: bool) -> Outcome:
-    """Take Foregate's entry out again.
+def disconnect(
+    target: ClientTarget, *, record_store: ConnectionRecords, at: datetime, dry_run: bool
+) -> ConnectOutcome:
+    """Remove Foregate's entry from a client's file.
 
-    A file that nobody changed since gets back every byte it had; one that was made for the entry
-    is deleted. Of one that was changed only the entry is removed.
+    A file that has not changed since is restored byte for byte, or deleted if it was created for
+    the entry. From a changed file only the entry is removed.
 
     Raises:
-        UnreadableConfig: If the file cannot be read or changed; it is as it was then.
+        UnreadableConfig: If the file cannot be read or changed; it is unchanged then.
     """
-    file = raw_file.read(target.path)
-    record = kept.load(target.client.name, file.path, target.name)
+    file = raw_file.read_raw(target.path)
+    record = record_store.load(target.client.name, file.path, target.name)
     if file.content is None:
         if record and not dry_run:
-            kept.forget(record)
-        return Outcome(path=file.path, change="unchanged", note="there is no such file any more")
-    original = _original(record, file)
-    if original is not None or (record and _untouched(record, file) and not record.existed):
-        outcome = _restore(target, file, original, record=record, dry_run=dry_run)
+            record_store.delete(record)
+        return ConnectOutcome(path=file.path, change="unchanged", note="the file no longer exists")
+    original = _load_original(record, file)
+    if original is not None or (record and _is_unchanged(record, file) and not record.existed):
+        outcome = _restore_file(target, file, original, record=record, dry_run=dry_run)
     else:
-        outcome = _remove(target, file, kept=kept, at=at, dry_run=dry_run)
+        outcome = _remove_entry(target, file, record_store=record_store, at=at, dry_run=dry_run)
     if record and not dry_run:
-        kept.forget(record)
+        record_store.delete(record)
     return outcome
 
 
-def _restore(
-    target: Target, file: RawFile, original: bytes | None, *, record: Record | None, dry_run: bool
-) -> Outcome:
-    difference = _difference(target, file, original or b"")
+def _restore_file(
+    target: ClientTarget,
+    file: RawFile,
+    original: bytes | None,
+    *,
+    record: ConnectionRecord | None,
+    dry_run: bool,
+) -> ConnectOutcome:
+    diff = _make_diff(target, file, original or b"")
     if original is not None:
         if not dry_run:
-            raw_file.replace(file, original)
-        return Outcome(path=file.path, change="restored", difference=difference)
+            raw_file.replace_content(file, original)
+        return ConnectOutcome(path=file.path, change="restored", diff=diff)
     if not dry_run:
-        raw_file.remove(file, tuple(map(Path, record.folders)) if record else ())
-    return Outcome(path=file.path, change="deleted", difference=difference)
+        raw_file.remove_file(file, tuple(map(Path, record.folders)) if record else ())
+    return ConnectOutcome(path=file.path, change="deleted", diff=diff)
 
 
-def _remove(
-    target: Target, file: RawFile, *, kept: Records, at: datetime, dry_run: bool
-) -> Outcome:
-    """Remove the entry alone from a file that has other changes too."""
-    standing = _servers(target, file).get(target.name)
-    if standing is None:
-        return Outcome(path=file.path, change="unchanged", note="Foregate does not stand in it")
-    if not _is_own(target, standing):
+def _remove_entry(
+    target: ClientTarget,
+    file: RawFile,
+    *,
+    record_store: ConnectionRecords,
+    at: datetime,
+    dry_run: bool,
+) -> ConnectOutcome:
+    """Remove only the entry from a file that has other changes too."""
+    existing = _read_servers(target, file).get(target.name)
+    if existing is None:
+        return ConnectOutcome(path=file.path, change="unchanged", note="Foregate is not in it")
+    if not _is_own(target, existing):
         raise UnreadableConfig(
-            f"{file.path}: server {target.name!r} is not Foregate; remove it by hand"
+            f"{file.path}: server {target.name!r} is not Foregate; remove it manually"
         )
-    after = file.encoded(_edit(target, file, None))
+    after = file.encode_text(_edit_text(target, file, None))
     backup = None
     if not dry_run:
         assert file.content is not None  # noqa: S101 - it holds the entry
-        backup = kept.back_up(file.path, file.content, client=target.client.name, at=at)
-        raw_file.replace(file, after)
-    return Outcome(
+        backup = record_store.save_backup(
+            file.path, file.content, client=target.client.name, at=at
+        )
+        raw_file.replace_content(file, after)
+    return ConnectOutcome(
         path=file.path,
         change="entry removed",
-        difference=_difference(target, file, after),
+        diff=_make_diff(target, file, after),
         backup=backup,
         note="the file was changed since, so only Foregate's entry is removed",
     )
 
 
-def _record(
-    target: Target,
+def _build_record(
+    target: ClientTarget,
     file: RawFile,
     after: bytes,
     *,
-    before: Record | None,
+    before: ConnectionRecord | None,
     backup: Path | None,
-    made: tuple[Path, ...],
-) -> Record:
-    """Return what undoing needs; the state before the first of several connections counts."""
-    chained = before is not None and _untouched(before, file)
-    had_entry = chained or target.name in _servers(target, file)
-    return Record(
+    made_folders: tuple[Path, ...],
+) -> ConnectionRecord:
+    """Return the record for undoing; repeated connections keep the state before the first."""
+    is_repeated = before is not None and _is_unchanged(before, file)
+    had_entry = is_repeated or target.name in _read_servers(target, file)
+    return ConnectionRecord(
         client=target.client.name,
         path=str(file.path),
         name=target.name,
-        original=before.original if chained and before else str(backup or ""),
-        existed=before.existed if chained and before else file.content is not None,
-        digest=records.digest(after) if chained or not had_entry else "",
-        folders=before.folders if chained and before else tuple(map(str, made)),
+        original=before.original if is_repeated and before else str(backup or ""),
+        existed=before.existed if is_repeated and before else file.content is not None,
+        digest=records.hash_content(after) if is_repeated or not had_entry else "",
+        folders=before.folders if is_repeated and before else tuple(map(str, made_folders)),
     )
 
 
-def _original(record: Record | None, file: RawFile) -> bytes | None:
-    """Return the file as it was before, if nobody changed it since and the copy is there."""
-    if record is None or not record.original or not _untouched(record, file):
+def _load_original(record: ConnectionRecord | None, file: RawFile) -> bytes | None:
+    """Return the original content; None if the file has changed since or the copy is missing."""
+    if record is None or not record.original or not _is_unchanged(record, file):
         return None
-    return raw_file.read(Path(record.original)).content
+    return raw_file.read_raw(Path(record.original)).content
 
 
-def _untouched(record: Record, file: RawFile) -> bool:
-    return file.content is not None and records.digest(file.content) == record.digest
+def _is_unchanged(record: ConnectionRecord, file: RawFile) -> bool:
+    return file.content is not None and records.hash_content(file.content) == record.digest
 
 
-def _editor(target: Target) -> ModuleType:
-    return edit_toml if target.client.toml else edit_json
+def _choose_editor(target: ClientTarget) -> ModuleType:
+    return edit_toml if target.client.is_toml else edit_json
 
 
-def _servers(target: Target, file: RawFile) -> Mapping[str, Any]:
+def _read_servers(target: ClientTarget, file: RawFile) -> Mapping[str, Any]:
     try:
-        found: Mapping[str, Any] = _editor(target).servers(file.text, target.client.key)
+        servers: Mapping[str, Any] = _choose_editor(target).read_servers(
+            file.text, target.client.servers_key
+        )
     except (ValueError, RecursionError) as error:
-        raise UnreadableConfig(_unreadable(file, error)) from None
-    return found
+        raise UnreadableConfig(_explain_unreadable(file, error)) from None
+    return servers
 
 
-def _edit(target: Target, file: RawFile, wanted: Mapping[str, Any] | None) -> str:
-    editor, key = _editor(target), target.client.key
+def _edit_text(target: ClientTarget, file: RawFile, wanted: Mapping[str, Any] | None) -> str:
+    editor, key = _choose_editor(target), target.client.servers_key
     try:
         if wanted is None:
-            changed: str = editor.take(file.text, key, target.name)
+            changed: str = editor.remove_server(file.text, key, target.name)
         else:
-            changed = editor.put(file.text, key, target.name, wanted)
+            changed = editor.put_server(file.text, key, target.name, wanted)
     except (ValueError, RecursionError) as error:
-        raise UnreadableConfig(_unreadable(file, error)) from None
+        raise UnreadableConfig(_explain_unreadable(file, error)) from None
     return changed
 
 
-def _unreadable(file: RawFile, error: Exception) -> str:
+def _explain_unreadable(file: RawFile, error: Exception) -> str:
     if isinstance(error, JSONDecodeError):
         where = f"line {error.lineno}, column {error.colno}: "
-        return f"{file.path}: {where}{error.msg}; mend the file, it is left as it is"
+        return f"{file.path}: {where}{error.msg}; fix the file, it was not changed"
     reason = " ".join(str(error).split()) or "nested too deeply"
-    return f"{file.path}: {reason}; it is left as it is"
+    return f"{file.path}: {reason}; it was not changed"
 
 
-def _is_own(target: Target, standing: Any) -> bool:
-    """Whether an entry of our name is ours: Foregate's command, or what --http writes."""
+def _is_own(target: ClientTarget, existing: Any) -> bool:
+    """Whether an entry is Foregate's: its command, or the form that --http writes."""
     try:
-        found = entry.read(
+        server = entry.read_entry(
             target.name,
-            standing,
-            translator=Translator(project=Path("/")),
+            existing,
+            translator=PlaceholderTranslator(project=Path("/")),
             local=False,
             sse=False,
         )
     except ValueError:
         return False
-    written = own_entry.TOKEN in str(standing) and bool(found.url)
-    return written or own_entry.is_own(found)
+    is_remote_form = own_entry.TOKEN_VARIABLE in str(existing) and bool(server.url)
+    return is_remote_form or own_entry.is_own_entry(server)
 
 
-def _difference(target: Target, file: RawFile, after: bytes) -> str:
-    before, now = file.text, after.removeprefix(raw_file.BOM).decode()
+def _make_diff(target: ClientTarget, file: RawFile, after: bytes) -> str:
+    old_text, new_text = file.text, after.removeprefix(raw_file.BOM).decode()
     name = str(file.path)
     lines = difflib.unified_diff(
-        before.splitlines(), now.splitlines(), name, name, n=CONTEXT_LINES, lineterm=""
+        old_text.splitlines(), new_text.splitlines(), name, name, n=CONTEXT_LINES, lineterm=""
     )
-    shown = "\n".join(lines)
-    for secret in sorted(_secrets(target, file), key=len, reverse=True):
-        shown = shown.replace(secret, "…")
-    return shown
+    diff = "\n".join(lines)
+    for secret in sorted(_find_secrets(target, file), key=len, reverse=True):
+        diff = diff.replace(secret, "…")
+    return diff
 
 
-def _secrets(target: Target, file: RawFile) -> set[str]:
-    """Return what other servers are given, which may stand in a line that is shown."""
-    others = [each for name, each in _servers(target, file).items() if name != target.name]
-    given = [each.get(key) for each in others if isinstance(each, Mapping) for key in GIVEN]
-    values = [value for each in given if isinstance(each, Mapping) for value in each.values()]
+def _find_secrets(target: ClientTarget, file: RawFile) -> set[str]:
+    """Return the secrets of other servers, which may appear in the diff."""
+    others = [
+        server for name, server in _read_servers(target, file).items() if name != target.name
+    ]
+    fields = [
+        server.get(key)
+        for server in others
+        if isinstance(server, Mapping)
+        for key in SECRET_FIELDS
+    ]
+    values = [value for field in fields if isinstance(field, Mapping) for value in field.values()]
     return {
-        value for value in values if isinstance(value, str) and len(value) >= SECRET_CHARACTERS
+        value for value in values if isinstance(value, str) and len(value) >= MIN_SECRET_LENGTH
     }

@@ -1,4 +1,4 @@
-"""Puts a server into a client's JSON file and takes it out, all other characters untouched."""
+"""Adds a server to a client's JSON file or removes it, leaving all other characters unchanged."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from gateway_project.client_config import jsonc
-from gateway_project.client_config.jsonc import Member, Members
+from gateway_project.client_config.jsonc import JsonMember, JsonMembers
 
 _REST_OF_LINE = re.compile(r"[ \t]*(?:/\*[^\r\n]*?\*/[ \t]*)*(?://[^\r\n]*)?")
 _INDENT = re.compile(r"(?:\A|\n)([ \t]*)\Z")
@@ -17,34 +17,34 @@ _INDENT = re.compile(r"(?:\A|\n)([ \t]*)\Z")
 
 @dataclass(frozen=True, kw_only=True)
 class _Style:
-    """How the file is laid out: its line ends, and one step of indentation."""
+    """Layout of a file: its newline and one step of indentation."""
 
     newline: str
-    step: str
+    indent_step: str
 
 
-def servers(text: str, key: str) -> Mapping[str, Any]:
-    """Return the servers that stand in a text; none in an empty one.
+def read_servers(text: str, key: str) -> Mapping[str, Any]:
+    """Return the servers in a text; none if it is empty.
 
     Raises:
-        ValueError: If it is no JSON object, or its servers are none.
+        ValueError: If the text or its servers are not a JSON object.
     """
-    found = _document(text).get(key, {})
-    if not isinstance(found, dict):
-        raise ValueError(f"{key} is no object")  # noqa: TRY004 - one kind for the caller
-    return found
+    entries = _parse_document(text).get(key, {})
+    if not isinstance(entries, dict):
+        raise ValueError(f"{key} is not an object")  # noqa: TRY004 - one error type for callers
+    return entries
 
 
-def _document(text: str) -> Mapping[str, Any]:
-    if jsonc.skip(text, 0) == len(text):
+def _parse_document(text: str) -> Mapping[str, Any]:
+    if jsonc.skip_trivia(text, 0) == len(text):
         return {}
     document = jsonc.loads(text)
     if not isinstance(document, dict):
-        raise ValueError("is no JSON object")  # noqa: TRY004 - one kind for the caller
+        raise ValueError("is not a JSON object")  # noqa: TRY004 - one error type for callers
     return document
 
 
-def put(text: str, key: str, name: str, entry: Mapping[str, Any]) -> str:
+def put_server(text: str, key: str, name: str, entry: Mapping[str, Any]) -> str:
     """Return a text with a server added, or its entry replaced.
 
     Args:
@@ -54,67 +54,67 @@ def put(text: str, key: str, name: str, entry: Mapping[str, Any]) -> str:
         entry: What to write for it.
 
     Raises:
-        ValueError: If the text cannot be read or changed safely; says why.
+        ValueError: If the text cannot be read or changed safely; the message says why.
 
     Example:
-        >>> print(put('{"mcpServers": {"a": {}}} // mine', "mcpServers", "b", {"c": 1}))
+        >>> print(put_server('{"mcpServers": {"a": {}}} // mine', "mcpServers", "b", {"c": 1}))
         {"mcpServers": {"a": {}, "b": {"c": 1}}} // mine
     """
-    expected = {**servers(text, key), name: dict(entry)}
-    start = jsonc.skip(text, 0)
+    expected = {**read_servers(text, key), name: dict(entry)}
+    start = jsonc.skip_trivia(text, 0)
     if start == len(text):
-        changed = _first(text, key, name, entry)
+        changed = _write_first_object(text, key, name, entry)
     else:
-        changed = _put(text, jsonc.read_members(text, start), key, name, entry)
-    if jsonc.loads(changed) != {**_document(text), key: expected}:
-        raise ValueError("cannot be changed safely; add the entry by hand")
+        changed = _put_entry(text, jsonc.read_members(text, start), key, name, entry)
+    if jsonc.loads(changed) != {**_parse_document(text), key: expected}:
+        raise ValueError("cannot be changed safely; add the entry manually")
     return changed
 
 
-def take(text: str, key: str, name: str) -> str:
-    """Return a text without a server; what is left of an object that it was alone in is `{}`.
+def remove_server(text: str, key: str, name: str) -> str:
+    """Return a text without a server; an object that held only it becomes `{}`.
 
     Raises:
         ValueError: If the text cannot be read or changed safely, or has no such server.
     """
-    expected = {other: value for other, value in servers(text, key).items() if other != name}
-    holder = jsonc.read_members(text, jsonc.skip(text, 0)).named(key)
+    expected = {other: value for other, value in read_servers(text, key).items() if other != name}
+    holder = jsonc.read_members(text, jsonc.skip_trivia(text, 0)).find_member(key)
     members = jsonc.read_members(text, holder.value_start) if holder else None
-    if members is None or members.named(name) is None:
+    if members is None or members.find_member(name) is None:
         raise ValueError(f"has no server {name!r}")
-    changed = _take(text, members, name)
-    if jsonc.loads(changed) != {**_document(text), key: expected}:
-        raise ValueError("cannot be changed safely; remove the entry by hand")
+    changed = _remove_member(text, members, name)
+    if jsonc.loads(changed) != {**_parse_document(text), key: expected}:
+        raise ValueError("cannot be changed safely; remove the entry manually")
     return changed
 
 
-def _first(text: str, key: str, name: str, entry: Mapping[str, Any]) -> str:
-    """Write the object into a text that has none, behind its comments."""
-    style = _Style(newline=_newline(text), step="  ")
+def _write_first_object(text: str, key: str, name: str, entry: Mapping[str, Any]) -> str:
+    """Append an object to a text that has only comments, or nothing."""
+    style = _Style(newline=_detect_newline(text), indent_step="  ")
     between = style.newline if text and not text.endswith("\n") else ""
-    return f"{text}{between}{_rendered({key: {name: entry}}, '', style)}{style.newline}"
+    return f"{text}{between}{_render_value({key: {name: entry}}, '', style)}{style.newline}"
 
 
-def _put(text: str, root: Members, key: str, name: str, entry: Mapping[str, Any]) -> str:
-    style = _Style(newline=_newline(text), step=_step(text, root))
-    holder = root.named(key)
+def _put_entry(text: str, root: JsonMembers, key: str, name: str, entry: Mapping[str, Any]) -> str:
+    style = _Style(newline=_detect_newline(text), indent_step=_detect_indent_step(text, root))
+    holder = root.find_member(key)
     if holder is None:
-        return _add(text, root, key, {name: entry}, style)
+        return _add_member(text, root, key, {name: entry}, style)
     members = jsonc.read_members(text, holder.value_start)
-    standing = members.named(name)
-    if standing is None:
-        return _add(text, members, name, entry, style)
-    lines = "\n" in text[standing.value_start : standing.value_end]
+    existing = members.find_member(name)
+    if existing is None:
+        return _add_member(text, members, name, entry, style)
+    is_multiline = "\n" in text[existing.value_start : existing.value_end]
     value = (
-        _rendered(entry, _indent(text, standing.start), style)
-        if lines
+        _render_value(entry, _find_indent(text, existing.start), style)
+        if is_multiline
         else json.dumps(entry, ensure_ascii=False)
     )
-    return text[: standing.value_start] + value + text[standing.value_end :]
+    return text[: existing.value_start] + value + text[existing.value_end :]
 
 
-def _add(text: str, members: Members, key: str, value: Any, style: _Style) -> str:
-    """Add a member behind all others, laid out as they are."""
+def _add_member(text: str, members: JsonMembers, key: str, value: Any, style: _Style) -> str:
+    """Add a member after all others, in their layout."""
     if not members.items:
         return _add_to_empty(text, members, key, value, style)
     last = members.items[-1]
@@ -126,23 +126,23 @@ def _add(text: str, members: Members, key: str, value: Any, style: _Style) -> st
         added = f" {member}" + ("," if last.comma_end else "")
         return text[: last.value_end] + comma + text[last.value_end : tail] + added + text[tail:]
     indent = own_line[1]
-    member = f"{indent}{json.dumps(key)}: {_rendered(value, indent, style)}"
+    member = f"{indent}{json.dumps(key)}: {_render_value(value, indent, style)}"
     rest = _REST_OF_LINE.match(text, tail)
     end = rest.end() if rest else tail
     added = style.newline + member + ("," if last.comma_end else "")
     return text[: last.value_end] + comma + text[last.value_end : end] + added + text[end:]
 
 
-def _add_to_empty(text: str, members: Members, key: str, value: Any, style: _Style) -> str:
-    outer = _line_indent(text, members.opening)
-    indent = outer + style.step
+def _add_to_empty(text: str, members: JsonMembers, key: str, value: Any, style: _Style) -> str:
+    outer = _find_line_indent(text, members.opening)
+    indent = outer + style.indent_step
     inner = text[members.opening + 1 : members.closing]
-    kept = inner.rstrip(" \t\r\n")
-    rest = inner[len(kept) :] if "\n" in inner[len(kept) :] else style.newline + outer
-    member = f"{indent}{json.dumps(key)}: {_rendered(value, indent, style)}"
+    body = inner.rstrip(" \t\r\n")
+    rest = inner[len(body) :] if "\n" in inner[len(body) :] else style.newline + outer
+    member = f"{indent}{json.dumps(key)}: {_render_value(value, indent, style)}"
     return (
         text[: members.opening + 1]
-        + kept
+        + body
         + style.newline
         + member
         + rest
@@ -150,15 +150,15 @@ def _add_to_empty(text: str, members: Members, key: str, value: Any, style: _Sty
     )
 
 
-def _take(text: str, members: Members, name: str) -> str:
+def _remove_member(text: str, members: JsonMembers, name: str) -> str:
     index = next(i for i, item in enumerate(members.items) if item.key == name)
     item = members.items[index]
-    start, end = _extent(text, item)
+    start, end = _find_extent(text, item)
     if index and index == len(members.items) - 1 and item.comma_end is None:
         before = members.items[index - 1]
         assert before.comma_end is not None  # noqa: S101 - another member follows it
-        kept = text[before.comma_end : start]
-        return text[: before.comma_end - 1] + kept + text[end:]
+        trivia = text[before.comma_end : start]
+        return text[: before.comma_end - 1] + trivia + text[end:]
     changed = text[:start] + text[end:]
     closing = members.closing - (end - start)
     if not changed[members.opening + 1 : closing].strip(" \t\r\n"):
@@ -166,8 +166,8 @@ def _take(text: str, members: Members, name: str) -> str:
     return changed
 
 
-def _extent(text: str, item: Member) -> tuple[int, int]:
-    """Return what goes with a member: its comma, and its line if it has one of its own."""
+def _find_extent(text: str, item: JsonMember) -> tuple[int, int]:
+    """Return the offsets of a member with its comma and, if it starts a line, its line break."""
     start, end = item.start, item.comma_end or item.value_end
     while start and text[start - 1] in " \t":
         start -= 1
@@ -176,30 +176,30 @@ def _extent(text: str, item: Member) -> tuple[int, int]:
     return start, end
 
 
-def _rendered(value: Any, indent: str, style: _Style) -> str:
-    written = json.dumps(value, ensure_ascii=False, indent=style.step)
+def _render_value(value: Any, indent: str, style: _Style) -> str:
+    written = json.dumps(value, ensure_ascii=False, indent=style.indent_step)
     return written.replace("\n", style.newline + indent)
 
 
-def _newline(text: str) -> str:
+def _detect_newline(text: str) -> str:
     end = text.find("\n")
     return "\r\n" if end > 0 and text[end - 1] == "\r" else "\n"
 
 
-def _step(text: str, root: Members) -> str:
-    """Return one step of indentation: that of the outermost members."""
+def _detect_indent_step(text: str, root: JsonMembers) -> str:
+    """Return one step of indentation, taken from the outermost members."""
     for item in root.items:
-        if (found := _INDENT.search(text, 0, item.start)) and found[1]:
-            return found[1]
+        if (match := _INDENT.search(text, 0, item.start)) and match[1]:
+            return match[1]
     return "  "
 
 
-def _indent(text: str, position: int) -> str:
-    found = _INDENT.search(text, 0, position)
-    return found[1] if found else _line_indent(text, position)
+def _find_indent(text: str, position: int) -> str:
+    match = _INDENT.search(text, 0, position)
+    return match[1] if match else _find_line_indent(text, position)
 
 
-def _line_indent(text: str, position: int) -> str:
-    """Return the whitespace at the beginning of the line that an offset stands in."""
+def _find_line_indent(text: str, position: int) -> str:
+    """Return the leading whitespace of the line that contains an offset."""
     line = text[text.rfind("\n", 0, position) + 1 : position]
     return line[: len(line) - len(line.lstrip(" \t"))]

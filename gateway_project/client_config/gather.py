@@ -1,4 +1,4 @@
-"""The servers of one file, or of all files that a client keeps its servers in."""
+"""Gathers the servers of one file, or of all files of a client."""
 
 from __future__ import annotations
 
@@ -6,49 +6,49 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from gateway_project.client_config import locate, own_entry, read, switched_off
-from gateway_project.client_config.read import (
-    Entry,
+from gateway_project.client_config import locate, own_entry, read_config, switched_off
+from gateway_project.client_config.read_config import (
+    ConfiguredServer,
     MissingConfig,
-    NoServers,
-    Parsed,
+    NoServerList,
+    ParsedConfig,
     UnreadableConfig,
 )
 
 
 @dataclass(frozen=True, kw_only=True)
-class Found:
+class DetectedClient:
     """A client's file on this machine.
 
     Attributes:
-        client: Its client.
-        path: Where it is.
-        parsed: What it holds; None if it cannot be used.
-        problem: Why it cannot be used, empty if it can.
+        client: Name of the client.
+        path: Path of the file.
+        parsed: Its content; None if it cannot be used.
+        problem: Why it cannot be used; empty if it can.
     """
 
     client: str
     path: Path
-    parsed: Parsed | None
+    parsed: ParsedConfig | None
     problem: str = ""
 
 
-def gather(origin: str, *, own_urls: Collection[str] = ()) -> Parsed:
-    """Read what a person names.
+def gather_servers(origin: str, *, own_urls: Collection[str] = ()) -> ParsedConfig:
+    """Read the servers of a client or file.
 
-    Of a client with several files, one that cannot be used is a problem and does not spoil the
-    others. Of two entries with one name, that which the client itself would start counts.
-    An entry that is Foregate itself is left out and said.
+    If a client has several files, an unusable one is a problem that does not affect the others. Of
+    two entries with one name, the one that the client itself would start counts. An entry that is
+    Foregate itself is left out, with a note.
 
     Args:
-        origin: One of `locate.CLIENTS`, or a path.
-        own_urls: Addresses under which Foregate itself is reached.
+        origin: One of `locate.CLIENT_NAMES`, or a path.
+        own_urls: URLs of Foregate itself.
 
     Raises:
-        UnreadableConfig: If there is no file that can be used.
+        UnreadableConfig: If no file can be used.
     """
-    parsed = _of_client(origin) if origin in locate.CLIENTS else _of_file(origin)
-    own = [entry.name for entry in parsed.entries if own_entry.is_own(entry, own_urls)]
+    parsed = _read_client(origin) if origin in locate.CLIENT_NAMES else _read_origin_file(origin)
+    own = [entry.name for entry in parsed.entries if own_entry.is_own_entry(entry, own_urls)]
     notes = [
         *(f"server {entry.name!r} {note}" for entry in parsed.entries for note in entry.notes),
         *(f"server {name!r} is Foregate itself and left out" for name in own),
@@ -60,75 +60,84 @@ def gather(origin: str, *, own_urls: Collection[str] = ()) -> Parsed:
     )
 
 
-def survey(clients: Sequence[str] = locate.CLIENTS) -> tuple[Found, ...]:
-    """Return every file of the clients that exists here, with what it holds."""
-    found: list[Found] = []
+def find_client_files(clients: Sequence[str] = locate.CLIENT_NAMES) -> tuple[DetectedClient, ...]:
+    """Return every existing file of the clients, with its content."""
+    detected: list[DetectedClient] = []
     for client in clients:
-        for path in locate.candidates(client):
+        for path in locate.candidate_files(client):
             try:
-                parsed = _read(path, client)
+                parsed = _read_client_file(path, client)
             except MissingConfig:
                 continue
             except UnreadableConfig as error:
-                problem = "" if isinstance(error, NoServers) else str(error)
-                empty = None if problem else Parsed(entries=(), problems=())
-                found.append(Found(client=client, path=path, parsed=empty, problem=problem))
+                problem = "" if isinstance(error, NoServerList) else str(error)
+                empty = None if problem else ParsedConfig(entries=(), problems=())
+                detected.append(
+                    DetectedClient(client=client, path=path, parsed=empty, problem=problem)
+                )
             else:
-                found.append(Found(client=client, path=path, parsed=parsed))
-    return tuple(found)
+                detected.append(DetectedClient(client=client, path=path, parsed=parsed))
+    return tuple(detected)
 
 
-def _of_file(origin: str) -> Parsed:
+def _read_origin_file(origin: str) -> ParsedConfig:
     try:
-        return read.read(Path(origin).expanduser(), project=Path.cwd())
+        return read_config.read_config(Path(origin).expanduser(), project=Path.cwd())
     except MissingConfig as error:
-        raise MissingConfig(f"{error}, or {' or '.join(locate.CLIENTS)}") from None
+        raise MissingConfig(f"{error}, or {' or '.join(locate.CLIENT_NAMES)}") from None
     except RuntimeError:
         raise UnreadableConfig(f"{origin}: no such user here; give the full path") from None
 
 
-def _read(path: Path, client: str) -> Parsed:
-    return read.read(path, project=Path.cwd(), client=locate.client_named(client))
+def _read_client_file(path: Path, client: str) -> ParsedConfig:
+    return read_config.read_config(path, project=Path.cwd(), client=locate.find_client(client))
 
 
-def _of_client(client: str) -> Parsed:
-    paths = locate.candidates(client)
-    found: dict[Path, Parsed] = {}
+def _read_client(client: str) -> ParsedConfig:
+    paths = locate.candidate_files(client)
+    parsed_files: dict[Path, ParsedConfig] = {}
     problems: list[str] = []
     for path in paths:
         try:
-            found[path] = _read(path, client)
+            parsed_files[path] = _read_client_file(path, client)
         except MissingConfig:
             continue
         except UnreadableConfig as error:
             problems.append(str(error))
-    if not found:
-        looked = " or ".join(map(str, paths))
-        raise UnreadableConfig("; ".join(problems) or f"no configuration of {client} at {looked}")
-    problems += [line for parsed in found.values() for line in parsed.problems]
-    files = [_switched(path, parsed, found.values()) for path, parsed in found.items()]
-    return Parsed(entries=_effective(files), problems=tuple(problems))
+    if not parsed_files:
+        searched = " or ".join(map(str, paths))
+        raise UnreadableConfig(
+            "; ".join(problems) or f"no configuration of {client} at {searched}"
+        )
+    problems += [line for parsed in parsed_files.values() for line in parsed.problems]
+    files = [
+        _apply_switches(path, parsed, parsed_files.values())
+        for path, parsed in parsed_files.items()
+    ]
+    return ParsedConfig(entries=_merge_by_name(files), problems=tuple(problems))
 
 
-def _switched(path: Path, parsed: Parsed, files: Collection[Parsed]) -> Sequence[Entry]:
+def _apply_switches(
+    path: Path, parsed: ParsedConfig, files: Collection[ParsedConfig]
+) -> Sequence[ConfiguredServer]:
     """Return the entries of one of a client's files as all of them switch it on or off."""
-    off = frozenset[str]().union(*(file.off for file in files))
+    off = frozenset[str]().union(*(file.disabled for file in files))
     if path == Path.cwd() / ".mcp.json":
-        off = off.union(*(file.off_in_project for file in files))
-        off |= switched_off.by_settings(Path.cwd(), locate.here())
+        off = off.union(*(file.disabled_in_project for file in files))
+        off |= switched_off.names_disabled_by_settings(Path.cwd(), locate.current_platform())
     return [
         replace(entry, enabled=entry.enabled and entry.name not in off) for entry in parsed.entries
     ]
 
 
-def _effective(files: Sequence[Sequence[Entry]]) -> tuple[Entry, ...]:
-    """Return one entry for each name: a person's own for the project before any file's order.
+def _merge_by_name(files: Sequence[Sequence[ConfiguredServer]]) -> tuple[ConfiguredServer, ...]:
+    """Return one entry for each name: project-local ones first, then in the order of the files.
 
     References:
         Claude Code, MCP installation scopes: local before project before user.
     """
     entries = [entry for file in files for entry in file]
-    effective: dict[str, Entry] = {}
-    for entry in sorted(entries, key=lambda entry: not entry.local):
+    effective: dict[str, ConfiguredServer] = {}
+    for entry in sorted(entries, key=lambda entry: not entry.is_project_local):
         effective.setdefault(entry.name, entry)
     return tuple(effective.values())

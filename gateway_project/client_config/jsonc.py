@@ -1,7 +1,7 @@
-"""JSON in which comments and trailing commas may stand, read with the place of each member.
+"""Parses JSON with comments and trailing commas, with the offsets of each member.
 
-Written for editing: a file is changed between the characters that stay, never written anew. What
-is plain JSON is read by the standard library, at its speed.
+The offsets allow a file to be edited in place instead of rewritten. Plain JSON is parsed by the
+standard library, at its speed.
 """
 
 from __future__ import annotations
@@ -17,31 +17,31 @@ MAX_DEPTH = 100
 _TRIVIA: Final = re.compile(r"(?:[ \t\r\n]+|//[^\r\n]*|/\*.*?\*/)*", re.DOTALL)
 
 
-class Object(dict[str, Any]):
-    """A JSON object that remembers which of its keys stood more than once."""
+class JsonObject(dict[str, Any]):
+    """A JSON object that records its repeated keys."""
 
-    repeated: tuple[str, ...] = ()
+    repeated_keys: tuple[str, ...] = ()
 
     @classmethod
-    def of(cls, pairs: list[tuple[str, Any]]) -> Object:
-        """Build it from its pairs; of two with one key the last counts, as in JSON's libraries."""
-        built = cls(pairs)
-        if len(built) < len(pairs):
+    def from_pairs(cls, pairs: list[tuple[str, Any]]) -> JsonObject:
+        """Build an object from its pairs; the last of equal keys counts, as in JSON libraries."""
+        document = cls(pairs)
+        if len(document) < len(pairs):
             counts = Counter(key for key, _ in pairs)
-            built.repeated = tuple(key for key, count in counts.items() if count > 1)
-        return built
+            document.repeated_keys = tuple(key for key, count in counts.items() if count > 1)
+        return document
 
 
 @dataclass(frozen=True, kw_only=True)
-class Member:
+class JsonMember:
     """A member of an object, by offsets into the text.
 
     Attributes:
         key: Its name.
-        start: Where the name begins.
-        value_start: Where the value begins.
-        value_end: Behind the value.
-        comma_end: Behind the comma that follows; None if none does.
+        start: Start of the name.
+        value_start: Start of the value.
+        value_end: End of the value, exclusive.
+        comma_end: End of the following comma, exclusive; None if there is none.
     """
 
     key: str
@@ -52,36 +52,36 @@ class Member:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Members:
+class JsonMembers:
     """The members of one object.
 
     Attributes:
-        opening: Where its brace opens.
-        closing: Where it closes.
-        items: In the order of the text.
+        opening: Offset of its opening brace.
+        closing: Offset of its closing brace.
+        items: The members in the order of the text.
     """
 
     opening: int
     closing: int
-    items: tuple[Member, ...]
+    items: tuple[JsonMember, ...]
 
-    def named(self, key: str) -> Member | None:
-        """Return the one member of a name, None if there is none.
+    def find_member(self, key: str) -> JsonMember | None:
+        """Return the member of a name; None if there is none.
 
         Raises:
-            ValueError: If it stands twice.
+            ValueError: If the name is repeated.
         """
-        found = [item for item in self.items if item.key == key]
-        if len(found) > 1:
-            raise ValueError(f"{key!r} stands twice; remove one of the two")
-        return found[0] if found else None
+        matching = [item for item in self.items if item.key == key]
+        if len(matching) > 1:
+            raise ValueError(f"{key!r} is given twice; remove one of the two")
+        return matching[0] if matching else None
 
 
 def loads(text: str) -> Any:
-    """Read a text.
+    """Parse a text.
 
     Raises:
-        JSONDecodeError: If it is not JSON, comments and trailing commas allowed.
+        JSONDecodeError: If it is not JSON with comments and trailing commas.
         ValueError: If a number is too long.
         RecursionError: If it is nested too deeply.
 
@@ -92,24 +92,24 @@ def loads(text: str) -> Any:
     try:
         return _DECODER.decode(text)
     except JSONDecodeError:
-        value, end = read_value(text, skip(text, 0))
-        end = skip(text, end)
+        value, end = read_value(text, skip_trivia(text, 0))
+        end = skip_trivia(text, end)
         if end < len(text):
-            _fail("Extra data", text, end)
+            _raise_decode_error("Extra data", text, end)
         return value
 
 
-def skip(text: str, position: int) -> int:
-    """Return the offset behind whitespace and comments."""
-    found = _TRIVIA.match(text, position)
-    assert found is not None  # noqa: S101 - it matches nothing too
-    if text.startswith("/*", found.end()):
-        _fail("Unterminated comment", text, found.end())
-    return found.end()
+def skip_trivia(text: str, position: int) -> int:
+    """Return the offset after whitespace and comments."""
+    match = _TRIVIA.match(text, position)
+    assert match is not None  # noqa: S101 - the pattern also matches the empty string
+    if text.startswith("/*", match.end()):
+        _raise_decode_error("Unterminated comment", text, match.end())
+    return match.end()
 
 
 def read_value(text: str, position: int, *, depth: int = 0) -> tuple[Any, int]:
-    """Return the value that begins at an offset, and the offset behind it."""
+    """Return the value that begins at an offset, and the offset after it."""
     if depth > MAX_DEPTH:
         raise RecursionError
     try:
@@ -117,61 +117,63 @@ def read_value(text: str, position: int, *, depth: int = 0) -> tuple[Any, int]:
     except JSONDecodeError:
         if text.startswith("{", position):
             pairs, closing = _read_pairs(text, position, depth)
-            return Object.of([(member.key, value) for member, value in pairs]), closing + 1
+            return JsonObject.from_pairs(
+                [(member.key, value) for member, value in pairs]
+            ), closing + 1
         if text.startswith("[", position):
             return _read_list(text, position, depth)
         raise
 
 
-def read_members(text: str, position: int) -> Members:
-    """Return the members of the object that opens at an offset, with their places."""
+def read_members(text: str, position: int) -> JsonMembers:
+    """Return the members of the object that opens at an offset, with their offsets."""
     pairs, closing = _read_pairs(text, position, 0)
     items = tuple(member for member, _ in pairs)
-    return Members(opening=position, closing=closing, items=items)
+    return JsonMembers(opening=position, closing=closing, items=items)
 
 
-def _read_pairs(text: str, position: int, depth: int) -> tuple[list[tuple[Member, Any]], int]:
+def _read_pairs(text: str, position: int, depth: int) -> tuple[list[tuple[JsonMember, Any]], int]:
     if not text.startswith("{", position):
-        _fail("Expecting an object", text, position)
-    pairs: list[tuple[Member, Any]] = []
-    at = skip(text, position + 1)
+        _raise_decode_error("Expecting an object", text, position)
+    pairs: list[tuple[JsonMember, Any]] = []
+    at = skip_trivia(text, position + 1)
     while not text.startswith("}", at):
         if pairs and pairs[-1][0].comma_end is None:
-            _fail("Expecting ',' delimiter", text, at)
+            _raise_decode_error("Expecting ',' delimiter", text, at)
         if not text.startswith('"', at):
-            _fail("Expecting property name enclosed in double quotes", text, at)
+            _raise_decode_error("Expecting property name enclosed in double quotes", text, at)
         key, end = _DECODER.raw_decode(text, at)
-        colon = skip(text, end)
+        colon = skip_trivia(text, end)
         if not text.startswith(":", colon):
-            _fail("Expecting ':' delimiter", text, colon)
-        value_start = skip(text, colon + 1)
+            _raise_decode_error("Expecting ':' delimiter", text, colon)
+        value_start = skip_trivia(text, colon + 1)
         value, value_end = read_value(text, value_start, depth=depth + 1)
-        comma = skip(text, value_end)
+        comma = skip_trivia(text, value_end)
         comma_end = comma + 1 if text.startswith(",", comma) else None
-        member = Member(
+        member = JsonMember(
             key=key, start=at, value_start=value_start, value_end=value_end, comma_end=comma_end
         )
         pairs.append((member, value))
-        at = skip(text, comma_end or value_end)
+        at = skip_trivia(text, comma_end or value_end)
     return pairs, at
 
 
 def _read_list(text: str, position: int, depth: int) -> tuple[list[Any], int]:
     items: list[Any] = []
-    at = skip(text, position + 1)
+    at = skip_trivia(text, position + 1)
     while not text.startswith("]", at):
         value, at = read_value(text, at, depth=depth + 1)
         items.append(value)
-        at = skip(text, at)
+        at = skip_trivia(text, at)
         if text.startswith(",", at):
-            at = skip(text, at + 1)
+            at = skip_trivia(text, at + 1)
         elif not text.startswith("]", at):
-            _fail("Expecting ',' delimiter", text, at)
+            _raise_decode_error("Expecting ',' delimiter", text, at)
     return items, at + 1
 
 
-def _fail(message: str, text: str, position: int) -> NoReturn:
+def _raise_decode_error(message: str, text: str, position: int) -> NoReturn:
     raise JSONDecodeError(message, text, position)
 
 
-_DECODER: Final = json.JSONDecoder(object_pairs_hook=Object.of)
+_DECODER: Final = json.JSONDecoder(object_pairs_hook=JsonObject.from_pairs)

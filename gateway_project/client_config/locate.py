@@ -1,4 +1,4 @@
-"""Where MCP clients keep their lists of servers."""
+"""Locates the files in which MCP clients keep their servers."""
 
 from __future__ import annotations
 
@@ -9,26 +9,26 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from gateway_project.client_config import clients
-from gateway_project.client_config.clients import Client
+from gateway_project.client_config.clients import KnownClient
 
-CLIENTS = tuple(clients.CLIENTS)
+CLIENT_NAMES = tuple(clients.CLIENTS)
 WINDOWS_USERS = Path("/mnt/c/Users")
-NO_PERSON = {"All Users", "Default", "Default User", "Public", "desktop.ini"}
+SYSTEM_FOLDERS = {"All Users", "Default", "Default User", "Public", "desktop.ini"}
 
 
 @dataclass(frozen=True, kw_only=True)
-class Place:
-    """What says where files lie.
+class PlatformFolders:
+    """Standard folders of a user on a platform.
 
     Attributes:
-        environ: Environment that says where home is.
+        environ: Environment, which determines the folders.
         platform: As `sys.platform`.
-        windows: Folder of Windows' users as WSL sees it.
+        windows_users: Windows user folders as seen from WSL.
     """
 
     environ: Mapping[str, str]
     platform: str
-    windows: Path = WINDOWS_USERS
+    windows_users: Path = WINDOWS_USERS
 
     @property
     def home(self) -> Path:
@@ -37,80 +37,91 @@ class Place:
 
     @property
     def config(self) -> Path:
-        """Folder of settings on Linux."""
+        """Configuration folder on Linux."""
         return Path(self.environ.get("XDG_CONFIG_HOME") or self.home / ".config")
 
     @property
     def in_wsl(self) -> bool:
-        """Whether Windows' own clients may be looked for too."""
+        """Whether this is WSL, so that clients on Windows count too."""
         return self.platform == "linux" and "WSL_DISTRO_NAME" in self.environ
 
 
-def here() -> Place:
-    """Return the place of this process."""
-    return Place(environ=os.environ, platform=sys.platform)
+def current_platform() -> PlatformFolders:
+    """Return the folders of this process."""
+    return PlatformFolders(environ=os.environ, platform=sys.platform)
 
 
-def client_named(name: str) -> Client:
-    """Return a client.
+def find_client(name: str) -> KnownClient:
+    """Return a client by name.
 
     Raises:
         ValueError: If the client is not known.
     """
     if name not in clients.CLIENTS:
-        known = " or ".join(CLIENTS)
-        raise ValueError(f"{name!r} is not a known client; use a file or {known}")
+        names = " or ".join(CLIENT_NAMES)
+        raise ValueError(f"{name!r} is not a known client; use a file or {names}")
     return clients.CLIENTS[name]
 
 
-def candidates(client: str, *, place: Place | None = None) -> tuple[Path, ...]:
+def candidate_files(client: str, *, folders: PlatformFolders | None = None) -> tuple[Path, ...]:
     """Return the files a client may keep its servers in, most specific first.
 
     Args:
-        client: One of `CLIENTS`.
-        place: Where to look; None is here.
+        client: One of `CLIENT_NAMES`.
+        folders: Where to look; None for this process's folders.
 
     Raises:
         ValueError: If the client is not known.
     """
-    known = client_named(client)
-    own = project_file(known)
-    return (*([own] if own else []), *user_files(known, place or here()))
+    known_client = find_client(client)
+    project_file = find_project_file(known_client)
+    return (
+        *([project_file] if project_file else []),
+        *find_user_files(known_client, folders or current_platform()),
+    )
 
 
-def project_file(client: Client) -> Path | None:
-    """Return the file of the folder worked in; None if the client has none of the kind."""
-    return Path.cwd() / client.project if client.project else None
+def find_project_file(client: KnownClient) -> Path | None:
+    """Return the project file in the working folder; None if the client has none."""
+    return Path.cwd() / client.project_file if client.project_file else None
 
 
-def user_files(client: Client, place: Place) -> tuple[Path, ...]:
-    """Return the files of the user, the usual one first; of others only those that exist."""
-    usual = [*_by_platform(client, place), *_below_home(client, place)]
-    others = [path for path in [*usual[1:], *_windows(client, place)] if path.exists()]
-    return tuple(dict.fromkeys([*usual[:1], *others]))
+def find_user_files(client: KnownClient, folders: PlatformFolders) -> tuple[Path, ...]:
+    """Return the user's files, the default first; others only if they exist."""
+    local = [*_list_platform_files(client, folders), *_list_home_files(client, folders)]
+    others = [
+        path for path in [*local[1:], *_list_windows_files(client, folders)] if path.exists()
+    ]
+    return tuple(dict.fromkeys([*local[:1], *others]))
 
 
-def _by_platform(client: Client, place: Place) -> list[Path]:
-    if place.platform == "darwin":
-        library = place.home / "Library" / "Application Support"
-        return [library / file for file in client.library]
-    return [place.config / file for file in client.config]
+def _list_platform_files(client: KnownClient, folders: PlatformFolders) -> list[Path]:
+    if folders.platform == "darwin":
+        library = folders.home / "Library" / "Application Support"
+        return [library / file for file in client.library_files]
+    return [folders.config / file for file in client.config_files]
 
 
-def _below_home(client: Client, place: Place) -> list[Path]:
-    variable, file = client.moved
-    if folder := place.environ.get(variable):
+def _list_home_files(client: KnownClient, folders: PlatformFolders) -> list[Path]:
+    variable, file = client.folder_override
+    if folder := folders.environ.get(variable):
         return [Path(folder) / file]
-    return [place.home / file for file in client.home]
+    return [folders.home / file for file in client.home_files]
 
 
-def _windows(client: Client, place: Place) -> list[Path]:
-    """Return the files of clients that run on Windows beside this WSL."""
-    if not place.in_wsl:
+def _list_windows_files(client: KnownClient, folders: PlatformFolders) -> list[Path]:
+    """Return the files of clients on Windows, if this is WSL."""
+    if not folders.in_wsl:
         return []
     try:
-        users = [path for path in place.windows.iterdir() if path.name not in NO_PERSON]
+        users = [
+            path for path in folders.windows_users.iterdir() if path.name not in SYSTEM_FOLDERS
+        ]
     except OSError:
         return []
     roaming = [user / "AppData" / "Roaming" for user in sorted(users)]
-    return [Path(os.path.normpath(folder / file)) for folder in roaming for file in client.roaming]
+    return [
+        Path(os.path.normpath(folder / file))
+        for folder in roaming
+        for file in client.roaming_files
+    ]

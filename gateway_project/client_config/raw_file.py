@@ -1,4 +1,4 @@
-"""A client's file as bytes and text: read whole, replaced whole or not at all."""
+"""Reads a client's file and replaces it atomically."""
 
 from __future__ import annotations
 
@@ -10,27 +10,27 @@ from pathlib import Path
 
 MAX_FILE_BYTES = 20_000_000
 BOM = b"\xef\xbb\xbf"
-_OTHER_MARKS = (b"\xff\xfe", b"\xfe\xff")
+_UTF16_BOMS = (b"\xff\xfe", b"\xfe\xff")
 
 
 class UnreadableConfig(Exception):
-    """A configuration that cannot be used as a whole; one line that says why and what to do."""
+    """A whole configuration cannot be used; the message says why and what to do."""
 
 
 class MissingConfig(UnreadableConfig):
-    """A configuration that is not there."""
+    """A configuration does not exist."""
 
 
-class ChangedMeanwhile(UnreadableConfig):
-    """A configuration that another program wrote while it was being changed."""
+class ConcurrentChange(UnreadableConfig):
+    """Another program wrote the configuration while it was being changed."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class RawFile:
-    """A file as it was read.
+    """A file as read from disk.
 
     Attributes:
-        path: Where it is, links followed.
+        path: Its path with links resolved.
         content: Its bytes; None if it does not exist.
     """
 
@@ -39,7 +39,7 @@ class RawFile:
 
     @property
     def text(self) -> str:
-        """Its text without byte order mark, line ends as they are; empty if there is no file.
+        """Its text without byte order mark, line endings unchanged; empty if there is no file.
 
         Raises:
             UnreadableConfig: If it is not UTF-8.
@@ -48,56 +48,56 @@ class RawFile:
         try:
             return content.decode()
         except UnicodeDecodeError:
-            kind = "UTF-16" if content.startswith(_OTHER_MARKS) else "not UTF-8 text"
+            kind = "UTF-16" if content.startswith(_UTF16_BOMS) else "not UTF-8 text"
             raise UnreadableConfig(f"{self.path} is {kind}; save it as UTF-8") from None
 
-    def encoded(self, text: str) -> bytes:
-        """Return the bytes of a text in place of this one, with the mark if this has one."""
+    def encode_text(self, text: str) -> bytes:
+        """Encode a new text for this file, with a byte order mark if the file has one."""
         mark = BOM if (self.content or b"").startswith(BOM) else b""
         return mark + text.encode()
 
 
-def read(path: Path) -> RawFile:
+def read_raw(path: Path) -> RawFile:
     """Read a file that may not exist.
 
     Raises:
-        UnreadableConfig: If it is there and cannot be read.
+        UnreadableConfig: If it exists and cannot be read.
     """
     try:
-        real = path.resolve()
-        size = real.stat().st_size
+        resolved = path.resolve()
+        size = resolved.stat().st_size
         if size > MAX_FILE_BYTES:
             raise UnreadableConfig(f"{path} has {size:,} bytes; a configuration is far smaller")
-        return RawFile(path=real, content=real.read_bytes())
+        return RawFile(path=resolved, content=resolved.read_bytes())
     except (FileNotFoundError, NotADirectoryError):
         return RawFile(path=path.resolve(), content=None)
     except (OSError, RuntimeError) as error:
-        reason = getattr(error, "strerror", None) or "its links lead in a circle"
+        reason = getattr(error, "strerror", None) or "its links form a loop"
         raise UnreadableConfig(f"cannot read {path}: {reason}") from None
 
 
-def replace(file: RawFile, content: bytes) -> tuple[Path, ...]:
-    """Write other content into a file that was read: at once, with its mode and owner.
+def replace_content(file: RawFile, content: bytes) -> tuple[Path, ...]:
+    """Replace the content of a file that was read, atomically, with its mode and owner.
 
     Returns:
-        Folders that had to be made for it, outermost first.
+        Folders created for it, outermost first.
 
     Raises:
-        ChangedMeanwhile: If the file is no longer as it was read; nothing is written then.
+        ConcurrentChange: If the file has changed since it was read; nothing is written then.
         UnreadableConfig: If it cannot be written.
     """
     try:
-        made = _make_folders(file.path.parent)
-        _replace(file, content)
+        created = _make_folders(file.path.parent)
+        _replace_atomically(file, content)
     except OSError as error:
         raise UnreadableConfig(
             f"cannot write {file.path}: {error.strerror}; its folder must be writable"
         ) from None
-    return made
+    return created
 
 
-def remove(file: RawFile, folders: tuple[Path, ...] = ()) -> None:
-    """Delete a file, and folders made for it as far as they are empty.
+def remove_file(file: RawFile, folders: tuple[Path, ...] = ()) -> None:
+    """Delete a file and those folders created for it that are empty.
 
     Raises:
         UnreadableConfig: If it cannot be deleted.
@@ -117,30 +117,30 @@ def _make_folders(folder: Path) -> tuple[Path, ...]:
     return tuple(reversed(missing))
 
 
-def _replace(file: RawFile, content: bytes) -> None:
+def _replace_atomically(file: RawFile, content: bytes) -> None:
     handle, name = tempfile.mkstemp(dir=file.path.parent, prefix=f".{file.path.name}-")
-    beside = Path(name)
+    temporary = Path(name)
     try:
-        with os.fdopen(handle, "wb") as written:
-            written.write(content)
-            written.flush()
+        with os.fdopen(handle, "wb") as new_file:
+            new_file.write(content)
+            new_file.flush()
             if file.content is not None:
-                _keep_access(written.fileno(), file.path.stat())
-            os.fsync(written.fileno())
-        if read(file.path).content != file.content:
-            raise ChangedMeanwhile(f"{file.path} was changed by another program; try again")
-        beside.replace(file.path)
+                _copy_owner_and_mode(new_file.fileno(), file.path.stat())
+            os.fsync(new_file.fileno())
+        if read_raw(file.path).content != file.content:
+            raise ConcurrentChange(f"{file.path} was changed by another program; try again")
+        temporary.replace(file.path)
     finally:
-        beside.unlink(missing_ok=True)
+        temporary.unlink(missing_ok=True)
 
 
-def _keep_access(descriptor: int, was: os.stat_result) -> None:
-    """Give a new file the owner and mode of the one it replaces.
+def _copy_owner_and_mode(descriptor: int, original: os.stat_result) -> None:
+    """Copy owner and mode of the replaced file to the new one.
 
     Raises:
-        PermissionError: If it belongs to somebody else.
+        PermissionError: If the replaced file belongs to another user.
     """
-    now = os.fstat(descriptor)
-    if (now.st_uid, now.st_gid) != (was.st_uid, was.st_gid):
-        os.fchown(descriptor, was.st_uid, was.st_gid)
-    os.fchmod(descriptor, stat.S_IMODE(was.st_mode))
+    current = os.fstat(descriptor)
+    if (current.st_uid, current.st_gid) != (original.st_uid, original.st_gid):
+        os.fchown(descriptor, original.st_uid, original.st_gid)
+    os.fchmod(descriptor, stat.S_IMODE(original.st_mode))

@@ -1,19 +1,22 @@
-"""What a monitor asks of the console: is it alive, is it ready, what are its figures."""
+"""Health, readiness and metrics endpoints of the console."""
 
 from __future__ import annotations
 
 import structlog
-from django.db import Error, connection
-from django.http import HttpRequest, HttpResponse, JsonResponse
+from django.conf import settings
+from django.db import Error
+from django.http import HttpRequest, HttpResponse, HttpResponseBadRequest, JsonResponse
 from django.views.decorators.http import require_safe
 
 from gateway_project import metrics as metrics_of_all
 from gateway_project.access import tokens
+from gateway_project.console import identity
 from gateway_project.foundation import telemetry
 from gateway_project.foundation.caller import Caller
+from gateway_project.foundation.postgres import migrate
 from tools.store import overview
 
-BEARER = "bearer"
+BEARER_SCHEME = "bearer"
 METRICS_SCOPE = "metrics"
 CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 
@@ -21,50 +24,63 @@ log = structlog.get_logger(__name__)
 
 
 @require_safe
-def live(_: HttpRequest) -> JsonResponse:
-    """Answer as long as the process does."""
+def report_liveness(_: HttpRequest) -> JsonResponse:
+    """Answer 200 while the process is alive."""
     return JsonResponse({"status": "ok"})
 
 
 @require_safe
-def ready(_: HttpRequest) -> JsonResponse:
-    """Answer 200 if the database does too, else 503; what is wrong with it stands in the log."""
+def report_readiness(_: HttpRequest) -> JsonResponse:
+    """Answer 200 if the database is reachable and migrated, else 503; details are logged."""
     try:
-        with connection.cursor() as cursor:
-            cursor.execute("SELECT 1")
+        migrate.require_migrated()
+    except migrate.MigrationsPending as error:
+        log.warning("readiness.database_unmigrated", error=str(error))
+        return JsonResponse({"status": "unavailable", "database": "unmigrated"}, status=503)
     except Error as error:
-        log.warning("database unavailable", error=str(error).strip())
+        log.warning("readiness.database_unavailable", error=str(error).strip())
         return JsonResponse({"status": "unavailable", "database": "unavailable"}, status=503)
     return JsonResponse({"status": "ok", "database": "ok"})
 
 
 @require_safe
-def metrics(request: HttpRequest) -> HttpResponse:
+def prove_identity(request: HttpRequest) -> HttpResponse:
+    """Prove to another process of this installation that this is its console."""
+    nonce = request.GET.get("nonce", "")
+    if not nonce or len(nonce) > identity.MAX_NONCE_LENGTH:
+        return HttpResponseBadRequest(
+            f"give a nonce of up to {identity.MAX_NONCE_LENGTH} characters\n"
+        )
+    return JsonResponse({"proof": identity.compute_proof(settings.FOREGATE, nonce)})
+
+
+@require_safe
+def serve_metrics(request: HttpRequest) -> HttpResponse:
     """Serve Prometheus metrics to a bearer token of scope `metrics`."""
-    caller = _bearer(request)
+    caller = _authenticate_bearer(request)
     if caller is None:
         response = HttpResponse("a bearer token is needed; make one in the console\n", status=401)
         response["WWW-Authenticate"] = "Bearer"
         return response
-    if not caller.may(METRICS_SCOPE):
+    if not caller.has_scope(METRICS_SCOPE):
         return HttpResponse("the token lacks the scope metrics\n", status=403)
-    _count()
-    return HttpResponse(metrics_of_all.exposition(), content_type=CONTENT_TYPE)
+    _update_gauges()
+    return HttpResponse(metrics_of_all.expose_metrics(), content_type=CONTENT_TYPE)
 
 
-def _bearer(request: HttpRequest) -> Caller | None:
-    """Return the caller whose token the request carries.
+def _authenticate_bearer(request: HttpRequest) -> Caller | None:
+    """Return the caller of the request's bearer token; None if it has no valid one.
 
     References:
-        RFC 9110, section 11.1: the name of the scheme is taken in any case.
+        RFC 9110, section 11.1: scheme names are case-insensitive.
     """
     scheme, _, token = request.headers.get("Authorization", "").partition(" ")
-    return tokens.authenticate(token.strip()) if scheme.lower() == BEARER else None
+    return tokens.authenticate_token(token.strip()) if scheme.lower() == BEARER_SCHEME else None
 
 
-def _count() -> None:
-    """Bring the gauges up to date; they describe the installation, not this process."""
-    enabled = [server.enabled for server in overview.servers()]
+def _update_gauges() -> None:
+    """Update the gauges that describe the installation, not this process."""
+    enabled = [server.enabled for server in overview.load_server_summaries()]
     telemetry.servers_by_state.labels("enabled").set(enabled.count(True))
     telemetry.servers_by_state.labels("disabled").set(enabled.count(False))
-    telemetry.tools_listed.set(overview.usable_tools())
+    telemetry.tools_listed.set(overview.count_usable_tools())

@@ -1,4 +1,4 @@
-"""Addresses of the console's pages, for those who are sent there from elsewhere."""
+"""URLs of console pages, for links from elsewhere."""
 
 from __future__ import annotations
 
@@ -7,12 +7,24 @@ from uuid import UUID
 from gateway_project.foundation.config import Config
 
 
-def approval(config: Config, approval: UUID) -> str:
-    """Return the page on which an approval is decided, as people reach the console."""
-    return f"{_base(config)}/approvals/{approval}"
+def approval_link(console: str, approval: UUID) -> str:
+    """Return the URL of the page on which an approval is decided.
+
+    Args:
+        console: URL of the console; empty if there is none, and then so is the link.
+        approval: Primary key.
+
+    Example:
+        >>> approval_link("http://127.0.0.1:8420", UUID(int=1))
+        'http://127.0.0.1:8420/approvals/00000000-0000-0000-0000-000000000001'
+        >>> approval_link("", UUID(int=1))
+        ''
+    """
+    return f"{console}/approvals/{approval}" if console else ""
 
 
-def _base(config: Config) -> str:
+def console_url(config: Config) -> str:
+    """Return the configured URL of the console."""
     if config.public_url:
         return config.public_url.rstrip("/")
     host = f"[{config.console_host}]" if ":" in config.console_host else config.console_host

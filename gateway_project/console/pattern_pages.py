@@ -1,4 +1,4 @@
-"""The pages on which people look at what runs have shown, and have it forgotten."""
+"""Pages on which people view learned workflow patterns and delete them."""
 
 from __future__ import annotations
 
@@ -9,54 +9,56 @@ from django.contrib.admin.actions import delete_selected
 from django.db.models import QuerySet
 from django.http import HttpRequest
 
-from gateway_project.console.audited import caller_of
+from gateway_project.console.audited_admin import caller_of
 from gateway_project.use_cases.forget_patterns import forget_patterns
 from graph.admin.history import WorkflowPatternAdmin
 from graph.store import patterns
 
-MAX_AT_ONCE = 1_000
+MAX_SELECTED = 1_000
 MAX_NAMED = 100
-"""Patterns that are named before they are forgotten; the rest is counted."""
-TOO_MANY = "Choose at most {:,} patterns at a time; nothing was forgotten."
+"""Patterns named in the confirmation; the others are counted."""
+TOO_MANY_SELECTED = "Choose at most {:,} patterns at a time; nothing was forgotten."
 
 
-class ForgettablePatterns(WorkflowPatternAdmin):
-    """Workflow patterns, which those who may delete them can have forgotten."""
+class ForgettablePatternAdmin(WorkflowPatternAdmin):
+    """Workflow patterns with a delete action that also deletes what was learned from them."""
 
     actions = ("delete_selected",)
 
     def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:  # noqa: ARG002
-        """Who may delete patterns may, of those that they see."""
+        """Return whether the user may delete the patterns that they see."""
         return request.user.has_perm("graph.delete_workflowpattern")
 
     @admin.action(description="Forget selected patterns", permissions=["delete"])
     def delete_selected(self, request: HttpRequest, queryset: QuerySet[Any]) -> Any:
-        """Ask, saying what goes along, and forget the patterns selected."""
-        if queryset.count() > MAX_AT_ONCE:
-            self.message_user(request, TOO_MANY.format(MAX_AT_ONCE), messages.ERROR)
+        """Forget the selected patterns after a confirmation that lists the consequences."""
+        if queryset.count() > MAX_SELECTED:
+            self.message_user(request, TOO_MANY_SELECTED.format(MAX_SELECTED), messages.ERROR)
             return None
         return delete_selected(self, request, queryset)
 
     def get_deleted_objects(self, objs: Any, request: HttpRequest) -> Any:
-        """Name the patterns, and count what goes along, whoever may delete that."""
-        chosen = list(objs)
-        named = [str(row) for row in chosen[:MAX_NAMED]]
-        if len(chosen) > MAX_NAMED:
-            named.append(f"and {len(chosen) - MAX_NAMED:,} more")
-        lacking = set() if self.has_delete_permission(request) else {"workflow pattern"}
-        going = patterns.forgotten_with([row.pk for row in chosen])
+        """Name the patterns and count everything that is deleted with them."""
+        rows = list(objs)
+        names = [str(row) for row in rows[:MAX_NAMED]]
+        if len(rows) > MAX_NAMED:
+            names.append(f"and {len(rows) - MAX_NAMED:,} more")
+        missing_permissions = (
+            set() if self.has_delete_permission(request) else {"workflow pattern"}
+        )
+        forgotten = patterns.count_forgotten([row.pk for row in rows])
         counts = {
-            "workflow patterns": len(chosen),
-            "recorded runs": going.runs,
-            "learned bindings of their tools": going.bindings,
-            "fitted models, until the next fit": going.models,
+            "workflow patterns": len(rows),
+            "recorded runs": forgotten.runs,
+            "learned bindings of their tools": forgotten.bindings,
+            "fitted models, until the next fit": forgotten.models,
         }
-        return named, counts, lacking, []
+        return names, counts, missing_permissions, []
 
     def delete_model(self, request: HttpRequest, obj: Any) -> None:
-        """Forget one."""
+        """Forget one pattern."""
         forget_patterns(caller_of(request), [obj.pk])
 
     def delete_queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> None:
-        """Forget several: all or none."""
+        """Forget several patterns, all or none."""
         forget_patterns(caller_of(request), list(queryset.values_list("pk", flat=True)))

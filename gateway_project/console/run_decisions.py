@@ -1,4 +1,4 @@
-"""What is shown of runs where a person decides: calls with arguments, and what to tell."""
+"""Template rows for decisions about runs: calls with arguments, and available actions."""
 
 from __future__ import annotations
 
@@ -7,98 +7,110 @@ from typing import Any, Final
 from uuid import UUID
 
 from execution import control
-from execution.control import Action, NotPossible
+from execution.control import Action, ActionNotPossible
 from execution.store.runs import UnknownRun
 from execution.view import RunView
-from gateway_project import approval_text
 from gateway_project.foundation.caller import Caller
 from gateway_project.foundation.sealing import Sealer
+from gateway_project.runs import approval_text
 from gateway_project.use_cases import control_run, decide_approval, lost_calls
 from gateway_project.use_cases.lost_calls import LostCall
 
-MAX_EXACT: Final = 64 * 1024
-"""Characters of one call's arguments that a page of several shows as they are."""
-MAX_PAGE: Final = 1024 * 1024
-"""The same of all calls of a page; what comes after them is shortened."""
-MAX_PENDING: Final = 20
-"""Calls that wait for approval and are shown on the page of their run; the inbox lists all."""
-UNKNOWN: Final = "They cannot be put together any more: see the workflow, or its server."
-BUTTONS: Final = (
+MAX_CALL_CHARS: Final = 64 * 1024
+"""Characters of one call's arguments that a page of several shows unshortened."""
+MAX_PAGE_CHARS: Final = 1024 * 1024
+"""The same for all calls of a page; further ones are shortened."""
+MAX_SHOWN_PENDING: Final = 20
+"""Pending calls shown on the page of their run; the inbox lists all."""
+ARGUMENTS_UNAVAILABLE: Final = "They can no longer be assembled: see the workflow, or its server."
+ACTION_BUTTONS: Final = (
     (Action.PAUSE, "Pause"),
     (Action.RESUME, "Resume, or continue with the next layer"),
     (Action.ABORT, "Abort"),
 )
-AGAIN: Final = ("rerun_unknown", "Make these calls again …")
+RERUN_BUTTON: Final = ("rerun_unknown", "Repeat these calls …")
 
 
-class Room:
-    """How much of the arguments of calls a page still shows as they are."""
+class DisplayBudget:
+    """Remaining characters of arguments that a page shows unshortened."""
 
     def __init__(self) -> None:
-        self._left = MAX_PAGE
+        self._left = MAX_PAGE_CHARS
 
-    def shown(self, arguments: Mapping[str, Any]) -> str:
-        """Return arguments as they are, or, where there is much of them, each cut by itself."""
-        exact = approval_text.exact_within(arguments, min(MAX_EXACT, self._left))
+    def format_arguments(self, arguments: Mapping[str, Any]) -> str:
+        """Return arguments in full within the budget, else each shortened by itself."""
+        exact = approval_text.format_arguments_within(arguments, min(MAX_CALL_CHARS, self._left))
         if exact is None:
-            return f"{approval_text.short(arguments)[0]}\n(shortened)"
+            return f"{approval_text.summarize_arguments(arguments)[0]}\n(shortened)"
         self._left -= len(exact)
         return exact
 
 
-def of_run(caller: Caller, run: UUID, *, sealer: Sealer) -> dict[str, Any]:
-    """Return what the page of a run shows of it; nothing to whom may not tell it anything."""
+def decisions_of_run(caller: Caller, run: UUID, *, sealer: Sealer) -> dict[str, Any]:
+    """Return the decisions on a run for its page; empty if the caller may not control it."""
     try:
-        view = control_run.find(caller, run, sealer=sealer)
+        view = control_run.find_run(caller, run, sealer=sealer)
     except UnknownRun:
         return {}
-    room = Room()
-    lost = shown_lost(view, sealer=sealer, room=room)
+    budget = DisplayBudget()
+    lost = lost_call_rows(view, sealer=sealer, budget=budget)
     return {
         "status": view.status.value,
-        "pending": list(_pending(view, sealer, room)),
-        "more_pending": max(0, len(view.pending) - MAX_PENDING),
+        "pending": list(_iterate_pending_rows(view, sealer, budget)),
+        "more_pending": max(0, len(view.pending_approvals) - MAX_SHOWN_PENDING),
         "lost": lost,
-        "buttons": [*_buttons(view), *([AGAIN] if lost else [])],
+        "buttons": [*_iterate_buttons(view), *([RERUN_BUTTON] if lost else [])],
     }
 
 
-def shown_lost(view: RunView, *, sealer: Sealer, room: Room) -> list[dict[str, object]]:
-    """Return what is shown of the calls of a run of which nobody knows how they ended."""
-    return [_lost(call, room) for call in lost_calls.lost_calls(view, sealer=sealer)]
+def lost_call_rows(
+    view: RunView, *, sealer: Sealer, budget: DisplayBudget
+) -> list[dict[str, object]]:
+    """Return the template rows of a run's calls with unknown outcome."""
+    return [
+        _lost_call_row(call, budget) for call in lost_calls.load_lost_calls(view, sealer=sealer)
+    ]
 
 
-def _lost(call: LostCall, room: Room) -> dict[str, object]:
+def _lost_call_row(call: LostCall, budget: DisplayBudget) -> dict[str, object]:
     task = call.task
     return {
-        "task": approval_text.line(task.task),
+        "task": approval_text.single_line(task.task),
         "item": task.item if task.item >= 0 else None,
-        "tool": approval_text.line(task.tool),
+        "tool": approval_text.single_line(task.tool),
         "started_at": task.started_at,
-        "arguments": UNKNOWN if call.arguments is None else room.shown(call.arguments),
+        "arguments": ARGUMENTS_UNAVAILABLE
+        if call.arguments is None
+        else budget.format_arguments(call.arguments),
     }
 
 
-def _pending(view: RunView, sealer: Sealer, room: Room) -> Iterator[dict[str, object]]:
-    for asked in view.pending[:MAX_PENDING]:
-        arguments = decide_approval.arguments(asked.run, asked.task, asked.item, sealer=sealer)
+def _iterate_pending_rows(
+    view: RunView, sealer: Sealer, budget: DisplayBudget
+) -> Iterator[dict[str, object]]:
+    for approval in view.pending_approvals[:MAX_SHOWN_PENDING]:
+        arguments = decide_approval.load_arguments(
+            approval.run, approval.task, approval.item, sealer=sealer
+        )
         yield {
-            "id": asked.id,
-            "task": approval_text.line(asked.task),
-            "item": asked.item if asked.item >= 0 else None,
-            "tool": approval_text.line(asked.tool),
-            "reason": approval_text.line(asked.reason),
-            "expires_at": asked.expires_at,
-            "arguments": approval_text.UNKNOWN if arguments is None else room.shown(arguments),
+            "id": approval.id,
+            "task": approval_text.single_line(approval.task),
+            "item": approval.item if approval.item >= 0 else None,
+            "tool": approval_text.single_line(approval.tool),
+            "reason": approval_text.single_line(approval.reason),
+            "expires_at": approval.expires_at,
+            "arguments": approval_text.ARGUMENTS_GONE
+            if arguments is None
+            else budget.format_arguments(arguments),
         }
 
 
-def _buttons(view: RunView) -> Iterator[tuple[str, str]]:
-    """Yield what the run can be told as it stands, with the words of the button."""
-    for action, words in BUTTONS:
+def _iterate_buttons(view: RunView) -> Iterator[tuple[str, str]]:
+    """Yield the actions possible in the run's status, with their button labels."""
+    for action, label in ACTION_BUTTONS:
         try:
-            is_needed = control.is_needed(action, view.status)
-        except NotPossible:
+            is_needed = control.is_action_needed(action, view.status)
+        except ActionNotPossible:
             continue
         if is_needed:
-            yield action.value, words
+            yield action.value, label

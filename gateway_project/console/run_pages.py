@@ -1,4 +1,4 @@
-"""The page of runs, on which people tell them what to do."""
+"""Pages on which people control runs."""
 
 from __future__ import annotations
 
@@ -13,30 +13,30 @@ from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse, QueryDict
 from django.shortcuts import redirect, render
 
-from execution.admin.bases import is_id
+from execution.admin.bases import is_run_id
 from execution.admin.runs import WorkflowExecutionAdmin
-from execution.control import Action, NotPossible
+from execution.control import Action, ActionNotPossible
 from execution.store.runs import UnknownRun
 from gateway_project.console import run_decisions
-from gateway_project.console.audited import caller_of
+from gateway_project.console.audited_admin import caller_of
 from gateway_project.foundation import sealing
 from gateway_project.foundation.caller import Caller
 from gateway_project.foundation.sealing import Sealer
 from gateway_project.use_cases import control_run
-from gateway_project.use_cases.control_run import Steering
+from gateway_project.use_cases.control_run import RunControl
 
-MAX_AT_ONCE = 100
-TOO_MANY = f"Choose at most {MAX_AT_ONCE} runs at a time; nothing was changed."
-NONE_UNKNOWN = "These runs have no unknown call that you may have made again."
-NOT_YOURS = "only whom it runs for, admins of that team and superusers may"
-SURE = "sure"
-"""Field of the form that says that calls are to be made again."""
-FROM_PAGE = "from_page"
-"""Field of a form on the page of one run, which leads back there."""
+MAX_SELECTED = 100
+TOO_MANY_SELECTED = f"Choose at most {MAX_SELECTED} runs at a time; nothing was changed."
+NO_UNKNOWN_CALLS = "These runs have no unknown call that you may repeat."
+NOT_ALLOWED = "only its user, admins of its team and superusers may"
+CONFIRM_FIELD = "sure"
+"""Form field that confirms repeating calls."""
+FROM_PAGE_FIELD = "from_page"
+"""Form field of a run's own page, which redirects back to it."""
 
 
-class SteerableRuns(WorkflowExecutionAdmin):
-    """Runs of workflows, which those who may tell them can pause, resume and abort."""
+class ControllableRunAdmin(WorkflowExecutionAdmin):
+    """Runs of workflows, with actions for those who may control them."""
 
     actions = ("pause", "resume", "abort", "rerun_unknown")
     change_form_template = "console/run.html"
@@ -48,127 +48,133 @@ class SteerableRuns(WorkflowExecutionAdmin):
         form_url: str = "",
         extra_context: dict[str, Any] | None = None,
     ) -> HttpResponse:
-        """Show a run, with what a person may tell it and which calls that is about."""
+        """Show a run with its possible actions and the calls that they concern."""
         row = self.get_object(request, unquote(object_id))
-        told = {} if row is None else self._decisions(request, row.pk)
-        return super().change_view(request, object_id, form_url, {**(extra_context or {}), **told})
+        decisions = {} if row is None else self._decision_context(request, row.pk)
+        return super().change_view(
+            request, object_id, form_url, {**(extra_context or {}), **decisions}
+        )
 
     def response_action(
         self, request: HttpRequest, *args: Any, **options: Any
     ) -> HttpResponse | None:
-        """Leave out of what was chosen all that is no id, over which the query would break."""
+        """Ignore selected values that are not run ids, on which the query would fail."""
         posted = request.POST.copy()
-        chosen = filter(is_id, posted.getlist(ACTION_CHECKBOX_NAME))
-        posted.setlist(ACTION_CHECKBOX_NAME, list(chosen))
+        run_ids = filter(is_run_id, posted.getlist(ACTION_CHECKBOX_NAME))
+        posted.setlist(ACTION_CHECKBOX_NAME, list(run_ids))
         request.POST = QueryDict(posted.urlencode())
         return super().response_action(request, *args, **options)
 
     @admin.action(description="Pause", permissions=["view"])
     def pause(self, request: HttpRequest, queryset: QuerySet[Any]) -> HttpResponse | None:
-        """Have nothing more started; calls under way go on to their end."""
-        return self._tell(request, queryset, Steering(action=Action.PAUSE))
+        """Pause runs: nothing more starts, calls in flight finish."""
+        return self._send_commands(request, queryset, RunControl(action=Action.PAUSE))
 
     @admin.action(description="Resume, or continue with the next layer", permissions=["view"])
     def resume(self, request: HttpRequest, queryset: QuerySet[Any]) -> HttpResponse | None:
-        """Have runs that are paused go on."""
-        return self._tell(request, queryset, Steering(action=Action.RESUME))
+        """Resume paused runs."""
+        return self._send_commands(request, queryset, RunControl(action=Action.RESUME))
 
     @admin.action(description="Abort", permissions=["view"])
     def abort(self, request: HttpRequest, queryset: QuerySet[Any]) -> HttpResponse | None:
-        """End runs; calls under way are cancelled."""
-        return self._tell(request, queryset, Steering(action=Action.ABORT))
+        """Abort runs; calls in flight are cancelled."""
+        return self._send_commands(request, queryset, RunControl(action=Action.ABORT))
 
-    @admin.action(description="Make unknown calls again …", permissions=["view"])
+    @admin.action(description="Repeat unknown calls …", permissions=["view"])
     def rerun_unknown(self, request: HttpRequest, queryset: QuerySet[Any]) -> HttpResponse | None:
-        """Ask, showing which calls, and make those again of which nobody knows how they ended."""
-        if SURE in request.POST:
-            steering = Steering(action=Action.RESUME, rerun_unknown=True)
-            return self._tell(request, queryset, steering)
-        return self._ask(request, queryset)
+        """Repeat calls with unknown outcome, after a confirmation that shows them."""
+        if CONFIRM_FIELD in request.POST:
+            control = RunControl(action=Action.RESUME, rerun_unknown=True)
+            return self._send_commands(request, queryset, control)
+        return self._confirm_rerun(request, queryset)
 
-    def _decisions(self, request: HttpRequest, run: UUID) -> dict[str, Any]:
-        decisions = run_decisions.of_run(caller_of(request), run, sealer=_sealer())
-        return {"decisions": decisions, "checkbox": ACTION_CHECKBOX_NAME, "from_page": FROM_PAGE}
+    def _decision_context(self, request: HttpRequest, run: UUID) -> dict[str, Any]:
+        decisions = run_decisions.decisions_of_run(caller_of(request), run, sealer=_load_sealer())
+        return {
+            "decisions": decisions,
+            "checkbox": ACTION_CHECKBOX_NAME,
+            "from_page": FROM_PAGE_FIELD,
+        }
 
-    def _ask(self, request: HttpRequest, queryset: QuerySet[Any]) -> HttpResponse | None:
-        caller, sealer = caller_of(request), _sealer()
-        chosen = _chosen(request, queryset)
-        room = run_decisions.Room()
-        found = {run: _unknown_calls(caller, run, sealer, room) for run in chosen}
-        lost = {run: calls for run, calls in found.items() if calls}
+    def _confirm_rerun(self, request: HttpRequest, queryset: QuerySet[Any]) -> HttpResponse | None:
+        caller, sealer = caller_of(request), _load_sealer()
+        selected = _selected_runs(request, queryset)
+        budget = run_decisions.DisplayBudget()
+        rows = {run: _unknown_call_rows(caller, run, sealer, budget) for run in selected}
+        lost = {run: calls for run, calls in rows.items() if calls}
         if not lost:
-            if chosen:
-                messages.error(request, NONE_UNKNOWN)
-            return _back(request)
+            if selected:
+                messages.error(request, NO_UNKNOWN_CALLS)
+            return _redirect_back(request)
         context = {
             **self.admin_site.each_context(request),
-            "title": "Make calls again",
+            "title": "Repeat calls",
             "lost": lost.items(),
             "checkbox": ACTION_CHECKBOX_NAME,
-            "sure": SURE,
-            "from_page": FROM_PAGE if FROM_PAGE in request.POST else "",
+            "sure": CONFIRM_FIELD,
+            "from_page": FROM_PAGE_FIELD if FROM_PAGE_FIELD in request.POST else "",
             "opts": self.opts,
         }
         return render(request, "console/rerun_unknown.html", context)
 
-    def _tell(
-        self, request: HttpRequest, queryset: QuerySet[Any], steering: Steering
+    def _send_commands(
+        self, request: HttpRequest, queryset: QuerySet[Any], control: RunControl
     ) -> HttpResponse | None:
-        caller, sealer = caller_of(request), _sealer()
-        told = 0
-        for run in _chosen(request, queryset):
-            if said := _tell(caller, run, steering, sealer):
-                messages.error(request, said)
+        caller, sealer = caller_of(request), _load_sealer()
+        sent = 0
+        for run in _selected_runs(request, queryset):
+            if refusal := _send_command(caller, run, control, sealer):
+                messages.error(request, refusal)
             else:
-                told += 1
-        if told:
-            noun = "run was" if told == 1 else "runs were"
+                sent += 1
+        if sent:
+            noun = "run was" if sent == 1 else "runs were"
             messages.success(
                 request,
-                f"{told} {noun} told to {steering.action.value}; "
-                "whichever gateway or worker carries runs out does it.",
+                f"{sent} {noun} told to {control.action.value}; the next gateway or worker "
+                "that runs it carries this out.",
             )
-        return _back(request)
+        return _redirect_back(request)
 
 
-def _chosen(request: HttpRequest, queryset: QuerySet[Any]) -> list[UUID]:
-    """Return the runs that were chosen; none, and it is said why, if they are too many."""
-    chosen = list(queryset.values_list("pk", flat=True)[: MAX_AT_ONCE + 1])
-    if len(chosen) > MAX_AT_ONCE:
-        messages.error(request, TOO_MANY)
+def _selected_runs(request: HttpRequest, queryset: QuerySet[Any]) -> list[UUID]:
+    """Return the selected runs; none, with an error message, if there are too many."""
+    selected = list(queryset.values_list("pk", flat=True)[: MAX_SELECTED + 1])
+    if len(selected) > MAX_SELECTED:
+        messages.error(request, TOO_MANY_SELECTED)
         return []
-    return chosen
+    return selected
 
 
-def _back(request: HttpRequest) -> HttpResponse | None:
-    """Lead back to the page of the run, if it was told from there; None: to the list."""
-    if FROM_PAGE not in request.POST:
+def _redirect_back(request: HttpRequest) -> HttpResponse | None:
+    """Redirect to the run's page if the action came from there; None for the list."""
+    if FROM_PAGE_FIELD not in request.POST:
         return None
     run = request.POST.get(ACTION_CHECKBOX_NAME, "")
     return redirect("admin:execution_workflowexecution_change", run)
 
 
-def _unknown_calls(
-    caller: Caller, run: UUID, sealer: Sealer, room: run_decisions.Room
+def _unknown_call_rows(
+    caller: Caller, run: UUID, sealer: Sealer, budget: run_decisions.DisplayBudget
 ) -> list[dict[str, object]]:
-    """Return what is shown of a run's lost calls; nothing of one that the caller may not tell."""
+    """Return the template rows of a run's lost calls; none if the caller may not control it."""
     try:
-        view = control_run.find(caller, run, sealer=sealer)
+        view = control_run.find_run(caller, run, sealer=sealer)
     except UnknownRun:
         return []
-    return run_decisions.shown_lost(view, sealer=sealer, room=room)
+    return run_decisions.lost_call_rows(view, sealer=sealer, budget=budget)
 
 
-def _tell(caller: Caller, run: UUID, steering: Steering, sealer: Sealer) -> str:
-    """Tell one run; return why not, empty if it was, or does it already."""
+def _send_command(caller: Caller, run: UUID, control: RunControl, sealer: Sealer) -> str:
+    """Send a command to one run; return the reason for a refusal, empty on success."""
     try:
-        control_run.control_run(caller, run, steering, sealer=sealer)
+        control_run.control_run(caller, run, control, sealer=sealer)
     except UnknownRun:
-        return f"Run {run}: {NOT_YOURS}."
-    except NotPossible as error:
+        return f"Run {run}: {NOT_ALLOWED}."
+    except ActionNotPossible as error:
         return f"Run {run}: {error}."
     return ""
 
 
-def _sealer() -> Sealer:
-    return sealing.load_or_create(settings.FOREGATE.home, name=sealing.PAYLOADS)
+def _load_sealer() -> Sealer:
+    return sealing.load_or_create_sealer(settings.FOREGATE.home, name=sealing.PAYLOADS)

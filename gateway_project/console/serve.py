@@ -1,4 +1,4 @@
-"""Serve the console with uvicorn, on loopback unless told otherwise."""
+"""Serves the console over HTTP, on loopback by default."""
 
 from __future__ import annotations
 
@@ -7,10 +7,11 @@ import socket
 from django.conf import settings
 from django.utils.module_loading import import_string
 
+from gateway_project.foundation import stop_guard
 from gateway_project.foundation.config import Config
 from gateway_project.mcp.http import address as addresses
 from gateway_project.mcp.http import serve as http
-from gateway_project.mcp.http.address import Address, AddressError
+from gateway_project.mcp.http.address import AddressError, ListenAddress
 from gateway_project.mcp.http.application import Application
 
 
@@ -22,10 +23,10 @@ def open_socket(config: Config) -> socket.socket:
     """Bind the console's address.
 
     Raises:
-        PortUnavailable: If it is in use, not ours, or not allowed.
+        PortUnavailable: If it is in use, not an address of this machine, or not allowed.
     """
     try:
-        return addresses.listen(_address(config))
+        return addresses.open_listener(_listen_address(config))
     except AddressError as error:
         raise PortUnavailable(
             f"{error}; "
@@ -33,16 +34,17 @@ def open_socket(config: Config) -> socket.socket:
         ) from None
 
 
-def address(config: Config) -> str:
+def console_url(config: Config) -> str:
     """Return the console's address for a browser."""
-    return f"http://{_address(config)}/"
+    return f"http://{_listen_address(config)}/"
 
 
-def serve(listener: socket.socket) -> None:
-    """Serve until interrupted or terminated."""
+def serve_console(listener: socket.socket) -> None:
+    """Serve until interrupted or terminated, then stop within a bounded time."""
+    stop_guard.start_guard(http.KILL_TIMEOUT_S)
     application: Application = import_string(settings.ASGI_APPLICATION)
-    http.serve(application, listener)
+    http.serve_http(application, listener)
 
 
-def _address(config: Config) -> Address:
-    return Address(host=config.console_host, port=config.console_port)
+def _listen_address(config: Config) -> ListenAddress:
+    return ListenAddress(host=config.console_host, port=config.console_port)

@@ -1,4 +1,4 @@
-"""Pages of sign-ins to remote servers: what there is, connect, come back, forget."""
+"""Pages for signing in to remote servers: list, connect, callback, forget."""
 
 from __future__ import annotations
 
@@ -13,52 +13,52 @@ from django.shortcuts import redirect, render
 from django.urls import path
 from django.views.decorators.http import require_GET, require_POST, require_safe
 
-from gateway_project.console.audited import caller_of
+from gateway_project.console.audited_admin import caller_of
 from gateway_project.foundation import sealing
 from gateway_project.foundation.caller import SCOPE_ALL, Caller
 from gateway_project.use_cases import sign_in
-from gateway_project.use_cases.sign_in import Begun, Done, Means
+from gateway_project.use_cases.sign_in import CompletedSignIn, SignInDependencies, StartedSignIn
 from tools.store import sign_ins
 from tools.store.sign_ins import NoSuchSignIn, RemoteServer
 from tools.upstream.oauth import addresses
 from tools.upstream.oauth.failures import SignInFailed
 
-DOCUMENT_AGE_S = 3_600
+DOCUMENT_MAX_AGE_S = 3_600
 R = TypeVar("R")
 
 
 @require_safe
-def servers(request: HttpRequest) -> HttpResponse:
-    """List the servers that are signed in to, as far as the user sees them."""
+def list_sign_in_servers(request: HttpRequest) -> HttpResponse:
+    """List the servers with sign-in that are visible to the user."""
     caller = caller_of(request)
     rows = [
         {"pk": pk, "name": name}
-        for pk, name, team in sign_ins.with_sign_in()
-        if caller.may(SCOPE_ALL) or caller.sees(team)
+        for pk, name, team in sign_ins.load_sign_in_servers()
+        if caller.has_scope(SCOPE_ALL) or caller.can_see_team(team)
     ]
-    return _page(request, "console/sign_ins.html", title="Sign-ins", servers=rows)
+    return _render_page(request, "console/sign_ins.html", title="Sign-ins", servers=rows)
 
 
 @require_safe
-def server(request: HttpRequest, pk: int) -> HttpResponse:
-    """Show the sign-ins of a server: all to a superuser, to others what concerns them."""
+def show_sign_ins(request: HttpRequest, pk: int) -> HttpResponse:
+    """Show the sign-ins of a server: all to a superuser, to others the shared and their own."""
     caller = caller_of(request)
-    found = _find(caller, pk)
-    sealer = sealing.load_or_create(settings.FOREGATE.home)
+    server = _find_server(caller, pk)
+    sealer = sealing.load_or_create_sealer(settings.FOREGATE.home)
     rows = [
         row
-        for row in sign_ins.overview(found.name, sealer=sealer)
-        if caller.may(SCOPE_ALL) or row.user in ("", caller.user)
+        for row in sign_ins.load_overview(server.name, sealer=sealer)
+        if caller.has_scope(SCOPE_ALL) or row.user in ("", caller.user)
     ]
     try:
-        own, hindrance = sign_in.key_for(caller, found), ""
-    except (sign_in.NotSignedInTo, sign_in.SignInNotPermitted) as error:
+        own, hindrance = sign_in.require_sign_in_key(caller, server), ""
+    except (sign_in.SignInNotApplicable, sign_in.SignInNotPermitted) as error:
         own, hindrance = None, str(error)
-    return _page(
+    return _render_page(
         request,
         "console/sign_in.html",
-        title=f"Sign-in to {found.name}",
-        server=found,
+        title=f"Sign-in to {server.name}",
+        server=server,
         rows=rows,
         signed_in=own is not None and any(row.user == own.user for row in rows),
         hindrance=hindrance,
@@ -66,86 +66,90 @@ def server(request: HttpRequest, pk: int) -> HttpResponse:
 
 
 @require_POST
-def begin(request: HttpRequest, pk: int) -> HttpResponse:
+def begin_sign_in(request: HttpRequest, pk: int) -> HttpResponse:
     """Send the browser to the authorization server."""
     caller = caller_of(request)
-    found = _find(caller, pk)
+    server = _find_server(caller, pk)
 
-    async def use(means: Means) -> Begun:
-        return await sign_in.begin(caller, found, redirect_uri=_redirect_uri(request), means=means)
+    async def use(means: SignInDependencies) -> StartedSignIn:
+        return await sign_in.begin_sign_in(
+            caller, server, redirect_uri=_build_redirect_uri(request), dependencies=means
+        )
 
     try:
-        begun = _with_means(use)
-    except sign_in.EXPECTED as error:
+        started = _run_with_dependencies(use)
+    except sign_in.EXPECTED_ERRORS as error:
         messages.error(request, f"Could not connect: {error}.")
         return redirect("sign-in", pk=pk)
-    return HttpResponseRedirect(begun.address)
+    return HttpResponseRedirect(started.browser_url)
 
 
 @require_GET
-def callback(request: HttpRequest) -> HttpResponse:
-    """Take what the authorization server sent the browser back with."""
+def handle_callback(request: HttpRequest) -> HttpResponse:
+    """Complete a sign-in with the parameters of the authorization server's redirect."""
     caller = caller_of(request)
     answer = {name: str(value) for name, value in request.GET.items()}
 
-    async def use(means: Means) -> Done:
-        return await sign_in.finish(caller, answer, means=means)
+    async def use(means: SignInDependencies) -> CompletedSignIn:
+        return await sign_in.finish_sign_in(caller, answer, dependencies=means)
 
     try:
-        done = _with_means(use)
-    except sign_in.EXPECTED as error:
+        completed = _run_with_dependencies(use)
+    except sign_in.EXPECTED_ERRORS as error:
         messages.error(request, f"Not signed in: {error}.")
     else:
-        messages.success(request, f"Signed in to {done.key.server}.")
-    return redirect("sign-ins")  # a page whose address holds no code
+        messages.success(request, f"Signed in to {completed.key.server}.")
+    return redirect("sign-ins")  # a page whose URL holds no code
 
 
 @require_POST
-def forget(request: HttpRequest, pk: int) -> HttpResponse:
-    """Delete the sign-in and give its tokens back."""
+def forget_sign_in(request: HttpRequest, pk: int) -> HttpResponse:
+    """Delete the sign-in and revoke its tokens."""
     caller = caller_of(request)
-    found = _find(caller, pk)
+    server = _find_server(caller, pk)
 
-    async def use(means: Means) -> bool | None:
-        return await sign_in.forget(caller, found, means=means)
+    async def use(means: SignInDependencies) -> bool | None:
+        return await sign_in.forget_sign_in(caller, server, dependencies=means)
 
     try:
-        given_back = _with_means(use)
-    except sign_in.EXPECTED as error:
+        revoked = _run_with_dependencies(use)
+    except sign_in.EXPECTED_ERRORS as error:
         messages.error(request, f"Not forgotten: {error}.")
     else:
-        messages.success(request, sign_in.forgotten(given_back))
+        messages.success(request, sign_in.describe_forgotten(revoked))
     return redirect("sign-in", pk=pk)
 
 
 @require_safe
-def client_document(_: HttpRequest) -> HttpResponse:
-    """Serve the document by which authorization servers know this installation."""
-    document = sign_in.client_document(settings.FOREGATE)
+def serve_client_document(_: HttpRequest) -> HttpResponse:
+    """Serve the client metadata document that identifies this installation."""
+    document = sign_in.build_client_document(settings.FOREGATE)
     if document is None:
-        raise Http404("there is one where FOREGATE_PUBLIC_URL is an https address")
+        raise Http404("only available if FOREGATE_PUBLIC_URL is an https address")
     response = JsonResponse(document)
-    response["Cache-Control"] = f"public, max-age={DOCUMENT_AGE_S}"
+    response["Cache-Control"] = f"public, max-age={DOCUMENT_MAX_AGE_S}"
     return response
 
 
-def _find(caller: Caller, pk: int) -> RemoteServer:
+def _find_server(caller: Caller, pk: int) -> RemoteServer:
     try:
-        return sign_in.find(caller, sealer=sealing.load_or_create(settings.FOREGATE.home), pk=pk)
+        return sign_in.find_server(
+            caller, sealer=sealing.load_or_create_sealer(settings.FOREGATE.home), pk=pk
+        )
     except NoSuchSignIn:
         raise Http404("no such server") from None
 
 
-def _redirect_uri(request: HttpRequest) -> str:
-    """Return where the browser comes back to: this console, as others reach it.
+def _build_redirect_uri(request: HttpRequest) -> str:
+    """Return the redirect URI: the callback of this console, at its public address.
 
     Raises:
-        SignInFailed: If codes would come back unencrypted.
+        SignInFailed: If the authorization code would be sent unencrypted.
     """
     public = (settings.FOREGATE.public_url or "").rstrip("/")
     address = public or request.build_absolute_uri("/").rstrip("/")
-    scheme, host, _ = addresses.origin(address)
-    if scheme != "https" and not addresses.on_this_machine(host):
+    scheme, host, _ = addresses.url_origin(address)
+    if scheme != "https" and not addresses.is_local_host(host):
         raise SignInFailed(
             "the console is not reached over https; set FOREGATE_PUBLIC_URL to its https address, "
             "or use `manage.py sign_in`"
@@ -153,23 +157,23 @@ def _redirect_uri(request: HttpRequest) -> str:
     return address + sign_in.CALLBACK_PATH
 
 
-def _with_means(use: Callable[[Means], Awaitable[R]]) -> R:
+def _run_with_dependencies(use: Callable[[SignInDependencies], Awaitable[R]]) -> R:
     async def run() -> R:
-        async with sign_in.means(settings.FOREGATE) as means:
+        async with sign_in.load_dependencies(settings.FOREGATE) as means:
             return await use(means)
 
     return async_to_sync(run)()
 
 
-def _page(request: HttpRequest, template: str, **context: object) -> HttpResponse:
+def _render_page(request: HttpRequest, template: str, **context: object) -> HttpResponse:
     return render(request, template, {**admin.site.each_context(request), **context})
 
 
 urlpatterns = [
-    path("", admin.site.admin_view(servers), name="sign-ins"),
-    path("client.json", client_document, name="sign-in-document"),
-    path("callback", admin.site.admin_view(callback), name="sign-in-callback"),
-    path("<int:pk>", admin.site.admin_view(server), name="sign-in"),
-    path("<int:pk>/begin", admin.site.admin_view(begin), name="sign-in-begin"),
-    path("<int:pk>/forget", admin.site.admin_view(forget), name="sign-in-forget"),
+    path("", admin.site.admin_view(list_sign_in_servers), name="sign-ins"),
+    path("client.json", serve_client_document, name="sign-in-document"),
+    path("callback", admin.site.admin_view(handle_callback), name="sign-in-callback"),
+    path("<int:pk>", admin.site.admin_view(show_sign_ins), name="sign-in"),
+    path("<int:pk>/begin", admin.site.admin_view(begin_sign_in), name="sign-in-begin"),
+    path("<int:pk>/forget", admin.site.admin_view(forget_sign_in), name="sign-in-forget"),
 ]

@@ -1,4 +1,4 @@
-"""What one check of `manage.py doctor` found."""
+"""The result of one check of `manage.py doctor`."""
 
 from __future__ import annotations
 
@@ -12,24 +12,26 @@ MAX_NAMED = 5
 
 @dataclass(frozen=True, kw_only=True)
 class Finding:
-    """What one check found.
+    """The result of one check.
 
     Attributes:
-        check: What was looked at.
+        check: The subject of the check.
         verdict: ok, warning or failure.
-        detail: One line; where it is not ok, it says what to do.
+        detail: One line; says what to do unless the verdict is ok.
+        output: A server's last output before it failed, oldest line first.
     """
 
     check: str
     verdict: Verdict
     detail: str
+    output: tuple[str, ...] = ()
 
 
-def some(names: Sequence[str]) -> str:
-    """Name a few of several.
+def name_some(names: Sequence[str]) -> str:
+    """List the first few of some names, and count the rest.
 
     Example:
-        >>> some(["a", "b"]), some(list("abcdefg"))
+        >>> name_some(["a", "b"]), name_some(list("abcdefg"))
         ('a, b', 'a, b, c, d, e and 2 more')
     """
     rest = len(names) - MAX_NAMED

@@ -1,4 +1,4 @@
-"""What was suggested for a query, in the ids of its data set, as the figures read it."""
+"""A suggestion for a query in the ids of its data set, as input of the figures."""
 
 from __future__ import annotations
 
@@ -6,18 +6,18 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-Pair = tuple[str, str]
+DatasetToolPair = tuple[str, str]
 
 
 @dataclass(frozen=True, kw_only=True)
-class AnsweredTask:
+class PredictedTask:
     """One call of a workflow.
 
     Attributes:
-        id: Unique in its workflow.
-        tool: The data set's id of its tool.
+        id: Unique within the workflow.
+        tool: The data set's id of the tool.
         arguments: Literals, and references `{"$ref": task, "pointer": "/…"}`.
-        sources: Where each of the arguments came from, by name.
+        sources: Source of each argument, by name.
     """
 
     id: str
@@ -27,26 +27,26 @@ class AnsweredTask:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Answer:
-    """A workflow that was suggested, and how sure of it the gateway was.
+class SuggestedAnswer:
+    """A suggested workflow with its confidence.
 
     Attributes:
-        tasks: In the order it is displayed in; empty where nothing fits.
-        waits: Pairs of tools of which the first must be done before the second begins.
+        tasks: In display order; empty if nothing fits.
+        ordered_pairs: Pairs of tools; the first must finish before the second starts.
         confidence: Calibrated probability that the set of tools is right, in [0, 1].
-        probability: The same as the model of sets says it, not calibrated.
-        similarity: Of the nearest past intent, in [-1, 1]; None without history.
-        likely: How likely each tool is to be part of it.
+        raw_probability: The same, uncalibrated.
+        similarity: Similarity of the nearest past intent, in [-1, 1]; None without history.
+        tool_probabilities: Probability that each tool is part of the workflow.
     """
 
-    tasks: tuple[AnsweredTask, ...] = ()
-    waits: frozenset[Pair] = frozenset()
+    tasks: tuple[PredictedTask, ...] = ()
+    ordered_pairs: frozenset[DatasetToolPair] = frozenset()
     confidence: float = 0.0
-    probability: float = 0.0
+    raw_probability: float = 0.0
     similarity: float | None = None
-    likely: Mapping[str, float] = field(default_factory=dict)
+    tool_probabilities: Mapping[str, float] = field(default_factory=dict)
 
     @property
     def chain(self) -> tuple[str, ...]:
-        """Return the tools in order; one may recur."""
+        """The tools in order; a tool may recur."""
         return tuple(task.tool for task in self.tasks)

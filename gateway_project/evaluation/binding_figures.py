@@ -1,4 +1,4 @@
-"""How right the arguments of suggested tasks are, judged by the calls of the gold."""
+"""Judge the bound arguments of suggested tasks by the gold calls."""
 
 from __future__ import annotations
 
@@ -8,27 +8,27 @@ from typing import Any
 
 import numpy as np
 
-from gateway_project.evaluation.alike import alike
-from gateway_project.evaluation.answer import AnsweredTask
-from gateway_project.evaluation.gold_calls import Call, is_reference
+from gateway_project.evaluation.answer import PredictedTask
+from gateway_project.evaluation.equivalence import is_equivalent
+from gateway_project.evaluation.gold_calls import GoldCall, is_reference
 
-FIGURES = ("precision", "recall", "unresolved_required")
+BINDING_FIGURES = ("precision", "recall", "unresolved_required")
 
 
 @dataclass(frozen=True, kw_only=True)
-class Count:
-    """What was bound in one query, in numbers of arguments.
+class BindingCounts:
+    """Counts of bound arguments in one query.
 
     Attributes:
-        right: Bound as the gold has it.
-        bound: Bound at all.
-        gold: That the gold gives; not those that may be left out and were.
-        unresolved: Required by a schema and not bound.
+        correct: Bound to the gold value.
+        bound: Bound to any value.
+        gold: In the gold, except optional ones that were left out.
+        unresolved: Required by a schema but not bound.
         required: Required by a schema.
-        by_source: Right and bound, by where the value came from.
+        by_source: Correct and bound, by source of the value.
     """
 
-    right: int = 0
+    correct: int = 0
     bound: int = 0
     gold: int = 0
     unresolved: int = 0
@@ -36,47 +36,47 @@ class Count:
     by_source: Mapping[str, tuple[int, int]] = field(default_factory=dict)
 
     @property
-    def figures(self) -> dict[str, float | None]:
-        """Return the figures; None where there is nothing to divide by."""
+    def rates(self) -> dict[str, float | None]:
+        """The figures; None where the denominator is 0."""
         return {
-            "precision": self.right / self.bound if self.bound else None,
-            "recall": self.right / self.gold if self.gold else None,
+            "precision": self.correct / self.bound if self.bound else None,
+            "recall": self.correct / self.gold if self.gold else None,
             "unresolved_required": self.unresolved / self.required if self.required else None,
         }
 
 
-def count(
-    tasks: Sequence[AnsweredTask],
-    calls: Sequence[Call],
+def count_bindings(
+    tasks: Sequence[PredictedTask],
+    calls: Sequence[GoldCall],
     *,
     required: Mapping[str, frozenset[str]],
-) -> Count:
-    """Count what was bound in one query.
+) -> BindingCounts:
+    """Count the bound arguments of one query.
 
-    A task is judged by the gold call of its tool that it agrees with best, each by another. A
-    reference is right if it leads to the task that stands for the right call, by the same pointer;
-    where the gold names no field, any field of that call is right.
+    Each task is matched to the gold call of its tool that agrees with it best, one call per task.
+    A reference is correct if it leads to the task matched to the right call, by the same pointer;
+    if the gold names no field, any field of that call is correct.
 
     Args:
-        tasks: As suggested.
-        calls: The gold.
+        tasks: The suggested tasks.
+        calls: The gold calls.
         required: Names of the parameters that each tool's schema requires.
     """
-    stands_for = _matched(tasks, calls)
+    call_by_task = _match_calls(tasks, calls)
     by_source: dict[str, tuple[int, int]] = {}
     gold = sum(len(call.arguments) for call in calls)
-    right = 0
+    correct = 0
     for task in tasks:
-        call = stands_for.get(task.id)
-        gold -= 0 if call is None else len(_left_out(task, call))
+        call = call_by_task.get(task.id)
+        gold -= 0 if call is None else len(_find_omitted_optional(task, call))
         for name, value in task.arguments.items():
-            is_right = call is not None and _is_right(name, value, call, stands_for)
-            right += is_right
+            is_correct = call is not None and _is_argument_right(name, value, call, call_by_task)
+            correct += is_correct
             source = task.sources.get(name, "unknown")
-            of, taken = by_source.get(source, (0, 0))
-            by_source[source] = (of + is_right, taken + 1)
-    return Count(
-        right=right,
+            source_correct, source_bound = by_source.get(source, (0, 0))
+            by_source[source] = (source_correct + is_correct, source_bound + 1)
+    return BindingCounts(
+        correct=correct,
         bound=sum(len(task.arguments) for task in tasks),
         gold=gold,
         unresolved=sum(len(required[task.tool] - set(task.arguments)) for task in tasks),
@@ -85,70 +85,72 @@ def count(
     )
 
 
-def _matched(tasks: Sequence[AnsweredTask], calls: Sequence[Call]) -> dict[str, Call]:
-    """Say which call each task stands for: the best pairs of one tool first, then in order."""
+def _match_calls(tasks: Sequence[PredictedTask], calls: Sequence[GoldCall]) -> dict[str, GoldCall]:
+    """Match tasks to calls of the same tool, pairs with most agreements first, then in order."""
     pairs = [
-        (_agreement(task, call), task, call)
+        (_count_agreements(task, call), task, call)
         for task in tasks
         for call in calls
         if task.tool == call.tool
     ]
-    found: dict[str, Call] = {}
+    matches: dict[str, GoldCall] = {}
     taken: set[str] = set()
     for _, task, call in sorted(pairs, key=lambda pair: -pair[0]):
-        if task.id not in found and call.id not in taken:
-            found[task.id] = call
+        if task.id not in matches and call.id not in taken:
+            matches[task.id] = call
             taken.add(call.id)
-    return found
+    return matches
 
 
-def _agreement(task: AnsweredTask, call: Call) -> int:
-    return sum(_is_right(name, value, call, {}) for name, value in task.arguments.items())
+def _count_agreements(task: PredictedTask, call: GoldCall) -> int:
+    return sum(_is_argument_right(name, value, call, {}) for name, value in task.arguments.items())
 
 
-def _left_out(task: AnsweredTask, call: Call) -> frozenset[str]:
-    """Return the arguments that the gold has, may be left out, and were."""
+def _find_omitted_optional(task: PredictedTask, call: GoldCall) -> frozenset[str]:
+    """Return the optional arguments of the gold that the task leaves out."""
     return frozenset(call.optional & set(call.arguments)) - set(task.arguments)
 
 
-def _is_right(name: str, value: Any, call: Call, stands_for: Mapping[str, Call]) -> bool:
+def _is_argument_right(
+    name: str, value: Any, call: GoldCall, call_by_task: Mapping[str, GoldCall]
+) -> bool:
     if name not in call.arguments:
         return False
     gold = call.arguments[name]
     if is_reference(value) or is_reference(gold):
         if not (is_reference(value) and is_reference(gold)):
             return False
-        giver = stands_for.get(value["$ref"])
-        is_giver = giver is not None and giver.id == gold["$ref"]
-        return is_giver and gold["pointer"] in {"", value["pointer"]}
-    return any(alike(value, one) for one in call.accepted.get(name, (gold,)))
+        source_call = call_by_task.get(value["$ref"])
+        is_same_source = source_call is not None and source_call.id == gold["$ref"]
+        return is_same_source and gold["pointer"] in {"", value["pointer"]}
+    return any(is_equivalent(value, accepted) for accepted in call.accepted.get(name, (gold,)))
 
 
-def means(counts: Iterable[Count]) -> dict[str, float | None]:
+def mean_figures(counts: Iterable[BindingCounts]) -> dict[str, float | None]:
     """Return the mean of each figure over the queries that have it."""
-    rows = [one.figures for one in counts]
-    return {name: _mean([row[name] for row in rows]) for name in FIGURES}
+    rows = [query_counts.rates for query_counts in counts]
+    return {name: _mean_of_known([row[name] for row in rows]) for name in BINDING_FIGURES}
 
 
-def _mean(values: Sequence[float | None]) -> float | None:
-    known = [value for value in values if value is not None]
-    return float(np.mean(known)) if known else None
+def _mean_of_known(values: Sequence[float | None]) -> float | None:
+    values_present = [value for value in values if value is not None]
+    return float(np.mean(values_present)) if values_present else None
 
 
-def pooled(counts: Iterable[Count]) -> Count:
+def pool_counts(counts: Iterable[BindingCounts]) -> BindingCounts:
     """Add up the counts of several queries."""
-    total = Count()
-    for one in counts:
+    total = BindingCounts()
+    for query_counts in counts:
         sources = dict(total.by_source)
-        for source, (right, bound) in one.by_source.items():
-            of, taken = sources.get(source, (0, 0))
-            sources[source] = (of + right, taken + bound)
-        total = Count(
-            right=total.right + one.right,
-            bound=total.bound + one.bound,
-            gold=total.gold + one.gold,
-            unresolved=total.unresolved + one.unresolved,
-            required=total.required + one.required,
+        for source, (correct, bound) in query_counts.by_source.items():
+            total_correct, total_bound = sources.get(source, (0, 0))
+            sources[source] = (total_correct + correct, total_bound + bound)
+        total = BindingCounts(
+            correct=total.correct + query_counts.correct,
+            bound=total.bound + query_counts.bound,
+            gold=total.gold + query_counts.gold,
+            unresolved=total.unresolved + query_counts.unresolved,
+            required=total.required + query_counts.required,
             by_source=sources,
         )
     return total

@@ -1,4 +1,4 @@
-"""How far a confidence can be believed, and how well it tells right from wrong."""
+"""Calibration of confidences, and how well they separate right from wrong answers."""
 
 from __future__ import annotations
 
@@ -7,74 +7,76 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-BINS = 10
-PRECISION = 0.95
-"""The share of right answers that coverage asks for."""
-FIGURES = ("ece", "brier", "auroc", "coverage_at_95")
+BIN_COUNT = 10
+TARGET_PRECISION = 0.95
+"""Share of right answers that coverage requires."""
+CALIBRATION_FIGURES = ("ece", "brier", "auroc", "coverage_at_95")
 
-Floats = NDArray[np.float64]
+FloatArray = NDArray[np.float64]
 
 
-def calibration_figures(
-    confidences: Sequence[float], outcomes: Sequence[bool]
+def measure_calibration(
+    stated: Sequence[float], observed: Sequence[bool]
 ) -> dict[str, float | None]:
-    """Return all figures; None for what cannot be told, as without any query.
+    """Return all figures; None for those undefined for the input, as without any query.
 
     Args:
-        confidences: In [0, 1].
-        outcomes: Whether what was suggested with each was right.
+        stated: Confidences in [0, 1].
+        observed: Whether the suggestion of each confidence was right.
     """
-    said = np.asarray(confidences, dtype=np.float64)
-    right = np.asarray(outcomes, dtype=np.float64)
-    if said.size == 0:
-        return dict.fromkeys(FIGURES)
+    confidences = np.asarray(stated, dtype=np.float64)
+    outcomes = np.asarray(observed, dtype=np.float64)
+    if confidences.size == 0:
+        return dict.fromkeys(CALIBRATION_FIGURES)
     return {
-        "ece": ece(said, right),
-        "brier": float(np.mean((said - right) ** 2)),
-        "auroc": auroc(said, right),
-        "coverage_at_95": coverage(said, right),
+        "ece": calibration_error(confidences, outcomes),
+        "brier": float(np.mean((confidences - outcomes) ** 2)),
+        "auroc": area_under_roc(confidences, outcomes),
+        "coverage_at_95": coverage_at_precision(confidences, outcomes),
     }
 
 
-def ece(said: Floats, right: Floats, *, bins: int = BINS) -> float:
+def calibration_error(
+    confidences: FloatArray, outcomes: FloatArray, *, bins: int = BIN_COUNT
+) -> float:
     """Expected calibration error over bins of equal mass.
 
     Equal confidences share a bin, so that a constant forecast is judged as one.
 
     Args:
-        said: Confidences; not empty.
-        right: 1 where the answer was right, else 0.
-        bins: How many, at most.
+        confidences: In [0, 1]; not empty.
+        outcomes: 1 where the answer was right, else 0.
+        bins: Maximum number of bins.
 
     Returns:
         Mean distance, over the answers, of their bin's mean confidence from its share right.
 
     Example:
-        >>> ece(np.array([0.5, 0.5, 0.5, 0.5]), np.array([1.0, 0.0, 1.0, 0.0]))
+        >>> calibration_error(np.array([0.5, 0.5, 0.5, 0.5]), np.array([1.0, 0.0, 1.0, 0.0]))
         0.0
 
     References:
         Nguyen & O'Connor, Posterior calibration and exploratory analysis for NLP models (2015),
         for bins of equal mass.
     """
-    first = np.searchsorted(np.sort(said), said, side="left")
-    places = first * bins // said.size
-    sizes = np.bincount(places, minlength=bins)
-    away = np.bincount(places, weights=said - right, minlength=bins)
-    return float(np.abs(away).sum() / sizes.sum())
+    first = np.searchsorted(np.sort(confidences), confidences, side="left")
+    bin_of_answer = first * bins // confidences.size
+    sizes = np.bincount(bin_of_answer, minlength=bins)
+    deviations = np.bincount(bin_of_answer, weights=confidences - outcomes, minlength=bins)
+    return float(np.abs(deviations).sum() / sizes.sum())
 
 
-def auroc(said: Floats, right: Floats) -> float | None:
-    """Chance that a right answer is given with more confidence than a wrong one; ties half.
+def area_under_roc(confidences: FloatArray, outcomes: FloatArray) -> float | None:
+    """Probability that a right answer has more confidence than a wrong one; ties count half.
 
     Returns:
-        None where all are right, or all wrong.
+        None if all are right, or all wrong.
 
     Example:
-        >>> auroc(np.array([0.1, 0.4, 0.8]), np.array([0.0, 1.0, 1.0]))
+        >>> area_under_roc(np.array([0.1, 0.4, 0.8]), np.array([0.0, 1.0, 1.0]))
         1.0
     """
-    positive, negative = said[right == 1], np.sort(said[right == 0])
+    positive, negative = confidences[outcomes == 1], np.sort(confidences[outcomes == 0])
     if not positive.size or not negative.size:
         return None
     below = np.searchsorted(negative, positive, side="left")
@@ -82,20 +84,22 @@ def auroc(said: Floats, right: Floats) -> float | None:
     return float((below + not_above).sum() / 2 / positive.size / negative.size)
 
 
-def coverage(said: Floats, right: Floats, *, precision: float = PRECISION) -> float:
-    """Share of the queries that can be answered so that enough of the answers are right.
+def coverage_at_precision(
+    confidences: FloatArray, outcomes: FloatArray, *, precision: float = TARGET_PRECISION
+) -> float:
+    """Share of the queries that can be answered at the required share of right answers.
 
-    The answers taken are those at or above some confidence, chosen with the outcomes known: it
-    says how much there is to win, not what a threshold picked beforehand would.
+    Answers are accepted above a confidence threshold chosen with the outcomes known: an upper
+    bound, not what a threshold chosen beforehand would achieve.
 
     Example:
-        >>> coverage(np.array([0.9, 0.8, 0.3, 0.3]), np.array([1.0, 1.0, 1.0, 0.0]))
+        >>> coverage_at_precision(np.array([0.9, 0.8, 0.3, 0.3]), np.array([1.0, 1.0, 1.0, 0.0]))
         0.5
     """
-    order = np.argsort(-said, kind="stable")
-    sorted_said = said[order]
-    taken = np.arange(1, said.size + 1)
-    good = np.cumsum(right[order]) / taken >= precision
-    is_last = np.append(sorted_said[1:] != sorted_said[:-1], True)
-    reached = taken[good & is_last]
-    return float(reached.max() / said.size) if reached.size else 0.0
+    order = np.argsort(-confidences, kind="stable")
+    sorted_confidences = confidences[order]
+    counts = np.arange(1, confidences.size + 1)
+    is_precise = np.cumsum(outcomes[order]) / counts >= precision
+    is_last = np.append(sorted_confidences[1:] != sorted_confidences[:-1], True)
+    precise_counts = counts[is_precise & is_last]
+    return float(precise_counts.max() / confidences.size) if precise_counts.size else 0.0

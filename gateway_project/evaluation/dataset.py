@@ -1,4 +1,4 @@
-"""A data set on disk: tools, and queries with the tools that answer them."""
+"""Load a data set from disk: tools, and queries with their gold tools."""
 
 from __future__ import annotations
 
@@ -9,17 +9,17 @@ from pathlib import Path
 from typing import Any
 
 from graph.exchange import read
-from graph.exchange.document import Stated
+from graph.exchange.document import StatedRelation
 
-TOOLS = "tools.jsonl"
-QUERIES = "queries.jsonl"
-GRAPH = "graph.jsonl"
-PAIR = 2
-COLON = "∶"  # noqa: RUF001 - RATIO: looks like a colon, which no server's name may hold
+TOOLS_FILE = "tools.jsonl"
+QUERIES_FILE = "queries.jsonl"
+GRAPH_FILE = "graph.jsonl"
+PAIR_LENGTH = 2
+COLON_SUBSTITUTE = "∶"  # noqa: RUF001 - RATIO: looks like a colon, which server names may not contain
 
 
 class DatasetError(Exception):
-    """A file that is missing or wrong; the message names it, the line, and what is expected."""
+    """A file is missing or malformed; the message names file, line and what is expected."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -27,12 +27,12 @@ class DatasetTool:
     """A tool of a data set.
 
     Attributes:
-        id: Its id there, which may hold any character.
-        server: Name of its server, made usable as one of ours.
-        name: Name at the server, made unique there.
+        id: Its id in the data set; any characters.
+        server: Name of its server, made valid for Foregate.
+        name: Name at the server, made unique.
         title: May be empty.
         description: May be empty.
-        input_schema: As given.
+        input_schema: As published.
         category: May be empty.
     """
 
@@ -51,12 +51,12 @@ class DatasetQuery:
 
     Attributes:
         id: Its id.
-        text: What is asked.
-        slots: For each thing needed, the ids of all tools that do it; distinct slots.
-        group: Queries of one group are paraphrases.
-        tools: The gold tools in the order given; one may recur.
-        edges: Which tool comes before which, as ids in pairs; None where nobody noted it.
-        arguments: Calls with their arguments, in the set's own shape; None where there are none.
+        text: The intent.
+        slots: For each need, the ids of all tools that fulfil it; distinct slots.
+        group: Paraphrases share a group.
+        tools: The gold tools in order; a tool may recur.
+        edges: Pairs of ids, the first tool before the second; None if unknown.
+        arguments: Calls with their arguments, in the data set's format; None if there are none.
     """
 
     id: str
@@ -76,137 +76,139 @@ class Dataset:
     tools: tuple[DatasetTool, ...]
     queries: tuple[DatasetQuery, ...]
     history: tuple[DatasetQuery, ...]
-    relations: tuple[Stated, ...] = ()
+    relations: tuple[StatedRelation, ...] = ()
 
 
-def load(
+def load_dataset(
     folder: Path,
     *,
     queries: Path | None = None,
     history: Path | None = None,
     limit: int | None = None,
 ) -> Dataset:
-    """Read and check a data set.
+    """Load and validate a data set.
 
     Args:
-        folder: Holds `tools.jsonl`, `queries.jsonl` and maybe `graph.jsonl`.
-        queries: Another file of queries.
-        history: File of past runs in the shape of queries; may be empty.
-        limit: Queries to take from the beginning.
+        folder: Contains `tools.jsonl`, `queries.jsonl` and optionally `graph.jsonl`.
+        queries: File of queries to use instead.
+        history: File of past runs in the format of queries; may be empty.
+        limit: Number of queries to use, from the beginning.
 
     Raises:
-        DatasetError: If a file is missing or a line is wrong.
+        DatasetError: If a file is missing or a line is malformed.
     """
     if not folder.is_dir():
-        raise DatasetError(f"{folder} is no folder: give one that holds {TOOLS} and {QUERIES}")
-    tools = _load_tools(folder / TOOLS)
-    known = {tool.id for tool in tools}
-    asked = _load_queries(queries or folder / QUERIES, known)
-    if not asked:
-        raise DatasetError(f"{queries or folder / QUERIES} holds no query")
+        raise DatasetError(
+            f"{folder} is not a folder: name one that contains {TOOLS_FILE} and {QUERIES_FILE}"
+        )
+    tools = _load_tools(folder / TOOLS_FILE)
+    known_ids = {tool.id for tool in tools}
+    loaded = _load_queries(queries or folder / QUERIES_FILE, known_ids)
+    if not loaded:
+        raise DatasetError(f"{queries or folder / QUERIES_FILE} holds no query")
     return Dataset(
         name=folder.resolve().name,
         tools=tools,
-        queries=asked[:limit],
-        history=_load_queries(history, known) if history else (),
-        relations=_load_relations(folder / GRAPH, known),
+        queries=loaded[:limit],
+        history=_load_queries(history, known_ids) if history else (),
+        relations=_load_relations(folder / GRAPH_FILE, known_ids),
     )
 
 
 def _load_tools(path: Path) -> tuple[DatasetTool, ...]:
     tools: dict[str, DatasetTool] = {}
     taken: set[tuple[str, str]] = set()
-    for place, row in _rows(path):
-        identity = _text(row, "id", place, required=True)
+    for location, row in _iterate_rows(path):
+        identity = _read_text(row, "id", location, required=True)
         if identity in tools:
-            raise DatasetError(f"{place}: the id {identity!r} stands there twice")
-        server = server_name(_text(row, "server", place) or "server")
-        name = _text(row, "name", place, required=True)
+            raise DatasetError(f"{location}: the id {identity!r} is given twice")
+        server = make_server_name(_read_text(row, "server", location) or "server")
+        name = _read_text(row, "name", location, required=True)
         while (server, name) in taken:
             name += "_"
         taken.add((server, name))
         schema = row.get("input_schema") or {}
         if not isinstance(schema, Mapping):
-            raise DatasetError(f"{place}: input_schema must be an object")
+            raise DatasetError(f"{location}: input_schema must be an object")
         tools[identity] = DatasetTool(
             id=identity,
             server=server,
             name=name,
-            title=_text(row, "title", place),
-            description=_text(row, "description", place),
+            title=_read_text(row, "title", location),
+            description=_read_text(row, "description", location),
             input_schema=schema,
-            category=_text(row, "category", place),
+            category=_read_text(row, "category", location),
         )
     if not tools:
         raise DatasetError(f"{path} holds no tool")
     return tuple(tools.values())
 
 
-def server_name(raw: str) -> str:
-    r"""Make any text a usable server name: no colon, no control character, no outer space.
+def make_server_name(raw: str) -> str:
+    r"""Turn any text into a valid server name: no colon, control character or outer space.
 
     Example:
-        >>> server_name(" a:b\n") == "a" + COLON + "b"
+        >>> make_server_name(" a:b\n") == "a" + COLON_SUBSTITUTE + "b"
         True
     """
-    seen = "".join(c for c in raw.replace(":", COLON) if c.isprintable()).strip()
-    return seen[:100].strip() or "server"
+    printable = "".join(c for c in raw.replace(":", COLON_SUBSTITUTE) if c.isprintable()).strip()
+    return printable[:100].strip() or "server"
 
 
-def _load_queries(path: Path, known: set[str]) -> tuple[DatasetQuery, ...]:
+def _load_queries(path: Path, known_ids: set[str]) -> tuple[DatasetQuery, ...]:
     queries = []
-    for place, row in _rows(path):
-        gold = _names(row.get("gold_tools"), f"{place}: gold_tools")
+    for location, row in _iterate_rows(path):
+        gold = _parse_names(row.get("gold_tools"), f"{location}: gold_tools")
         raw = row.get("gold_alternatives") or [[name] for name in gold]
         if not isinstance(raw, list):
-            raise DatasetError(f"{place}: gold_alternatives must be a list of lists of ids")
-        slots = [frozenset(_names(slot, f"{place}: gold_alternatives")) for slot in raw]
-        unknown = sorted(frozenset().union(*slots) - known)
+            raise DatasetError(f"{location}: gold_alternatives must be a list of lists of ids")
+        slots = [frozenset(_parse_names(slot, f"{location}: gold_alternatives")) for slot in raw]
+        unknown = sorted(frozenset().union(*slots) - known_ids)
         if unknown:
-            raise DatasetError(f"{place}: no tool has the id {unknown[0]!r}")
-        identity = _text(row, "id", place, required=True)
+            raise DatasetError(f"{location}: no tool has the id {unknown[0]!r}")
+        identity = _read_text(row, "id", location, required=True)
         queries.append(
             DatasetQuery(
                 id=identity,
-                text=_text(row, "text", place, required=True),
+                text=_read_text(row, "text", location, required=True),
                 slots=tuple(dict.fromkeys(slot for slot in slots if slot)),
                 group=str(row.get("group") or identity),
                 tools=tuple(gold),
-                edges=_edges(row.get("gold_edges"), f"{place}: gold_edges"),
+                edges=_parse_edges(row.get("gold_edges"), f"{location}: gold_edges"),
                 arguments=row.get("gold_args"),
             )
         )
     return tuple(queries)
 
 
-def _load_relations(path: Path, known: set[str]) -> tuple[Stated, ...]:
+def _load_relations(path: Path, known_ids: set[str]) -> tuple[StatedRelation, ...]:
     if not path.exists():
         return ()
-    found = read.read(_content(path), name=path.name)
-    for line, message in found.problems:
+    document = read.read_file(_read_content(path), name=path.name)
+    for line, message in document.problems:
         raise DatasetError(f"{path}, line {line}: {message}" if line else f"{path}: {message}")
-    for relation in found.relations:
+    for relation in document.relations:
         for end in (relation.source, relation.target):
-            if end not in known:
+            if end not in known_ids:
                 raise DatasetError(f"{path}, line {relation.line}: no tool has the id {end!r}")
-    return found.relations
+    return document.relations
 
 
-def _content(path: Path) -> bytes:
+def _read_content(path: Path) -> bytes:
     try:
         return path.read_bytes()
     except OSError as error:
         raise DatasetError(f"{path} cannot be read: {error.strerror}") from None
 
 
-def _rows(path: Path) -> Iterator[tuple[str, Mapping[str, Any]]]:
-    """Yield each line's place and object."""
+def _iterate_rows(path: Path) -> Iterator[tuple[str, Mapping[str, Any]]]:
+    """Yield the location and the object of each line."""
     try:
         with path.open(encoding="utf-8") as file:
             for number, line in enumerate(file, start=1):
                 if line.strip():
-                    place = f"{path}, line {number}"
-                    yield place, _object(line, place)
+                    location = f"{path}, line {number}"
+                    yield location, _parse_object(line, location)
     except FileNotFoundError:
         raise DatasetError(f"{path} is missing") from None
     except OSError as error:
@@ -215,41 +217,41 @@ def _rows(path: Path) -> Iterator[tuple[str, Mapping[str, Any]]]:
         raise DatasetError(f"{path} is not UTF-8 text") from None
 
 
-def _object(line: str, place: str) -> Mapping[str, Any]:
+def _parse_object(line: str, location: str) -> Mapping[str, Any]:
     try:
         row = json.loads(line)
     except json.JSONDecodeError as error:
-        raise DatasetError(f"{place}: no JSON ({error.msg} at column {error.colno})") from None
+        raise DatasetError(f"{location}: no JSON ({error.msg} at column {error.colno})") from None
     if not isinstance(row, dict):
-        raise DatasetError(f"{place}: must be a JSON object")
+        raise DatasetError(f"{location}: must be a JSON object")
     return row
 
 
-def _text(row: Mapping[str, Any], key: str, place: str, *, required: bool = False) -> str:
+def _read_text(row: Mapping[str, Any], key: str, location: str, *, required: bool = False) -> str:
     value = row.get(key)
     if value is None and not required:
         return ""
     if isinstance(value, str | int) and str(value).strip():
         return str(value)
     if required or not isinstance(value, str):
-        raise DatasetError(f"{place}: {key} must be a text that is not empty")
+        raise DatasetError(f"{location}: {key} must be a text that is not empty")
     return value
 
 
-def _edges(value: Any, place: str) -> tuple[tuple[str, str], ...] | None:
+def _parse_edges(value: Any, location: str) -> tuple[tuple[str, str], ...] | None:
     if value is None:
         return None
     if not isinstance(value, list):
-        raise DatasetError(f"{place} must be a list of pairs of ids")
-    pairs = [_names(pair, place) for pair in value]
-    if any(len(pair) != PAIR for pair in pairs):
-        raise DatasetError(f"{place} must be a list of pairs of ids")
+        raise DatasetError(f"{location} must be a list of pairs of ids")
+    pairs = [_parse_names(pair, location) for pair in value]
+    if any(len(pair) != PAIR_LENGTH for pair in pairs):
+        raise DatasetError(f"{location} must be a list of pairs of ids")
     return tuple((pair[0], pair[1]) for pair in pairs)
 
 
-def _names(value: Any, place: str) -> Sequence[str]:
+def _parse_names(value: Any, location: str) -> Sequence[str]:
     if value is None:
         return []
     if not isinstance(value, list) or not all(isinstance(item, str) for item in value):
-        raise DatasetError(f"{place} must be a list of ids")
+        raise DatasetError(f"{location} must be a list of ids")
     return value

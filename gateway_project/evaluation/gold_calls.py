@@ -1,9 +1,9 @@
-"""The calls that a query's gold tells of, from each of the shapes that public sets use.
+"""Parse a query's gold calls from each of the formats that public data sets use.
 
-Read are: calls as `{"tool", "args", "label"?}`, whose arguments may refer to the result of another
-by label (`$var1.items[0].id$`) or by place (`API_call_0`); turns of calls written as Python
-(`cd(folder='a')`); and accepted values as `{tool: {parameter: [value, …]}}`. Nothing of it is
-ever evaluated: of Python only literals are read.
+Supported are: calls as `{"tool", "args", "label"?}`, whose arguments may refer to the result of
+another by label (`$var1.items[0].id$`) or by index (`API_call_0`); turns of calls written as
+Python (`cd(folder='a')`); and accepted values as `{tool: {parameter: [value, …]}}`. Nothing is
+ever evaluated: of Python only literals are parsed.
 """
 
 from __future__ import annotations
@@ -16,25 +16,25 @@ from typing import Any, Final
 
 from gateway_project.evaluation.dataset import Dataset, DatasetQuery, DatasetTool
 from gateway_project.foundation import canonical
-from graph.references import as_reference, reference
+from gateway_project.foundation.references import make_reference, parse_reference
 
-_BY_LABEL: Final = re.compile(r"\$(\w+?)(?:\.([^$]+))?\$")
-_BY_PLACE: Final = re.compile(r"API_call_(\d+)(?: response)?")
-_STEP: Final = re.compile(r"[^.\[\]]+")
-LEFT_OUT: Final = ""
-"""Among accepted values: the argument may also be left out."""
+_LABEL_REFERENCE: Final = re.compile(r"\$(\w+?)(?:\.([^$]+))?\$")
+_INDEX_REFERENCE: Final = re.compile(r"API_call_(\d+)(?: response)?")
+_PATH_STEP: Final = re.compile(r"[^.\[\]]+")
+OMITTED_VALUE: Final = ""
+"""An accepted value that means: the argument may be left out."""
 
 
 @dataclass(frozen=True, kw_only=True)
-class Call:
-    """A call that is right for a query.
+class GoldCall:
+    """A right call for a query.
 
     Attributes:
-        id: Unique in the query.
+        id: Unique within the query.
         tool: The data set's id of the tool.
         arguments: Literals, and references `{"$ref": call, "pointer": "/…"}`.
-        accepted: Of a parameter with several right values, all of them.
-        optional: Parameters that may as well be left out.
+        accepted: All right values of a parameter that has several.
+        optional: Parameters that may be left out.
     """
 
     id: str
@@ -45,148 +45,166 @@ class Call:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Names:
-    """How gold speaks of a data set's tools.
+class GoldToolNames:
+    """Resolves the names by which gold refers to a data set's tools.
 
     Attributes:
-        tools: By their id.
-        ids: By the name at the server: of all tools that have it.
+        tools: Tools by id.
+        ids_by_name: Ids of all tools with a name, by name at the server.
     """
 
     tools: Mapping[str, DatasetTool]
-    ids: Mapping[str, Sequence[str]]
+    ids_by_name: Mapping[str, Sequence[str]]
 
     @classmethod
-    def of(cls, dataset: Dataset) -> Names:
-        """Gather the names of a data set's tools."""
+    def from_dataset(cls, dataset: Dataset) -> GoldToolNames:
+        """Index the names of a data set's tools."""
         ids: dict[str, list[str]] = {}
         for tool in dataset.tools:
             ids.setdefault(tool.name, []).append(tool.id)
-        return cls(tools={tool.id: tool for tool in dataset.tools}, ids=ids)
+        return cls(tools={tool.id: tool for tool in dataset.tools}, ids_by_name=ids)
 
-    def find(self, name: str, query: DatasetQuery) -> str | None:
-        """Return the tool that a call means: by id, else by name among the query's tools."""
+    def find_tool_id(self, name: str, query: DatasetQuery) -> str | None:
+        """Return the tool of a call: by id, else by name among the query's tools."""
         if name in self.tools:
             return name
-        return next((one for one in self.ids.get(name, ()) if one in query.tools), None)
+        return next((tool for tool in self.ids_by_name.get(name, ()) if tool in query.tools), None)
 
 
-def calls(query: DatasetQuery, names: Names) -> tuple[Call, ...]:
-    """Return the calls of a query, in order; none where its gold has no shape known here.
+def gold_calls_of(query: DatasetQuery, names: GoldToolNames) -> tuple[GoldCall, ...]:
+    """Return the calls of a query, in order; none if the format of its gold is unknown.
 
     Args:
-        query: Its `arguments` are read.
-        names: Of the query's data set; calls of other tools are left out.
+        query: The query, with its `arguments`.
+        names: Names of the data set's tools; calls of other tools are left out.
     """
-    given = query.arguments
-    if not isinstance(given, list) or not given:
+    raw_calls = query.arguments
+    if not isinstance(raw_calls, list) or not raw_calls:
         return ()
-    if all(isinstance(one, Mapping) and isinstance(one.get("tool"), str) for one in given):
-        return tuple(_labelled(given, query, names))
-    if all(isinstance(one, Mapping) for one in given):
-        return tuple(_accepted(given, query, names))
-    return tuple(_python(given, query, names))
+    if all(isinstance(call, Mapping) and isinstance(call.get("tool"), str) for call in raw_calls):
+        return tuple(_iterate_labelled_calls(raw_calls, query, names))
+    if all(isinstance(call, Mapping) for call in raw_calls):
+        return tuple(_iterate_accepted_calls(raw_calls, query, names))
+    return tuple(_iterate_python_calls(raw_calls, query, names))
 
 
 def is_reference(value: Any) -> bool:
-    """Tell whether an argument is taken from the result of another call."""
-    return as_reference(value) is not None
+    """Whether an argument refers to the result of another call."""
+    return parse_reference(value) is not None
 
 
-def _labelled(
-    given: Sequence[Mapping[str, Any]], query: DatasetQuery, names: Names
-) -> Iterator[Call]:
-    marks = [f"c{place}" for place in range(len(given))]
-    labels = {one.get("label"): mark for one, mark in zip(given, marks, strict=True)}
-    for one, mark in zip(given, marks, strict=True):
-        tool, given_arguments = names.find(one["tool"], query), one.get("args")
+def _iterate_labelled_calls(
+    raw_calls: Sequence[Mapping[str, Any]], query: DatasetQuery, names: GoldToolNames
+) -> Iterator[GoldCall]:
+    call_ids = [f"c{place}" for place in range(len(raw_calls))]
+    labels = {
+        call.get("label"): call_id for call, call_id in zip(raw_calls, call_ids, strict=True)
+    }
+    for call, call_id in zip(raw_calls, call_ids, strict=True):
+        tool, raw_arguments = names.find_tool_id(call["tool"], query), call.get("args")
         if tool is not None:
-            arguments = given_arguments if isinstance(given_arguments, Mapping) else {}
-            linked = {str(key): _linked(value, labels, marks) for key, value in arguments.items()}
-            yield Call(id=mark, tool=tool, arguments=linked)
+            arguments = raw_arguments if isinstance(raw_arguments, Mapping) else {}
+            converted = {
+                str(key): _convert_references(value, labels, call_ids)
+                for key, value in arguments.items()
+            }
+            yield GoldCall(id=call_id, tool=tool, arguments=converted)
 
 
-def _linked(value: Any, labels: Mapping[Any, str], marks: Sequence[str]) -> Any:
-    """Write references as the gateway does, at any depth; what refers to no call stays text."""
+def _convert_references(value: Any, labels: Mapping[Any, str], call_ids: Sequence[str]) -> Any:
+    """Convert references to the gateway's format, at any depth; unresolvable ones stay text."""
     if isinstance(value, Mapping):
-        return {str(key): _linked(one, labels, marks) for key, one in value.items()}
+        return {
+            str(key): _convert_references(item, labels, call_ids) for key, item in value.items()
+        }
     if isinstance(value, list):
-        return [_linked(one, labels, marks) for one in value]
+        return [_convert_references(item, labels, call_ids) for item in value]
     if not isinstance(value, str):
         return value
-    by_label, by_place = _BY_LABEL.fullmatch(value), _BY_PLACE.fullmatch(value)
+    by_label, by_place = _LABEL_REFERENCE.fullmatch(value), _INDEX_REFERENCE.fullmatch(value)
     if by_label and by_label[1] in labels:
-        return reference(labels[by_label[1]], pointer(by_label[2] or ""))
-    if by_place and int(by_place[1]) < len(marks):
-        return reference(marks[int(by_place[1])], "")
+        return make_reference(labels[by_label[1]], path_to_pointer(by_label[2] or ""))
+    if by_place and int(by_place[1]) < len(call_ids):
+        return make_reference(call_ids[int(by_place[1])], "")
     return value
 
 
-def pointer(path: str) -> str:
+def path_to_pointer(path: str) -> str:
     """Return the JSON pointer of a dotted path.
 
     Example:
-        >>> pointer("restaurants[0].open times")
+        >>> path_to_pointer("restaurants[0].open times")
         '/restaurants/0/open times'
     """
-    return canonical.pointer(_STEP.findall(path))
+    return canonical.build_pointer(_PATH_STEP.findall(path))
 
 
-def _accepted(
-    given: Sequence[Mapping[str, Any]], query: DatasetQuery, names: Names
-) -> Iterator[Call]:
-    named = [(name, values) for one in given for name, values in one.items()]
+def _iterate_accepted_calls(
+    raw_calls: Sequence[Mapping[str, Any]], query: DatasetQuery, names: GoldToolNames
+) -> Iterator[GoldCall]:
+    named = [(name, values) for call in raw_calls for name, values in call.items()]
     for place, (name, values) in enumerate(named):
-        tool = names.find(name, query)
+        tool = names.find_tool_id(name, query)
         if tool is None or not isinstance(values, Mapping):
             continue
-        lists = {str(key): one for key, one in values.items() if isinstance(one, list) and one}
-        real = {key: [_first(v) for v in one if v != LEFT_OUT] for key, one in lists.items()}
-        yield Call(
+        options = {
+            str(key): value for key, value in values.items() if isinstance(value, list) and value
+        }
+        accepted_values = {
+            key: [_first_accepted(option) for option in listed if option != OMITTED_VALUE]
+            for key, listed in options.items()
+        }
+        yield GoldCall(
             id=f"c{place}",
             tool=tool,
-            arguments={key: one[0] for key, one in real.items() if one},
-            accepted={key: tuple(one) for key, one in real.items() if one},
-            optional=frozenset(key for key, one in lists.items() if LEFT_OUT in one),
+            arguments={key: listed[0] for key, listed in accepted_values.items() if listed},
+            accepted={key: tuple(listed) for key, listed in accepted_values.items() if listed},
+            optional=frozenset(key for key, listed in options.items() if OMITTED_VALUE in listed),
         )
 
 
-def _first(value: Any) -> Any:
-    """Of an object whose members are lists of accepted values, take the first of each."""
+def _first_accepted(value: Any) -> Any:
+    """Reduce objects whose members are lists of accepted values to the first of each."""
     if isinstance(value, Mapping):
         return {
-            key: _first(one[0]) if isinstance(one, list) and one else one
-            for key, one in value.items()
-            if one != [LEFT_OUT]
+            key: _first_accepted(item[0]) if isinstance(item, list) and item else item
+            for key, item in value.items()
+            if item != [OMITTED_VALUE]
         }
     if isinstance(value, list):
-        return [_first(one) for one in value]
+        return [_first_accepted(item) for item in value]
     return value
 
 
-def _python(given: Sequence[Any], query: DatasetQuery, names: Names) -> Iterator[Call]:
-    written = [one for turn in given if isinstance(turn, list) for one in turn]
-    for place, text in enumerate(written):
-        parsed = _parsed(text)
-        tool = names.find(parsed[0], query) if parsed else None
+def _iterate_python_calls(
+    raw_calls: Sequence[Any], query: DatasetQuery, names: GoldToolNames
+) -> Iterator[GoldCall]:
+    texts = [text for turn in raw_calls if isinstance(turn, list) for text in turn]
+    for place, text in enumerate(texts):
+        parsed = _parse_call(text)
+        tool = names.find_tool_id(parsed[0], query) if parsed else None
         if parsed is None or tool is None:
             continue
         _, positional, named = parsed
         order = names.tools[tool].input_schema.get("properties") or {}
-        yield Call(
+        yield GoldCall(
             id=f"c{place}",
             tool=tool,
             arguments={**dict(zip(order, positional, strict=False)), **named},
         )
 
 
-def _parsed(text: object) -> tuple[str, list[Any], dict[str, Any]] | None:
-    """Read a call of literals; None for anything else."""
+def _parse_call(text: object) -> tuple[str, list[Any], dict[str, Any]] | None:
+    """Parse a call whose arguments are literals; None for anything else."""
     try:
         call = ast.parse(str(text), mode="eval").body
         if not isinstance(call, ast.Call):
             return None
-        named = {one.arg: ast.literal_eval(one.value) for one in call.keywords if one.arg}
-        return ast.unparse(call.func), [ast.literal_eval(one) for one in call.args], named
+        named = {
+            keyword.arg: ast.literal_eval(keyword.value)
+            for keyword in call.keywords
+            if keyword.arg
+        }
+        return ast.unparse(call.func), [ast.literal_eval(item) for item in call.args], named
     except (SyntaxError, ValueError, MemoryError, RecursionError):
         return None

@@ -1,4 +1,4 @@
-"""The graph of a data set on the tables of an evaluation, and what would rank by it."""
+"""The graph of a data set in an evaluation's tables, and rankings that use it."""
 
 from __future__ import annotations
 
@@ -7,35 +7,35 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
-from gateway_project import arrange
-from gateway_project.arrange import Terms
 from gateway_project.evaluation.dataset import Dataset
+from gateway_project.find import arrange
+from gateway_project.find.arrange import AnswerContext
 from gateway_project.foundation.caller import Caller
-from gateway_project.sight import Sight
 from graph import record, refresh
-from graph.algorithms.closure import closure
-from graph.algorithms.expand import expand
+from graph.algorithms.closure import collect_closure
+from graph.algorithms.expand import expand_tools
 from graph.enhance.related import MAX_RELATED
 from graph.exchange import adopt
-from graph.exchange.document import Stated
-from graph.record import Metric, Record
-from graph.relations import Key
+from graph.exchange.document import StatedRelation
+from graph.record import GraphMetric, RelationRecord
+from graph.relations import RelationKey
 from graph.store import metrics, relations
 from graph.topology import Topology
 from tools import token_count
 from tools.catalogue import Catalogue
-from tools.search import Hit
+from tools.search import SearchHit
 from tools.store import catalogue as catalogue_store
+from tools.visibility import Visibility
 
-CALLER = Caller(user="evaluate", team=None, scopes=frozenset(), kind="stdio")
-LOCK_WAIT_S = 600.0
-ORIGIN = "evaluate"
+EVALUATION_CALLER = Caller(user="evaluate", team=None, scopes=frozenset(), kind="stdio")
+LOCK_TIMEOUT_S = 600.0
+RELATION_ORIGIN = "evaluate"
 
-Ranked = list[int]
+RankedTools = list[int]
 
 
 class GraphBusy(Exception):
-    """Another process refreshes a graph of this database and does not come to an end."""
+    """Another process holds the refresh of this database's graph."""
 
     def __init__(self) -> None:
         super().__init__(
@@ -45,93 +45,102 @@ class GraphBusy(Exception):
 
 
 @dataclass(frozen=True, kw_only=True)
-class World:
-    """What search_tools would answer from.
+class EvaluationWorld:
+    """The data that search_tools would answer from.
 
     Attributes:
-        names: The data set's id of each tool, by primary key.
+        dataset_ids: The data set's id of each tool, by primary key.
         catalogue: The stored tools.
-        topology: Their relations: those of the data set, and what is derived from schemas.
-        metrics: Each tool's place in the graph, by primary key; of tools with relations.
-        token_budget: Tokens that an answer may cost.
+        topology: Relations of the data set, and relations derived from schemas.
+        metrics: Graph metrics of tools with relations, by primary key.
+        token_budget: Upper limit of an answer's tokens.
     """
 
-    names: Mapping[int, str]
+    dataset_ids: Mapping[int, str]
     catalogue: Catalogue
     topology: Topology
-    metrics: Mapping[int, Metric]
+    metrics: Mapping[int, GraphMetric]
     token_budget: int
 
-    def ids(self, ranked: Sequence[int]) -> list[str]:
-        """Return the data set's ids of some tools."""
-        return [self.names[pk] for pk in ranked]
+    def to_dataset_ids(self, ranked: Sequence[int]) -> list[str]:
+        """Convert primary keys to the data set's ids."""
+        return [self.dataset_ids[pk] for pk in ranked]
 
 
-def prepare(dataset: Dataset, names: Mapping[str, str], *, token_budget: int) -> World:
+def prepare_graph(
+    dataset: Dataset, names: Mapping[str, str], *, token_budget: int
+) -> EvaluationWorld:
     """Store the relations of a data set as curated ones, derive the others, and load all.
 
     Args:
-        dataset: Whose tools are stored.
+        dataset: Data set whose tools are stored.
         names: The data set's id of each stored tool, by canonical id.
-        token_budget: Tokens that an answer may cost.
+        token_budget: Upper limit of an answer's tokens.
 
     Raises:
         GraphBusy: If another process holds the graph.
     """
     now = datetime.now(UTC)
-    catalogue = catalogue_store.load()
+    catalogue = catalogue_store.load_catalogue()
     keys = {names[tool.tool]: tool.pk for tool in catalogue.tools.values()}
-    relations.put_many(_curated(dataset.relations, keys, now), at=now)
-    if refresh.refresh(now=now, wait_s=LOCK_WAIT_S).is_busy:
+    relations.put_many(_make_curated_records(dataset.relations, keys, now), at=now)
+    if refresh.refresh_graph(now=now, wait_s=LOCK_TIMEOUT_S).is_busy:
         raise GraphBusy
-    return World(
-        names={pk: name for name, pk in keys.items()},
+    return EvaluationWorld(
+        dataset_ids={pk: name for name, pk in keys.items()},
         catalogue=catalogue,
-        topology=relations.topology(now=now),
-        metrics=metrics.load(),
+        topology=relations.load_topology(now=now),
+        metrics=metrics.load_metrics(),
         token_budget=token_budget,
     )
 
 
-def _curated(stated: Iterable[Stated], keys: Mapping[str, int], now: datetime) -> list[Record]:
-    """Return the relations of a file as an admin who vouches for it would import them."""
-    terms = adopt.Terms(origin=ORIGIN, as_curated=True, team=None, now=now)
-    found: dict[Key, Record] = {}
-    for one in stated:
-        key = record.ordered(keys[one.source], keys[one.target], one.kind)
-        curated = adopt.adopt(one, source=key[0], target=key[1], terms=terms, stored=None)
-        if isinstance(curated, Record):
-            found[key] = curated
-    return list(found.values())
+def _make_curated_records(
+    stated: Iterable[StatedRelation], keys: Mapping[str, int], now: datetime
+) -> list[RelationRecord]:
+    """Return the relations of a file, as if imported by an admin as curated."""
+    policy = adopt.ImportPolicy(origin=RELATION_ORIGIN, trust_as_curated=True, team=None, now=now)
+    records: dict[RelationKey, RelationRecord] = {}
+    for relation in stated:
+        key = record.storage_key(keys[relation.source], keys[relation.target], relation.kind)
+        curated = adopt.adopt_relation(
+            relation, source=key[0], target=key[1], policy=policy, stored=None
+        )
+        if isinstance(curated, RelationRecord):
+            records[key] = curated
+    return list(records.values())
 
 
-def answered(hits: Sequence[Hit], world: World) -> Ranked:
+def answer_tools(hits: Sequence[SearchHit], world: EvaluationWorld) -> RankedTools:
     """Return the tools that search_tools shows for these hits, in its order."""
-    terms = _terms(world)
-    shown = arrange.arrange(
-        hits, terms, count=arrange.counter(token_count.count), budget_tokens=world.token_budget
+    context = _make_answer_context(world)
+    shown = arrange.arrange_answer(
+        hits,
+        context,
+        count=arrange.make_token_counter(token_count.count_tokens),
+        budget_tokens=world.token_budget,
     )
     return [world.catalogue.tools[card.tool].pk for card in shown.cards]
 
 
-def seconds(hits: Sequence[Hit], world: World) -> float:
-    """Return how long it takes to add what the graph tells of these hits."""
-    terms = _terms(world)
+def measure_seconds(hits: Sequence[SearchHit], world: EvaluationWorld) -> float:
+    """Measure how long it takes to enhance these hits by the graph."""
+    context = _make_answer_context(world)
     started = time.perf_counter()
-    arrange.enhanced(hits, terms)
+    arrange.enhance_hits(hits, context)
     return time.perf_counter() - started
 
 
-def _terms(world: World) -> Terms:
-    return Terms(
-        sight=Sight(catalogue=world.catalogue, caller=CALLER),
+def _make_answer_context(world: EvaluationWorld) -> AnswerContext:
+    return AnswerContext(
+        visibility=Visibility(catalogue=world.catalogue, caller=EVALUATION_CALLER),
         topology=world.topology,
         metrics=world.metrics,
     )
 
 
-def by_pagerank(hits: Sequence[Hit], world: World) -> Ranked:
-    """Sort hits by PageRank alone: what is required everywhere comes first."""
+def rank_by_pagerank(hits: Sequence[SearchHit], world: EvaluationWorld) -> RankedTools:
+    """Sort hits by PageRank alone: widely required tools come first."""
 
     def rank(pk: int) -> float:
         metric = world.metrics.get(pk)
@@ -140,25 +149,31 @@ def by_pagerank(hits: Sequence[Hit], world: World) -> Ranked:
     return sorted((hit.tool_pk for hit in hits), key=rank, reverse=True)
 
 
-def by_two_hops(hits: Sequence[Hit], world: World) -> Ranked:
-    """Add the three tools with the surest paths of at most two relations, beneath their hits."""
+def rank_by_two_hops(hits: Sequence[SearchHit], world: EvaluationWorld) -> RankedTools:
+    """Insert the tools with the most confident paths of up to two relations after their hits."""
     found = [hit.tool_pk for hit in hits]
-    near = expand(world.topology, found)[:MAX_RELATED]
-    return _beneath(found, lambda pk: [one.tool for one in near if one.path[0] == pk])
+    related = expand_tools(world.topology, found)[:MAX_RELATED]
+    return _insert_after_hits(
+        found, lambda pk: [tool.tool for tool in related if tool.path[0] == pk]
+    )
 
 
-def by_closure(hits: Sequence[Hit], world: World) -> Ranked:
-    """Add beneath each hit all that it requires, in an order in which it can run."""
-    return _beneath([hit.tool_pk for hit in hits], lambda pk: closure(world.topology, pk).ordered)
+def rank_by_closure(hits: Sequence[SearchHit], world: EvaluationWorld) -> RankedTools:
+    """Insert all tools that a hit requires after it, in an executable order."""
+    return _insert_after_hits(
+        [hit.tool_pk for hit in hits], lambda pk: collect_closure(world.topology, pk).ordered_tools
+    )
 
 
-def _beneath(found: Sequence[int], follow: Callable[[int], Sequence[int]]) -> Ranked:
+def _insert_after_hits(
+    found: Sequence[int], follow: Callable[[int], Sequence[int]]
+) -> RankedTools:
     return list(dict.fromkeys(pk for hit in found for pk in (hit, *follow(hit))))
 
 
-BASELINES: Mapping[str, Callable[[Sequence[Hit], World], Ranked]] = {
-    "pagerank_sorted": by_pagerank,
-    "two_hop": by_two_hops,
-    "closure": by_closure,
+BASELINES: Mapping[str, Callable[[Sequence[SearchHit], EvaluationWorld], RankedTools]] = {
+    "pagerank_sorted": rank_by_pagerank,
+    "two_hop": rank_by_two_hops,
+    "closure": rank_by_closure,
 }
-"""Other ways to use a graph, each on the hits of dense search."""
+"""Baselines that use the graph otherwise, each on the hits of dense search."""

@@ -1,4 +1,4 @@
-"""Queries with their gold, as the finished runs that a gateway would have recorded."""
+"""Convert queries with their gold to the finished runs a gateway would have recorded."""
 
 from __future__ import annotations
 
@@ -7,52 +7,61 @@ from datetime import UTC, datetime, timedelta
 from typing import Any, Final
 
 from gateway_project.evaluation.dataset import DatasetQuery
-from gateway_project.evaluation.gold_calls import Call, Names, calls, is_reference
+from gateway_project.evaluation.gold_calls import (
+    GoldCall,
+    GoldToolNames,
+    gold_calls_of,
+    is_reference,
+)
 from graph.patterns import PastRun, RunTask
 
-BEGIN: Final = datetime(2026, 1, 1, tzinfo=UTC)
-"""When the first run ended; the others follow by the minute, as they stand in the file."""
+FIRST_RUN_AT: Final = datetime(2026, 1, 1, tzinfo=UTC)
+"""End of the first run; the others follow at intervals of a minute, in file order."""
 
 
-def past_runs(
-    queries: Sequence[DatasetQuery], *, names: Names, keys: Mapping[str, int]
+def iterate_past_runs(
+    queries: Sequence[DatasetQuery], *, names: GoldToolNames, keys: Mapping[str, int]
 ) -> Iterator[PastRun]:
     """Yield a successful run for each query that has gold tools.
 
-    Where the gold tells of calls they are the tasks, with arguments and references; else each gold
-    tool is a task, in the order given.
+    If the gold has calls, they are the tasks, with arguments and references; otherwise each gold
+    tool is a task, in order.
 
     Args:
         queries: Oldest first.
-        names: Of the data set's tools.
+        names: Names of the data set's tools.
         keys: Primary key of each stored tool, by the data set's id.
     """
     for number, query in enumerate(queries):
-        tasks = tuple(_tasks(query, names, keys))
+        tasks = tuple(_iterate_run_tasks(query, names, keys))
         if tasks:
             yield PastRun(
                 key=f"{number}:{query.id}"[:200],
                 intent=query.text,
                 tasks=tasks,
-                at=BEGIN + timedelta(minutes=number),
+                at=FIRST_RUN_AT + timedelta(minutes=number),
             )
 
 
-def _tasks(query: DatasetQuery, names: Names, keys: Mapping[str, int]) -> Iterator[RunTask]:
-    called = calls(query, names)
-    there = {call.id for call in called}
-    for call in called:
-        yield RunTask(id=call.id, tool=keys[call.tool], arguments=_known(call, there))
-    if not called:
-        known = [tool for tool in query.tools if tool in keys]
-        for place, tool in enumerate(known):
+def _iterate_run_tasks(
+    query: DatasetQuery, names: GoldToolNames, keys: Mapping[str, int]
+) -> Iterator[RunTask]:
+    calls = gold_calls_of(query, names)
+    call_ids = {call.id for call in calls}
+    for call in calls:
+        yield RunTask(
+            id=call.id, tool=keys[call.tool], arguments=_resolvable_arguments(call, call_ids)
+        )
+    if not calls:
+        stored_tools = [tool for tool in query.tools if tool in keys]
+        for place, tool in enumerate(stored_tools):
             yield RunTask(id=f"t{place}", tool=keys[tool])
 
 
-def _known(call: Call, there: set[str]) -> dict[str, Any]:
-    """Return the arguments of a call but for references to what is not there or is itself."""
+def _resolvable_arguments(call: GoldCall, call_ids: set[str]) -> dict[str, Any]:
+    """Return the arguments of a call, except references to itself or to missing calls."""
     return {
         name: value
         for name, value in call.arguments.items()
-        if not is_reference(value) or value["$ref"] in there - {call.id}
+        if not is_reference(value) or value["$ref"] in call_ids - {call.id}
     }

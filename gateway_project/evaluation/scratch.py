@@ -1,4 +1,4 @@
-"""A schema of its own for one evaluation, dropped after it, however it ends."""
+"""A temporary database schema for one evaluation, dropped at its end in any case."""
 
 from __future__ import annotations
 
@@ -10,28 +10,28 @@ from django.apps import apps
 from django.db import connection
 from psycopg import sql
 
-PREFIX = "foregate_evaluate_"
-APPS = ("tools", "graph")
+SCHEMA_PREFIX = "foregate_evaluate_"
+COPIED_APPS = ("tools", "graph")
 
 
 @contextmanager
-def scratch_schema() -> Iterator[str]:
+def open_scratch_schema() -> Iterator[str]:
     """Work on empty tables with the structure of the real ones, which stay untouched.
 
-    The schema is held by an advisory lock of this connection: one left behind by a process that
-    was killed is held by nobody, and the next evaluation drops it.
+    An advisory lock of this connection marks the schema as in use: the schema of a killed process
+    is unlocked, and the next evaluation drops it.
 
     Yields:
-        Name of the schema, first on the connection's search path meanwhile.
+        Name of the schema, which is first on the connection's search path.
     """
-    drop_leftovers()
-    name = PREFIX + secrets.token_hex(6)
+    drop_leftover_schemas()
+    name = SCHEMA_PREFIX + secrets.token_hex(6)
     with connection.cursor() as cursor:
         cursor.execute("SELECT pg_advisory_lock(hashtext(%s))", [name])
         cursor.execute(sql.SQL("CREATE SCHEMA {}").format(sql.Identifier(name)))
     try:
         with connection.cursor() as cursor:
-            for table in _tables():
+            for table in _list_tables():
                 cursor.execute(
                     sql.SQL("CREATE TABLE {}.{} (LIKE {} INCLUDING ALL)").format(
                         sql.Identifier(name), sql.Identifier(table), sql.Identifier(table)
@@ -46,11 +46,13 @@ def scratch_schema() -> Iterator[str]:
             cursor.execute("SELECT pg_advisory_unlock(hashtext(%s))", [name])
 
 
-def drop_leftovers() -> int:
-    """Drop the schemas of evaluations that were killed; return how many."""
+def drop_leftover_schemas() -> int:
+    """Drop the schemas left by killed evaluations; return their number."""
     dropped = 0
     with connection.cursor() as cursor:
-        cursor.execute("SELECT nspname FROM pg_namespace WHERE starts_with(nspname, %s)", [PREFIX])
+        cursor.execute(
+            "SELECT nspname FROM pg_namespace WHERE starts_with(nspname, %s)", [SCHEMA_PREFIX]
+        )
         for (name,) in cursor.fetchall():
             cursor.execute("SELECT pg_try_advisory_lock(hashtext(%s))", [name])
             if not cursor.fetchone()[0]:
@@ -63,6 +65,6 @@ def drop_leftovers() -> int:
     return dropped
 
 
-def _tables() -> list[str]:
-    models = [model for label in APPS for model in apps.get_app_config(label).get_models()]
+def _list_tables() -> list[str]:
+    models = [model for label in COPIED_APPS for model in apps.get_app_config(label).get_models()]
     return [model._meta.db_table for model in models]

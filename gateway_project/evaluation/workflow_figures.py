@@ -1,8 +1,7 @@
-"""How right a suggested workflow is: its set of tools, and the order they stand in.
+"""Judge a suggested workflow: its set of tools and their order.
 
-Both are judged as sets: a tool that a workflow uses twice counts once, and so does a pair of
-tools. Edges are pairs of tools that stand next to each other; that is also the form in which
-chains are given.
+Both are compared as sets: a tool that a workflow uses twice counts once, and so does a pair of
+tools. Edges are pairs of adjacent tools, which is also how data sets express chains.
 """
 
 from __future__ import annotations
@@ -14,18 +13,18 @@ from itertools import pairwise
 
 import numpy as np
 
-from gateway_project.evaluation.answer import Answer, Pair
+from gateway_project.evaluation.answer import DatasetToolPair, SuggestedAnswer
 from gateway_project.evaluation.dataset import DatasetQuery
-from gateway_project.evaluation.metrics import gains
+from gateway_project.evaluation.metrics import compute_gains
 
 
 @dataclass(frozen=True, kw_only=True)
 class WorkflowFigures:
-    """Figures of one workflow, or their means over several, in [0, 1]; None: no gold for it.
+    """Figures of one workflow, or their means over several, in [0, 1]; None without gold.
 
     Attributes:
-        node_f1: Of the set of tools.
-        edge_f1: Of the pairs of neighbours in the order.
+        node_f1: F1 of the set of tools.
+        edge_f1: F1 of the pairs of adjacent tools.
         exact_set: Whether the set of tools is right.
         exact_dag: Whether the set and the pairs are right.
     """
@@ -37,53 +36,53 @@ class WorkflowFigures:
 
     def as_json(self) -> dict[str, float | None]:
         """Return the figures by name."""
-        return {one.name: getattr(self, one.name) for one in fields(self)}
+        return {figure.name: getattr(self, figure.name) for figure in fields(self)}
 
 
-def judge(chain: Sequence[str], query: DatasetQuery) -> WorkflowFigures:
-    """Judge the tools of a workflow, in order, by a query's gold.
+def judge_workflow(chain: Sequence[str], query: DatasetQuery) -> WorkflowFigures:
+    """Judge the ordered tools of a workflow by a query's gold.
 
     Args:
         chain: The data set's ids; a tool may recur.
-        query: With at least one slot.
+        query: A query with at least one slot.
     """
     tools = list(dict.fromkeys(chain))
-    right = sum(gains(tools, query.slots))
-    exact = right == len(query.slots) == len(tools)
-    node_f1 = 2 * right / (len(tools) + len(query.slots))
+    filled_count = sum(compute_gains(tools, query.slots))
+    exact = filled_count == len(query.slots) == len(tools)
+    node_f1 = 2 * filled_count / (len(tools) + len(query.slots))
     if query.edges is None:
         return WorkflowFigures(
             node_f1=node_f1, edge_f1=None, exact_set=float(exact), exact_dag=None
         )
-    suggested, gold = neighbours(chain), frozenset(query.edges)
+    suggested, gold = adjacent_pairs(chain), frozenset(query.edges)
     return WorkflowFigures(
         node_f1=node_f1,
-        edge_f1=f1(suggested, gold),
+        edge_f1=f1_score(suggested, gold),
         exact_set=float(exact),
         exact_dag=float(exact and suggested == gold),
     )
 
 
-def judge_waits(answer: Answer, query: DatasetQuery) -> float | None:
-    """F1 of what must wait for what, for gold that tells data flow and not order alone."""
-    return None if query.edges is None else f1(answer.waits, frozenset(query.edges))
+def dependency_f1(answer: SuggestedAnswer, query: DatasetQuery) -> float | None:
+    """F1 of the dependencies, for gold whose edges are data flow and not mere order."""
+    return None if query.edges is None else f1_score(answer.ordered_pairs, frozenset(query.edges))
 
 
-def neighbours(chain: Sequence[str]) -> frozenset[Pair]:
-    """Return the pairs that stand next to each other.
+def adjacent_pairs(chain: Sequence[str]) -> frozenset[DatasetToolPair]:
+    """Return the pairs of adjacent tools.
 
     Example:
-        >>> sorted(neighbours(["a", "b", "b"]))
+        >>> sorted(adjacent_pairs(["a", "b", "b"]))
         [('a', 'b'), ('b', 'b')]
     """
     return frozenset(pairwise(chain))
 
 
-def f1(found: AbstractSet[Pair], gold: AbstractSet[Pair]) -> float:
-    """Harmonic mean of precision and recall; 1 where there is nothing to find and nothing found.
+def f1_score(found: AbstractSet[DatasetToolPair], gold: AbstractSet[DatasetToolPair]) -> float:
+    """Harmonic mean of precision and recall; 1 if both are empty.
 
     Example:
-        >>> f1({("a", "b")}, {("a", "b"), ("b", "c")})
+        >>> f1_score({("a", "b")}, {("a", "b"), ("b", "c")})
         0.6666666666666666
     """
     if not found and not gold:
@@ -91,21 +90,21 @@ def f1(found: AbstractSet[Pair], gold: AbstractSet[Pair]) -> float:
     return 2 * len(found & gold) / (len(found) + len(gold))
 
 
-def is_chain(queries: Iterable[DatasetQuery]) -> bool:
-    """Tell whether gold edges are the neighbours in the order of the gold tools throughout."""
-    known = [query for query in queries if query.edges is not None]
-    return bool(known) and all(
-        frozenset(query.edges or ()) == neighbours(query.tools) for query in known
+def are_edges_chains(queries: Iterable[DatasetQuery]) -> bool:
+    """Whether all gold edges are exactly the adjacent pairs of the gold tools."""
+    with_edges = [query for query in queries if query.edges is not None]
+    return bool(with_edges) and all(
+        frozenset(query.edges or ()) == adjacent_pairs(query.tools) for query in with_edges
     )
 
 
-def means(judged: Sequence[WorkflowFigures]) -> WorkflowFigures:
+def mean_figures(judged: Sequence[WorkflowFigures]) -> WorkflowFigures:
     """Return the mean of each figure over the workflows that have it."""
     columns: Mapping[str, list[float]] = {
-        one.name: [
-            value for figures in judged if (value := getattr(figures, one.name)) is not None
+        figure.name: [
+            value for figures in judged if (value := getattr(figures, figure.name)) is not None
         ]
-        for one in fields(WorkflowFigures)
+        for figure in fields(WorkflowFigures)
     }
     return WorkflowFigures(
         **{name: float(np.mean(column)) if column else None for name, column in columns.items()}

@@ -1,45 +1,46 @@
-"""Who asks: passed down every path, so that permission and scope are never guessed."""
+"""The caller of a request: passed down every path, so that permissions are never guessed."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import Literal
 
-Kind = Literal["stdio", "http", "command", "console"]
+CallerKind = Literal["stdio", "http", "command", "console"]
 
 SCOPE_ALL = "*"
 
 
 @dataclass(frozen=True, kw_only=True)
 class Caller:
-    """A user on one way in, acting for one team or for none.
+    """A user connected in one way, acting for one team or for none.
 
     Attributes:
         user: Name of the user.
         team: Primary key of the team acted for; None sees shared rows only.
-        scopes: What the caller may do; `*` is everything.
-        kind: The way in.
+        scopes: Permissions of the caller; `*` grants everything.
+        kind: How the caller is connected.
     """
 
     user: str
     team: int | None
     scopes: frozenset[str]
-    kind: Kind
+    kind: CallerKind
 
-    def may(self, scope: str) -> bool:
+    def has_scope(self, scope: str) -> bool:
         """Whether the caller holds a scope.
 
         Example:
-            >>> Caller(user="a", team=None, scopes=frozenset({"call"}), kind="http").may("admin")
+            >>> caller = Caller(user="a", team=None, scopes=frozenset({"call"}), kind="http")
+            >>> caller.has_scope("read")
             False
         """
         return SCOPE_ALL in self.scopes or scope in self.scopes
 
-    def sees(self, team: int | None) -> bool:
+    def can_see_team(self, team: int | None) -> bool:
         """Whether a row of `team` is visible: shared rows to all, others to their own team.
 
         Example:
-            >>> Caller(user="a", team=1, scopes=frozenset(), kind="http").sees(2)
+            >>> Caller(user="a", team=1, scopes=frozenset(), kind="http").can_see_team(2)
             False
         """
         return team is None or team == self.team

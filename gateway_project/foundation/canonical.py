@@ -13,12 +13,12 @@ from typing import Any
 MAX_DEPTH = 200
 MAX_INDEX_DIGITS = 18
 _BAD_ESCAPE = re.compile(r"~(?![01])")
-_PLAIN = frozenset({str, int, float, bool, type(None)})
-_ARRAYS = frozenset({list, tuple})
+_SCALAR_TYPES = frozenset({str, int, float, bool, type(None)})
+_ARRAY_TYPES = frozenset({list, tuple})
 
 
-class NotCanonical(ValueError):
-    """A value that JSON cannot hold, or that is nested too deeply."""
+class NotCanonicalizable(ValueError):
+    """A value that JSON cannot represent, or that is nested too deeply."""
 
 
 class PointerError(LookupError):
@@ -26,83 +26,83 @@ class PointerError(LookupError):
 
 
 def dumps(value: Any) -> str:
-    """Write JSON in one canonical way: sorted keys, no spaces, shortest numbers.
+    """Serialise a value as canonical JSON: sorted keys, no spaces, shortest numbers.
 
     In the spirit of RFC 8785, with Python's own shortest form of floats and keys in order of
-    code points. A float that is whole is written as an integer, so 1.0 and 1 hash alike.
+    code points. A float with an integral value is written as an integer, so 1.0 and 1 hash alike.
 
     Raises:
-        NotCanonical: For NaN, infinities, values JSON has no form for, or nesting beyond
+        NotCanonicalizable: For NaN, infinities, values JSON cannot represent, or nesting beyond
             `MAX_DEPTH`.
 
     Example:
         >>> dumps({"b": [1.0, None], "a": "é"})
         '{"a":"é","b":[1,null]}'
     """
-    normal = _normal(value, MAX_DEPTH)
+    normal = _normalise_value(value, MAX_DEPTH)
     try:
         text = json.dumps(normal, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
-    except ValueError as error:  # an integer of more digits than Python writes
-        raise NotCanonical(str(error)) from None
+    except ValueError as error:  # an integer with more digits than Python converts
+        raise NotCanonicalizable(str(error)) from None
     return text.encode("utf-8", "backslashreplace").decode("utf-8")
 
 
-def digest(value: Any) -> str:
-    """SHA-256 of the canonical JSON, in hex.
+def hash_json(value: Any) -> str:
+    """Return the SHA-256 of the canonical JSON, in hex.
 
     Example:
-        >>> digest({"a": 1, "b": 2}) == digest({"b": 2, "a": 1.0})
+        >>> hash_json({"a": 1, "b": 2}) == hash_json({"b": 2, "a": 1.0})
         True
     """
     return hashlib.sha256(dumps(value).encode()).hexdigest()
 
 
-def text_digest(text: str) -> str:
-    """SHA-256 of a text, in hex; lone surrogates are taken as they are, not refused."""
+def hash_text(text: str) -> str:
+    """Return the SHA-256 of a text, in hex; lone surrogates are accepted."""
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
 
 
-def is_deeper(value: Any, levels: int = MAX_DEPTH) -> bool:
-    """Say whether arrays and objects are nested in more than so many levels; no recursion.
+def is_deeper_than(value: Any, levels: int = MAX_DEPTH) -> bool:
+    """Whether arrays and objects are nested in more than `levels` levels; no recursion.
 
     Example:
-        >>> is_deeper([[1]], 1), is_deeper([[1]], 2)
+        >>> is_deeper_than([[1]], 1), is_deeper_than([[1]], 2)
         (True, False)
     """
-    within: list[Any] = [value]
+    current: list[Any] = [value]
     for _ in range(levels + 1):
-        objects, arrays = containers(within)
+        objects, arrays = split_containers(current)
         if not objects and not arrays:
             return False
-        members = (one.values() for one in objects)
-        within = [*chain.from_iterable(arrays), *chain.from_iterable(members)]
+        members = (item.values() for item in objects)
+        current = [*chain.from_iterable(arrays), *chain.from_iterable(members)]
     return True
 
 
-def containers(
+def split_containers(
     values: Iterable[Any],
 ) -> tuple[list[Mapping[Any, Any]], list[list[Any] | tuple[Any, ...]]]:
     """Return the objects and the arrays among JSON values.
 
-    Most values are neither, and plain objects and arrays are known by their type: to ask each
-    whether it is a mapping would cost many times as much.
+    Scalars and plain containers are recognised by their exact type: `isinstance` with `Mapping`
+    on every value would cost many times as much.
 
     Example:
-        >>> containers([1, "a", {"b": 2}, [3]])
+        >>> split_containers([1, "a", {"b": 2}, [3]])
         ([{'b': 2}], [[3]])
     """
-    holding = [one for one in values if type(one) not in _PLAIN]
-    arrays = [one for one in holding if isinstance(one, list | tuple)]
+    containers = [value for value in values if type(value) not in _SCALAR_TYPES]
+    arrays = [value for value in containers if isinstance(value, list | tuple)]
     objects = [
-        one
-        for one in holding
-        if type(one) is dict or (type(one) not in _ARRAYS and isinstance(one, Mapping))
+        value
+        for value in containers
+        if type(value) is dict or (type(value) not in _ARRAY_TYPES and isinstance(value, Mapping))
     ]
     return objects, arrays
 
 
-def resolve(document: Any, pointer: str) -> Any:
-    """Follow a JSON pointer.
+def resolve_pointer(document: Any, pointer: str) -> Any:
+    """Return the value that a JSON pointer leads to.
 
     Args:
         document: Any JSON value.
@@ -112,7 +112,7 @@ def resolve(document: Any, pointer: str) -> Any:
         PointerError: If the pointer is malformed or a token leads nowhere.
 
     Example:
-        >>> resolve({"a": [{"b/c": 7}]}, "/a/0/b~1c")
+        >>> resolve_pointer({"a": [{"b/c": 7}]}, "/a/0/b~1c")
         7
 
     References:
@@ -126,51 +126,51 @@ def resolve(document: Any, pointer: str) -> Any:
         raise PointerError(f"'~' is followed by 0 or 1 in a pointer: {pointer!r}")
     value = document
     for raw in pointer[1:].split("/"):
-        value = _step(value, unescape(raw), pointer)
+        value = _follow_token(value, unescape_token(raw), pointer)
     return value
 
 
-def pointer(steps: Iterable[str | int]) -> str:
-    """Return the JSON pointer that leads along keys and places in lists.
+def build_pointer(steps: Iterable[str | int]) -> str:
+    """Return the JSON pointer of a path of keys and array indexes.
 
     Example:
-        >>> pointer(["a", 0, "b/c"])
+        >>> build_pointer(["a", 0, "b/c"])
         '/a/0/b~1c'
     """
-    return "".join(f"/{escape(str(step))}" for step in steps)
+    return "".join(f"/{escape_token(str(step))}" for step in steps)
 
 
-def escape(key: str) -> str:
-    """Return a key as a token of a JSON pointer.
+def escape_token(key: str) -> str:
+    """Escape a key as a token of a JSON pointer.
 
     Example:
-        >>> escape("a/b~c")
+        >>> escape_token("a/b~c")
         'a~1b~0c'
     """
     return key.replace("~", "~0").replace("/", "~1")
 
 
-def unescape(token: str) -> str:
-    """Return the key that a token of a JSON pointer stands for.
+def unescape_token(token: str) -> str:
+    """Return the key that a token of a JSON pointer encodes.
 
     Example:
-        >>> unescape("a~1b~0c")
+        >>> unescape_token("a~1b~0c")
         'a/b~c'
     """
     return token.replace("~1", "/").replace("~0", "~")
 
 
 def is_pointer(text: str) -> bool:
-    """Say whether a text is a JSON pointer.
+    """Whether a text is a JSON pointer.
 
     Example:
-        >>> [is_pointer(one) for one in ("", "/a/0", "a", "/a~2")]
+        >>> [is_pointer(text) for text in ("", "/a/0", "a", "/a~2")]
         [True, True, False, False]
     """
     return (text == "" or text.startswith("/")) and _BAD_ESCAPE.search(text) is None
 
 
-def _step(value: Any, key: str, pointer: str) -> Any:
+def _follow_token(value: Any, key: str, pointer: str) -> Any:
     if isinstance(value, Mapping):
         if key in value:
             return value[key]
@@ -187,27 +187,30 @@ def _step(value: Any, key: str, pointer: str) -> Any:
     raise PointerError(f"nothing at {key!r} of pointer {pointer!r}")
 
 
-def _normal(value: Any, depth: int) -> Any:
+def _normalise_value(value: Any, depth: int) -> Any:
     if depth < 0:
-        raise NotCanonical(f"nested deeper than {MAX_DEPTH} levels")
+        raise NotCanonicalizable(f"nested deeper than {MAX_DEPTH} levels")
     if value is None or isinstance(value, bool | int | str):
         return value
     if isinstance(value, float):
-        return _number(value)
+        return _normalise_number(value)
     if isinstance(value, Mapping):
-        return {_key(key): _normal(item, depth - 1) for key, item in value.items()}
+        return {
+            _require_text_key(key): _normalise_value(item, depth - 1)
+            for key, item in value.items()
+        }
     if isinstance(value, list | tuple):
-        return [_normal(item, depth - 1) for item in value]
-    raise NotCanonical(f"JSON has no form for {type(value).__name__}")
+        return [_normalise_value(item, depth - 1) for item in value]
+    raise NotCanonicalizable(f"JSON cannot represent {type(value).__name__}")
 
 
-def _key(key: Any) -> str:
+def _require_text_key(key: Any) -> str:
     if not isinstance(key, str):
-        raise NotCanonical(f"a key must be a string, not {type(key).__name__}")
+        raise NotCanonicalizable(f"a key must be a string, not {type(key).__name__}")
     return key
 
 
-def _number(value: float) -> float | int:
+def _normalise_number(value: float) -> float | int:
     if not math.isfinite(value):
-        raise NotCanonical(f"JSON has no form for {value}")
+        raise NotCanonicalizable(f"JSON cannot represent {value}")
     return int(value) if value.is_integer() else value

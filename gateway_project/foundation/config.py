@@ -1,4 +1,4 @@
-"""Settings of the installation, read once from the environment into one frozen value."""
+"""Settings of the installation, read once from the environment into a frozen value."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ MIN_PORT, MAX_PORT = 1, 65_535
 
 
 class ConfigurationError(Exception):
-    """A setting is missing or wrong; the message names it and says what to put there."""
+    """A setting is missing or invalid; the message names it and says how to correct it."""
 
 
 class Config(BaseSettings):
-    """Everything an operator can set; each field is the variable FOREGATE_<NAME>.
+    """All settings; each field is read from the variable FOREGATE_<NAME>.
 
     The one exception is `database_url`, which is read from DATABASE_URL.
     """
@@ -49,7 +49,9 @@ class Config(BaseSettings):
     secret_key: str | None = Field(
         default=None,
         min_length=32,
-        description="Key of console sessions; unset: one is made and kept in the home folder.",
+        description=(
+            "Key of console sessions; unset: one is generated and kept in the home folder."
+        ),
     )
     debug: bool = Field(default=False, description="Show tracebacks in the console's pages.")
     allowed_hosts: str = Field(
@@ -60,8 +62,18 @@ class Config(BaseSettings):
     console_port: int = Field(
         default=8420, ge=MIN_PORT, le=MAX_PORT, description="Port the console listens on."
     )
+    console_on_demand: bool = Field(
+        default=True,
+        description="Whether gateways start a console to decide an approval if none answers.",
+    )
+    console_idle_s: float = Field(
+        default=900.0,
+        gt=0,
+        description="Seconds without a request after which a console that was started on demand "
+        "ends, unless an approval is pending.",
+    )
     log_level: Literal["debug", "info", "warning", "error"] = Field(
-        default="info", description="Least severe level that is logged."
+        default="info", description="Lowest level that is logged."
     )
     log_file_bytes: int = Field(
         default=10_000_000, ge=10_000, description="Size at which the log file is rotated."
@@ -96,7 +108,7 @@ class Config(BaseSettings):
     )
     allow_private: str = Field(
         default="",
-        description="Private networks that remote servers may lie in, separated by commas "
+        description="Private networks that remote servers may be in, separated by commas "
         "(10.1.0.0/16, ::1); a registered server's own address needs none of this.",
     )
     public_url: str | None = Field(
@@ -111,12 +123,12 @@ class Config(BaseSettings):
     result_link_bytes: int = Field(
         default=1_048_576,
         ge=0,
-        description="Size from which a result is offered as a link to read it by; 0: never.",
+        description="Size from which a result is sent as a link; 0: never.",
     )
     allowed_origins: str = Field(
         default="",
-        description="Web origins, beside its own, that may call the gateway over HTTP, separated "
-        "by commas.",
+        description="Web origins, besides its own, that may call the gateway over HTTP, "
+        "separated by commas.",
     )
     approve_new: Literal["auto", "manual"] = Field(
         default="auto",
@@ -139,7 +151,7 @@ class Config(BaseSettings):
     run_lease_s: float = Field(
         default=15.0,
         ge=1,
-        description="Seconds without a sign of life after which another process takes over a run.",
+        description="Seconds without a heartbeat after which another process takes over a run.",
     )
     tasks_at_once: int = Field(
         default=64, ge=1, le=10_000, description="Tasks that one process runs at once."
@@ -148,10 +160,10 @@ class Config(BaseSettings):
         default=8, ge=1, le=1_000, description="Tasks that call one server at once."
     )
     approval_expiry_s: float = Field(
-        default=86_400.0, gt=0, description="Seconds in which a call can be approved."
+        default=86_400.0, gt=0, description="Seconds until a pending approval expires."
     )
     payload_days: float = Field(
-        default=7.0, gt=0, description="Days that what runs were given and answered is kept."
+        default=7.0, gt=0, description="Days that inputs and results of runs are kept."
     )
     run_days: float = Field(
         default=90.0, gt=0, description="Days that runs and their events are kept."
@@ -159,12 +171,12 @@ class Config(BaseSettings):
 
     @field_validator("log_level", mode="before")
     @classmethod
-    def _any_case(cls, value: object) -> object:
+    def _lower_case(cls, value: object) -> object:
         return value.lower() if isinstance(value, str) else value
 
     @field_validator("home")
     @classmethod
-    def _absolute(cls, value: Path) -> Path:
+    def _make_absolute(cls, value: Path) -> Path:
         try:
             return value.expanduser().absolute()
         except RuntimeError:
@@ -172,7 +184,7 @@ class Config(BaseSettings):
 
     @field_validator("database_url")
     @classmethod
-    def _postgres_only(cls, value: str | None) -> str | None:
+    def _require_postgres(cls, value: str | None) -> str | None:
         if not value:
             return None
         if not value.startswith(("postgres://", "postgresql://")):
@@ -180,22 +192,24 @@ class Config(BaseSettings):
         return value
 
 
-def load() -> Config:
+def load_config() -> Config:
     """Read the environment.
 
     Raises:
-        ConfigurationError: If a variable has a value that cannot be used; one line that names it.
+        ConfigurationError: If a variable has an invalid value; one line that names it.
     """
     try:
         return Config()
     except ValidationError as error:
-        raise ConfigurationError("; ".join(_explain(item) for item in error.errors())) from None
+        raise ConfigurationError(
+            "; ".join(_explain_error(item) for item in error.errors())
+        ) from None
 
 
-def _explain(item: object) -> str:
-    """Say in words which variable is wrong, without repeating a value that may be secret."""
+def _explain_error(item: object) -> str:
+    """Return which variable is wrong and why, without its value, which may be secret."""
     assert isinstance(item, dict)  # noqa: S101 - pydantic's documented shape
     field = str(item["loc"][0])
     name = field if field.isupper() else PREFIX + field.upper()
     message = str(item["msg"]).removeprefix("Value error, ")
-    return f"{name}: {message[:1].lower()}{message[1:]}; set it right or unset it"
+    return f"{name}: {message[:1].lower()}{message[1:]}; correct it or unset it"

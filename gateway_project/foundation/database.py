@@ -1,4 +1,4 @@
-"""The door from async code to the synchronous stores."""
+"""Threads on which async code runs the synchronous stores."""
 
 from __future__ import annotations
 
@@ -24,40 +24,44 @@ P = ParamSpec("P")
 R = TypeVar("R")
 
 MAX_THREADS = 4
-"""Each holds one connection; more would queue on two cores and crowd a small PostgreSQL."""
+"""Each has one connection; more would queue on two cores and crowd a small PostgreSQL."""
 
 CLOSE_TIMEOUT_S = 5.0
 
-STOOD_STILL = ("25P03", "25P04")
+TIMEOUT_SQLSTATES = ("25P03", "25P04")
 """SQLSTATEs of a session that PostgreSQL ended because it idled in a transaction, or because its
 transaction took too long."""
-TOO_LARGE = "54"
-"""Class of states by which PostgreSQL refuses a statement for its size (its appendix A); Django
-reports them like a database that is away, and yet the same never works."""
+TOO_LARGE_CLASS = "54"
+"""Class of SQLSTATEs by which PostgreSQL refuses a statement for its size (its appendix A). Django
+raises the same exception as for an unreachable database, but a retry never succeeds."""
 
 _threads = ThreadPoolExecutor(max_workers=MAX_THREADS, thread_name_prefix="database")
 
 
-async def in_database(function: Callable[P, R], /, *args: P.args, **kwargs: P.kwargs) -> R:
+async def run_in_database_thread(
+    function: Callable[P, R], /, *args: P.args, **kwargs: P.kwargs
+) -> R:
     """Run a store function on a database thread and return its result.
 
-    The thread's connection is kept between calls, checked before each, and replaced if it is
-    dead. Cancelling the caller does not stop a query that has begun.
+    The thread's connection is reused across calls, checked before each, and replaced if it is
+    dead. Cancelling the caller does not stop a running query.
     """
     context = contextvars.copy_context()
-    call = partial(context.run, _with_live_connection, function, *args, **kwargs)
+    call = partial(context.run, _run_with_live_connection, function, *args, **kwargs)
     return await asyncio.get_running_loop().run_in_executor(_threads, call)
 
 
-def is_away(error: Error) -> bool:
-    """Say whether the database could not be reached, or went away; the same may work again."""
+def is_database_away(error: Error) -> bool:
+    """Whether the database is unreachable or the connection was lost, so that a retry may help."""
     state = str(getattr(error.__cause__, "sqlstate", None))
     if isinstance(error, InternalError):
-        return state in STOOD_STILL
-    return isinstance(error, OperationalError | InterfaceError) and not state.startswith(TOO_LARGE)
+        return state in TIMEOUT_SQLSTATES
+    return isinstance(error, OperationalError | InterfaceError) and not state.startswith(
+        TOO_LARGE_CLASS
+    )
 
 
-def _with_live_connection(function: Callable[P, R], /, *args: P.args, **kwargs: P.kwargs) -> R:
+def _run_with_live_connection(function: Callable[P, R], /, *args: P.args, **kwargs: P.kwargs) -> R:
     close_old_connections()
     return function(*args, **kwargs)
 
@@ -65,16 +69,16 @@ def _with_live_connection(function: Callable[P, R], /, *args: P.args, **kwargs: 
 async def close_connections() -> None:
     """Close the connections of all database threads; they reopen on next use."""
     loop = asyncio.get_running_loop()
-    # Each thread waits for the others, so that none takes two turns while another takes none.
+    # Each thread waits for the others, so that every thread runs the function exactly once.
     barrier = threading.Barrier(MAX_THREADS)
-    turns = [
-        asyncio.ensure_future(loop.run_in_executor(_threads, _close_one, barrier))
+    futures = [
+        asyncio.ensure_future(loop.run_in_executor(_threads, _close_thread_connections, barrier))
         for _ in range(MAX_THREADS)
     ]
-    await asyncio.wait(turns)
+    await asyncio.wait(futures)
 
 
-def _close_one(barrier: threading.Barrier) -> None:
+def _close_thread_connections(barrier: threading.Barrier) -> None:
     connections.close_all()
     with suppress(threading.BrokenBarrierError):
         barrier.wait(CLOSE_TIMEOUT_S)

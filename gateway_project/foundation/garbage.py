@@ -1,4 +1,4 @@
-"""Keeps Python's garbage collector out of the way of work that only adds objects."""
+"""Avoids pauses of Python's garbage collector in work that only allocates."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from contextlib import contextmanager
 
 
 @contextmanager
-def uncollected() -> Iterator[None]:
-    """Do not look for garbage: where everything is kept, that takes longer than the work itself.
+def pause_collection() -> Iterator[None]:
+    """Disable garbage collection: when nothing is freed, it takes longer than the work itself.
 
-    Where it was off before, it stays off afterwards. Not for work that awaits: it holds for the
+    If it was disabled before, it stays so afterwards. Not for code that awaits: it affects the
     whole process.
     """
     was_enabled = gc.isenabled()
@@ -23,12 +23,12 @@ def uncollected() -> Iterator[None]:
             gc.enable()
 
 
-def age() -> None:
-    """Count all there is among the old objects, at once.
+def freeze_objects() -> None:
+    """Move all objects to the oldest generation of the collector at once.
 
-    After much was loaded that stays, the next looks for garbage among new objects would go
-    through all of it several times, and hold up every thread. What `gc.freeze` set apart comes
-    back among the old objects too.
+    After a large amount of long-lived data was loaded, the next collections of the young
+    generations would traverse all of it several times and block every thread. Objects that
+    `gc.freeze` set apart return to the oldest generation too.
     """
     gc.freeze()
     gc.unfreeze()

@@ -1,4 +1,4 @@
-"""The folder of everything local, found without loading anything."""
+"""The home folder of an installation, found without heavy imports."""
 
 from __future__ import annotations
 
@@ -8,19 +8,19 @@ from pathlib import Path
 
 from platformdirs import user_data_path
 
-VARIABLE = "FOREGATE_HOME"
+HOME_VARIABLE = "FOREGATE_HOME"
 
 
 def default_home() -> Path:
-    """Folder for local data by the platform's convention (XDG on Linux, Library on macOS)."""
+    """Return the platform's folder for local data (XDG on Linux, Library on macOS)."""
     return user_data_path("foregate", appauthor=False)
 
 
-def home(environ: Mapping[str, str] = os.environ) -> Path:
-    """Return the folder that an environment names, as `Config.home` would.
+def resolve_home(environ: Mapping[str, str] = os.environ) -> Path:
+    """Return the home folder that an environment sets, as `Config.home` would.
 
     Raises:
-        RuntimeError: If it begins with a user's name that does not exist.
+        RuntimeError: If it begins with `~` and a user name that does not exist.
     """
-    named = environ.get(VARIABLE)
+    named = environ.get(HOME_VARIABLE)
     return Path(named).expanduser().absolute() if named else default_home()

@@ -1,4 +1,4 @@
-"""Files that only their owner may read, written whole or not at all."""
+"""Files that only their owner may read, written atomically."""
 
 from __future__ import annotations
 
@@ -9,32 +9,34 @@ from pathlib import Path
 
 from gateway_project.foundation.config import ConfigurationError
 
-FOR_OTHERS = 0o077
+OTHERS_MODE_MASK = 0o077
 
 
-def load_or_create(path: Path, make: Callable[[], bytes]) -> bytes:
-    """Read a private file, or create it with what `make` returns; the first process wins.
+def load_or_create_file(path: Path, make: Callable[[], bytes]) -> bytes:
+    """Read a private file, or create it with the content that `make` returns.
+
+    If several processes create it at once, all return the content of the first.
 
     Raises:
         ConfigurationError: If the folder cannot be used; the message says what to do.
     """
     try:
-        return _filled(path)
+        return _read_existing(path)
     except FileNotFoundError:
         pass
     except OSError as error:
-        raise _unusable(path, error) from None
+        raise _build_unusable_error(path, error) from None
     try:
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         _write_once(path, make())
-        return _filled(path)
+        return _read_existing(path)
     except OSError as error:
-        raise _unusable(path, error) from None
+        raise _build_unusable_error(path, error) from None
 
 
-def _filled(path: Path) -> bytes:
+def _read_existing(path: Path) -> bytes:
     content = path.read_bytes()
-    if path.stat().st_mode & FOR_OTHERS:
+    if path.stat().st_mode & OTHERS_MODE_MASK:
         raise ConfigurationError(f"{path} can be read by others; run `chmod 600 {path}`")
     if not content.strip():
         raise ConfigurationError(
@@ -44,7 +46,7 @@ def _filled(path: Path) -> bytes:
 
 
 def _write_once(path: Path, content: bytes) -> None:
-    """Write beside the target and link into place; an existing target is kept."""
+    """Write a temporary file and link it into place; an existing target is kept."""
     handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}-")
     try:
         with os.fdopen(handle, "wb") as file:
@@ -58,8 +60,8 @@ def _write_once(path: Path, content: bytes) -> None:
         Path(name).unlink(missing_ok=True)
 
 
-def _unusable(path: Path, error: OSError) -> ConfigurationError:
+def _build_unusable_error(path: Path, error: OSError) -> ConfigurationError:
     return ConfigurationError(
-        f"cannot use {path}: {error.strerror}; make the folder writable, free some room, "
-        "or set FOREGATE_HOME to another folder"
+        f"cannot use {path}: {error.strerror}; make the folder writable, free some space, or "
+        "set FOREGATE_HOME to another folder"
     )

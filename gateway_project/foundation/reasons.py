@@ -1,15 +1,16 @@
-"""What an error says, short enough for a log line or for somebody's eyes."""
+"""One-line summaries of errors, for log lines and messages."""
 
 from __future__ import annotations
 
 
-def first_line(error: BaseException) -> str:
-    r"""Return the first line of an error that says anything, or else what kind it is of.
+def summarize_error(error: BaseException) -> str:
+    r"""Return the first non-empty line of an error's message, or else the name of its class.
 
     Drivers put hints and positions on the lines after it.
 
     Example:
-        >>> first_line(ValueError("\n no such column\nLINE 1: …")), first_line(ValueError())
+        >>> (summarize_error(ValueError("\n no such column\nLINE 1: …")),
+        ...  summarize_error(ValueError()))
         ('no such column', 'ValueError')
     """
     lines = (line.strip() for line in str(error).splitlines())

@@ -1,351 +1,297 @@
-"""JSON Schema of tool arguments: bounded, never fetching anything, with errors one can act on."""
+"""Validates tool arguments by JSON Schema: bounded, fetching nothing, with actionable errors."""
 
 from __future__ import annotations
 
 import json
+import re
 import threading
 from collections import OrderedDict
-from collections.abc import Iterator, Mapping, Sequence
-from contextvars import ContextVar
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from functools import lru_cache
 from itertools import islice
 from typing import Any, Final
 
 from jsonschema import Draft202012Validator, ValidationError
-from jsonschema.protocols import Validator
 from jsonschema.validators import extend
 from jsonschema_specifications import REGISTRY  # type: ignore[import-untyped]
-from pydantic_core import SchemaError, SchemaValidator, core_schema
 from referencing import Registry
 from referencing.exceptions import Unresolvable
 from referencing.jsonschema import DRAFT202012
 
-from gateway_project.foundation import schema_fits, schema_holes, schema_problems
-from gateway_project.foundation.schema_normalise import MAX_DEPTH, Normalised, normalise
-from gateway_project.foundation.schema_problems import Problem
+from gateway_project.foundation import (
+    schema_checks,
+    schema_fits,
+    schema_holes,
+    schema_problems,
+    schema_references,
+    schema_steps,
+)
+from gateway_project.foundation.schema_normalise import MAX_DEPTH, NormalisedSchema, normalise
+from gateway_project.foundation.schema_problems import ArgumentProblem
+from gateway_project.foundation.schema_steps import StepBudget, StepBudgetExceeded
 
-__all__ = ["Normalised", "Problem", "SchemaUnusable", "check", "normalise", "validate"]
+__all__ = [
+    "ArgumentProblem",
+    "NormalisedSchema",
+    "StepBudget",
+    "StepBudgetExceeded",
+    "UnusableSchema",
+    "check_schema",
+    "is_compiled",
+    "normalise",
+    "validate_arguments",
+]
 
 MAX_BYTES = 512 * 1024
 """Largest schema, as JSON; the largest of 527 real tools measured has 23 kB."""
 MAX_SUBSCHEMAS = 5_000
 MAX_PROBLEMS = 10
-"""Problems reported of one set of arguments; a caller mends a few at a time."""
+"""Problems reported for one set of arguments; a caller corrects a few at a time."""
+MAX_ERRORS = 4 * MAX_PROBLEMS
+"""Errors examined to find that many problems: several may amount to the same one."""
 MAX_CACHED = 2_048
-MAX_REFERENCES = 5_000
-"""References followed in one validation: nested ones can double the work at every level."""
-MAX_PATTERN_LENGTH = 1_000
+MAX_URI_LENGTH = 2_000
+"""Characters of an identifier or a reference; the library parses it at each visit."""
 
-_LITERALS: Final = frozenset({"const", "default", "enum", "example", "examples"})
-_MAPS: Final = frozenset(
+KEYWORDS_PER_STEP = 8
+"""Keywords of one subschema that are iterated in a step, besides the cost of their checks."""
+
+_LITERAL_KEYWORDS: Final = frozenset({"const", "default", "enum", "example", "examples"})
+_SCHEMA_MAPS: Final = frozenset(
     {"$defs", "definitions", "dependentSchemas", "patternProperties", "properties"}
 )
-"""Keywords that hold schemas by name; the names may be those of keywords."""
-_REFERENCES: Final = ("$ref", "$dynamicRef")
+"""Keywords whose value maps names to schemas; the names may equal keywords."""
+_REFERENCE_KEYWORDS: Final = ("$ref", "$dynamicRef")
+_ABSOLUTE_URI: Final = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://")
 _registry: Final[Registry[Any]] = REGISTRY
-"""Holds the published meta-schemas only, and has no way to retrieve more."""
+"""Contains the published meta-schemas only, and cannot retrieve more."""
 
 
-class SchemaUnusable(Exception):
-    """A schema that arguments cannot be judged by; one line that says why."""
+class UnusableSchema(Exception):
+    """A schema that arguments cannot be validated by; one line that says why."""
 
 
-@dataclass(kw_only=True)
-class _Budget:
-    """What one validation may still spend."""
-
-    references: int = MAX_REFERENCES
-
-
-_budget: ContextVar[_Budget] = ContextVar("schema_budget")
-
-
-def check(schema: Mapping[str, Any]) -> None:
-    """Make sure that a schema stays within bounds and refers to nothing outside itself.
+def check_schema(schema: Mapping[str, Any]) -> None:
+    """Check that a schema is within the limits and refers to nothing outside itself.
 
     Args:
         schema: As published, or normalised.
 
     Raises:
-        SchemaUnusable: If it is too large, too deep or refers to what is not in it.
+        UnusableSchema: If it is too large, too deep, or has a reference that leads out of it.
 
     Example:
-        >>> check({"$ref": "https://example.com/other.json"})
+        >>> check_schema({"$ref": "https://example.com/other.json"})
         Traceback (most recent call last):
         ...
-        gateway_project.foundation.schema.SchemaUnusable: the schema refers to \
+        gateway_project.foundation.schema.UnusableSchema: the schema refers to \
 'https://example.com/other.json', which is not in it; references are never fetched
     """
-    _prepare(schema)
+    _prepare_schema(schema)
 
 
-def validate(
-    schema: Mapping[str, Any], arguments: Any, *, cache_key: str = "", has_holes: bool = False
-) -> tuple[Problem, ...]:
-    """Judge arguments by a schema as published.
+def validate_arguments(
+    schema: Mapping[str, Any],
+    arguments: Any,
+    *,
+    cache_key: str = "",
+    has_holes: bool = False,
+    steps: StepBudget | None = None,
+) -> tuple[ArgumentProblem, ...]:
+    """Validate arguments by a schema as published.
 
-    Formats are not enforced, nor is `unevaluatedProperties`, nor a pattern that needs backtracking
-    to be judged: the server itself judges those.
+    Not enforced, and left to the server: `format`, `unevaluatedProperties`, `unevaluatedItems`,
+    and patterns that need backtracking or take too long to match.
 
     Args:
         schema: As published; it is normalised here.
-        arguments: What a caller gave.
-        cache_key: Hash of the definition, by which the compiled schema is kept; empty: not kept.
-        has_holes: Whether parts are `schema_holes.HOLE`, not known yet: they fit everywhere, and
-            only what they cannot mend is a problem.
+        arguments: The arguments of a call.
+        cache_key: Hash of the definition, under which the compiled schema is cached; empty: not
+            cached.
+        has_holes: Whether parts may be `schema_holes.HOLE`, a value not known yet: a hole fits
+            everywhere, and only problems that no value of it could solve are reported.
+        steps: Budget of the validation; None: `schema_steps.MAX_STEPS`.
 
     Returns:
-        The first `MAX_PROBLEMS` problems; none if the arguments fit.
+        The first `MAX_PROBLEMS` problems; none if the arguments are valid.
 
     Raises:
-        SchemaUnusable: If the schema is out of bounds or refers to itself without end.
+        UnusableSchema: If the schema exceeds a limit or refers to itself without end.
+        StepBudgetExceeded: If the validation exceeds its budget.
 
     Example:
         >>> fields = {"type": "object", "properties": {"n": {"type": "int"}}, "required": ["n"]}
-        >>> validate(fields, {"n": "five"})[0].message
+        >>> validate_arguments(fields, {"n": "five"})[0].message
         'n must be an integer, not the text "five"'
     """
-    compiled = _cached(schema, cache_key)
-    if compiled.fits is not None and compiled.fits(arguments):
+    compiled = _compile_cached(schema, cache_key)
+    if compiled.quick_check is not None and compiled.quick_check(arguments):
         return ()
-    validator = compiled.validator
-    if has_holes:
-        validator = _HolesValidator(validator.schema, registry=_registry)
-    token = _budget.set(_Budget())
+    validator_class = _HolesValidator if has_holes else _ArgumentsValidator
+    validator = validator_class(compiled.schema, registry=_registry, _resolver=compiled.scope)
     try:
-        errors = list(islice(validator.iter_errors(arguments), 4 * MAX_PROBLEMS))
-        found = dict.fromkeys(
-            problem for error in errors for problem in schema_problems.explain(error)
-        )
-        return tuple(islice(found, MAX_PROBLEMS))
+        with schema_steps.use_step_budget(steps or StepBudget()):
+            errors = validator.descend(arguments, compiled.schema)
+            return tuple(islice(_iterate_problems(errors), MAX_PROBLEMS))
     except RecursionError:
-        raise SchemaUnusable("the schema refers to itself without end") from None
-    except Unresolvable as error:  # inside what a reference led to outside of any schema
-        raise SchemaUnusable(f"the schema refers to what is not in it: {error}") from None
-    finally:
-        _budget.reset(token)
+        raise UnusableSchema("the schema refers to itself without end") from None
+    except Unresolvable as error:  # in the target of a reference that is not a schema itself
+        raise UnusableSchema(f"the schema refers to what is not in it: {error}") from None
 
 
-def _prepare(published: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the normalised schema, after judging what was published and what became of it."""
+def is_compiled(cache_key: str) -> bool:
+    """Whether the compiled schema of a definition is cached; compiling may take 0.1 s."""
+    return cache_key in _compiled
+
+
+def _iterate_problems(errors: Iterator[ValidationError]) -> Iterator[ArgumentProblem]:
+    """Yield each distinct problem once."""
+    seen: set[ArgumentProblem] = set()
+    for error in islice(errors, MAX_ERRORS):
+        for problem in schema_problems.explain_error(error):
+            if problem not in seen:
+                seen.add(problem)
+                yield problem
+
+
+def _prepare_schema(published: Mapping[str, Any]) -> tuple[dict[str, Any], Any]:
+    """Return the checked, normalised schema and the resolver of its references."""
     _require_bounds(published)
     normal = normalise(published).schema
     try:
-        scope = _registry.resolver_with_root(DRAFT202012.create_resource(normal))
-        _follow_all(normal, scope)
-    except ValueError as error:  # an identifier that is no URI
-        raise SchemaUnusable(f"the schema names itself wrongly: {error}") from None
-    return normal
+        root = DRAFT202012.create_resource(normal)
+        name = root.id() or ""
+        # Anchors are collected once: otherwise each reference to one would search for it again.
+        scope = _registry.with_resource(name, root).crawl().resolver(name)
+        _resolve_references(normal, scope)
+    except ValueError as error:  # an identifier that is not a URI
+        raise UnusableSchema(f"the schema has an invalid identifier: {error}") from None
+    return normal, scope
 
 
 def _require_bounds(published: Mapping[str, Any]) -> None:
     count = 0
-    waiting: list[tuple[Any, int]] = [(published, 0)]
-    while waiting:
-        value, depth = waiting.pop()
-        count += isinstance(value, Mapping)
-        if depth > 2 * MAX_DEPTH:  # a level of schema is up to two of JSON
-            raise SchemaUnusable(f"the schema is nested deeper than {MAX_DEPTH} levels")
+    pending: list[tuple[Any, int, int]] = [(published, 0, 0)]
+    while pending:
+        value, depth, base_length = pending.pop()
+        if isinstance(value, Mapping):
+            count += 1
+            base_length = _require_short_uris(value, base_length)
+        if depth > 2 * MAX_DEPTH:  # a level of a schema is up to two levels of JSON
+            raise UnusableSchema(f"the schema is nested deeper than {MAX_DEPTH} levels")
         if count > MAX_SUBSCHEMAS:
-            raise SchemaUnusable(f"the schema has more than {MAX_SUBSCHEMAS:,} parts")
-        waiting.extend((item, depth + 1) for item in _inside(value))
+            raise UnusableSchema(f"the schema has more than {MAX_SUBSCHEMAS:,} parts")
+        pending.extend((item, depth + 1, base_length) for item in _list_children(value))
     size = len(json.dumps(published, separators=(",", ":"), skipkeys=True, default=str))
     if size > MAX_BYTES:
-        raise SchemaUnusable(f"the schema has {size:,} bytes, more than {MAX_BYTES:,}")
+        raise UnusableSchema(f"the schema has {size:,} bytes, more than {MAX_BYTES:,}")
 
 
-def _inside(value: Any) -> list[Any]:
+def _require_short_uris(part: Mapping[str, Any], base_length: int) -> int:
+    """Check the lengths of the identifier and the references of a subschema.
+
+    Args:
+        part: The subschema.
+        base_length: Upper bound of the length of the base URI that applies to it.
+
+    Returns:
+        Upper bound of the length of the base URI that applies to its own parts.
+
+    Raises:
+        UnusableSchema: If one is longer than `MAX_URI_LENGTH`.
+    """
+    identifier = part.get("$id")
+    if isinstance(identifier, str):
+        base_length = len(identifier) + (0 if _ABSOLUTE_URI.match(identifier) else base_length)
+    references = (part.get(keyword) for keyword in _REFERENCE_KEYWORDS)
+    longest = max(len(text) for text in ("", *references) if isinstance(text, str))
+    if max(base_length, longest) > MAX_URI_LENGTH:
+        raise UnusableSchema(
+            f"an identifier or a reference in the schema has more than {MAX_URI_LENGTH:,} "
+            "characters"
+        )
+    return base_length
+
+
+def _list_children(value: Any) -> list[Any]:
     items = value.values() if isinstance(value, Mapping) else value
     return [item for item in items if isinstance(item, Mapping | list)]
 
 
-def _follow_all(schema: dict[str, Any], scope: Any) -> None:
-    """Resolve every reference of a normalised schema, each in the scope it stands in."""
-    waiting: list[tuple[Any, Any, bool]] = [(schema, scope, False)]
-    while waiting:
-        part, inner, is_map = waiting.pop()
+def _resolve_references(schema: dict[str, Any], scope: Any) -> None:
+    """Resolve every reference of a normalised schema, each in its own scope."""
+    pending: list[tuple[Any, Any, bool]] = [(schema, scope, False)]
+    while pending:
+        part, inner, is_map = pending.pop()
         if isinstance(part, Mapping) and not is_map:
             if isinstance(part.get("$id"), str) and part is not schema:
                 inner = inner.in_subresource(DRAFT202012.create_resource(part))
-            _follow(part, inner)
-            waiting.extend(
-                (item, inner, key in _MAPS)
+            _resolve_part(part, inner)
+            pending.extend(
+                (item, inner, key in _SCHEMA_MAPS)
                 for key, item in part.items()
-                if key not in _LITERALS and isinstance(item, dict | list)
+                if key not in _LITERAL_KEYWORDS and isinstance(item, dict | list)
             )
         else:
-            waiting.extend((item, inner, False) for item in _inside(part))
+            pending.extend((item, inner, False) for item in _list_children(part))
 
 
-def _follow(part: Mapping[str, Any], scope: Any) -> None:
-    for keyword in _REFERENCES:
+def _resolve_part(part: Mapping[str, Any], scope: Any) -> None:
+    for keyword in _REFERENCE_KEYWORDS:
         target = part.get(keyword)
         if not isinstance(target, str):
             continue
         try:
             scope.lookup(target)
         except (Unresolvable, ValueError):
-            raise SchemaUnusable(
+            raise UnusableSchema(
                 f"the schema refers to {target!r}, which is not in it; "
                 "references are never fetched"
             ) from None
 
 
 @dataclass(frozen=True, kw_only=True)
-class _Compiled:
-    """A schema made ready: its whole validator, and a quick yes where it is plain."""
+class _CompiledSchema:
+    """A normalised schema, the resolver of its references, and a quick check if it is plain."""
 
-    validator: Validator
-    fits: schema_fits.Fits | None
+    schema: Mapping[str, Any]
+    scope: Any
+    quick_check: schema_fits.QuickCheck | None
 
 
-_compiled: OrderedDict[str, _Compiled] = OrderedDict()
+_compiled: OrderedDict[str, _CompiledSchema] = OrderedDict()
 _compiled_lock = threading.Lock()
 
 
-def _cached(schema: Mapping[str, Any], key: str) -> _Compiled:
+def _compile_cached(schema: Mapping[str, Any], key: str) -> _CompiledSchema:
     with _compiled_lock:
         if key in _compiled:
             _compiled.move_to_end(key)
             return _compiled[key]
-    normal = _prepare(schema)
-    made = _Compiled(
-        validator=_ArgumentsValidator(normal, registry=_registry),
-        fits=schema_fits.compiled(normal),
+    normal, scope = _prepare_schema(schema)
+    compiled = _CompiledSchema(
+        schema=normal, scope=scope, quick_check=schema_fits.compile_quick_check(normal)
     )
     if key:
         with _compiled_lock:
-            _compiled[key] = made
+            _compiled[key] = compiled
             if len(_compiled) > MAX_CACHED:
                 _compiled.popitem(last=False)
-    return made
+    return compiled
 
 
-@lru_cache(maxsize=512)
-def _pattern(text: str) -> SchemaValidator | None:
-    """Compile a pattern for Rust's engine, whose time is linear in the text; None if it cannot.
+def _build_validator_class(checks: Mapping[str, schema_checks.KeywordCheck]) -> Any:
+    """Return a validator class whose checks spend a step budget.
 
-    Look-around and references backwards it does not have.
+    A check applies subschemas by `descend` only, which spends the budget for them.
     """
-    if len(text) > MAX_PATTERN_LENGTH:
-        return None
-    try:
-        return SchemaValidator(core_schema.str_schema(pattern=text, regex_engine="rust-regex"))
-    except SchemaError:
-        return None
+    validator_class: Any = extend(Draft202012Validator, {"format": None, **checks})  # type: ignore[no-untyped-call]
+    validator_class.evolve, validator_class.descend = _evolve, _descend
+    return validator_class
 
 
-def _matches(pattern: str, text: str) -> bool | None:
-    """Whether a pattern is found in a text; None if that cannot be told."""
-    compiled = _pattern(pattern)
-    if compiled is None or not _is_unicode(text):
-        return None
-    return compiled.isinstance_python(text)
-
-
-def _is_unicode(text: str) -> bool:
-    """Whether a text is free of lone surrogates, which JSON may hold and UTF-8 may not."""
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        return False
-    return True
-
-
-def _check_pattern(
-    validator: Any, pattern: str, instance: Any, _schema: Any
-) -> Iterator[ValidationError]:
-    if validator.is_type(instance, "string") and _matches(pattern, instance) is False:
-        yield ValidationError(f"does not match {pattern}")
-
-
-def _check_pattern_properties(
-    validator: Any, patterns: Mapping[str, Any], instance: Any, _schema: Any
-) -> Iterator[ValidationError]:
-    if not validator.is_type(instance, "object"):
-        return
-    for pattern, subschema in patterns.items():
-        for name, value in instance.items():
-            if _matches(pattern, name):
-                yield from validator.descend(value, subschema, path=name, schema_path=pattern)
-
-
-def _check_additional_properties(
-    validator: Any, allowed: Any, instance: Any, schema: Mapping[str, Any]
-) -> Iterator[ValidationError]:
-    if not validator.is_type(instance, "object"):
-        return
-    known = schema.get("properties", {})
-    patterns = schema.get("patternProperties", {})
-    for name, value in instance.items():
-        if name in known or any(_matches(pattern, name) is not False for pattern in patterns):
-            continue
-        if allowed is False:
-            yield ValidationError("is not known", path=[name])
-        else:
-            yield from validator.descend(value, allowed, path=name)
-
-
-def _check_properties(
-    validator: Any, properties: Mapping[str, Any], instance: Any, _schema: Any
-) -> Iterator[ValidationError]:
-    if not validator.is_type(instance, "object"):
-        return
-    for name, subschema in properties.items():
-        if name not in instance:
-            continue
-        if subschema is False:  # the library would not say which field
-            yield ValidationError("must not be given", validator="false", path=[name])
-        else:
-            yield from validator.descend(instance[name], subschema, path=name, schema_path=name)
-
-
-def _check_required(
-    validator: Any, required: Sequence[str], instance: Any, _schema: Any
-) -> Iterator[ValidationError]:
-    if validator.is_type(instance, "object"):
-        missing = [name for name in required if name not in instance]
-        if missing:
-            yield ValidationError("fields are missing", validator_value=missing)
-
-
-def _not_checked(*_: Any) -> Iterator[ValidationError]:
-    """Accept: the library's own check would run a server's patterns without a bound."""
-    return iter(())
-
-
-def _referring(keyword: str) -> Any:
-    follow = Draft202012Validator.VALIDATORS[keyword]
-
-    def check_reference(
-        validator: Any, target: str, instance: Any, schema: Any
-    ) -> Iterator[ValidationError]:
-        budget = _budget.get()
-        budget.references -= 1
-        if budget.references < 0:
-            raise SchemaUnusable(f"its references take more than {MAX_REFERENCES:,} steps")
-        yield from follow(validator, target, instance, schema)
-
-    return check_reference
-
-
-_ArgumentsValidator: Any = extend(  # type: ignore[no-untyped-call]
-    Draft202012Validator,
-    {
-        "properties": _check_properties,
-        "required": _check_required,
-        "pattern": _check_pattern,
-        "patternProperties": _check_pattern_properties,
-        "additionalProperties": _check_additional_properties,
-        "unevaluatedProperties": _not_checked,
-        **{keyword: _referring(keyword) for keyword in _REFERENCES},
-    },
-)
-
-
-def _same_class(self: Any, **changes: Any) -> Any:
-    """Stay with the guarded checks where a part names another dialect by `$schema`."""
+def _evolve(self: Any, **changes: Any) -> Any:
+    """Keep these checks even if a subschema names another dialect by `$schema`."""
     return self.__class__(
         changes.get("schema", self.schema),
         registry=self._registry,
@@ -353,8 +299,62 @@ def _same_class(self: Any, **changes: Any) -> Any:
     )
 
 
-_ArgumentsValidator.evolve = _same_class
-_HolesValidator: Any = extend(  # type: ignore[no-untyped-call]
-    _ArgumentsValidator, schema_holes.tolerant(_ArgumentsValidator.VALIDATORS)
-)
-_HolesValidator.evolve = _same_class
+def _descend(
+    self: Any,
+    instance: Any,
+    schema: Any,
+    path: str | int | None = None,
+    schema_path: str | int | None = None,
+    resolver: Any = None,
+) -> Iterator[ValidationError]:
+    """Yield the errors of a value by a subschema; replaces the library's method."""
+    steps = schema_steps.current_budget()
+    if isinstance(schema, bool):
+        steps.spend()
+        if not schema:
+            error = ValidationError(
+                "must not be given",
+                validator=None,  # type: ignore[arg-type]
+                validator_value=None,
+                instance=instance,
+                schema=schema,
+            )
+            yield _prepend_path(error, path, schema_path)
+        return
+    steps.spend(1 + len(schema) // KEYWORDS_PER_STEP)
+    scope = resolver or self._resolver
+    if resolver is None and "$id" in schema:
+        steps.spend(schema_references.estimate_identifier_steps(scope, schema["$id"]))
+        scope = scope.in_subresource(DRAFT202012.create_resource(schema))
+    evolved = self.evolve(schema=schema, _resolver=scope)
+    for keyword, value in schema.items():
+        check = self.VALIDATORS.get(keyword)
+        if check is None:
+            continue
+        for error in check(evolved, value, instance, schema) or ():
+            steps.spend()
+            error._set(
+                validator=keyword,
+                validator_value=value,
+                instance=instance,
+                schema=schema,
+                type_checker=self.TYPE_CHECKER,
+            )
+            if keyword not in _TRANSPARENT:
+                error.schema_path.appendleft(keyword)
+            yield _prepend_path(error, path, schema_path)
+
+
+def _prepend_path(
+    error: ValidationError, path: str | int | None, schema_path: str | int | None
+) -> ValidationError:
+    if path is not None:
+        error.path.appendleft(path)
+    if schema_path is not None:
+        error.schema_path.appendleft(schema_path)
+    return error
+
+
+_TRANSPARENT: Final = frozenset({"if", "$ref"})
+_ArgumentsValidator: Final = _build_validator_class(schema_checks.CHECKS)
+_HolesValidator: Final = _build_validator_class(schema_holes.tolerate_holes(schema_checks.CHECKS))

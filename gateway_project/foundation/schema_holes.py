@@ -1,16 +1,18 @@
-"""Judge arguments of which parts are not known yet: only what is wrong whatever they will be."""
+"""Validates arguments with parts not known yet: only errors that hold whatever they will be."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 
-Check = Callable[[Any, Any, Any, Any], Any]
-"""Of one keyword, as jsonschema has it: validator, the keyword's value, instance, schema."""
+from gateway_project.foundation.schema_steps import current_budget
+
+KeywordCheck = Callable[[Any, Any, Any, Any], Any]
+"""Check of one keyword as in jsonschema: validator, the keyword's value, instance, schema."""
 
 
 class Hole:
-    """Stands for a value that is not known yet.
+    """Placeholder for a value that is not known yet.
 
     Example:
         >>> str(HOLE)
@@ -23,63 +25,67 @@ class Hole:
 
 HOLE: Final = Hole()
 
-_ALL_OR_NOTHING: Final = (
+_VALUES_PER_STEP: Final = 16
+_NON_MONOTONIC: Final = (
     *("const", "contains", "enum", "if", "not", "unevaluatedItems", "uniqueItems"),
 )
-"""Keywords by which a part that turns out otherwise may make a wrong whole right."""
+"""Keywords by which filling a hole may make an invalid value valid."""
 
 
-def tolerant(checks: Mapping[str, Check]) -> dict[str, Check]:
-    """Return the checks of a validator such that a hole fits everywhere.
+def tolerate_holes(checks: Mapping[str, KeywordCheck]) -> dict[str, KeywordCheck]:
+    """Return checks that accept a hole everywhere.
 
-    A check finds fault only with what no value of the holes can mend. Of the forms that a value
-    with holes may have, one has to fit, also where one only may.
+    A check reports only errors that no value of the holes could solve. For a value with holes,
+    `oneOf` requires at least one form to fit, like `anyOf`.
 
     Args:
-        checks: By keyword.
+        checks: Check by keyword.
     """
-    found = {keyword: _passing_holes(check) for keyword, check in checks.items()}
-    found["oneOf"] = _by_holes(checks["oneOf"], checks["anyOf"])
-    for keyword in _ALL_OR_NOTHING:
-        found[keyword] = _by_holes(checks[keyword], _accept)
-    return found
+    tolerant = {keyword: _accept_holes(check) for keyword, check in checks.items()}
+    tolerant["oneOf"] = _choose_by_holes(checks["oneOf"], checks["anyOf"])
+    for keyword in _NON_MONOTONIC:
+        tolerant[keyword] = _choose_by_holes(checks[keyword], _accept_any)
+    return tolerant
 
 
-def holds_hole(value: Any) -> bool:
-    """Whether anything in a value is not known yet. O(size of the value), without recursion.
+def has_hole(value: Any, spend: Callable[[int], None] = lambda _steps: None) -> bool:
+    """Whether a value contains a hole. O(size of the value), without recursion.
+
+    Args:
+        value: Any JSON value.
+        spend: Called with the number of steps taken.
 
     Example:
-        >>> holds_hole({"a": [1, HOLE]}), holds_hole({"a": [1]})
+        >>> has_hole({"a": [1, HOLE]}), has_hole({"a": [1]})
         (True, False)
     """
-    waiting = [value]
-    while waiting:
-        one = waiting.pop()
-        if one is HOLE:
+    pending = [value]
+    while pending:
+        item = pending.pop()
+        if item is HOLE:
             return True
-        if isinstance(one, Mapping):
-            waiting.extend(one.values())
-        elif isinstance(one, list | tuple):
-            waiting.extend(one)
+        if isinstance(item, Mapping | list | tuple):
+            spend(1 + len(item) // _VALUES_PER_STEP)
+            pending.extend(item.values() if isinstance(item, Mapping) else item)
     return False
 
 
-def _passing_holes(check: Check) -> Check:
+def _accept_holes(check: KeywordCheck) -> KeywordCheck:
     def checked(validator: Any, value: Any, instance: Any, schema: Any) -> Any:
         return None if instance is HOLE else check(validator, value, instance, schema)
 
     return checked
 
 
-def _by_holes(without: Check, within: Check) -> Check:
+def _choose_by_holes(strict: KeywordCheck, tolerant: KeywordCheck) -> KeywordCheck:
     def checked(validator: Any, value: Any, instance: Any, schema: Any) -> Any:
         if instance is HOLE:
             return None
-        check = within if holds_hole(instance) else without
+        check = tolerant if has_hole(instance, current_budget().spend) else strict
         return check(validator, value, instance, schema)
 
     return checked
 
 
-def _accept(*_: Any) -> None:
-    """Find no fault."""
+def _accept_any(*_: Any) -> None:
+    """Report no error."""

@@ -1,21 +1,35 @@
-"""What is wrong with arguments, in words a model or a person can act on."""
+"""Explains validation errors of arguments, so that a model or a person can correct them."""
 
 from __future__ import annotations
 
 import difflib
 import json
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from typing import Any, Final
 
 from jsonschema import ValidationError
 
+from gateway_project.foundation.schema_steps import current_budget
+from gateway_project.foundation.text import shorten
+
 MAX_SHOWN = 60
-"""Characters of a given value that are repeated."""
+"""Characters of a value that a message quotes."""
 MAX_LISTED = 12
-"""Names or values listed of an enumeration or an object."""
+"""Names or values of an enumeration or an object that a message lists."""
 SPELLING_CUTOFF = 0.6
+MAX_COMPARED = 40
+"""Number of names, and characters of a name, that are compared to find a misspelling."""
+MAX_DESCRIPTION = 500
+"""Characters of a description that are examined."""
+
+_PROBLEM_STEPS: Final = 4
+_COMPARISON_STEPS: Final = 5
+"""Steps to compare the spelling of two names."""
+_NAMES_PER_STEP: Final = 16
+"""Names or values iterated in one step."""
 
 _ARTICLES: Final = {
     "object": "an object",
@@ -28,14 +42,17 @@ _ARTICLES: Final = {
 }
 
 
+_encoder: Final = json.JSONEncoder(ensure_ascii=False, default=str)
+
+
 @dataclass(frozen=True, kw_only=True)
-class Problem:
-    """One thing that is wrong with arguments.
+class ArgumentProblem:
+    """A problem of arguments.
 
     Attributes:
         path: JSON pointer to the field.
-        message: Names the field, says what was given and what is expected.
-        expected: What fits there, in short.
+        message: Names the field, the value found and what is expected.
+        expected: Short description of valid values.
     """
 
     path: str
@@ -43,54 +60,60 @@ class Problem:
     expected: str
 
 
-def explain(error: ValidationError) -> Iterator[Problem]:
-    """Turn one error of the validator into problems, usually one."""
+def explain_error(error: ValidationError) -> Iterator[ArgumentProblem]:
+    """Convert an error of the validator to problems, usually one."""
     keyword = "false" if error.validator is None else str(error.validator)
-    explainer = _EXPLAINERS.get(keyword, _other)
+    explainer = _EXPLAINERS.get(keyword, _explain_other)
     yield from explainer(error)
 
 
-def describe(schema: object) -> str:
-    """Say in a few words what a schema expects.
+def describe_schema(schema: object) -> str:
+    """Describe in a few words what a schema accepts.
 
     Example:
-        >>> describe({"type": "integer", "minimum": 1, "description": "How many"})
+        >>> describe_schema({"type": "integer", "minimum": 1, "description": "How many"})
         'integer, at least 1 (How many)'
-        >>> describe({"enum": ["asc", "desc"]})
+        >>> describe_schema({"enum": ["asc", "desc"]})
         'one of "asc", "desc"'
     """
     if not isinstance(schema, Mapping):
         return "nothing" if schema is False else "anything"
-    parts = [_kind(schema), *_limits(schema)]
+    parts = [_describe_kind(schema), *_describe_limits(schema)]
     text = ", ".join(part for part in parts if part) or "anything"
     note = schema.get("description")
     if isinstance(note, str) and note.strip():
-        text += f" ({_cut(' '.join(note.split()))})"
+        text += f" ({shorten(' '.join(note[:MAX_DESCRIPTION].split()), MAX_SHOWN)})"
     return text
 
 
-def _kind(schema: Mapping[str, Any]) -> str:
+def _describe_kind(schema: Mapping[str, Any]) -> str:
+    current_budget().spend()
     if "const" in schema:
-        return f"exactly {_shown(schema['const'])}"
+        return f"exactly {_preview_value(schema['const'])}"
     if isinstance(schema.get("enum"), list):
-        return f"one of {_several(_shown(value) for value in schema['enum'])}"
+        return f"one of {_list_briefly(schema['enum'], _preview_value)}"
     forms = schema.get("anyOf") or schema.get("oneOf")
     if isinstance(forms, list):
-        return " or ".join(dict.fromkeys(_kind(f) or "anything" for f in forms if f))
-    kind = " or ".join(_types(schema.get("type")))
+        kinds = dict.fromkeys(
+            _describe_kind(form) or "anything" for form in forms[:MAX_LISTED] if form
+        )
+        more = len(forms) - MAX_LISTED
+        return " or ".join([*kinds, *([f"{more} more forms"] if more > 0 else [])])
+    kind = " or ".join(_filter_known_types(schema.get("type")))
     if kind == "array" and isinstance(schema.get("items"), Mapping):
-        return f"array of {_kind(schema['items']) or 'anything'}"
+        return f"array of {_describe_kind(schema['items']) or 'anything'}"
     fields = schema.get("properties")
     if kind == "object" and isinstance(fields, Mapping) and fields:
-        return f"object with {_several(_field(name, schema) for name in fields)}"
+        current_budget().spend(len(schema.get("required", ())) // _NAMES_PER_STEP)
+        return f"object with {_list_briefly(fields, lambda name: _format_field(name, schema))}"
     return kind
 
 
-def _field(name: str, schema: Mapping[str, Any]) -> str:
+def _format_field(name: str, schema: Mapping[str, Any]) -> str:
     return name if name in schema.get("required", ()) else f"{name}?"
 
 
-def _limits(schema: Mapping[str, Any]) -> Iterator[str]:
+def _describe_limits(schema: Mapping[str, Any]) -> Iterator[str]:
     for keyword, words in _LIMIT_WORDS.items():
         if keyword in schema:
             yield _NOT_EMPTY.get((keyword, schema[keyword])) or words.format(schema[keyword])
@@ -118,65 +141,68 @@ _LIMIT_WORDS: Final = {
 }
 
 
-def _required(error: ValidationError) -> Iterator[Problem]:
-    known = _properties(error)
-    given = _fields(error.instance)
-    strangers = [name for name in given if name not in known]
-    for name in _strings(error.validator_value):
-        like = difflib.get_close_matches(name, strangers, n=1, cutoff=SPELLING_CUTOFF)
-        hint = f"; is {like[0]!r} meant for it?" if like else ""
-        expected = describe(known.get(name, True))
-        yield _problem(
+def _explain_required(error: ValidationError) -> Iterator[ArgumentProblem]:
+    properties = _properties_of(error)
+    instance = error.instance if isinstance(error.instance, Mapping) else {}
+    unknown = [name for name in islice(instance, 2 * MAX_COMPARED) if name not in properties]
+    for name in _filter_strings(error.validator_value):
+        similar = _find_similar_name(name, unknown)
+        hint = f"; is {similar!r} meant for it?" if similar else ""
+        expected = describe_schema(properties.get(name, True))
+        yield _build_problem(
             [*error.absolute_path, name], f"is missing; expected {expected}{hint}", expected
         )
 
 
-def _unknown_field(error: ValidationError) -> Iterator[Problem]:
-    known = _properties(error)
+def _explain_unknown_field(error: ValidationError) -> Iterator[ArgumentProblem]:
+    properties = _properties_of(error)
     name = str(error.absolute_path[-1])
-    like = difflib.get_close_matches(name, known, n=1, cutoff=SPELLING_CUTOFF)
-    expected = f"one of {_several(known)}" if known else "no fields"
-    hint = f"did you mean {like[0]}?" if like else f"expected {expected}"
-    yield _problem(error.absolute_path, f"is not a known field; {hint}", expected)
+    similar = _find_similar_name(name, properties)
+    expected = f"one of {_list_briefly(properties)}" if properties else "no fields"
+    hint = f"did you mean {similar}?" if similar else f"expected {expected}"
+    yield _build_problem(error.absolute_path, f"is not a known field; {hint}", expected)
 
 
-def _type(error: ValidationError) -> Iterator[Problem]:
-    wanted = " or ".join(_ARTICLES[name] for name in _types(error.validator_value))
-    yield _mismatch(error, f"must be {wanted}")
+def _explain_type(error: ValidationError) -> Iterator[ArgumentProblem]:
+    wanted = " or ".join(_ARTICLES[name] for name in _filter_known_types(error.validator_value))
+    yield _build_mismatch(error, f"must be {wanted}")
 
 
-def _enum(error: ValidationError) -> Iterator[Problem]:
-    values: list[Any] = _list(error.validator_value)
-    texts = _strings(values)
-    like: list[str] = []
-    if isinstance(error.instance, str):
-        folded = {text.casefold(): text for text in texts}
-        found = difflib.get_close_matches(error.instance.casefold(), folded, n=1)
-        like = [folded[text] for text in found]
-    hint = f"; did you mean {_shown(like[0])}?" if like else ""
-    yield _mismatch(error, f"must be one of {_several(map(_shown, values))}", hint=hint)
+def _explain_enum(error: ValidationError) -> Iterator[ArgumentProblem]:
+    values: list[Any] = _as_list(error.validator_value)
+    similar = ""
+    if isinstance(error.instance, str) and len(error.instance) <= MAX_COMPARED:
+        current_budget().spend(len(values) // _NAMES_PER_STEP)
+        folded = {
+            text.casefold(): text for text in _filter_strings(values) if len(text) <= MAX_COMPARED
+        }
+        similar = folded.get(_find_similar_name(error.instance.casefold(), folded), "")
+    hint = f"; did you mean {_preview_value(similar)}?" if similar else ""
+    yield _build_mismatch(
+        error, f"must be one of {_list_briefly(values, _preview_value)}", hint=hint
+    )
 
 
-def _forms(error: ValidationError) -> Iterator[Problem]:
-    """Report the form that the value comes nearest to, or all types if none comes near."""
+def _explain_forms(error: ValidationError) -> Iterator[ArgumentProblem]:
+    """Report the errors of the nearest form, or all allowed types if no form nearly fits."""
     if not error.context:
-        yield _mismatch(error, "fits several of the allowed forms, and must fit one only")
+        yield _build_mismatch(error, "fits several of the allowed forms, and must fit one only")
         return
     branches: defaultdict[Any, list[ValidationError]] = defaultdict(list)
     for child in error.context:
         branches[child.schema_path[0]].append(child)
-    near = [errors for errors in branches.values() if not _other_kind(errors)]
+    near = [errors for errors in branches.values() if not is_other_kind(errors)]
     if near:
         for child in min(near, key=len):
-            yield from explain(child)
+            yield from explain_error(child)
         return
-    kind = _kind(_schema(error))
+    kind = _describe_kind(_schema_of(error))
     rule = "must be one of the allowed forms" if "anything" in kind else f"must be {kind}"
-    yield _mismatch(error, rule)
+    yield _build_mismatch(error, rule)
 
 
-def _other_kind(errors: Sequence[ValidationError]) -> bool:
-    """Whether a form is of another type altogether, or for another constant."""
+def is_other_kind(errors: Sequence[ValidationError]) -> bool:
+    """Whether the errors show that a form is for another type or another constant."""
     return any(
         (error.validator == "type" and not error.relative_path)
         or error.validator in ("const", "enum")
@@ -184,114 +210,140 @@ def _other_kind(errors: Sequence[ValidationError]) -> bool:
     )
 
 
-def _limit(error: ValidationError) -> Iterator[Problem]:
+def _explain_limit(error: ValidationError) -> Iterator[ArgumentProblem]:
     keyword = str(error.validator)
     if (keyword, error.validator_value) in _NOT_EMPTY:
-        yield _problem(error.absolute_path, "must not be empty", describe(error.schema))
+        yield _build_problem(
+            error.absolute_path, "must not be empty", describe_schema(error.schema)
+        )
         return
     words = _LIMIT_WORDS[keyword].format(error.validator_value)
     verb = "be" if words.startswith(("at", "more", "less", "a ")) else "be text"
     if keyword.endswith(("Length", "Items", "Properties")):
         verb = "have"
-    yield _mismatch(error, f"must {verb} {words}")
+    yield _build_mismatch(error, f"must {verb} {words}")
 
 
-def _constant(error: ValidationError) -> Iterator[Problem]:
-    yield _mismatch(error, f"must be {_shown(error.validator_value)}")
+def _explain_constant(error: ValidationError) -> Iterator[ArgumentProblem]:
+    yield _build_mismatch(error, f"must be {_preview_value(error.validator_value)}")
 
 
-def _forbidden(error: ValidationError) -> Iterator[Problem]:
-    yield _problem(error.absolute_path, "must not be given", "nothing")
+def _explain_forbidden(error: ValidationError) -> Iterator[ArgumentProblem]:
+    yield _build_problem(error.absolute_path, "must not be given", "nothing")
 
 
-def _other(error: ValidationError) -> Iterator[Problem]:
-    yield _problem(
+def _explain_other(error: ValidationError) -> Iterator[ArgumentProblem]:
+    yield _build_problem(
         error.absolute_path,
-        f"does not satisfy `{error.validator}`: {_cut(error.message, 2 * MAX_SHOWN)}",
-        describe(error.schema),
+        f"does not satisfy `{error.validator}`: {shorten(error.message, 2 * MAX_SHOWN)}",
+        describe_schema(error.schema),
     )
 
 
-_EXPLAINERS: Final[Mapping[str, Callable[[ValidationError], Iterator[Problem]]]] = {
-    "required": _required,
-    "additionalProperties": _unknown_field,
-    "type": _type,
-    "enum": _enum,
-    "const": _constant,
-    "false": _forbidden,
-    "anyOf": _forms,
-    "oneOf": _forms,
-    **dict.fromkeys((name for name in _LIMIT_WORDS if name != "format"), _limit),
+_EXPLAINERS: Final[Mapping[str, Callable[[ValidationError], Iterator[ArgumentProblem]]]] = {
+    "required": _explain_required,
+    "additionalProperties": _explain_unknown_field,
+    "type": _explain_type,
+    "enum": _explain_enum,
+    "const": _explain_constant,
+    "false": _explain_forbidden,
+    "anyOf": _explain_forms,
+    "oneOf": _explain_forms,
+    **dict.fromkeys((name for name in _LIMIT_WORDS if name != "format"), _explain_limit),
 }
 
 
-def _mismatch(error: ValidationError, rule: str, *, hint: str = "") -> Problem:
-    given = _given(error.instance)
-    return _problem(error.absolute_path, f"{rule}, not {given}{hint}", describe(error.schema))
+def _build_mismatch(error: ValidationError, rule: str, *, hint: str = "") -> ArgumentProblem:
+    found = _describe_value(error.instance)
+    return _build_problem(
+        error.absolute_path, f"{rule}, not {found}{hint}", describe_schema(error.schema)
+    )
 
 
-def _problem(path: Iterable[str | int], message: str, expected: str) -> Problem:
+def _build_problem(path: Iterable[str | int], message: str, expected: str) -> ArgumentProblem:
+    current_budget().spend(_PROBLEM_STEPS)
     steps = list(path)
     pointer = "".join(f"/{str(step).replace('~', '~0').replace('/', '~1')}" for step in steps)
-    return Problem(path=pointer, message=f"{_name(steps)} {message}", expected=expected)
+    return ArgumentProblem(
+        path=pointer, message=f"{_format_path(steps)} {message}", expected=expected
+    )
 
 
-def _name(steps: Sequence[str | int]) -> str:
-    """Write a path as one would in code.
+def _format_path(steps: Sequence[str | int]) -> str:
+    """Format a path as in code.
 
     Example:
-        >>> _name(["tasks", 0, "id"])
+        >>> _format_path(["tasks", 0, "id"])
         'tasks[0].id'
     """
     text = "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in steps)
     return text.removeprefix(".") or "the arguments"
 
 
-def _given(value: Any) -> str:
+def _describe_value(value: Any) -> str:
     if isinstance(value, str):
-        return f"the text {_shown(value)}"
+        return f"the text {_preview_value(value)}"
     if isinstance(value, Mapping):
-        return f"an object with {_several(value)}" if value else "an empty object"
+        return f"an object with {_list_briefly(value)}" if value else "an empty object"
     if isinstance(value, list):
         return f"an array of {len(value)}"
-    return _shown(value)
+    return _preview_value(value)
 
 
-def _shown(value: Any) -> str:
-    return _cut(json.dumps(value, ensure_ascii=False, default=str))
+def _preview_value(value: Any) -> str:
+    """Return the beginning of a value as JSON; encodes little more than it returns."""
+    if isinstance(value, str):
+        value = value[: MAX_SHOWN + 1]
+    text = ""
+    for piece in _encoder.iterencode(value):
+        text += piece[: MAX_SHOWN + 1]
+        if len(text) > MAX_SHOWN:
+            break
+    return shorten(text, MAX_SHOWN)
 
 
-def _cut(text: str, length: int = MAX_SHOWN) -> str:
-    return text if len(text) <= length else text[: length - 1] + "…"
+def _list_briefly(items: Collection[Any], write: Callable[[Any], str] = str) -> str:
+    listed = [shorten(write(item), MAX_SHOWN) for item in islice(items, MAX_LISTED)]
+    more = len(items) - MAX_LISTED
+    return ", ".join(listed) + (f" and {more} more" if more > 0 else "")
 
 
-def _several(items: Iterable[str]) -> str:
-    listed = [_cut(str(item)) for item in items]
-    more = len(listed) - MAX_LISTED
-    return ", ".join(listed[:MAX_LISTED]) + (f" and {more} more" if more > 0 else "")
+def _find_similar_name(name: str, names: Iterable[str]) -> str:
+    """Return the name that is spelt most similarly to `name`; empty if none is similar.
+
+    Comparing two names takes some 20 µs, so only the first `MAX_COMPARED` candidates are compared.
+    """
+    if len(name) > MAX_COMPARED:
+        return ""
+    tolerance = len(name) // 2 + 1
+    listed = list(names)
+    current_budget().spend(len(listed) // _NAMES_PER_STEP)
+    candidates = [item for item in listed if abs(len(item) - len(name)) <= tolerance]
+    candidates = candidates[:MAX_COMPARED]
+    current_budget().spend(_COMPARISON_STEPS * len(candidates))
+    matches = difflib.get_close_matches(name, candidates, n=1, cutoff=SPELLING_CUTOFF)
+    return matches[0] if matches else ""
 
 
-def _types(value: Any) -> list[str]:
+def _filter_known_types(value: Any) -> list[str]:
     names = value if isinstance(value, list) else [value]
-    return [name for name in names if isinstance(name, str) and name in _ARTICLES]
+    current_budget().spend(len(names) // _NAMES_PER_STEP)
+    known = (name for name in names if isinstance(name, str) and name in _ARTICLES)
+    return list(dict.fromkeys(known))
 
 
-def _list(value: Any) -> list[Any]:
+def _as_list(value: Any) -> list[Any]:
     return value if isinstance(value, list) else []
 
 
-def _strings(value: Any) -> list[str]:
-    return [item for item in _list(value) if isinstance(item, str)]
+def _filter_strings(value: Any) -> list[str]:
+    return [item for item in _as_list(value) if isinstance(item, str)]
 
 
-def _schema(error: ValidationError) -> Mapping[str, Any]:
+def _schema_of(error: ValidationError) -> Mapping[str, Any]:
     return error.schema if isinstance(error.schema, Mapping) else {}
 
 
-def _properties(error: ValidationError) -> Mapping[str, Any]:
-    fields = _schema(error).get("properties", {})
+def _properties_of(error: ValidationError) -> Mapping[str, Any]:
+    fields = _schema_of(error).get("properties", {})
     return fields if isinstance(fields, Mapping) else {}
-
-
-def _fields(value: Any) -> list[str]:
-    return list(value) if isinstance(value, Mapping) else []

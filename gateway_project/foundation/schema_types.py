@@ -1,4 +1,4 @@
-"""Names of types as servers write them, read as the types of JSON Schema."""
+"""Maps names of types as servers write them to the types of JSON Schema."""
 
 from __future__ import annotations
 
@@ -35,12 +35,12 @@ _HEAD: Final = re.compile(r"[a-z][a-z0-9_-]*")
 
 @dataclass(frozen=True, kw_only=True)
 class TypeName:
-    """What a name says.
+    """The meaning of a type name.
 
     Attributes:
-        types: Types of JSON Schema, in the order named; empty where anything goes.
+        types: Types of JSON Schema, in the order named; empty if anything is accepted.
         format: Format it implies, empty if none.
-        understood: False where the name means nothing to us, so that anything goes.
+        understood: False if the name is unknown, so that anything is accepted.
     """
 
     types: tuple[str, ...] = ()
@@ -48,13 +48,14 @@ class TypeName:
     understood: bool = True
 
 
-def read(name: object) -> TypeName:
-    """Read one name of a type: JSON's, a language's, a format, or a union of them.
+def read_type_name(name: object) -> TypeName:
+    """Interpret a type name: JSON's, a programming language's, a format, or a union of these.
 
     Example:
-        >>> read("Dict[str, Any]").types, read("Optional[int]").types, read("url").format
+        >>> (read_type_name("Dict[str, Any]").types, read_type_name("Optional[int]").types,
+        ...  read_type_name("url").format)
         (('object',), ('integer', 'null'), 'uri')
-        >>> read("zonk")
+        >>> read_type_name("zonk")
         TypeName(types=(), format='', understood=False)
     """
     if name is None:
@@ -64,12 +65,16 @@ def read(name: object) -> TypeName:
     if name in TYPES:
         return TypeName(types=(name,))
     text = name.strip().lower().removeprefix("typing.")
-    parts = _parts(text)
-    return _single(text) if parts is None else _union([_single(part) for part in parts])
+    parts = _split_union(text)
+    return (
+        _read_single(text)
+        if parts is None
+        else _join_union([_read_single(part) for part in parts])
+    )
 
 
-def _parts(text: str) -> list[str] | None:
-    """Split Optional[x], Union[x, y] and x | y; None if the text is no union."""
+def _split_union(text: str) -> list[str] | None:
+    """Split Optional[x], Union[x, y] and x | y; None if the text is not a union."""
     if text.startswith("optional["):
         return [text.removeprefix("optional[").removesuffix("]"), "null"]
     if text.startswith("union["):
@@ -77,7 +82,7 @@ def _parts(text: str) -> list[str] | None:
     return text.split("|") if "|" in text else None
 
 
-def _single(text: str) -> TypeName:
+def _read_single(text: str) -> TypeName:
     text = text.strip()
     if text in _ANYTHING:
         return TypeName()
@@ -90,7 +95,7 @@ def _single(text: str) -> TypeName:
     return TypeName(understood=False)
 
 
-def _union(parts: list[TypeName]) -> TypeName:
+def _join_union(parts: list[TypeName]) -> TypeName:
     if not all(part.types for part in parts):
         return TypeName(understood=all(part.understood for part in parts))
     types = dict.fromkeys(name for part in parts for name in part.types)

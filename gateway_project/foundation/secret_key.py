@@ -1,4 +1,4 @@
-"""Key that signs console sessions: from the environment, else one kept in the home folder."""
+"""The key that signs console sessions: from the environment, or else from the home folder."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from gateway_project.foundation.config import Config
 KEY_BYTES = 48
 
 
-def load_or_create(config: Config) -> str:
-    """Return the configured key, or the home's own, made on first use with mode 0600.
+def load_or_create_key(config: Config) -> str:
+    """Return the configured key, or one of the home folder, created on first use with mode 0600.
 
     Raises:
         ConfigurationError: If the home folder cannot be used.
@@ -19,5 +19,8 @@ def load_or_create(config: Config) -> str:
     if config.secret_key:
         return config.secret_key
     path = config.home / "keys" / "session.key"
-    make = lambda: secrets.token_urlsafe(KEY_BYTES).encode()  # noqa: E731 - a value, not a name
-    return private_file.load_or_create(path, make).decode()
+    return private_file.load_or_create_file(path, _generate_key).decode()
+
+
+def _generate_key() -> bytes:
+    return secrets.token_urlsafe(KEY_BYTES).encode()

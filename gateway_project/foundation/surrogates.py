@@ -1,4 +1,4 @@
-"""Halves of surrogate pairs in JSON values: JSON has an escape for them, UTF-8 has no bytes."""
+"""Unpaired surrogates in JSON values: JSON can escape them, UTF-8 cannot encode them."""
 
 from __future__ import annotations
 
@@ -9,55 +9,56 @@ from typing import Any
 from gateway_project.foundation import canonical
 
 
-def any_half(value: Any) -> bool:
-    r"""Say whether a text or a key in a JSON value has half a surrogate pair; no recursion.
+def has_lone_surrogate(value: Any) -> bool:
+    r"""Whether a text or a key in a JSON value has an unpaired surrogate; no recursion.
 
     O(values, and characters of texts that are not ASCII).
 
     Example:
-        >>> any_half({"a": ["\ud83d"]}), any_half({"a": ["\U0001f600"]})
+        >>> has_lone_surrogate({"a": ["\ud83d"]}), has_lone_surrogate({"a": ["\U0001f600"]})
         (True, False)
 
     References:
-        RFC 8259, section 8.2: what readers make of them cannot be foretold.
+        RFC 8259, section 8.2: their interpretation by parsers is unpredictable.
     """
-    within = [value]
-    while within:
-        objects, arrays = canonical.containers(within)
-        if _is_any_broken(chain(within, chain.from_iterable(objects))):
+    current = [value]
+    while current:
+        objects, arrays = canonical.split_containers(current)
+        if _has_broken_text(chain(current, chain.from_iterable(objects))):
             return True
-        members = (one.values() for one in objects)
-        within = [*chain.from_iterable(arrays), *chain.from_iterable(members)]
+        members = (item.values() for item in objects)
+        current = [*chain.from_iterable(arrays), *chain.from_iterable(members)]
     return False
 
 
-def first_half(value: Any) -> str | None:
-    r"""Return the JSON pointer to a text, or to an object with a key, that has half a pair.
+def find_lone_surrogate(value: Any) -> str | None:
+    r"""Return the JSON pointer to a text, or to an object with a key, that has a lone surrogate.
 
     Example:
-        >>> first_half({"a": [1, "\udc00"]}), first_half({"a": {"\ud83d": 1}}), first_half("a")
+        >>> (find_lone_surrogate({"a": [1, "\udc00"]}), find_lone_surrogate({"a": {"\ud83d": 1}}),
+        ...  find_lone_surrogate("a"))
         ('/a/1', '/a', None)
     """
-    if not any_half(value):
+    if not has_lone_surrogate(value):
         return None
-    waiting: list[tuple[tuple[str | int, ...], Any]] = [((), value)]
-    while waiting:
-        path, one = waiting.pop()
-        if _is_any_broken((one, *(one if isinstance(one, Mapping) else ()))):
-            return canonical.pointer(path)
-        waiting.extend(((*path, step), item) for step, item in _members(one))
+    pending: list[tuple[tuple[str | int, ...], Any]] = [((), value)]
+    while pending:
+        path, item = pending.pop()
+        if _has_broken_text((item, *(item if isinstance(item, Mapping) else ()))):
+            return canonical.build_pointer(path)
+        pending.extend(((*path, step), member) for step, member in _iterate_members(item))
     return None
 
 
-def _is_any_broken(values: Iterable[Any]) -> bool:
+def _has_broken_text(values: Iterable[Any]) -> bool:
     try:
-        "".join(one for one in values if isinstance(one, str) and not one.isascii()).encode()
+        "".join(text for text in values if isinstance(text, str) and not text.isascii()).encode()
     except UnicodeEncodeError:
         return True
     return False
 
 
-def _members(value: Any) -> Iterator[tuple[str | int, Any]]:
+def _iterate_members(value: Any) -> Iterator[tuple[str | int, Any]]:
     if isinstance(value, Mapping):
         yield from value.items()
     elif isinstance(value, list | tuple):

@@ -19,7 +19,7 @@ from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
 from gateway_project.foundation.config import Config, ConfigurationError
 
 LOG_FILE = "foregate.log"
-KEPT_FILES = 3
+MAX_ROTATED_FILES = 3
 REQUEST_ID_BYTES = 8
 
 _request_id: contextvars.ContextVar[str] = contextvars.ContextVar("request_id", default="")
@@ -65,30 +65,30 @@ def new_request_id() -> str:
 
 
 def current_request_id() -> str:
-    """Return the id of the request being handled, empty outside of one."""
+    """Return the id of the current request; empty outside of one."""
     return _request_id.get()
 
 
 @contextmanager
-def request(request_id: str | None = None) -> Iterator[str]:
-    """Bind a request id to all that is logged inside."""
-    bound = request_id or new_request_id()
-    token = _request_id.set(bound)
+def bind_request_id(request_id: str | None = None) -> Iterator[str]:
+    """Bind a request id, or a new one, to all log lines within the block."""
+    bound_id = request_id or new_request_id()
+    token = _request_id.set(bound_id)
     try:
-        yield bound
+        yield bound_id
     finally:
         _request_id.reset(token)
 
 
-def configure(config: Config, *, process: str, quiet: bool = False) -> None:
-    """Set up logging of this process: lines to stderr, JSON to a rotated private file.
+def configure_logging(config: Config, *, process: str, quiet: bool = False) -> None:
+    """Set up logging of this process: text to stderr, JSON to a rotated private file.
 
-    Standard library loggers go the same way. Nothing is ever written to stdout.
+    Loggers of the standard library are included. Nothing is ever written to stdout.
 
     Args:
         config: Level and home folder.
-        process: What this process is, such as `gateway`; stands in every line.
-        quiet: Whether stderr gets errors only, for commands that report in their own words.
+        process: Kind of this process, such as `gateway`; part of every line.
+        quiet: Whether only errors go to stderr, for commands that report in their own words.
 
     Raises:
         ConfigurationError: If the log folder cannot be written; stderr logging is set up first.
@@ -101,7 +101,7 @@ def configure(config: Config, *, process: str, quiet: bool = False) -> None:
     root.setLevel(level)
     logging.captureWarnings(capture=True)
     logging.getLogger("asyncio").setLevel(max(level, logging.WARNING))
-    shared = _processors(process)
+    shared = _build_processors(process)
     structlog.configure(
         processors=[*shared, structlog.stdlib.ProcessorFormatter.wrap_for_formatter],
         logger_factory=structlog.stdlib.LoggerFactory(),
@@ -110,34 +110,36 @@ def configure(config: Config, *, process: str, quiet: bool = False) -> None:
     )
     stderr = logging.StreamHandler(sys.stderr)
     colors = sys.stderr.isatty() and "NO_COLOR" not in os.environ
-    stderr.setFormatter(_formatter(shared, structlog.dev.ConsoleRenderer(colors=colors)))
+    stderr.setFormatter(_build_formatter(shared, structlog.dev.ConsoleRenderer(colors=colors)))
     if quiet:
         stderr.setLevel(logging.ERROR)
     root.addHandler(stderr)
-    root.addHandler(_file_handler(config, _formatter(shared, structlog.processors.JSONRenderer())))
+    root.addHandler(
+        _build_file_handler(config, _build_formatter(shared, structlog.processors.JSONRenderer()))
+    )
 
 
-def line_handler(config: Config) -> logging.Handler:
-    """Return what writes finished lines to the log file.
+def make_line_handler(config: Config) -> logging.Handler:
+    """Return a handler that writes formatted lines to the log file.
 
     Raises:
         ConfigurationError: If the log folder cannot be written.
     """
-    return _file_handler(config, logging.Formatter("%(message)s"))
+    return _build_file_handler(config, logging.Formatter("%(message)s"))
 
 
-def _processors(process: str) -> list[structlog.types.Processor]:
+def _build_processors(process: str) -> list[structlog.types.Processor]:
     return [
         structlog.stdlib.add_log_level,
         structlog.stdlib.add_logger_name,
         structlog.processors.TimeStamper(fmt="iso", utc=True),
-        _stamp(process),
+        _make_stamper(process),
         structlog.processors.StackInfoRenderer(),
         structlog.processors.format_exc_info,
     ]
 
 
-def _stamp(process: str) -> Callable[..., MutableMapping[str, Any]]:
+def _make_stamper(process: str) -> Callable[..., MutableMapping[str, Any]]:
     def add(_: Any, __: str, event: MutableMapping[str, Any]) -> MutableMapping[str, Any]:
         event["process"] = f"{process}[{os.getpid()}]"
         if request_id := current_request_id():
@@ -147,7 +149,7 @@ def _stamp(process: str) -> Callable[..., MutableMapping[str, Any]]:
     return add
 
 
-def _formatter(
+def _build_formatter(
     shared: list[structlog.types.Processor], renderer: structlog.types.Processor
 ) -> logging.Formatter:
     return structlog.stdlib.ProcessorFormatter(
@@ -156,31 +158,31 @@ def _formatter(
     )
 
 
-def _file_handler(config: Config, formatter: logging.Formatter) -> logging.Handler:
+def _build_file_handler(config: Config, formatter: logging.Formatter) -> logging.Handler:
     folder = config.home / "logs"
     try:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         handler = _PrivateRotatingHandler(
             folder / LOG_FILE,
             maxBytes=config.log_file_bytes,
-            backupCount=KEPT_FILES,
+            backupCount=MAX_ROTATED_FILES,
             encoding="utf-8",
             errors="backslashreplace",
             delay=False,
         )
     except OSError as error:
         raise ConfigurationError(
-            f"cannot write logs to {folder}: {error.strerror}; make it writable, free some room, "
-            "or set FOREGATE_HOME to another folder"
+            f"cannot write logs to {folder}: {error.strerror}; make it writable, free some "
+            "space, or set FOREGATE_HOME to another folder"
         ) from None
     handler.setFormatter(formatter)
     return handler
 
 
 class _PrivateRotatingHandler(logging.handlers.RotatingFileHandler):
-    """A file of mode 0600 that several processes write and one at a time rotates.
+    """Writes to a file of mode 0600 that several processes share and one at a time rotates.
 
-    A full disk costs log lines, never the process.
+    If the disk is full, lines are lost and the process goes on.
     """
 
     def _open(self) -> Any:
@@ -192,19 +194,19 @@ class _PrivateRotatingHandler(logging.handlers.RotatingFileHandler):
         )
 
     def shouldRollover(self, record: logging.LogRecord) -> bool:  # noqa: N802
-        """Follow a file that another process rotated before judging its size."""
-        self._follow()
+        """Reopen a file that another process rotated, before checking its size."""
+        self._reopen_if_rotated()
         return bool(super().shouldRollover(record))
 
     def doRollover(self) -> None:  # noqa: N802 - stdlib's name
         """Rotate under a lock, unless another process just did."""
         with open(f"{self.baseFilename}.lock", "a") as lock:
             fcntl.flock(lock, fcntl.LOCK_EX)
-            if not self._follow():
+            if not self._reopen_if_rotated():
                 super().doRollover()
 
-    def _follow(self) -> bool:
-        """Reopen the file if it is no longer the one we write; say whether it was."""
+    def _reopen_if_rotated(self) -> bool:
+        """Reopen the file if the path now leads to another one; return whether it did."""
         try:
             on_disk = os.stat(self.baseFilename).st_ino
         except FileNotFoundError:
@@ -212,11 +214,11 @@ class _PrivateRotatingHandler(logging.handlers.RotatingFileHandler):
         if self.stream is None or os.fstat(self.stream.fileno()).st_ino == on_disk:
             return False
         try:
-            fresh = self._open()
-        except OSError:  # the folder is gone: go on with the file we hold until it is back
+            reopened = self._open()
+        except OSError:  # the folder is gone: keep writing to the open file until it is back
             return False
         self.stream.close()
-        self.stream = fresh
+        self.stream = reopened
         return True
 
     def handleError(self, record: logging.LogRecord) -> None:  # noqa: N802 - stdlib's name

@@ -1,4 +1,4 @@
-"""Bounds how long a piece of work may take in a process that does nothing else."""
+"""A time limit on work in a process that does nothing else."""
 
 from __future__ import annotations
 
@@ -9,28 +9,28 @@ from contextlib import contextmanager
 from types import FrameType
 
 
-class OutOfTime(Exception):
-    """Work took longer than it may."""
+class TimeLimitExceeded(Exception):
+    """Work exceeded its time limit."""
 
 
 @contextmanager
-def limited(seconds: float) -> Iterator[None]:
-    """Raise `OutOfTime` inside what takes longer than so many seconds.
+def limit_time(seconds: float) -> Iterator[None]:
+    """Raise `TimeLimitExceeded` in a block that takes longer than `seconds`.
 
-    It comes between two steps of the interpreter, so after a call into a library that is under
-    way. Only the main thread of a process can be stopped so; in others there is no limit.
+    It is raised between two bytecode instructions, so only after a running library call has
+    returned. It works in the main thread only; in other threads there is no limit.
     """
     if threading.current_thread() is not threading.main_thread():
         yield
         return
 
     def expire(_signal: int, _frame: FrameType | None) -> None:
-        raise OutOfTime(f"it took more than {seconds:g} s")
+        raise TimeLimitExceeded(f"it took more than {seconds:g} s")
 
-    before = signal.signal(signal.SIGALRM, expire)
+    previous_handler = signal.signal(signal.SIGALRM, expire)
     signal.setitimer(signal.ITIMER_REAL, seconds)
     try:
         yield
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0.0)
-        signal.signal(signal.SIGALRM, before)
+        signal.signal(signal.SIGALRM, previous_handler)

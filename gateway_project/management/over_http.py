@@ -1,4 +1,4 @@
-"""`run_gateway --http`: refuses what would be unsafe, then serves."""
+"""`run_gateway --http`: reject unsafe options, then serve."""
 
 from __future__ import annotations
 
@@ -12,108 +12,117 @@ from typing import TYPE_CHECKING, Any
 from django.core.management.base import BaseCommand, CommandError
 
 from gateway_project.foundation import config as configuration
-from gateway_project.foundation import telemetry
+from gateway_project.foundation import stop_guard, telemetry
 from gateway_project.foundation.config import Config
-from gateway_project.mcp.attach.hosting import Offered
+from gateway_project.mcp.attach.hosting import AttachOffer
 from gateway_project.mcp.http import access_log, address
-from gateway_project.mcp.http.address import Address, AddressError
-from gateway_project.mcp.http.application import PATH, Application
-from gateway_project.mcp.http.names import names
-from gateway_project.mcp.http.serve import Tls, TlsUnusable, check, serve
-from gateway_project.mcp.http.service import Service
+from gateway_project.mcp.http.address import AddressError, ListenAddress
+from gateway_project.mcp.http.application import ENDPOINT_PATH, Application
+from gateway_project.mcp.http.names import load_allowed_names
+from gateway_project.mcp.http.serve import (
+    KILL_TIMEOUT_S,
+    TlsFiles,
+    TlsUnusable,
+    check_certificate,
+    serve_http,
+)
+from gateway_project.mcp.http.service import HttpService
 
 if TYPE_CHECKING:
-    from gateway_project.mcp.runtime import Prepared
+    from gateway_project.mcp.runtime import PreparedRuntime
 
 LOCAL_ADMIN = "admin"
 
 
-def run(
-    command: BaseCommand, options: Mapping[str, Any], *, prepare: Callable[..., Prepared]
+def serve_over_http(
+    command: BaseCommand, options: Mapping[str, Any], *, prepare: Callable[..., PreparedRuntime]
 ) -> None:
     """Serve MCP over HTTP until a signal asks to stop.
 
     Raises:
-        CommandError: If it cannot be served so; one line that says what to do.
+        CommandError: If the options are unsafe or unusable; says what to do.
     """
-    place = _allowed(options)
-    tls = _tls(options)
+    listen_address = _parse_listen_address(options)
+    tls = _load_tls_files(options)
     try:
-        config = configuration.load()
-        telemetry.configure(config, process="gateway")
-        listener = address.listen(place)
+        config = configuration.load_config()
+        telemetry.configure_logging(config, process="gateway")
+        listener = address.open_listener(listen_address)
     except (configuration.ConfigurationError, AddressError) as error:
         raise CommandError(str(error)) from None
-    application = Application(partial(_service, options, config, place, prepare))
-    command.stdout.write(_line(listener, options, tls))
+    stop_guard.start_guard(KILL_TIMEOUT_S)
+    application = Application(partial(_make_service, options, config, listen_address, prepare))
+    command.stdout.write(_describe_listener(listener, options, tls))
     command.stdout.flush()
     try:
-        serve(application, listener, tls=tls)
+        serve_http(application, listener, tls=tls)
     finally:
         gc.enable()
 
 
-def _allowed(options: Mapping[str, Any]) -> Address:
-    """Return where to listen, unless that would let strangers in."""
+def _parse_listen_address(options: Mapping[str, Any]) -> ListenAddress:
+    """Return the address to listen on; reject one that would let strangers in."""
     try:
-        place = address.parse(options["http"])
+        listen_address = address.parse_address(options["http"])
     except AddressError as error:
         raise CommandError(f"--http: {error}") from None
-    if options["no_auth"] and not place.loopback:
+    if options["no_auth"] and not listen_address.is_loopback:
         raise CommandError(
-            f"--no-auth would let everybody in who can reach {place.host}; listen on 127.0.0.1, "
-            "or leave it out and give clients tokens (`manage.py create_token`)"
+            f"--no-auth would let in anyone who can reach {listen_address.host}; listen on "
+            "127.0.0.1, or omit it and give clients tokens (`manage.py create_token`)"
         )
     if options["user"] and not options["no_auth"]:
         raise CommandError(
-            "--user says who acts without a token; over HTTP each client's token says it "
+            "--user names who acts without a token; over HTTP each client's token does "
             "(`manage.py create_token --user NAME`), or add --no-auth"
         )
-    return place
+    return listen_address
 
 
-def _tls(options: Mapping[str, Any]) -> Tls | None:
+def _load_tls_files(options: Mapping[str, Any]) -> TlsFiles | None:
     if not options["tls_cert"]:
         if options["tls_key"]:
             raise CommandError("--tls-key needs --tls-cert")
         return None
     key = Path(options["tls_key"]) if options["tls_key"] else None
-    tls = Tls(certificate=Path(options["tls_cert"]), key=key)
+    tls = TlsFiles(certificate=Path(options["tls_cert"]), key=key)
     try:
-        check(tls)
+        check_certificate(tls)
     except TlsUnusable as error:
         raise CommandError(str(error)) from None
     return tls
 
 
-def _service(
+def _make_service(
     options: Mapping[str, Any],
     config: Config,
-    place: Address,
-    prepare: Callable[..., Prepared],
-) -> Service:
+    listen_address: ListenAddress,
+    prepare: Callable[..., PreparedRuntime],
+) -> HttpService:
     user = (options["user"] or LOCAL_ADMIN) if options["no_auth"] else None
-    return Service(
+    return HttpService(
         partial(prepare, user, "http"),
-        names=names(
+        names=load_allowed_names(
             hosts=config.allowed_hosts,
             origins=config.allowed_origins,
             public_url=config.public_url,
-            bound=(place.host,),
+            bound=(listen_address.host,),
         ),
-        access_log=access_log.to_file(config, process="gateway"),
+        access_log=access_log.make_access_log(config, process="gateway"),
         open_to_all=options["no_auth"],
-        offered=Offered(home=config.home, exposure=config.exposure)
+        offered=AttachOffer(home=config.home, exposure=config.exposure)
         if options["attach"] == "auto"
         else None,
     )
 
 
-def _line(listener: socket.socket, options: Mapping[str, Any], tls: Tls | None) -> str:
+def _describe_listener(
+    listener: socket.socket, options: Mapping[str, Any], tls: TlsFiles | None
+) -> str:
     scheme = "https" if tls else "http"
-    who = (
+    audience = (
         f"every program on this machine acts as {options['user'] or LOCAL_ADMIN}"
         if options["no_auth"]
         else "clients need a token: `manage.py create_token`"
     )
-    return f"Gateway: {scheme}://{address.bound(listener)}{PATH} ({who})"
+    return f"Gateway: {scheme}://{address.bound_address(listener)}{ENDPOINT_PATH} ({audience})"

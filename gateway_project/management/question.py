@@ -1,4 +1,4 @@
-"""Questions to whoever sits at the terminal."""
+"""Ask the user at the terminal."""
 
 from __future__ import annotations
 
@@ -8,25 +8,25 @@ import termios
 from contextlib import suppress
 
 
-def at_terminal() -> bool:
-    """Whether somebody can be asked: a pipe is nobody."""
+def is_terminal() -> bool:
+    """Whether a user can be asked: stdin and stderr are terminals."""
     return sys.stdin.isatty() and sys.stderr.isatty()
 
 
-def ask(text: str) -> None:
-    """Show a question; what was typed before is no answer to it, and is dropped."""
+def show_question(text: str) -> None:
+    """Print a question, and discard input typed before it."""
     sys.stderr.write(text)
     sys.stderr.flush()
-    with suppress(termios.error, io.UnsupportedOperation):  # no terminal keeps nothing
+    with suppress(termios.error, io.UnsupportedOperation):  # no terminal, so no buffered input
         termios.tcflush(sys.stdin, termios.TCIFLUSH)
 
 
-def answer(text: str) -> str:
-    """Ask, and return the line that is typed then; empty if nobody types one."""
-    ask(text)
+def read_answer(text: str) -> str:
+    """Ask, and return the line typed in answer; empty at end of input."""
+    show_question(text)
     return sys.stdin.readline().strip()
 
 
-def agreed(text: str) -> bool:
-    """Ask, and say whether the answer is yes; anything else is no."""
-    return answer(text).lower() in {"y", "yes"}
+def confirm(text: str) -> bool:
+    """Ask, and return whether the answer is yes; anything else counts as no."""
+    return read_answer(text).lower() in {"y", "yes"}

@@ -1,4 +1,4 @@
-"""Carry out one run in the process of a command, as a gateway would."""
+"""Execute one run in the process of a command, like a gateway."""
 
 from __future__ import annotations
 
@@ -10,105 +10,111 @@ from uuid import UUID
 
 import structlog
 
-from execution.changes import Event
+from execution.changes import RunEvent
 from execution.planning.plan import Plan
 from execution.runs import Runs
 from execution.view import ApprovalView, RunView
 from gateway_project import flow, wiring
 from gateway_project.foundation.caller import Caller
 from gateway_project.foundation.config import Config
-from gateway_project.foundation.database import close_connections, in_database
+from gateway_project.foundation.database import close_connections, run_in_database_thread
 from gateway_project.readiness import Gateway, Readiness
-from gateway_project.run_face.request import RunRequest
+from gateway_project.runs.request import RunRequest
 from gateway_project.use_cases import decide_approval
 
-FLUSH_S: Final = 1.0
-"""The last events of a run that has come to rest may take so long."""
-AGAIN_S: Final = 0.1
-"""A run that is not there to be taken is looked at again."""
+FLUSH_TIMEOUT_S: Final = 1.0
+"""Longest wait for the last events of a run at rest."""
+TAKE_RETRY_S: Final = 0.1
+"""Interval between attempts to claim a run."""
 
-Started = Callable[[UUID], Awaitable[None]]
-Tell = Callable[[Event], None]
-Decide = Callable[[ApprovalView], Awaitable[bool | None]]
-"""Asks the person at the terminal whether a call may be made; None: they do not say."""
+OnStarted = Callable[[UUID], Awaitable[None]]
+OnEvent = Callable[[RunEvent], None]
+DecideApproval = Callable[[ApprovalView], Awaitable[bool | None]]
+"""Asks the user at the terminal whether to approve a call; None: no decision."""
 
 log = structlog.get_logger(__name__)
 
 
-async def run_here(
+async def run_locally(
     config: Config,
     request: RunRequest,
     *,
     user: str,
-    started: Started,
-    tell: Tell,
-    decide: Decide,
+    started: OnStarted,
+    tell: OnEvent,
+    decide: DecideApproval,
 ) -> Plan | RunView:
-    """Run a workflow, and return how it stands once it is at rest or the time is up.
+    """Run a workflow and return its state once it is at rest or the wait is over.
 
-    With a queue it is workers that run it; what is left when this ends, gateways go on with.
+    With a queue, workers execute it. If this process ends first, gateways continue the run.
 
     Args:
-        config: Of the installation.
-        request: What is to be run.
-        user: Name of the user it runs for.
-        started: Told once which run it is.
-        tell: Told what happens.
-        decide: Asked about calls that wait for approval.
+        config: The installation's configuration.
+        request: The workflow and its options.
+        user: Name of the user whose run it is.
+        started: Called once with the id of the run.
+        tell: Receives the run's events.
+        decide: Decides on pending approvals.
 
     Raises:
         NotReady: If the installation cannot serve.
-        Exception: As `flow.run_workflow`.
+        Exception: Whatever `flow.run_workflow` raises.
     """
     readiness = Readiness()
-    wired = asyncio.create_task(
-        wiring.run(readiness, config=config, user=user, kind="command", claims=False)
+    wiring_task = asyncio.create_task(
+        wiring.run_gateway(readiness, config=config, user=user, kind="command", claims=False)
     )
     try:
-        gateway = await _gateway(readiness, wired)
-        return await _served(gateway, request, started, tell, decide)
+        gateway = await _wait_for_gateway(readiness, wiring_task)
+        return await _run_and_decide(gateway, request, started, tell, decide)
     finally:
-        wired.cancel()
-        await asyncio.wait([wired])
+        wiring_task.cancel()
+        await asyncio.wait([wiring_task])
         await close_connections()
 
 
-async def _gateway(readiness: Readiness, wired: asyncio.Task[None]) -> Gateway:
-    """Return what to run with, or say why there is none."""
-    serving = asyncio.create_task(readiness.gateway())
+async def _wait_for_gateway(readiness: Readiness, wiring_task: asyncio.Task[None]) -> Gateway:
+    """Return the gateway, or raise why it cannot start."""
+    ready = asyncio.create_task(readiness.wait_for_gateway())
     try:
-        await asyncio.wait([serving, wired], return_when=asyncio.FIRST_COMPLETED)
-        if wired.done():
-            wired.result()
-        return await serving
+        await asyncio.wait([ready, wiring_task], return_when=asyncio.FIRST_COMPLETED)
+        if wiring_task.done():
+            wiring_task.result()
+        return await ready
     finally:
-        serving.cancel()
+        ready.cancel()
 
 
-async def _served(
-    gateway: Gateway, request: RunRequest, started: Started, tell: Tell, decide: Decide
+async def _run_and_decide(
+    gateway: Gateway,
+    request: RunRequest,
+    started: OnStarted,
+    tell: OnEvent,
+    decide: DecideApproval,
 ) -> Plan | RunView:
     effects, caller = gateway.effects, gateway.caller
-    told = 0
+    last_seq = 0
 
-    def counted(event: Event) -> None:
-        nonlocal told
-        told = event.seq
+    def remember_and_forward(event: RunEvent) -> None:
+        nonlocal last_seq
+        last_seq = event.seq
         tell(event)
 
-    named: set[UUID] = set()
+    announced: set[UUID] = set()
 
     @asynccontextmanager
     async def watch(run: UUID) -> AsyncIterator[None]:
-        if run not in named:
-            named.add(run)
+        if run not in announced:
+            announced.add(run)
             await started(run)
-        async with _told(effects.runs, caller, run, counted, after=told):
+        async with _follow_while_waiting(
+            effects.runs, caller, run, remember_and_forward, after=last_seq
+        ):
             yield
 
     view = await flow.run_workflow(effects, caller, request, watch=watch)
-    while isinstance(view, RunView) and view.pending:
-        if not await _decided(caller, view, decide):
+    while isinstance(view, RunView) and view.pending_approvals:
+        if not await _decide_pending(caller, view, decide):
             break
         view = await flow.get_run(
             effects, caller, str(view.id), wait_s=request.wait_s, watch=watch
@@ -116,50 +122,52 @@ async def _served(
     return view
 
 
-async def _decided(caller: Caller, view: RunView, decide: Decide) -> bool:
+async def _decide_pending(caller: Caller, view: RunView, decide: DecideApproval) -> bool:
     decided = False
-    for approval in view.pending:
+    for approval in view.pending_approvals:
         approve = await decide(approval)
         if approve is None:
             break
-        await in_database(
-            decide_approval.decide, caller, approval.id, approve=approve, via="command"
+        await run_in_database_thread(
+            decide_approval.decide_approval, caller, approval.id, approve=approve, via="command"
         )
         decided = True
-        if not approve:  # others may wait no more
+        if not approve:  # a rejection may settle the others
             break
     return decided
 
 
 @asynccontextmanager
-async def _told(
-    runs: Runs, caller: Caller, run: UUID, tell: Tell, *, after: int
+async def _follow_while_waiting(
+    runs: Runs, caller: Caller, run: UUID, tell: OnEvent, *, after: int
 ) -> AsyncIterator[None]:
-    """Have a run carried out here if nobody does, and told of, while it is waited for."""
-    beside = [
-        asyncio.create_task(_follow(runs, caller, run, tell, after=after)),
-        asyncio.create_task(_taken(runs, run)),
+    """Execute a run here if no other process does, and forward its events, while waiting."""
+    background = [
+        asyncio.create_task(_forward_events(runs, caller, run, tell, after=after)),
+        asyncio.create_task(_take_run(runs, run)),
     ]
     try:
         yield
-        await asyncio.wait(beside, timeout=FLUSH_S)
+        await asyncio.wait(background, timeout=FLUSH_TIMEOUT_S)
     finally:
-        for task in beside:
+        for task in background:
             task.cancel()
-        await asyncio.wait(beside)
-        for task in beside:
+        await asyncio.wait(background)
+        for task in background:
             if not task.cancelled() and (error := task.exception()) is not None:
-                log.warning("run.not_followed", run=str(run), reason=repr(error))
+                log.warning("run.follow_failed", run=str(run), reason=repr(error))
 
 
-async def _taken(runs: Runs, run: UUID) -> None:
-    """Take a run that was started before this process could hold any, or was let go of since."""
-    while runs.executes:
-        if await runs.take(run):
+async def _take_run(runs: Runs, run: UUID) -> None:
+    """Claim and execute a run that no process holds, as soon as this one can."""
+    while runs.is_executor:
+        if await runs.claim_and_execute(run):
             return
-        await asyncio.sleep(AGAIN_S)
+        await asyncio.sleep(TAKE_RETRY_S)
 
 
-async def _follow(runs: Runs, caller: Caller, run: UUID, tell: Tell, *, after: int) -> None:
-    async for event in runs.follow(caller, run, after=after):
+async def _forward_events(
+    runs: Runs, caller: Caller, run: UUID, tell: OnEvent, *, after: int
+) -> None:
+    async for event in runs.follow_events(caller, run, after=after):
         tell(event)

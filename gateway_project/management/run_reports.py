@@ -1,95 +1,94 @@
-"""Runs as commands read and report them."""
+"""Load and report runs in commands."""
 
 from __future__ import annotations
 
 import json
-import sys
 from collections.abc import Iterator, Mapping
 from datetime import datetime
-from typing import Any, Final
+from typing import Any
 from uuid import UUID
 
 from django.conf import settings
 from django.core.management.base import CommandError
 from pydantic_core import to_json
-from rich.console import Console, RenderableType
+from rich.console import RenderableType
 
-from execution.changes import WHOLE_TASK, Event
+from execution.changes import WHOLE_TASK, RunEvent
 from execution.store import views
 from execution.store.runs import UnknownRun
-from execution.view import RunLine, RunView
+from execution.view import RunSummary, RunView
 from gateway_project.foundation import sealing
 from gateway_project.foundation.postgres import migrate
-from gateway_project.run_face import answer as run_answer
-from gateway_project.run_face import table as run_table
-from gateway_project.run_face import timeline as run_timeline
-from gateway_project.run_face.answer import Told
-
-PIPED_WIDTH: Final = 140
-
-
-def terminal(*, stderr: bool = False) -> Console:
-    """Return where runs are shown: as wide as the terminal, or wide enough for most."""
-    stream = sys.stderr if stderr else sys.stdout
-    width = None if stream.isatty() else PIPED_WIDTH
-    return Console(stderr=stderr, highlight=False, soft_wrap=True, width=width)
+from gateway_project.management.terminal import Terminal, open_terminal
+from gateway_project.runs import answer as run_answer
+from gateway_project.runs import table as run_table
+from gateway_project.runs import timeline as run_timeline
+from gateway_project.runs.answer import AnswerExtras
+from tools.hidden_text import reveal_hidden
 
 
-def require_tables() -> None:
-    """Refuse a database that nobody has migrated.
+def run_console(*, stderr: bool = False) -> Terminal:
+    """Return a console as wide as the terminal, or wide enough for most tables."""
+    return open_terminal(stderr=stderr)
+
+
+def require_migrated() -> None:
+    """Reject a database that is not migrated.
 
     Raises:
-        CommandError: Saying what to do.
+        CommandError: If migrations are pending.
     """
-    if migrate.pending_migrations():
+    if migrate.list_pending_migrations():
         raise CommandError("the database is not migrated; run `manage.py migrate`")
 
 
-def find(text: str, *, results: bool = True) -> RunView:
+def find_run(text: str, *, results: bool = True) -> RunView:
     """Return a run by its id.
 
     Args:
-        text: Its id, as it came.
-        results: Whether with what it was given and gave.
+        text: Its id, unparsed.
+        results: Whether to load its arguments and results.
 
     Raises:
-        CommandError: If there is none.
+        CommandError: If there is no such run.
     """
-    sealer = sealing.load_or_create(settings.FOREGATE.home, name=sealing.PAYLOADS)
+    sealer = sealing.load_or_create_sealer(settings.FOREGATE.home, name=sealing.PAYLOADS)
     try:
-        return views.view(UUID(text), caller=None, sealer=sealer, results=results)
+        return views.load_view(UUID(text), caller=None, sealer=sealer, results=results)
     except (UnknownRun, ValueError):
         raise CommandError(
             f"there is no run {text[:100]!r}; `manage.py runs` lists them"
         ) from None
 
 
-def as_text(report: Mapping[str, Any]) -> str:
-    """Return a report as JSON; numbers that JSON has no form for are null in it."""
+def to_json_text(report: Mapping[str, Any]) -> str:
+    """Serialise a report as JSON; NaN and infinities become null."""
     return to_json(report, indent=2, inf_nan_mode="null").decode()
 
 
-def report(view: RunView) -> dict[str, Any]:
+def run_to_json(view: RunView) -> dict[str, Any]:
     """Return a run as JSON, with its timeline."""
-    told = Told(link=lambda approval: f"manage.py approvals show {approval}")
+    extras = AnswerExtras(
+        make_approval_link=lambda approval: f"manage.py approvals show {approval}"
+    )
     return {
-        **run_answer.as_json(view, told),
+        **run_answer.answer_to_json(view, extras),
         "intent": view.intent,
         "workflow": view.workflow,
-        "created_at": _iso(view.created_at),
-        "started_at": _iso(view.started_at),
-        "ended_at": _iso(view.ended_at),
-        "timeline": run_timeline.timeline(view).as_json(),
+        "created_at": _format_iso(view.created_at),
+        "started_at": _format_iso(view.started_at),
+        "ended_at": _format_iso(view.ended_at),
+        "timeline": run_timeline.build_timeline(view).as_json(),
     }
 
 
-def shown(view: RunView) -> Iterator[RenderableType]:
-    """Yield a run as a person reads it."""
-    return run_table.shown(report(view), run_timeline.timeline(view))
+def render_run(view: RunView) -> Iterator[RenderableType]:
+    """Render a run for a terminal."""
+    return run_table.render_run(run_to_json(view), run_timeline.build_timeline(view))
 
 
-def line_json(line: RunLine) -> dict[str, Any]:
-    """Return a run of a list as JSON."""
+def summary_to_json(line: RunSummary) -> dict[str, Any]:
+    """Return the summary of a run as JSON."""
     more = line.tasks_total - len(line.tools)
     return {
         "run_id": str(line.id),
@@ -103,45 +102,48 @@ def line_json(line: RunLine) -> dict[str, Any]:
         "done": line.tasks_done,
         "pending_approvals": line.approvals,
         "error_code": line.error_code,
-        "created_at": _iso(line.created_at),
-        "started_at": _iso(line.started_at),
-        "ended_at": _iso(line.ended_at),
+        "created_at": _format_iso(line.created_at),
+        "started_at": _format_iso(line.started_at),
+        "ended_at": _format_iso(line.ended_at),
     }
 
 
-def events(run: UUID, *, after: int = 0) -> Iterator[Event]:
-    """Yield what happened to a run from an event on."""
-    while page := views.events(run, after=after):
+def iterate_events(run: UUID, *, after: int = 0) -> Iterator[RunEvent]:
+    """Yield the events of a run after a sequence number."""
+    while page := views.load_events(run, after=after):
         yield from page
         after = page[-1].seq
 
 
-def event_json(event: Event) -> dict[str, Any]:
+def event_to_json(event: RunEvent) -> dict[str, Any]:
     """Return an event as JSON."""
     return {
         "seq": event.seq,
         "kind": event.kind,
-        "at": _iso(event.at),
+        "at": _format_iso(event.at),
         "task": event.task,
         "item": event.item,
         "data": dict(event.data),
     }
 
 
-def event_line(event: Event, first: datetime) -> str:
-    """Say in a line what happened, and how long after the first event."""
+def format_event(event: RunEvent, first: datetime) -> str:
+    """Format an event as a line, with its time since the first event."""
     place = "" if event.item == WHOLE_TASK else f"[{event.item}]"
-    what = f"{event.task}{place} " if event.task else ""
-    seconds = max(0.0, (event.at - first).total_seconds())  # of two clocks
-    return f"{seconds:8.2f} s  {what}{event.kind.replace('_', ' ')}{_said(event.data)}"
+    task = f"{event.task}{place} " if event.task else ""
+    seconds = max(0.0, (event.at - first).total_seconds())  # two clocks may disagree
+    line = (
+        f"{seconds:8.2f} s  {task}{event.kind.replace('_', ' ')}{_format_event_data(event.data)}"
+    )
+    return reveal_hidden(line)
 
 
-def _said(data: Mapping[str, Any]) -> str:
+def _format_event_data(data: Mapping[str, Any]) -> str:
     shown = {
         key: round(value, 1) if isinstance(value, float) else value for key, value in data.items()
     }
     return f"  {json.dumps(shown, ensure_ascii=False, default=str)}" if shown else ""
 
 
-def _iso(moment: datetime | None) -> str | None:
+def _format_iso(moment: datetime | None) -> str | None:
     return moment.isoformat(timespec="milliseconds") if moment else None

@@ -1,4 +1,4 @@
-"""The teams that options of commands name."""
+"""Look up the teams that command options name."""
 
 from __future__ import annotations
 
@@ -7,16 +7,16 @@ from django.core.management.base import CommandError
 from graph.store import names
 
 
-def named_team(name: str | None) -> int | None:
-    """Return the primary key of a team that an option names; None where it names none.
+def find_named_team(name: str | None) -> int | None:
+    """Return the primary key of the named team; None without a name.
 
     Raises:
-        CommandError: If there is none of that name.
+        CommandError: If there is no such team.
     """
     if name is None:
         return None
-    team = names.team(name)
+    team = names.find_team(name)
     if team is None:
-        known = ", ".join(sorted(names.teams().values())) or "none"
+        known = ", ".join(sorted(names.load_team_names().values())) or "none"
         raise CommandError(f"no team {name!r}; there are: {known}")
     return team

@@ -1,52 +1,54 @@
-"""Whom a person trusts, from the words they say it in."""
+"""Parse which servers a user trusts."""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
 
-ALL = "all"
-NONE = "none"
+TRUST_ALL = "all"
+TRUST_NONE = "none"
 
 
 @dataclass(frozen=True, kw_only=True)
-class Choice:
-    """What was said about each server.
+class TrustChoices:
+    """The user's trust decisions.
 
     Attributes:
         trusted: Servers to trust.
-        withdrawn: Servers to trust no longer; of all others nothing was said.
-        unknown: Words that name no server.
+        withdrawn: Servers to stop trusting; other servers are unchanged.
+        unknown: Words that name no known server.
     """
 
     trusted: frozenset[str] = frozenset()
     withdrawn: frozenset[str] = frozenset()
     unknown: tuple[str, ...] = ()
 
-    def of(self, name: str) -> bool | None:
-        """Return whether a server is to be trusted; None leaves it as it is."""
+    def decision_for(self, name: str) -> bool | None:
+        """Return whether to trust a server; None leaves it unchanged."""
         if name in self.trusted:
             return True
         return False if name in self.withdrawn else None
 
 
-def choose(said: Iterable[str], names: Collection[str]) -> Choice:
-    """Understand names, `all` and `none`, separated by commas or spaces.
+def parse_trust(texts: Iterable[str], names: Collection[str]) -> TrustChoices:
+    """Parse names, `all` and `none`, separated by commas or spaces.
 
-    `none` withdraws trust from every server that is not named beside it.
+    `none` withdraws trust from every server that is not named as well.
     """
-    words = [word for text in said for word in _words(text, names)]
-    known = frozenset(names)
-    trusted = known if ALL in words else known & set(words)
-    return Choice(
+    words = [word for text in texts for word in _split_words(text, names)]
+    known_names = frozenset(names)
+    trusted = known_names if TRUST_ALL in words else known_names & set(words)
+    return TrustChoices(
         trusted=trusted,
-        withdrawn=known - trusted if NONE in words else frozenset(),
-        unknown=tuple(dict.fromkeys(w for w in words if w not in {ALL, NONE, *known})),
+        withdrawn=known_names - trusted if TRUST_NONE in words else frozenset(),
+        unknown=tuple(
+            dict.fromkeys(w for w in words if w not in {TRUST_ALL, TRUST_NONE, *known_names})
+        ),
     )
 
 
-def _words(text: str, names: Collection[str]) -> Iterator[str]:
-    """Split a text; a server's name may itself hold commas and spaces."""
+def _split_words(text: str, names: Collection[str]) -> Iterator[str]:
+    """Split a text into words; a server's name may itself contain commas and spaces."""
     if text.strip() in names:
         yield text.strip()
         return

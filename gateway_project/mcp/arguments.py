@@ -1,39 +1,51 @@
-"""Arguments of the gateway's own tools: judged by their published schemas, then typed."""
+"""Arguments of the meta-tools: validated against their published schemas, then typed."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import Any, Final
 
-from execution.workflow import OnError, Options
-from gateway_project.find_request import FindRequest
+from execution.workflow import OnError, RunOptions
+from gateway_project.find.request import FindRequest
 from gateway_project.foundation import schema
-from gateway_project.intent_answer import IntentRequest
+from gateway_project.intent.answer import IntentRequest
 from gateway_project.mcp import meta_tools
-from gateway_project.run_face.request import DEFAULT_WAIT_S, ControlRequest, RunRequest
+from gateway_project.runs.request import DEFAULT_WAIT_S, ControlRequest, RunRequest
 
 MAX_SHOWN = 200
-"""Characters of an unknown name that an error repeats."""
-_ANYTHING: Final[dict[str, Any]] = {}
+"""Characters of an unknown name that an error quotes."""
+MAX_STEPS: Final = 5_000
+"""Limit of validation steps, which run on the event loop: about 20 ms."""
+_ANY_SCHEMA: Final[dict[str, Any]] = {}
 
 
 class InvalidRequest(Exception):
-    """Arguments of one of the gateway's own tools do not fit.
+    """Arguments of a meta-tool do not match its schema.
 
     Attributes:
-        problems: What is wrong, field by field.
+        problems: The problems, field by field.
     """
 
     code = "invalid_arguments"
 
-    def __init__(self, name: str, problems: tuple[schema.Problem, ...]) -> None:
+    def __init__(self, name: str, problems: tuple[schema.ArgumentProblem, ...]) -> None:
         listed = "; ".join(problem.message for problem in problems)
-        super().__init__(f"the arguments of {name} do not fit: {listed}")
+        super().__init__(f"invalid arguments for {name}: {listed}")
         self.problems = problems
 
 
+class RequestTooCostly(InvalidRequest):
+    """Arguments are so large that finding their problems would take too long."""
+
+    code = "arguments_too_costly"
+
+    def __init__(self, name: str) -> None:
+        Exception.__init__(self, f"invalid arguments for {name}, too large to say why; pass less")
+        self.problems = ()
+
+
 class UnknownMetaTool(InvalidRequest):
-    """The gateway itself has no tool of that name.
+    """The gateway has no tool of that name.
 
     Attributes:
         hint: What to do instead.
@@ -47,64 +59,72 @@ class UnknownMetaTool(InvalidRequest):
         self.problems = ()
 
 
-def check(name: str, arguments: Mapping[str, Any] | None) -> dict[str, Any]:
-    """Return arguments that fit the schema of one of the gateway's tools.
+def check_arguments(name: str, arguments: Mapping[str, Any] | None) -> dict[str, Any]:
+    """Return the arguments of a meta-tool, without nulls, once they match its schema.
 
     Raises:
-        InvalidRequest: Naming each field, what was given and what is expected.
+        InvalidRequest: If they do not match; names each field, its value and what is expected.
     """
-    # Some clients send null for what they leave out.
-    given = {key: value for key, value in (arguments or {}).items() if value is not None}
-    problems = schema.validate(_judged(name), given, cache_key=f"meta:{name}")
+    # Some clients send null for omitted arguments.
+    args = {key: value for key, value in (arguments or {}).items() if value is not None}
+    try:
+        problems = schema.validate_arguments(
+            _build_validation_schema(name),
+            args,
+            cache_key=f"meta:{name}",
+            steps=schema.StepBudget(MAX_STEPS),
+        )
+    except schema.StepBudgetExceeded:
+        raise RequestTooCostly(name) from None
     if problems:
         raise InvalidRequest(name, problems)
-    return given
+    return args
 
 
-def _judged(name: str) -> dict[str, Any]:
-    """Return the schema that arguments are judged by.
+def _build_validation_schema(name: str) -> dict[str, Any]:
+    """Return the schema that arguments are validated against.
 
-    A workflow is judged where it is read, which finds more and names each place.
+    It accepts any `workflow`: the workflow's parser finds more problems and locates each one.
     """
     published = meta_tools.BY_NAME[name].input_schema
     properties = published["properties"]
     if "workflow" not in properties:
         return published
-    return {**published, "properties": {**properties, "workflow": _ANYTHING}}
+    return {**published, "properties": {**properties, "workflow": _ANY_SCHEMA}}
 
 
-def find_request(given: Mapping[str, Any]) -> FindRequest:
+def read_find_request(args: Mapping[str, Any]) -> FindRequest:
     """Read the arguments of search_tools."""
     return FindRequest(
-        query=given["query"],
-        limit=int(given.get("limit", meta_tools.DEFAULT_LIMIT)),
-        server=given.get("server"),
-        category=given.get("category"),
-        token_budget=given.get("token_budget"),
-        context_tools=tuple(given.get("context_tools", ())),
-        detail=given.get("detail", meta_tools.DEFAULT_DETAIL),
+        query=args["query"],
+        limit=int(args.get("limit", meta_tools.DEFAULT_LIMIT)),
+        server=args.get("server"),
+        category=args.get("category"),
+        token_budget=args.get("token_budget"),
+        context_tools=tuple(args.get("context_tools", ())),
+        detail=args.get("detail", meta_tools.DEFAULT_DETAIL),
     )
 
 
-def intent_request(given: Mapping[str, Any]) -> IntentRequest:
+def read_intent_request(args: Mapping[str, Any]) -> IntentRequest:
     """Read the arguments of run_intent."""
     return IntentRequest(
-        intent=given["intent"],
-        parameters=given.get("parameters", {}),
-        considered=tuple(given.get("tools_considered", ())),
-        mode=given.get("mode", "auto"),
-        context=given.get("context", {}),
+        intent=args["intent"],
+        parameters=args.get("parameters", {}),
+        considered=tuple(args.get("tools_considered", ())),
+        mode=args.get("mode", "auto"),
+        context=args.get("context", {}),
     )
 
 
-def run_request(given: Mapping[str, Any]) -> RunRequest:
+def read_run_request(args: Mapping[str, Any]) -> RunRequest:
     """Read the arguments of run_workflow."""
-    options = given.get("options", {})
+    options = args.get("options", {})
     on_error = options.get("on_error")
     return RunRequest(
-        workflow=given["workflow"],
-        intent=given.get("intent", ""),
-        options=Options(
+        workflow=args["workflow"],
+        intent=args.get("intent", ""),
+        options=RunOptions(
             on_error=OnError(on_error) if on_error else OnError.STOP,
             per_layer_validation=options.get("per_layer_validation", False),
             deadline_s=options.get("deadline_s"),
@@ -115,12 +135,12 @@ def run_request(given: Mapping[str, Any]) -> RunRequest:
     )
 
 
-def control_request(given: Mapping[str, Any]) -> ControlRequest:
+def read_control_request(args: Mapping[str, Any]) -> ControlRequest:
     """Read the arguments of control_run."""
     return ControlRequest(
-        run=given["run_id"],
-        action=given["action"],
-        workflow=given.get("workflow"),
-        approval=given.get("approval", ""),
-        wait_s=float(given.get("wait_s", DEFAULT_WAIT_S)),
+        run=args["run_id"],
+        action=args["action"],
+        workflow=args.get("workflow"),
+        approval=args.get("approval", ""),
+        wait_s=float(args.get("wait_s", DEFAULT_WAIT_S)),
     )

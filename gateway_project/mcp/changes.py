@@ -1,7 +1,7 @@
-"""Who wants to know of changes, and what they are told: list changes, and updates of resources.
+"""Change notifications to clients: changed lists and updated resources.
 
-Clients of the handshake era are told on their connection, once they have said that they are
-initialized. Those of 2026-07-28 open a stream for it. Both follow the same `Changes`.
+Clients of the handshake era receive them on their connection once they are initialized; those of
+2026-07-28 open a stream for them. Both follow the same `ChangeHub`.
 """
 
 from __future__ import annotations
@@ -25,15 +25,15 @@ from mcp.server.subscriptions import (
 from mcp.shared.exceptions import MCPError
 from mcp_types import SubscriptionsListenRequestParams, SubscriptionsListenResult
 
-from tools.resource_uris import Address
-from tools.upstream.status import Kind
+from tools.resource_uris import ResourceAddress
+from tools.upstream.status import ListName
 
-Watched = Mapping[Address, str]
-"""Resources that a client wants to hear of, each with the URI that the client knows it by."""
-Deliver = Callable[[ServerEvent], None]
+WatchedResources = Mapping[ResourceAddress, str]
+"""Resources that a client watches, each with the URI that the client knows it by."""
+DeliverEvent = Callable[[ServerEvent], None]
 
 MAX_FOLLOWERS: Final = 2_048
-_EVENTS: Final[Mapping[Kind, ServerEvent]] = {
+_LIST_EVENTS: Final[Mapping[ListName, ServerEvent]] = {
     "tools": ToolsListChanged(),
     "prompts": PromptsListChanged(),
     "resources": ResourcesListChanged(),
@@ -47,65 +47,65 @@ _NOTIFICATIONS: Final[Mapping[type[ServerEvent], Callable[[], mcp_types.ServerNo
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class _Follower:
-    deliver: Deliver
-    watched: Watched
-    session: Callable[[], str]
+    deliver: DeliverEvent
+    watched_resources: WatchedResources
+    get_session: Callable[[], str]
 
 
-class Changes:
-    """Hands changes to those who follow them; for one event loop.
+class ChangeHub:
+    """Publishes changes to followers, within one event loop.
 
     Args:
-        silent: Lists whose changes clients do not see, and so are not told of.
+        muted_lists: Lists that clients do not see, so that their changes are not published.
     """
 
-    def __init__(self, *, silent: Collection[Kind] = ()) -> None:
-        self._silent = silent
+    def __init__(self, *, muted_lists: Collection[ListName] = ()) -> None:
+        self._muted_lists = muted_lists
         self._followers: set[_Follower] = set()
 
-    def changed(self, kind: Kind) -> None:
-        """Tell everybody that a list has changed."""
-        if kind in self._silent:
+    def notify_list_changed(self, kind: ListName) -> None:
+        """Notify all followers that a list has changed."""
+        if kind in self._muted_lists:
             return
         for follower in list(self._followers):
-            follower.deliver(_EVENTS[kind])
+            follower.deliver(_LIST_EVENTS[kind])
 
-    def updated(self, server: str, uri: str, sessions: Collection[str]) -> None:
-        """Tell those who watch a server's resource that its content has changed.
+    def notify_resource_updated(self, server: str, uri: str, sessions: Collection[str]) -> None:
+        """Notify followers that a watched resource of a server has changed.
 
-        A server may keep something for each caller under the same address, so only these sessions
-        are told.
+        A server may keep a separate resource for each caller under one address, so only these
+        sessions are notified.
         """
-        address = Address(server=server, uri=uri)
+        address = ResourceAddress(server=server, uri=uri)
         for follower in list(self._followers):
-            known_as = follower.watched.get(address)
-            if known_as is not None and follower.session() in sessions:
+            known_as = follower.watched_resources.get(address)
+            if known_as is not None and follower.get_session() in sessions:
                 follower.deliver(ResourceUpdated(known_as))
 
-    def watches(self, session: str, address: Address) -> bool:
-        """Whether a session of a client still wants to hear of a resource."""
+    def is_watching(self, session: str, address: ResourceAddress) -> bool:
+        """Whether a session of a client still watches a resource."""
         return any(
-            follower.session() == session and address in follower.watched
+            follower.get_session() == session and address in follower.watched_resources
             for follower in self._followers
         )
 
     @contextmanager
-    def followed(
-        self, deliver: Deliver, watched: Watched, *, session: Callable[[], str]
+    def follow(
+        self, deliver: DeliverEvent, watched: WatchedResources, *, session: Callable[[], str]
     ) -> Iterator[None]:
-        """Hand changes on while inside.
+        """Deliver changes while the context is open.
 
         Args:
-            deliver: Takes one; neither waits nor raises.
-            watched: May grow and shrink meanwhile.
-            session: Returns the key by which servers know who subscribed.
+            deliver: Takes an event; neither blocks nor raises.
+            watched: Resources to follow; may change meanwhile.
+            session: Returns the session key by which servers know the subscriber.
 
         Raises:
-            MCPError: If too many follow already.
+            MCPError: If there are too many followers already.
         """
         if len(self._followers) >= MAX_FOLLOWERS:
             raise MCPError(mcp_types.INTERNAL_ERROR, "too many clients listen for changes already")
-        follower = _Follower(deliver=deliver, watched=watched, session=session)
+        follower = _Follower(deliver=deliver, watched_resources=watched, get_session=session)
         self._followers.add(follower)
         try:
             yield
@@ -113,22 +113,22 @@ class Changes:
             self._followers.discard(follower)
 
 
-async def tell(
-    changes: Changes,
+async def notify_legacy_client(
+    changes: ChangeHub,
     ctx: ServerRequestContext[Any],
-    watched: Watched,
+    watched: WatchedResources,
     *,
     session: Callable[[], str],
 ) -> None:
-    """Tell a client of the handshake era of changes for as long as its connection lasts.
+    """Notify a client of the handshake era of changes until its connection ends.
 
-    What has changed several times since the client last took something is told once.
+    Equal changes that accumulate while the client is slow are sent once.
 
     Args:
-        changes: What is followed.
+        changes: The hub to follow.
         ctx: Of the client's connection.
-        watched: Resources it wants to hear of, now and later.
-        session: Returns the key by which servers know it, once it has subscribed to one.
+        watched: Resources that it watches; may change later.
+        session: Returns the session key by which servers know it, once it has subscribed.
     """
     waiting: dict[ServerEvent, None] = {}
     arrived = asyncio.Event()
@@ -137,61 +137,61 @@ async def tell(
         waiting[event] = None
         arrived.set()
 
-    with changes.followed(deliver, watched, session=session):
+    with changes.follow(deliver, watched, session=session):
         while True:
             await arrived.wait()
             arrived.clear()
             while waiting:
                 event = next(iter(waiting))
                 del waiting[event]
-                await ctx.session.send_notification(_notification(event))
+                await ctx.session.send_notification(_build_notification(event))
 
 
-def _notification(event: ServerEvent) -> mcp_types.ServerNotification:
+def _build_notification(event: ServerEvent) -> mcp_types.ServerNotification:
     if isinstance(event, ResourceUpdated):
         params = mcp_types.ResourceUpdatedNotificationParams(uri=event.uri)
         return mcp_types.ResourceUpdatedNotification(params=params)
     return _NOTIFICATIONS[type(event)]()
 
 
-async def listen(
-    changes: Changes,
+async def serve_listen(
+    changes: ChangeHub,
     ctx: ServerRequestContext[Any],
     params: SubscriptionsListenRequestParams,
-    watched: Watched,
+    watched: WatchedResources,
     *,
     session: str = "",
 ) -> SubscriptionsListenResult:
     """Serve `subscriptions/listen` until the client closes it.
 
     Args:
-        changes: What is followed.
+        changes: The hub to follow.
         ctx: Of the request.
-        params: What the client wants to hear of; of resources, those in `watched` count.
-        watched: Resources by the URIs that the client gave.
-        session: Key by which servers know who subscribed.
+        params: What the client subscribes to; `watched` overrides its resources.
+        watched: Resources, each with the URI that the client gave.
+        session: Session key by which servers know the subscriber.
     """
-    wanted = params.notifications.model_copy(
+    subscribed = params.notifications.model_copy(
         update={"resource_subscriptions": list(watched.values()) or None}
     )
-    handler = ListenHandler(_Bus(changes, watched, session))
-    return await handler(ctx, params.model_copy(update={"notifications": wanted}))
+    handler = ListenHandler(_SubscriptionBus(changes, watched, session))
+    return await handler(ctx, params.model_copy(update={"notifications": subscribed}))
 
 
-class _Bus:
-    """What the SDK's handler of one stream subscribes to."""
+class _SubscriptionBus:
+    """Adapts the hub to the subscription bus that the SDK's handler of one stream expects."""
 
-    def __init__(self, changes: Changes, watched: Watched, session: str) -> None:
+    def __init__(self, changes: ChangeHub, watched: WatchedResources, session: str) -> None:
         self._changes = changes
         self._watched = watched
         self._session = session
 
     async def publish(self, event: ServerEvent) -> None:
-        """Publish nothing: changes come from behind, not from this stream."""
+        """Publish nothing: changes come from the hub, not from this stream."""
 
-    def subscribe(self, listener: Deliver) -> Callable[[], None]:
-        """Have a listener told; returns how to end that."""
-        following = self._changes.followed(listener, self._watched, session=lambda: self._session)
+    def subscribe(self, listener: DeliverEvent) -> Callable[[], None]:
+        """Subscribe a listener and return the function that unsubscribes it."""
+        following = self._changes.follow(listener, self._watched, session=lambda: self._session)
         following.__enter__()
 
         def unsubscribe() -> None:

@@ -1,7 +1,7 @@
-"""What is remembered of a client between its requests, and what each request says of it.
+"""State of a client: kept between its requests, or read from each request.
 
-In the handshake era a connection is a session. From 2026-07-28 on each request stands for itself,
-and what is remembered here ends with it.
+In the handshake era a connection is a session. From 2026-07-28 on requests are stateless, and the
+state kept here ends with the request.
 """
 
 from __future__ import annotations
@@ -15,106 +15,119 @@ from mcp.server import ServerRequestContext
 from mcp_types import CLIENT_CAPABILITIES_META_KEY, LOG_LEVEL_META_KEY
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 
-from tools.resource_uris import Address
+from tools.resource_uris import ResourceAddress
 
 if TYPE_CHECKING:
     from gateway_project.foundation.caller import Caller
 
 Context = ServerRequestContext[Any]
 
-LEVELS: Final = ("debug", "info", "notice", "warning", "error", "critical", "alert", "emergency")
-DEFAULT_LEVEL: Final = "info"
-"""What a client of the handshake era hears of that never said."""
-PASSED_ON: Final = ("elicitation", "sampling", "roots")
+LOG_LEVELS: Final = (
+    "debug",
+    "info",
+    "notice",
+    "warning",
+    "error",
+    "critical",
+    "alert",
+    "emergency",
+)
+DEFAULT_LOG_LEVEL: Final = "info"
+"""Level for a client of the handshake era that never set one."""
+FORWARDED_CAPABILITIES: Final = ("elicitation", "sampling", "roots")
 """Capabilities that servers may use through the gateway."""
-_KEY: Final = "foregate"
+_STATE_KEY: Final = "foregate"
 
 
 @dataclass(kw_only=True, eq=False)
 class ClientState:
-    """A connection of the handshake era.
+    """State of a connection of the handshake era.
 
     Attributes:
-        key: Tells it from others.
-        log_level: Least severe log message that the client wants.
-        watched: Resources whose updates it wants, with the URIs it knows them by.
-        session: What servers know it by; empty until it first subscribes.
-        followed: Whether it is told of changes.
-        capabilities: What it can be asked; None: not read yet.
+        connection_key: Random key of the connection.
+        log_level: Least severe log level that the client wants.
+        watched_resources: Resources that it watches, each with the URI that it knows.
+        session_key: Key by which servers know the client; empty until it first subscribes.
+        is_following: Whether it receives change notifications.
+        capabilities: Forwarded capabilities that it declared; None until first read.
     """
 
-    key: str = field(default_factory=lambda: secrets.token_hex(8))
-    log_level: str = DEFAULT_LEVEL
-    watched: dict[Address, str] = field(default_factory=dict)
-    session: str = ""
-    followed: bool = False
+    connection_key: str = field(default_factory=lambda: secrets.token_hex(8))
+    log_level: str = DEFAULT_LOG_LEVEL
+    watched_resources: dict[ResourceAddress, str] = field(default_factory=dict)
+    session_key: str = ""
+    is_following: bool = False
     capabilities: Mapping[str, Any] | None = None
 
 
-def of(ctx: Context) -> ClientState:
-    """Return what is remembered of the connection that a request came on."""
-    # The SDK keeps a dictionary for this on each connection, and no public way to it.
+def state_of(ctx: Context) -> ClientState:
+    """Return the state of a request's connection."""
+    # The SDK has a dictionary for this on each connection, but no public accessor.
     state: dict[str, Any] = ctx.session._connection.state
-    found = state.get(_KEY)
-    if not isinstance(found, ClientState):
-        found = state[_KEY] = ClientState()
-    return found
+    client_state = state.get(_STATE_KEY)
+    if not isinstance(client_state, ClientState):
+        client_state = state[_STATE_KEY] = ClientState()
+    return client_state
 
 
-def at_end(ctx: Context, callback: Callable[[], Awaitable[None]]) -> None:
-    """Have something done when a connection ends, which may take a few seconds.
+def run_at_end(ctx: Context, callback: Callable[[], Awaitable[None]]) -> None:
+    """Run a callback, which may take a few seconds, when the request's connection ends.
 
-    A request of 2026-07-28 has a connection of its own.
+    Each request of 2026-07-28 has a connection of its own.
     """
     ctx.session._connection.exit_stack.push_async_callback(callback)
 
 
-def modern(ctx: Context) -> bool:
-    """Whether a request is of the era in which each stands for itself."""
+def is_modern(ctx: Context) -> bool:
+    """Whether a request is of the stateless era."""
     return ctx.protocol_version in MODERN_PROTOCOL_VERSIONS
 
 
-def session_key(ctx: Context, caller: Caller) -> str:
-    """Return what tells callers apart at servers that keep state for each."""
-    if modern(ctx):
+def build_session_key(ctx: Context, caller: Caller) -> str:
+    """Return the key by which servers with per-session state know a caller."""
+    if is_modern(ctx):
         return f"{caller.team or ''}/{caller.user}"
-    return f"{caller.team or ''}/{caller.user}/{of(ctx).key}"
+    return f"{caller.team or ''}/{caller.user}/{state_of(ctx).connection_key}"
 
 
-def capabilities(ctx: Context) -> Mapping[str, Any]:
-    """Return what the client can be asked, as it declared it."""
-    if modern(ctx):
-        return _asked(_meta(ctx).get(CLIENT_CAPABILITIES_META_KEY))
-    state = of(ctx)
+def read_capabilities(ctx: Context) -> Mapping[str, Any]:
+    """Return the capabilities that the client declared, of those forwarded to servers."""
+    if is_modern(ctx):
+        return _filter_capabilities(_read_meta(ctx).get(CLIENT_CAPABILITIES_META_KEY))
+    state = state_of(ctx)
     if state.capabilities is None:
         declared = ctx.session.client_capabilities
-        state.capabilities = _asked(
+        state.capabilities = _filter_capabilities(
             declared.model_dump(by_alias=True, mode="json", exclude_none=True) if declared else {}
         )
     return state.capabilities
 
 
-def log_level(ctx: Context) -> str | None:
-    """Return the least severe log message wanted; None: none."""
-    if not modern(ctx):
-        return of(ctx).log_level
-    wanted = _meta(ctx).get(LOG_LEVEL_META_KEY)
-    return wanted if wanted in LEVELS else None
+def read_log_level(ctx: Context) -> str | None:
+    """Return the least severe log level that the client wants; None for no messages."""
+    if not is_modern(ctx):
+        return state_of(ctx).log_level
+    min_level = _read_meta(ctx).get(LOG_LEVEL_META_KEY)
+    return min_level if min_level in LOG_LEVELS else None
 
 
-def severe_enough(level: object, wanted: str | None) -> bool:
-    """Whether a log message is wanted; one of no known level is, by who wants any."""
-    if wanted is None:
+def is_severe_enough(level: object, min_level: str | None) -> bool:
+    """Whether a log message reaches the wanted level; an unknown level always does."""
+    if min_level is None:
         return False
-    return level not in LEVELS or LEVELS.index(str(level)) >= LEVELS.index(wanted)
+    return level not in LOG_LEVELS or LOG_LEVELS.index(str(level)) >= LOG_LEVELS.index(min_level)
 
 
-def _meta(ctx: Context) -> Mapping[str, Any]:
+def _read_meta(ctx: Context) -> Mapping[str, Any]:
     meta = (ctx.params or {}).get("_meta")
     return meta if isinstance(meta, Mapping) else {}
 
 
-def _asked(declared: object) -> Mapping[str, Any]:
+def _filter_capabilities(declared: object) -> Mapping[str, Any]:
     if not isinstance(declared, Mapping):
         return {}
-    return {key: declared[key] for key in PASSED_ON if isinstance(declared.get(key), Mapping)}
+    return {
+        key: declared[key]
+        for key in FORWARDED_CAPABILITIES
+        if isinstance(declared.get(key), Mapping)
+    }

@@ -1,118 +1,129 @@
-"""Asks a client's user whether calls may be made, where the client can ask.
+"""Asks a client's user to approve calls, where the client supports elicitation.
 
-The question goes to the client's program, which shows it to its user; a model does not get to see
-it, and nothing that a model sends answers it.
+The question goes to the client's program, which shows it to the user; the model never sees it and
+cannot answer it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any, Final
-from uuid import UUID
 
 import structlog
 from mcp.shared.exceptions import MCPError
 
-from execution.store.approvals import NotPending, UnknownApproval
+from execution.store.approvals import ApprovalNotPending, UnknownApproval
 from execution.view import ApprovalView
-from gateway_project import approval_text
+from gateway_project.effects import OpenConsole
 from gateway_project.foundation.caller import Caller
-from gateway_project.foundation.database import in_database
+from gateway_project.foundation.database import run_in_database_thread
 from gateway_project.mcp import questions
-from gateway_project.mcp.interaction import Turn
+from gateway_project.mcp.interaction import UpstreamTurn
 from gateway_project.mcp.questions import ELICIT
+from gateway_project.runs import approval_text
 from gateway_project.use_cases import decide_approval
 
-Link = Callable[[UUID], str]
-"""Page of an approval in the console; empty: there is none."""
-APPROVE: Final = "approve"
-EXACTLY: Final = "Once, with exactly these arguments."
-SHORTENED: Final = "Once, with all of its arguments, those that are not shown here included."
+APPROVE_FIELD: Final = "approve"
+EXACT_DESCRIPTION: Final = "Once, with exactly these arguments."
+SHORTENED_DESCRIPTION: Final = (
+    "Once, with all of its arguments, those that are not shown here included."
+)
 
 log = structlog.get_logger(__name__)
 
 
-async def ask(turn: Turn, caller: Caller, pending: Iterable[ApprovalView], *, link: Link) -> bool:
-    """Ask the client's user about calls, one after another, and decide as they say.
+async def ask_user(
+    turn: UpstreamTurn,
+    caller: Caller,
+    pending: Iterable[ApprovalView],
+    *,
+    open_console: OpenConsole,
+) -> bool:
+    """Ask the client's user about pending calls, one after another, and record the decisions.
 
     Args:
-        turn: The request that they wait for.
-        caller: Whose calls they are, who is asked.
-        pending: What waits for a decision, with arguments.
-        link: Where all of a call is shown.
+        turn: The request that waits for the calls.
+        caller: Owner of the calls, who is asked.
+        pending: Approvals to decide, with their arguments.
+        open_console: Opens the console, which shows a whole call where a question is cut.
 
     Returns:
-        Whether any call is decided; False where the client cannot ask, or its user does not say.
+        Whether any call is decided; False if the client cannot ask or its user does not answer.
     """
     decided = False
     for approval in pending:
-        answer = await _answer(turn, caller, approval, link=link)
-        if answer is None:
+        decision = await _ask_about_call(turn, caller, approval, open_console)
+        if decision is None:
             return decided
         try:
-            await in_database(
-                decide_approval.decide, caller, approval.id, approve=answer, via="elicitation"
+            await run_in_database_thread(
+                decide_approval.decide_approval,
+                caller,
+                approval.id,
+                approve=decision,
+                via="elicitation",
             )
-        except (NotPending, UnknownApproval) as error:  # somebody else was quicker, or too late
+        except (ApprovalNotPending, UnknownApproval) as error:  # decided elsewhere, or expired
             log.info("approval.not_pending", approval=str(approval.id), reason=str(error))
         decided = True
     return decided
 
 
-def is_askable(turn: Turn) -> bool:
+def can_ask_user(turn: UpstreamTurn) -> bool:
     """Whether the client of a request can ask its user."""
     try:
-        questions.require(turn.downstream.capabilities, ELICIT, {})
+        questions.require_askable(turn.downstream.capabilities, ELICIT, {})
     except MCPError:
         return False
     return turn.consult is not None
 
 
-async def _answer(
-    turn: Turn, caller: Caller, approval: ApprovalView, *, link: Link
+async def _ask_about_call(
+    turn: UpstreamTurn, caller: Caller, approval: ApprovalView, open_console: OpenConsole
 ) -> bool | None:
-    """Return what the user says; None: nothing."""
+    """Return the user's decision; None without one."""
     if turn.consult is None or approval.arguments is None:
         return None
-    message = approval_text.question(
+    is_cut = approval_text.summarize_arguments(approval.arguments)[1]
+    message = approval_text.write_question(
         approval.tool,
         approval.reason,
         approval.arguments,
         user=caller.user,
-        link=link(approval.id),
+        link=(await open_console())(approval.id) if is_cut else "",
     )
-    is_cut = approval_text.short(approval.arguments)[1]
-    params = {"mode": "form", "message": message, "requestedSchema": form(is_cut=is_cut)}
+    params = {"mode": "form", "message": message, "requestedSchema": consent_form(is_cut=is_cut)}
     try:
-        return said(await turn.consult(ELICIT, params))
-    except MCPError as refused:
-        log.info("approval.not_asked", approval=str(approval.id), reason=str(refused))
+        return read_decision(await turn.consult(ELICIT, params))
+    except MCPError as refusal:
+        log.info("approval.question_refused", approval=str(approval.id), reason=str(refusal))
         return None
 
 
-def form(*, is_cut: bool) -> dict[str, Any]:
-    """Return what the user fills in.
+def consent_form(*, is_cut: bool) -> dict[str, Any]:
+    """Return the schema of the form that the user fills in.
 
-    It has no default: a client that only sends back what it was given approves nothing.
+    It has no default, so a client that merely echoes the form approves nothing.
 
     Args:
-        is_cut: Whether the question shows less than all of the arguments.
+        is_cut: Whether the question omits part of the arguments.
     """
-    asked = {
+    approve = {
         "type": "boolean",
         "title": "Make this call",
-        "description": SHORTENED if is_cut else EXACTLY,
+        "description": SHORTENED_DESCRIPTION if is_cut else EXACT_DESCRIPTION,
     }
-    return {"type": "object", "properties": {APPROVE: asked}, "required": [APPROVE]}
+    return {"type": "object", "properties": {APPROVE_FIELD: approve}, "required": [APPROVE_FIELD]}
 
 
-def said(answer: Mapping[str, Any]) -> bool | None:
-    """Return what an answer says; None: nothing, and so the call goes on waiting.
+def read_decision(answer: Mapping[str, Any]) -> bool | None:
+    """Return the decision in an answer; None leaves the call waiting.
 
     Example:
-        >>> said({"action": "accept", "content": {"approve": True}}), said({"action": "decline"})
+        >>> (read_decision({"action": "accept", "content": {"approve": True}}),
+        ...  read_decision({"action": "decline"}))
         (True, False)
-        >>> said({"action": "accept"}) is said({"action": "cancel"}) is None
+        >>> read_decision({"action": "accept"}) is read_decision({"action": "cancel"}) is None
         True
     """
     if answer.get("action") == "decline":
@@ -120,5 +131,5 @@ def said(answer: Mapping[str, Any]) -> bool | None:
     content = answer.get("content")
     if answer.get("action") != "accept" or not isinstance(content, Mapping):
         return None
-    approve = content.get(APPROVE)
+    approve = content.get(APPROVE_FIELD)
     return approve if isinstance(approve, bool) else None

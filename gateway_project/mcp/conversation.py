@@ -1,4 +1,4 @@
-"""What must be known of a client's conversation to go on with it at another gateway.
+"""Tracks a client's conversation so that another gateway can continue it.
 
 Imports the standard library only.
 """
@@ -11,46 +11,46 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
-RESUME_ID: Final = "foregate/resume/"
-"""Begins the ids of requests that are repeated to the next gateway; the client sees no answer."""
+REPLAY_ID_PREFIX: Final = "foregate/resume/"
+"""Prefix of the ids of requests replayed to the next gateway; the client never sees an answer."""
 INTERNAL_ERROR: Final = -32603
-_LOST: Final = (
-    "the gateway that served this request ended before it answered; whatever was called may have "
-    "had its effect, so look before calling again"
+_LOST_MESSAGE: Final = (
+    "the gateway serving this request ended before it answered; the call may have taken "
+    "effect, so check before calling again"
 )
 _CODE: Final = "gateway_lost"
-# A response as our own gateways write it; anything else is parsed whole.
+# A response as the gateway itself encodes it; any other line is parsed completely.
 _RESPONSE: Final = re.compile(
     rb'\{"jsonrpc":"2\.0","id":("(?:[^"\\]|\\.)*"|-?\d+),"(?:result|error)"'
 )
 
 
 @dataclass(frozen=True, kw_only=True)
-class Prelude:
-    """What the next gateway is told before the client goes on.
+class ConversationReplay:
+    """The input that the next gateway receives before the client's next line.
 
     Attributes:
-        lines: Requests and notifications to be repeated, each a line.
-        unsent: What the client has sent since, bytes that may end within a line.
+        lines: Requests and notifications to replay, one per line.
+        unsent: Bytes that the client has sent since; they may end within a line.
     """
 
     lines: tuple[bytes, ...] = ()
     unsent: bytes = b""
 
 
-def is_repeated(identifier: Any) -> bool:
-    """Whether a response answers a request of a prelude, so that the client must not see it."""
-    return isinstance(identifier, str) and identifier.startswith(RESUME_ID)
+def is_replay_response(identifier: Any) -> bool:
+    """Whether a response answers a replayed request, which the client must not see."""
+    return isinstance(identifier, str) and identifier.startswith(REPLAY_ID_PREFIX)
 
 
-def response_id(line: bytes) -> Any:
-    """Return the id that a line answers; None if it answers none."""
-    found = _RESPONSE.match(line)
-    if found:
-        return json.loads(found[1])
-    message = _parsed(line)
-    answers = "method" not in message and ("result" in message or "error" in message)
-    return message.get("id") if answers else None
+def read_response_id(line: bytes) -> Any:
+    """Return the request id that a line answers; None if it is no response."""
+    match = _RESPONSE.match(line)
+    if match:
+        return json.loads(match[1])
+    message = _parse_message(line)
+    is_response = "method" not in message and ("result" in message or "error" in message)
+    return message.get("id") if is_response else None
 
 
 class Conversation:
@@ -58,70 +58,72 @@ class Conversation:
 
     def __init__(self) -> None:
         self._pending: dict[tuple[type, Any], str] = {}
-        self._opening: list[dict[str, Any]] = []
-        self._level: dict[str, Any] | None = None
+        self._handshake: list[dict[str, Any]] = []
+        self._log_level: dict[str, Any] | None = None
         self._subscribed: dict[str, dict[str, Any]] = {}
 
-    def sent(self, line: bytes) -> None:
-        """Take note of a line of the client's."""
-        message = _parsed(line)
+    def record_sent(self, line: bytes) -> None:
+        """Record a line that the client sent."""
+        message = _parse_message(line)
         method = message.get("method")
         if not isinstance(method, str):
             return
         if "id" in message:
-            self._pending[_key(message["id"])] = method
-        self._remember(method, message)
+            self._pending[_make_id_key(message["id"])] = method
+        self._record_state(method, message)
 
-    def answered(self, identifier: Any) -> None:
-        """Take note that a request is answered; None is none."""
-        self._pending.pop(_key(identifier), None)
+    def record_answered(self, identifier: Any) -> None:
+        """Record that a request is answered; None is ignored."""
+        self._pending.pop(_make_id_key(identifier), None)
 
-    def interrupted(self) -> Iterator[bytes]:
-        """Return an answer for each request that will have none any more."""
+    def take_failed_answers(self) -> Iterator[bytes]:
+        """Yield an error answer for each pending request and forget them all."""
         for (_, identifier), method in self._pending.items():
-            yield _line({"jsonrpc": "2.0", "id": identifier, **_failure(method)})
+            yield _write_line({"jsonrpc": "2.0", "id": identifier, **_build_failure(method)})
         self._pending.clear()
 
-    def repeated(self) -> tuple[bytes, ...]:
-        """Return what brings another gateway to where this conversation is."""
-        kept = [
-            *self._opening,
-            *([self._level] if self._level else []),
+    def list_replay_lines(self) -> tuple[bytes, ...]:
+        """Return the lines that bring another gateway to the state of this conversation."""
+        messages = [
+            *self._handshake,
+            *([self._log_level] if self._log_level else []),
             *self._subscribed.values(),
         ]
         return tuple(
-            _line({**message, "id": f"{RESUME_ID}{index}"} if "id" in message else message)
-            for index, message in enumerate(kept)
+            _write_line(
+                {**message, "id": f"{REPLAY_ID_PREFIX}{index}"} if "id" in message else message
+            )
+            for index, message in enumerate(messages)
         )
 
-    def _remember(self, method: str, message: dict[str, Any]) -> None:
+    def _record_state(self, method: str, message: dict[str, Any]) -> None:
         params = message.get("params")
         params = params if isinstance(params, dict) else {}
         match method:
             case "initialize":
-                self._opening = [message]
+                self._handshake = [message]
             case "notifications/initialized":
-                self._opening = [*self._opening[:1], message]
+                self._handshake = [*self._handshake[:1], message]
             case "notifications/cancelled":
-                self._pending.pop(_key(params.get("requestId")), None)
+                self._pending.pop(_make_id_key(params.get("requestId")), None)
             case "logging/setLevel":
-                self._level = message
+                self._log_level = message
             case "resources/subscribe":
                 self._subscribed[str(params.get("uri"))] = message
             case "resources/unsubscribe":
                 self._subscribed.pop(str(params.get("uri")), None)
 
 
-def _key(identifier: Any) -> tuple[type, Any]:
-    """Tell 1 from "1", which are two ids, and bear what is none."""
+def _make_id_key(identifier: Any) -> tuple[type, Any]:
+    """Return a dict key that tells 1 from "1" and accepts invalid ids."""
     hashable = isinstance(identifier, str | int)
     return type(identifier), identifier if hashable else str(identifier)
 
 
-def _failure(method: str) -> Mapping[str, Any]:
+def _build_failure(method: str) -> Mapping[str, Any]:
     if method != "tools/call":
-        return {"error": {"code": INTERNAL_ERROR, "message": _LOST}}
-    text = f"{_CODE}: {_LOST}"
+        return {"error": {"code": INTERNAL_ERROR, "message": _LOST_MESSAGE}}
+    text = f"{_CODE}: {_LOST_MESSAGE}"
     return {
         "result": {
             "content": [{"type": "text", "text": text}],
@@ -132,7 +134,7 @@ def _failure(method: str) -> Mapping[str, Any]:
     }
 
 
-def _parsed(line: bytes) -> dict[str, Any]:
+def _parse_message(line: bytes) -> dict[str, Any]:
     try:
         message = json.loads(line)
     except (ValueError, RecursionError):
@@ -140,6 +142,6 @@ def _parsed(line: bytes) -> dict[str, Any]:
     return message if isinstance(message, dict) else {}
 
 
-def _line(message: Mapping[str, Any]) -> bytes:
-    # With escapes, among them those of half a surrogate pair, which a client may have sent.
+def _write_line(message: Mapping[str, Any]) -> bytes:
+    # ASCII escapes also carry unpaired surrogates, which a client may have sent.
     return json.dumps(message, separators=(",", ":")).encode() + b"\n"

@@ -1,4 +1,4 @@
-"""Messages to clients as JSON: none that a client could not read, and no silence in its place."""
+"""Encodes messages to clients as JSON they can parse; an unencodable answer becomes an error."""
 
 from __future__ import annotations
 
@@ -17,120 +17,135 @@ from mcp_types import (
 )
 from pydantic_core import PydanticSerializationError, to_json
 
-from gateway_project.foundation import surrogates
+from gateway_project.foundation import json_pieces, json_size, surrogates
+from gateway_project.foundation.computing import run_in_message_thread
 from gateway_project.mcp.failure import META_KEY
 
 MAX_DEPTH: Final = 200
-"""Levels of a message. The parser that the SDK's clients read with takes no more, and a client
-waits for ever for the answer that it cannot read."""
+"""Nesting limit of a message. The parser in the SDK's clients accepts no more, and a client waits
+forever for an answer that it cannot parse."""
 _ENCODER_DEPTH: Final = 255
-"""Levels at which the encoder itself gives up; it can be told no other number."""
-_AROUND: Final = _ENCODER_DEPTH - MAX_DEPTH
+"""Nesting at which the encoder itself fails; not configurable."""
+_WRAPPING_DEPTH: Final = _ENCODER_DEPTH - MAX_DEPTH
 _CODE: Final = "internal_error"
 
 log = structlog.get_logger(__name__)
 
 
-class Unencodable(ValueError):
-    """A message that is nested too deeply, or holds what JSON in UTF-8 has no form for."""
+class UnencodableMessage(ValueError):
+    """A message is nested too deeply or holds values that JSON in UTF-8 cannot represent."""
 
 
-def encoded(message: Mapping[str, Any]) -> bytes:
-    r"""Return a message as JSON; numbers that JSON has no form for are null in it.
+def encode_message(message: Mapping[str, Any], *, is_large: bool = False) -> bytes:
+    r"""Return a message as JSON; NaN and infinities become null.
+
+    Args:
+        message: The message.
+        is_large: Whether to encode in pieces, for a side thread.
 
     Raises:
-        Unencodable: If no client could read it.
+        UnencodableMessage: If no client could parse it.
 
     Example:
-        >>> encoded({"id": 1, "result": {"a": "é", "b": float("nan")}}).decode()
+        >>> encode_message({"id": 1, "result": {"a": "é", "b": float("nan")}}).decode()
         '{"id":1,"result":{"a":"é","b":null}}'
-        >>> encoded({"a": "\ud83d"})
+        >>> encode_message({"a": "\ud83d"})
         Traceback (most recent call last):
         ...
-        gateway_project.mcp.encoding.Unencodable: 'utf-8' codec can't encode character '\ud83d'...
+        gateway_project.mcp.encoding.UnencodableMessage: 'utf-8' codec can't encode...
     """
-    # Within so many lists the encoder gives up just where a reader would. That costs nothing,
-    # while looking at each value of a large result would hold up all other clients.
-    wrapped: Any = message
-    for _ in range(_AROUND):
-        wrapped = [wrapped]
+    # Wrapped in this many lists, the message fails in the encoder exactly where it would fail in
+    # a parser. That costs nothing; checking each value of a large result would block the loop.
     try:
-        return to_json(wrapped, inf_nan_mode="null")[_AROUND:-_AROUND]
+        if is_large:
+            return json_pieces.encode_in_pieces(message, outer_levels=_WRAPPING_DEPTH)
+        wrapped: Any = message
+        for _ in range(_WRAPPING_DEPTH):
+            wrapped = [wrapped]
+        return to_json(wrapped, inf_nan_mode="null")[_WRAPPING_DEPTH:-_WRAPPING_DEPTH]
     except PydanticSerializationError as error:
         reason = str(error).rpartition("Error: ")[2]
-        raise Unencodable(reason) from None
+        raise UnencodableMessage(reason) from None
     except (ValueError, RecursionError) as error:
-        raise Unencodable(str(error)) from None
+        raise UnencodableMessage(str(error)) from None
 
 
-def message_text(message: JSONRPCMessage) -> bytes | None:
-    """Return a message as JSON; of an answer that cannot be written, an error under its id.
+async def write_message(message: JSONRPCMessage) -> bytes | None:
+    """Encode as `message_to_json` does; a large message in a side thread."""
+    if json_size.is_large_to_write(json_size.collect_set_members(message)):
+        return await run_in_message_thread(message_to_json, message, is_large=True)
+    return message_to_json(message)
+
+
+async def write_answer(request_id: RequestId, outcome: Mapping[str, Any]) -> bytes:
+    """Encode as `answer_to_json` does; a large answer in a side thread."""
+    if json_size.is_large_to_write(outcome):
+        return await run_in_message_thread(answer_to_json, request_id, outcome, is_large=True)
+    return answer_to_json(request_id, outcome)
+
+
+def message_to_json(message: JSONRPCMessage, *, is_large: bool = False) -> bytes | None:
+    """Return a message as JSON; an unencodable answer becomes an error under its id.
+
+    Args:
+        message: The message.
+        is_large: Whether to encode in pieces, for a side thread.
 
     Returns:
-        None for another message that cannot be written. That is logged, like all of it.
+        None for any other unencodable message. Both cases are logged.
     """
     try:
-        return encoded(_fields(message))
-    except Unencodable as error:
+        return encode_message(json_size.collect_set_members(message), is_large=is_large)
+    except UnencodableMessage as error:
         if isinstance(message, JSONRPCResponse | JSONRPCError):
-            return _in_place_of_answer(message.id, error)
-        _log_lost(message.method, error)
+            return _write_error_answer(message.id, error)
+        _log_unsent(message.method, error)
         return None
 
 
-def news_text(message: Mapping[str, Any]) -> bytes | None:
-    """Return a notification as JSON; None, and that is logged, if it cannot be written."""
+def notification_to_json(message: Mapping[str, Any]) -> bytes | None:
+    """Return a notification as JSON; None, with a log entry, if it cannot be encoded."""
     try:
-        return encoded(message)
-    except Unencodable as error:
-        _log_lost(str(message.get("method")), error)
+        return encode_message(message)
+    except UnencodableMessage as error:
+        _log_unsent(str(message.get("method")), error)
         return None
 
 
-def answer_text(request_id: RequestId, outcome: Mapping[str, Any]) -> bytes:
-    """Return an answer as JSON; an error, if it cannot be written.
+def answer_to_json(
+    request_id: RequestId, outcome: Mapping[str, Any], *, is_large: bool = False
+) -> bytes:
+    """Return an answer as JSON; an error if it cannot be encoded.
 
     Args:
         request_id: Of the request.
-        outcome: Member of JSON-RPC that the answer has.
+        outcome: The JSON-RPC member `result` or `error`.
+        is_large: Whether to encode in pieces, for a side thread.
     """
     try:
-        return encoded({"jsonrpc": "2.0", "id": request_id, **outcome})
-    except Unencodable as error:
-        return _in_place_of_answer(request_id, error)
+        return encode_message({"jsonrpc": "2.0", "id": request_id, **outcome}, is_large=is_large)
+    except UnencodableMessage as error:
+        return _write_error_answer(request_id, error)
 
 
-def not_asked(request: JSONRPCRequest) -> JSONRPCError:
-    """Return what the asker is told whose request could not be written for the client."""
-    said = "the request cannot be written as JSON; it was not sent"
+def build_unsent_error(request: JSONRPCRequest) -> JSONRPCError:
+    """Return the error for the sender of a request to the client that could not be encoded."""
+    text = "the request cannot be written as JSON; it was not sent"
     return JSONRPCError(
-        jsonrpc="2.0", id=request.id, error=ErrorData(code=INTERNAL_ERROR, message=said)
+        jsonrpc="2.0", id=request.id, error=ErrorData(code=INTERNAL_ERROR, message=text)
     )
 
 
-def _log_lost(method: str, why: Unencodable) -> None:
-    log.error("mcp.message_not_sent", method=method, reason=str(why))
+def _log_unsent(method: str, error: UnencodableMessage) -> None:
+    log.error("mcp.message_not_sent", method=method, reason=str(error))
 
 
-def _in_place_of_answer(request_id: RequestId | None, why: Unencodable) -> bytes:
-    log.error("mcp.answer_not_sent", request=repr(request_id)[:100], reason=str(why))
-    said = (
-        f"{_CODE}: the answer cannot be written as JSON that a client can read: it is nested too "
-        "deeply or holds half a surrogate pair; the log of the gateway says more"
+def _write_error_answer(request_id: RequestId | None, reason: UnencodableMessage) -> bytes:
+    log.error("mcp.answer_not_sent", request=repr(request_id)[:100], reason=str(reason))
+    text = (
+        f"{_CODE}: the answer cannot be written as JSON that a client can read: it is nested "
+        "too deeply or holds an unpaired surrogate; see the gateway's log"
     )
-    error = {"code": INTERNAL_ERROR, "message": said, "data": {META_KEY: {"code": _CODE}}}
-    identifier = None if surrogates.any_half(request_id) else request_id
-    return encoded({"jsonrpc": "2.0", "id": identifier, "error": error})
-
-
-def _fields(message: JSONRPCMessage) -> dict[str, Any]:
-    """Return the members of a message that are set, without a copy of what they hold."""
-    given = _set(message)
-    if isinstance(message, JSONRPCError):
-        given["error"] = _set(message.error)
-    return given
-
-
-def _set(model: JSONRPCMessage | ErrorData) -> dict[str, Any]:
-    names = (name for name in type(model).model_fields if name in model.model_fields_set)
-    return {name: getattr(model, name) for name in names}
+    error = {"code": INTERNAL_ERROR, "message": text, "data": {META_KEY: {"code": _CODE}}}
+    identifier = None if surrogates.has_lone_surrogate(request_id) else request_id
+    return encode_message({"jsonrpc": "2.0", "id": identifier, "error": error})

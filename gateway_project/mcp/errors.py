@@ -1,4 +1,4 @@
-"""From an exception to what a client reads: a stable code, one line, and data for programs."""
+"""Maps exceptions to what clients read: a stable code, one line, and data for programs."""
 
 from __future__ import annotations
 
@@ -23,16 +23,16 @@ from execution.call_errors import (
     InvalidArguments,
     ToolUnavailable,
 )
-from execution.control import NotPossible
+from execution.control import ActionNotPossible
 from execution.planning.parse import InvalidWorkflow
 from gateway_project import user_errors
 from gateway_project.foundation import telemetry
-from gateway_project.kept_results import UnknownResult
+from gateway_project.foundation.text import strip_invisible
 from gateway_project.mcp import questions
 from gateway_project.mcp.arguments import InvalidRequest
-from gateway_project.mcp.failure import META_KEY, failure
+from gateway_project.mcp.failure import META_KEY, report_failure
 from gateway_project.mcp.paging import InvalidCursor
-from gateway_project.mcp.questions import CannotAsk
+from gateway_project.mcp.questions import InputUnavailable
 from gateway_project.mcp.request_state import InvalidRequestState
 from gateway_project.pass_through import (
     AmbiguousResource,
@@ -41,111 +41,123 @@ from gateway_project.pass_through import (
     UnknownPrompt,
     UnknownResource,
 )
-from gateway_project.run_face.plan import NotRunnable
-from gateway_project.tool_card import clean
+from gateway_project.result_store import UnknownResult
+from gateway_project.runs.plan import WorkflowNotRunnable
 from tools.catalogue import UnknownTool
 from tools.upstream.errors import UpstreamRefused
 
-INTERNAL: Final = "internal_error"
+INTERNAL_CODE: Final = "internal_error"
 MAX_PROBLEMS: Final = 50
-"""Problems of one request that are told."""
-_FIELD_BY_FIELD: Final = (InvalidArguments, InvalidRequest, InvalidWorkflow, NotRunnable)
+"""Problems of one request that are reported."""
+_ERRORS_WITH_PROBLEMS: Final = (
+    InvalidArguments,
+    InvalidRequest,
+    InvalidWorkflow,
+    WorkflowNotRunnable,
+)
 
-OWN: Final = (CannotAsk, InvalidCursor, InvalidRequest, InvalidRequestState)
-"""Those of the protocol alone."""
+PROTOCOL_ERRORS: Final = (InputUnavailable, InvalidCursor, InvalidRequest, InvalidRequestState)
+"""Errors that only the MCP edge raises."""
 RESOURCE_NOT_FOUND: Final = -32002
-"""Of the handshake era; later it is one of the invalid parameters."""
-_MISSING: Final = (UnknownResource, UnknownResult)
-_INVALID: Final = (AmbiguousResource, InvalidCursor, InvalidRequestState, UnknownPrompt)
+"""JSON-RPC code of the handshake era; later eras use `INVALID_PARAMS`."""
+_NOT_FOUND_ERRORS: Final = (UnknownResource, UnknownResult)
+_INVALID_PARAMS_ERRORS: Final = (
+    AmbiguousResource,
+    InvalidCursor,
+    InvalidRequestState,
+    UnknownPrompt,
+)
 
 log = structlog.get_logger(__name__)
 
 
-def result(error: Exception) -> CallToolResult:
-    """Return the tool result that reports an error, so that the model reads it and can act.
+def build_error_result(error: Exception) -> CallToolResult:
+    """Return the tool result that reports an error to the model.
 
-    What is not foreseen is logged with its traceback, and the client gets the id to look for.
+    An unexpected error is logged with its traceback; the client gets the request id to look up.
     """
-    code, message = explain(error)
+    code, message = explain_error(error)
     data: dict[str, Any] = {"request_id": telemetry.current_request_id()}
     if isinstance(error, UnknownTool):
         data["suggestions"] = list(error.suggestions)
-    if isinstance(error, _FIELD_BY_FIELD) and error.problems:
-        told = error.problems[:MAX_PROBLEMS]
-        data["problems"] = [dataclasses.asdict(problem) for problem in told]
+    if isinstance(error, _ERRORS_WITH_PROBLEMS) and error.problems:
+        problems = error.problems[:MAX_PROBLEMS]
+        data["problems"] = [dataclasses.asdict(problem) for problem in problems]
     if isinstance(error, ApprovalRequired):
         data |= error.data
     if isinstance(error, ToolUnavailable) and error.findings:
-        data["warnings"] = [clean(finding) for finding in error.findings]
-    return failure(code, message, hint=_hint(error), data=data)
+        data["warnings"] = [strip_invisible(finding) for finding in error.findings]
+    return report_failure(code, message, hint=_write_hint(error), data=data)
 
 
-def of_the_protocol(error: Exception, *, modern: bool) -> bool:
-    """Whether an error of a call is for the client's program to act on, not for its model."""
+def is_protocol_error(error: Exception, *, modern: bool) -> bool:
+    """Whether the client's program, not its model, must act on an error of a call."""
     if isinstance(error, UpstreamRefused):
         if modern:
             return error.rpc_code == MISSING_REQUIRED_CLIENT_CAPABILITY
-        return bool(questions.signed_visits(error))
+        return bool(questions.sign_visits(error))
     return isinstance(error, InvalidRequestState)
 
 
-def as_protocol_error(error: Exception, *, modern: bool) -> MCPError:
-    """Return the JSON-RPC error that reports an error; a server's own nearly as it came.
+def to_protocol_error(error: Exception, *, modern: bool) -> MCPError:
+    """Return the JSON-RPC error for an error; a server's own is passed on nearly unchanged.
 
     Args:
-        error: What went wrong.
-        modern: Whether the client is of the era in which each request stands for itself.
+        error: The error to report.
+        modern: Whether the client is of the stateless era.
     """
     if isinstance(error, UpstreamRefused):
-        return MCPError(error.rpc_code, error.rpc_message, _data_of(error))
-    code, message = explain(error)
-    ours = {"code": code, "request_id": telemetry.current_request_id()}
+        return MCPError(error.rpc_code, error.rpc_message, _extract_data(error))
+    code, message = explain_error(error)
+    own = {"code": code, "request_id": telemetry.current_request_id()}
     data = dict(error.data) if isinstance(error, PassThroughError) else {}
     if isinstance(error, UnknownResult):
         data["uri"] = error.uri
-    number = _number(error, modern=modern)
-    return MCPError(number, f"{code}: {message}", {**data, META_KEY: ours})
+    number = _choose_rpc_code(error, modern=modern)
+    return MCPError(number, f"{code}: {message}", {**data, META_KEY: own})
 
 
-def _data_of(error: UpstreamRefused) -> Any:
-    """Return the data of a server's own error; what its user would be asked says who asks."""
+def _extract_data(error: UpstreamRefused) -> Any:
+    """Return the data of a server's own error, with the server named in questions to the user."""
     if error.rpc_code != URL_ELICITATION_REQUIRED:
         return error.data
     data = error.data if isinstance(error.data, Mapping) else {}
-    return {**data, "elicitations": questions.signed_visits(error)}
+    return {**data, "elicitations": questions.sign_visits(error)}
 
 
-def _number(error: Exception, *, modern: bool) -> int:
-    if isinstance(error, _MISSING):
+def _choose_rpc_code(error: Exception, *, modern: bool) -> int:
+    if isinstance(error, _NOT_FOUND_ERRORS):
         return INVALID_PARAMS if modern else RESOURCE_NOT_FOUND
-    if isinstance(error, _INVALID):
+    if isinstance(error, _INVALID_PARAMS_ERRORS):
         return INVALID_PARAMS
     return INVALID_REQUEST if isinstance(error, ReadNotPermitted) else INTERNAL_ERROR
 
 
-def explain(error: Exception) -> tuple[str, str]:
+def explain_error(error: Exception) -> tuple[str, str]:
     """Return an error's code and its message in one line."""
-    if isinstance(error, OWN):
+    if isinstance(error, PROTOCOL_ERRORS):
         return error.code, str(error)
-    if explained := user_errors.explained(error):
+    if explained := user_errors.explain_error(error):
         return explained
     log.error("mcp.internal_error", exc_info=error)
-    return INTERNAL, (
-        "something in the gateway went wrong; the log of this request "
-        f"({telemetry.current_request_id()}) says what"
+    return INTERNAL_CODE, (
+        f"internal gateway error; see the log for request {telemetry.current_request_id()}"
     )
 
 
-def _hint(error: Exception) -> str:
-    """Show what is expected, field by field, where the message does not say it already.
+def _write_hint(error: Exception) -> str:
+    """Return extra lines for the model; empty if the message says enough.
 
-    Of a tool that waits for a person, show what that person should look at, a line each.
+    They list the expected value of each invalid field, or the findings in the texts of a tool that
+    waits for a person's approval.
     """
-    if isinstance(error, NotPossible):
-        return "get_run says how it stands"
+    if isinstance(error, ActionNotPossible):
+        return "get_run returns its status"
     if isinstance(error, ToolUnavailable):
-        return "\n".join(f"found in its texts: {clean(finding)}" for finding in error.findings)
-    if not isinstance(error, _FIELD_BY_FIELD):
+        return "\n".join(
+            f"found in its texts: {strip_invisible(finding)}" for finding in error.findings
+        )
+    if not isinstance(error, _ERRORS_WITH_PROBLEMS):
         return ""
     expected = {
         problem.path.lstrip("/"): problem.expected

@@ -1,4 +1,4 @@
-"""The tool result that tells a model what went wrong."""
+"""The tool result that reports a failure to a model."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from mcp_types import CallToolResult, TextContent
 META_KEY: Final = "foregate/error"
 
 
-def failure(
+def report_failure(
     code: str, message: str, *, hint: str = "", data: Mapping[str, Any] | None = None
 ) -> CallToolResult:
     """Report a failure inside a result, where the model reads it, not as a protocol error.
@@ -19,7 +19,7 @@ def failure(
         code: Stable word for programs, listed in docs/errors.md.
         message: One line that says what to do.
         hint: More lines for the model.
-        data: More for programs.
+        data: More fields for programs.
     """
     text = f"{code}: {message}" + (f"\n{hint}" if hint else "")
     return CallToolResult(

@@ -15,12 +15,15 @@ from mcp_types import CallToolRequestParams, CallToolResult, TextContent
 
 from execution import call
 from execution.view import ApprovalView
-from gateway_project import flow, tool_card
-from gateway_project.direct_call import Person
-from gateway_project.flow import Description, Found
+from gateway_project import flow
+from gateway_project.find import tool_card
+from gateway_project.flow import SearchResult, ToolDescription
 from gateway_project.foundation import telemetry
+from gateway_project.foundation.computing import run_in_worker_thread
+from gateway_project.foundation.text import strip_invisible, strip_invisible_deep
 from gateway_project.mcp import (
     arguments,
+    callers,
     client_state,
     consent,
     errors,
@@ -29,175 +32,189 @@ from gateway_project.mcp import (
     listings,
     meta_tools,
     questions,
-    reads,
+    resource_requests,
     results,
     run_calls,
     subscriptions,
-    who,
 )
 from gateway_project.mcp.arguments import UnknownMetaTool
-from gateway_project.mcp.asked import Asked
-from gateway_project.mcp.interaction import Reply, Turn
-from gateway_project.mcp.run_progress import watcher
+from gateway_project.mcp.client_request import ClientRequest
+from gateway_project.mcp.interaction import ServerReply, UpstreamTurn
+from gateway_project.mcp.run_progress import make_watcher
 from gateway_project.readiness import NotReady, Readiness
+from gateway_project.runs.direct_call import UserChannel
 from tools.catalogue import UnknownTool
 
 META_KEY: Final = "foregate/call"
 NAME_CUTOFF: Final = 0.5
 CALL_TOOL: Final = "tools/call"
-_LISTS: Final = frozenset(
+_LIST_METHODS: Final = frozenset(
     {"tools/list", "prompts/list", "resources/list", "resources/templates/list"}
 )
 
 Context = ServerRequestContext[Any]
 
 
-async def handle(readiness: Readiness, ctx: Context, params: Any) -> Any:
-    """Serve a request of a client.
+async def handle_request(readiness: Readiness, ctx: Context, params: Any) -> Any:
+    """Serve a client's request.
 
-    Whatever goes wrong with a call of a tool is told in its result, where the model reads it. For
-    all else the protocol has errors.
+    Failures of a tool call are reported in its result, where the model reads them; failures of
+    any other request are protocol errors.
 
     Raises:
-        NotReady: If a list is asked for and nothing stands behind the gateway.
-        MCPError: If there is no result.
+        NotReady: If a list is requested before the gateway is ready.
+        MCPError: If the request fails in a way that only the protocol can report.
     """
-    with telemetry.request(telemetry.current_request_id()):
+    with telemetry.bind_request_id(telemetry.current_request_id()):
         try:
-            return await _serve(readiness, ctx, params)
+            return await _serve_request(readiness, ctx, params)
         except MCPError:
             raise
         except Exception as error:
-            if isinstance(error, NotReady) and ctx.method in _LISTS:
+            if isinstance(error, NotReady) and ctx.method in _LIST_METHODS:
                 raise
-            modern = client_state.modern(ctx)
-            if ctx.method != CALL_TOOL or errors.of_the_protocol(error, modern=modern):
-                raise errors.as_protocol_error(error, modern=modern) from error
-            return errors.result(error)
+            modern = client_state.is_modern(ctx)
+            if ctx.method != CALL_TOOL or errors.is_protocol_error(error, modern=modern):
+                raise errors.to_protocol_error(error, modern=modern) from error
+            return errors.build_error_result(error)
 
 
-async def _serve(readiness: Readiness, ctx: Context, params: Any) -> Any:
-    given: Mapping[str, Any] = {}
-    own = ctx.method == CALL_TOOL and params.name in _OWN
-    if own:
-        given = arguments.check(params.name, params.arguments)
-    gateway = await readiness.gateway()
-    asked = Asked(
+async def _serve_request(readiness: Readiness, ctx: Context, params: Any) -> Any:
+    args: Mapping[str, Any] = {}
+    is_meta_tool = ctx.method == CALL_TOOL and params.name in _META_TOOL_HANDLERS
+    if is_meta_tool:
+        args = arguments.check_arguments(params.name, params.arguments)
+    gateway = await readiness.wait_for_gateway()
+    request = ClientRequest(
         ctx=ctx,
         effects=gateway.effects,
-        caller=who.caller(ctx, gateway),
+        caller=callers.caller_of(ctx, gateway),
         readiness=readiness,
     )
-    if own:
-        return await _OWN[params.name](asked, given)
-    return await _METHODS[ctx.method](asked, params)
+    if is_meta_tool:
+        return await _META_TOOL_HANDLERS[params.name](request, args)
+    return await _METHOD_HANDLERS[ctx.method](request, params)
 
 
-async def _search(asked: Asked, given: Mapping[str, Any]) -> CallToolResult:
+async def _serve_search(request: ClientRequest, args: Mapping[str, Any]) -> CallToolResult:
     with telemetry.search_seconds.time():
-        found = await flow.find_tools(asked.effects, asked.caller, arguments.find_request(given))
-    telemetry.searches.labels("ok" if found.tools else "nothing").inc()
-    return _structured(_found(found))
+        result = await flow.find_tools(
+            request.effects, request.caller, arguments.read_find_request(args)
+        )
+    telemetry.searches.labels("ok" if result.tools else "nothing").inc()
+    return _build_structured_result(_search_result_to_json(result))
 
 
-async def _intent(asked: Asked, given: Mapping[str, Any]) -> CallToolResult:
+async def _serve_intent(request: ClientRequest, args: Mapping[str, Any]) -> CallToolResult:
     with telemetry.intent_seconds.time():
         answer = await flow.handle_intent(
-            asked.effects, asked.caller, arguments.intent_request(given)
+            request.effects, request.caller, arguments.read_intent_request(args)
         )
     telemetry.intents.labels(answer.mode.value).inc()
-    return _structured(answer.as_json())
+    return _build_structured_result(answer.as_json())
 
 
-async def _describe(asked: Asked, given: Mapping[str, Any]) -> CallToolResult:
-    described = await flow.describe_tool(asked.effects, asked.caller, given["tool"])
-    name = asked.effects.catalogue().exposed_name(described.tool.tool)
-    return _structured(_described(described, name))
+async def _serve_describe(request: ClientRequest, args: Mapping[str, Any]) -> CallToolResult:
+    description = await flow.describe_tool(request.effects, request.caller, args["tool"])
+    name = request.effects.catalogue().exposed_name(description.tool.tool)
+    return await run_in_worker_thread(_build_description_result, description, name)
 
 
-async def _call(asked: Asked, given: Mapping[str, Any]) -> CallToolResult:
-    return await _call_tool(asked, given["tool"], given.get("arguments", {}), linkable=True)
+async def _serve_call(request: ClientRequest, args: Mapping[str, Any]) -> CallToolResult:
+    return await _execute_call(request, args["tool"], args.get("arguments", {}), linkable=True)
 
 
-async def _call_exposed(asked: Asked, params: CallToolRequestParams) -> CallToolResult:
-    """Serve a call of a tool that is listed under a name of its own."""
-    effects = asked.effects
-    tool = exposure.find(effects.catalogue(), asked.caller, effects.exposure, params.name)
-    if tool is None:
-        raise _unknown(params.name, asked)
-    # Clients check structured content where the listed definition announces it.
-    linkable = tool.output_schema is None
-    return await _call_tool(asked, tool.tool, params.arguments or {}, linkable=linkable)
-
-
-async def _call_tool(
-    asked: Asked, tool: str, given: Mapping[str, Any], *, linkable: bool
+async def _serve_exposed_call(
+    request: ClientRequest, params: CallToolRequestParams
 ) -> CallToolResult:
-    effects, caller, meta = asked.effects, asked.caller, asked.meta
+    """Serve a call of a server's tool by its exposed name."""
+    effects = request.effects
+    tool = exposure.find_exposed(
+        effects.catalogue(), request.caller, effects.exposure, params.name
+    )
+    if tool is None:
+        raise _build_unknown_error(params.name, request)
+    # Clients validate structured content against a listed output schema: a link would fail.
+    linkable = tool.output_schema is None
+    return await _execute_call(request, tool.tool, params.arguments or {}, linkable=linkable)
 
-    async def operation(turn: Turn) -> Reply:
-        request = call.Request(
+
+async def _execute_call(
+    request: ClientRequest, tool: str, args: Mapping[str, Any], *, linkable: bool
+) -> CallToolResult:
+    effects, caller, meta = request.effects, request.caller, request.meta
+
+    async def operation(turn: UpstreamTurn) -> ServerReply:
+        call_request = call.CallRequest(
             tool=tool,
-            arguments=given,
+            arguments=args,
             progress=turn.progress,
             meta=meta,
             downstream=turn.downstream,
             input_responses=turn.responses,
             request_state=turn.state,
         )
-        outcome = await flow.call_tool(effects, caller, request, person=_person(asked, turn))
-        ours = {"tool": outcome.tool, "duration_ms": round(outcome.duration_s * 1000, 1)}
-        return Reply(raw=outcome.result.raw, meta={META_KEY: ours})
+        outcome = await flow.call_tool(
+            effects, caller, call_request, user_channel=_make_user_channel(request, turn)
+        )
+        call_meta = {"tool": outcome.tool, "duration_ms": round(outcome.duration_s * 1000, 1)}
+        return ServerReply(raw=outcome.result.raw, meta={META_KEY: call_meta})
 
-    reply = await asked.conclude(lambda: effects.catalogue().find(tool, caller).tool, operation)
-    if linkable and not questions.needs_input(reply.raw):
-        reply = await large_results.linked(effects, caller, reply)
-    results.carry(reply.raw)
+    reply = await request.conclude_request(
+        lambda: effects.catalogue().find_tool(tool, caller).tool, operation
+    )
+    if linkable and not questions.is_input_required(reply.raw):
+        reply = await large_results.link_large_result(effects, caller, reply)
+    results.carry_result(reply.raw)
     return CallToolResult(content=[], _meta=dict(reply.meta) or None)
 
 
-def _person(asked: Asked, turn: Turn) -> Person:
-    """Return how the user is reached whose call may have to be approved; costs next to nothing."""
+def _make_user_channel(request: ClientRequest, turn: UpstreamTurn) -> UserChannel:
+    """Return the channel that asks the user to approve a call; cheap to build."""
 
     async def consult(pending: Sequence[ApprovalView]) -> bool:
-        return await consent.ask(turn, asked.caller, pending, link=asked.effects.approval_link)
+        return await consent.ask_user(
+            turn, request.caller, pending, open_console=request.effects.open_console
+        )
 
     def watch(run: UUID) -> AbstractAsyncContextManager[None]:
-        return watcher(asked.effects.runs, asked.caller, turn.progress)(run)
+        return make_watcher(request.effects.runs, request.caller, turn.progress)(run)
 
-    return Person(consult=consult, watch=watch)
+    return UserChannel(consult=consult, watch=watch)
 
 
-_OWN: Final[Mapping[str, Callable[[Asked, Mapping[str, Any]], Awaitable[CallToolResult]]]] = {
-    meta_tools.SEARCH: _search,
-    meta_tools.DESCRIBE: _describe,
-    meta_tools.CALL: _call,
-    meta_tools.INTENT: _intent,
+_META_TOOL_HANDLERS: Final[
+    Mapping[str, Callable[[ClientRequest, Mapping[str, Any]], Awaitable[CallToolResult]]]
+] = {
+    meta_tools.SEARCH: _serve_search,
+    meta_tools.DESCRIBE: _serve_describe,
+    meta_tools.CALL: _serve_call,
+    meta_tools.INTENT: _serve_intent,
     meta_tools.RUN: run_calls.run_workflow,
     meta_tools.GET_RUN: run_calls.get_run,
     meta_tools.CONTROL_RUN: run_calls.control_run,
 }
-"""The gateway's own tools, by name."""
-_METHODS: Final[Mapping[str, Callable[[Asked, Any], Awaitable[Any]]]] = {
-    CALL_TOOL: _call_exposed,
-    "tools/list": listings.tools,
-    "resources/list": listings.resources,
-    "resources/templates/list": listings.templates,
-    "prompts/list": listings.prompts,
-    "resources/read": reads.read_resource,
-    "prompts/get": reads.get_prompt,
-    "completion/complete": reads.complete,
-    "logging/setLevel": reads.set_level,
+"""Handlers of the meta-tools, by name."""
+_METHOD_HANDLERS: Final[Mapping[str, Callable[[ClientRequest, Any], Awaitable[Any]]]] = {
+    CALL_TOOL: _serve_exposed_call,
+    "tools/list": listings.list_tools,
+    "resources/list": listings.list_resources,
+    "resources/templates/list": listings.list_templates,
+    "prompts/list": listings.list_prompts,
+    "resources/read": resource_requests.read_resource,
+    "prompts/get": resource_requests.get_prompt,
+    "completion/complete": resource_requests.complete_argument,
+    "logging/setLevel": resource_requests.set_level,
     "resources/subscribe": subscriptions.subscribe,
     "resources/unsubscribe": subscriptions.unsubscribe,
     "subscriptions/listen": subscriptions.listen,
 }
 
 
-def _unknown(name: str, asked: Asked) -> UnknownMetaTool:
-    """Say how to reach what was called directly and is not listed."""
+def _build_unknown_error(name: str, request: ClientRequest) -> UnknownMetaTool:
+    """Return the error for an unlisted name, with a hint on what to call instead."""
     try:
-        tool = asked.effects.catalogue().find(name, asked.caller)
+        tool = request.effects.catalogue().find_tool(name, request.caller)
     except UnknownTool:
         pass
     else:
@@ -210,48 +227,52 @@ def _unknown(name: str, asked: Asked) -> UnknownMetaTool:
     return UnknownMetaTool(name, hint)
 
 
-def _structured(value: dict[str, Any]) -> CallToolResult:
+def _build_structured_result(value: dict[str, Any]) -> CallToolResult:
     """Return a value both as structured content and as text, for clients that read one only."""
     text = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
     return CallToolResult(content=[TextContent(type="text", text=text)], structured_content=value)
 
 
-def _found(found: Found) -> dict[str, Any]:
+def _build_description_result(description: ToolDescription, name: str) -> CallToolResult:
+    return _build_structured_result(_description_to_json(description, name))
+
+
+def _search_result_to_json(result: SearchResult) -> dict[str, Any]:
     return {
-        "tools": [card.as_json() for card in found.tools],
-        "run_order": list(found.run_order),
+        "tools": [card.as_json() for card in result.tools],
+        "run_order": list(result.run_order),
         "tokens": {
-            "used": found.tokens_used,
-            "budget": found.tokens_budget,
-            "left_out": found.left_out,
-            "listing_all": found.tokens_listing_all,
+            "used": result.tokens_used,
+            "budget": result.tokens_budget,
+            "left_out": result.omitted_count,
+            "listing_all": result.tokens_listing_all,
         },
-        "warnings": list(found.warnings),
+        "warnings": list(result.warnings),
     }
 
 
-def _described(described: Description, name: str) -> dict[str, Any]:
-    tool, server = described.tool, described.server
+def _description_to_json(description: ToolDescription, name: str) -> dict[str, Any]:
+    tool, server = description.tool, description.server
     return {
         "tool": tool.tool,
         "name": name,
-        "title": tool_card.clean(tool.title),
-        "description": tool_card.clean(tool.description),
-        "input_schema": tool_card.clean_schema(tool.input_schema),
-        "output_schema": tool_card.clean_schema(tool.output_schema),
-        "annotations": tool_card.clean_schema(tool.annotations),
+        "title": strip_invisible(tool.title),
+        "description": strip_invisible(tool.description),
+        "input_schema": strip_invisible_deep(tool.input_schema),
+        "output_schema": strip_invisible_deep(tool.output_schema),
+        "annotations": strip_invisible_deep(tool.annotations),
         "server": {
             "name": server.name,
-            "description": tool_card.clean(server.description),
+            "description": strip_invisible(server.description),
             "trusted": server.trusted,
             "enabled": server.enabled,
-            "trouble": described.trouble,
+            "trouble": description.trouble,
         },
         "category": tool.category,
         "state": tool.state if tool.enabled else "disabled",
         "danger": {"level": tool.danger.value, "reasons": list(tool.danger_reasons)},
-        "warnings": [*described.warnings, *tool_card.cautions(tool)],
-        "relations": [dict(relation) for relation in described.relations],
-        "alternatives": list(described.alternatives),
+        "warnings": [*description.warnings, *tool_card.list_cautions(tool)],
+        "relations": [dict(relation) for relation in description.relations],
+        "alternatives": list(description.alternatives),
         "tokens": tool.token_count,
     }

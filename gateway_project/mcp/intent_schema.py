@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from execution.mode import Mode
+from execution.mode import SuggestionMode
 
 _TEXT: Final = {"type": "string"}
 _STRINGS: Final = {"type": "array", "items": _TEXT}
@@ -23,7 +23,7 @@ _WORKFLOW: Final[dict[str, Any]] = {
                     "tool": _TEXT,
                     "arguments": {
                         "type": "object",
-                        "description": '{"$ref": task, "pointer": "/…"} is a value of its result',
+                        "description": '{"$ref": task, "pointer": "/…"} is a value in its result',
                     },
                     "depends_on": _STRINGS,
                 },
@@ -39,11 +39,11 @@ _EVIDENCE: Final[dict[str, Any]] = {
     "type": "object",
     "properties": {
         "history": {**_COUNT, "description": "Past intents learned from"},
-        "similar": {**_COUNT, "description": "Of the nearest of them, those that are similar"},
-        "same_tools": {**_COUNT, "description": "Of these, those served by the same tools"},
-        "successes": {**_COUNT, "description": "Runs of these"},
-        "failures": {**_COUNT, "description": "Runs of these"},
-        "nearest": {"type": ["number", "null"], "description": "Cosine of the nearest"},
+        "similar": {**_COUNT, "description": "Those among the nearest that are similar"},
+        "same_tools": {**_COUNT, "description": "Of these, those that used the same tools"},
+        "successes": {**_COUNT, "description": "Successful runs of these"},
+        "failures": {**_COUNT, "description": "Failed runs of these"},
+        "nearest": {"type": ["number", "null"], "description": "Cosine similarity of the nearest"},
     },
     "required": ["history", "similar", "same_tools", "successes", "failures", "nearest"],
 }
@@ -51,7 +51,7 @@ _BINDING: Final[dict[str, Any]] = {
     "type": "object",
     "properties": {
         "task": _TEXT,
-        "pointer": {"type": "string", "description": "Into the arguments"},
+        "pointer": {"type": "string", "description": "JSON pointer into the arguments"},
         "source": {"enum": ["user", "literal", "learned", "ref", "default"]},
         "evidence": _TEXT,
         "confidence": _PROBABILITY,
@@ -87,22 +87,22 @@ _ALTERNATIVE: Final[dict[str, Any]] = {
 INTENT_OUTPUT: Final[dict[str, Any]] = {
     "type": "object",
     "properties": {
-        "mode": {"enum": [mode.value for mode in Mode]},
-        "confidence": {**_PROBABILITY, "description": "That the tools are exactly the right ones"},
+        "mode": {"enum": [mode.value for mode in SuggestionMode]},
+        "confidence": {**_PROBABILITY, "description": "That exactly these tools are right"},
         "evidence": _EVIDENCE,
         "workflow": _WORKFLOW,
         "draft_workflow": {
             **_WORKFLOW,
-            "description": "In its place where mode is explicit_required",
+            "description": "Instead of workflow if mode is explicit_required",
         },
-        "order": {**_STRINGS, "description": "Ids of the tasks, one after another"},
+        "order": {**_STRINGS, "description": "Task ids in sequential order"},
         "bindings": {"type": "array", "items": _BINDING},
-        "needs_input": {"type": "array", "items": _NEEDED, "description": "Required, not known"},
+        "needs_input": {"type": "array", "items": _NEEDED, "description": "Required but unknown"},
         "explanation": _STRINGS,
         "dependency_paths": {"type": "array", "items": _PATH},
         "alternatives": {"type": "array", "items": _ALTERNATIVE},
         "warnings": _STRINGS,
-        "speculation_id": {"type": "string", "description": "Names this answer"},
+        "speculation_id": {"type": "string", "description": "Identifies this answer"},
     },
     "required": [
         "mode",

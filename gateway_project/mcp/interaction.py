@@ -1,9 +1,10 @@
-"""What servers ask of a client's user, between whatever eras the two sides speak.
+"""Forwards questions of servers to a client's user, whichever eras the two sides speak.
 
-A server of the handshake era sends a request in the middle of ours; a later one returns that it
-needs input and is called again. A client of the handshake era takes requests in the middle of its
-own; a later one is returned what is needed and calls again. So there are four ways, and all of
-`tools/call`, `prompts/get` and `resources/read` go through `conclude`.
+A server of the handshake era sends a request in the middle of ours; a stateless one returns
+`input_required` and is called again with the answers. Likewise a client of the handshake era takes
+requests in the middle of its own, while a stateless one receives `input_required` and calls again.
+`conclude_request` bridges all four combinations for `tools/call`, `prompts/get` and
+`resources/read`.
 """
 
 from __future__ import annotations
@@ -20,21 +21,22 @@ from mcp.shared.message import ServerMessageMetadata
 from mcp_types import INTERNAL_ERROR
 from pydantic import BaseModel, RootModel, ValidationError
 
-from execution.call import Progress
+from execution.call import ProgressListener
 from gateway_project.foundation.caller import Caller
 from gateway_project.foundation.sealing import Sealer
+from gateway_project.foundation.task_group import TaskGroup
 from gateway_project.mcp import client_state, questions, request_state
-from gateway_project.mcp.parking import Call, NotParked, Parking, Questions
-from gateway_project.mcp.questions import CannotAsk
-from gateway_project.mcp.request_state import InvalidRequestState, Round, Subject
-from tools.upstream.downstream import Ask, Downstream, Tell
+from gateway_project.mcp.parking import NoParkedCall, ParkedCall, ParkedCalls, ServerQuestions
+from gateway_project.mcp.questions import InputUnavailable
+from gateway_project.mcp.request_state import InvalidRequestState, RequestRound, StateSubject
+from tools.upstream.downstream import AskClient, Downstream, TellClient
 from tools.upstream.errors import UpstreamRefused
 
 MAX_ROUNDS: Final = 10
 """Times a server may ask for input in one call, as in the SDKs."""
 FIRST_PAUSE_S: Final = 0.05
-LONGEST_PAUSE_S: Final = 0.25
-_TOLD: Final = "notifications/message"
+MAX_PAUSE_S: Final = 0.25
+_LOG_MESSAGE_METHOD: Final = "notifications/message"
 _HANDSHAKE_ONLY: Final = "notifications/elicitation/complete"
 
 Context = ServerRequestContext[Any]
@@ -42,12 +44,12 @@ log = structlog.get_logger(__name__)
 
 
 @dataclass(frozen=True, kw_only=True)
-class Reply:
-    """What a server answered.
+class ServerReply:
+    """A server's answer.
 
     Attributes:
-        raw: As it came.
-        meta: What the gateway has to say of it.
+        raw: The result, unaltered.
+        meta: Metadata that the gateway adds.
     """
 
     raw: Mapping[str, Any]
@@ -55,205 +57,225 @@ class Reply:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Turn:
+class UpstreamTurn:
     """One request to a server.
 
     Attributes:
-        downstream: The client, and how it is asked.
-        progress: Told what the server reports; None: not asked for.
-        consult: Asks the client's user on behalf of the gateway itself; None: it cannot be asked.
-        responses: Answers to what the server asked before.
-        state: What the server gave to be handed back.
+        downstream: The client, and how to ask it.
+        progress: Receives the server's progress reports; None if the client wants none.
+        consult: Asks the client's user on behalf of the gateway itself; None if impossible.
+        responses: Answers to the server's earlier questions.
+        state: The server's own `requestState`, returned to it unchanged.
     """
 
     downstream: Downstream
-    progress: Progress | None
-    consult: Ask | None = None
+    progress: ProgressListener | None
+    consult: AskClient | None = None
     responses: Mapping[str, Any] | None = None
     state: str | None = None
 
 
-Operation = Callable[[Turn], Awaitable[Reply]]
+UpstreamOperation = Callable[[UpstreamTurn], Awaitable[ServerReply]]
 
 
-class _Passed(BaseModel):
+class _RelayedRequest(BaseModel):
     """A request or notification to the client, as the server sent it."""
 
     method: str
     params: dict[str, Any]
 
 
-class _Answer(RootModel[dict[str, Any]]):
-    """A client's result, as it came."""
+class _ClientAnswer(RootModel[dict[str, Any]]):
+    """A client's result, unaltered."""
 
 
-async def conclude(ctx: Context, subject: Subject, sealer: Sealer, operation: Operation) -> Reply:
-    """Send a request to a server, and have its client asked whatever the server asks.
+async def conclude_request(
+    ctx: Context, subject: StateSubject, sealer: Sealer, operation: UpstreamOperation
+) -> ServerReply:
+    """Send a request to a server and forward the server's questions to the client.
 
     Args:
-        ctx: Of the client's request.
-        subject: What is requested.
+        ctx: Context of the client's request.
+        subject: The request that sealed state is bound to.
         sealer: Of the installation.
         operation: Sends the request.
 
     Returns:
-        The server's result; for a client of 2026-07-28 perhaps one that says that input is needed.
+        The server's result; for a client of 2026-07-28 possibly an `input_required` result.
 
     Raises:
-        InvalidRequestState: If the client hands back what it was not given.
-        CannotAsk: If the server needs what the client cannot give.
+        InvalidRequestState: If the client returns a state that was not issued to it.
+        InputUnavailable: If the server needs input that the client cannot provide.
     """
-    if client_state.modern(ctx):
-        return await _stateless(ctx, subject, sealer, operation)
-    return await _handshake(ctx, subject, operation)
+    if client_state.is_modern(ctx):
+        return await _conclude_stateless(ctx, subject, sealer, operation)
+    return await _conclude_handshake(ctx, subject, operation)
 
 
-def progress_of(ctx: Context) -> Progress | None:
-    """Return where progress goes, if the client wants it."""
-    wanted = bool(ctx.meta) and "progress_token" in (ctx.meta or {})
-    return ctx.session.report_progress if wanted else None
+def find_progress(ctx: Context) -> ProgressListener | None:
+    """Return the listener for progress; None if the client wants none."""
+    wants_progress = bool(ctx.meta) and "progress_token" in (ctx.meta or {})
+    return ctx.session.report_progress if wants_progress else None
 
 
-def downstream_of(ctx: Context, caller: Caller) -> Downstream:
-    """Return the client as servers get to see it, with no way to ask it."""
+def build_downstream(ctx: Context, caller: Caller) -> Downstream:
+    """Return the client as servers see it, without a way to ask it."""
     return Downstream(
-        session=client_state.session_key(ctx, caller),
+        session=client_state.build_session_key(ctx, caller),
         user=caller.user,
-        capabilities=client_state.capabilities(ctx),
-        tell=_teller(ctx),
-        log_level=client_state.log_level(ctx),
+        capabilities=client_state.read_capabilities(ctx),
+        tell=_make_teller(ctx),
+        log_level=client_state.read_log_level(ctx),
     )
 
 
-async def _handshake(ctx: Context, subject: Subject, operation: Operation) -> Reply:
-    ask = _asker(ctx, subject)
-    turn = Turn(
-        downstream=replace(downstream_of(ctx, subject.caller), ask=ask),
-        progress=progress_of(ctx),
-        consult=_sender(ctx),
+async def _conclude_handshake(
+    ctx: Context, subject: StateSubject, operation: UpstreamOperation
+) -> ServerReply:
+    ask = _make_asker(ctx, subject)
+    turn = UpstreamTurn(
+        downstream=replace(build_downstream(ctx, subject.caller), ask=ask),
+        progress=find_progress(ctx),
+        consult=_make_sender(ctx),
     )
     reply = await operation(turn)
     pause_s = FIRST_PAUSE_S
     for _ in range(MAX_ROUNDS):
-        if not questions.needs_input(reply.raw):
+        if not questions.is_input_required(reply.raw):
             return reply
-        requests = questions.requests_of(reply.raw)
+        requests = questions.read_input_requests(reply.raw)
         if not requests:
             await asyncio.sleep(pause_s)
-            pause_s = min(2 * pause_s, LONGEST_PAUSE_S)
+            pause_s = min(2 * pause_s, MAX_PAUSE_S)
         state = reply.raw.get("requestState")
         responses = await _ask_all(ask, requests) if requests else None
         reply = await operation(replace(turn, responses=responses, state=state))
-    raise CannotAsk(f"the server asked for input {MAX_ROUNDS} times and was not content")
+    raise InputUnavailable(
+        f"the server asked for input {MAX_ROUNDS} times without completing the request"
+    )
 
 
-async def _stateless(
-    ctx: Context, subject: Subject, sealer: Sealer, operation: Operation
-) -> Reply:
-    given = ctx.params or {}
-    token, responses = given.get("requestState"), given.get("inputResponses")
+async def _conclude_stateless(
+    ctx: Context, subject: StateSubject, sealer: Sealer, operation: UpstreamOperation
+) -> ServerReply:
+    params = ctx.params or {}
+    token, responses = params.get("requestState"), params.get("inputResponses")
     answers = responses if isinstance(responses, Mapping) else None
-    standing = Round() if token is None else request_state.unseal(sealer, subject, token)
+    request_round = (
+        RequestRound() if token is None else request_state.unseal_state(sealer, subject, token)
+    )
     try:
-        outcome = await _run(ctx, subject, operation, standing=standing, answers=answers)
+        outcome = await _run_parkable(
+            ctx, subject, operation, request_round=request_round, answers=answers
+        )
     except UpstreamRefused as refusal:
-        visits = questions.visits(refusal, client_state.capabilities(ctx))
+        visits = questions.read_visits(refusal, client_state.read_capabilities(ctx))
         if not visits:
             raise
-        outcome = Questions(parked="", requests=_signed(visits, subject))
-    if isinstance(outcome, Questions):
-        then = Round(parked=outcome.parked, answered=bool(outcome.parked))
-        return _input_required(outcome.requests, request_state.seal(sealer, subject, then))
-    if questions.needs_input(outcome.raw):
-        return _sealed(outcome, client_state.capabilities(ctx), subject, sealer)
+        outcome = ServerQuestions(parked_call="", requests=_sign_requests(visits, subject))
+    if isinstance(outcome, ServerQuestions):
+        next_round = RequestRound(
+            parked_call=outcome.parked_call, has_answers=bool(outcome.parked_call)
+        )
+        return _build_input_required(
+            outcome.requests, request_state.seal_state(sealer, subject, next_round)
+        )
+    if questions.is_input_required(outcome.raw):
+        return _seal_questions(outcome, client_state.read_capabilities(ctx), subject, sealer)
     return outcome
 
 
-async def _run(
+async def _run_parkable(
     ctx: Context,
-    subject: Subject,
-    operation: Operation,
+    subject: StateSubject,
+    operation: UpstreamOperation,
     *,
-    standing: Round,
+    request_round: RequestRound,
     answers: Mapping[str, Any] | None,
-) -> Reply | Questions:
-    lot: Parking = ctx.lifespan_context.parking
-    progress = progress_of(ctx)
-    if standing.parked:
+) -> ServerReply | ServerQuestions:
+    parking: ParkedCalls = ctx.lifespan_context.parking
+    progress = find_progress(ctx)
+    if request_round.parked_call:
         try:
-            resumed: Reply | Questions = await lot.resume(
-                standing.parked, answers or {}, caller=subject.caller, progress=progress
+            resumed: ServerReply | ServerQuestions = await parking.resume(
+                request_round.parked_call, answers or {}, caller=subject.caller, progress=progress
             )
-        except NotParked:
+        except NoParkedCall:
             raise InvalidRequestState(
                 "the call it belongs to has ended, or waits in another process"
             ) from None
         return resumed
-    downstream = downstream_of(ctx, subject.caller)
-    turn = Turn(
+    downstream = build_downstream(ctx, subject.caller)
+    turn = UpstreamTurn(
         downstream=downstream,
         progress=progress,
-        responses=answers if standing.answered else None,
-        state=standing.upstream,
+        responses=answers if request_round.has_answers else None,
+        state=request_round.upstream_state,
     )
     if not downstream.capabilities:
-        return await operation(replace(turn, downstream=replace(downstream, ask=_refuse)))
+        return await operation(replace(turn, downstream=replace(downstream, ask=_refuse_question)))
 
-    async def parkable(call: Call[Reply]) -> Reply:
+    async def run_operation(call: ParkedCall[ServerReply]) -> ServerReply:
         async def ask(method: str, params: Mapping[str, Any]) -> dict[str, Any]:
-            questions.require(downstream.capabilities, method, params)
-            return await call.ask(method, _to_client(method, params, subject))
+            questions.require_askable(downstream.capabilities, method, params)
+            return await call.ask(method, _prepare_question(method, params, subject))
 
         async def consult(method: str, params: Mapping[str, Any]) -> dict[str, Any]:
-            questions.require(downstream.capabilities, method, params)
+            questions.require_askable(downstream.capabilities, method, params)
             return await call.ask(method, params)
 
         report = call.report if progress is not None else None
-        asked = replace(downstream, ask=ask)
-        return await operation(replace(turn, downstream=asked, progress=report, consult=consult))
+        askable = replace(downstream, ask=ask)
+        return await operation(replace(turn, downstream=askable, progress=report, consult=consult))
 
-    return await lot.run(parkable, caller=subject.caller, progress=progress)
+    return await parking.run(run_operation, caller=subject.caller, progress=progress)
 
 
-def _asker(ctx: Context, subject: Subject) -> Ask:
-    """Return what asks a client of the handshake era for a server."""
-    send = _sender(ctx)
+def _make_asker(ctx: Context, subject: StateSubject) -> AskClient:
+    """Return a function that forwards a server's question to a client of the handshake era."""
+    send = _make_sender(ctx)
 
     async def ask(method: str, params: Mapping[str, Any]) -> dict[str, Any]:
-        return await send(method, _to_client(method, params, subject))
+        return await send(method, _prepare_question(method, params, subject))
 
     return ask
 
 
-def _sender(ctx: Context) -> Ask:
-    """Return what sends requests to a client of the handshake era, on its request's stream."""
+def _make_sender(ctx: Context) -> AskClient:
+    """Return a function that sends requests to a handshake-era client on its request's stream."""
 
     async def send(method: str, params: Mapping[str, Any]) -> dict[str, Any]:
-        questions.require(client_state.capabilities(ctx), method, params)
-        ours = questions.for_handshake(method, dict(params))
-        asked: Any = _Passed(method=method, params=ours)
+        questions.require_askable(client_state.read_capabilities(ctx), method, params)
+        question_params = questions.add_visit_id(method, dict(params))
+        question: Any = _RelayedRequest(method=method, params=question_params)
         metadata = ServerMessageMetadata(related_request_id=ctx.request_id)
         try:
-            answer = await ctx.session.send_request(asked, _Answer, metadata=metadata)
+            answer = await ctx.session.send_request(question, _ClientAnswer, metadata=metadata)
         except ValidationError:
-            raise MCPError(INTERNAL_ERROR, f"the client's answer to {method} is not one") from None
+            raise MCPError(
+                INTERNAL_ERROR, f"the client's answer to {method} is not valid"
+            ) from None
         return answer.root
 
     return send
 
 
-def _to_client(method: str, params: Mapping[str, Any], subject: Subject) -> dict[str, Any]:
-    """Return a server's question as it goes on to the client."""
-    return questions.signed(method, questions.without_hop(params), server=subject.server)
+def _prepare_question(
+    method: str, params: Mapping[str, Any], subject: StateSubject
+) -> dict[str, Any]:
+    """Return the parameters of a server's question as the client receives them."""
+    return questions.sign_question(
+        method, questions.strip_hop_metadata(params), server=subject.server
+    )
 
 
-def _signed(
-    requests: Mapping[str, Mapping[str, Any]], subject: Subject
+def _sign_requests(
+    requests: Mapping[str, Mapping[str, Any]], subject: StateSubject
 ) -> dict[str, Mapping[str, Any]]:
     return {
         key: {
             **request,
-            "params": questions.signed(
+            "params": questions.sign_question(
                 request["method"], request.get("params") or {}, server=subject.server
             ),
         }
@@ -261,86 +283,79 @@ def _signed(
     }
 
 
-async def _refuse(method: str, params: Mapping[str, Any]) -> dict[str, Any]:
-    """Answer for a client that can be asked nothing."""
-    questions.require({}, method, params)
+async def _refuse_question(method: str, params: Mapping[str, Any]) -> dict[str, Any]:
+    """Refuse a question to a client that declares no capabilities."""
+    questions.require_askable({}, method, params)
     raise AssertionError  # unreachable: nothing is declared
 
 
-def _teller(ctx: Context) -> Tell:
-    wanted = client_state.log_level(ctx)
-    modern = client_state.modern(ctx)
+def _make_teller(ctx: Context) -> TellClient:
+    min_level = client_state.read_log_level(ctx)
+    modern = client_state.is_modern(ctx)
 
     async def tell(method: str, params: Mapping[str, Any]) -> None:
-        if method == _TOLD:
-            if not client_state.severe_enough(params.get("level"), wanted):
+        if method == _LOG_MESSAGE_METHOD:
+            if not client_state.is_severe_enough(params.get("level"), min_level):
                 return
         elif modern or method != _HANDSHAKE_ONLY:
             return
-        note: Any = _Passed(method=method, params=dict(params))
-        await ctx.session.send_notification(note, related_request_id=ctx.request_id)
+        notification: Any = _RelayedRequest(method=method, params=dict(params))
+        await ctx.session.send_notification(notification, related_request_id=ctx.request_id)
 
     return tell
 
 
 async def _ask_all(
-    ask: Ask,
+    ask: AskClient,
     requests: Mapping[str, Mapping[str, Any]],
 ) -> dict[str, Any]:
-    """Ask everything at once, as far as the client manages that.
+    """Ask all questions concurrently.
 
     Raises:
-        CannotAsk: If one of the questions is refused.
+        InputUnavailable: If one of the questions is refused.
     """
     answers: dict[str, Any] = {}
 
-    async def put(key: str, method: str, params: Mapping[str, Any]) -> None:
+    async def ask_one(key: str, method: str, params: Mapping[str, Any]) -> None:
         answers[key] = await ask(method, params)
 
     try:
-        async with asyncio.TaskGroup() as group:
+        async with TaskGroup() as group:
             for key, request in requests.items():
-                group.create_task(put(key, request["method"], request["params"]))
-    except* MCPError as refused:
-        first = next(_leaves(refused))
-        raise CannotAsk(f"the server needs input, and the client refuses: {first}") from None
+                group.create_task(ask_one(key, request["method"], request["params"]))
+    except MCPError as refusal:
+        raise InputUnavailable(
+            f"the server needs input, but the client refused: {refusal}"
+        ) from None
     return answers
 
 
-def _leaves(group: BaseExceptionGroup[Any]) -> Any:
-    for error in group.exceptions:
-        if isinstance(error, BaseExceptionGroup):
-            yield from _leaves(error)
-        else:
-            yield error
-
-
-def _sealed(
-    reply: Reply, capabilities: Mapping[str, Any], subject: Subject, sealer: Sealer
-) -> Reply:
-    """Hand a server's questions on, with what it wants back sealed.
+def _seal_questions(
+    reply: ServerReply, capabilities: Mapping[str, Any], subject: StateSubject, sealer: Sealer
+) -> ServerReply:
+    """Forward a server's questions to a stateless client, with the server's state sealed.
 
     Raises:
-        CannotAsk: If it asks what the client never said it could be asked.
+        InputUnavailable: If a question needs a capability that the client never declared.
     """
-    requests = questions.requests_of(reply.raw)
+    requests = questions.read_input_requests(reply.raw)
     for request in requests.values():
         try:
-            questions.require(capabilities, request["method"], request["params"])
-        except MCPError as refused:
-            raise CannotAsk(f"the server needs input, and {refused}") from None
+            questions.require_askable(capabilities, request["method"], request["params"])
+        except MCPError as refusal:
+            raise InputUnavailable(f"the server needs input, but {refusal}") from None
     changed: dict[str, Any] = {}
     if requests:
-        changed["inputRequests"] = _signed(reply.raw["inputRequests"], subject)
+        changed["inputRequests"] = _sign_requests(reply.raw["inputRequests"], subject)
     state = reply.raw.get("requestState")
     if isinstance(state, str):
-        sealed = request_state.seal(sealer, subject, Round(upstream=state))
+        sealed = request_state.seal_state(sealer, subject, RequestRound(upstream_state=state))
         changed["requestState"] = sealed
     return replace(reply, raw={**reply.raw, **changed})
 
 
-def _input_required(requests: Mapping[str, Any], state: str) -> Reply:
-    return Reply(
+def _build_input_required(requests: Mapping[str, Any], state: str) -> ServerReply:
+    return ServerReply(
         raw={
             "resultType": "input_required",
             "inputRequests": dict(requests),

@@ -1,7 +1,7 @@
-"""Results too large to send unasked: measured in passing, kept, and linked to.
+"""Stores results that are too large to send inline and replaces them by links.
 
-What a model can read of such a result is a fraction of it, and a client may refuse the rest or
-choke on it. The link leads to all of it.
+A model can read only a fraction of such a result, and a client may reject or fail on the rest. The
+link leads to the whole result.
 """
 
 from __future__ import annotations
@@ -15,43 +15,45 @@ import structlog
 
 from gateway_project.effects import Effects
 from gateway_project.foundation.caller import Caller
-from gateway_project.kept_results import Kept
-from gateway_project.mcp.interaction import Reply
-from gateway_project.tool_card import clean
+from gateway_project.foundation.text import strip_invisible
+from gateway_project.mcp.interaction import ServerReply
+from gateway_project.result_store import StoredResult
 
 META_KEY: Final = "foregate/result"
 MIME_TYPE: Final = "application/json"
 PREVIEW_LENGTH: Final = 2_000
 """Characters of a result's text that are shown beside the link."""
-_OVERHEAD: Final = 2
-"""Bytes of punctuation that come with each value, at least."""
+_VALUE_OVERHEAD_BYTES: Final = 2
+"""Least bytes of punctuation for each value."""
 
 log = structlog.get_logger(__name__)
 
 
-async def linked(effects: Effects[Any], caller: Caller, reply: Reply) -> Reply:
-    """Return a reply as it is, or with a link in place of a result that is too large."""
+async def link_large_result(
+    effects: Effects[Any], caller: Caller, reply: ServerReply
+) -> ServerReply:
+    """Return a reply unchanged, or with a link in place of a result that is too large."""
     limit = effects.result_link_bytes
-    if not limit or not exceeds(reply.raw, limit):
+    if not limit or not exceeds_bytes(reply.raw, limit):
         return reply
     try:
-        kept = await effects.kept.keep(reply.raw, caller)
+        stored = await effects.result_store.store_result(reply.raw, caller)
     except OSError as error:
-        log.warning("results.not_kept", reason=str(error))
+        log.warning("results.store_failed", reason=str(error))
         return reply
-    return replace(reply, raw=_link(reply.raw, kept))
+    return replace(reply, raw=_build_linked_result(reply.raw, stored))
 
 
-def exceeds(value: Any, limit_bytes: int) -> bool:
-    """Whether a value is larger than so many bytes as JSON, stopping as soon as that is known.
+def exceeds_bytes(value: Any, limit_bytes: int) -> bool:
+    """Whether a value exceeds a size in bytes as JSON; stops as soon as that is known.
 
-    Escapes are not counted, so that a text costs no more than a look at its length.
+    Escapes are not counted, so that a text is measured by its length alone.
 
     Example:
-        >>> exceeds({"text": "x" * 10}, 100), exceeds({"text": "x" * 10}, 10)
+        >>> exceeds_bytes({"text": "x" * 10}, 100), exceeds_bytes({"text": "x" * 10}, 10)
         (False, True)
     """
-    left = limit_bytes
+    left_bytes = limit_bytes
     waiting: list[Iterator[Any]] = [iter((value,))]
     while waiting:
         item = next(waiting[-1], waiting)
@@ -59,25 +61,27 @@ def exceeds(value: Any, limit_bytes: int) -> bool:
             waiting.pop()
             continue
         if isinstance(item, str):
-            left -= len(item) if item.isascii() else len(item.encode("utf-8", "surrogatepass"))
+            left_bytes -= (
+                len(item) if item.isascii() else len(item.encode("utf-8", "surrogatepass"))
+            )
         elif isinstance(item, Mapping):
             waiting.append(iter(item.values()))
-            left -= sum(map(len, item))
+            left_bytes -= sum(map(len, item))
         elif isinstance(item, list):
             waiting.append(iter(item))
-        left -= _OVERHEAD
-        if left < 0:
+        left_bytes -= _VALUE_OVERHEAD_BYTES
+        if left_bytes < 0:
             return True
     return False
 
 
-def _link(raw: Mapping[str, Any], kept: Kept) -> dict[str, Any]:
-    expires = datetime.fromtimestamp(kept.expires_at, UTC).isoformat(timespec="seconds")
+def _build_linked_result(raw: Mapping[str, Any], stored: StoredResult) -> dict[str, Any]:
+    expires = datetime.fromtimestamp(stored.expires_at, UTC).isoformat(timespec="seconds")
     note = (
-        f"This result has {kept.size_bytes:,} bytes, too many to send unasked. It can be read "
-        f"until {expires} with resources/read at {kept.uri}"
+        f"This result has {stored.size_bytes:,} bytes, too many to send inline. It can be read "
+        f"until {expires} with resources/read at {stored.uri}"
     )
-    begins = preview(raw)
+    begins = preview_text(raw)
     text = f"{note}; it begins:\n\n{begins}" if begins else f"{note}."
     meta = raw.get("_meta")
     result: dict[str, Any] = {
@@ -85,16 +89,16 @@ def _link(raw: Mapping[str, Any], kept: Kept) -> dict[str, Any]:
             {"type": "text", "text": text},
             {
                 "type": "resource_link",
-                "uri": kept.uri,
+                "uri": stored.uri,
                 "name": "result",
                 "description": "The server's whole result, as JSON.",
                 "mimeType": MIME_TYPE,
-                "size": kept.size_bytes,
+                "size": stored.size_bytes,
             },
         ],
         "_meta": {
             **(meta if isinstance(meta, Mapping) else {}),
-            META_KEY: {"uri": kept.uri, "bytes": kept.size_bytes, "expires_at": expires},
+            META_KEY: {"uri": stored.uri, "bytes": stored.size_bytes, "expires_at": expires},
         },
     }
     if "isError" in raw:
@@ -102,11 +106,13 @@ def _link(raw: Mapping[str, Any], kept: Kept) -> dict[str, Any]:
     return result
 
 
-def preview(raw: Mapping[str, Any]) -> str:
-    """Return how the text of a result begins; empty: it holds none."""
+def preview_text(raw: Mapping[str, Any]) -> str:
+    """Return the beginning of a result's text; empty if it has none."""
     content = raw.get("content")
     for block in content if isinstance(content, list) else ():
         text = block.get("text") if isinstance(block, Mapping) else None
         if isinstance(text, str) and text.strip():
-            return clean(text[:PREVIEW_LENGTH]) + ("…" if len(text) > PREVIEW_LENGTH else "")
+            return strip_invisible(text[:PREVIEW_LENGTH]) + (
+                "…" if len(text) > PREVIEW_LENGTH else ""
+            )
     return ""

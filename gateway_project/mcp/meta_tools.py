@@ -1,4 +1,4 @@
-"""The tools a client sees: few, always the same, whatever servers stand behind them."""
+"""Definitions of the meta-tools: few and constant, whatever servers are connected."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from mcp_types import Tool, ToolAnnotations
 
 from gateway_project.mcp import run_schema
 from gateway_project.mcp.intent_schema import INTENT_OUTPUT
-from graph.relations import Kind, Source
+from graph.relations import EvidenceSource, RelationKind
 
 SEARCH: Final = "search_tools"
 DESCRIBE: Final = "describe_tool"
@@ -22,33 +22,33 @@ MAX_LIMIT: Final = 50
 MAX_CONTEXT_TOOLS: Final = 50
 MAX_QUERY_LENGTH: Final = 2_000
 MAX_INTENT_LENGTH: Final = 200_000
-"""Far more than is read of an intent, which is cut with a warning."""
+"""Far above the length at which an intent is cut with a warning."""
 MAX_CONSIDERED: Final = 50
 DEFAULT_LIMIT: Final = 5
 DEFAULT_DETAIL: Final = "summary"
 
-_HOW: Final = """\
-Foregate stands before many MCP servers and finds the few tools a task needs.
+_INSTRUCTIONS_START: Final = """\
+Foregate fronts many MCP servers and finds the few tools a task needs.
 
 1. search_tools with what you want to do, in plain words, one step at a time. It returns the best \
-tools with their arguments; name in context_tools the ones you use already.
-2. call_tool with the id found (server:tool) and its arguments. The result is the server's own.
-describe_tool gives the whole definition where the summary does not suffice.
+tools with their arguments; list the tools already in use in context_tools.
+2. call_tool with the id found (server:tool) and its arguments. It returns the server's own result.
+describe_tool returns the full definition if the summary is not enough.
 For a task of several steps, run_intent suggests a workflow: tools, order and arguments. \
-run_workflow runs it, or one of your own: tasks that do not wait for one another run at once. \
-A run outlives your request: get_run tells how it stands and what it gave, control_run steers it. \
-Where a person has to approve a call, say so and give them the link.
+run_workflow runs it, or one of your own; independent tasks run in parallel. \
+A run outlives your request: get_run returns its status and results, control_run controls it. \
+If a call needs a person's approval, say so, and give them the link and `manage.py approvals`.
 """
-_REST: Final = """
-A failed call says what is wrong and what is expected; a misspelt id is answered with the likely \
-one. A result too large to send is kept for an hour: read it by the link in its place. Resources \
-and prompts of all servers are listed as usual."""
-INSTRUCTIONS: Final = f"""{_HOW}
-Tools of the servers are not listed here and are called through call_tool only.{_REST}"""
-INSTRUCTIONS_LISTED: Final = f"""{_HOW}
-Tools of servers that are listed here, as server__tool or by a bare name, can be called directly; \
-search finds the others too.{_REST}"""
-"""Where tools of servers are listed beside the gateway's own."""
+_INSTRUCTIONS_END: Final = """
+A failed call says what is wrong and what was expected, and suggests the likely id for a misspelt \
+one. A result too large to send is kept for an hour: read it through the link sent instead. \
+Resources and prompts of all servers are listed as usual."""
+INSTRUCTIONS: Final = f"""{_INSTRUCTIONS_START}
+Server tools are not listed here; call them through call_tool only.{_INSTRUCTIONS_END}"""
+INSTRUCTIONS_LISTED: Final = f"""{_INSTRUCTIONS_START}
+Server tools listed here, as server__tool or by a bare name, can be called directly; \
+search_tools also finds the others.{_INSTRUCTIONS_END}"""
+"""Instructions where server tools are listed beside the meta-tools."""
 
 _STRINGS: Final = {"type": "array", "items": {"type": "string"}}
 _TEXT: Final = {"type": "string"}
@@ -59,7 +59,7 @@ _SEARCH_INPUT: Final[dict[str, Any]] = {
     "properties": {
         "query": {
             "type": "string",
-            "description": "What to do, in words",
+            "description": "What you want to do",
             "minLength": 1,
             "maxLength": MAX_QUERY_LENGTH,
         },
@@ -70,17 +70,17 @@ _SEARCH_INPUT: Final[dict[str, Any]] = {
             "type": "array",
             "items": {"type": "string"},
             "maxItems": MAX_CONTEXT_TOOLS,
-            "description": "Ids in use already",
+            "description": "Ids already in use",
         },
         "token_budget": {
             "type": "integer",
             "minimum": 1,
-            "description": "Tokens the tools may cost",
+            "description": "Token limit for the tools",
         },
         "detail": {
             "enum": ["name", "summary", "full"],
             "default": DEFAULT_DETAIL,
-            "description": "summary has arguments in short, full the JSON Schema",
+            "description": "summary: signature of arguments; full: JSON Schema",
         },
     },
     "required": ["query"],
@@ -99,7 +99,7 @@ _FOUND: Final[dict[str, Any]] = {
         "reasons": _STRINGS,
         "warnings": _STRINGS,
         "description": _TEXT,
-        "arguments": {"type": "string", "description": "Signature; ? marks what may be left out"},
+        "arguments": {"type": "string", "description": "Signature; ? marks optional ones"},
         "schema": _OBJECT,
     },
     "required": ["tool", "name", "score", "role", "reasons", "warnings"],
@@ -110,15 +110,15 @@ _SEARCH_OUTPUT: Final[dict[str, Any]] = {
         "tools": {"type": "array", "items": _FOUND},
         "run_order": {
             **_STRINGS,
-            "description": "Ids of tools that belong together, in an order in which they can run",
+            "description": "Ids of tools that belong together, in an order they can run in",
         },
         "tokens": {
             "type": "object",
             "properties": {
-                "used": {"type": "integer", "description": "Of tools, run_order and warnings"},
+                "used": {"type": "integer", "description": "By tools, run_order and warnings"},
                 "budget": {"type": "integer"},
-                "left_out": {"type": "integer", "description": "Matches beyond the budget"},
-                "listing_all": {"type": "integer", "description": "Of listing every tool"},
+                "left_out": {"type": "integer", "description": "Matches over the budget"},
+                "listing_all": {"type": "integer", "description": "Cost of listing every tool"},
             },
             "required": ["used", "budget", "left_out", "listing_all"],
         },
@@ -129,14 +129,17 @@ _SEARCH_OUTPUT: Final[dict[str, Any]] = {
 _RELATION: Final[dict[str, Any]] = {
     "type": "object",
     "properties": {
-        "says": {"type": "string", "description": "What the described tool does"},
-        "kind": {"enum": [kind.value for kind in Kind]},
-        "source": {"type": "string", "description": "Id of the tool that it starts from"},
+        "says": {"type": "string", "description": "The relation in words, for the described tool"},
+        "kind": {"enum": [kind.value for kind in RelationKind]},
+        "source": {"type": "string", "description": "Id of the tool where the relation starts"},
         "target": _TEXT,
         "confidence": {"type": "number", "minimum": 0, "maximum": 1},
-        "sources": {"type": "array", "items": {"enum": [source.value for source in Source]}},
+        "sources": {
+            "type": "array",
+            "items": {"enum": [source.value for source in EvidenceSource]},
+        },
         "required": {"type": "boolean"},
-        "unusable": {"type": "string", "description": "Why the other cannot be called now"},
+        "unusable": {"type": "string", "description": "Why the other tool cannot be called now"},
         "reason": _TEXT,
         "version": _TEXT,
         "deprecated_at": _TEXT,
@@ -145,7 +148,7 @@ _RELATION: Final[dict[str, Any]] = {
             "items": _OBJECT,
             "description": "Which output feeds which input, as JSON pointers",
         },
-        "seconds": {"type": "number", "description": "Between the two, on average"},
+        "seconds": {"type": "number", "description": "Average time between the two"},
         "successes": {"type": "number"},
         "failures": {"type": "number"},
     },
@@ -156,7 +159,7 @@ _INTENT_INPUT: Final[dict[str, Any]] = {
     "properties": {
         "intent": {
             "type": "string",
-            "description": "The whole task, in words, with its values",
+            "description": "The whole task in words, with its values",
             "minLength": 1,
             "maxLength": MAX_INTENT_LENGTH,
         },
@@ -185,7 +188,7 @@ _DESCRIBE_OUTPUT: Final[dict[str, Any]] = {
         "description": _TEXT,
         "input_schema": _OBJECT,
         "output_schema": {"type": ["object", "null"]},
-        "annotations": {**_OBJECT, "description": "As its server says; believed where trusted"},
+        "annotations": {**_OBJECT, "description": "As the server declares; believed if trusted"},
         "server": {
             "type": "object",
             "properties": {
@@ -193,7 +196,7 @@ _DESCRIBE_OUTPUT: Final[dict[str, Any]] = {
                 "description": _TEXT,
                 "trusted": {"type": "boolean"},
                 "enabled": {"type": "boolean"},
-                "trouble": {"type": "string", "description": "Empty where it answers"},
+                "trouble": {"type": "string", "description": "Empty if it responds"},
             },
         },
         "category": _TEXT,
@@ -205,40 +208,40 @@ _DESCRIBE_OUTPUT: Final[dict[str, Any]] = {
         },
         "warnings": {
             **_STRINGS,
-            "description": "What replaces it, what it lacks, what its texts hide or tell models",
+            "description": "Replacement, unusable requirements, hidden or model-directed text",
         },
         "relations": {"type": "array", "items": _RELATION, "description": "Strongest first"},
-        "alternatives": {**_STRINGS, "description": "Ids of tools that may do instead"},
+        "alternatives": {**_STRINGS, "description": "Ids of tools to use instead"},
         "tokens": {"type": "integer"},
     },
     "required": ["tool", "name", "description", "input_schema", "danger", "state"],
 }
 
 
-def _tool(name: str, description: str, **fields: Any) -> Tool:
+def _make_tool(name: str, description: str, **fields: Any) -> Tool:
     return Tool(name=name, description=description, _meta={"anthropic/alwaysLoad": True}, **fields)
 
 
-_READS: Final = ToolAnnotations(
+_READ_ONLY: Final = ToolAnnotations(
     read_only_hint=True, destructive_hint=False, idempotent_hint=True, open_world_hint=False
 )
-_WORST: Final = ToolAnnotations(
+_MAY_DESTROY: Final = ToolAnnotations(
     read_only_hint=False, destructive_hint=True, idempotent_hint=False, open_world_hint=True
 )
-"""What any tool behind it may do."""
+"""Worst case of all tools behind a meta-tool."""
 
 TOOLS: Final = (
-    _tool(
+    _make_tool(
         SEARCH,
-        "Find tools of all connected servers by what they do. Search before saying that "
+        "Find tools across all connected servers by what they do. Search before saying that "
         "something cannot be done.",
         input_schema=_SEARCH_INPUT,
         output_schema=_SEARCH_OUTPUT,
-        annotations=_READS,
+        annotations=_READ_ONLY,
     ),
-    _tool(
+    _make_tool(
         DESCRIBE,
-        "Give the whole definition of a tool: schemas, danger, relations, alternatives.",
+        "Return a tool's full definition: schemas, danger, relations, alternatives.",
         input_schema={
             "type": "object",
             "properties": {"tool": {"type": "string", "description": "server:tool"}},
@@ -246,53 +249,53 @@ TOOLS: Final = (
             "additionalProperties": False,
         },
         output_schema=_DESCRIBE_OUTPUT,
-        annotations=_READS,
+        annotations=_READ_ONLY,
     ),
-    _tool(
+    _make_tool(
         INTENT,
-        "Suggest a workflow for a task: tools in order, arguments bound, what is still needed. "
+        "Suggest a workflow for a task: ordered tools, bound arguments, missing input. "
         "Runs nothing; pass its workflow to run_workflow.",
         input_schema=_INTENT_INPUT,
         output_schema=INTENT_OUTPUT,
-        annotations=_READS,
+        annotations=_READ_ONLY,
     ),
-    _tool(
+    _make_tool(
         CALL,
-        "Call a tool that search_tools found; returns its server's result unaltered.",
+        "Call a tool found by search_tools; returns the server's result unaltered.",
         input_schema={
             "type": "object",
             "properties": {
                 "tool": {"type": "string", "description": "server:tool"},
                 "arguments": {
                     "type": "object",
-                    "description": "As the tool's schema says",
+                    "description": "Must match the tool's schema",
                 },
             },
             "required": ["tool"],
             "additionalProperties": False,
         },
-        annotations=_WORST,
+        annotations=_MAY_DESTROY,
     ),
-    _tool(
+    _make_tool(
         RUN,
-        "Run a workflow, independent tasks in parallel; it goes on without you.",
+        "Run a workflow, independent tasks in parallel. The run continues without you.",
         input_schema=run_schema.RUN_INPUT,
         output_schema=run_schema.RUN_OUTPUT,
-        annotations=_WORST,
+        annotations=_MAY_DESTROY,
     ),
-    _tool(
+    _make_tool(
         GET_RUN,
-        "Tell how a run stands, with results.",
+        "Return a run's status and results.",
         input_schema=run_schema.GET_INPUT,
         output_schema=run_schema.STATE_OUTPUT,
-        annotations=_READS,
+        annotations=_READ_ONLY,
     ),
-    _tool(
+    _make_tool(
         CONTROL_RUN,
-        "Steer a run; approve only has the user asked.",
+        "Control a run. `approve` only prompts the user; it never approves by itself.",
         input_schema=run_schema.CONTROL_INPUT,
         output_schema=run_schema.STATE_OUTPUT,
-        annotations=_WORST,
+        annotations=_MAY_DESTROY,
     ),
 )
 NAMES: Final = tuple(tool.name for tool in TOOLS)

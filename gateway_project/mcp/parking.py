@@ -1,8 +1,8 @@
-"""Calls that wait, between two requests of a client, for the answers to what a server asks.
+"""Parks calls that wait, between two requests of a client, for answers to a server's questions.
 
-A server of the handshake era asks in the middle of a call and waits. A client of 2026-07-28 cannot
-be asked in the middle: it is answered that input is required, and comes again with the answers. In
-between, the call is parked here. It belongs to its caller, and ends when nobody comes for it.
+A server of the handshake era asks in the middle of a call and waits. A stateless client cannot be
+asked in the middle: it receives `input_required` and repeats the request with the answers. In
+between, the call is parked here. It belongs to its caller and is aborted if nobody resumes it.
 """
 
 from __future__ import annotations
@@ -17,68 +17,70 @@ from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar
 from mcp.shared.exceptions import MCPError
 from mcp_types import INTERNAL_ERROR
 
+from gateway_project.foundation.task_group import TaskGroup
+
 if TYPE_CHECKING:
-    from execution.call import Progress
+    from execution.call import ProgressListener
     from gateway_project.foundation.caller import Caller
 
-ABANDONED_S: Final = 600.0
-"""A person may take so long to answer."""
+ANSWER_TIMEOUT_S: Final = 600.0
+"""Time limit for a person's answer."""
 MAX_PARKED: Final = 512
 MAX_PER_CALLER: Final = 32
-ID_BYTES: Final = 16
+CALL_ID_BYTES: Final = 16
 
 T = TypeVar("T")
 
 
 @dataclass(frozen=True, kw_only=True)
-class Questions:
-    """What a server asks before it goes on.
+class ServerQuestions:
+    """Questions that a server needs answered before it continues.
 
     Attributes:
-        parked: Names the call that waits.
+        parked_call: Name of the parked call; empty if there is none.
         requests: Method and parameters by key.
     """
 
-    parked: str
+    parked_call: str
     requests: Mapping[str, Mapping[str, Any]]
 
 
-class NotParked(LookupError):
-    """No such call waits for this caller, here."""
+class NoParkedCall(LookupError):
+    """No call of that name waits for this caller in this process."""
 
 
 @dataclass(frozen=True)
-class _Raised:
+class _RaisedError:
     error: Exception
 
 
 @dataclass(kw_only=True, eq=False)
-class _Question:
+class _ParkedQuestion:
     request: Mapping[str, Any]
     answer: asyncio.Future[dict[str, Any]]
-    put: bool = False
+    was_sent: bool = False
 
 
 @dataclass(kw_only=True, eq=False)
-class Call(Generic[T]):
-    """A call that may come to wait; made by `Parking.run`.
+class ParkedCall(Generic[T]):
+    """A call that can be parked; created by `ParkedCalls.run`.
 
     Attributes:
-        caller: Whose it is.
-        progress: Of the request that waits for it now.
+        caller: Owner of the call.
+        progress: Progress listener of the request that waits for it now.
     """
 
     caller: Caller
-    progress: Progress | None
-    task: asyncio.Task[T | _Raised] | None = None
-    name: str = ""
-    questions: dict[str, _Question] = field(default_factory=dict)
-    asked: int = 0
-    stirred: asyncio.Event = field(default_factory=asyncio.Event)
+    progress: ProgressListener | None
+    task: asyncio.Task[T | _RaisedError] | None = None
+    parked_name: str = ""
+    questions: dict[str, _ParkedQuestion] = field(default_factory=dict)
+    question_count: int = 0
+    state_changed: asyncio.Event = field(default_factory=asyncio.Event)
     expiry: asyncio.TimerHandle | None = None
 
     async def report(self, progress: float, total: float | None, message: str | None) -> None:
-        """Report progress to the request that waits now, if it wants that."""
+        """Report progress to the request that waits now, if it has a listener."""
         if self.progress is not None:
             await self.progress(progress, total, message)
 
@@ -86,78 +88,78 @@ class Call(Generic[T]):
         """Put a question to the client and wait for its answer.
 
         Raises:
-            MCPError: If none will come.
+            MCPError: If the call is aborted.
         """
-        self.asked += 1
-        key = f"ask-{self.asked}"
-        question = _Question(
+        self.question_count += 1
+        key = f"ask-{self.question_count}"
+        question = _ParkedQuestion(
             request={"method": method, "params": dict(params)},
             answer=asyncio.get_running_loop().create_future(),
         )
         self.questions[key] = question
-        self.stirred.set()
+        self.state_changed.set()
         try:
             return await question.answer
         finally:
             self.questions.pop(key, None)
 
-    def give(self, answers: Mapping[str, Any]) -> None:
-        """Hand answers to those who asked; what is left unanswered is put again."""
+    def deliver_answers(self, answers: Mapping[str, Any]) -> None:
+        """Deliver answers to the waiting questions; unanswered ones are asked again."""
         for key, question in self.questions.items():
             answer = answers.get(key)
-            question.put = False
+            question.was_sent = False
             if isinstance(answer, dict) and not question.answer.done():
-                # What says that it is a whole result belongs to the hop.
+                # `resultType` belongs to the hop.
                 question.answer.set_result(
                     {name: value for name, value in answer.items() if name != "resultType"}
                 )
 
-    def end(self, reason: str) -> None:
-        """End the call at its server, too."""
+    def abort(self, reason: str) -> None:
+        """Cancel the call, also at its server, and fail its open questions."""
         for question in self.questions.values():
             if not question.answer.done():
                 question.answer.set_exception(MCPError(INTERNAL_ERROR, reason))
         if self.task is not None:
             self.task.cancel()
 
-    def open_questions(self) -> dict[str, Mapping[str, Any]]:
-        """Return what is not answered and not with the client."""
-        waiting = {}
+    def take_open_questions(self) -> dict[str, Mapping[str, Any]]:
+        """Return the unsent, unanswered questions and mark them as sent."""
+        unsent = {}
         for key, question in self.questions.items():
-            if not question.put and not question.answer.done():
-                question.put = True
-                waiting[key] = question.request
-        return waiting
+            if not question.was_sent and not question.answer.done():
+                question.was_sent = True
+                unsent[key] = question.request
+        return unsent
 
 
-class Parking:
-    """Runs calls that may have to wait; `parking()` opens one."""
+class ParkedCalls:
+    """Runs calls that can be parked; created by `open_parking`."""
 
-    def __init__(self, group: asyncio.TaskGroup, *, abandoned_s: float = ABANDONED_S) -> None:
+    def __init__(self, group: TaskGroup, *, abandoned_s: float = ANSWER_TIMEOUT_S) -> None:
         self._group = group
         self._abandoned_s = abandoned_s
-        self._calls: set[Call[Any]] = set()
-        self._parked: dict[str, Call[Any]] = {}
+        self._calls: set[ParkedCall[Any]] = set()
+        self._parked: dict[str, ParkedCall[Any]] = {}
 
     async def run(
         self,
-        operation: Callable[[Call[T]], Awaitable[T]],
+        operation: Callable[[ParkedCall[T]], Awaitable[T]],
         *,
         caller: Caller,
-        progress: Progress | None,
-    ) -> T | Questions:
-        """Run a call until it ends or has to wait for answers; cancelling this cancels it.
+        progress: ProgressListener | None,
+    ) -> T | ServerQuestions:
+        """Run a call until it ends or needs answers; cancelling this cancels the call.
 
         Args:
-            operation: Given the call, by which it asks and reports progress.
-            caller: Whose it is.
-            progress: Told what the server reports.
+            operation: Receives the call, through which it asks and reports progress.
+            caller: Owner of the call.
+            progress: Receives the server's progress reports.
         """
-        call: Call[T] = Call(caller=caller, progress=progress)
-        call.task = self._group.create_task(_quietly(operation(call)))
-        call.task.add_done_callback(lambda _: call.stirred.set())
+        call: ParkedCall[T] = ParkedCall(caller=caller, progress=progress)
+        call.task = self._group.create_task(_capture_error(operation(call)))
+        call.task.add_done_callback(lambda _: call.state_changed.set())
         self._calls.add(call)
-        return await self._attend(call)
+        return await self._wait_for_call(call)
 
     async def resume(
         self,
@@ -165,91 +167,100 @@ class Parking:
         answers: Mapping[str, Any],
         *,
         caller: Caller,
-        progress: Progress | None,
+        progress: ProgressListener | None,
     ) -> Any:
-        """Go on with a parked call; what `run` would have returned.
+        """Resume a parked call and return what `run` would have returned.
 
         Raises:
-            NotParked: If none of that name waits for this caller here.
+            NoParkedCall: If no call of that name waits for this caller in this process.
         """
         call = self._parked.get(name)
-        if call is None or (call.caller.user, call.caller.team) != (caller.user, caller.team):
-            raise NotParked
+        if call is None or not _can_resume(caller, call.caller):
+            raise NoParkedCall
         del self._parked[name]
         if call.expiry is not None:
             call.expiry.cancel()
         call.progress = progress
-        call.give(answers)
-        return await self._attend(call)
+        call.deliver_answers(answers)
+        return await self._wait_for_call(call)
 
     def __len__(self) -> int:
         return len(self._parked)
 
-    async def _attend(self, call: Call[T]) -> T | Questions:
+    async def _wait_for_call(self, call: ParkedCall[T]) -> T | ServerQuestions:
         assert call.task is not None  # noqa: S101 - `run` sets it
         try:
             while not call.task.done():
-                # An answer wakes the asker first; only then is it known what is still open.
+                # Let the operation receive the answers first; it may ask further questions.
                 await asyncio.sleep(0)
-                if requests := call.open_questions():
-                    return self._park(call, requests)
-                call.stirred.clear()
+                if requests := call.take_open_questions():
+                    return self._park_call(call, requests)
+                call.state_changed.clear()
                 if not call.task.done():
-                    await call.stirred.wait()
+                    await call.state_changed.wait()
         except asyncio.CancelledError:
-            self._drop(call, "the client cancelled its request")
+            self._drop_call(call, "the client cancelled its request")
             raise
         self._calls.discard(call)
         outcome = call.task.result()
-        if isinstance(outcome, _Raised):
+        if isinstance(outcome, _RaisedError):
             raise outcome.error
         return outcome
 
-    def _park(self, call: Call[Any], requests: Mapping[str, Mapping[str, Any]]) -> Questions:
-        mine = sum(other.caller == call.caller for other in self._parked.values())
-        if len(self._parked) >= MAX_PARKED or mine >= MAX_PER_CALLER:
-            reason = "too many calls wait for answers already"
-            self._drop(call, reason)
+    def _park_call(
+        self, call: ParkedCall[Any], requests: Mapping[str, Mapping[str, Any]]
+    ) -> ServerQuestions:
+        parked_by_caller = sum(parked.caller == call.caller for parked in self._parked.values())
+        if len(self._parked) >= MAX_PARKED or parked_by_caller >= MAX_PER_CALLER:
+            reason = "too many calls are already waiting for answers"
+            self._drop_call(call, reason)
             raise MCPError(INTERNAL_ERROR, f"{reason}; answer or cancel some of them first")
-        call.name = secrets.token_urlsafe(ID_BYTES)
+        call.parked_name = secrets.token_urlsafe(CALL_ID_BYTES)
         call.progress = None
-        self._parked[call.name] = call
+        self._parked[call.parked_name] = call
         loop = asyncio.get_running_loop()
         call.expiry = loop.call_later(
-            self._abandoned_s, self._drop, call, "the client did not answer in time"
+            self._abandoned_s, self._drop_call, call, "the client did not answer in time"
         )
-        return Questions(parked=call.name, requests=requests)
+        return ServerQuestions(parked_call=call.parked_name, requests=requests)
 
-    def _drop(self, call: Call[Any], reason: str) -> None:
-        self._parked.pop(call.name, None)
+    def _drop_call(self, call: ParkedCall[Any], reason: str) -> None:
+        self._parked.pop(call.parked_name, None)
         self._calls.discard(call)
-        call.end(reason)
+        call.abort(reason)
 
     def close(self) -> None:
-        """End all calls."""
+        """Abort all calls."""
         for call in list(self._calls):
             if call.expiry is not None:
                 call.expiry.cancel()
-            self._drop(call, "the gateway is shutting down")
+            self._drop_call(call, "the gateway is shutting down")
 
 
 @asynccontextmanager
-async def parking(*, abandoned_s: float = ABANDONED_S) -> AsyncIterator[Parking]:
-    """Run calls while inside; leaving ends those that are left."""
-    group = asyncio.TaskGroup()
+async def open_parking(*, abandoned_s: float = ANSWER_TIMEOUT_S) -> AsyncIterator[ParkedCalls]:
+    """Yield a parking for calls; leaving the context aborts the remaining ones."""
+    group = TaskGroup()
     await group.__aenter__()
-    lot = Parking(group, abandoned_s=abandoned_s)
+    parking = ParkedCalls(group, abandoned_s=abandoned_s)
     try:
-        yield lot
+        yield parking
     finally:
-        lot.close()
-        # The calls have ended; told of an exception, the group would wrap it.
+        parking.close()
+        # The calls have ended; given an exception, the group would wrap it.
         await group.__aexit__(None, None, None)
 
 
-async def _quietly(attended: Awaitable[T]) -> T | _Raised:
-    """Return an error instead of raising it: one call may not end the others."""
+def _can_resume(caller: Caller, owner: Caller) -> bool:
+    """Whether a caller is a call's owner and holds at least the scopes of the original token."""
+    if (caller.user, caller.team) != (owner.user, owner.team):
+        return False
+    return all(map(caller.has_scope, owner.scopes))
+
+
+async def _capture_error(operation: Awaitable[T]) -> T | _RaisedError:
+    """Return an error instead of raising it, which would cancel the other calls of the group."""
     try:
-        return await attended
-    except Exception as error:  # noqa: BLE001 - the top of a task; raised again by who waits
-        return _Raised(error)
+        return await operation
+    except Exception as error:  # noqa: BLE001 - top level of a task; raised again by the waiter
+        return _RaisedError(error)

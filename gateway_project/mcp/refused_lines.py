@@ -1,4 +1,4 @@
-"""Answers to lines that are no messages: silence would leave their sender waiting."""
+"""Answers to lines that are not messages: silence would leave their sender waiting."""
 
 from __future__ import annotations
 
@@ -8,121 +8,174 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from mcp_types import (
+    INTERNAL_ERROR,
     INVALID_REQUEST,
     PARSE_ERROR,
     ErrorData,
     JSONRPCError,
     JSONRPCMessage,
     JSONRPCNotification,
+    JSONRPCResponse,
 )
 from pydantic import ValidationError
 
+from gateway_project.foundation import surrogates
+from gateway_project.foundation.json_pieces import TooManyValues
+from gateway_project.mcp.failure import META_KEY, report_failure
+from tools.upstream.salvage import find_id_at_end
+
 MAX_LINE_BYTES: Final = 64 * 1024 * 1024
-"""Longest message taken from a client; arguments may carry documents as base64."""
-MAX_LOOKED_AT: Final = 1_000_000
-"""Characters of a line that are searched for what it is called; a longer one goes without."""
-_UNREADABLE: Final = "json_invalid"
-# An end of the line ends a string too, so that none is ever looked at twice.
+"""Longest message accepted from a client; arguments may carry documents as base64."""
+MAX_SEARCHED: Final = 1_000_000
+"""Longest line, in characters, that is searched for its id."""
+MAX_SEARCHED_ENDS: Final = 4_096
+"""Characters searched at either end of a longer line."""
+TOO_COSTLY_CODE: Final = "arguments_too_costly"
+_INVALID_JSON_TYPE: Final = "json_invalid"
+# The end of the line also ends a string, so that nothing is scanned twice.
 _STRING: Final = r'"(?:[^"\\]|\\.?)*+(?:"|\Z)'
 _TOKEN: Final = re.compile(
     rf"({_STRING})(\s*+:\s*+({_STRING}|-?\d++(?![.eE])))?|[\[\]{{}}]", re.DOTALL
 )
-_TOP: Final = 1
+_TOP_LEVEL: Final = 1
 
 
 @dataclass(frozen=True)
-class TooLong:
-    """Stands where a line stood that was too long to be read.
+class LineTooLong:
+    """Placeholder of a line that was too long to read.
 
     Attributes:
-        limit_bytes: What it might have had.
+        limit_bytes: Longest line that is accepted.
     """
 
     limit_bytes: int
 
 
-Line = str | TooLong
+Line = str | LineTooLong
 
 
-def too_long(line: TooLong) -> JSONRPCError:
-    """Return what a client is told whose line was too long: which request it was, nobody knows."""
-    said = f"the line is longer than {line.limit_bytes:,} bytes; send less at a time"
+def answer_too_long(line: LineTooLong) -> JSONRPCError:
+    """Return the error for a line that was too long; its request id is unknown."""
+    text = f"the line is longer than {line.limit_bytes:,} bytes; send less at a time"
     return JSONRPCError(
         jsonrpc="2.0",
         id=None,
-        error=ErrorData(code=INVALID_REQUEST, message=f"not read: {said}"),
+        error=ErrorData(code=INVALID_REQUEST, message=f"not read: {text}"),
     )
 
 
-def refusal(line: str, error: ValidationError) -> JSONRPCError:
-    """Return what a client is told whose line could not be read.
+def answer_refused(line: str, error: ValidationError) -> JSONRPCError:
+    """Return the error for a line that is not a valid message.
 
-    Its id stands there if it can be made out and belongs to a request; what answers one of ours
-    has its id from us, and an error under it would be taken for the end of another request.
+    It carries the line's id only if that can be read and belongs to a request: a response has an
+    id of ours, and an error under it would seem to answer another request of the client.
 
     Args:
-        line: As it came.
-        error: What is wrong with it.
+        line: The received line.
+        error: The validation error.
     """
     first = error.errors(include_url=False, include_context=False, include_input=False)[0]
-    if first["type"] == _UNREADABLE:
-        return unreadable(line, first["msg"])
-    return _error(line, INVALID_REQUEST, "the line is JSON, but no message of JSON-RPC 2.0")
+    if first["type"] == _INVALID_JSON_TYPE:
+        return answer_unreadable(line, first["msg"])
+    return _build_error(line, INVALID_REQUEST, "the line is JSON, but not a JSON-RPC 2.0 message")
 
 
-def wrong_id(message: JSONRPCMessage, value: Any) -> JSONRPCError | None:
-    """Return what a client is told whose request has an id that no request can have.
+def answer_wrong_id(message: JSONRPCMessage, value: Any) -> JSONRPCError | None:
+    """Return the error for a request with an invalid id.
 
-    The SDK takes it for a notification, which is never answered.
+    The SDK would parse it as a notification and never answer.
 
     Args:
-        message: As it was read.
-        value: The JSON that it was read from.
+        message: The parsed message.
+        value: The JSON value that it was parsed from.
 
     Returns:
-        The error; None: nothing is wrong.
+        The error; None if the id is valid.
     """
     if not isinstance(message, JSONRPCNotification) or "id" not in value:
         return None
-    said = "not read: the id of a request is text or a whole number; a notification has none"
+    text = "not read: a request id must be a string or an integer; a notification has none"
     return JSONRPCError(
-        jsonrpc="2.0", id=None, error=ErrorData(code=INVALID_REQUEST, message=said)
+        jsonrpc="2.0", id=None, error=ErrorData(code=INVALID_REQUEST, message=text)
     )
 
 
-def unreadable(text: str, why: str) -> JSONRPCError:
-    """Return what a client is told whose message is no JSON that can be read.
+def answer_too_many_values(text: str, error: TooManyValues) -> JSONRPCMessage:
+    """Return the answer to a message with more values than are accepted.
+
+    For a tool call it is an error result, which the model reads.
 
     Args:
-        text: As it came.
-        why: What the parser says.
+        text: The message, or both its ends joined.
+        error: Names the exceeded limit.
+    """
+    head = _read_top_level(text[:MAX_SEARCHED_ENDS])
+    identifier, method = head.get("id"), head.get("method")
+    if identifier is None:
+        identifier = find_id_at_end(text[-MAX_SEARCHED_ENDS:])
+    identifier = _clean_id(identifier)
+    advice = (
+        f"the message {error}, and was not read; pass fewer or smaller items at a time, or a file"
+    )
+    if method == "tools/call" and identifier is not None:
+        result = report_failure(TOO_COSTLY_CODE, advice).model_dump(
+            by_alias=True, mode="json", exclude_none=True
+        )
+        return JSONRPCResponse(jsonrpc="2.0", id=identifier, result=result)
+    return JSONRPCError(
+        jsonrpc="2.0",
+        id=identifier if method is not None else None,
+        error=ErrorData(
+            code=INVALID_REQUEST,
+            message=f"{TOO_COSTLY_CODE}: {advice}",
+            data={META_KEY: {"code": TOO_COSTLY_CODE}},
+        ),
+    )
+
+
+def answer_unreadable(text: str, reason: str) -> JSONRPCError:
+    """Return the error for a message that cannot be parsed as JSON.
+
+    Args:
+        text: The received message.
+        reason: The parser's message.
     """
     advice = (
-        "send one JSON value, nested in less than 200 levels, with no half of a surrogate pair "
-        "and no number of thousands of digits"
+        "send one JSON value, nested less than 200 levels deep, without an unpaired surrogate "
+        "or a number of thousands of digits"
     )
-    return _error(text, PARSE_ERROR, f"{why}; {advice}")
+    return _build_error(text, PARSE_ERROR, f"{reason}; {advice}")
 
 
-def _error(text: str, code: int, said: str) -> JSONRPCError:
-    """Return an error under the id of the request that it is for, where that can be made out."""
-    found = _top_level(text) if len(text) <= MAX_LOOKED_AT else {}
-    identifier = found.get("id") if "method" in found else None
+def answer_reading_failed(text: str) -> JSONRPCError:
+    """Return the error for a line that the gateway failed to read because of a defect."""
+    return _build_error(text, INTERNAL_ERROR, "the gateway failed to read it; see its log")
+
+
+def _build_error(text: str, code: int, reason: str) -> JSONRPCError:
+    """Return an error under the id of the request in a text, if that can be read."""
+    head = _read_top_level(text) if len(text) <= MAX_SEARCHED else {}
+    identifier = _clean_id(head.get("id")) if "method" in head else None
     return JSONRPCError(
-        jsonrpc="2.0", id=identifier, error=ErrorData(code=code, message=f"not read: {said}")
+        jsonrpc="2.0", id=identifier, error=ErrorData(code=code, message=f"not read: {reason}")
     )
 
 
-def _top_level(line: str) -> dict[str, Any]:
-    """Return the strings and whole numbers of an object itself, however deep others are nested.
+def _clean_id(identifier: Any) -> Any:
+    """Return an id; None if it holds an unpaired surrogate, which UTF-8 cannot encode."""
+    return None if surrogates.has_lone_surrogate(identifier) else identifier
 
-    Reads no further than its tokens, without recursion, in time in proportion to the line.
+
+def _read_top_level(line: str) -> dict[str, Any]:
+    """Return the string and integer members of the top-level object, at any nesting depth.
+
+    Scans tokens without recursion, in time linear in the length of the line.
 
     Example:
-        >>> _top_level('{"params": {"id": 1, "x": [[]]}, "id": 7, "method": "ping"}')
+        >>> _read_top_level('{"params": {"id": 1, "x": [[]]}, "id": 7, "method": "ping"}')
         {'id': 7, 'method': 'ping'}
     """
-    found: dict[str, Any] = {}
+    members: dict[str, Any] = {}
     depth = 0
     for token in _TOKEN.finditer(line):
         match token[0]:
@@ -130,15 +183,15 @@ def _top_level(line: str) -> dict[str, Any]:
                 depth += 1
             case "}" | "]":
                 depth -= 1
-            case _ if token[3] and depth == _TOP:
-                key, value = _text(token[1]), _text(token[3])
+            case _ if token[3] and depth == _TOP_LEVEL:
+                key, value = _parse_token(token[1]), _parse_token(token[3])
                 if isinstance(key, str) and value is not None:
-                    found[key] = value
-    return found
+                    members[key] = value
+    return members
 
 
-def _text(token: str) -> Any:
+def _parse_token(token: str) -> Any:
     try:
         return json.loads(token)
-    except ValueError:  # thousands of digits, or an escape that is none
+    except ValueError:  # thousands of digits, or an invalid escape
         return None

@@ -1,8 +1,7 @@
-"""What a client carries from one round of a request to the next, sealed.
+"""Seals the state that a client carries from one round of a request to the next.
 
-A client hands back what it was given, or anything else: so it is sealed with the installation's
-key, which every process of the installation has, and holds for one caller, one request and ten
-minutes only.
+A client may return anything, so the state is sealed with the installation's key, shared by all its
+processes, and is valid for one caller, one request and ten minutes only.
 """
 
 from __future__ import annotations
@@ -17,108 +16,114 @@ from typing import Any, Final
 import structlog
 
 from gateway_project.foundation.caller import Caller
-from gateway_project.foundation.sealing import SealBroken, Sealer
+from gateway_project.foundation.sealing import Sealer, UnsealingFailed
 from tools import ids
 
 LIFETIME_S: Final = 600.0
 _PURPOSE: Final = "request state"
-_ROUND: Final = frozenset({"_meta", "inputResponses", "requestState"})
+_ROUND_PARAMETERS: Final = frozenset({"_meta", "inputResponses", "requestState"})
 """Parameters that differ from round to round."""
 
 log = structlog.get_logger(__name__)
 
 
 class InvalidRequestState(Exception):
-    """What a client handed back is not what this caller was given for this request."""
+    """A returned state was not issued to this caller for this request, or has expired."""
 
     code = "invalid_request_state"
 
     def __init__(self, reason: str) -> None:
         super().__init__(
-            f"the requestState cannot be used: {reason}; make the request anew, without it"
+            f"the requestState cannot be used: {reason}; repeat the request without it"
         )
 
 
 @dataclass(frozen=True, kw_only=True)
-class Subject:
+class StateSubject:
     """The request that a state belongs to.
 
     Attributes:
-        caller: Whose it is.
+        caller: Owner of the request.
         method: Of the protocol.
         params: As the client sent them.
-        target: Tells what is called, read or asked for, once names are resolved: the server's name
-            and the item's there, joined.
+        find_target: Returns the id of the requested item with names resolved: the server's name
+            joined with the item's name there.
     """
 
     caller: Caller
     method: str
     params: Mapping[str, Any]
-    target: Callable[[], str]
+    find_target: Callable[[], str]
 
     @property
     def server(self) -> str:
-        """Name of the server that is asked."""
-        return ids.split(self.target())[0]
+        """Name of the server that the request goes to."""
+        return ids.split_id(self.find_target())[0]
 
-    def claims(self) -> list[Any]:
-        """Return what has to be the same in every round."""
-        lasting = {key: value for key, value in self.params.items() if key not in _ROUND}
-        text = json.dumps(lasting, sort_keys=True)
+    def build_claims(self) -> list[Any]:
+        """Return the values that must be the same in every round."""
+        constant = {
+            key: value for key, value in self.params.items() if key not in _ROUND_PARAMETERS
+        }
+        text = json.dumps(constant, sort_keys=True)
         digest = hashlib.sha256(text.encode()).hexdigest()
-        return [self.caller.user, self.caller.team, self.method, self.target(), digest]
+        return [self.caller.user, self.caller.team, self.method, self.find_target(), digest]
 
 
 @dataclass(frozen=True, kw_only=True)
-class Round:
-    """Where a request stands between two rounds.
+class RequestRound:
+    """State of a request between two rounds.
 
     Attributes:
-        upstream: What the server gave to be handed back; None if nothing.
-        parked: Names the call that waits in a process for its answers; empty if none does.
-        answered: Whether the server is to be given the answers.
+        upstream_state: The server's own `requestState`; None if there is none.
+        parked_call: Name of the call that is parked in a process; empty if none is.
+        has_answers: Whether the answers are passed on to the server.
     """
 
-    upstream: str | None = None
-    parked: str = ""
-    answered: bool = True
+    upstream_state: str | None = None
+    parked_call: str = ""
+    has_answers: bool = True
 
 
-def seal(sealer: Sealer, subject: Subject, standing: Round) -> str:
-    """Return what the client is to hand back."""
+def seal_state(sealer: Sealer, subject: StateSubject, request_round: RequestRound) -> str:
+    """Return the token that the client returns with the next round."""
     value = {
         "purpose": _PURPOSE,
-        "claims": subject.claims(),
+        "claims": subject.build_claims(),
         "expires_at": time.time() + LIFETIME_S,
-        "upstream": standing.upstream,
-        "parked": standing.parked,
-        "answered": standing.answered,
+        "upstream": request_round.upstream_state,
+        "parked": request_round.parked_call,
+        "answered": request_round.has_answers,
     }
     return sealer.seal(value)
 
 
-def unseal(sealer: Sealer, subject: Subject, token: object) -> Round:
-    """Return where a request stands by what its client handed back.
+def unseal_state(sealer: Sealer, subject: StateSubject, token: object) -> RequestRound:
+    """Return the state of a request from the token that its client returned.
 
     Raises:
-        InvalidRequestState: If it was not given to this caller for this request, or lately.
+        InvalidRequestState: If it was not issued to this caller for this request, or has expired.
     """
     try:
-        value = sealer.open(token) if isinstance(token, str) else None
-    except (SealBroken, UnicodeEncodeError):
+        value = sealer.unseal(token) if isinstance(token, str) else None
+    except (UnsealingFailed, UnicodeEncodeError):
         value = None
     if not isinstance(value, dict) or value.get("purpose") != _PURPOSE:
-        raise _refused(subject, "it is not one that this gateway gave")
-    if value["claims"][:2] != subject.claims()[:2]:
-        raise _refused(subject, "it was given to somebody else")
-    if value["claims"] != subject.claims():
-        raise _refused(subject, "it was given for another request")
+        raise _build_refused_error(subject, "it was not issued by this gateway")
+    if value["claims"][:2] != subject.build_claims()[:2]:
+        raise _build_refused_error(subject, "it was issued to another caller")
+    if value["claims"] != subject.build_claims():
+        raise _build_refused_error(subject, "it was issued for another request")
     if value["expires_at"] <= time.time():
-        raise _refused(subject, "it has expired")
-    return Round(upstream=value["upstream"], parked=value["parked"], answered=value["answered"])
+        raise _build_refused_error(subject, "it has expired")
+    return RequestRound(
+        upstream_state=value["upstream"],
+        parked_call=value["parked"],
+        has_answers=value["answered"],
+    )
 
 
-def _refused(subject: Subject, reason: str) -> InvalidRequestState:
+def _build_refused_error(subject: StateSubject, reason: str) -> InvalidRequestState:
     log.warning(
         "request_state.refused", user=subject.caller.user, method=subject.method, reason=reason
     )

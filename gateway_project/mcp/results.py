@@ -1,8 +1,8 @@
-"""Upstream results on their way to the client, unaltered.
+"""Carries upstream results to the client unaltered.
 
-The SDK shapes what a handler returns by the models it knows and drops the rest. A result of an
-upstream server goes around that: the handler leaves it here, and it is put into the envelope the
-SDK made.
+The SDK parses a handler's return value into its models and drops unknown fields. An upstream
+result bypasses that: the handler stores it here, and middleware merges it into the envelope that
+the SDK built.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from typing import Any
 from mcp.server.context import CallNext, HandlerResult, ServerRequestContext
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 
-CARRIED = frozenset(
+CARRIED_METHODS = frozenset(
     {
         "completion/complete",
         "prompts/get",
@@ -27,33 +27,35 @@ CARRIED = frozenset(
         "tools/list",
     }
 )
-"""Methods whose results may be a server's, or made without the models."""
-PRIVATE = "private"
-_ENVELOPE = ("resultType", "ttlMs", "cacheScope")
-"""What each result of 2026-07-28 says, and those of the era before do not."""
+"""Methods whose results may come from a server or bypass the models."""
+PRIVATE_SCOPE = "private"
+_ENVELOPE_KEYS = ("resultType", "ttlMs", "cacheScope")
+"""Fields of every result of 2026-07-28, absent in the handshake era."""
 
 
 @dataclass(kw_only=True)
-class _Slot:
+class _ResultSlot:
     raw: Mapping[str, Any] | None = None
 
 
-_slot: ContextVar[_Slot | None] = ContextVar("carried_result", default=None)
+_slot: ContextVar[_ResultSlot | None] = ContextVar("carried_result", default=None)
 
 
-def carry(raw: Mapping[str, Any]) -> None:
-    """Have this sent as the result of the request being handled."""
+def carry_result(raw: Mapping[str, Any]) -> None:
+    """Set the result of the request being handled."""
     slot = _slot.get()
     if slot is None:
         raise RuntimeError("no request is being handled")
     slot.raw = raw
 
 
-async def carrier(ctx: ServerRequestContext[Any, Any], call_next: CallNext) -> HandlerResult:
-    """Middleware of the SDK's server that puts a carried result into its envelope."""
-    if ctx.method not in CARRIED:
+async def apply_carried_result(
+    ctx: ServerRequestContext[Any, Any], call_next: CallNext
+) -> HandlerResult:
+    """Merge a carried result into its envelope, as middleware of the SDK's server."""
+    if ctx.method not in CARRIED_METHODS:
         return await call_next(ctx)
-    slot = _Slot()
+    slot = _ResultSlot()
     token = _slot.set(slot)
     try:
         envelope = await call_next(ctx)
@@ -61,31 +63,36 @@ async def carrier(ctx: ServerRequestContext[Any, Any], call_next: CallNext) -> H
         _slot.reset(token)
     if slot.raw is None or not isinstance(envelope, dict):
         return envelope
-    return merged(slot.raw, envelope, modern=ctx.protocol_version in MODERN_PROTOCOL_VERSIONS)
+    return merge_result(
+        slot.raw, envelope, modern=ctx.protocol_version in MODERN_PROTOCOL_VERSIONS
+    )
 
 
-def merged(raw: Mapping[str, Any], envelope: Mapping[str, Any], *, modern: bool) -> dict[str, Any]:
-    """Put a server's result into the gateway's envelope.
+def merge_result(
+    raw: Mapping[str, Any], envelope: Mapping[str, Any], *, modern: bool
+) -> dict[str, Any]:
+    """Merge a server's result into the gateway's envelope.
 
-    The only things touched are what belongs to the hop, not to the server: our `_meta` stands
-    beside its own; what depends on who asks the gateway may not be shared, even if its server
-    would share it with all it knows; and the shape follows the client's era, where structured
-    content that is no object has to be wrapped as the SDK wraps it.
+    Only fields that belong to the hop change: the gateway's `_meta` is added to the server's; a
+    caller-dependent result is never publicly cacheable, even if its server says so; and the shape
+    follows the client's era, where the handshake era needs structured content that is not an
+    object wrapped as the SDK wraps it.
 
     Example:
-        >>> merged({"content": [], "x": 1}, {"content": [], "_meta": {"ours": 2}}, modern=False)
+        >>> merge_result({"content": [], "x": 1}, {"content": [], "_meta": {"ours": 2}},
+        ...     modern=False)
         {'content': [], 'x': 1, '_meta': {'ours': 2}}
-        >>> merged({"structuredContent": [1]}, {}, modern=False)
+        >>> merge_result({"structuredContent": [1]}, {}, modern=False)
         {'structuredContent': {'result': [1]}}
     """
     result = dict(raw)
-    theirs = raw.get("_meta")
-    ours = envelope.get("_meta") or {}
-    if ours:
-        result["_meta"] = {**(theirs if isinstance(theirs, dict) else {}), **ours}
+    server_meta = raw.get("_meta")
+    own_meta = envelope.get("_meta") or {}
+    if own_meta:
+        result["_meta"] = {**(server_meta if isinstance(server_meta, dict) else {}), **own_meta}
     if modern:
-        return _enveloped(result, envelope)
-    for key in _ENVELOPE:
+        return _add_envelope(result, envelope)
+    for key in _ENVELOPE_KEYS:
         result.pop(key, None)
     structured = raw.get("structuredContent")
     if structured is not None and not isinstance(structured, dict):
@@ -93,13 +100,13 @@ def merged(raw: Mapping[str, Any], envelope: Mapping[str, Any], *, modern: bool)
     return result
 
 
-def _enveloped(result: dict[str, Any], envelope: Mapping[str, Any]) -> dict[str, Any]:
-    """Add what each result of 2026-07-28 says."""
+def _add_envelope(result: dict[str, Any], envelope: Mapping[str, Any]) -> dict[str, Any]:
+    """Add the fields of every result of 2026-07-28."""
     result.setdefault("resultType", envelope.get("resultType", "complete"))
     if result["resultType"] == "complete":
-        for key in _ENVELOPE:
+        for key in _ENVELOPE_KEYS:
             if key in envelope:
                 result.setdefault(key, envelope[key])
-        if envelope.get("cacheScope") == PRIVATE:
-            result["cacheScope"] = PRIVATE
+        if envelope.get("cacheScope") == PRIVATE_SCOPE:
+            result["cacheScope"] = PRIVATE_SCOPE
     return result

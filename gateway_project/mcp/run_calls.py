@@ -1,4 +1,4 @@
-"""The tools that run workflows: translate, call the flow once, translate back."""
+"""Handlers of the meta-tools for workflow runs: translate, call the flow once, translate back."""
 
 from __future__ import annotations
 
@@ -13,168 +13,243 @@ from pydantic_core import to_json
 from execution.planning.plan import Plan
 from execution.view import ApprovalView, RunView
 from gateway_project import flow
-from gateway_project.mcp import arguments, consent, large_results, meta_tools, results
-from gateway_project.mcp.asked import Asked
-from gateway_project.mcp.interaction import Reply, Turn
-from gateway_project.mcp.run_progress import watcher
-from gateway_project.run_face import answer as run_answer
-from gateway_project.run_face import given as run_given
-from gateway_project.run_face import timeline as run_timeline
-from gateway_project.run_face.answer import Told
-from gateway_project.run_face.given import Given
-from gateway_project.run_face.plan import Controlled
-from gateway_project.run_face.request import ControlRequest
+from gateway_project.effects import MakeApprovalLink, open_no_console
+from gateway_project.foundation import json_pieces, json_size
+from gateway_project.foundation.computing import run_in_worker_thread
+from gateway_project.mcp import (
+    arguments,
+    consent,
+    large_results,
+    meta_tools,
+    results,
+)
+from gateway_project.mcp.client_request import ClientRequest
+from gateway_project.mcp.interaction import ServerReply, UpstreamTurn
+from gateway_project.mcp.run_progress import make_watcher
+from gateway_project.runs import answer as run_answer
+from gateway_project.runs import task_results as run_results
+from gateway_project.runs import timeline as run_timeline
+from gateway_project.runs.answer import AnswerExtras
+from gateway_project.runs.plan import ControlResult
+from gateway_project.runs.request import ControlRequest
+from gateway_project.runs.task_results import TaskResults
 from gateway_project.use_cases import decide_approval
 
-BEGINS: Final = 500
-"""Characters of a result that stand beside the link to it."""
-WHO: Final = "foregate"
-"""Who asks the client's user where it is no server."""
-_PEOPLE_DECIDE: Final = frozenset({"approve", "reject"})
+PREVIEW_LENGTH: Final = 500
+"""Characters of a result that are shown beside its link."""
+ASKER_NAME: Final = "foregate"
+"""Names the gateway itself where a question has no server."""
+MAX_LOOP_TASKS: Final = 100
+"""Largest run, in tasks and items, whose answer is encoded on the event loop: about 2 ms."""
+MAX_LOOP_BYTES: Final = 64 * 1024
+"""The same limit in bytes of results."""
+_USER_ACTIONS: Final = frozenset({"approve", "reject"})
+
 
 log = structlog.get_logger(__name__)
 
 
-async def run_workflow(asked: Asked, given: Mapping[str, Any]) -> CallToolResult:
+async def run_workflow(request: ClientRequest, args: Mapping[str, Any]) -> CallToolResult:
     """Serve run_workflow."""
-    request = arguments.run_request(given)
+    run_request = arguments.read_run_request(args)
 
-    async def operation(turn: Turn) -> Reply:
-        watch = watcher(asked.effects.runs, asked.caller, turn.progress)
-        told = await flow.run_workflow(asked.effects, asked.caller, request, watch=watch)
-        if isinstance(told, Plan):
-            return _structured(told.as_json())
-        view = await _settled(asked, turn, told, wait_s=request.wait_s)
-        return await _told(asked, turn, Controlled(view=view))
-
-    return await _conclude(asked, meta_tools.RUN, operation)
-
-
-async def get_run(asked: Asked, given: Mapping[str, Any]) -> CallToolResult:
-    """Serve get_run."""
-    wait_s = float(given.get("wait_s", 0))
-
-    async def operation(turn: Turn) -> Reply:
-        watch = watcher(asked.effects.runs, asked.caller, turn.progress)
-        view = await flow.get_run(
-            asked.effects, asked.caller, given["run_id"], wait_s=wait_s, watch=watch
+    async def operation(turn: UpstreamTurn) -> ServerReply:
+        watch = make_watcher(request.effects.runs, request.caller, turn.progress)
+        started = await flow.run_workflow(
+            request.effects, request.caller, run_request, watch=watch
         )
-        return await _told(asked, turn, Controlled(view=view))
+        if isinstance(started, Plan):
+            return await run_in_worker_thread(_write_plan_reply, started)
+        view = await _ask_until_settled(request, turn, started, wait_s=run_request.wait_s)
+        return await _build_run_reply(request, turn, ControlResult(view=view))
 
-    return await _conclude(asked, meta_tools.GET_RUN, operation)
-
-
-async def control_run(asked: Asked, given: Mapping[str, Any]) -> CallToolResult:
-    """Serve control_run; on approvals only a person decides, who is asked if that is possible."""
-    request = arguments.control_request(given)
-
-    async def operation(turn: Turn) -> Reply:
-        if request.action in _PEOPLE_DECIDE:
-            return await _decided(asked, turn, request)
-        watch = watcher(asked.effects.runs, asked.caller, turn.progress)
-        controlled = await flow.control_run(asked.effects, asked.caller, request, watch=watch)
-        view = await _settled(asked, turn, controlled.view, wait_s=request.wait_s)
-        return await _told(asked, turn, Controlled(view=view, merged=controlled.merged))
-
-    return await _conclude(asked, meta_tools.CONTROL_RUN, operation)
+    return await _conclude_call(request, meta_tools.RUN, operation)
 
 
-async def _conclude(
-    asked: Asked, name: str, operation: Callable[[Turn], Awaitable[Reply]]
+async def get_run(request: ClientRequest, args: Mapping[str, Any]) -> CallToolResult:
+    """Serve get_run."""
+    wait_s = float(args.get("wait_s", 0))
+
+    async def operation(turn: UpstreamTurn) -> ServerReply:
+        watch = make_watcher(request.effects.runs, request.caller, turn.progress)
+        view = await flow.get_run(
+            request.effects, request.caller, args["run_id"], wait_s=wait_s, watch=watch
+        )
+        return await _build_run_reply(request, turn, ControlResult(view=view))
+
+    return await _conclude_call(request, meta_tools.GET_RUN, operation)
+
+
+async def control_run(request: ClientRequest, args: Mapping[str, Any]) -> CallToolResult:
+    """Serve control_run; approvals are decided only by a person, who is request if possible."""
+    control = arguments.read_control_request(args)
+
+    async def operation(turn: UpstreamTurn) -> ServerReply:
+        if control.action in _USER_ACTIONS:
+            return await _ask_for_decision(request, turn, control)
+        watch = make_watcher(request.effects.runs, request.caller, turn.progress)
+        controlled = await flow.control_run(request.effects, request.caller, control, watch=watch)
+        view = await _ask_until_settled(request, turn, controlled.view, wait_s=control.wait_s)
+        return await _build_run_reply(
+            request, turn, ControlResult(view=view, merged=controlled.merged)
+        )
+
+    return await _conclude_call(request, meta_tools.CONTROL_RUN, operation)
+
+
+async def _conclude_call(
+    request: ClientRequest, name: str, operation: Callable[[UpstreamTurn], Awaitable[ServerReply]]
 ) -> CallToolResult:
-    reply = await asked.conclude(lambda: f"{WHO}:{name}", operation)
-    results.carry(reply.raw)
+    reply = await request.conclude_request(lambda: f"{ASKER_NAME}:{name}", operation)
+    results.carry_result(reply.raw)
     return CallToolResult(content=[], _meta=dict(reply.meta) or None)
 
 
-async def _decided(asked: Asked, turn: Turn, request: ControlRequest) -> Reply:
-    """Have the person asked whose decision it is, and tell how the run stands then.
+async def _ask_for_decision(
+    request: ClientRequest, turn: UpstreamTurn, control: ControlRequest
+) -> ServerReply:
+    """Ask the client's user to decide the run's approvals and reply with its status afterwards.
 
     Raises:
-        UnknownApproval: If the run has none such.
-        NotPending: If it waits no more.
-        NotPossible: If none does.
+        UnknownApproval: If the run has no such approval.
+        ApprovalNotPending: If it is already decided or expired.
+        ActionNotPossible: If no approval is pending.
     """
-    effects, caller = asked.effects, asked.caller
-    view = await flow.get_run(effects, caller, request.run)
-    pending = decide_approval.waiting(view, request.action, request.approval)
-    if await _ask(asked, turn, pending):
-        watch = watcher(effects.runs, caller, turn.progress)
-        view = await flow.get_run(effects, caller, request.run, wait_s=request.wait_s, watch=watch)
-    return await _told(asked, turn, Controlled(view=view))
+    effects, caller = request.effects, request.caller
+    view = await flow.get_run(effects, caller, control.run)
+    pending = decide_approval.load_waiting(view, control.action, control.approval)
+    if await _ask_user(request, turn, pending):
+        watch = make_watcher(effects.runs, caller, turn.progress)
+        view = await flow.get_run(effects, caller, control.run, wait_s=control.wait_s, watch=watch)
+    return await _build_run_reply(request, turn, ControlResult(view=view))
 
 
-async def _settled(asked: Asked, turn: Turn, view: RunView, *, wait_s: float) -> RunView:
-    """Have the client's user asked for what a run waits for, until it waits for nothing more."""
-    while wait_s and view.pending and await _ask(asked, turn, view.pending):
-        watch = watcher(asked.effects.runs, asked.caller, turn.progress)
+async def _ask_until_settled(
+    request: ClientRequest, turn: UpstreamTurn, view: RunView, *, wait_s: float
+) -> RunView:
+    """Ask the client's user about pending approvals until the run waits for none."""
+    while (
+        wait_s
+        and view.pending_approvals
+        and await _ask_user(request, turn, view.pending_approvals)
+    ):
+        watch = make_watcher(request.effects.runs, request.caller, turn.progress)
         view = await flow.get_run(
-            asked.effects, asked.caller, str(view.id), wait_s=wait_s, watch=watch
+            request.effects, request.caller, str(view.id), wait_s=wait_s, watch=watch
         )
     return view
 
 
-async def _ask(asked: Asked, turn: Turn, pending: Iterable[ApprovalView]) -> bool:
-    """Have the client's user asked; say whether anything is decided now."""
-    return await consent.ask(turn, asked.caller, pending, link=asked.effects.approval_link)
-
-
-async def _told(asked: Asked, turn: Turn, controlled: Controlled) -> Reply:
-    view = controlled.view
-    links = await _links(asked, run_given.given(view))
-    told = Told(
-        link=asked.effects.approval_link,
-        links=links,
-        merged=controlled.merged,
-        is_askable=consent.is_askable(turn),
+async def _ask_user(
+    request: ClientRequest, turn: UpstreamTurn, pending: Iterable[ApprovalView]
+) -> bool:
+    """Ask the client's user; return whether any approval is now decided."""
+    return await consent.ask_user(
+        turn, request.caller, pending, open_console=request.effects.open_console
     )
-    reply = _structured(run_answer.as_json(view, told))
-    blocks = [*reply.raw["content"], *(_block(task, link) for task, link in links.items())]
-    timed = {run_timeline.META_KEY: run_timeline.timeline(view).as_json()}
-    return Reply(raw={**reply.raw, "content": blocks}, meta=timed)
 
 
-async def _links(asked: Asked, given: tuple[Given, ...]) -> dict[str, Mapping[str, Any]]:
-    """Keep the largest results, until the others fit into an answer together."""
-    limit = asked.effects.result_link_bytes
-    left = sum(one.size_bytes for one in given)
+async def _build_run_reply(
+    request: ClientRequest, turn: UpstreamTurn, controlled: ControlResult
+) -> ServerReply:
+    view = controlled.view
+    # A small answer costs less than the hand-over to a thread.
+    is_large = _is_large_view(view)
+    task_results = (
+        await run_in_worker_thread(run_results.collect_results, view)
+        if is_large
+        else run_results.collect_results(view)
+    )
+    links = await _link_largest_results(request, task_results)
+    extras = AnswerExtras(
+        make_approval_link=await _open_approval_link(request, view),
+        result_links=links,
+        merged=controlled.merged,
+        can_ask_user=consent.can_ask_user(turn),
+    )
+    return (
+        await run_in_worker_thread(_write_reply, view, extras)
+        if is_large
+        else _write_reply(view, extras)
+    )
+
+
+def _is_large_view(view: RunView) -> bool:
+    size_bytes = sum(task.result_bytes or 0 for task in view.tasks)
+    return len(view.tasks) > MAX_LOOP_TASKS or size_bytes > MAX_LOOP_BYTES
+
+
+def _write_reply(view: RunView, extras: AnswerExtras) -> ServerReply:
+    reply = _write_structured(run_answer.answer_to_json(view, extras))
+    blocks = [
+        *reply.raw["content"],
+        *(_make_link_block(task, link) for task, link in extras.result_links.items()),
+    ]
+    meta = {run_timeline.META_KEY: run_timeline.build_timeline(view).as_json()}
+    return ServerReply(raw={**reply.raw, "content": blocks}, meta=meta)
+
+
+async def _open_approval_link(request: ClientRequest, view: RunView) -> MakeApprovalLink:
+    """Return the function for approval links; starts the console if an approval is pending."""
+    return await (request.effects.open_console if view.pending_approvals else open_no_console)()
+
+
+async def _link_largest_results(
+    request: ClientRequest, task_results: tuple[TaskResults, ...]
+) -> dict[str, Mapping[str, Any]]:
+    """Store the largest results until the rest fits into one answer; return links by task."""
+    limit = request.effects.result_link_bytes
+    left = sum(task.size_bytes for task in task_results)
     links: dict[str, Mapping[str, Any]] = {}
-    for one in sorted(given, key=lambda one: -one.size_bytes):
+    for task in sorted(task_results, key=lambda task: -task.size_bytes):
         if not limit or left <= limit:
             break
         try:
-            kept = await asked.effects.kept.keep(one.whole, asked.caller)
+            stored = await request.effects.result_store.store_result(
+                task.full_result, request.caller
+            )
         except OSError as error:
-            log.warning("results.not_kept", reason=str(error))
+            log.warning("results.store_failed", reason=str(error))
             break
-        expires = datetime.fromtimestamp(kept.expires_at, UTC).isoformat(timespec="seconds")
-        links[one.task] = {
-            "uri": kept.uri,
-            "bytes": kept.size_bytes,
+        expires = datetime.fromtimestamp(stored.expires_at, UTC).isoformat(timespec="seconds")
+        links[task.task] = {
+            "uri": stored.uri,
+            "bytes": stored.size_bytes,
             "expires_at": expires,
-            "begins": large_results.preview(_first(one))[:BEGINS],
+            "begins": large_results.preview_text(_find_first_result(task))[:PREVIEW_LENGTH],
         }
-        left -= one.size_bytes
+        left -= task.size_bytes
     return links
 
 
-def _first(given: Given) -> Mapping[str, Any]:
-    """Return what was given first; empty: nothing."""
-    return next((raw for raw in given.raws if raw is not None), {})
+def _find_first_result(task: TaskResults) -> Mapping[str, Any]:
+    """Return the first result of a task; empty if there is none."""
+    return next((raw for raw in task.raw_results if raw is not None), {})
 
 
-def _block(task: str, link: Mapping[str, Any]) -> dict[str, Any]:
+def _make_link_block(task: str, link: Mapping[str, Any]) -> dict[str, Any]:
     return {
         "type": "resource_link",
         "uri": link["uri"],
         "name": task,
-        "description": "What the task gave, as JSON.",
+        "description": "The result of the task, as JSON.",
         "mimeType": large_results.MIME_TYPE,
         "size": link["bytes"],
     }
 
 
-def _structured(value: dict[str, Any]) -> Reply:
+def _write_plan_reply(plan: Plan) -> ServerReply:
+    return _write_structured(plan.to_json())
+
+
+def _encode_at_once(value: dict[str, Any]) -> bytes:
+    return to_json(value, inf_nan_mode="null")
+
+
+def _write_structured(value: dict[str, Any]) -> ServerReply:
     """Return a value both as structured content and as text, for clients that read one only."""
-    text = to_json(value, inf_nan_mode="null").decode()
-    return Reply(raw={"content": [{"type": "text", "text": text}], "structuredContent": value})
+    write = json_pieces.encode_in_pieces if json_size.is_large_to_write(value) else _encode_at_once
+    text = write(value).decode()
+    return ServerReply(
+        raw={"content": [{"type": "text", "text": text}], "structuredContent": value}
+    )

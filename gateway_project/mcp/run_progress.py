@@ -1,4 +1,4 @@
-"""Progress of a run, told to the client that waits for it."""
+"""Reports the progress of a run to the client that waits for it."""
 
 from __future__ import annotations
 
@@ -12,48 +12,49 @@ from uuid import UUID
 import structlog
 
 from execution import events
-from execution.changes import WHOLE_TASK, Event
-from gateway_project.run_face.request import Watch, unwatched
-from gateway_project.tool_card import clean
+from execution.changes import WHOLE_TASK, RunEvent
+from gateway_project.foundation.task_group import TaskGroup
+from gateway_project.foundation.text import strip_invisible
+from gateway_project.runs.request import WatchRun, watch_nothing
 
 if TYPE_CHECKING:
-    from execution.call import Progress
-    from execution.process.reports import Report
+    from execution.call import ProgressListener
+    from execution.process.progress_relay import ProgressReport
     from execution.runs import Runs
     from execution.view import RunView
     from gateway_project.foundation.caller import Caller
 
-FLUSH_S: Final = 0.5
-"""The last reports of a run that has come to rest may take so long."""
+FLUSH_TIMEOUT_S: Final = 0.5
+"""Time limit for delivering the last reports after the run has settled."""
 MAX_MESSAGE: Final = 200
-_BEGUN: Final = 0.5
-"""Of a task that is under way, what counts as done."""
-_MOST: Final = 0.98
-"""Of a call that is under way, what can be done at most, whatever its server says."""
-_CREEP: Final = 0.01
-"""Share of what is left that news count which move nothing: reports have to grow."""
-REPORTS_PAUSE_S: Final = 0.1
-"""Between what is passed on of the servers' own reports, of each call the newest."""
-_ENDS: Final[Mapping[str, str]] = {
+_STARTED_SHARE: Final = 0.5
+"""Part of a running task that counts as done."""
+_MAX_SHARE: Final = 0.98
+"""Upper bound of a running call's share, whatever its server reports."""
+_CREEP_SHARE: Final = 0.01
+"""Part of the remainder that an event without measurable progress adds: reports must increase."""
+REPORT_INTERVAL_S: Final = 0.1
+"""Pause between forwarding the servers' own reports; of each call only the newest is sent."""
+_END_WORDS: Final[Mapping[str, str]] = {
     events.TASK_SUCCEEDED: "succeeded",
     events.TASK_FAILED: "failed",
     events.TASK_SKIPPED: "skipped",
     events.TASK_CANCELLED: "cancelled",
-    events.TASK_UNKNOWN: "ended, and nobody knows how",
+    events.TASK_UNKNOWN: "ended with an unknown outcome",
 }
 _WORDS: Final[Mapping[str, str]] = {
-    **_ENDS,
+    **_END_WORDS,
     events.TASK_STARTED: "started",
-    events.TASK_RETRIED: "is tried again",
+    events.TASK_RETRIED: "is being retried",
     events.TASK_WAITING_APPROVAL: "waits for a person's approval",
-    events.APPROVAL_DECIDED: "was decided on",
+    events.APPROVAL_DECIDED: "was decided",
     events.RUN_STARTED: "started",
-    events.RUN_ADOPTED: "goes on in another process",
+    events.RUN_ADOPTED: "continues in another process",
     events.RUN_PAUSED: "is paused",
-    events.RUN_RESUMED: "goes on",
+    events.RUN_RESUMED: "has resumed",
     events.RUN_WAITING: "waits for a person",
-    events.RUN_REPLANNED: "goes on by a new plan",
-    events.RUN_UNKNOWN: "has a call of which nobody knows how it ended",
+    events.RUN_REPLANNED: "continues with a new plan",
+    events.RUN_UNKNOWN: "has a call with an unknown outcome",
     events.RUN_ENDED: "ended",
     events.LAYER_COMPLETE: "has finished a layer",
 }
@@ -62,151 +63,154 @@ log = structlog.get_logger(__name__)
 
 
 @dataclass(kw_only=True)
-class Course:
-    """How far a run has come, event by event.
+class RunProgress:
+    """Progress of a run, updated event by event.
 
     Attributes:
-        tasks: How many it has.
-        begun: Ids of those that are under way, or were.
-        done: Ids of those that have ended.
-        shares: Of tasks under way, how much is done as their servers say, in [0, 1].
-        reached: What was last reported.
+        tasks: Number of tasks.
+        started: Ids of the tasks that have started, ended ones included.
+        done: Ids of the tasks that have ended.
+        shares: Progress of running tasks as reported by their servers, in [0, 1].
+        reported: Last reported value, in tasks.
     """
 
     tasks: int
-    begun: set[str] = field(default_factory=set)
+    started: set[str] = field(default_factory=set)
     done: set[str] = field(default_factory=set)
     shares: dict[str, float] = field(default_factory=dict)
-    reached: float = 0.0
+    reported: float = 0.0
 
-    def take(self, event: Event) -> tuple[float, str] | None:
-        """Return how many tasks are done by now, growing each time, and what happened.
+    def apply_event(self, event: RunEvent) -> tuple[float, str] | None:
+        """Return the number of tasks done, larger each time, and a text about the event.
 
-        None: the event is not worth telling.
+        None if the event is not worth reporting.
 
         Example:
             >>> from datetime import UTC, datetime
             >>> at = datetime(2026, 1, 1, tzinfo=UTC)
-            >>> course = Course(tasks=2)
-            >>> course.take(Event(seq=1, kind="task_started", at=at, task="log"))
+            >>> progress = RunProgress(tasks=2)
+            >>> progress.apply_event(RunEvent(seq=1, kind="task_started", at=at, task="log"))
             (0.5, 'log started (0 of 2 done)')
-            >>> course.take(Event(seq=2, kind="task_succeeded", at=at, task="log"))
+            >>> progress.apply_event(RunEvent(seq=2, kind="task_succeeded", at=at, task="log"))
             (1.0, 'log succeeded (1 of 2 done)')
         """
         words = _WORDS.get(event.kind)
         if words is None:
             return None
         if event.task:
-            self.begun.add(event.task)
-            if event.item == WHOLE_TASK and event.kind in _ENDS:
+            self.started.add(event.task)
+            if event.item == WHOLE_TASK and event.kind in _END_WORDS:
                 self.done.add(event.task)
-        if not self._grow(self.tasks):
+        if not self._advance(self.tasks):
             return None
-        what = _place(event.task, event.item) if event.task else "the run"
-        return self.reached, f"{what} {words} {self._so_far}"
+        subject = _name_task(event.task, event.item) if event.task else "the run"
+        return self.reported, f"{subject} {words} {self._summary}"
 
-    def hear(self, report: Report) -> tuple[float, str] | None:
-        """Return the same for what a server reports of a call that is under way.
+    def apply_report(self, report: ProgressReport) -> tuple[float, str] | None:
+        """Return the same for a server's report on a running call.
 
-        None: it came too late, or there is nothing left to grow by.
+        None if it came too late or leaves no room to increase.
 
         Example:
-            >>> from execution.process.reports import Report
-            >>> course = Course(tasks=2)
-            >>> course.hear(Report(task="log", item=-1, progress=3, total=4, message="page 3"))
+            >>> from execution.process.progress_relay import ProgressReport
+            >>> progress = RunProgress(tasks=2)
+            >>> progress.apply_report(ProgressReport(task="log", item=-1, progress=3, total=4,
+            ...     message="page 3"))
             (0.875, 'log: page 3 (0 of 2 done)')
         """
         if report.task in self.done:
             return None
-        self.begun.add(report.task)
+        self.started.add(report.task)
         if report.item == WHOLE_TASK and report.total:
-            share = min(max(report.progress / report.total, 0.0), _MOST)
+            share = min(max(report.progress / report.total, 0.0), _MAX_SHARE)
             self.shares[report.task] = max(share, self.shares.get(report.task, 0.0))
-        # However many reports a server sends, they never count as the end of its task.
-        if not self._grow(len(self.done | self.begun)):
+        # Reports alone never complete a task, however many a server sends.
+        if not self._advance(len(self.done | self.started)):
             return None
-        said = clean(report.message).strip()[:MAX_MESSAGE] or _figures(report)
-        return self.reached, f"{_place(report.task, report.item)}: {said} {self._so_far}"
+        text = strip_invisible(report.message).strip()[:MAX_MESSAGE] or _format_progress(report)
+        return self.reported, f"{_name_task(report.task, report.item)}: {text} {self._summary}"
 
-    def _grow(self, bound: float) -> bool:
-        """Reach what is done by now, or creep towards a bound; say whether that is further."""
-        going = self.begun - self.done
-        shares = sum(self.shares.get(task, 0.0) for task in going)
-        measured = len(self.done) + _BEGUN * len(going) + (1 - _BEGUN) * shares
-        if measured <= self.reached:
-            measured = self.reached + _CREEP * (bound - self.reached)
-        if measured <= self.reached:  # all is done: the answer itself says so
+    def _advance(self, bound: float) -> bool:
+        """Raise `reported` to the measured progress, or creep towards a bound; tell if it rose."""
+        running = self.started - self.done
+        shares = sum(self.shares.get(task, 0.0) for task in running)
+        measured = len(self.done) + _STARTED_SHARE * len(running) + (1 - _STARTED_SHARE) * shares
+        if measured <= self.reported:
+            measured = self.reported + _CREEP_SHARE * (bound - self.reported)
+        if measured <= self.reported:  # all is done, which the answer itself reports
             return False
-        self.reached = measured
+        self.reported = measured
         return True
 
     @property
-    def _so_far(self) -> str:
+    def _summary(self) -> str:
         return f"({len(self.done)} of {self.tasks} done)"
 
 
-def _place(task: str, item: int) -> str:
-    return clean(task)[:MAX_MESSAGE] + ("" if item == WHOLE_TASK else f"[{item}]")
+def _name_task(task: str, item: int) -> str:
+    return strip_invisible(task)[:MAX_MESSAGE] + ("" if item == WHOLE_TASK else f"[{item}]")
 
 
-def _figures(report: Report) -> str:
+def _format_progress(report: ProgressReport) -> str:
     return f"{report.progress:g}" + (f" of {report.total:g}" if report.total else "")
 
 
-def course_of(view: RunView) -> Course:
-    """Return how far a run has come that was started before."""
+def resume_progress(view: RunView) -> RunProgress:
+    """Return the progress of a run that has already started."""
     tasks = [task for task in view.tasks if task.item == WHOLE_TASK]
-    course = Course(tasks=len(tasks))
-    course.done.update(task.task for task in tasks if task.status.is_done)
-    course.begun.update(task.task for task in tasks if task.started_at is not None)
-    course.reached = float(len(course.done))
-    return course
+    run_progress = RunProgress(tasks=len(tasks))
+    run_progress.done.update(task.task for task in tasks if task.status.is_done)
+    run_progress.started.update(task.task for task in tasks if task.started_at is not None)
+    run_progress.reported = float(len(run_progress.done))
+    return run_progress
 
 
-def watcher(runs: Runs, caller: Caller, progress: Progress | None) -> Watch:
-    """Return what reports the events of a run while it is waited for."""
+def make_watcher(runs: Runs, caller: Caller, progress: ProgressListener | None) -> WatchRun:
+    """Return a function that reports a run's events while a client waits for the run."""
     if progress is None:
-        return unwatched
+        return watch_nothing
 
     def watch(run: UUID) -> AbstractAsyncContextManager[None]:
-        return _watched(runs, caller, run, progress)
+        return _watch_run(runs, caller, run, progress)
 
     return watch
 
 
 @asynccontextmanager
-async def _watched(
-    runs: Runs, caller: Caller, run: UUID, progress: Progress
+async def _watch_run(
+    runs: Runs, caller: Caller, run: UUID, progress: ProgressListener
 ) -> AsyncIterator[None]:
-    reports = asyncio.create_task(_report(runs, caller, run, progress), name="progress")
+    reports = asyncio.create_task(_relay_progress(runs, caller, run, progress), name="progress")
     try:
         yield
-        await asyncio.wait([reports], timeout=FLUSH_S)
+        await asyncio.wait([reports], timeout=FLUSH_TIMEOUT_S)
     finally:
         reports.cancel()
         await asyncio.wait([reports])
-        # What a client is told on the way must not cost it the answer.
+        # A failure to report progress must not cost the client its answer.
         if not reports.cancelled() and (error := reports.exception()) is not None:
             log.warning("run.progress_lost", run=str(run), reason=repr(error))
 
 
-async def _report(runs: Runs, caller: Caller, run: UUID, progress: Progress) -> None:
-    view = await runs.view(caller, run, results=False)
-    course = course_of(view)
+async def _relay_progress(
+    runs: Runs, caller: Caller, run: UUID, progress: ProgressListener
+) -> None:
+    view = await runs.load_view(caller, run, results=False)
+    run_progress = resume_progress(view)
 
-    async def tell(told: tuple[float, str] | None) -> None:
-        if told is not None:
-            reached, message = told
-            await progress(reached, float(course.tasks), message)
+    async def send(update: tuple[float, str] | None) -> None:
+        if update is not None:
+            done, message = update
+            await progress(done, float(run_progress.tasks), message)
 
-    async def pass_on() -> None:
-        async for reports in runs.reports(caller, run):
+    async def forward_reports() -> None:
+        async for reports in runs.follow_progress(caller, run):
             for report in reports:
-                await tell(course.hear(report))
-            await asyncio.sleep(REPORTS_PAUSE_S)
+                await send(run_progress.apply_report(report))
+            await asyncio.sleep(REPORT_INTERVAL_S)
 
-    async with asyncio.TaskGroup() as group:
-        hearing = group.create_task(pass_on(), name="reports of servers")
-        async for event in runs.follow(caller, run, after=view.last_seq):
-            await tell(course.take(event))
-        hearing.cancel()
+    async with TaskGroup() as group:
+        forwarding = group.create_task(forward_reports(), name="reports of servers")
+        async for event in runs.follow_events(caller, run, after=view.last_seq):
+            await send(run_progress.apply_event(event))
+        forwarding.cancel()

@@ -6,7 +6,7 @@ from typing import Any, Final
 
 from execution.status import RunStatus, TaskStatus
 from execution.workflow import OnError
-from gateway_project.run_face import request as run_request
+from gateway_project.runs import request as run_request
 
 _TEXT: Final = {"type": "string"}
 _STRINGS: Final = {"type": "array", "items": _TEXT}
@@ -32,7 +32,7 @@ _WORKFLOW: Final[dict[str, Any]] = {
                     "tool": {"type": "string", "description": "server:tool"},
                     "arguments": {
                         "type": "object",
-                        "description": '{"$ref": task, "pointer": "/…"} stands for a value of '
+                        "description": '{"$ref": task, "pointer": "/…"} refers to a value in '
                         "its result",
                     },
                     "depends_on": _STRINGS,
@@ -55,7 +55,7 @@ RUN_INPUT: Final[dict[str, Any]] = {
         "workflow": _WORKFLOW,
         "intent": {
             "type": "string",
-            "description": "What it is for, to learn from",
+            "description": "Purpose, used for learning",
             "maxLength": run_request.MAX_INTENT_LENGTH,
         },
         "options": {
@@ -66,7 +66,7 @@ RUN_INPUT: Final[dict[str, Any]] = {
                 "on_error": _ON_ERROR,
                 "per_layer_validation": {
                     "type": "boolean",
-                    "description": "Stop after each layer for continue, replan or abort",
+                    "description": "After each layer, wait for continue, replan or abort",
                 },
                 "idempotency_key": {
                     "type": "string",
@@ -91,9 +91,9 @@ CONTROL_INPUT: Final[dict[str, Any]] = {
     "type": "object",
     "properties": {
         "run_id": _TEXT,
-        "action": {"enum": list(run_request.ACTIONS)},
-        "workflow": {"type": "object", "description": "For replan; done tasks stay"},
-        "approval": {"type": "string", "description": "Which, of several"},
+        "action": {"enum": list(run_request.CONTROL_ACTIONS)},
+        "workflow": {"type": "object", "description": "For replan; finished tasks stay"},
+        "approval": {"type": "string", "description": "Id, if several wait"},
         "wait_s": _WAIT,
     },
     "required": ["run_id", "action"],
@@ -112,9 +112,9 @@ _TASK_ERROR: Final[dict[str, Any]] = {
         "items": {
             "type": "object",
             "additionalProperties": _ERROR,
-            "description": "By item, where it ran for each of a list",
+            "description": "By item, for a for_each task",
         },
-        "more_items": {**_COUNT, "description": "That failed beside those"},
+        "more_items": {**_COUNT, "description": "Number of further failed items"},
     },
 }
 _LINK: Final[dict[str, Any]] = {
@@ -132,7 +132,10 @@ _APPROVAL: Final[dict[str, Any]] = {
         "reason": _TEXT,
         "arguments": {"type": "string", "description": "As JSON, shortened"},
         "expires_at": _TEXT,
-        "link": {"type": "string", "description": "Where a person decides"},
+        "link": {
+            "type": "string",
+            "description": "Where a person decides after signing in, or use `manage.py approvals`",
+        },
     },
     "required": ["id", "task", "tool", "reason", "link"],
 }
@@ -147,23 +150,23 @@ _STATE: Final[dict[str, Any]] = {
     "tasks": {
         "type": "object",
         "additionalProperties": {"enum": [status.value for status in TaskStatus]},
-        "description": "How each stands",
+        "description": "Status by task",
     },
     "results": {
         **_OBJECT,
         "description": "By task: structured content, else the JSON in its text, else the text; "
-        "a list where it ran for each of one, null where that gave nothing",
+        "for for_each a list, with null for items without a result",
     },
-    "contents": {**_OBJECT, "description": "By task: blocks that results do not hold"},
+    "contents": {**_OBJECT, "description": "By task: content blocks not in results"},
     "links": {
         "type": "object",
         "additionalProperties": _LINK,
-        "description": "By task: results too large to send, for resources/read",
+        "description": "By task: results too large to send; use resources/read",
     },
     "errors": {"type": "object", "additionalProperties": _TASK_ERROR, "description": "By task"},
-    "error": {**_ERROR, "description": "Of the run as a whole"},
+    "error": {**_ERROR, "description": "Error of the run as a whole"},
     "pending_approvals": {"type": "array", "items": _APPROVAL},
-    "more_approvals": {**_COUNT, "description": "That wait beside those"},
+    "more_approvals": {**_COUNT, "description": "Number of further approvals"},
     "decision": {
         "type": "object",
         "properties": {
@@ -173,20 +176,20 @@ _STATE: Final[dict[str, Any]] = {
             "actions": _STRINGS,
         },
         "required": ["reason", "actions"],
-        "description": "What it waits for",
+        "description": "What the run waits for",
     },
     "replanned": {
         "type": "object",
         "properties": dict.fromkeys(("kept", "changed", "added", "removed"), _STRINGS),
-        "description": "What the last replan left, by task",
+        "description": "Task ids by effect of the last replan",
     },
-    "next": {"type": "string", "description": "What to do now"},
+    "next": {"type": "string", "description": "What to do next"},
 }
 _PLANNED: Final[dict[str, Any]] = {
     "plan": {
         "type": "array",
         "items": _OBJECT,
-        "description": "Of a dry run: what each task would call, and waits for",
+        "description": "Dry run: what each task would call and wait for",
     },
     "layers": {"type": "array", "items": _STRINGS},
     "validation_errors": {"type": "array", "items": _PROBLEM},
@@ -200,12 +203,12 @@ _PLANNED: Final[dict[str, Any]] = {
                 "danger": _TEXT,
                 "repeatable": {
                     "type": "boolean",
-                    "description": "Whether it may be called again if nobody knows how it ended",
+                    "description": "Whether it may be called again if its outcome is unknown",
                 },
             },
             "required": ["task", "tool", "danger", "repeatable"],
         },
-        "description": "Of tasks that do more than read",
+        "description": "Tasks that do more than read",
     },
     "approvals_needed": {
         "type": "array",

@@ -1,4 +1,4 @@
-"""What stands behind the protocol, set up beside it: the handshake waits for none of this."""
+"""Loads what requests are served with in the background, so that the handshake never waits."""
 
 from __future__ import annotations
 
@@ -14,19 +14,19 @@ from mcp.server import ServerRequestContext
 from gateway_project.readiness import NotReady, Readiness
 
 if TYPE_CHECKING:
-    from gateway_project.access.bearers import LookUp, NoteUse
+    from gateway_project.access.bearers import LookUpTokens, RecordUse
     from gateway_project.foundation.caller import Caller
 
 FIRST_PAUSE_S = 1.0
-LONGEST_PAUSE_S = 60.0
-"""What broke down is set up anew after a pause that doubles up to this."""
+MAX_PAUSE_S = 60.0
+"""Upper bound of the doubling pause before failed wiring is set up again."""
 
 T = TypeVar("T")
 
 log = logging.getLogger(__name__)
 
 
-class Handler(Protocol):
+class RequestHandler(Protocol):
     """Serves a request of a client."""
 
     async def __call__(
@@ -35,91 +35,90 @@ class Handler(Protocol):
         ctx: ServerRequestContext[Any],
         params: Any,
     ) -> Any:
-        """Return the result, or raise what the protocol calls an error."""
+        """Return the result; raises an `MCPError` if there is none."""
 
 
 @dataclass(frozen=True, kw_only=True)
-class Prepared:
-    """What takes time to load.
+class PreparedRuntime:
+    """The parts of a gateway that take time to load; unused ones are None.
 
     Attributes:
-        handle: Serves calls.
-        wire: Builds the effects and keeps them current until cancelled; tells `Readiness`.
-        look_up: Looks up bearer tokens; None where nobody sends any.
-        note_use: Keeps that bearer tokens were used; None where nobody cares.
-        exposition: Returns the metrics of the installation; None where nobody asks.
-        caller_of: Returns the caller of a user of this machine; raises `LookupError`. None where
-            nobody asks.
+        handle: Serves requests.
+        run_wiring: Builds the effects and keeps them current until cancelled; updates `Readiness`.
+        look_up_tokens: Looks up bearer tokens.
+        record_token_use: Records the use of bearer tokens.
+        render_metrics: Returns the metrics of the installation.
+        find_caller: Returns the caller for a local user's name; raises `LookupError`.
     """
 
-    handle: Handler
-    wire: Callable[[Readiness], Awaitable[None]]
-    look_up: LookUp | None = None
-    note_use: NoteUse | None = None
-    exposition: Callable[[], Awaitable[bytes]] | None = None
-    caller_of: Callable[[str], Awaitable[Caller]] | None = None
+    handle: RequestHandler
+    run_wiring: Callable[[Readiness], Awaitable[None]]
+    look_up_tokens: LookUpTokens | None = None
+    record_token_use: RecordUse | None = None
+    render_metrics: Callable[[], Awaitable[bytes]] | None = None
+    find_caller: Callable[[str], Awaitable[Caller]] | None = None
 
 
 class Runtime:
-    """Loads and runs what calls are served with, in the background.
+    """Loads and runs what requests are served with, in the background.
 
     Args:
-        prepare: Loads it, in a thread of its own.
+        prepare: Loads it; called in a thread of its own.
     """
 
-    def __init__(self, prepare: Callable[[], Prepared]) -> None:
+    def __init__(self, prepare: Callable[[], PreparedRuntime]) -> None:
         self.readiness = Readiness()
         self._prepare = prepare
-        self._prepared: Prepared | None = None
+        self._prepared: PreparedRuntime | None = None
         self._settled = asyncio.Event()
 
     async def run(self) -> None:
-        """Set up and run until cancelled; what goes wrong is told to calls, and ends nothing."""
+        """Set up and run until cancelled; failures are reported to requests and end nothing."""
         try:
-            prepared = await _in_daemon_thread(self._prepare)
+            prepared = await _run_in_daemon_thread(self._prepare)
             self._prepared = prepared
             self._settled.set()
             await self._keep_wired(prepared)
-        except NotReady as trouble:
-            log.error("%s", trouble)  # noqa: TRY400 - one line; the cause is the user's to mend
-            self.readiness.refuse(trouble)
+        except NotReady as error:
+            log.error("%s", error)  # noqa: TRY400 - one line; the user can fix the cause
+            self.readiness.refuse(error)
         except Exception:
             log.exception("the gateway's set-up ended")
             self.readiness.refuse(
-                NotReady("internal_error", "the gateway could not set itself up; its log says why")
+                NotReady("internal_error", "the gateway failed to set itself up; see its log")
             )
         finally:
             self._settled.set()
 
-    async def _keep_wired(self, prepared: Prepared) -> None:
-        """Run what was loaded, anew when it breaks down: nobody else would start it again."""
+    async def _keep_wired(self, prepared: PreparedRuntime) -> None:
+        """Run the wiring, and restart it with backoff when it fails."""
         clock = asyncio.get_running_loop().time
         pause_s = FIRST_PAUSE_S
         while True:
-            began = clock()
+            started_at = clock()
             try:
-                return await prepared.wire(self.readiness)
+                return await prepared.run_wiring(self.readiness)
             except NotReady:
                 raise
             except Exception:
-                log.exception("what stands behind the gateway broke down")
-                trouble = "the gateway broke down and is set up anew; its log says why"
-                self.readiness.refuse(NotReady("internal_error", trouble))
-            if clock() - began > LONGEST_PAUSE_S:
+                log.exception("a background task of the gateway failed")
+                message = "the gateway failed and is setting itself up again; see its log"
+                self.readiness.refuse(NotReady("internal_error", message))
+            if clock() - started_at > MAX_PAUSE_S:
                 pause_s = FIRST_PAUSE_S
             await asyncio.sleep(pause_s)
-            pause_s = min(2 * pause_s, LONGEST_PAUSE_S)
+            pause_s = min(2 * pause_s, MAX_PAUSE_S)
 
-    async def handler(self) -> Handler:
-        """Return what serves calls, once it is loaded.
+    async def get_handler(self) -> RequestHandler:
+        """Wait until the runtime is loaded and return its request handler.
 
         Raises:
             NotReady: If it cannot be loaded.
         """
-        return (await self.prepared()).handle
+        return (await self.get_prepared()).handle
 
-    async def prepared(self) -> Prepared:
-        """Return what was loaded, once it is.
+    async def get_prepared(self) -> PreparedRuntime:
+        """Wait until the runtime is loaded and return it.
 
         Raises:
             NotReady: If it cannot be loaded.
@@ -131,8 +130,8 @@ class Runtime:
         return self._prepared
 
 
-async def _in_daemon_thread(function: Callable[[], T]) -> T:
-    """Run a function in a thread that the end of the process does not wait for."""
+async def _run_in_daemon_thread(function: Callable[[], T]) -> T:
+    """Run a function in a daemon thread, which the end of the process does not wait for."""
     loop = asyncio.get_running_loop()
     done: asyncio.Future[T] = loop.create_future()
 
@@ -143,22 +142,22 @@ async def _in_daemon_thread(function: Callable[[], T]) -> T:
     def run() -> None:
         try:
             value = function()
-        except Exception as error:  # noqa: BLE001 - handed to whoever waits
-            outcome = _raising(done, error)
+        except Exception as error:  # noqa: BLE001 - raised again by the awaiting task
+            outcome = _make_error_setter(done, error)
         else:
-            outcome = _returning(done, value)
+            outcome = _make_result_setter(done, value)
         try:
             loop.call_soon_threadsafe(settle, outcome)
-        except RuntimeError:  # the loop is closed: nobody waits any more
+        except RuntimeError:  # the loop is closed: nothing waits for this any more
             log.debug("set-up finished after the end")
 
     threading.Thread(target=run, name="set-up", daemon=True).start()
     return await done
 
 
-def _raising(future: asyncio.Future[T], error: Exception) -> Callable[[], None]:
+def _make_error_setter(future: asyncio.Future[T], error: Exception) -> Callable[[], None]:
     return lambda: future.set_exception(error)
 
 
-def _returning(future: asyncio.Future[T], value: T) -> Callable[[], None]:
+def _make_result_setter(future: asyncio.Future[T], value: T) -> Callable[[], None]:
     return lambda: future.set_result(value)

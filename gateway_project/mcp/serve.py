@@ -1,4 +1,4 @@
-"""A gateway on stdio, from its start to a clean end."""
+"""Runs a gateway on stdio from start to clean exit."""
 
 from __future__ import annotations
 
@@ -11,80 +11,85 @@ from collections.abc import Callable
 from contextlib import nullcontext, suppress
 from typing import Final
 
+from gateway_project.foundation import stop_guard
+from gateway_project.foundation.task_group import TaskGroup
 from gateway_project.mcp import server as mcp_server
 from gateway_project.mcp import stdio
-from gateway_project.mcp.attach.hosting import Hosting, Offered
-from gateway_project.mcp.conversation import Prelude
-from gateway_project.mcp.runtime import Prepared, Runtime
-from gateway_project.mcp.wire import Wire
+from gateway_project.mcp.attach.hosting import AttachHosting, AttachOffer
+from gateway_project.mcp.conversation import ConversationReplay
+from gateway_project.mcp.runtime import PreparedRuntime, Runtime
+from gateway_project.mcp.wire import ProtocolWire
 
-FINISH_S: Final = 5.0
-"""Requests of attached clients get so long once the process's own client has gone."""
-STOP_S: Final = 9.0
-"""After this the process ends whatever still hangs; upstream children follow by themselves."""
+FINISH_TIMEOUT_S: Final = 5.0
+"""Time for attached clients' requests to finish once the process's own client has gone."""
+STOP_TIMEOUT_S: Final = 9.0
+"""After this the process exits even if something hangs; upstream children follow by themselves."""
+KILL_TIMEOUT_S: Final = STOP_TIMEOUT_S + 3.0
+"""Grace after a signal, enforced by the guard process even if the event loop is stuck."""
+ORPHAN_TIMEOUT_S: Final = 30.0
+"""The same after the client has closed its end: its last messages may still be unread."""
 _SIGNALS: Final = (signal.SIGTERM, signal.SIGINT)
 _CLIENT_GONE: Final = (BrokenPipeError, ConnectionResetError)
 
 log = logging.getLogger(__name__)
 
 
-def serve(
-    wire: Wire,
+def serve_stdio(
+    wire: ProtocolWire,
     *,
-    prepare: Callable[[], Prepared],
-    host: Offered | None = None,
-    prelude: Prelude | None = None,
+    prepare: Callable[[], PreparedRuntime],
+    host: AttachOffer | None = None,
+    prelude: ConversationReplay | None = None,
 ) -> None:
     """Serve until the client closes its end, goes away, or a signal asks to stop.
 
     Args:
-        wire: As claimed.
-        prepare: Loads what calls are served with, in a thread, beside the protocol.
-        host: How other gateways may attach to this one; None: they may not.
-        prelude: Where the client is, if another gateway has served it so far.
+        wire: The claimed wire.
+        prepare: Loads the runtime; called in a thread while the protocol is already served.
+        host: How other gateways may attach to this one; None if they may not.
+        prelude: State of the conversation, if another gateway has served the client so far.
     """
     try:
-        asyncio.run(_serve(wire, prepare, host, prelude))
+        asyncio.run(_serve_connection(wire, prepare, host, prelude))
     except asyncio.CancelledError:
         log.debug("stopped by a signal")
-    except BaseExceptionGroup as errors:
-        _, unforeseen = errors.split(_CLIENT_GONE)
-        if unforeseen is not None:
-            raise unforeseen from None
-        log.debug("the client listens no more")
+    except _CLIENT_GONE:
+        log.debug("the client no longer listens")
 
 
-async def _serve(
-    wire: Wire,
-    prepare: Callable[[], Prepared],
-    host: Offered | None,
-    prelude: Prelude | None,
+async def _serve_connection(
+    wire: ProtocolWire,
+    prepare: Callable[[], PreparedRuntime],
+    host: AttachOffer | None,
+    prelude: ConversationReplay | None,
 ) -> None:
     _cancel_on_signal()
     runtime = Runtime(prepare)
-    if prelude is not None:  # a client that is taken over was there to stay already
+    if prelude is not None:  # a client taken over has its list already
         runtime.readiness.listed.set()
-    in_flight = mcp_server.InFlight()
-    server = mcp_server.build(runtime, in_flight=in_flight)
-    hosting = Hosting(runtime, server, in_flight=in_flight, offered=host) if host else None
-    async with asyncio.TaskGroup() as group:
+    in_flight = mcp_server.InFlightCounter()
+    server = mcp_server.build_server(runtime, in_flight=in_flight)
+    hosting = AttachHosting(runtime, server, in_flight=in_flight, offered=host) if host else None
+    async with TaskGroup() as group:
         background = group.create_task(runtime.run(), name="runtime")
         try:
             async with hosting.open() if hosting else nullcontext():
-                async with stdio.streams(wire, idle=in_flight.idle, prelude=prelude) as pair:
-                    await server.run(*pair, mcp_server.initialization_options(server))
+                async with stdio.open_wire_streams(
+                    wire, idle=in_flight.wait_until_idle, prelude=prelude
+                ) as pair:
+                    await server.run(*pair, mcp_server.make_initialization_options(server))
                 if hosting:
-                    await _let_finish(in_flight)
+                    await _wait_for_in_flight(in_flight)
         finally:
-            _leave_in_time()
+            _exit_in_time()
             background.cancel()
 
 
-async def _let_finish(in_flight: mcp_server.InFlight) -> None:
-    """Let the requests of attached clients end; what comes next, they do elsewhere."""
+async def _wait_for_in_flight(in_flight: mcp_server.InFlightCounter) -> None:
+    """Let the requests of attached clients finish; later ones go to another gateway."""
     with suppress(TimeoutError):
-        async with asyncio.timeout(FINISH_S):
-            await in_flight.idle()
+        async with asyncio.timeout(FINISH_TIMEOUT_S):
+            await in_flight.wait_until_idle()
 
 
 def _cancel_on_signal() -> None:
@@ -93,10 +98,11 @@ def _cancel_on_signal() -> None:
     assert task is not None  # noqa: S101 - a coroutine runs in a task
     for number in _SIGNALS:
         loop.add_signal_handler(number, task.cancel)
+    stop_guard.watch_signals()
 
 
-def _leave_in_time() -> None:
-    """End the process in bounded time, even if a thread of a query or a model hangs."""
-    watchdog = threading.Timer(STOP_S, os._exit, args=(0,))
+def _exit_in_time() -> None:
+    """Exit the process within `STOP_TIMEOUT_S`, even if a database or model thread hangs."""
+    watchdog = threading.Timer(STOP_TIMEOUT_S, os._exit, args=(0,))
     watchdog.daemon = True
     watchdog.start()

@@ -1,4 +1,4 @@
-"""The MCP server: both protocol eras, one face for all that stands behind the gateway."""
+"""The MCP server of the gateway, for both protocol eras."""
 
 from __future__ import annotations
 
@@ -27,22 +27,22 @@ from mcp_types import (
     SubscriptionsListenRequestParams,
 )
 
-from gateway_project.mcp import changes, client_state, meta_tools, results, who
-from gateway_project.mcp.changes import Changes
-from gateway_project.mcp.failure import META_KEY, failure
-from gateway_project.mcp.parking import Parking, parking
+from gateway_project.mcp import callers, changes, client_state, meta_tools, results
+from gateway_project.mcp.changes import ChangeHub
+from gateway_project.mcp.failure import META_KEY, report_failure
+from gateway_project.mcp.parking import ParkedCalls, open_parking
 from gateway_project.mcp.runtime import Runtime
 from gateway_project.readiness import NotReady
 
 NAME: Final = "foregate"
 VERSION: Final = "0.1.0"
 LIST_TTL_MS: Final = 3_600_000
-"""What never changes while the process lives may be kept this long."""
+"""How long clients may cache answers that never change while the process lives."""
 EXPOSURE_VARIABLE: Final = "FOREGATE_EXPOSURE"
-STATIC: Final = "meta"
-LISTEN: Final = "subscriptions/listen"
-"""A request that ends with its client."""
-_HINTS: Final[Mapping[Any, CacheHint]] = {
+STATIC_EXPOSURE: Final = "meta"
+LISTEN_METHOD: Final = "subscriptions/listen"
+"""A request that stays open until its client leaves."""
+_CACHE_HINTS: Final[Mapping[Any, CacheHint]] = {
     "server/discover": CacheHint(ttl_ms=LIST_TTL_MS, scope="public"),
     "tools/list": CacheHint(ttl_ms=LIST_TTL_MS, scope="public"),
     "prompts/list": CacheHint(),
@@ -55,176 +55,187 @@ Context = ServerRequestContext[Any]
 
 
 @dataclass(frozen=True, kw_only=True)
-class Lifespan:
-    """What lasts longer than a request: as long as its transport, or connection.
+class ServerLifespan:
+    """State that outlives a request: it lasts as long as its transport or connection.
 
     Attributes:
         parking: Calls that wait for a client's answers.
-        changes: What clients are told of.
+        changes: Delivers change notifications to clients.
     """
 
-    parking: Parking
-    changes: Changes
+    parking: ParkedCalls
+    changes: ChangeHub
 
 
-def build(
-    runtime: Runtime, *, in_flight: InFlight | None = None, exposure: str | None = None
+def build_server(
+    runtime: Runtime, *, in_flight: InFlightCounter | None = None, exposure: str | None = None
 ) -> Server[Any]:
-    """Return the SDK's server, answering from what is static and from the runtime.
+    """Return the SDK's server with all handlers registered.
 
     Args:
-        runtime: Serves calls; nothing else waits for it.
-        in_flight: Counts requests, for who waits for their end.
-        exposure: What clients are shown; None: as the environment says.
+        runtime: Serves calls; only requests that need it wait until it has loaded.
+        in_flight: Counts the requests being handled.
+        exposure: Which tools clients are shown; None reads it from the environment.
     """
-    static = (exposure or os.environ.get(EXPOSURE_VARIABLE) or STATIC).lower() == STATIC
-    listening = Changes(silent={"tools"} if static else frozenset())
-    runtime.readiness.publish_to(listening)
+    static = (
+        exposure or os.environ.get(EXPOSURE_VARIABLE) or STATIC_EXPOSURE
+    ).lower() == STATIC_EXPOSURE
+    change_hub = ChangeHub(muted_lists={"tools"} if static else frozenset())
+    runtime.readiness.add_publisher(change_hub)
 
     @asynccontextmanager
-    async def lifespan(_: Server[Any]) -> AsyncIterator[Lifespan]:
-        async with parking() as lot:
-            yield Lifespan(parking=lot, changes=listening)
+    async def lifespan(_: Server[Any]) -> AsyncIterator[ServerLifespan]:
+        async with open_parking() as parked_calls:
+            yield ServerLifespan(parking=parked_calls, changes=change_hub)
 
-    served = _Served(runtime)
+    handlers = _ServedHandlers(runtime)
     server: Server[Any] = Server(
         NAME,
         title="Foregate",
         version=VERSION,
         instructions=meta_tools.INSTRUCTIONS if static else meta_tools.INSTRUCTIONS_LISTED,
-        cache_hints=_HINTS,
+        cache_hints=_CACHE_HINTS,
         lifespan=lifespan,
-        get_tool_input_schema=served.input_schema,
-        on_list_tools=served.static_tools if static else served.tools,
-        on_call_tool=served.call,
-        on_list_resources=served.resources,
-        on_list_resource_templates=served.templates,
-        on_read_resource=served.request,
-        on_subscribe_resource=served.request,
-        on_unsubscribe_resource=served.request,
-        on_list_prompts=served.prompts,
-        on_get_prompt=served.request,
-        on_completion=served.request,
-        on_subscriptions_listen=served.listen,
+        get_tool_input_schema=handlers.find_input_schema,
+        on_list_tools=handlers.list_static_tools if static else handlers.list_tools,
+        on_call_tool=handlers.serve_call,
+        on_list_resources=handlers.list_resources,
+        on_list_resource_templates=handlers.list_templates,
+        on_read_resource=handlers.serve_request,
+        on_subscribe_resource=handlers.serve_request,
+        on_unsubscribe_resource=handlers.serve_request,
+        on_list_prompts=handlers.list_prompts,
+        on_get_prompt=handlers.serve_request,
+        on_completion=handlers.serve_request,
+        on_subscriptions_listen=handlers.serve_listen,
     )
-    # As arguments of the constructor these two are met with a warning of deprecation.
-    server.add_request_handler("logging/setLevel", SetLevelRequestParams, served.request)
-    server.add_notification_handler("notifications/initialized", NotificationParams, _follow)
-    # The SDK's own middleware opens a tracing span for every message; nothing here exports any.
-    server.middleware[:] = [results.carrier]
+    # Passed to the constructor, these two would raise a deprecation warning.
+    server.add_request_handler("logging/setLevel", SetLevelRequestParams, handlers.serve_request)
+    server.add_notification_handler(
+        "notifications/initialized", NotificationParams, _follow_changes
+    )
+    # The SDK's own middleware opens a tracing span for every message, which nothing exports.
+    server.middleware[:] = [results.apply_carried_result]
     if in_flight is not None:
-        server.middleware.insert(0, in_flight.count)
+        server.middleware.insert(0, in_flight.count_request)
     return server
 
 
-def initialization_options(server: Server[Any]) -> InitializationOptions:
-    """Return what the handshake announces; clients keep listening for changed lists."""
+def make_initialization_options(server: Server[Any]) -> InitializationOptions:
+    """Return what the handshake announces, including notifications of changed lists."""
     return server.create_initialization_options(
         NotificationOptions(tools_changed=True, prompts_changed=True, resources_changed=True)
     )
 
 
-class _Served:
-    """Handlers of the SDK's server, waiting for what they need and no longer."""
+class _ServedHandlers:
+    """Handlers of the SDK's server; each waits only for the parts that it needs."""
 
     def __init__(self, runtime: Runtime) -> None:
         self._runtime = runtime
 
-    async def request(self, ctx: Context, params: Any) -> Any:
-        """Serve a request with what stands behind the gateway; errors are the protocol's."""
+    async def serve_request(self, ctx: Context, params: Any) -> Any:
+        """Serve a request from the runtime; failures are JSON-RPC errors."""
         try:
-            handle = await self._runtime.handler()
-        except NotReady as trouble:
+            handle = await self._runtime.get_handler()
+        except NotReady as error:
             raise MCPError(
                 mcp_types.INTERNAL_ERROR,
-                f"{trouble.code}: {trouble}",
-                {META_KEY: {"code": trouble.code}},
+                f"{error.code}: {error}",
+                {META_KEY: {"code": error.code}},
             ) from None
         return await handle(self._runtime.readiness, ctx, params)
 
-    async def call(self, ctx: Context, params: CallToolRequestParams) -> Any:
-        """Serve `tools/call`; errors are told in the result.
+    async def serve_call(self, ctx: Context, params: CallToolRequestParams) -> Any:
+        """Serve `tools/call`; failures are reported in the result.
 
-        A client that calls is there to stay too: one taken over from another gateway has its
-        list, and never asks for it again.
+        A call marks the client as listed: one taken over from another gateway already has its
+        list and never asks for it again.
         """
         self._runtime.readiness.listed.set()
         try:
-            handle = await self._runtime.handler()
-        except NotReady as trouble:
-            return failure(trouble.code, str(trouble))
+            handle = await self._runtime.get_handler()
+        except NotReady as error:
+            return report_failure(error.code, str(error))
         return await handle(self._runtime.readiness, ctx, params)
 
-    async def listen(self, ctx: Context, params: SubscriptionsListenRequestParams) -> Any:
-        """Serve `subscriptions/listen`; only resources have to be looked up."""
+    async def serve_listen(self, ctx: Context, params: SubscriptionsListenRequestParams) -> Any:
+        """Serve `subscriptions/listen`; only resource subscriptions need the runtime."""
         if params.notifications.resource_subscriptions:
-            return await self.request(ctx, params)
-        return await changes.listen(ctx.lifespan_context.changes, ctx, params, {})
+            return await self.serve_request(ctx, params)
+        return await changes.serve_listen(ctx.lifespan_context.changes, ctx, params, {})
 
-    async def static_tools(self, _: Context, __: PaginatedRequestParams | None) -> ListToolsResult:
-        """Serve `tools/list` where only the gateway's own are listed."""
+    async def list_static_tools(
+        self, _: Context, __: PaginatedRequestParams | None
+    ) -> ListToolsResult:
+        """Serve `tools/list` where only the meta-tools are listed."""
         self._runtime.readiness.listed.set()
         return ListToolsResult(tools=list(meta_tools.TOOLS))
 
-    async def tools(self, ctx: Context, params: PaginatedRequestParams | None) -> Any:
-        """Serve `tools/list` where those of servers are listed too."""
+    async def list_tools(self, ctx: Context, params: PaginatedRequestParams | None) -> Any:
+        """Serve `tools/list` where tools of servers are listed too."""
         own = ListToolsResult(tools=list(meta_tools.TOOLS), ttl_ms=0, cache_scope="private")
-        return await self._list(ctx, params, own)
+        return await self._serve_list(ctx, params, own)
 
-    async def resources(self, ctx: Context, params: PaginatedRequestParams | None) -> Any:
+    async def list_resources(self, ctx: Context, params: PaginatedRequestParams | None) -> Any:
         """Serve `resources/list`."""
-        return await self._list(ctx, params, ListResourcesResult(resources=[]))
+        return await self._serve_list(ctx, params, ListResourcesResult(resources=[]))
 
-    async def templates(self, ctx: Context, params: PaginatedRequestParams | None) -> Any:
+    async def list_templates(self, ctx: Context, params: PaginatedRequestParams | None) -> Any:
         """Serve `resources/templates/list`."""
-        return await self._list(ctx, params, ListResourceTemplatesResult(resource_templates=[]))
+        return await self._serve_list(
+            ctx, params, ListResourceTemplatesResult(resource_templates=[])
+        )
 
-    async def prompts(self, ctx: Context, params: PaginatedRequestParams | None) -> Any:
+    async def list_prompts(self, ctx: Context, params: PaginatedRequestParams | None) -> Any:
         """Serve `prompts/list`."""
-        return await self._list(ctx, params, ListPromptsResult(prompts=[]))
+        return await self._serve_list(ctx, params, ListPromptsResult(prompts=[]))
 
-    async def _list(self, ctx: Context, params: Any, without: Any) -> Any:
-        """Serve a list; while there is nothing behind, it is the list of what is known without."""
+    async def _serve_list(self, ctx: Context, params: Any, fallback: Any) -> Any:
+        """Serve a list; return the fallback while the gateway is not ready."""
         try:
-            handle = await self._runtime.handler()
+            handle = await self._runtime.get_handler()
             return await handle(self._runtime.readiness, ctx, params)
         except NotReady:
-            return without
+            return fallback
 
-    def input_schema(self, name: str) -> Mapping[str, Any] | None:
-        """Return the schema by which headers of a call are judged; None: by none."""
+    def find_input_schema(self, name: str) -> Mapping[str, Any] | None:
+        """Return the schema that the headers of a call are checked against; None checks none."""
         gateway = self._runtime.readiness.current
         if gateway is None or name in meta_tools.BY_NAME:
             return None
-        from gateway_project.mcp import exposure  # noqa: PLC0415 - loaded by now, but not before
+        from gateway_project.mcp import exposure  # noqa: PLC0415 - loaded by now, not at start
 
-        effects, caller = gateway.effects, who.of_request(gateway)
-        return exposure.input_schema(effects.catalogue(), caller, effects.exposure, name)
+        effects, caller = gateway.effects, callers.caller_of_http_request(gateway)
+        return exposure.find_input_schema(effects.catalogue(), caller, effects.exposure, name)
 
 
-async def _follow(ctx: Context, _: NotificationParams) -> None:
-    """Tell a client of the handshake era of changes until its connection ends."""
-    state = client_state.of(ctx)
-    if not state.followed and not client_state.modern(ctx):
-        state.followed = True
-        await changes.tell(
-            ctx.lifespan_context.changes, ctx, state.watched, session=lambda: state.session
+async def _follow_changes(ctx: Context, _: NotificationParams) -> None:
+    """Notify a client of the handshake era of changes until its connection ends."""
+    state = client_state.state_of(ctx)
+    if not state.is_following and not client_state.is_modern(ctx):
+        state.is_following = True
+        await changes.notify_legacy_client(
+            ctx.lifespan_context.changes,
+            ctx,
+            state.watched_resources,
+            session=lambda: state.session_key,
         )
 
 
-class InFlight:
-    """Counts the requests being handled, so that their end can be waited for."""
+class InFlightCounter:
+    """Counts the requests being handled; callers can wait until none is left."""
 
     def __init__(self) -> None:
         self._count = 0
         self._idle = asyncio.Event()
         self._idle.set()
 
-    async def count(
+    async def count_request(
         self, ctx: ServerRequestContext[Any, Any], call_next: CallNext
     ) -> HandlerResult:
-        """Middleware of the SDK's server."""
-        if ctx.request_id is None or ctx.method == LISTEN:
+        """Count a request while it is handled, as middleware of the SDK's server."""
+        if ctx.request_id is None or ctx.method == LISTEN_METHOD:
             return await call_next(ctx)
         self._count += 1
         self._idle.clear()
@@ -235,6 +246,6 @@ class InFlight:
             if not self._count:
                 self._idle.set()
 
-    async def idle(self) -> None:
+    async def wait_until_idle(self) -> None:
         """Return when no request is being handled."""
         await self._idle.wait()

@@ -1,7 +1,7 @@
-"""MCP over the claimed wire: lines in, lines out, both cancellable.
+"""Line streams of MCP over the claimed wire, cancellable in both directions.
 
-The SDK's own streams read in a thread that only the next line can end, so that a signal would
-not stop the server; and they buffer a line of any length.
+The SDK's own streams read in a thread that only the next line ends, so that a signal would not
+stop the server; and they buffer lines of any length.
 """
 
 from __future__ import annotations
@@ -29,170 +29,219 @@ from mcp_types import (
 from pydantic import ValidationError
 from pydantic_core import from_json
 
+from gateway_project.foundation import json_pieces
+from gateway_project.foundation.computing import run_in_message_thread
+from gateway_project.foundation.json_pieces import LARGE_BYTES, TooManyValues
+from gateway_project.foundation.task_group import TaskGroup
 from gateway_project.mcp import encoding, refused_lines
-from gateway_project.mcp.conversation import Prelude, is_repeated, response_id
-from gateway_project.mcp.refused_lines import MAX_LINE_BYTES, Line, TooLong
-from gateway_project.mcp.wire import Wire
+from gateway_project.mcp.conversation import (
+    ConversationReplay,
+    is_replay_response,
+    read_response_id,
+)
+from gateway_project.mcp.refused_lines import MAX_LINE_BYTES, Line, LineTooLong
+from gateway_project.mcp.wire import ProtocolWire
 
 CHUNK_BYTES = 256 * 1024
-DRAIN_S = 2.0
-TURNS = 20
-"""More than a message takes through the SDK's streams."""
+DRAIN_TIMEOUT_S = 2.0
+LOOP_TURNS = 20
+"""More loop iterations than a message needs to pass through the SDK's streams."""
 MAX_WAITING_LINES = 256
 """Lines read ahead of the server; a client that sends faster waits."""
 
 log = logging.getLogger(__name__)
 
 
-class Lines(Protocol):
-    """Lines of a client, as they come."""
+class LineSource(Protocol):
+    """Yields the lines of a client as they arrive."""
 
     def __aiter__(self) -> AsyncIterator[Line]:
         """Return the iterator itself."""
 
 
-class Writer(Protocol):
-    """Takes lines for a client."""
+class LineSink(Protocol):
+    """Writes lines to a client."""
 
-    async def write(self, text: str) -> None:
-        """Write a text whole."""
+    async def write(self, line: bytes) -> None:
+        """Write a line whole."""
 
-    async def idle(self) -> None:
+    async def wait_until_idle(self) -> None:
         """Return when nothing is being written."""
 
 
 @asynccontextmanager
-async def streams(
-    wire: Wire, *, idle: Callable[[], Awaitable[None]], prelude: Prelude | None = None
+async def open_wire_streams(
+    wire: ProtocolWire,
+    *,
+    idle: Callable[[], Awaitable[None]],
+    prelude: ConversationReplay | None = None,
 ) -> AsyncIterator[tuple[Any, Any]]:
-    """Serve messages over a wire; yields the read and the write stream of the SDK's server.
+    """Open a wire; yields the read and the write stream for the SDK's server.
 
     Args:
-        wire: Where messages come from and go to.
+        wire: The claimed wire.
         idle: Returns when no request is being handled.
-        prelude: Where the client is, if another gateway has served it so far.
+        prelude: State of the conversation, if another gateway has served the client so far.
     """
     writer = LineWriter(wire.write_fd, resuming=prelude is not None)
     reader = LineReader(wire.read_fd, prelude=prelude)
     reader.start(asyncio.get_running_loop())
-    async with joined(reader, writer, idle=idle) as pair:
+    async with open_streams(reader, writer, idle=idle) as pair:
         yield pair
 
 
 @asynccontextmanager
-async def joined(
-    lines: Lines, writer: Writer, *, idle: Callable[[], Awaitable[None]]
+async def open_streams(
+    lines: LineSource, writer: LineSink, *, idle: Callable[[], Awaitable[None]]
 ) -> AsyncIterator[tuple[Any, Any]]:
-    """Serve messages of a client; yields the read and the write stream of the SDK's server.
+    """Connect a client; yields the read and the write stream for the SDK's server.
 
     Args:
-        lines: What the client sends.
-        writer: Where it listens.
+        lines: Lines from the client.
+        writer: Writes lines to the client.
         idle: Returns when no request is being handled. The end of the input is passed on only
-            then, or after `DRAIN_S`: a client that sends and closes still gets its answers.
+            then, or after `DRAIN_TIMEOUT_S`: a client that sends and closes still gets its
+            answers.
     """
 
     async def drain() -> None:
         with suppress(TimeoutError):
-            async with asyncio.timeout(DRAIN_S):
-                for wait in (idle, writer.idle):
-                    await _let_others_run()
+            async with asyncio.timeout(DRAIN_TIMEOUT_S):
+                for wait in (idle, writer.wait_until_idle):
+                    await _yield_to_loop()
                     await wait()
 
-    async def drained() -> AsyncIterator[Line]:
+    async def lines_then_drain() -> AsyncIterator[Line]:
         async for line in lines:
             yield line
         await drain()
 
-    # The SDK's own transport drops a line that it cannot read, and its sender waits for ever.
+    # The SDK's own transport drops a line that it cannot parse, and its sender waits forever.
     incoming, received = anyio.create_memory_object_stream[SessionMessage](0)
     sent, outgoing = anyio.create_memory_object_stream[SessionMessage](0)
-    async with asyncio.TaskGroup() as group:
-        group.create_task(_read(drained(), incoming, sent.clone()), name="read messages")
+    async with TaskGroup() as group:
+        group.create_task(
+            _read_messages(lines_then_drain(), incoming, sent.clone()), name="read messages"
+        )
 
-        def not_asked(request: JSONRPCRequest) -> None:
-            group.create_task(_tell(incoming, encoding.not_asked(request)), name="tell asker")
+        def answer_unsent(request: JSONRPCRequest) -> None:
+            group.create_task(
+                _forward_error(incoming, encoding.build_unsent_error(request)),
+                name="answer unsent request",
+            )
 
-        group.create_task(_write(outgoing, writer, not_asked), name="write messages")
+        group.create_task(_write_messages(outgoing, writer, answer_unsent), name="write messages")
         yield received, sent
 
 
-async def _read(
+async def _read_messages(
     lines: AsyncIterator[Line],
     incoming: MemoryObjectSendStream[SessionMessage],
     refused: MemoryObjectSendStream[SessionMessage],
 ) -> None:
-    """Hand on the messages in lines, and answer those that hold none."""
+    """Pass on the messages in lines and answer invalid lines."""
     async with incoming, refused:
         async for line in lines:
-            if isinstance(line, TooLong):
-                await refused.send(SessionMessage(refused_lines.too_long(line)))
+            if isinstance(line, LineTooLong):
+                await refused.send(SessionMessage(refused_lines.answer_too_long(line)))
                 continue
-            try:
-                message = jsonrpc_message_adapter.validate_json(line, by_name=False)
-                wrong = _wrong_id(message, line)
-            except ValidationError as error:
-                wrong = refused_lines.refusal(line, error)
-            if wrong is None:
+            message, error = await _read_line_safely(line)
+            if message is not None and error is None:
                 await incoming.send(SessionMessage(message))
-            else:
+            elif error is not None:
                 log.info("answered a line that is no message")
-                await refused.send(SessionMessage(wrong))
+                await refused.send(SessionMessage(error))
 
 
-def _wrong_id(message: JSONRPCMessage, line: str) -> JSONRPCError | None:
+async def _read_line_safely(line: str) -> tuple[JSONRPCMessage | None, JSONRPCMessage | None]:
+    """Return the message in a line or the error that answers it; never raises."""
+    try:
+        if len(line) > LARGE_BYTES:
+            return await run_in_message_thread(_read_large_line, line)
+        return _read_line(line)
+    except Exception:
+        log.exception("stdio.line_unreadable")
+        return None, refused_lines.answer_reading_failed(line)
+
+
+def _read_line(line: str) -> tuple[JSONRPCMessage | None, JSONRPCMessage | None]:
+    """Return the message in a line or the error that answers it."""
+    try:
+        message = jsonrpc_message_adapter.validate_json(line, by_name=False)
+        return message, _find_wrong_id(message, line)
+    except ValidationError as error:
+        return None, refused_lines.answer_refused(line, error)
+
+
+def _read_large_line(line: str) -> tuple[JSONRPCMessage | None, JSONRPCMessage | None]:
+    """Read a large line like `_read_line`, in pieces."""
+    try:
+        value = json_pieces.parse_in_pieces(line.encode("utf-8", "replace"))
+        message = jsonrpc_message_adapter.validate_python(value, by_name=False)
+        return message, refused_lines.answer_wrong_id(message, value)
+    except TooManyValues as error:
+        return None, refused_lines.answer_too_many_values(line, error)
+    except ValidationError as error:
+        return None, refused_lines.answer_refused(line, error)
+    except ValueError as error:
+        return None, refused_lines.answer_unreadable(line, f"Invalid JSON: {error}")
+
+
+def _find_wrong_id(message: JSONRPCMessage, line: str) -> JSONRPCError | None:
     if not isinstance(message, JSONRPCNotification):
-        return None  # most lines, and none of them is parsed twice
-    return refused_lines.wrong_id(message, from_json(line))
+        return None  # most lines; they are not parsed twice
+    return refused_lines.answer_wrong_id(message, from_json(line))
 
 
-async def _write(
+async def _write_messages(
     outgoing: MemoryObjectReceiveStream[SessionMessage],
-    writer: Writer,
-    not_asked: Callable[[JSONRPCRequest], None],
+    writer: LineSink,
+    answer_unsent: Callable[[JSONRPCRequest], None],
 ) -> None:
-    """Write messages; who asks the client something that cannot be written is told so."""
+    """Write messages; answers requests to the client that cannot be encoded."""
     async with outgoing:
         async for sent in outgoing:
-            text = encoding.message_text(sent.message)
+            text = await encoding.write_message(sent.message)
             if text is not None:
-                await writer.write(f"{text.decode()}\n")
+                await writer.write(text + b"\n")
             elif isinstance(sent.message, JSONRPCRequest):
-                not_asked(sent.message)
+                answer_unsent(sent.message)
 
 
-async def _tell(incoming: MemoryObjectSendStream[SessionMessage], error: JSONRPCError) -> None:
-    """Hand on an error as if the client had answered with it, unless the input has ended."""
+async def _forward_error(
+    incoming: MemoryObjectSendStream[SessionMessage], error: JSONRPCError
+) -> None:
+    """Pass on an error as if the client had answered with it, unless the input has ended."""
     with suppress(anyio.ClosedResourceError, anyio.BrokenResourceError):
         await incoming.send(SessionMessage(error))
 
 
-async def _let_others_run() -> None:
-    """Give a message the turns of the loop that it takes from one end to the other."""
-    for _ in range(TURNS):
+async def _yield_to_loop() -> None:
+    """Let the loop run often enough for a message to pass through the streams."""
+    for _ in range(LOOP_TURNS):
         await asyncio.sleep(0)
 
 
 class LineReader:
-    """Lines of a descriptor, read by a daemon thread that nothing waits for at the end."""
+    """Reads lines from a descriptor in a daemon thread, which shutdown does not wait for."""
 
     def __init__(
         self,
         descriptor: int,
         *,
         max_line_bytes: int = MAX_LINE_BYTES,
-        prelude: Prelude | None = None,
+        prelude: ConversationReplay | None = None,
     ) -> None:
         self._descriptor = descriptor
-        self._prelude = prelude or Prelude()
+        self._prelude = prelude or ConversationReplay()
         self._max_line_bytes = max_line_bytes
         self._waiting: deque[Line | None] = deque()
         self._arrived = asyncio.Event()
-        self._room = threading.Semaphore(MAX_WAITING_LINES)
+        self._free_slots = threading.Semaphore(MAX_WAITING_LINES)
 
     def start(self, loop: asyncio.AbstractEventLoop) -> None:
-        """Begin to read."""
-        threading.Thread(target=self._read, args=(loop,), name="stdin", daemon=True).start()
+        """Start the reading thread."""
+        threading.Thread(target=self._run_reader, args=(loop,), name="stdin", daemon=True).start()
 
     def __aiter__(self) -> LineReader:
         return self
@@ -202,58 +251,58 @@ class LineReader:
             self._arrived.clear()
             await self._arrived.wait()
         line = self._waiting[0]
-        if line is None:  # stays, so that the end is seen however often it is asked for
+        if line is None:  # kept, so that every further call sees the end
             raise StopAsyncIteration
         self._waiting.popleft()
-        self._room.release()
+        self._free_slots.release()
         return line
 
-    def _read(self, loop: asyncio.AbstractEventLoop) -> None:
+    def _run_reader(self, loop: asyncio.AbstractEventLoop) -> None:
         try:
-            for line in self._lines():
-                self._room.acquire()
-                loop.call_soon_threadsafe(self._deliver, line)
-            loop.call_soon_threadsafe(self._deliver, None)
+            for line in self._iterate_lines():
+                self._free_slots.acquire()
+                loop.call_soon_threadsafe(self._deliver_line, line)
+            loop.call_soon_threadsafe(self._deliver_line, None)
         except RuntimeError:  # the loop is closed: the server is gone
-            log.debug("stdin is read no more")
+            log.debug("stdin is no longer read")
 
-    def _deliver(self, line: Line | None) -> None:
+    def _deliver_line(self, line: Line | None) -> None:
         self._waiting.append(line)
         self._arrived.set()
 
-    def _lines(self) -> Iterator[Line]:
-        """Split what is read into lines; one that is too long is dropped, and that is told."""
+    def _iterate_lines(self) -> Iterator[Line]:
+        """Split the input into lines; yields `LineTooLong` for one that is dropped."""
         for line in self._prelude.lines:
             yield line.decode("utf-8", "replace")
         pending = bytearray(self._prelude.unsent)
         dropping = False
-        while chunk := self._chunk():
-            *ends, rest = chunk.split(b"\n")
-            for piece in ends:
+        while chunk := self._read_chunk():
+            *line_ends, rest = chunk.split(b"\n")
+            for piece in line_ends:
                 pending += piece
                 if not dropping:
-                    yield from self._line(pending)
+                    yield from self._decode_line(pending)
                 pending, dropping = bytearray(), False
             pending += rest
             if not dropping and len(pending) > self._max_line_bytes:
                 dropping = True
-                yield self._dropped()
+                yield self._report_dropped()
             if dropping:
                 pending.clear()
         if not dropping:
-            yield from self._line(pending)
+            yield from self._decode_line(pending)
 
-    def _line(self, line: bytearray) -> Iterator[Line]:
+    def _decode_line(self, line: bytearray) -> Iterator[Line]:
         if len(line) > self._max_line_bytes:
-            yield self._dropped()
+            yield self._report_dropped()
         elif line.strip():
             yield line.decode("utf-8", "replace")
 
-    def _dropped(self) -> TooLong:
+    def _report_dropped(self) -> LineTooLong:
         log.warning("dropped a message longer than %d bytes", self._max_line_bytes)
-        return TooLong(self._max_line_bytes)
+        return LineTooLong(self._max_line_bytes)
 
-    def _chunk(self) -> bytes:
+    def _read_chunk(self) -> bytes:
         try:
             return os.read(self._descriptor, CHUNK_BYTES)
         except OSError:
@@ -261,10 +310,10 @@ class LineReader:
 
 
 class LineWriter:
-    """A descriptor written to without holding up the loop.
+    """Writes lines to a descriptor without blocking the loop.
 
-    A small message goes out at once where the kernel takes it without waiting; otherwise a thread
-    writes and waits.
+    A small message is written at once if the kernel accepts it without blocking; otherwise a
+    thread writes it.
     """
 
     def __init__(self, descriptor: int, *, resuming: bool = False) -> None:
@@ -275,25 +324,24 @@ class LineWriter:
         self._idle = asyncio.Event()
         self._idle.set()
 
-    async def write(self, text: str) -> None:
-        """Write a text whole.
+    async def write(self, line: bytes) -> None:
+        """Write a line whole.
 
         Raises:
-            BrokenPipeError: If the client listens no more.
+            BrokenPipeError: If the client no longer listens.
         """
-        data = text.encode("utf-8", "replace")
-        if self._resuming and is_repeated(response_id(data)):
+        if self._resuming and is_replay_response(read_response_id(line)):
             return
-        if len(data) <= select.PIPE_BUF and self._poll.poll(0):
-            os.write(self._descriptor, data)
+        if len(line) <= select.PIPE_BUF and self._poll.poll(0):
+            os.write(self._descriptor, line)
             return
         self._idle.clear()
         try:
-            await asyncio.to_thread(self._write_all, data)
+            await asyncio.to_thread(self._write_all, line)
         finally:
             self._idle.set()
 
-    async def idle(self) -> None:
+    async def wait_until_idle(self) -> None:
         """Return when nothing is being written."""
         await self._idle.wait()
 

@@ -1,4 +1,4 @@
-"""Subscriptions to the updates of single resources, in both eras."""
+"""Subscriptions to updates of single resources, in both eras."""
 
 from __future__ import annotations
 
@@ -16,85 +16,99 @@ from mcp_types import (
 
 from gateway_project import pass_through
 from gateway_project.mcp import changes, client_state
-from gateway_project.mcp.asked import Asked
-from gateway_project.mcp.changes import Changes
-from gateway_project.pass_through import PassThroughError, Who
-from tools.resource_uris import Address
+from gateway_project.mcp.changes import ChangeHub
+from gateway_project.mcp.client_request import ClientRequest
+from gateway_project.pass_through import PassThroughError, Requester
+from tools.resource_uris import ResourceAddress
 from tools.upstream.errors import UpstreamError
 
-SUBSCRIBE = "resources/subscribe"
-UNSUBSCRIBE = "resources/unsubscribe"
+SUBSCRIBE_METHOD = "resources/subscribe"
+UNSUBSCRIBE_METHOD = "resources/unsubscribe"
 
 log = structlog.get_logger(__name__)
 
 
-async def subscribe(asked: Asked, params: SubscribeRequestParams) -> EmptyResult:
+async def subscribe(request: ClientRequest, params: SubscribeRequestParams) -> EmptyResult:
     """Serve `resources/subscribe`, for clients of the handshake era."""
-    who = asked.who()
-    state = client_state.of(asked.ctx)
-    state.session, watched = who.downstream.session, state.watched
+    requester = request.build_requester()
+    state = client_state.state_of(request.ctx)
+    state.session_key, watched = requester.downstream.session, state.watched_resources
     if not watched:
-        client_state.at_end(asked.ctx, partial(_let_all_go, asked, who, watched))
-    await _watch(asked, who, str(params.uri), watched)
+        client_state.run_at_end(request.ctx, partial(_release_all, request, requester, watched))
+    await _watch_resource(request, requester, str(params.uri), watched)
     return EmptyResult()
 
 
-async def unsubscribe(asked: Asked, params: UnsubscribeRequestParams) -> EmptyResult:
-    """Serve `resources/unsubscribe`; the server is told when nobody is left."""
+async def unsubscribe(request: ClientRequest, params: UnsubscribeRequestParams) -> EmptyResult:
+    """Serve `resources/unsubscribe`; unsubscribes at the server once no stream is left."""
     uri = str(params.uri)
-    watched = client_state.of(asked.ctx).watched
-    gone = [address for address, known_as in watched.items() if known_as == uri]
-    for address in gone:
+    watched = client_state.state_of(request.ctx).watched_resources
+    released = [address for address, known_as in watched.items() if known_as == uri]
+    for address in released:
         del watched[address]
-    await _let_go(asked, asked.who(), gone)
+    await _release_resources(request, request.build_requester(), released)
     return EmptyResult()
 
 
 async def listen(
-    asked: Asked, params: SubscriptionsListenRequestParams
+    request: ClientRequest, params: SubscriptionsListenRequestParams
 ) -> SubscriptionsListenResult:
-    """Serve `subscriptions/listen` where resources are among what is listened for.
+    """Serve `subscriptions/listen` with resources among the subscriptions.
 
-    Those that the caller cannot have are left out of the acknowledgement.
+    Resources that the caller cannot read are left out of the acknowledgement.
     """
-    who = asked.who()
-    watched: dict[Address, str] = {}
-    client_state.at_end(asked.ctx, partial(_let_all_go, asked, who, watched))
+    requester = request.build_requester()
+    watched: dict[ResourceAddress, str] = {}
+    client_state.run_at_end(request.ctx, partial(_release_all, request, requester, watched))
     for uri in params.notifications.resource_subscriptions or []:
         try:
-            await _watch(asked, who, str(uri), watched)
+            await _watch_resource(request, requester, str(uri), watched)
         except (PassThroughError, UpstreamError) as error:
             log.info("subscriptions.refused", uri=str(uri), reason=str(error))
-    session = who.downstream.session
-    return await changes.listen(_changes(asked), asked.ctx, params, watched, session=session)
+    session = requester.downstream.session
+    return await changes.serve_listen(
+        _get_change_hub(request), request.ctx, params, watched, session=session
+    )
 
 
-async def _watch(asked: Asked, who: Who, uri: str, watched: dict[Address, str]) -> None:
-    address = await pass_through.find_resource(asked.effects, who, uri)
+async def _watch_resource(
+    request: ClientRequest, requester: Requester, uri: str, watched: dict[ResourceAddress, str]
+) -> None:
+    address = await pass_through.find_resource(request.effects, requester, uri)
     params = {"uri": address.uri}
-    await pass_through.request(asked.effects, who, address.server, SUBSCRIBE, params)
+    await pass_through.send_request(
+        request.effects, requester, address.server, SUBSCRIBE_METHOD, params
+    )
     watched[address] = uri
 
 
-async def _let_all_go(asked: Asked, who: Who, watched: dict[Address, str]) -> None:
-    gone = list(watched)
+async def _release_all(
+    request: ClientRequest, requester: Requester, watched: dict[ResourceAddress, str]
+) -> None:
+    released = list(watched)
     watched.clear()
-    await _let_go(asked, who, gone)
+    await _release_resources(request, requester, released)
 
 
-async def _let_go(asked: Asked, who: Who, gone: Iterable[Address]) -> None:
-    for address in gone:
-        # The pool counts sessions; another stream of this one may still want to hear.
-        if _changes(asked).watches(who.downstream.session, address):
+async def _release_resources(
+    request: ClientRequest, requester: Requester, released: Iterable[ResourceAddress]
+) -> None:
+    for address in released:
+        # The pool counts sessions; another stream of this session may still watch the resource.
+        if _get_change_hub(request).is_watching(requester.downstream.session, address):
             continue
         try:
-            await pass_through.request(
-                asked.effects, who, address.server, UNSUBSCRIBE, {"uri": address.uri}
+            await pass_through.send_request(
+                request.effects,
+                requester,
+                address.server,
+                UNSUBSCRIBE_METHOD,
+                {"uri": address.uri},
             )
         except (PassThroughError, UpstreamError) as error:
-            log.info("subscriptions.not_ended", uri=address.uri, reason=str(error))
+            log.info("subscriptions.unsubscribe_failed", uri=address.uri, reason=str(error))
 
 
-def _changes(asked: Asked) -> Changes:
-    found: Changes = asked.ctx.lifespan_context.changes
-    return found
+def _get_change_hub(request: ClientRequest) -> ChangeHub:
+    hub: ChangeHub = request.ctx.lifespan_context.changes
+    return hub

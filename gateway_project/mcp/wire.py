@@ -1,4 +1,4 @@
-"""Claim of stdin and stdout for the protocol, before anything else can write there.
+"""Claims stdin and stdout for the protocol before anything else can write there.
 
 Imports the standard library only, so that it can run first in the process.
 """
@@ -14,63 +14,63 @@ from types import FrameType
 from typing import Final, NoReturn
 
 STDIN, STDOUT, STDERR = 0, 1, 2
-FIRST_FREE: Final = 3
+FIRST_FREE_FD: Final = 3
 EX_UNAVAILABLE: Final = 69  # of sysexits.h
 
-_claimed: list[Wire] = []
+_claimed_wires: list[ProtocolWire] = []
 
 
 @dataclass(frozen=True, kw_only=True)
-class Wire:
-    """Private descriptors of the protocol; no child inherits them.
+class ProtocolWire:
+    """Private descriptors of the protocol, which no child inherits.
 
     Attributes:
-        read_fd: What the client sends.
-        write_fd: Where the client listens.
+        read_fd: Carries messages from the client.
+        write_fd: Carries messages to the client.
     """
 
     read_fd: int
     write_fd: int
 
 
-def claim() -> Wire:
-    """Move the protocol to private descriptors; what is printed goes to stderr from here on.
+def claim_wire() -> ProtocolWire:
+    """Move the protocol to private descriptors and redirect stdout to stderr.
 
-    Python's own prints, those of C libraries and those of children are all diverted, since
-    descriptor 1 itself now leads to stderr. Until the server takes over, SIGTERM and SIGINT end
-    the process quietly. Calling this again returns the same wire.
+    Output of Python, of C libraries and of children is redirected alike, since descriptor 1 itself
+    now leads to stderr. Until the server takes over, SIGTERM and SIGINT end the process quietly.
+    Further calls return the same wire.
     """
-    if _claimed:
-        return _claimed[0]
-    signal.signal(signal.SIGTERM, _leave)
-    signal.signal(signal.SIGINT, _leave)
+    if _claimed_wires:
+        return _claimed_wires[0]
+    signal.signal(signal.SIGTERM, _exit_quietly)
+    signal.signal(signal.SIGINT, _exit_quietly)
     try:
-        wire = Wire(read_fd=_private(STDIN), write_fd=_private(STDOUT))
+        wire = ProtocolWire(read_fd=_move_descriptor(STDIN), write_fd=_move_descriptor(STDOUT))
     except OSError:
         sys.stderr.write(
             "foregate: run_gateway speaks MCP over stdin and stdout, and one of them is closed; "
             "let an MCP client start it\n"
         )
         sys.exit(EX_UNAVAILABLE)
-    _divert()
-    _claimed.append(wire)
+    _divert_output()
+    _claimed_wires.append(wire)
     return wire
 
 
-def _private(descriptor: int) -> int:
-    return fcntl.fcntl(descriptor, fcntl.F_DUPFD_CLOEXEC, FIRST_FREE)
+def _move_descriptor(descriptor: int) -> int:
+    return fcntl.fcntl(descriptor, fcntl.F_DUPFD_CLOEXEC, FIRST_FREE_FD)
 
 
-def _divert() -> None:
+def _divert_output() -> None:
     sys.stdout.flush()
-    nothing = os.open(os.devnull, os.O_RDWR)
-    os.dup2(nothing, STDIN)
+    devnull = os.open(os.devnull, os.O_RDWR)
+    os.dup2(devnull, STDIN)
     try:
         os.dup2(STDERR, STDOUT)
-    except OSError:  # stderr is closed: silence, then
-        os.dup2(nothing, STDOUT)
-    os.close(nothing)
+    except OSError:  # stderr is closed: discard the output
+        os.dup2(devnull, STDOUT)
+    os.close(devnull)
 
 
-def _leave(_signal: int, _frame: FrameType | None) -> NoReturn:
+def _exit_quietly(_signal: int, _frame: FrameType | None) -> NoReturn:
     os._exit(0)

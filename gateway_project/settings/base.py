@@ -13,9 +13,9 @@ from gateway_project.foundation.postgres import address
 BASE_DIR = Path(__file__).resolve().parent.parent.parent
 
 try:
-    FOREGATE = configuration.load()
-    SECRET_KEY = secret_key.load_or_create(FOREGATE)
-    DATABASES = {"default": address.django_database(FOREGATE)}
+    FOREGATE = configuration.load_config()
+    SECRET_KEY = secret_key.load_or_create_key(FOREGATE)
+    DATABASES = {"default": address.build_django_database(FOREGATE)}
 except configuration.ConfigurationError as error:
     sys.stderr.write(color_style().ERROR(f"foregate: {error}") + "\n")
     sys.exit(78)  # EX_CONFIG of sysexits.h
@@ -24,7 +24,7 @@ DEBUG = FOREGATE.debug
 ALLOWED_HOSTS = [host.strip() for host in FOREGATE.allowed_hosts.split(",") if host.strip()]
 
 INSTALLED_APPS = [
-    "django.contrib.admin.apps.SimpleAdminConfig",  # pages are found by urls.py, not by gateways
+    "gateway_project.console.apps.ConsoleConfig",  # pages are found by urls.py, not by gateways
     "django.contrib.auth",
     "django.contrib.contenttypes",
     "django.contrib.sessions",
@@ -43,7 +43,7 @@ PROCRASTINATE_AUTODISCOVER_MODULE_NAME = ""  # our jobs are found by name, not b
 
 MIDDLEWARE = [
     "django.middleware.security.SecurityMiddleware",
-    "whitenoise.middleware.WhiteNoiseMiddleware",
+    "gateway_project.console.static_files.StaticFilesMiddleware",
     "gateway_project.access.request_id.RequestIdMiddleware",
     "django.contrib.sessions.middleware.SessionMiddleware",
     "django.middleware.common.CommonMiddleware",

@@ -20,7 +20,9 @@ class HttpsConfig(BaseSettings):
 
     model_config = SettingsConfigDict(env_prefix=PREFIX, frozen=True, extra="ignore")
 
-    https_redirect: bool = Field(default=True, description="Send plain HTTP requests on to HTTPS.")
+    https_redirect: bool = Field(
+        default=True, description=("Redirect plain HTTP requests to HTTPS.")
+    )
     https_proxy: bool = Field(
         default=False,
         description=(

@@ -12,7 +12,7 @@ from pathlib import Path
 from django.core.exceptions import ImproperlyConfigured
 
 
-def _home() -> Path:
+def _test_home() -> Path:
     """Return this user's and this checkout's folder for tests; kept, so that runs start warm."""
     checkout = hashlib.sha256(os.fsencode(Path(__file__).resolve().parent)).hexdigest()[:12]
     home = Path(tempfile.gettempdir(), f"foregate-test-{os.geteuid()}-{checkout}")
@@ -21,7 +21,7 @@ def _home() -> Path:
     return home
 
 
-OWN_HOME = _home()
+OWN_HOME = _test_home()
 """Folder that holds nothing but what tests keep, if they are not told of another."""
 os.environ.setdefault("FOREGATE_HOME", str(OWN_HOME))
 

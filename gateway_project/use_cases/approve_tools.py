@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from django.db import transaction
@@ -10,26 +10,53 @@ from django.utils import timezone
 
 from gateway_project.access import audit
 from gateway_project.foundation.caller import Caller
-from tools.store import catalogue
+from tools.store import approvals, catalogue
 
 if TYPE_CHECKING:
     from tools.models import Tool
 
 
 def approve_tools(
-    caller: Caller, tools: Iterable[Tool], *, user: Any, shown: Mapping[int, str] | None = None
+    caller: Caller,
+    tools: Iterable[Tool],
+    *,
+    user: Any,
+    shown: Mapping[int, str] | None = None,
+    ignore: Mapping[int, Collection[str]] | None = None,
 ) -> tuple[str, ...]:
-    """Pin what their servers list now; return the ids of the tools it changed anything for.
+    """Pin the currently listed definitions; return the ids of the changed tools.
 
     Args:
-        caller: Who asks.
+        caller: The actor.
         tools: Tools to approve.
-        user: Row of the person who approves.
-        shown: Hash of the definition the person saw, by primary key of the tool; one that has
-            changed since is left waiting.
+        user: Row of the approving person.
+        shown: Hash of the definition the person saw, by primary key of the tool; a tool that
+            has changed since stays unapproved.
+        ignore: JSON pointers to ignore when later listings are compared, by primary key of the
+            tool.
+
+    Raises:
+        tools.definition_changes.NotIgnorable: If a place must not be ignored; nothing is
+            approved.
     """
+    chosen = list(tools)
     with transaction.atomic():
-        approved = catalogue.approve(tools, user=user, at=timezone.now(), shown=shown)
+        approved = catalogue.approve_tools(
+            chosen, user=user, at=timezone.now(), shown=shown, ignore=ignore
+        )
+        ignored = approvals.load_ignored_places(chosen)
         for tool_id, definition_hash in approved.items():
-            audit.record(caller, "tool.approved", tool_id, detail={"definition": definition_hash})
+            detail: dict[str, Any] = {"definition": definition_hash}
+            if ignored[tool_id]:
+                detail["ignored"] = ignored[tool_id]
+            audit.record_audit(caller, "tool.approved", tool_id, detail=detail)
     return tuple(approved)
+
+
+def compare_tools_in_full(caller: Caller, tools: Iterable[Tool]) -> tuple[str, ...]:
+    """Clear the ignored places of tools; return the ids of the changed tools."""
+    with transaction.atomic():
+        changed = approvals.clear_ignored_places(tools)
+        for tool_id in changed:
+            audit.record_audit(caller, "tool.compared_in_full", tool_id)
+    return changed

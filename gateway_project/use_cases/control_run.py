@@ -1,7 +1,7 @@
-"""Tell a run what to do, as a person: who may, what it can do, and written down with it.
+"""Control a run as a person, with permission checks and an audit entry.
 
-What a model sends never gets here: it is called by a page of the console and by a command. Only
-so are calls made again of which nobody knows how they ended.
+Model input never reaches this module: it is called by the console and by a command. Only here can
+calls with an unknown outcome be repeated.
 """
 
 from __future__ import annotations
@@ -15,32 +15,32 @@ from uuid import UUID
 from django.db import transaction
 
 from execution import control
-from execution.codes import DONE, RUN_OVER
+from execution.codes import DONE, RUN_ALREADY_ENDED
 from execution.control import Action
 from execution.store import commands, views
-from execution.store.commands import RunOver
+from execution.store.commands import RunEnded
 from execution.store.runs import UnknownRun
 from execution.view import RunView
 from gateway_project.access import audit
 from gateway_project.foundation.caller import Caller
 from gateway_project.foundation.sealing import Sealer
-from gateway_project.use_cases.decide_approval import approver
+from gateway_project.use_cases.decide_approval import load_approver
 
-AGAIN: Final = "rerun_unknown"
-"""In the audit trail, in place of the action that brings it about."""
-LOOKED_AT_S: Final = 0.1
-"""What came of a command is looked at so often."""
+RERUN_ACTION: Final = "rerun_unknown"
+"""Audited in place of the action that causes it."""
+POLL_INTERVAL_S: Final = 0.1
+"""Interval of checks for a command's outcome."""
 
 
 @dataclass(frozen=True, kw_only=True)
-class Steering:
-    """What a run is told.
+class RunControl:
+    """A control command for a run.
 
     Attributes:
-        action: What it is to do.
-        rerun_unknown: For resume: whether calls of which nobody knows how they ended are made
-            again; they may have had their effect already.
-        workflow: JSON of what replaces the rest of it, for replan; judged already.
+        action: The action.
+        rerun_unknown: For resume: whether to repeat calls with an unknown outcome, which may
+            already have taken effect.
+        workflow: For replan: JSON of the workflow that replaces the rest; already validated.
     """
 
     action: Action
@@ -48,80 +48,85 @@ class Steering:
     workflow: Mapping[str, Any] | None = None
 
 
-def find(caller: Caller, run: UUID, *, sealer: Sealer, workflow: bool = False) -> RunView:
-    """Return how a run stands that the caller may tell what to do.
+def find_run(caller: Caller, run: UUID, *, sealer: Sealer, workflow: bool = False) -> RunView:
+    """Return a run that the caller may control.
 
-    That is the user it runs for, an admin of the team it runs for, or a superuser.
+    These are its user, admins of its team, and superusers.
 
     Args:
-        caller: Who asks.
+        caller: The actor.
         run: Its id.
         sealer: Opens its workflow.
-        workflow: Whether with what it is to do.
+        workflow: Whether to include the workflow.
 
     Raises:
-        UnknownRun: If there is none such.
+        UnknownRun: If there is none that the caller may control.
     """
-    view = views.view(run, caller=None, sealer=sealer, results=False, workflow=workflow)
-    if not approver(caller).may_decide(view.team, view.user):
+    view = views.load_view(run, caller=None, sealer=sealer, results=False, workflow=workflow)
+    if not load_approver(caller).may_decide(view.team, view.user):
         raise UnknownRun(run)
     return view
 
 
-def control_run(caller: Caller, run: UUID, steering: Steering, *, sealer: Sealer) -> int | None:
-    """Tell a run what to do, and write down who did; both or neither.
+def control_run(caller: Caller, run: UUID, request: RunControl, *, sealer: Sealer) -> int | None:
+    """Queue a command for a run and audit it, in one transaction.
 
-    Whichever process carries out runs does what it is told, once, when it comes to it.
+    The process that executes the run carries it out once.
 
     Args:
-        caller: The person who tells it.
+        caller: The actor.
         run: Its id.
-        steering: What it is told.
+        request: The command.
         sealer: Seals the workflow of a replan.
 
     Returns:
-        Primary key of the command; None: the run does already what it is told.
+        Primary key of the command; None: the run is already in the requested state.
 
     Raises:
-        UnknownRun: If there is none that the caller may tell anything.
-        NotPossible: If it cannot do that as it stands.
+        UnknownRun: If there is none that the caller may control.
+        ActionNotPossible: If its status does not allow the action.
     """
-    action = steering.action
-    view = find(caller, run, sealer=sealer)
-    if not control.is_needed(action, view.status, rerun_unknown=steering.rerun_unknown):
+    action = request.action
+    view = find_run(caller, run, sealer=sealer)
+    if not control.is_action_needed(action, view.status, rerun_unknown=request.rerun_unknown):
         return None
-    detail = {"rerun_unknown": True} if steering.rerun_unknown else {}
+    detail = {"rerun_unknown": True} if request.rerun_unknown else {}
     with transaction.atomic():
         try:
-            command = commands.add(
+            command = commands.add_command(
                 run,
                 action.value,
                 caller=caller,
                 sealer=sealer,
-                workflow=steering.workflow,
+                workflow=request.workflow,
                 detail=detail,
             )
-        except RunOver as over:
-            raise control.not_possible(action, over.status) from None
-        told = {"action": action.value, **detail, "for": view.user, "status": view.status.value}
-        what = AGAIN if steering.rerun_unknown else action.value
-        audit.record(caller, f"run.told_to_{what}", str(run), detail=told)
+        except RunEnded as ended:
+            raise control.build_impossible_error(action, ended.status) from None
+        audit_detail = {
+            "action": action.value,
+            **detail,
+            "for": view.user,
+            "status": view.status.value,
+        }
+        verb = RERUN_ACTION if request.rerun_unknown else action.value
+        audit.record_audit(caller, f"run.told_to_{verb}", str(run), detail=audit_detail)
     return command
 
 
-def was_carried_out(run: UUID, command: int, action: Action, *, wait_s: float) -> bool:
-    """Wait until a command is carried out; False: nobody has come to it when the time is up.
+def wait_for_command(run: UUID, command: int, action: Action, *, wait_s: float) -> bool:
+    """Wait until a command is carried out; return False on timeout.
 
     Raises:
-        NotPossible: If the run refused it when its turn came.
+        ActionNotPossible: If the run refused it.
     """
     give_up_at = time.monotonic() + wait_s
-    while (outcome := commands.outcome(command)) is None:
+    while (outcome := commands.load_outcome(command)) is None:
         if time.monotonic() >= give_up_at:
             return False
-        time.sleep(LOOKED_AT_S)
-    if outcome == RUN_OVER:
-        control.is_needed(action, views.status(run))
+        time.sleep(POLL_INTERVAL_S)
+    if outcome == RUN_ALREADY_ENDED:
+        control.is_action_needed(action, views.load_status(run))
     elif outcome != DONE:
-        raise control.refused(action, outcome)
+        raise control.build_refused_error(action, outcome)
     return True

@@ -1,4 +1,4 @@
-"""What people say of relations between tools; every change is written down."""
+"""Curate relations between tools by hand; every change is audited."""
 
 from __future__ import annotations
 
@@ -10,87 +10,89 @@ from django.db import transaction
 
 from gateway_project.access import audit
 from gateway_project.foundation.caller import Caller
-from graph.record import Claim, Record, Said
-from graph.relations import Source
+from graph.record import RelationClaim, RelationRecord, StoredEvidence
+from graph.relations import EvidenceSource
 from graph.store import names, relations
 
 
-def curate(
-    caller: Caller, claim: Claim, *, at: datetime, changed: Sequence[str] | None = None
+def curate_relation(
+    caller: Caller, claim: RelationClaim, *, at: datetime, changed: Sequence[str] | None = None
 ) -> int:
-    """Store a person's word that a relation holds, and return its primary key.
+    """Store curated evidence that a relation holds; return its primary key.
 
     Args:
-        caller: Who says it.
-        claim: What they say; without a confidence they are sure.
-        at: When.
-        changed: Fields of a relation that was there before; None: it is new.
+        caller: The curator.
+        claim: The relation; without a confidence it is certain.
+        at: Current time.
+        changed: Changed fields of an existing relation; None: it is new.
 
     Raises:
-        SelfRelation: If both tools are one.
-        UnknownTools: If a tool is not there.
+        SelfRelationError: If source and target are the same tool.
+        ToolsNotFound: If a tool does not exist.
     """
     action = "relation.registered" if changed is None else "relation.changed"
     with transaction.atomic():
-        pk = relations.curate(claim, by=caller.user, at=at)
-        _record(caller, action, relations.load([pk]), detail={"changed": sorted(changed or ())})
+        pk = relations.curate_relation(claim, by=caller.user, at=at)
+        _record_audit(
+            caller, action, relations.load([pk]), detail={"changed": sorted(changed or ())}
+        )
     return pk
 
 
-def confirm(caller: Caller, pks: Collection[int], *, at: datetime) -> int:
-    """Make relations a person's own word, whatever else speaks for them; return how many.
+def confirm_relations(caller: Caller, pks: Collection[int], *, at: datetime) -> int:
+    """Add curated evidence to relations; return how many changed.
 
-    Such as are rejected, or confirmed already, are left alone.
+    Rejected and already confirmed relations stay unchanged.
     """
     with transaction.atomic():
         found = [
             record
-            for record in relations.locked(pks)
-            if not record.rejected and not record.by_a_person
+            for record in relations.lock_relations(pks)
+            if not record.rejected and not record.curated_evidence
         ]
-        said = Said(
-            source=Source.CURATED,
+        evidence = StoredEvidence(
+            source=EvidenceSource.CURATED,
             origin=caller.user,
             confidence=1.0,
             last_seen=at,
         )
-        relations.put_many([replace(record, said=(said,)) for record in found], at=at)
-        _record(caller, "relation.confirmed", found)
+        relations.put_many([replace(record, evidence=(evidence,)) for record in found], at=at)
+        _record_audit(caller, "relation.confirmed", found)
     return len(found)
 
 
-def reject(caller: Caller, pks: Collection[int], *, at: datetime) -> int:
-    """Store a person's word that relations do not hold; return how many held before."""
+def reject_relations(caller: Caller, pks: Collection[int], *, at: datetime) -> int:
+    """Reject relations by a person's decision; return how many were not rejected before."""
     with transaction.atomic():
-        found = [record for record in relations.locked(pks) if not record.rejected]
+        found = [record for record in relations.lock_relations(pks) if not record.rejected]
         for record in found:
-            relations.reject(*record.key, reason=record.reason, at=at)
-        _record(caller, "relation.rejected", found)
+            relations.reject_relation(*record.key, reason=record.reason, at=at)
+        _record_audit(caller, "relation.rejected", found)
     return len(found)
 
 
-def restore(caller: Caller, pks: Collection[int]) -> int:
-    """Take back that relations were rejected; return how many were.
+def restore_relations(caller: Caller, pks: Collection[int]) -> int:
+    """Withdraw the rejection of relations; return how many were rejected.
 
-    One that nothing else speaks for is gone then.
+    A relation without other evidence is deleted.
     """
     with transaction.atomic():
-        found = [record for record in relations.locked(pks) if record.rejected]
+        found = [record for record in relations.lock_relations(pks) if record.rejected]
         for record in found:
-            relations.withdraw(*record.key)
-        _record(caller, "relation.restored", found)
+            relations.withdraw_curation(*record.key)
+        _record_audit(caller, "relation.restored", found)
     return len(found)
 
 
-def _record(
+def _record_audit(
     caller: Caller,
     action: str,
-    found: Sequence[Record],
+    found: Sequence[RelationRecord],
     *,
     detail: dict[str, list[str]] | None = None,
 ) -> None:
-    called = names.of(found)
+    tool_ids = names.load_relation_ids(found)
     for record in found:
         kind = record.kind.value.replace("_", " ")
-        subject = f"{called[record.source]} {kind} {called[record.target]}"
-        audit.record(caller, action, subject, detail=detail)
+        subject = f"{tool_ids[record.source]} {kind} {tool_ids[record.target]}"
+        audit.record_audit(caller, action, subject, detail=detail)

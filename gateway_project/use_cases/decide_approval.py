@@ -1,7 +1,7 @@
-"""Decide whether a call is made: by a person who may, and written down with the decision.
+"""Approve or reject calls, with permission checks and an audit entry.
 
-What a model sends never gets here: it is called by pages of the console, by a command, and with
-the answer that a client's user gave to a question of the gateway.
+Model input never reaches this module: it is called by the console, by a command, and with a
+user's answer to an elicitation.
 """
 
 from __future__ import annotations
@@ -14,31 +14,31 @@ from uuid import UUID
 from django.db import transaction
 
 from execution.changes import WHOLE_TASK
-from execution.control import NotPossible
+from execution.control import ActionNotPossible
 from execution.store import approvals, payloads
-from execution.store.approvals import NotPending, UnknownApproval
+from execution.store.approvals import ApprovalNotPending, UnknownApproval
 from execution.view import ApprovalView, RunView
 from gateway_project.access import audit
 from gateway_project.foundation.caller import SCOPE_ALL, Caller
-from gateway_project.foundation.sealing import SealBroken, Sealer
+from gateway_project.foundation.sealing import Sealer, UnsealingFailed
 from tools.store import overview
 
-Via = Literal["console", "command", "elicitation"]
-"""How a person said it."""
-MAX_SHOWN: Final = 50
-MAX_TOLD: Final = 100
-"""Characters of what is no id that an error repeats."""
-NOT_WAITING: Final = "run_not_waiting"
-"""Code of a run of which nothing waits for a person."""
+DecisionChannel = Literal["console", "command", "elicitation"]
+"""How a person gave the decision."""
+MAX_RECENT: Final = 50
+MAX_ID_CHARS: Final = 100
+"""Characters of an invalid id that an error repeats."""
+NOT_WAITING_CODE: Final = "run_not_waiting"
+"""Error code of a run without pending approvals."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Approver:
-    """What somebody may decide.
+    """A person with the calls they may decide.
 
     Attributes:
-        user: Their name; their own calls they may.
-        teams: Primary keys of the teams that they are an admin of.
+        user: Their name; they may decide their own calls.
+        teams: Primary keys of the teams they administer.
         is_superuser: Whether they may decide all calls.
     """
 
@@ -47,7 +47,7 @@ class Approver:
     is_superuser: bool
 
     def may_decide(self, team: int | None, user: str) -> bool:
-        """Whether they may decide a call of a user who acts for a team.
+        """Whether they may decide a user's call on behalf of a team.
 
         Example:
             >>> ann = Approver(user="ann", teams=frozenset({1}), is_superuser=False)
@@ -57,39 +57,41 @@ class Approver:
         return self.is_superuser or user == self.user or (team is not None and team in self.teams)
 
     @property
-    def users(self) -> Collection[str] | None:
-        """Users whose calls they may decide whatever the team; None: all."""
+    def decidable_users(self) -> Collection[str] | None:
+        """Users whose calls they may decide regardless of the team; None: all."""
         return None if self.is_superuser else (self.user,)
 
 
-def approver(caller: Caller) -> Approver:
-    """Return what a caller may decide as things stand now."""
+def load_approver(caller: Caller) -> Approver:
+    """Return a caller's current permissions to decide."""
     return Approver(
         user=caller.user,
-        teams=overview.administered_by(caller.user),
-        is_superuser=caller.may(SCOPE_ALL),
+        teams=overview.load_administered_teams(caller.user),
+        is_superuser=caller.has_scope(SCOPE_ALL),
     )
 
 
-def decide(caller: Caller, approval: UUID, *, approve: bool, via: Via) -> ApprovalView:
-    """Approve or reject a call, and write it down; both or neither.
+def decide_approval(
+    caller: Caller, approval: UUID, *, approve: bool, via: DecisionChannel
+) -> ApprovalView:
+    """Approve or reject a call and audit it, in one transaction.
 
     Args:
-        caller: The person who decides.
+        caller: The deciding person.
         approval: Primary key.
         approve: Whether the call may be made.
-        via: How they said it.
+        via: How they gave the decision.
 
     Raises:
         UnknownApproval: If there is none that they may decide.
-        NotPending: If it is decided already, or it is too late.
+        ApprovalNotPending: If it is already decided or expired.
     """
-    allowed = approver(caller).may_decide
+    allowed = load_approver(caller).may_decide
     with transaction.atomic():
-        decided = approvals.decide(
+        decided = approvals.decide_approval(
             approval, approve=approve, by=caller.user, via=via, allowed=allowed
         )
-        audit.record(
+        audit.record_audit(
             caller,
             "approval.approved" if approve else "approval.rejected",
             decided.tool,
@@ -104,64 +106,66 @@ def decide(caller: Caller, approval: UUID, *, approve: bool, via: Via) -> Approv
     return decided
 
 
-def waiting(view: RunView, action: str, approval: str = "") -> tuple[ApprovalView, ...]:
-    """Return what of a run a person is to be asked about.
+def load_waiting(view: RunView, action: str, approval: str = "") -> tuple[ApprovalView, ...]:
+    """Return the pending approvals of a run, or one of them.
 
     Args:
-        view: How the run stands.
-        action: What is to be decided, for the error.
-        approval: Id of the one meant, of several; empty: all that wait.
+        view: The run.
+        action: The requested action, for the error.
+        approval: Id of one of them; empty: all.
 
     Raises:
-        UnknownApproval: If the run has none such.
-        NotPending: If that one was decided, used or withdrawn before, or has expired.
-        NotPossible: If none waits.
+        UnknownApproval: If the run has no such approval.
+        ApprovalNotPending: If it is already decided, used, withdrawn or expired.
+        ActionNotPossible: If none is pending.
     """
     if approval:
-        one = next((one for one in view.approvals if str(one.id) == approval), None)
-        if one is None:
-            raise UnknownApproval(approval[:MAX_TOLD])
-        if not one.is_pending:
-            raise NotPending(one.id, one.status)
-        return (one,)
-    if not view.pending:
-        needs = f"{action} needs one of which a call waits for a person"
-        raise NotPossible(NOT_WAITING, f"the run is {view.status.value}, and {needs}")
-    return view.pending
+        found = next((item for item in view.approvals if str(item.id) == approval), None)
+        if found is None:
+            raise UnknownApproval(approval[:MAX_ID_CHARS])
+        if not found.is_pending:
+            raise ApprovalNotPending(found.id, found.status)
+        return (found,)
+    if not view.pending_approvals:
+        needs = f"{action} requires one with a call that waits for a person"
+        raise ActionNotPossible(NOT_WAITING_CODE, f"the run is {view.status.value}, but {needs}")
+    return view.pending_approvals
 
 
-def pending(caller: Caller) -> tuple[ApprovalView, ...]:
-    """Return what waits for somebody like the caller, oldest first."""
-    who = approver(caller)
-    return approvals.pending(who.users, who.teams)
+def load_pending(caller: Caller) -> tuple[ApprovalView, ...]:
+    """Return the pending approvals that the caller may decide, oldest first."""
+    approver = load_approver(caller)
+    return approvals.load_pending(approver.decidable_users, approver.teams)
 
 
-def recent(caller: Caller) -> tuple[ApprovalView, ...]:
-    """Return what the caller might have decided and waits no more, newest first."""
-    who = approver(caller)
-    return approvals.recent(who.users, who.teams, limit=MAX_SHOWN)
+def load_recent(caller: Caller) -> tuple[ApprovalView, ...]:
+    """Return the past approvals that the caller could have decided, newest first."""
+    approver = load_approver(caller)
+    return approvals.load_recent(approver.decidable_users, approver.teams, limit=MAX_RECENT)
 
 
-def arguments(
+def load_arguments(
     run: UUID, task: str, item: int = WHOLE_TASK, *, sealer: Sealer
 ) -> Mapping[str, Any] | None:
-    """Return what a call that waits would be made with; None: it is not kept any more.
+    """Return the arguments of a pending call; None: they are deleted.
 
-    Whether the asker may see it has been asked before.
+    The caller of this function has checked the permission.
     """
     try:
-        found: Mapping[str, Any] | None = payloads.one(
-            run, payloads.Kind.ARGUMENTS, task=task, item=item, sealer=sealer
+        arguments: Mapping[str, Any] | None = payloads.load_payload(
+            run, payloads.PayloadKind.ARGUMENTS, task=task, item=item, sealer=sealer
         )
-    except SealBroken:  # its key is gone, and so is what it says
+    except UnsealingFailed:  # the key is lost, and the content with it
         return None
-    return found
+    return arguments
 
 
-def get(caller: Caller, approval: UUID, *, sealer: Sealer) -> ApprovalView:
+def load_approval(caller: Caller, approval: UUID, *, sealer: Sealer) -> ApprovalView:
     """Return an approval that the caller may decide, with the exact arguments.
 
     Raises:
-        UnknownApproval: If there is none such.
+        UnknownApproval: If there is none that they may decide.
     """
-    return approvals.get(approval, allowed=approver(caller).may_decide, sealer=sealer)
+    return approvals.load_approval(
+        approval, allowed=load_approver(caller).may_decide, sealer=sealer
+    )

@@ -1,4 +1,4 @@
-"""Forget what runs have shown, at a person's word; it is written down."""
+"""Delete workflow patterns at a person's request, with audit entries."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from graph.store import patterns
 
 
 def forget_patterns(caller: Caller, pks: Collection[int]) -> int:
-    """Delete patterns with their runs and what was learned from them; return how many."""
+    """Delete patterns with their runs and everything learned from them; return how many."""
     with transaction.atomic():
-        found = patterns.forget(pks)
-        for named in found:
-            audit.record(caller, "pattern.forgotten", named)
-    return len(found)
+        deleted = patterns.delete_patterns(pks)
+        for name in deleted:
+            audit.record_audit(caller, "pattern.forgotten", name)
+    return len(deleted)

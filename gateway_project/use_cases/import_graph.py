@@ -1,4 +1,4 @@
-"""Import a file of relations between tools, and write down that it was done."""
+"""Import a file of relations between tools, with an audit entry."""
 
 from __future__ import annotations
 
@@ -9,27 +9,29 @@ from django.db import transaction
 from gateway_project.access import audit
 from gateway_project.foundation.caller import Caller
 from graph import import_file
-from graph.import_file import Imported
+from graph.import_file import ImportedRelations
 
 
 def import_graph(
     caller: Caller, data: str | bytes, *, filename: str, dry_run: bool = False, **options: Any
-) -> Imported:
-    """Import a file of relations: all of it, or nothing.
+) -> ImportedRelations:
+    """Import a file of relations in one transaction.
 
     Args:
-        caller: Who asks.
+        caller: The actor.
         data: Its content.
         filename: Its name.
-        dry_run: Only say what would change.
-        options: As `graph.import_file.import_text` has them.
+        dry_run: Only report what would change.
+        options: Passed to `graph.import_file.import_relations`.
 
     Raises:
-        ImportRefused: If anything is wrong with it.
+        ImportRefused: If the file is invalid.
     """
     with transaction.atomic():
-        imported = import_file.import_text(data, filename=filename, dry_run=dry_run, **options)
+        imported = import_file.import_relations(
+            data, filename=filename, dry_run=dry_run, **options
+        )
         if imported.changes and not dry_run:
             detail = {"added": imported.added, "changed": imported.changed}
-            audit.record(caller, "relations.imported", filename, detail=detail)
+            audit.record_audit(caller, "relations.imported", filename, detail=detail)
     return imported

@@ -1,4 +1,4 @@
-"""Decide which tools clients of exposure `hybrid` always see."""
+"""Pin tools, which clients always list under `hybrid` exposure."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ if TYPE_CHECKING:
 
 
 def set_pinned(caller: Caller, tools: Iterable[Tool], *, pinned: bool) -> tuple[str, ...]:
-    """Pin or unpin tools and write it down; return the ids of those that were not so before."""
+    """Pin or unpin tools and audit it; return the ids of the changed ones."""
     action = "tool.pinned" if pinned else "tool.unpinned"
     with transaction.atomic():
         changed = approvals.set_pinned(tools, pinned=pinned)
         for tool_id in changed:
-            audit.record(caller, action, tool_id)
+            audit.record_audit(caller, action, tool_id)
     return changed

@@ -11,47 +11,51 @@ from gateway_project.access import audit
 from gateway_project.foundation.caller import SCOPE_ALL, Caller
 from gateway_project.foundation.sealing import Sealer
 from tools.store import servers
-from tools.store.servers import Registered, Registration
+from tools.store.servers import RegistrationResult, ServerRegistration
 
 
-class NotPermitted(Exception):
-    """The caller may not do this; the message says who may."""
+class RegistrationNotPermitted(Exception):
+    """The caller lacks the permission; the message says who has it."""
 
 
-class NotRegistrable(Exception):
-    """A server's entry breaks a rule of the catalogue; one line that says whose and which."""
+class InvalidServerEntry(Exception):
+    """A server's entry is invalid; the message names the server and the rule in one line."""
 
 
 def register_servers(
-    caller: Caller, registrations: Sequence[Registration], *, sealer: Sealer
-) -> tuple[Registered, ...]:
-    """Add servers or bring them up to date, all or none, and write it down.
+    caller: Caller, registrations: Sequence[ServerRegistration], *, sealer: Sealer
+) -> tuple[RegistrationResult, ...]:
+    """Add or update servers in one transaction, with audit entries.
 
     Raises:
-        NotPermitted: If the caller is no superuser.
-        NotRegistrable: If an entry breaks a rule; nothing is stored then.
+        RegistrationNotPermitted: If the caller is not a superuser.
+        InvalidServerEntry: If an entry is invalid; nothing is stored then.
     """
-    if not caller.may(SCOPE_ALL):
-        raise NotPermitted(
-            f"{caller.user!r} is no superuser; only a superuser may register servers, since "
-            "they are commands to run"
+    if not caller.has_scope(SCOPE_ALL):
+        raise RegistrationNotPermitted(
+            f"{caller.user!r} is not a superuser; only a superuser may register servers because "
+            "they run commands"
         )
     with transaction.atomic():
-        return tuple(_register(caller, item, sealer) for item in registrations)
+        return tuple(_register_server(caller, item, sealer) for item in registrations)
 
 
-def _register(caller: Caller, registration: Registration, sealer: Sealer) -> Registered:
+def _register_server(
+    caller: Caller, registration: ServerRegistration, sealer: Sealer
+) -> RegistrationResult:
     try:
-        (outcome,) = servers.register([registration], sealer=sealer)
+        (outcome,) = servers.register_servers([registration], sealer=sealer)
     except ValidationError as error:
-        raise NotRegistrable(f"server {registration.name!r}: {_reason(error)}") from None
+        raise InvalidServerEntry(
+            f"server {registration.name!r}: {_explain_validation(error)}"
+        ) from None
     if outcome.created or outcome.changed:
         action = "server.registered" if outcome.created else "server.changed"
-        audit.record(caller, action, outcome.name, detail={"changed": list(outcome.changed)})
+        audit.record_audit(caller, action, outcome.name, detail={"changed": list(outcome.changed)})
     return outcome
 
 
-def _reason(error: ValidationError) -> str:
+def _explain_validation(error: ValidationError) -> str:
     if not hasattr(error, "error_dict"):
         return " ".join(error.messages)
     return " ".join(

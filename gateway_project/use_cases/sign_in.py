@@ -1,10 +1,10 @@
-"""Sign in to a remote server, for oneself or for all, and forget it again."""
+"""Sign in to remote servers, for one user or for all, and forget sign-ins."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import AsyncIterator, Callable, Mapping
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping
+from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from urllib.parse import urlsplit
@@ -15,319 +15,367 @@ from gateway_project.access import audit
 from gateway_project.foundation import sealing
 from gateway_project.foundation.caller import SCOPE_ALL, Caller
 from gateway_project.foundation.config import Config
-from gateway_project.foundation.database import in_database
-from gateway_project.foundation.sealing import SealBroken, Sealer
-from tools.store import sign_ins
-from tools.store.sign_ins import Mode, NoSuchSignIn, RemoteServer
+from gateway_project.foundation.database import run_in_database_thread
+from gateway_project.foundation.redaction import Redactor
+from gateway_project.foundation.sealing import Sealer, UnsealingFailed
+from tools.store import discoveries, sign_ins
+from tools.store.sign_ins import NoSuchSignIn, RemoteServer, SignInMode
 from tools.upstream.errors import UpstreamError
-from tools.upstream.http.address import RemoteAddress, resolve
+from tools.upstream.http.address import RemoteAddress, resolve_address
 from tools.upstream.http.client import HttpClient
 from tools.upstream.network import NetworkRules, parse_networks
-from tools.upstream.oauth import authorization, clients, discovery, grants, probe
+from tools.upstream.oauth import authorization, clients, discovery, grants
 from tools.upstream.oauth.failures import SignInFailed
-from tools.upstream.oauth.fetching import over_http
-from tools.upstream.oauth.values import Attempt, Key, SignIn
+from tools.upstream.oauth.fetching import make_http_fetch
+from tools.upstream.oauth.values import PendingSignIn, SignIn, SignInKey
 
 CALLBACK_PATH = "/sign-in/callback"
 DOCUMENT_PATH = "/sign-in/client.json"
 LOOPBACK_REDIRECT = "http://127.0.0.1/callback"
-"""Of the command; an authorization server takes it with any port (RFC 8252, section 7.3)."""
-ASKING_STATUSES = (401, 403)
+"""For the command; authorization servers accept it with any port (RFC 8252, section 7.3)."""
+CHALLENGE_STATUSES = (401, 403)
 
 
 class SignInNotPermitted(Exception):
-    """The caller may not do this; the message says who may."""
+    """The caller lacks the permission; the message says who has it."""
 
 
-class NotSignedInTo(Exception):
-    """The server is called without a sign-in, or is none that could be signed in to."""
+class SignInNotApplicable(Exception):
+    """The server does not use a sign-in, or does not support one."""
 
 
-EXPECTED = (NoSuchSignIn, NotSignedInTo, SignInFailed, SignInNotPermitted, UpstreamError)
-"""What a person can mend."""
+EXPECTED_ERRORS = (
+    NoSuchSignIn,
+    SignInNotApplicable,
+    SignInFailed,
+    SignInNotPermitted,
+    UpstreamError,
+)
+"""Errors that a person can resolve."""
 
 
 @dataclass(frozen=True, kw_only=True)
-class Means:
-    """What it takes to sign in.
+class SignInDependencies:
+    """Dependencies of the sign-in use cases.
 
     Attributes:
-        http: Asks authorization servers.
+        http_client: Connects to servers and authorization servers.
         sealer: Seals tokens.
-        document: Address of our client metadata document; empty: others cannot read it.
-        clock: Tells the time.
+        document_url: URL of the client metadata document; empty: it is not publicly readable.
+        clock: Current time.
         environ: Variables that a server's address may refer to.
     """
 
-    http: HttpClient
+    http_client: HttpClient
     sealer: Sealer
-    document: str = ""
+    document_url: str = ""
     clock: Callable[[], datetime] = lambda: datetime.now(UTC)
     environ: Mapping[str, str] = field(default_factory=lambda: os.environ, repr=False)
 
 
 @dataclass(frozen=True, kw_only=True)
-class Begun:
-    """A sign-in that goes on in a browser.
+class StartedSignIn:
+    """A sign-in that continues in a browser.
 
     Attributes:
-        address: To open there.
-        state: What the browser will bring back.
+        browser_url: The URL to open.
+        state: The `state` parameter that the browser will return.
     """
 
-    address: str
+    browser_url: str
     state: str = field(repr=False)
 
 
 @dataclass(frozen=True, kw_only=True)
-class Done:
-    """A sign-in that was made.
+class CompletedSignIn:
+    """A completed sign-in.
 
     Attributes:
-        key: Which.
+        key: Its server and user.
         issuer: The authorization server.
-        scope: What it granted, separated by spaces.
-        renews: Whether it is renewed without a person.
-        expires_at: End of the first token; None: not said.
+        scope: The granted scopes, separated by spaces.
+        is_auto_renewed: Whether there is a refresh token.
+        expires_at: Expiry of the first access token; None: unknown.
     """
 
-    key: Key
+    key: SignInKey
     issuer: str
     scope: str
-    renews: bool
+    is_auto_renewed: bool
     expires_at: datetime | None
 
 
 @asynccontextmanager
-async def means(config: Config) -> AsyncIterator[Means]:
-    """Provide what it takes to sign in, as configured."""
+async def load_dependencies(config: Config) -> AsyncIterator[SignInDependencies]:
+    """Provide the dependencies as configured."""
     http = HttpClient(NetworkRules(allowed=parse_networks(config.allow_private)))
-    sealer = sealing.load_or_create(config.home)
+    sealer = sealing.load_or_create_sealer(config.home)
     try:
-        yield Means(http=http, sealer=sealer, document=document_address(config))
+        yield SignInDependencies(
+            http_client=http, sealer=sealer, document_url=client_document_url(config)
+        )
     finally:
         await http.aclose()
 
 
-def document_address(config: Config) -> str:
-    """Return where authorization servers find our client metadata document; empty: nowhere."""
+def client_document_url(config: Config) -> str:
+    """Return the URL of the client metadata document; empty without a public https URL."""
     public = (config.public_url or "").rstrip("/")
     return public + DOCUMENT_PATH if urlsplit(public).scheme == "https" else ""
 
 
-def client_document(config: Config) -> dict[str, object] | None:
-    """Return our client metadata document; None where others could not read it."""
-    address = document_address(config)
+def build_client_document(config: Config) -> dict[str, object] | None:
+    """Return the client metadata document; None without a public https URL."""
+    address = client_document_url(config)
     if not address:
         return None
     home = address.removesuffix(DOCUMENT_PATH)
     redirects = (home + CALLBACK_PATH, LOOPBACK_REDIRECT)
-    return clients.document(address, redirect_uris=redirects, home=home)
+    return clients.client_metadata_document(address, redirect_uris=redirects, home=home)
 
 
-def find(caller: Caller, *, sealer: Sealer, name: str = "", pk: int | None = None) -> RemoteServer:
-    """Return a server that a caller sees.
+def find_server(
+    caller: Caller, *, sealer: Sealer, name: str = "", pk: int | None = None
+) -> RemoteServer:
+    """Return a server visible to a caller.
 
     Raises:
-        NoSuchSignIn: If there is none, or it is another team's.
+        NoSuchSignIn: If there is none, or it belongs to another team.
     """
-    server = sign_ins.server(sealer=sealer, name=name, pk=pk)
-    if not (caller.may(SCOPE_ALL) or caller.sees(server.team)):
+    server = sign_ins.find_server(sealer=sealer, name=name, pk=pk)
+    if not (caller.has_scope(SCOPE_ALL) or caller.can_see_team(server.team)):
         raise NoSuchSignIn(f"no server {name!r}; `manage.py status` lists the servers")
     return server
 
 
-def switch_on(caller: Caller, server: RemoteServer, mode: Mode) -> None:
-    """Have a server called with tokens of a sign-in from now on, and write it down.
+def set_sign_in_mode(caller: Caller, server: RemoteServer, mode: SignInMode) -> None:
+    """Set how a server is authorized, with an audit entry.
 
     Raises:
-        NotSignedInTo: If it is not remote.
-        SignInNotPermitted: If the caller is no superuser.
+        SignInNotApplicable: If it is not remote.
+        SignInNotPermitted: If the caller is not a superuser.
     """
     _require_remote(server)
-    if not caller.may(SCOPE_ALL):
+    if not caller.has_scope(SCOPE_ALL):
         raise SignInNotPermitted(f"only a superuser may change how {server.name!r} is called")
     with transaction.atomic():
         sign_ins.set_mode(server.pk, mode)
         detail = {"changed": ["authorization"]}
-        audit.record(caller, "server.changed", server.name, detail=detail)
+        audit.record_audit(caller, "server.changed", server.name, detail=detail)
 
 
-def key_for(caller: Caller, server: RemoteServer) -> Key:
-    """Return which sign-in of a server is the caller's to make or forget.
+def require_sign_in_key(caller: Caller, server: RemoteServer) -> SignInKey:
+    """Return the key of the sign-in that the caller may create or forget.
 
     Raises:
-        NotSignedInTo: If the server is called without one.
-        SignInNotPermitted: If it is used by all and the caller is no superuser.
+        SignInNotApplicable: If the server does not use one.
+        SignInNotPermitted: If it is shared and the caller is not a superuser.
     """
     _require_remote(server)
     if server.mode == "none":
-        raise NotSignedInTo(
+        raise SignInNotApplicable(
             f"server {server.name!r} is called without a sign-in; set its authorization to oauth "
             "or oauth_per_user, or run `manage.py sign_in` with --yes"
         )
     if server.mode == "oauth_per_user":
-        return Key(server.name, caller.user)
-    if not caller.may(SCOPE_ALL):
+        return SignInKey(server.name, caller.user)
+    if not caller.has_scope(SCOPE_ALL):
         raise SignInNotPermitted(
             f"the sign-in to {server.name!r} is used by all; only a superuser may change it"
         )
-    return Key(server.name, "")
+    return SignInKey(server.name, "")
 
 
-async def begin(caller: Caller, server: RemoteServer, *, redirect_uri: str, means: Means) -> Begun:
+async def begin_sign_in(
+    caller: Caller, server: RemoteServer, *, redirect_uri: str, dependencies: SignInDependencies
+) -> StartedSignIn:
     """Begin a sign-in.
 
     Raises:
-        SignInFailed: If the server or its authorization server does not allow it.
-        UpstreamError: If the server's entry cannot be used.
-        NotSignedInTo: If the server is called without one.
-        SignInNotPermitted: If it is used by all and the caller is no superuser.
+        SignInFailed: If the server or its authorization server refuses.
+        UpstreamError: If the server's entry is unusable.
+        SignInNotApplicable: If the server does not use one.
+        SignInNotPermitted: If it is shared and the caller is not a superuser.
     """
-    key = key_for(caller, server)
-    address = resolve(server.spec, means.environ)
-    fetch = over_http(means.http, own=address.own)
-    status, challenge = await probe.ask(address, transport=server.spec.transport, fetch=fetch)
-    found = await discovery.discover(str(address.url), challenge=challenge, fetch=fetch)
-    if not found.described and status not in ASKING_STATUSES:
-        raise SignInFailed("it asks for no sign-in; set its authorization to none")
-    earlier = await in_database(sign_ins.of_server, server.name, sealer=means.sealer)
-    former = await in_database(_former, key, means.sealer)
-    scope = authorization.scope_for(
-        found, challenge=challenge, entered=server.scopes, former=former
+    key = require_sign_in_key(caller, server)
+    address = resolve_address(server.spec, dependencies.environ)
+    fetch = make_http_fetch(dependencies.http_client, own=address.own)
+    with _redact_errors(address.secrets):
+        status, challenge = await discovery.probe_server(
+            address, transport=server.spec.transport, fetch=fetch
+        )
+        protection = await discovery.discover_protection(
+            str(address.url), challenge=challenge, fetch=fetch
+        )
+    if not protection.has_metadata and status not in CHALLENGE_STATUSES:
+        raise SignInFailed("it does not ask for a sign-in; set its authorization to none")
+    earlier = await run_in_database_thread(
+        sign_ins.load_server_sign_ins, server.name, sealer=dependencies.sealer
     )
-    client = await clients.choose(
-        _identity(server, earlier, means.document),
-        found.server,
+    former = await run_in_database_thread(_load_former_sign_in, key, dependencies.sealer)
+    scope = authorization.choose_scope(
+        protection, challenge=challenge, entered=server.scopes, former=former
+    )
+    client = await clients.choose_client(
+        _make_client_identity(server, earlier, dependencies.document_url),
+        protection.server,
         redirect_uri=redirect_uri,
         scope=scope,
         fetch=fetch,
     )
-    attempt, state, browse = authorization.begin(
-        key, found, client=client, redirect_uri=redirect_uri, scope=scope
+    attempt, state, browser_url = authorization.begin_sign_in(
+        key, protection, client=client, redirect_uri=redirect_uri, scope=scope
     )
-    await in_database(
-        sign_ins.begin, state, attempt, by=caller.user, at=means.clock(), sealer=means.sealer
+    await run_in_database_thread(
+        sign_ins.store_attempt,
+        state,
+        attempt,
+        by=caller.user,
+        at=dependencies.clock(),
+        sealer=dependencies.sealer,
     )
-    return Begun(address=browse, state=state)
+    return StartedSignIn(browser_url=browser_url, state=state)
 
 
-async def finish(caller: Caller, answer: Mapping[str, str], *, means: Means) -> Done:
-    """Finish a sign-in with what the browser brought back.
+@contextmanager
+def _redact_errors(secrets: Iterable[str]) -> Iterator[None]:
+    """Redact a server's secrets in error messages."""
+    try:
+        yield
+    except (SignInFailed, UpstreamError) as error:
+        error.args = (Redactor(secrets).redact(str(error)),)
+        raise
+
+
+async def finish_sign_in(
+    caller: Caller, answer: Mapping[str, str], *, dependencies: SignInDependencies
+) -> CompletedSignIn:
+    """Finish a sign-in with the browser's redirect.
 
     Args:
-        caller: Who has the browser; must be the one who began.
-        answer: Parameters of its address.
-        means: What it takes.
+        caller: The browser's user; must be the one who began it.
+        answer: Query parameters of the redirect.
+        dependencies: Of the use case.
 
     Raises:
-        SignInFailed: If it is not what was begun, or the authorization server refuses.
+        SignInFailed: If there is no such attempt, or the authorization server refuses.
     """
-    state, sealer = answer.get("state", ""), means.sealer
-    attempt = await in_database(
-        sign_ins.take, state, by=caller.user, at=means.clock(), sealer=sealer
+    state, sealer = answer.get("state", ""), dependencies.sealer
+    attempt = await run_in_database_thread(
+        sign_ins.take_attempt, state, by=caller.user, at=dependencies.clock(), sealer=sealer
     )
     if attempt is None:
         raise SignInFailed(
-            "this sign-in was not begun by you, was finished already, or took longer than "
-            f"{sign_ins.ATTEMPT_LIFETIME.seconds // 60} minutes; begin again"
+            "this sign-in was started by someone else, is already finished, or took longer "
+            f"than {sign_ins.ATTEMPT_LIFETIME.seconds // 60} minutes; start again"
         )
-    code = authorization.code_of(attempt, answer)
-    address = await in_database(_address_of, caller, attempt, means)
-    fetch = over_http(means.http, own=address.own)
-    sign_in = await grants.exchange(attempt, code, fetch=fetch, now=means.clock())
-    await in_database(_store, caller, attempt.key, sign_in, sealer)
-    return Done(
+    code = authorization.read_code(attempt, answer)
+    address = await run_in_database_thread(_resolve_attempt_address, caller, attempt, dependencies)
+    fetch = make_http_fetch(dependencies.http_client, own=address.own)
+    sign_in = await grants.exchange_code(attempt, code, fetch=fetch, now=dependencies.clock())
+    await run_in_database_thread(_store_sign_in, caller, attempt.key, sign_in, sealer)
+    await run_in_database_thread(
+        discoveries.request_discovery, [attempt.key.server], at=dependencies.clock()
+    )
+    return CompletedSignIn(
         key=attempt.key,
         issuer=sign_in.server.issuer,
         scope=sign_in.tokens.scope,
-        renews=sign_in.tokens.refresh is not None,
+        is_auto_renewed=sign_in.tokens.refresh is not None,
         expires_at=sign_in.tokens.expires_at,
     )
 
 
-async def forget(caller: Caller, server: RemoteServer, *, means: Means) -> bool | None:
-    """Delete a sign-in and give its tokens back.
+async def forget_sign_in(
+    caller: Caller, server: RemoteServer, *, dependencies: SignInDependencies
+) -> bool | None:
+    """Delete a sign-in and revoke its tokens.
 
     Returns:
-        Whether the authorization server took them back; None if there was no sign-in.
+        Whether the authorization server revoked them; None if there was no sign-in.
     """
-    key = key_for(caller, server)
-    there, gone = await in_database(_remove, caller, key, means.sealer)
-    if gone is None:
-        return False if there else None
-    own = resolve(server.spec, means.environ).own
-    return await grants.revoke(gone, fetch=over_http(means.http, own=own))
+    key = require_sign_in_key(caller, server)
+    existed, sign_in = await run_in_database_thread(
+        _remove_sign_in, caller, key, dependencies.sealer
+    )
+    if sign_in is None:
+        return False if existed else None
+    own = resolve_address(server.spec, dependencies.environ).own
+    return await grants.revoke_tokens(
+        sign_in, fetch=make_http_fetch(dependencies.http_client, own=own)
+    )
 
 
-def forgotten(given_back: bool | None) -> str:
-    """Say what forgetting did."""
-    if given_back is None:
+def describe_forgotten(revoked: bool | None) -> str:
+    """Describe the outcome of `forget_sign_in` in a sentence."""
+    if revoked is None:
         return "There was no sign-in."
-    if given_back:
-        return "Forgotten; the authorization server took the tokens back."
-    return "Forgotten here; the authorization server did not confirm that the tokens are void."
+    if revoked:
+        return "Forgotten; the authorization server revoked the tokens."
+    return "Forgotten here; the authorization server did not confirm that the tokens are revoked."
 
 
 def _require_remote(server: RemoteServer) -> None:
     if server.spec.transport == "stdio":
-        raise NotSignedInTo(
-            f"server {server.name!r} is started by a command; only remote servers are signed in to"
+        raise SignInNotApplicable(
+            f"server {server.name!r} is started by a command; only remote servers take a sign-in"
         )
 
 
-def _identity(
+def _make_client_identity(
     server: RemoteServer, earlier: tuple[SignIn, ...], document: str
-) -> clients.Identity:
-    """Return what we can be to the server's authorization server."""
+) -> clients.ClientIdentity:
+    """Return the client identities available for the server's authorization server."""
     entered_for = next(
         (
-            each.server.issuer
-            for each in earlier
-            if each.client.source == "entered" and each.client.client_id == server.client_id
+            sign_in.server.issuer
+            for sign_in in earlier
+            if sign_in.client.source == "entered" and sign_in.client.client_id == server.client_id
         ),
         "",
     )
-    return clients.Identity(
+    return clients.ClientIdentity(
         client_id=server.client_id,
         secret=server.client_secret or None,
         entered_for=entered_for,
         document=document,
         known={
-            each.server.issuer: each.client
-            for each in reversed(earlier)
-            if each.client.source == "dynamic"
+            sign_in.server.issuer: sign_in.client
+            for sign_in in reversed(earlier)
+            if sign_in.client.source == "dynamic"
         },
     )
 
 
-def _address_of(caller: Caller, attempt: Attempt, means: Means) -> RemoteAddress:
-    """Return where an attempt's server is; one that was changed meanwhile is not signed in to."""
-    server = find(caller, sealer=means.sealer, name=attempt.key.server)
-    if key_for(caller, server) != attempt.key:
-        raise SignInFailed("whose sign-in the server takes was changed meanwhile; begin again")
-    return resolve(server.spec, means.environ)
+def _resolve_attempt_address(
+    caller: Caller, attempt: PendingSignIn, dependencies: SignInDependencies
+) -> RemoteAddress:
+    """Return the address of an attempt's server; fail if its mode was changed meanwhile."""
+    server = find_server(caller, sealer=dependencies.sealer, name=attempt.key.server)
+    if require_sign_in_key(caller, server) != attempt.key:
+        raise SignInFailed("the server's sign-in mode was changed meanwhile; start again")
+    return resolve_address(server.spec, dependencies.environ)
 
 
-def _former(key: Key, sealer: Sealer) -> SignIn | None:
-    """Return the sign-in that a new one follows; one that no key opens is none."""
+def _load_former_sign_in(key: SignInKey, sealer: Sealer) -> SignIn | None:
+    """Return the sign-in that a new one replaces; None if there is none or it cannot be opened."""
     try:
-        kept = sign_ins.load(key, sealer=sealer)
-    except SealBroken:
+        stored = sign_ins.load_sign_in(key, sealer=sealer)
+    except UnsealingFailed:
         return None
-    return kept.sign_in if kept else None
+    return stored.sign_in if stored else None
 
 
-def _store(caller: Caller, key: Key, sign_in: SignIn, sealer: Sealer) -> None:
+def _store_sign_in(caller: Caller, key: SignInKey, sign_in: SignIn, sealer: Sealer) -> None:
     with transaction.atomic():
-        sign_ins.put(key, sign_in, sealer=sealer)
-        audit.record(caller, "sign_in.made", key.server, detail={"for": key.user or "all"})
+        sign_ins.store_sign_in(key, sign_in, sealer=sealer)
+        audit.record_audit(caller, "sign_in.made", key.server, detail={"for": key.user or "all"})
 
 
-def _remove(caller: Caller, key: Key, sealer: Sealer) -> tuple[bool, SignIn | None]:
+def _remove_sign_in(caller: Caller, key: SignInKey, sealer: Sealer) -> tuple[bool, SignIn | None]:
     with transaction.atomic():
-        there, gone = sign_ins.remove(key, sealer=sealer)
-        if there:
-            whose = {"for": key.user or "all"}
-            audit.record(caller, "sign_in.forgotten", key.server, detail=whose)
-        return there, gone
+        existed, sign_in = sign_ins.delete_sign_in(key, sealer=sealer)
+        if existed:
+            detail = {"for": key.user or "all"}
+            audit.record_audit(caller, "sign_in.forgotten", key.server, detail=detail)
+        return existed, sign_in

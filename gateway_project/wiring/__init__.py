@@ -1,206 +1,227 @@
-"""Builds the effects once per process and keeps them current."""
+"""Builds a gateway's effects once per process and keeps them current."""
 
 from __future__ import annotations
 
-import asyncio
 from dataclasses import replace
 from functools import partial
 from typing import Any
 
 from gateway_project import metrics
 from gateway_project.access import callers
-from gateway_project.console import links
-from gateway_project.effects import Effects
+from gateway_project.console import links, on_demand
+from gateway_project.effects import Effects, MakeApprovalLink
 from gateway_project.foundation import notify, sealing
-from gateway_project.foundation.caller import Kind
+from gateway_project.foundation.caller import CallerKind
 from gateway_project.foundation.config import Config
-from gateway_project.foundation.database import in_database
-from gateway_project.item_lists import ItemLists, Memory
-from gateway_project.kept_results import KeptResults
+from gateway_project.foundation.database import run_in_database_thread
+from gateway_project.foundation.task_group import TaskGroup
 from gateway_project.readiness import Gateway, NotReady, Readiness
+from gateway_project.result_store import ResultStore
 from gateway_project.wiring import follow, snapshot
-from gateway_project.wiring.follow import TROUBLED, Current
+from gateway_project.wiring.discoverer import ServerDiscoverer
+from gateway_project.wiring.follow import TROUBLED_STATES, CurrentSnapshot
 from gateway_project.wiring.follow_graph import GraphKeeper
-from gateway_project.wiring.learn import learner
-from gateway_project.wiring.relist import Relister
-from gateway_project.wiring.runs import runs_of
-from gateway_project.wiring.snapshot import Snapshot
-from gateway_project.wiring.suggester import Suggester
-from graph.kept_rankers import KeptRankers
-from graph.store import fitted
-from tools import ids, kept_items, search, token_count
+from gateway_project.wiring.learn import make_learner
+from gateway_project.wiring.relist import ServerRelister, record_changed_tool
+from gateway_project.wiring.runs import make_runs
+from gateway_project.wiring.snapshot import CatalogueSnapshot
+from gateway_project.wiring.suggester import IntentRanker
+from graph.ranker_cache import RankerCache
+from graph.store import fitted_models
+from tools import ids, item_store, search, token_count
 from tools.catalogue import Catalogue
 from tools.embed import load as embedding
 from tools.embed.cache import CachedEmbedder
 from tools.embed.recipes import UnknownModel
-from tools.keep_sign_ins import remote_with_sign_ins
-from tools.kept_index import KeptIndex
+from tools.item_lists import ItemLists, ItemListStore
 from tools.pinned_upstream import PinnedUpstream
+from tools.search_index_cache import SearchIndexCache
+from tools.sign_in_store import make_remote_with_sign_ins
 from tools.upstream.network import NetworkRules, parse_networks
 from tools.upstream.pool import UpstreamPool
-from tools.upstream.spec import referred
+from tools.upstream.spec import find_referenced_variables
 
-MEMORY = Memory(recall=kept_items.recall, remember=kept_items.remember)
+ITEM_STORE = ItemListStore(load_items=item_store.load_items, record_items=item_store.record_items)
 
 
-async def run(
+async def run_gateway(
     readiness: Readiness,
     *,
     config: Config,
     user: str | None,
-    kind: Kind = "stdio",
+    kind: CallerKind = "stdio",
     works: int = 0,
     claims: bool = True,
 ) -> None:
     """Serve calls as soon as the database allows it, until cancelled.
 
-    What is missing is told to `readiness` and tried again, at once when a call asks for it. Once
-    served, calls go on with the last snapshot while the database is away.
+    Problems are reported to `readiness` and retried, immediately if a call arrives. Once the
+    gateway serves, calls use the last snapshot while the database is unavailable.
 
     Args:
-        readiness: Told of the gateway, or why there is none.
+        readiness: Receives the gateway, or the reason why there is none.
         config: Of the installation.
-        user: Name of the user that requests stand for by themselves; None: nobody, each request
-            names its own.
-        kind: The way in of that user.
-        works: Runs that are carried out here at once also where gateways leave that to workers;
-            0: none are then.
-        claims: Whether runs are taken that others started or left.
+        user: Default user of requests; None: each request names its own.
+        kind: How that user connected.
+        works: Runs executed concurrently here even if gateways leave runs to workers; 0: none.
+        claims: Whether to claim runs and discoveries that other processes started or left.
 
     Raises:
         NotReady: If the configuration itself cannot work.
     """
-    rules = _rules(config)
-    load = snapshot.loader(config, user, kind=kind)
-    embedder = _embedder(config)
-    index = KeptIndex(embedder.model, max_bytes=config.search_memory_mb * 1_000_000)
-    current = Current(
-        snapshot=await snapshot.first(load, readiness),
+    rules = _load_network_rules(config)
+    load = snapshot.make_loader(config, user, kind=kind)
+    embedder = _make_embedder(config)
+    index = SearchIndexCache(embedder.model, max_bytes=config.search_memory_mb * 1_000_000)
+    current = CurrentSnapshot(
+        snapshot=await snapshot.load_first_snapshot(load, readiness),
         readiness=readiness,
-        sealer=sealing.load_or_create(config.home),
+        sealer=sealing.load_or_create_sealer(config.home),
     )
     async with (
-        remote_with_sign_ins(
+        make_remote_with_sign_ins(
             sealer=current.sealer, rules=rules, listing_user=user or callers.LOCAL_ADMIN
         ) as (remote, sign_ins),
         UpstreamPool(
             current.snapshot.specs,
             remote=remote,
-            on_status=current.upstream_stands,
-            on_changed=current.upstream_changed,
-            on_updated=readiness.updated,
+            on_status=current.handle_upstream_status,
+            on_changed=current.handle_upstream_change,
+            on_updated=readiness.notify_resource_updated,
             idle_stop_s=config.idle_stop_s,
             session_idle_s=config.session_idle_s,
         ) as pool,
-        ItemLists(pool, on_late=current.listed_late, memory=MEMORY) as lists,
+        ItemLists(pool, on_late=current.handle_late_list, memory=ITEM_STORE) as lists,
     ):
-        current.lists = lists
+        current.item_lists = lists
         keeper = GraphKeeper()
-        rankers = KeptRankers(embedder.model, sealer=current.sealer)
+        rankers = RankerCache(embedder.model, sealer=current.sealer)
 
-        def told(event: notify.Event | None) -> None:
-            keeper.told(event)
-            if event is None or (event.channel == notify.GRAPH and event.payload == fitted.NOTICE):
-                rankers.outdate()
+        def handle_notification(event: notify.Notification | None) -> None:
+            keeper.handle_notification(event)
+            if event is None or (
+                event.channel == notify.GRAPH and event.payload == fitted_models.CHANGE_NOTICE
+            ):
+                rankers.invalidate()
 
-        base = _effects(current, pool, embedder=embedder, index=index, config=config, lists=lists)
-        payloads = sealing.load_or_create(config.home, name=sealing.PAYLOADS)
-        learning = learner(
+        base = _build_effects(
+            current, pool, embedder=embedder, index=index, config=config, lists=lists
+        )
+        payloads = sealing.load_or_create_sealer(config.home, name=sealing.PAYLOADS)
+        learning = make_learner(
             sealer=current.sealer, payloads=payloads, embedder=embedder, index=index, keeper=keeper
         )
-        runs = runs_of(
+        runs = make_runs(
             current,
             base.upstream,
             config=config,
             works=works,
             claims=claims,
-            learned=learning.learned,
+            on_run_ended=learning.enqueue_ended_run,
         )
         effects = replace(
             base,
             topology=keeper.graph.topology,
             metrics=lambda: keeper.graph.metrics,
-            usage=keeper.usage.of,
-            rank=Suggester(embedder=embedder, index=index, rankers=rankers).rank,
-            count_call=keeper.usage.count,
-            saw_result=keeper.saw,
+            usage=keeper.usage.usage_of_team,
+            rank=IntentRanker(embedder=embedder, index=index, rankers=rankers).rank_tools,
+            count_call=keeper.usage.count_call,
+            observe_result=keeper.observe_result,
             runs=runs,
         )
-        gateway = partial(_gateway, effects)
+        gateway = partial(_make_gateway, effects)
         readiness.serve(gateway(current.snapshot))
-        follow.measure(current, pool)
-        relister = Relister(pool, embedder, approve_new=config.approve_new == "auto")
-        async with asyncio.TaskGroup() as group:
-            group.create_task(follow.listener(current, index, told, runs).run(), name="listener")
+        follow.update_gauges(current, pool)
+        relister = ServerRelister(pool, embedder, approve_new=config.approve_new == "auto")
+        async with TaskGroup() as group:
+            group.create_task(
+                follow.make_listener(current, index, handle_notification, runs).run(),
+                name="listener",
+            )
             group.create_task(runs.run(), name="runs")
             group.create_task(learning.run(), name="learning")
             group.create_task(keeper.run(readiness), name="graph")
             group.create_task(
-                follow.refresh(current, pool, sign_ins, load=load, gateway=gateway),
+                follow.refresh_snapshot(current, pool, sign_ins, load=load, gateway=gateway),
                 name="refresh",
             )
             group.create_task(follow.record_statuses(current, pool), name="statuses")
-            group.create_task(relister.run(current.relisted), name="listings")
-            group.create_task(follow.warm(readiness, embedder), name="warm")
-            group.create_task(follow.keep_index(readiness, index), name="search index")
+            group.create_task(relister.run(current.servers_to_relist), name="listings")
+            if claims:
+                discoverer = ServerDiscoverer(current, pool, list_server=relister.list_server)
+                group.create_task(discoverer.run(), name="discovery")
+            group.create_task(follow.warm_up(readiness, embedder), name="warm")
+            group.create_task(follow.run_index(readiness, index), name="search index")
             group.create_task(rankers.run(), name="rankers")
-            group.create_task(metrics.keep_totals(), name="metrics")
-            group.create_task(effects.kept.keep_swept(), name="results")
+            group.create_task(metrics.write_totals_periodically(), name="metrics")
+            group.create_task(effects.result_store.sweep_periodically(), name="results")
 
 
-def _gateway(effects: Effects[Any], taken: Snapshot) -> Gateway:
-    variables = frozenset(name for spec in taken.specs for name in referred(spec))
-    return Gateway(effects=effects, caller=taken.caller, variables=variables)
+def _make_gateway(effects: Effects[Any], loaded: CatalogueSnapshot) -> Gateway:
+    variables = frozenset(
+        name for spec in loaded.specs for name in find_referenced_variables(spec)
+    )
+    return Gateway(effects=effects, caller=loaded.caller, variables=variables)
 
 
-def _effects(
-    current: Current,
+def _build_effects(
+    current: CurrentSnapshot,
     pool: UpstreamPool,
     *,
     embedder: CachedEmbedder,
-    index: KeptIndex,
+    index: SearchIndexCache,
     config: Config,
     lists: ItemLists,
 ) -> Effects[Any]:
-    async def find(request: search.SearchRequest) -> search.SearchAnswer:
-        return await in_database(search.search, request, embedder=embedder, index=index.current)
+    async def search_tools(request: search.SearchRequest) -> search.SearchAnswer:
+        return await run_in_database_thread(
+            search.search, request, embedder=embedder, index=index.current
+        )
 
     return Effects(
         catalogue=lambda: current.snapshot.catalogue,
-        search=find,
+        search=search_tools,
         upstream=PinnedUpstream(
             pool,
-            pinned=lambda server, tool: _pinned_hash(current.snapshot.catalogue, server, tool),
-            on_changed=current.relisted.put_nowait,
+            pinned=lambda server, tool: _find_pinned_hash(
+                current.snapshot.catalogue, server, tool
+            ),
+            on_changed=current.servers_to_relist.put_nowait,
+            comparer=lambda: current.snapshot.catalogue,
+            record=partial(record_changed_tool, approve_new=config.approve_new == "auto"),
         ),
-        trouble=lambda server: _trouble(pool, server),
-        count_tokens=token_count.count,
+        describe_trouble=lambda server: _describe_trouble(pool, server),
+        count_tokens=token_count.count_tokens,
         token_budget=config.token_budget,
         exposure=config.exposure,
         requests=pool,
-        lists=lists,
-        kept=KeptResults(config.home / "results", current.sealer),
+        item_lists=lists,
+        result_store=ResultStore(config.home / "results", current.sealer),
         result_link_bytes=config.result_link_bytes,
         sealer=current.sealer,
-        approval_link=partial(links.approval, config),
+        open_console=partial(_open_console, config),
     )
 
 
-def _pinned_hash(catalogue: Catalogue, server: str, tool: str) -> str:
-    found = catalogue.tools.get(ids.join(server, tool))
-    return found.definition_hash if found else ""
+async def _open_console(config: Config) -> MakeApprovalLink:
+    return partial(links.approval_link, await on_demand.open_console(config))
 
 
-def _trouble(pool: UpstreamPool, server: str) -> str:
-    status = pool.status().get(server)
-    return status.last_error if status and status.state in TROUBLED else ""
+def _find_pinned_hash(catalogue: Catalogue, server: str, tool: str) -> str:
+    entry = catalogue.tools.get(ids.join_id(server, tool))
+    return entry.definition_hash if entry else ""
 
 
-def _rules(config: Config) -> NetworkRules:
-    """Return which addresses servers may be reached at.
+def _describe_trouble(pool: UpstreamPool, server: str) -> str:
+    status = pool.list_statuses().get(server)
+    return status.last_error if status and status.state in TROUBLED_STATES else ""
+
+
+def _load_network_rules(config: Config) -> NetworkRules:
+    """Return the rules for addresses of upstream servers.
 
     Raises:
-        NotReady: If the setting names no networks.
+        NotReady: If the setting is malformed.
     """
     try:
         return NetworkRules(allowed=parse_networks(config.allow_private))
@@ -208,13 +229,13 @@ def _rules(config: Config) -> NetworkRules:
         raise NotReady("configuration", f"FOREGATE_ALLOW_PRIVATE: {error}") from None
 
 
-def _embedder(config: Config) -> CachedEmbedder:
-    """Return the configured embedder, not loaded yet.
+def _make_embedder(config: Config) -> CachedEmbedder:
+    """Return the configured embedder, which loads its model on first use.
 
     Raises:
-        NotReady: If no model of that name is known.
+        NotReady: If the model is unknown.
     """
     try:
-        return embedding.embedder_for(config)
+        return embedding.make_embedder(config)
     except UnknownModel as error:
         raise NotReady("configuration", str(error)) from None

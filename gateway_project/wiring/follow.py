@@ -1,4 +1,4 @@
-"""Keeps a gateway current: what changes in the database, and what servers say of themselves."""
+"""Keeps a gateway current with changes in the database and on its servers."""
 
 from __future__ import annotations
 
@@ -12,30 +12,30 @@ import structlog
 
 from execution.runs import Runs
 from gateway_project.foundation import notify, telemetry
-from gateway_project.foundation.database import in_database
-from gateway_project.foundation.reasons import first_line
+from gateway_project.foundation.database import run_in_database_thread
+from gateway_project.foundation.reasons import summarize_error
 from gateway_project.foundation.sealing import Sealer
-from gateway_project.item_lists import ItemLists
 from gateway_project.readiness import Gateway, NotReady, Readiness
 from gateway_project.wiring import snapshot
-from gateway_project.wiring.snapshot import Load, Snapshot
+from gateway_project.wiring.snapshot import CatalogueSnapshot, LoadSnapshot
 from tools import token_count
 from tools.embed.cache import CachedEmbedder
 from tools.embed.embedder import EmbeddingUnavailable
-from tools.kept_index import KeptIndex
+from tools.item_lists import ItemLists
+from tools.search_index_cache import SearchIndexCache
 from tools.store import servers as server_store
 from tools.upstream.errors import UnknownServer
 from tools.upstream.kinds import ItemKind
-from tools.upstream.oauth.sign_ins import SignIns
+from tools.upstream.oauth.sign_ins import SignInManager
 from tools.upstream.pool import UpstreamPool
-from tools.upstream.status import Kind, ServerStatus
+from tools.upstream.status import ListName, ServerStatus
 
 DEBOUNCE_S = 0.15
 """A command that changes many rows notifies many times; one reload serves them all."""
 FIRST_RETRY_S = 1.0
-LONGEST_RETRY_S = 60.0
-TROUBLED = frozenset({"backoff", "open", "failed"})
-ITEMS: Mapping[Kind, tuple[ItemKind, ...]] = {
+MAX_RETRY_S = 60.0
+TROUBLED_STATES = frozenset({"backoff", "open", "failed"})
+CHANGED_ITEM_KINDS: Mapping[ListName, tuple[ItemKind, ...]] = {
     "resources": ("resources", "templates"),
     "prompts": ("prompts",),
 }
@@ -44,197 +44,207 @@ log = structlog.get_logger(__name__)
 
 
 @dataclass(kw_only=True)
-class Current:
-    """The snapshot in force, swapped whole; and work for the tasks in the background.
+class CurrentSnapshot:
+    """The current snapshot, replaced as a whole, and work for background tasks.
 
     Attributes:
-        snapshot: In force.
-        readiness: Told of lists that have changed.
-        sealer: Seals what is written.
-        changed: Set when the database has.
-        statuses: New states of servers.
-        relisted: Servers to be listed again.
-        lists: What servers list beside their tools.
+        snapshot: The current one.
+        readiness: Notified of changed lists.
+        sealer: Seals stored data.
+        database_changed: Set when the database has changed.
+        statuses: New server statuses to record.
+        servers_to_relist: Servers to list again.
+        discovery_wanted: Set when a server may be due for discovery.
+        item_lists: Prompts and resources of the servers.
     """
 
-    snapshot: Snapshot
+    snapshot: CatalogueSnapshot
     readiness: Readiness
     sealer: Sealer
-    lists: ItemLists | None = None
-    changed: asyncio.Event = field(default_factory=asyncio.Event)
+    item_lists: ItemLists | None = None
+    database_changed: asyncio.Event = field(default_factory=asyncio.Event)
     statuses: asyncio.Queue[ServerStatus] = field(default_factory=asyncio.Queue)
-    relisted: asyncio.Queue[str] = field(default_factory=asyncio.Queue)
+    servers_to_relist: asyncio.Queue[str] = field(default_factory=asyncio.Queue)
+    discovery_wanted: asyncio.Event = field(default_factory=asyncio.Event)
 
-    def upstream_changed(self, server: str, kind: Kind) -> None:
-        """Take note of what a server says has changed.
+    def handle_upstream_change(self, server: str, kind: ListName) -> None:
+        """Handle a server's report that one of its lists changed.
 
-        Its tools are clients' business once they are in the catalogue, other lists at once.
+        Clients are notified of tools once these are in the catalogue, of other lists at once.
         """
         if kind == "tools":
-            self.relisted.put_nowait(server)
+            self.servers_to_relist.put_nowait(server)
             return
-        if self.lists is not None:
-            self.lists.changed(server, ITEMS[kind])
-        self.readiness.changed(kind)
+        if self.item_lists is not None:
+            self.item_lists.mark_changed(server, CHANGED_ITEM_KINDS[kind])
+        self.readiness.notify_list_changed(kind)
 
-    def listed_late(self, kind: ItemKind) -> None:
-        """Take note of a list that clients were first answered without."""
-        self.readiness.changed("prompts" if kind == "prompts" else "resources")
+    def handle_late_list(self, kind: ItemKind) -> None:
+        """Notify clients of a list that arrived after they were answered without it."""
+        self.readiness.notify_list_changed("prompts" if kind == "prompts" else "resources")
 
-    def upstream_stands(self, status: ServerStatus) -> None:
-        """Take note of a server's new state."""
-        if status.state == "ready" and self.lists is not None:
-            self.lists.restarted(status.name)
+    def handle_upstream_status(self, status: ServerStatus) -> None:
+        """Handle a server's new status."""
+        if status.state == "ready" and self.item_lists is not None:
+            self.item_lists.mark_restarted(status.name)
         self.statuses.put_nowait(status)
 
 
-def listener(
-    current: Current,
-    index: KeptIndex,
-    told: Callable[[notify.Event | None], None],
+def make_listener(
+    current: CurrentSnapshot,
+    index: SearchIndexCache,
+    on_graph_event: Callable[[notify.Notification | None], None],
     runs: Runs,
-) -> notify.Listener:
-    """Return what tells of changes in the database, and after every gap that there may be some.
+) -> notify.NotificationListener:
+    """Return the listener that distributes database notifications.
+
+    After a gap in which some may have been lost, every receiver is notified.
 
     Args:
-        current: Told of the catalogue's.
-        index: Told of those that search reads.
-        told: Told of those of the graph and of the catalogue; None: of a gap.
-        runs: Told of those of runs.
+        current: Notified of catalogue changes.
+        index: Notified of catalogue and search changes.
+        on_graph_event: Called with graph and catalogue notifications; None: a gap.
+        runs: Notified of run changes.
     """
 
-    async def changed(event: notify.Event | None = None) -> None:
+    async def distribute(event: notify.Notification | None = None) -> None:
         if event is None or event.channel in runs.CHANNELS:
-            await runs.told(event)
+            await runs.handle_notification(event)
             if event is not None:
                 return
         if event is None or event.channel != notify.GRAPH:
-            index.outdate()
+            index.invalidate()
         if event is None or event.channel == notify.CATALOGUE:
-            current.changed.set()
+            current.database_changed.set()
         if event is None or event.channel != notify.SEARCH:
-            told(event)
+            on_graph_event(event)
 
     channels = (notify.CATALOGUE, notify.SEARCH, notify.GRAPH, *runs.CHANNELS)
-    return notify.Listener(channels, on_event=changed, on_resync=changed)
+    return notify.NotificationListener(channels, on_event=distribute, on_resync=distribute)
 
 
-async def refresh(
-    current: Current,
+async def refresh_snapshot(
+    current: CurrentSnapshot,
     pool: UpstreamPool,
-    sign_ins: SignIns,
+    sign_ins: SignInManager,
     *,
-    load: Load,
-    gateway: Callable[[Snapshot], Gateway],
+    load: LoadSnapshot,
+    gateway: Callable[[CatalogueSnapshot], Gateway],
 ) -> None:
-    """Take over what changed in the database; what cannot be loaded leaves the old in force."""
+    """Reload the snapshot when the database changes; on failure the old one stays in use."""
     retry_s = FIRST_RETRY_S
     while True:
-        await current.changed.wait()
+        await current.database_changed.wait()
         await asyncio.sleep(DEBOUNCE_S)
-        current.changed.clear()
+        current.database_changed.clear()
         try:
-            new = await snapshot.current(load)
+            new = await snapshot.load_snapshot(load)
         except NotReady as trouble:
             if trouble.code in ("unknown_user", "sealed"):
-                snapshot.refuse(current.readiness, trouble)
+                snapshot.refuse_calls(current.readiness, trouble)
             else:
                 log.warning("gateway.refresh_failed", code=trouble.code, reason=str(trouble))
             await _wait_for_change(current, retry_s)
-            retry_s = min(2 * retry_s, LONGEST_RETRY_S)
+            retry_s = min(2 * retry_s, MAX_RETRY_S)
             continue
         retry_s = FIRST_RETRY_S
         await sign_ins.reload()
-        # At once: a call in between would find a tool, and not the server to call it at.
+        # Without an await in between: a call would find a tool but not its server.
         old, current.snapshot = current.snapshot, new
         pool.set_servers(new.specs)
-        _forget_changed(current.lists, old, new)
+        current.discovery_wanted.set()
+        _forget_changed(current.item_lists, old, new)
         current.readiness.serve(gateway(new))
-        for kind in new.catalogue.changed_lists(old.catalogue):
-            current.readiness.changed(kind)
-        measure(current, pool)
+        for kind in new.catalogue.find_changed_lists(old.catalogue):
+            current.readiness.notify_list_changed(kind)
+        update_gauges(current, pool)
 
 
-def _forget_changed(lists: ItemLists | None, old: Snapshot, new: Snapshot) -> None:
-    """Forget what servers listed that are reached in another way now, or by others."""
+def _forget_changed(
+    lists: ItemLists | None, old: CatalogueSnapshot, new: CatalogueSnapshot
+) -> None:
+    """Forget item lists of servers whose spec or team changed."""
     changed = {spec.name for spec in {*old.specs} ^ {*new.specs}}
     before, after = old.catalogue.servers, new.catalogue.servers
     changed |= {name for name in before.keys() & after if before[name].team != after[name].team}
     if lists is not None:
         for name in changed:
-            lists.forget(name)
+            lists.forget_server(name)
 
 
-async def _wait_for_change(current: Current, wait_s: float) -> None:
-    """Have the next attempt made at the next notification, or after a while without one."""
+async def _wait_for_change(current: CurrentSnapshot, wait_s: float) -> None:
+    """Wait for the next notification, at most `wait_s`; either way another reload follows."""
     try:
         async with asyncio.timeout(wait_s):
-            await current.changed.wait()
+            await current.database_changed.wait()
     except TimeoutError:
-        current.changed.set()
+        current.database_changed.set()
 
 
-async def record_statuses(current: Current, pool: UpstreamPool) -> None:
-    """Keep in the database what connections show, for the console and for other processes."""
+async def record_statuses(current: CurrentSnapshot, pool: UpstreamPool) -> None:
+    """Record server statuses in the database, for the console and for other processes."""
     while True:
         status = await current.statuses.get()
-        measure(current, pool)
+        update_gauges(current, pool)
         try:
             if status.state == "ready":
-                await in_database(
-                    server_store.record_connected,
+                await run_in_database_thread(
+                    server_store.record_connection,
                     status.name,
                     at=status.connected_at or datetime.now(UTC),
                     protocol_version=status.protocol_version,
-                    capabilities=_able(pool, status.name),
+                    capabilities=_find_capabilities(pool, status.name),
                 )
-            elif status.state in TROUBLED:
-                await in_database(
+            elif status.state in TROUBLED_STATES:
+                await run_in_database_thread(
                     server_store.record_error,
                     status.name,
                     at=status.last_error_at or datetime.now(UTC),
                     error=status.last_error,
+                    output=status.last_output,
                 )
         except django.db.Error as error:
-            log.warning("gateway.status_not_recorded", server=status.name, error=first_line(error))
+            log.warning(
+                "gateway.status_write_failed", server=status.name, error=summarize_error(error)
+            )
 
 
-def _able(pool: UpstreamPool, server: str) -> Mapping[str, object] | None:
+def _find_capabilities(pool: UpstreamPool, server: str) -> Mapping[str, object] | None:
     try:
-        return pool.capabilities(server)
-    except UnknownServer:  # taken out meanwhile
+        return pool.get_capabilities(server)
+    except UnknownServer:  # removed meanwhile
         return None
 
 
-async def warm(readiness: Readiness, embedder: CachedEmbedder) -> None:
-    """Load what the first search needs, once a client has shown that it is there to stay."""
+async def warm_up(readiness: Readiness, embedder: CachedEmbedder) -> None:
+    """Load what the first search needs, once a client has listed tools."""
     await readiness.listed.wait()
     try:
         await asyncio.to_thread(embedder.embed, ["warm"], kind="query")
     except EmbeddingUnavailable as error:
-        log.warning("gateway.no_model", reason=str(error))
-    await asyncio.to_thread(token_count.count, "warm")
-    await asyncio.to_thread(_import_suggesting)
+        log.warning("gateway.model_unavailable", reason=str(error))
+    await asyncio.to_thread(token_count.count_tokens, "warm")
+    await asyncio.to_thread(_import_suggestion_modules)
 
 
-def _import_suggesting() -> None:
-    """Import what the first intent needs, so that the event loop need not wait for it then."""
+def _import_suggestion_modules() -> None:
+    """Import the modules of the first intent, so that it does not block the event loop."""
     from graph import encode  # noqa: F401, PLC0415 - heavy
-    from graph.ranking import rank, tool_view  # noqa: F401, PLC0415 - heavy
-    from graph.suggest import considered, suggest  # noqa: F401, PLC0415 - heavy
+    from graph.suggestion.ranking import rank, tool_view  # noqa: F401, PLC0415 - heavy
+    from graph.suggestion.workflow import build, considered  # noqa: F401, PLC0415 - heavy
 
 
-async def keep_index(readiness: Readiness, index: KeptIndex) -> None:
-    """Keep the catalogue in memory to search it there, once a client is there to stay."""
+async def run_index(readiness: Readiness, index: SearchIndexCache) -> None:
+    """Keep the in-memory search index current, once a client has listed tools."""
     await readiness.listed.wait()
     await index.run()
 
 
-def measure(current: Current, pool: UpstreamPool) -> None:
-    """Bring the gauges up to date."""
-    usable = sum(tool.usable for tool in current.snapshot.catalogue.tools.values())
+def update_gauges(current: CurrentSnapshot, pool: UpstreamPool) -> None:
+    """Update the gauges of tools and servers."""
+    usable = sum(tool.is_usable for tool in current.snapshot.catalogue.tools.values())
     telemetry.tools_listed.set(usable)
-    states = [status.state for status in pool.status().values()]
+    states = [status.state for status in pool.list_statuses().values()]
     telemetry.servers_by_state.clear()
     for state in sorted(set(states)):
         telemetry.servers_by_state.labels(state).set(states.count(state))

@@ -1,4 +1,4 @@
-"""Keeps the tool graph current beside a gateway: relations, metrics, usage, shapes of results."""
+"""Keeps a gateway's tool graph current: relations, metrics, usage and result shapes."""
 
 from __future__ import annotations
 
@@ -16,51 +16,52 @@ from django.conf import settings
 from django.db import connection
 
 from gateway_project.foundation import notify
-from gateway_project.foundation.database import in_database
-from gateway_project.foundation.reasons import first_line
+from gateway_project.foundation.database import run_in_database_thread
+from gateway_project.foundation.reasons import summarize_error
+from gateway_project.foundation.task_group import TaskGroup
 from gateway_project.readiness import Readiness
-from graph.__main__ import BUSY
-from graph.kept_graph import KeptGraph
-from graph.kept_shapes import KeptShapes
-from graph.kept_usage import KeptUsage
-from graph.store import fitted, metrics, patterns
+from graph.__main__ import BUSY_EXIT_CODE
+from graph.graph_cache import GraphCache
+from graph.shape_recorder import ShapeRecorder
+from graph.store import fitted_models, metrics, patterns
+from graph.usage_counter import UsageCounter
 from tools.catalogue import CatalogueTool
 
-QUIET_S: Final = 2.0
-"""What changes in one go is over once nothing has changed for so long."""
-LONGEST_QUIET_S: Final = 30.0
-"""Changes that never stop are taken up all the same."""
-LEAST_INTERVAL_S: Final = 30.0
-IDLE_SHARE: Final = 20.0
-"""After a refresh, or a look whether one is due, comes a rest of so many times as long."""
-LOOK_S: Final = 3_600.0
-"""Age changes what observations weigh, and a snapshot is due each day, without any change."""
+DEBOUNCE_S: Final = 2.0
+"""A burst of changes is over after this long without another."""
+MAX_DEBOUNCE_S: Final = 30.0
+"""Longest wait for a burst to end."""
+MIN_INTERVAL_S: Final = 30.0
+REST_FACTOR: Final = 20.0
+"""Rest after a refresh or a check, as a multiple of its duration."""
+CHECK_INTERVAL_S: Final = 3_600.0
+"""Checks without any change: observations lose weight with age, and a snapshot is due daily."""
 RETRY_S: Final = 5.0
 WORK_TIMEOUT_S: Final = 900.0
 
-Work = Callable[[], Awaitable[bool]]
+RefreshWork = Callable[[], Awaitable[bool]]
 log = structlog.get_logger(__name__)
 
 
-class NotRefreshed(RuntimeError):
-    """A refresh failed: it is tried again after a rest, as nothing else would ask for it."""
+class GraphRefreshFailed(RuntimeError):
+    """A refresh failed; it is retried after a rest, since nothing else would trigger it."""
 
 
-class Refresher:
-    """Has the graph refreshed once what it comes from has changed and come to rest.
+class GraphRefresher:
+    """Refreshes the graph once a burst of changes to its sources is over.
 
     Args:
-        work: Refreshes the graph; says whether it did, or another process is at it, and raises
-            `NotRefreshed` where it could not.
+        work: Refreshes the graph; returns False if another process is doing so, and raises
+            `GraphRefreshFailed` if it fails.
     """
 
-    def __init__(self, work: Work) -> None:
+    def __init__(self, work: RefreshWork) -> None:
         self._work = work
         self._changed = asyncio.Event()
         self._changes = 0
 
-    def note(self) -> None:
-        """Take note that something has changed; call it on the event loop."""
+    def note_change(self) -> None:
+        """Request a refresh; call it on the event loop."""
         self._changes += 1
         self._changed.set()
 
@@ -68,60 +69,60 @@ class Refresher:
         """Refresh whenever it is due, until cancelled."""
         while True:
             with suppress(TimeoutError):
-                async with asyncio.timeout(LOOK_S):
+                async with asyncio.timeout(CHECK_INTERVAL_S):
                     await self._changed.wait()
-            await self._quiet()
+            await self._wait_until_quiet()
             self._changed.clear()
             try:
-                rest_s = await self._refresh()
+                rest_s = await self._refresh_if_due()
             except django.db.Error as error:
-                log.warning("graph.not_refreshed", reason=first_line(error))
+                log.warning("graph.refresh_failed", reason=summarize_error(error))
                 rest_s = RETRY_S
-                self.note()
+                self.note_change()
             await asyncio.sleep(rest_s)
 
-    async def _quiet(self) -> None:
-        """Wait until nothing has changed for a while, or for long enough."""
+    async def _wait_until_quiet(self) -> None:
+        """Wait until a burst of changes is over, at most `MAX_DEBOUNCE_S`."""
         with suppress(TimeoutError):
-            async with asyncio.timeout(LONGEST_QUIET_S):
+            async with asyncio.timeout(MAX_DEBOUNCE_S):
                 seen = -1
                 while seen != self._changes:
                     seen = self._changes
-                    await asyncio.sleep(QUIET_S)
+                    await asyncio.sleep(DEBOUNCE_S)
 
-    async def _refresh(self) -> float:
-        """Refresh if it is due; return how long to rest from it."""
+    async def _refresh_if_due(self) -> float:
+        """Refresh if it is due; return the seconds to rest afterwards."""
         clock = asyncio.get_running_loop().time
         started = clock()
-        if not await in_database(_is_due):
-            return IDLE_SHARE * (clock() - started)
+        if not await run_in_database_thread(_is_refresh_due):
+            return REST_FACTOR * (clock() - started)
         try:
             if not await self._work():
-                self.note()
+                self.note_change()
                 return RETRY_S
-        except NotRefreshed as error:
-            log.warning("graph.not_refreshed", reason=str(error))
-            self.note()
-        return max(LEAST_INTERVAL_S, IDLE_SHARE * (clock() - started))
+        except GraphRefreshFailed as error:
+            log.warning("graph.refresh_failed", reason=str(error))
+            self.note_change()
+        return max(MIN_INTERVAL_S, REST_FACTOR * (clock() - started))
 
 
-def _is_due() -> bool:
-    from graph import fit_models, refresh  # noqa: PLC0415 - not before a client is there to stay
+def _is_refresh_due() -> bool:
+    from graph import fit_models, refresh  # noqa: PLC0415 - heavy; not before a client lists tools
 
-    terms = fit_models.terms(settings.FOREGATE)
+    fitting = fit_models.load_settings(settings.FOREGATE)
     return refresh.is_due(now=datetime.now(UTC)) or (
-        terms is not None and fit_models.is_due(terms)
+        fitting is not None and fit_models.is_due(fitting)
     )
 
 
-async def in_own_process() -> bool:
-    """Refresh and fit in a process of low priority; say whether it was not busy already.
+async def refresh_in_subprocess() -> bool:
+    """Refresh and fit in a low-priority process; return False if another one is already at it.
 
-    What computes on thousands of tools would hold up the event loop, and its libraries take
-    more memory than all the rest of a gateway.
+    Computing on thousands of tools would block the event loop, and the libraries take more memory
+    than the rest of a gateway.
 
     Raises:
-        NotRefreshed: If it fails, or takes too long.
+        GraphRefreshFailed: If it fails or takes too long.
     """
     process = await asyncio.create_subprocess_exec(
         sys.executable,
@@ -136,68 +137,70 @@ async def in_own_process() -> bool:
     )
     try:
         async with asyncio.timeout(WORK_TIMEOUT_S):
-            _, complaint = await process.communicate()
+            _, stderr = await process.communicate()
     except TimeoutError:
-        raise NotRefreshed(f"it took more than {WORK_TIMEOUT_S:g} s") from None
+        raise GraphRefreshFailed(f"it took more than {WORK_TIMEOUT_S:g} s") from None
     finally:
         if process.returncode is None:
             process.kill()
             await process.wait()
-    if process.returncode not in (0, BUSY):
-        *_, reason = complaint.decode(errors="replace").strip().splitlines() or [""]
-        raise NotRefreshed(reason or f"its process ended with code {process.returncode}")
-    return process.returncode != BUSY
+    if process.returncode not in (0, BUSY_EXIT_CODE):
+        *_, reason = stderr.decode(errors="replace").strip().splitlines() or [""]
+        raise GraphRefreshFailed(reason or f"its process ended with code {process.returncode}")
+    return process.returncode != BUSY_EXIT_CODE
 
 
 class GraphKeeper:
-    """All that is kept of the graph in a gateway.
+    """Holds a gateway's graph state and runs the tasks that keep it current.
 
     Attributes:
         graph: Relations and metrics.
-        usage: Calls of tools.
-        shapes: Shapes of what tools answer.
-        refresher: Has the graph refreshed.
+        usage: Call counts of tools.
+        shapes: Records shapes of results.
+        refresher: Refreshes the graph.
     """
 
-    def __init__(self, work: Work | None = None) -> None:
-        self.graph = KeptGraph()
-        self.usage = KeptUsage()
-        self.refresher = Refresher(in_own_process if work is None else work)
-        self.shapes = KeptShapes(on_changed=self.refresher.note)
+    def __init__(self, work: RefreshWork | None = None) -> None:
+        self.graph = GraphCache()
+        self.usage = UsageCounter()
+        self.refresher = GraphRefresher(refresh_in_subprocess if work is None else work)
+        self.shapes = ShapeRecorder(on_changed=self.refresher.note_change)
 
-    def told(self, event: notify.Event | None = None) -> None:
-        """Take note of a notification; None: of a gap, in which anything may have changed."""
+    def handle_notification(self, event: notify.Notification | None = None) -> None:
+        """Handle a notification; None: a gap, in which anything may have changed."""
         if event is None:
-            self.graph.outdate()
-        elif event.channel == notify.GRAPH and event.payload == fitted.NOTICE:
+            self.graph.invalidate()
+        elif event.channel == notify.GRAPH and event.payload == fitted_models.CHANGE_NOTICE:
             return
-        elif event.channel == notify.GRAPH and event.payload != patterns.NOTICE:
-            self.graph.notice(event.payload)
-            if event.payload == metrics.NOTICE:
+        elif event.channel == notify.GRAPH and event.payload != patterns.CHANGE_NOTICE:
+            self.graph.handle_notification(event.payload)
+            if event.payload == metrics.CHANGE_NOTICE:
                 return
-        self.refresher.note()
+        self.refresher.note_change()
 
-    def saw(self, tool: CatalogueTool, team: int | None, result: Mapping[str, Any]) -> None:
-        """Take note of what a tool answered."""
-        self.shapes.saw(tool.pk, team, tool.definition_hash, result)
+    def observe_result(
+        self, tool: CatalogueTool, team: int | None, result: Mapping[str, Any]
+    ) -> None:
+        """Record the shape of a tool's result."""
+        self.shapes.enqueue_result(tool.pk, team, tool.definition_hash, result)
 
     async def run(self, readiness: Readiness) -> None:
-        """Keep all of it current until cancelled; what is heavy waits for a client to stay."""
-        async with asyncio.TaskGroup() as group:
-            group.create_task(self._kept(self.usage.run), name="usage")
-            group.create_task(self._kept(self.shapes.run), name="shapes")
+        """Keep it current until cancelled; heavy work waits until a client lists tools."""
+        async with TaskGroup() as group:
+            group.create_task(self._run_supervised(self.usage.run), name="usage")
+            group.create_task(self._run_supervised(self.shapes.run), name="shapes")
             await readiness.listed.wait()
-            self.graph.want()
-            group.create_task(self._kept(self.graph.run), name="relations")
-            group.create_task(self._kept(self.refresher.run), name="graph refresh")
+            self.graph.request_loading()
+            group.create_task(self._run_supervised(self.graph.run), name="relations")
+            group.create_task(self._run_supervised(self.refresher.run), name="graph refresh")
             await self.usage.load()
 
-    async def _kept(self, run: Callable[[], Awaitable[None]]) -> None:
-        """Run a task until cancelled; where it fails, calls go on and it begins again."""
+    async def _run_supervised(self, run: Callable[[], Awaitable[None]]) -> None:
+        """Run a task until cancelled; restart it if it fails."""
         while True:
             try:
                 await run()
             except Exception:
                 log.exception("graph.task_failed", task=run.__qualname__)
-                self.graph.outdate()
+                self.graph.invalidate()
                 await asyncio.sleep(RETRY_S)

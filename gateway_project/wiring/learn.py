@@ -1,47 +1,47 @@
-"""Builds what learns from ended runs in a process, with what that process has loaded."""
+"""Builds the learner of a process from the components that the process has loaded."""
 
 from __future__ import annotations
 
 from gateway_project.foundation.sealing import Sealer
 from gateway_project.wiring.follow_graph import GraphKeeper
-from learning.learned import Learned, Means
+from learning.dependencies import LearnedFromRun, LearningDependencies
 from learning.learner import Learner
 from tools.embed.cache import CachedEmbedder
-from tools.kept_index import KeptIndex
+from tools.search_index_cache import SearchIndexCache
 
 
-def learner(
+def make_learner(
     *,
     sealer: Sealer,
     payloads: Sealer,
     embedder: CachedEmbedder | None = None,
-    index: KeptIndex | None = None,
+    index: SearchIndexCache | None = None,
     keeper: GraphKeeper | None = None,
 ) -> Learner:
-    """Return what learns from the runs that end here, and from those that nobody learned from.
+    """Return the learner for runs that end here and for those not learned from yet.
 
     Args:
-        sealer: Seals what is kept of intents and arguments.
-        payloads: Opens what runs were given and answered.
-        embedder: Used once it has embedded something else: learning loads no model.
+        sealer: Seals stored data of intents and arguments.
+        payloads: Opens payloads of runs.
+        embedder: Used only once its model is loaded for something else.
         index: Keeps the catalogue in memory.
-        keeper: Keeps counts of calls in memory, and refreshes what follows from shapes.
+        keeper: Counts calls in memory, and refreshes the graph when shapes change.
     """
 
-    def means() -> Means:
+    def get_dependencies() -> LearningDependencies:
         is_loaded = embedder is not None and embedder.statistics.size > 0
-        return Means(
+        return LearningDependencies(
             sealer=sealer,
-            payloads=payloads,
+            payload_sealer=payloads,
             embedder=embedder if is_loaded else None,
             index=index.current if is_loaded and index is not None else None,
         )
 
-    def on_learned(learned: Learned) -> None:
+    def on_learned(learned: LearnedFromRun) -> None:
         if keeper is None:
             return
-        keeper.usage.stored(learned.usage)
-        if learned.shapes:
-            keeper.refresher.note()
+        keeper.usage.apply_stored_counts(learned.usage)
+        if learned.shape_count:
+            keeper.refresher.note_change()
 
-    return Learner(means, on_learned=on_learned)
+    return Learner(get_dependencies, on_learned=on_learned)

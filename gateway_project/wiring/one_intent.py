@@ -1,4 +1,4 @@
-"""What a command needs to suggest a workflow once, without a gateway."""
+"""Effects for a command that suggests one workflow without a gateway."""
 
 from __future__ import annotations
 
@@ -7,90 +7,90 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING
 
-from gateway_project.effects import Rank
+from gateway_project.effects import RankTools
 from gateway_project.foundation import sealing
 from gateway_project.foundation.config import Config
-from gateway_project.foundation.database import in_database
+from gateway_project.foundation.database import run_in_database_thread
 from graph import rank_intent
-from graph.kept_rankers import KeptRankers
-from graph.rank_intent import Ranked
-from graph.record import Metric
+from graph.rank_intent import RankedIntent
+from graph.ranker_cache import RankerCache
+from graph.record import GraphMetric
 from graph.store import metrics, relations
 from graph.topology import Topology
 from tools.catalogue import Catalogue
 from tools.embed.cache import CachedEmbedder
-from tools.embed.load import embedder_for
+from tools.embed.load import make_embedder
 from tools.store import catalogue as catalogue_store
 
 if TYPE_CHECKING:
-    from graph.intent.reading import Reading
+    from graph.suggestion.intent.reading import IntentReading
     from tools.search_index import SearchIndex
 
 
 @dataclass(frozen=True, kw_only=True)
 class CommandEffects:
-    """What suggesting a workflow reaches for; see `gateway_project.effects.Effects`.
+    """The effects that a suggestion needs; see `gateway_project.effects.Effects`.
 
-    No server is asked: what went wrong with it last is taken for the trouble it is in.
+    No server is contacted: its latest stored error is reported as its current one.
     """
 
     catalogue: Callable[[], Catalogue]
-    trouble: Callable[[str], str]
+    describe_trouble: Callable[[str], str]
     topology: Callable[[int | None], Topology]
-    metrics: Callable[[], Mapping[int, Metric]]
-    rank: Rank
+    metrics: Callable[[], Mapping[int, GraphMetric]]
+    rank: RankTools
 
 
-def effects(config: Config, team: int | None) -> CommandEffects:
-    """Read what is known; blocking.
+def load_effects(config: Config, team: int | None) -> CommandEffects:
+    """Load the catalogue and the graph; blocking.
 
     Args:
         config: Of the installation.
-        team: Primary key of the team that a workflow is wanted for.
+        team: Primary key of the caller's team.
 
     Raises:
-        tools.embed.recipes.UnknownModel: If no model of the configured name is known.
+        tools.embed.recipes.UnknownModel: If the configured model is unknown.
         django.db.Error: If the database cannot be read.
     """
-    known = catalogue_store.load()
-    topology, measured = relations.topology(team), metrics.load()
+    catalogue = catalogue_store.load_catalogue()
+    topology, graph_metrics = relations.load_topology(team), metrics.load_metrics()
     return CommandEffects(
-        catalogue=lambda: known,
-        trouble=lambda name: known.servers[name].last_error,
+        catalogue=lambda: catalogue,
+        describe_trouble=lambda name: catalogue.servers[name].last_error,
         topology=lambda _team: topology,
-        metrics=lambda: measured,
+        metrics=lambda: graph_metrics,
         rank=partial(
-            _rank,
-            embedder=embedder_for(config),
+            _rank_for_team,
+            embedder=make_embedder(config),
             max_bytes=config.search_memory_mb * 1_000_000,
             config=config,
         ),
     )
 
 
-async def _rank(
-    reading: Reading,
+async def _rank_for_team(
+    reading: IntentReading,
     team: int | None,
     considered: Sequence[int],
     *,
     embedder: CachedEmbedder,
     max_bytes: int,
     config: Config,
-) -> Ranked:
-    rankers = KeptRankers(embedder.model, sealer=sealing.load_or_create(config.home))
-    index = await in_database(_index, embedder.model, max_bytes)
-    return await in_database(
+) -> RankedIntent:
+    rankers = RankerCache(embedder.model, sealer=sealing.load_or_create_sealer(config.home))
+    index = await run_in_database_thread(_load_index, embedder.model, max_bytes)
+    return await run_in_database_thread(
         rank_intent.rank_intent,
         reading,
         index=index,
         embedder=embedder,
-        kept=await rankers.get(team),
+        models=await rankers.get(team),
         team=team,
         considered=considered,
     )
 
 
-def _index(model: str, max_bytes: int) -> SearchIndex | None:
+def _load_index(model: str, max_bytes: int) -> SearchIndex | None:
     from tools.store import search_index  # noqa: PLC0415 - heavy: numpy
 
-    return search_index.refresh(None, model=model, max_bytes=max_bytes)
+    return search_index.refresh_index(None, model=model, max_bytes=max_bytes)

@@ -1,35 +1,43 @@
-"""Lists servers again that say their tools changed, each by itself."""
+"""Lists servers again when they report changes, and makes their tools searchable."""
 
 from __future__ import annotations
 
 import asyncio
+from datetime import UTC, datetime
 
 import django.db
 import structlog
+from django.core.exceptions import ObjectDoesNotExist
 
-from gateway_project.foundation.database import in_database
-from gateway_project.foundation.reasons import first_line
+from gateway_project.foundation.database import run_in_database_thread
+from gateway_project.foundation.reasons import summarize_error
+from gateway_project.foundation.task_group import TaskGroup
 from tools import discover, embed_catalogue
+from tools.definition import Definition
+from tools.discover import DiscoveryResult
 from tools.embed.cache import CachedEmbedder
 from tools.embed.embedder import EmbeddingUnavailable
+from tools.store import catalogue
 from tools.upstream.pool import UpstreamPool
 
+RECORD_TIMEOUT_S = 5.0
+"""Longest that a refused call waits for the database."""
 FIRST_RETRY_S = 1.0
-LONGEST_RETRY_S = 60.0
+MAX_RETRY_S = 60.0
 
 log = structlog.get_logger(__name__)
 
 
-class Relister:
-    """Takes over what servers list; the rule of pinning decides what becomes of it.
+class ServerRelister:
+    """Stores what servers list; the pinning rule decides the state of each tool.
 
-    A server that is slow to answer holds up no other. One that changes again while it is listed is
-    listed once more, and one that was listed while the database was away is listed again later.
+    A slow server does not delay others. A server that changes again while it is listed is listed
+    once more, and one that was listed while the database was unavailable is listed again later.
 
     Args:
         pool: Open connections.
-        embedder: Embeds what is new.
-        approve_new: Whether tools seen for the first time may be used at once.
+        embedder: Embeds new texts.
+        approve_new: Whether tools seen for the first time are approved automatically.
     """
 
     def __init__(self, pool: UpstreamPool, embedder: CachedEmbedder, *, approve_new: bool) -> None:
@@ -40,50 +48,80 @@ class Relister:
         self._wanted: dict[str, bool] = {}
 
     async def run(self, changed: asyncio.Queue[str]) -> None:
-        """List the servers that are named, until cancelled."""
-        async with asyncio.TaskGroup() as group:
+        """List each server from the queue, until cancelled."""
+        async with TaskGroup() as group:
             while True:
                 server = await changed.get()
                 if server in self._wanted:
                     self._wanted[server] = True
                     continue
                 self._wanted[server] = False
-                group.create_task(self._follow(server), name=f"relist {server}")
+                group.create_task(self._relist_until_stable(server), name=f"relist {server}")
 
-    async def _follow(self, server: str) -> None:
-        """List a server until it is as it says."""
+    async def _relist_until_stable(self, server: str) -> None:
+        """List a server until it reports no further change."""
         retry_s = FIRST_RETRY_S
         try:
             while True:
                 self._wanted[server] = False
-                if not await self._list(server):
+                if not await self._try_list_server(server):
                     await asyncio.sleep(retry_s)
-                    retry_s = min(2 * retry_s, LONGEST_RETRY_S)
+                    retry_s = min(2 * retry_s, MAX_RETRY_S)
                 elif not self._wanted[server]:
                     return
         except Exception:
-            # The top of a task: what one server lists may not end the gateway for all.
-            log.exception("gateway.relisting_broke_down", server=server)
+            # Top of a task: one server's listing must not end the gateway.
+            log.exception("gateway.relisting_crashed", server=server)
         finally:
             del self._wanted[server]
 
-    async def _list(self, server: str) -> bool:
-        """List a server once; say whether what it lists is in the database now."""
+    async def _try_list_server(self, server: str) -> bool:
+        """List a server once; return whether its list was stored."""
         try:
-            await discover.discover(self._pool, [server], approve_new=self._approve_new)
-        except ExceptionGroup as errors:
-            unreachable, unforeseen = errors.split(django.db.Error)
-            if unreachable is None or unforeseen is not None:
-                raise
-            _complain(server, unreachable.exceptions[0])
+            await self.list_server(server)
+        except django.db.Error as error:
+            _log_failure(server, error)
             return False
-        try:
-            async with self._embedding:
-                await in_database(embed_catalogue.embed_missing, self._embedder)
-        except (django.db.Error, EmbeddingUnavailable) as error:  # words find it meanwhile
-            _complain(server, error)
         return True
 
+    async def list_server(self, server: str) -> DiscoveryResult:
+        """List a server once, store its tools and make them searchable.
 
-def _complain(server: str, error: Exception) -> None:
-    log.warning("gateway.relisting_failed", server=server, error=first_line(error))
+        Raises:
+            django.db.Error: If the database is unavailable.
+        """
+        (outcome,) = await discover.discover_servers(
+            self._pool, [server], approve_new=self._approve_new
+        )
+        if outcome.error:
+            return outcome
+        try:
+            async with self._embedding:
+                await run_in_database_thread(embed_catalogue.embed_missing, self._embedder)
+        except (django.db.Error, EmbeddingUnavailable) as error:  # found by words meanwhile
+            _log_failure(server, error)
+        return outcome
+
+
+async def record_changed_tool(server: str, definition: Definition, *, approve_new: bool) -> None:
+    """Store a tool's changed definition, so that a person can approve it.
+
+    The whole list follows when the server is listed again, if the gateway still runs then.
+    """
+    try:
+        async with asyncio.timeout(RECORD_TIMEOUT_S):
+            await run_in_database_thread(
+                catalogue.record_listing,
+                server,
+                [definition],
+                at=datetime.now(UTC),
+                approve_new=approve_new,
+                complete=False,
+                instructions=None,
+            )
+    except (django.db.Error, ObjectDoesNotExist, TimeoutError) as error:
+        _log_failure(server, error)
+
+
+def _log_failure(server: str, error: Exception) -> None:
+    log.warning("gateway.relisting_failed", server=server, error=summarize_error(error))

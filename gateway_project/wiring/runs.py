@@ -1,10 +1,10 @@
-"""The runs of the installation, as a gateway or a worker has them."""
+"""Builds the runs facade of a gateway or worker process."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from execution.run_means import RUNS_AT_ONCE, RunMeans
+from execution.run_dependencies import DEFAULT_RUNS_AT_ONCE, RunDependencies
 from execution.runs import Runs
 from gateway_project.access import callers
 from gateway_project.foundation import sealing
@@ -14,55 +14,54 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
     from uuid import UUID
 
-    from execution.call import Upstream
-    from gateway_project.wiring.follow import Current
+    from execution.call import UpstreamCaller
+    from gateway_project.wiring.follow import CurrentSnapshot
 
 
-def runs_of(
-    current: Current,
-    upstream: Upstream[Any],
+def make_runs(
+    current: CurrentSnapshot,
+    upstream: UpstreamCaller[Any],
     *,
     config: Config,
     works: int,
     claims: bool = True,
-    learned: Callable[[UUID], Awaitable[None]] | None = None,
+    on_run_ended: Callable[[UUID], Awaitable[None]] | None = None,
 ) -> Runs:
-    """Return the runs of the installation.
+    """Return the runs facade of this process.
 
     Args:
-        current: What is known of servers and tools.
+        current: The current snapshot.
         upstream: The pool of upstream servers.
         config: Of the installation.
-        works: Runs that are carried out here at once also where gateways leave that to workers;
-            0: none are then.
-        claims: Whether runs are taken that others started or left.
-        learned: Told of each run that has ended here; None: nobody is.
+        works: Runs executed concurrently here even if gateways leave runs to workers; 0: none.
+        claims: Whether to claim runs that other processes started or left.
+        on_run_ended: Called with each run that ended here.
     """
     is_local = config.execution_backend == "local"
     return Runs(
-        RunMeans(
+        RunDependencies(
             home=config.home,
             catalogue=lambda: current.snapshot.catalogue,
             upstream=upstream,
-            sealer=sealing.load_or_create(config.home, name=sealing.PAYLOADS),
-            standing=callers.still,
-            learned=learned,
-            defer=None if is_local else _defer(),
+            sealer=sealing.load_or_create_sealer(config.home, name=sealing.PAYLOADS),
+            refresh_rights=callers.refresh_rights,
+            on_run_ended=on_run_ended,
+            enqueue_run=None if is_local else _load_enqueue(),
             lease_s=config.run_lease_s,
             tasks_at_once=config.tasks_at_once,
             tasks_per_server=config.tasks_per_server,
-            runs_at_once=works or RUNS_AT_ONCE,
+            runs_at_once=works or DEFAULT_RUNS_AT_ONCE,
             approval_expiry_s=config.approval_expiry_s,
             payload_days=config.payload_days,
             run_days=config.run_days,
-            executes=is_local or works > 0,
-            claims=claims,
-            claims_new=is_local,
+            is_executor=is_local or works > 0,
+            can_claim_runs=claims,
+            can_claim_new_runs=is_local,
         )
     )
 
 
-def _defer() -> Callable[[UUID], None]:
+def _load_enqueue() -> Callable[[UUID], None]:
     from execution.store import jobs  # noqa: PLC0415 - heavy, and needed for the queue alone
 
-    return jobs.defer
+    return jobs.enqueue_run

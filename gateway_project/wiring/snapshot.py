@@ -1,137 +1,154 @@
-"""What the database says at one moment, or why it says nothing."""
+"""Loads catalogue snapshots from the database, or explains why it cannot."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from datetime import datetime
 
 import django.db
 import structlog
 
 from gateway_project.access import callers
 from gateway_project.foundation import sealing
-from gateway_project.foundation.caller import Caller, Kind
+from gateway_project.foundation.caller import Caller, CallerKind
 from gateway_project.foundation.config import Config, ConfigurationError
-from gateway_project.foundation.database import in_database
+from gateway_project.foundation.database import run_in_database_thread
 from gateway_project.foundation.postgres import migrate
-from gateway_project.foundation.reasons import first_line
+from gateway_project.foundation.reasons import summarize_error
 from gateway_project.readiness import NotReady, Readiness
 from tools.catalogue import Catalogue
 from tools.store import catalogue as catalogue_store
+from tools.store import discoveries
 from tools.store import servers as server_store
 from tools.upstream.spec import ServerSpec
 
 FIRST_RETRY_S = 0.25
-LONGEST_RETRY_S = 5.0
-NOBODY = Caller(user="", team=None, scopes=frozenset(), kind="http")
-"""Who a request stands for that names nobody, where nobody may be left unnamed."""
+MAX_RETRY_S = 5.0
+ANONYMOUS_CALLER = Caller(user="", team=None, scopes=frozenset(), kind="http")
+"""Default caller where each request must authenticate: it may do nothing."""
 
 log = structlog.get_logger(__name__)
 
 
 @dataclass(frozen=True, kw_only=True)
-class Snapshot:
-    """What the database says at one moment.
+class CatalogueSnapshot:
+    """The state of the database at one moment.
 
     Attributes:
         catalogue: Servers and tools.
         specs: How to reach each enabled server.
-        caller: Who requests stand for that name nobody else.
+        caller: Default caller of requests.
+        versions: Version of each enabled server's row, by name; never newer than its spec.
     """
 
     catalogue: Catalogue
     specs: tuple[ServerSpec, ...]
     caller: Caller
+    versions: Mapping[str, datetime]
 
 
-Load = Callable[[], Snapshot]
+LoadSnapshot = Callable[[], CatalogueSnapshot]
 
 
-def loader(config: Config, user: str | None, *, kind: Kind) -> Load:
-    """Return what loads a snapshot; blocking.
+def make_loader(config: Config, user: str | None, *, kind: CallerKind) -> LoadSnapshot:
+    """Return a blocking function that loads a snapshot.
 
     Args:
         config: Of the installation.
-        user: Name of the user that requests stand for by themselves; None: nobody.
-        kind: The way in of that user.
+        user: Default user of requests; None: each request names its own.
+        kind: How that user connected.
     """
 
-    def load() -> Snapshot:
+    def load() -> CatalogueSnapshot:
+        migrate.require_migrated()
         if config.execution_backend == "queue":
-            from execution.store import jobs  # noqa: PLC0415 - only gateways that use it pay
+            from execution.store import jobs  # noqa: PLC0415 - heavy, and needed for the queue alone
 
-            jobs.require()
-        return Snapshot(
-            catalogue=catalogue_store.load(),
+            jobs.require_queue_tables()
+        versions = discoveries.load_server_versions()
+        return CatalogueSnapshot(
+            versions=versions,
+            catalogue=catalogue_store.load_catalogue(),
             specs=server_store.load_specs(
-                sealer=sealing.load_or_create(config.home),
+                sealer=sealing.load_or_create_sealer(config.home),
                 connect_timeout_s=config.connect_timeout_s,
                 call_timeout_s=config.call_timeout_s,
             ),
-            caller=NOBODY if user is None else callers.for_user(user, kind=kind),
+            caller=ANONYMOUS_CALLER if user is None else callers.caller_for_user(user, kind=kind),
         )
 
     return load
 
 
-async def current(load: Load) -> Snapshot:
+async def load_snapshot(load: LoadSnapshot) -> CatalogueSnapshot:
     """Load a snapshot.
 
     Raises:
-        NotReady: Saying what is missing and what to do about it.
+        NotReady: With what is missing and how to fix it.
     """
     try:
-        return await in_database(load)
+        return await run_in_database_thread(load)
+    except migrate.MigrationsPending as error:
+        raise _build_unmigrated_error(error) from None
     except django.db.ProgrammingError as error:
-        raise await _unfit(error) from None
+        raise await _explain_schema_mismatch(error) from None
     except django.db.Error as error:
-        raise NotReady("database_unavailable", first_line(error)) from None
+        raise NotReady("database_unavailable", summarize_error(error)) from None
     except callers.UnknownUser as error:
         raise NotReady("unknown_user", str(error)) from None
-    except sealing.SealBroken as error:
+    except sealing.UnsealingFailed as error:
         raise NotReady("sealed", str(error)) from None
     except ConfigurationError as error:
         raise NotReady("configuration", str(error)) from None
 
 
-async def first(load: Load, readiness: Readiness) -> Snapshot:
-    """Try until there is a snapshot, telling calls what is missing meanwhile."""
+async def load_first_snapshot(load: LoadSnapshot, readiness: Readiness) -> CatalogueSnapshot:
+    """Retry until a snapshot is loaded; calls are refused with the reason meanwhile."""
     retry_s = FIRST_RETRY_S
     while True:
         readiness.wanted.clear()
         try:
-            return await current(load)
+            return await load_snapshot(load)
         except NotReady as trouble:
-            refuse(readiness, trouble)
+            refuse_calls(readiness, trouble)
         try:
             async with asyncio.timeout(retry_s):
                 await readiness.wanted.wait()
         except TimeoutError:
-            retry_s = min(2 * retry_s, LONGEST_RETRY_S)
+            retry_s = min(2 * retry_s, MAX_RETRY_S)
 
 
-def refuse(readiness: Readiness, trouble: NotReady) -> None:
-    """Tell calls, and the log once for each kind of trouble."""
-    known = readiness.trouble
-    if known is None or known.code != trouble.code:
+def refuse_calls(readiness: Readiness, trouble: NotReady) -> None:
+    """Refuse calls with a reason, and log it when the code changes."""
+    previous = readiness.trouble
+    if previous is None or previous.code != trouble.code:
         log.warning("gateway.not_ready", code=trouble.code, reason=str(trouble))
     readiness.refuse(trouble)
 
 
-async def _unfit(error: django.db.ProgrammingError) -> NotReady:
-    """Say why tables or columns are missing: most likely nobody has migrated the database."""
+def _build_unmigrated_error(error: migrate.MigrationsPending) -> NotReady:
+    return NotReady("database_unmigrated", f"{error}, and the gateway recovers by itself")
+
+
+async def _explain_schema_mismatch(error: django.db.ProgrammingError) -> NotReady:
+    """Explain missing tables or columns: an older or a newer version migrated the database."""
     try:
-        pending = await in_database(migrate.pending_migrations)
-    except django.db.Error as worse:
-        return NotReady("database_unavailable", first_line(worse))
-    if pending:
+        await run_in_database_thread(migrate.require_migrated)
+        unknown = await run_in_database_thread(migrate.list_unknown_migrations)
+    except migrate.MigrationsPending as missing:
+        return _build_unmigrated_error(missing)
+    except django.db.Error as unavailable:
+        return NotReady("database_unavailable", summarize_error(unavailable))
+    if unknown:
         return NotReady(
-            "database_unmigrated",
-            f"the database lacks {len(pending)} migrations of this version; "
-            "run `manage.py migrate`, and the gateway goes on by itself",
+            "database_newer",
+            f"a newer version of Foregate has migrated the database ({unknown[-1]}), and this "
+            "one cannot use it; upgrade this one",
         )
     return NotReady(
         "database_unavailable",
-        f"the database does not fit this version although it is migrated: {first_line(error)}",
+        "the database does not fit this version although it is migrated: "
+        f"{summarize_error(error)}",
     )

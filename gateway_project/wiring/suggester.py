@@ -1,4 +1,4 @@
-"""Ranks tools for intents with what this process keeps in memory."""
+"""Ranks tools for intents with the models and the index that this process holds in memory."""
 
 from __future__ import annotations
 
@@ -9,39 +9,39 @@ from typing import TYPE_CHECKING, Final
 
 import django.db
 
-from gateway_project.foundation.computing import computed
-from gateway_project.foundation.database import in_database
-from gateway_project.foundation.reasons import first_line
+from gateway_project.foundation.computing import run_in_worker_thread
+from gateway_project.foundation.database import run_in_database_thread
+from gateway_project.foundation.reasons import summarize_error
 from graph import rank_intent
-from graph.kept_rankers import KeptRankers
-from graph.rank_intent import NOT_READ, NotRanked, Ranked
+from graph.rank_intent import NOT_LOADED_MESSAGE, RankedIntent, RankingUnavailable
+from graph.ranker_cache import RankerCache
 from tools.embed.cache import CachedEmbedder
-from tools.kept_index import KeptIndex
+from tools.search_index_cache import SearchIndexCache
 
 if TYPE_CHECKING:
-    from graph.intent.reading import Reading
+    from graph.suggestion.intent.reading import IntentReading
 
-START_WAIT_S: Final = 2.0
-"""A gateway that has just started reads its catalogue within that time as a rule."""
+INDEX_TIMEOUT_S: Final = 2.0
+"""Usually enough for a gateway that has just started to read its catalogue."""
 RANK_TIMEOUT_S: Final = 9.0
 """Covers the first intent of a process, which loads the model."""
-AGAIN_TIMEOUT_S: Final = 1.5
-"""After a failure, until one is ranked again."""
-LATELY_S: Final = 5.0
-"""So long after a failure nothing is tried: callers get their draft at once."""
+RETRY_TIMEOUT_S: Final = 1.5
+"""Timeout after a failure, until a ranking succeeds."""
+FAILURE_COOLDOWN_S: Final = 5.0
+"""After a failure, callers get an unranked draft at once for this long."""
 
 
-class Suggester:
-    """Ranks tools for intents; for one event loop.
+class IntentRanker:
+    """Ranks tools for intents; bound to one event loop.
 
     Args:
         embedder: Embeds intents.
-        index: Keeps the catalogue in memory.
-        rankers: Keeps the fitted models of each team.
+        index: Holds the search index.
+        rankers: Holds the fitted models of each team.
     """
 
     def __init__(
-        self, *, embedder: CachedEmbedder, index: KeptIndex, rankers: KeptRankers
+        self, *, embedder: CachedEmbedder, index: SearchIndexCache, rankers: RankerCache
     ) -> None:
         self._embedder = embedder
         self._index = index
@@ -51,58 +51,65 @@ class Suggester:
         self._failed_until = 0.0
         self._waited_until = 0.0
 
-    async def rank(self, reading: Reading, team: int | None, considered: Sequence[int]) -> Ranked:
-        """Rank the tools that a team sees.
+    async def rank_tools(
+        self, reading: IntentReading, team: int | None, considered: Sequence[int]
+    ) -> RankedIntent:
+        """Rank the tools visible to a team.
 
-        After a failure of the database nothing is tried for a while, and then not for long.
+        After a database failure, ranking pauses for a while and then gets a shorter timeout.
 
         Raises:
-            graph.rank_intent.NotRanked: If something is missing for it.
+            graph.rank_intent.RankingUnavailable: If the index, a model or the database is missing.
         """
         clock = asyncio.get_running_loop().time
         if clock() < self._failed_until:
-            raise NotRanked(self._failure)
+            raise RankingUnavailable(self._failure)
         try:
             async with asyncio.timeout(self._timeout_s):
-                ranked = await self._rank(reading, team, considered)
+                ranked = await self._rank_encoded(reading, team, considered)
         except (django.db.Error, TimeoutError) as error:
-            late = f"no answer within {self._timeout_s:g} s"
-            self._failure = late if isinstance(error, TimeoutError) else first_line(error)
-            self._failed_until = clock() + LATELY_S
-            self._timeout_s = AGAIN_TIMEOUT_S
-            raise NotRanked(self._failure) from None
+            timed_out = f"no answer within {self._timeout_s:g} s"
+            is_timeout = isinstance(error, TimeoutError)
+            self._failure = timed_out if is_timeout else summarize_error(error)
+            self._failed_until = clock() + FAILURE_COOLDOWN_S
+            self._timeout_s = RETRY_TIMEOUT_S
+            raise RankingUnavailable(self._failure) from None
         self._timeout_s = RANK_TIMEOUT_S
         return ranked
 
-    async def _rank(self, reading: Reading, team: int | None, considered: Sequence[int]) -> Ranked:
-        await self._started()
-        index, kept = rank_intent.usable(
+    async def _rank_encoded(
+        self, reading: IntentReading, team: int | None, considered: Sequence[int]
+    ) -> RankedIntent:
+        await self._require_index()
+        index, models = rank_intent.require_usable_models(
             self._index.current, await self._rankers.get(team), model=self._embedder.model
         )
-        await computed(rank_intent.embed, reading, embedder=self._embedder)
-        # What was just embedded is remembered, so that this only asks for the words.
-        encoded = await in_database(rank_intent.encode, reading, embedder=self._embedder)
-        return await computed(
+        await run_in_worker_thread(rank_intent.embed_intent, reading, embedder=self._embedder)
+        # The embedding is cached, so this only queries the database for the words.
+        encoded = await run_in_database_thread(
+            rank_intent.encode_intent, reading, embedder=self._embedder
+        )
+        return await run_in_worker_thread(
             rank_intent.rank_encoded,
             encoded,
             index=index,
-            kept=kept,
+            models=models,
             team=team,
             considered=considered,
         )
 
-    async def _started(self) -> None:
-        """Wait a little for the catalogue; not again soon where that was in vain.
+    async def _require_index(self) -> None:
+        """Wait briefly for the index; after a timeout, do not wait again for a while.
 
         Raises:
-            NotRanked: If it is not there yet.
+            RankingUnavailable: If it is not loaded yet.
         """
         clock = asyncio.get_running_loop().time
-        if not self._index.is_read and clock() >= self._waited_until:
+        if not self._index.is_loaded and clock() >= self._waited_until:
             with suppress(TimeoutError):
-                async with asyncio.timeout(START_WAIT_S):
-                    await self._index.read()
-            if not self._index.is_read:
-                self._waited_until = clock() + LATELY_S
-        if not self._index.is_read:
-            raise NotRanked(NOT_READ)
+                async with asyncio.timeout(INDEX_TIMEOUT_S):
+                    await self._index.wait_until_loaded()
+            if not self._index.is_loaded:
+                self._waited_until = clock() + FAILURE_COOLDOWN_S
+        if not self._index.is_loaded:
+            raise RankingUnavailable(NOT_LOADED_MESSAGE)

@@ -14,8 +14,8 @@ from django.http import HttpRequest
 from django.template.defaultfilters import filesizeformat
 
 from graph.admin import history  # noqa: F401 - registers its pages
-from graph.admin.bases import OF_TEAM, OfTeams, OfTool
-from graph.admin.breakable import breakable
+from graph.admin.bases import TEAM_FILTER, TeamScopedAdmin, ToolRowAdmin
+from graph.admin.breakable import breakable_html
 from graph.models import (
     GraphSnapshot,
     GraphState,
@@ -24,7 +24,7 @@ from graph.models import (
     ToolMetric,
     ToolUsage,
 )
-from graph.relations import Source
+from graph.relations import EvidenceSource
 from tools.admin_bases import ReadOnlyAdmin
 
 MAX_FIELDS = 8
@@ -32,87 +32,94 @@ MAX_FIELDS = 8
 
 
 @admin.register(RelationEvidence)
-class RelationEvidenceAdmin(OfTeams):
+class RelationEvidenceAdmin(TeamScopedAdmin):
     """What schemas, people, files and runs say of relations."""
 
     list_display = (
-        "of", "source", "said_by", "team", "sure", "counted", "last_seen_at"
+        "relation_name", "source", "source_name", "team", "confidence_text", "observed_counts",
+        "last_seen_at"
     )  # fmt: skip
-    list_filter = ("source", "relation__kind", OF_TEAM)
+    list_filter = ("source", "relation__kind", TEAM_FILTER)
     list_select_related = ("relation__source__server", "relation__target__server", "team")
     search_fields = ("relation__source__name", "relation__target__name", "origin")
     show_full_result_count = False
 
     @admin.display(description="relation")
-    def of(self, row: RelationEvidence) -> str:
+    def relation_name(self, row: RelationEvidence) -> str:
         """Name the relation."""
-        return breakable(row.relation)
+        return breakable_html(row.relation)
 
-    @admin.display(description="said by")
-    def said_by(self, row: RelationEvidence) -> str:
+    @admin.display(description="evidence from")
+    def source_name(self, row: RelationEvidence) -> str:
         """Name who or what said it."""
-        return breakable(row.origin)
+        return breakable_html(row.origin)
 
     @admin.display(description="confidence", ordering="confidence")
-    def sure(self, row: RelationEvidence) -> str:
+    def confidence_text(self, row: RelationEvidence) -> str:
         """Say how sure the source is, where it is not counts that speak."""
         return "" if row.confidence is None else f"{row.confidence:.2f}"
 
     @admin.display(description="counted")
-    def counted(self, row: RelationEvidence) -> str:
+    def observed_counts(self, row: RelationEvidence) -> str:
         """Say how often it held, where it was counted."""
         return (
             f"{row.successes:.3g} held, {row.failures:.3g} not"
-            if row.source == Source.OBSERVED
+            if row.source == EvidenceSource.OBSERVED
             else ""
         )
 
 
 @admin.register(ToolMetric)
-class ToolMetricAdmin(OfTool):
+class ToolMetricAdmin(ToolRowAdmin):
     """Each tool's place in the shared graph, as last computed."""
 
-    list_display = ("called", "rank", "community", "between", "close")
+    list_display = (
+        "tool_label",
+        "pagerank_share",
+        "community",
+        "betweenness_share",
+        "closeness_value",
+    )
     list_filter = ("tool__server",)
     list_select_related = ("tool__server",)
     ordering = ("-pagerank",)
     show_full_result_count = False
 
     @admin.display(description="PageRank", ordering="pagerank")
-    def rank(self, row: ToolMetric) -> str:
+    def pagerank_share(self, row: ToolMetric) -> str:
         """Share of all rank."""
         return f"{row.pagerank:.3g}"
 
     @admin.display(description="betweenness", ordering="betweenness")
-    def between(self, row: ToolMetric) -> str:
+    def betweenness_share(self, row: ToolMetric) -> str:
         """Share of shortest paths."""
         return f"{row.betweenness:.3g}"
 
     @admin.display(description="closeness", ordering="closeness")
-    def close(self, row: ToolMetric) -> str:
+    def closeness_value(self, row: ToolMetric) -> str:
         """How near the others are."""
         return f"{row.closeness:.3g}"
 
 
 @admin.register(ToolUsage)
-class ToolUsageAdmin(OfTeams, OfTool):
+class ToolUsageAdmin(TeamScopedAdmin, ToolRowAdmin):
     """How often teams have called tools."""
 
-    list_display = ("called", "team", "calls", "failures", "last_called_at")
-    list_filter = (OF_TEAM, "tool__server")
+    list_display = ("tool_label", "team", "calls", "failures", "last_called_at")
+    list_filter = (TEAM_FILTER, "tool__server")
     list_select_related = ("tool__server", "team")
     ordering = ("-calls",)
 
 
 @admin.register(OutputShape)
-class OutputShapeAdmin(OfTeams, OfTool):
+class OutputShapeAdmin(TeamScopedAdmin, ToolRowAdmin):
     """Which fields the results of tools have shown."""
 
-    list_display = ("called", "team", "samples", "top_fields", "last_seen_at")
-    list_filter = (OF_TEAM, "tool__server")
+    list_display = ("tool_label", "team", "samples", "top_fields", "last_seen_at")
+    list_filter = (TEAM_FILTER, "tool__server")
     list_select_related = ("tool__server", "team")
 
-    @admin.display(description="fields at the top")
+    @admin.display(description="top-level fields")
     def top_fields(self, row: OutputShape) -> str:
         """Name the first fields."""
         fields = list(row.schema.get("properties", {}) if isinstance(row.schema, dict) else {})

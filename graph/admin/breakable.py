@@ -11,7 +11,7 @@ from django.utils.safestring import SafeString, mark_safe
 _BREAKS: Final = re.compile(r"(?<=[:_./-])")
 
 
-def breakable(text: object) -> SafeString:
+def breakable_html(text: object) -> SafeString:
     """Return a text as HTML that may be broken after the marks that join its words."""
     return format_html_join(
         mark_safe("<wbr>"), "{}", ((part,) for part in _BREAKS.split(str(text)))

@@ -11,23 +11,23 @@ from django.http import HttpRequest
 
 from graph import record
 from graph.models import RelationEvidence
-from graph.relations import Source
+from graph.relations import EvidenceSource
 from tools import generic_django, ids  # noqa: F401 - generic_django for the subscripts below
 from tools.models import Server, Team, Tool
 
-Lookups = Iterable[tuple[str, str]]
-SHIPPED = Q(origin=record.SHIPPED)
-EVIDENCE = {
-    "curated": ("curated by a person", Q(source=Source.CURATED.value) & ~SHIPPED),
-    "shipped": ("shipped with Foregate", SHIPPED),
-    "schema": ("derived from schemas", Q(source=Source.SCHEMA.value)),
-    "observed": ("observed in runs", Q(source=Source.OBSERVED.value)),
-    "imported": ("imported from a file", Q(source=Source.IMPORTED.value) & ~SHIPPED),
+FilterLookups = Iterable[tuple[str, str]]
+IS_SHIPPED = Q(origin=record.SHIPPED)
+EVIDENCE_FILTERS = {
+    "curated": ("curated by a person", Q(source=EvidenceSource.CURATED.value) & ~IS_SHIPPED),
+    "shipped": ("shipped with Foregate", IS_SHIPPED),
+    "schema": ("derived from schemas", Q(source=EvidenceSource.SCHEMA.value)),
+    "observed": ("observed in runs", Q(source=EvidenceSource.OBSERVED.value)),
+    "imported": ("imported from a file", Q(source=EvidenceSource.IMPORTED.value) & ~IS_SHIPPED),
 }
 """What a relation can rest on, by value of the filter, with its name and its condition."""
 
 
-def of_own_teams(request: HttpRequest, rows: QuerySet[Any]) -> QuerySet[Any]:
+def filter_own_teams(request: HttpRequest, rows: QuerySet[Any]) -> QuerySet[Any]:
     """Leave out what belongs to teams the user is not in; superusers see all."""
     if request.user.is_superuser:
         return rows
@@ -35,22 +35,22 @@ def of_own_teams(request: HttpRequest, rows: QuerySet[Any]) -> QuerySet[Any]:
     return rows.filter(Q(team__isnull=True) | Q(team__in=own))
 
 
-def visible_evidence(request: HttpRequest) -> QuerySet[RelationEvidence]:
+def filter_visible_evidence(request: HttpRequest) -> QuerySet[RelationEvidence]:
     """Return the evidence that a user sees: everybody's, and that of their teams."""
-    return of_own_teams(request, RelationEvidence.objects.select_related("team"))
+    return filter_own_teams(request, RelationEvidence.objects.select_related("team"))
 
 
-def hidden_relations(request: HttpRequest) -> QuerySet[Any]:
+def find_hidden_relations(request: HttpRequest) -> QuerySet[Any]:
     """Return the keys of relations that only teams have observed which the user is not in."""
     if request.user.is_superuser:
         return RelationEvidence.objects.none().values("relation")
     own = Team.objects.filter(memberships__user=request.user.pk)
     foreign = RelationEvidence.objects.filter(team__isnull=False).exclude(team__in=own)
-    seen = visible_evidence(request).filter(relation=OuterRef("relation"))
+    seen = filter_visible_evidence(request).filter(relation=OuterRef("relation"))
     return foreign.filter(~Exists(seen)).values("relation")
 
 
-def named(word: str) -> QuerySet[Tool]:
+def find_named_tools(word: str) -> QuerySet[Tool]:
     """Return the tools that a word fits: a part of a name or of a server's, or of an id."""
     server, separator, name = word.partition(ids.SEPARATOR)
     if separator:
@@ -61,19 +61,19 @@ def named(word: str) -> QuerySet[Tool]:
 class EvidenceFilter(admin.SimpleListFilter):
     """By what a relation rests on, as far as the user sees it."""
 
-    title = "what it rests on"
+    title = "evidence source"
     parameter_name = "evidence"
 
-    def lookups(self, request: HttpRequest, model_admin: Any) -> Lookups:  # noqa: ARG002
+    def lookups(self, request: HttpRequest, model_admin: Any) -> FilterLookups:  # noqa: ARG002
         """Offer every kind of evidence."""
-        return [(value, name) for value, (name, _) in EVIDENCE.items()]
+        return [(value, name) for value, (name, _) in EVIDENCE_FILTERS.items()]
 
     def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
         """Keep those that something of the kind speaks for."""
-        if self.value() not in EVIDENCE:
+        if self.value() not in EVIDENCE_FILTERS:
             return queryset
-        _, condition = EVIDENCE[str(self.value())]
-        rows = visible_evidence(request).filter(condition, relation=OuterRef("pk"))
+        _, condition = EVIDENCE_FILTERS[str(self.value())]
+        rows = filter_visible_evidence(request).filter(condition, relation=OuterRef("pk"))
         return queryset.filter(Exists(rows))
 
 
@@ -83,7 +83,7 @@ class ServerFilter(admin.SimpleListFilter):
     title = "server of either tool"
     parameter_name = "server"
 
-    def lookups(self, request: HttpRequest, model_admin: Any) -> Lookups:  # noqa: ARG002
+    def lookups(self, request: HttpRequest, model_admin: Any) -> FilterLookups:  # noqa: ARG002
         """Offer all servers."""
         return [
             (str(pk), name)
@@ -105,7 +105,7 @@ class ToolFilter(admin.SimpleListFilter):
     title = "tool"
     parameter_name = "tool"
 
-    def lookups(self, request: HttpRequest, model_admin: Any) -> Lookups:  # noqa: ARG002
+    def lookups(self, request: HttpRequest, model_admin: Any) -> FilterLookups:  # noqa: ARG002
         """Offer the tool that was asked for, and no other: there may be thousands."""
         asked = str(request.GET.get(self.parameter_name, ""))
         rows = Tool.objects.filter(pk=asked) if asked.isdecimal() else Tool.objects.none()

@@ -12,8 +12,8 @@ from django.template.defaultfilters import filesizeformat
 from django.utils.html import format_html_join
 from django.utils.safestring import mark_safe
 
-from graph.admin.bases import OF_TEAM, OfTeams
-from graph.admin.breakable import breakable
+from graph.admin.bases import TEAM_FILTER, TeamScopedAdmin
+from graph.admin.breakable import breakable_html
 from graph.models import (
     FittedModel,
     LearnedBinding,
@@ -28,11 +28,11 @@ MAX_SHOWN = 6
 """Tasks of a pattern that a list names."""
 
 
-class WorkflowPatternAdmin(OfTeams):
+class WorkflowPatternAdmin(TeamScopedAdmin):
     """Workflows that carried out an intent, and how often; the console adds forgetting them."""
 
-    list_display = ("id", "called", "team", "successes", "failures", "last_seen_at")
-    list_filter = (OF_TEAM,)
+    list_display = ("id", "tool_sequence", "team", "successes", "failures", "last_seen_at")
+    list_filter = (TEAM_FILTER,)
     list_select_related = ("team",)
     search_fields = ("tasks",)
     search_help_text = "part of the id of a tool"
@@ -43,20 +43,22 @@ class WorkflowPatternAdmin(OfTeams):
     show_full_result_count = False
 
     @admin.display(description="tools")
-    def called(self, row: WorkflowPattern) -> str:
+    def tool_sequence(self, row: WorkflowPattern) -> str:
         """Name the tools in the order they ran."""
         named = [str(task["tool"]) for task in row.tasks]
         more = (f"and {len(named) - MAX_SHOWN} more",) if len(named) > MAX_SHOWN else ()
-        parts = (*(breakable(name) for name in named[:MAX_SHOWN]), *more)
+        parts = (*(breakable_html(name) for name in named[:MAX_SHOWN]), *more)
         return format_html_join(" → ", "{}", ((part,) for part in parts))
 
     @admin.display(description="workflow")
     def workflow(self, row: WorkflowPattern) -> str:
         """Say of each task what it waits for, and what it takes from others."""
-        return format_html_join(mark_safe("<br>"), "{}", ((_told(one),) for one in row.tasks))
+        return format_html_join(
+            mark_safe("<br>"), "{}", ((_format_task(one),) for one in row.tasks)
+        )
 
 
-def _told(task: dict[str, Any]) -> str:
+def _format_task(task: dict[str, Any]) -> str:
     waits = ", ".join(task["depends_on"])
     taken = ", ".join(
         f"{one['parameter']} from {one['task']}{one['pointer']}" for one in task["references"]
@@ -89,11 +91,11 @@ class PatternEmbeddingAdmin(ReadOnlyAdmin):
 
 
 @admin.register(PatternRun)
-class PatternRunAdmin(OfTeams):
+class PatternRunAdmin(TeamScopedAdmin):
     """Finished runs that count."""
 
     list_display = ("key", "pattern", "team", "succeeded", "at")
-    list_filter = ("succeeded", OF_TEAM)
+    list_filter = ("succeeded", TEAM_FILTER)
     list_select_related = ("pattern", "team")
     search_fields = ("key",)
     ordering = ("-at",)
@@ -109,53 +111,57 @@ class PatternRunAdmin(OfTeams):
 
 
 @admin.register(LearnedBinding)
-class LearnedBindingAdmin(OfTeams):
+class LearnedBindingAdmin(TeamScopedAdmin):
     """Where arguments of past runs came from."""
 
     list_display = (
-        "called", "parameter", "kind", "given", "team", "uses", "runs", "stated", "last_seen_at"
+        "tool_label", "parameter", "kind", "given_value", "team", "uses", "runs", "stated",
+        "last_seen_at"
     )  # fmt: skip
-    list_filter = ("kind", OF_TEAM)
+    list_filter = ("kind", TEAM_FILTER)
     list_select_related = ("tool__server", "giver__server", "team")
     search_fields = ("tool__name", "tool__server__name", "parameter")
     ordering = ("-uses",)
     fields = (
-        "tool", "parameter", "kind", "given", "team", "uses", "runs", "stated", "last_seen_at"
+        "tool", "parameter", "kind", "given_value", "team", "uses", "runs", "stated",
+        "last_seen_at"
     )  # fmt: skip
     readonly_fields = fields
     show_full_result_count = False
 
     @admin.display(description="tool", ordering="tool__name")
-    def called(self, row: LearnedBinding) -> str:
+    def tool_label(self, row: LearnedBinding) -> str:
         """Name the tool."""
-        return breakable(row.tool)
+        return breakable_html(row.tool)
 
     @admin.display(description="value")
-    def given(self, row: LearnedBinding) -> str:
+    def given_value(self, row: LearnedBinding) -> str:
         """Say what was given, as far as that may be told."""
         if row.giver is not None:
             which = f", task {row.nth + 1} of it" if row.nth else ""
             return f"result of {row.giver}{which}, {row.pointer or 'the whole'}"
         if row.kind == "other":
-            return "not told apart"
+            return "not distinguished"
         if row.kind == "literal":
-            return "sealed" if row.sealed else "not kept"
+            return "sealed" if row.sealed else "not stored"
         return "" if row.kind == "call" else str(row.value)
 
 
 @admin.register(FittedModel)
-class FittedModelAdmin(OfTeams):
+class FittedModelAdmin(TeamScopedAdmin):
     """Models that suggestions go by, as last fitted."""
 
     list_display = (
-        "serves", "embedding_model", "patterns", "runs", "seconds", "peak_memory_mb", "size",
+        "served_team", "embedding_model", "pattern_count", "run_count", "seconds",
+        "peak_memory_mb", "size",
         "fitted_at",
     )  # fmt: skip
-    list_filter = ("embedding_model", OF_TEAM)
+    list_filter = ("embedding_model", TEAM_FILTER)
     list_select_related = ("team",)
     ordering = ("-fitted_at",)
     fields = (
-        "serves", "embedding_model", "figures", "seconds", "peak_memory_mb", "size", "fitted_at",
+        "served_team", "embedding_model", "figures", "seconds", "peak_memory_mb", "size",
+        "fitted_at",
         "digest", "failure",
     )  # fmt: skip
     readonly_fields = fields
@@ -167,17 +173,17 @@ class FittedModelAdmin(OfTeams):
         return sized
 
     @admin.display(description="serves", ordering="team")
-    def serves(self, row: FittedModel) -> str:
+    def served_team(self, row: FittedModel) -> str:
         """Name whom it serves."""
-        return "all without runs of their own" if row.team is None else str(row.team)
+        return "all without their own runs" if row.team is None else str(row.team)
 
     @admin.display(description="patterns")
-    def patterns(self, row: FittedModel) -> str:
+    def pattern_count(self, row: FittedModel) -> str:
         """How many it was fitted to."""
         return str(row.figures.get("patterns", ""))
 
     @admin.display(description="runs")
-    def runs(self, row: FittedModel) -> str:
+    def run_count(self, row: FittedModel) -> str:
         """How many runs these stand for."""
         return str(row.figures.get("runs", ""))
 

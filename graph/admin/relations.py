@@ -10,34 +10,34 @@ from django.http import HttpRequest
 from django.utils import timezone
 
 from graph import record, wording
-from graph.admin.breakable import breakable
+from graph.admin.breakable import breakable_html
 from graph.admin.filters import (
     EvidenceFilter,
     ServerFilter,
     ToolFilter,
-    hidden_relations,
-    named,
-    visible_evidence,
+    filter_visible_evidence,
+    find_hidden_relations,
+    find_named_tools,
 )
-from graph.admin.form import KINDS_EXPLAINED, MEANINGS, RelationForm
+from graph.admin.form import KIND_MEANINGS, KINDS_HELP_HTML, RelationForm
 from graph.models import RelationEvidence, ToolDependency
-from graph.relations import Evidence, Kind, Source, confidence
+from graph.relations import Evidence, EvidenceSource, RelationKind, combine_confidence
 from tools import generic_django  # noqa: F401 - for the subscripts below
+from tools.admin_bases import ConsoleAdmin
 
 MAX_NAMED = 100
 """Relations that are named before they are deleted; the rest is counted."""
-SERVERS = ("source__server", "target__server")
-YOUR_WORD = (
-    "Saving makes the relation your word, whatever else speaks for it: its evidence says curated, "
-    "by you."
+SERVER_RELATIONS = ("source__server", "target__server")
+CURATION_HINT = (
+    "Saving vouches for the relation, whatever its other evidence: it counts as curated by you."
 )
-HOLDS = "holds"
-REJECTED = "rejected: it counts nowhere and is not derived again"
-KEY = ("source", "kind", "target")
-SHOWN = ("state", "sure")
-OF_ONE_KIND = {
-    Kind.DEPENDS_ON: ("Only of “depends on”", {"fields": ("required",)}),
-    Kind.REPLACES: ("Only of “replaces”", {"fields": ("version", "deprecated_at")}),
+STATE_ACCEPTED = "holds"
+STATE_REJECTED = "rejected: it counts nowhere and is not derived again"
+KEY_FIELDS = ("source", "kind", "target")
+DISPLAY_FIELDS = ("state", "confidence_text")
+KIND_FIELDSETS = {
+    RelationKind.DEPENDS_ON: ("Only for “depends on”", {"fields": ("required",)}),
+    RelationKind.REPLACES: ("Only for “replaces”", {"fields": ("version", "deprecated_at")}),
 }
 
 
@@ -49,17 +49,20 @@ class EvidenceInline(admin.TabularInline[RelationEvidence, ToolDependency]):
     can_delete = False
     show_change_link = False
     fields = (
-        "source", "said_by", "team", "sure", "counted", "data_flow", "last_seen_at"
+        "source", "source_name", "team", "confidence_text", "observed_counts", "data_flow",
+        "last_seen_at"
     )  # fmt: skip
     readonly_fields = fields
-    verbose_name_plural = "evidence: what this relation rests on"
+    verbose_name_plural = "evidence for this relation"
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[RelationEvidence]:
         """Show what the user may see."""
-        return visible_evidence(request).select_related("relation").order_by("source", "team")
+        return (
+            filter_visible_evidence(request).select_related("relation").order_by("source", "team")
+        )
 
     def has_view_permission(self, request: HttpRequest, obj: Any = None) -> bool:  # noqa: ARG002
-        """Who may look at a relation may see what it rests on."""
+        """Who may look at a relation may see evidence source."""
         permissions = ("graph.view_tooldependency", "graph.change_tooldependency")
         return any(request.user.has_perm(one) for one in permissions)
 
@@ -71,36 +74,43 @@ class EvidenceInline(admin.TabularInline[RelationEvidence, ToolDependency]):
         """Nobody changes by hand."""
         return False
 
-    @admin.display(description="said by")
-    def said_by(self, row: RelationEvidence) -> str:
+    @admin.display(description="evidence from")
+    def source_name(self, row: RelationEvidence) -> str:
         """Who or what said it."""
         return row.origin
 
     @admin.display(description="confidence")
-    def sure(self, row: RelationEvidence) -> str:
+    def confidence_text(self, row: RelationEvidence) -> str:
         """Say how sure the source is, where it is not counts that speak."""
         return "" if row.confidence is None else f"{row.confidence:.2f}"
 
     @admin.display(description="counted")
-    def counted(self, row: RelationEvidence) -> str:
+    def observed_counts(self, row: RelationEvidence) -> str:
         """How often it held, where it was counted."""
-        if row.source != Source.OBSERVED.value:
+        if row.source != EvidenceSource.OBSERVED.value:
             return ""
-        text = wording.counted(Kind(row.relation.kind), row.successes, row.failures)
+        text = wording.write_counts(RelationKind(row.relation.kind), row.successes, row.failures)
         return text if row.seconds is None else f"{text}, {row.seconds:.3g} s between them"
 
     @admin.display(description="data flow")
     def data_flow(self, row: RelationEvidence) -> str:
         """Which output feeds which parameter."""
-        return breakable(wording.data_flow(row.fields))
+        return breakable_html(wording.write_data_flow(row.fields))
 
 
-class RelationAdmin(admin.ModelAdmin[ToolDependency]):
+class RelationAdmin(ConsoleAdmin):
     """Relations between tools, with what speaks for them."""
 
     form = RelationForm
     inlines = (EvidenceInline,)
-    list_display = ("starts", "relation", "leads", "sure", "rests_on", "holds")
+    list_display = (
+        "source_label",
+        "relation",
+        "target_label",
+        "confidence_text",
+        "evidence_sources",
+        "is_accepted",
+    )
     list_filter = ("kind", EvidenceFilter, "rejected", "required", ServerFilter, ToolFilter)
     list_per_page = 50
     show_full_result_count = False
@@ -110,10 +120,12 @@ class RelationAdmin(admin.ModelAdmin[ToolDependency]):
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[ToolDependency]:
         """Leave out what rests on nothing but other teams' observations."""
-        rows: QuerySet[ToolDependency] = super().get_queryset(request).select_related(*SERVERS)
-        seen = visible_evidence(request).order_by("source", "team")
+        rows: QuerySet[ToolDependency] = (
+            super().get_queryset(request).select_related(*SERVER_RELATIONS)
+        )
+        seen = filter_visible_evidence(request).order_by("source", "team")
         rows = rows.prefetch_related(Prefetch("evidence", queryset=seen, to_attr="seen"))
-        return rows.exclude(pk__in=hidden_relations(request))
+        return rows.exclude(pk__in=find_hidden_relations(request))
 
     def get_search_results(
         self,
@@ -123,27 +135,27 @@ class RelationAdmin(admin.ModelAdmin[ToolDependency]):
     ) -> tuple[QuerySet[Any], bool]:
         """Keep relations of a tool that each word fits; the tools are looked up first."""
         for word in search_term.split():
-            tools = named(word)
+            tools = find_named_tools(word)
             queryset = queryset.filter(Q(source__in=tools) | Q(target__in=tools))
         return queryset, False
 
     def get_fieldsets(self, request: HttpRequest, obj: Any = None) -> Any:
         """Explain the kinds, and show of a relation that is there what its kind can have."""
-        shown = () if obj is None else SHOWN
-        kinds = set(Kind) if obj is None else {Kind(obj.kind)}
-        explained = KINDS_EXPLAINED if obj is None else MEANINGS[Kind(obj.kind)]
-        word = ("Your word", {"fields": ("confidence",), "description": YOUR_WORD})
+        shown = () if obj is None else DISPLAY_FIELDS
+        kinds = set(RelationKind) if obj is None else {RelationKind(obj.kind)}
+        explained = KINDS_HELP_HTML if obj is None else KIND_MEANINGS[RelationKind(obj.kind)]
+        word = ("Your judgement", {"fields": ("confidence",), "description": CURATION_HINT})
         may_say = obj is None or self.has_change_permission(request, obj)
         return (
-            (None, {"fields": (*KEY, *shown), "description": explained}),
+            (None, {"fields": (*KEY_FIELDS, *shown), "description": explained}),
             *((word,) if may_say else ()),
-            *(part for kind, part in OF_ONE_KIND.items() if kind in kinds),
+            *(part for kind, part in KIND_FIELDSETS.items() if kind in kinds),
             ("Why", {"fields": ("reason",)}),
         )
 
     def get_readonly_fields(self, request: HttpRequest, obj: Any = None) -> tuple[str, ...]:  # noqa: ARG002
         """Let people choose once what identifies a relation."""
-        return () if obj is None else (*KEY, *SHOWN)
+        return () if obj is None else (*KEY_FIELDS, *DISPLAY_FIELDS)
 
     def get_inlines(self, request: HttpRequest, obj: Any) -> Any:  # noqa: ARG002
         """Show evidence only where there can be some."""
@@ -164,47 +176,48 @@ class RelationAdmin(admin.ModelAdmin[ToolDependency]):
         return named, {"relations": len(chosen), "evidence": evidence.count()}, lacking, []
 
     @admin.display(description="source", ordering="source__name")
-    def starts(self, row: ToolDependency) -> str:
+    def source_label(self, row: ToolDependency) -> str:
         """Tool it starts from."""
-        return breakable(row.source)
+        return breakable_html(row.source)
 
     @admin.display(description="target", ordering="target__name")
-    def leads(self, row: ToolDependency) -> str:
+    def target_label(self, row: ToolDependency) -> str:
         """Tool it leads to."""
-        return breakable(row.target)
+        return breakable_html(row.target)
 
     @admin.display(description="relation", ordering="kind")
     def relation(self, row: ToolDependency) -> str:
         """Kind, and whether a dependency is required."""
-        optional = row.kind == Kind.DEPENDS_ON and not row.required
+        optional = row.kind == RelationKind.DEPENDS_ON and not row.required
         return f"{row.get_kind_display()} (optional)" if optional else row.get_kind_display()
 
     @admin.display(description="confidence")
-    def sure(self, row: Any) -> str:
+    def confidence_text(self, row: Any) -> str:
         """Combine all evidence that the user sees; nothing where it was rejected."""
         if row.rejected or not row.seen:
             return "-"
-        return f"{confidence(Kind(row.kind), map(_evidence, row.seen), now=timezone.now()):.2f}"
+        evidence = map(_to_evidence, row.seen)
+        return f"{combine_confidence(RelationKind(row.kind), evidence, now=timezone.now()):.2f}"
 
-    @admin.display(description="rests on")
-    def rests_on(self, row: Any) -> str:
+    @admin.display(description="evidence")
+    def evidence_sources(self, row: Any) -> str:
         """Name the sources of the evidence, with who or what said it."""
-        return breakable(", ".join(dict.fromkeys(map(_named, row.seen))) or "nothing")
+        return breakable_html(", ".join(dict.fromkeys(map(_name_source, row.seen))) or "nothing")
 
     @admin.display(description="holds", boolean=True)
-    def holds(self, row: ToolDependency) -> bool:
+    def is_accepted(self, row: ToolDependency) -> bool:
         """Whether nobody rejected it."""
         return not row.rejected
 
     @admin.display(description="state")
     def state(self, row: ToolDependency) -> str:
         """Whether it holds."""
-        return REJECTED if row.rejected else HOLDS
+        return STATE_REJECTED if row.rejected else STATE_ACCEPTED
 
 
-def _evidence(row: RelationEvidence) -> Evidence:
+def _to_evidence(row: RelationEvidence) -> Evidence:
     return Evidence(
-        source=Source(row.source),
+        source=EvidenceSource(row.source),
         confidence=row.confidence,
         successes=row.successes,
         failures=row.failures,
@@ -212,13 +225,13 @@ def _evidence(row: RelationEvidence) -> Evidence:
     )
 
 
-def _named(row: RelationEvidence) -> str:
+def _name_source(row: RelationEvidence) -> str:
     if row.origin == record.SHIPPED:
         return "shipped"
-    if row.source == Source.OBSERVED:
+    if row.source == EvidenceSource.OBSERVED:
         return f"observed by {row.team}" if row.team else "observed"
     if row.team:
         return f"derived from results that {row.team} saw"
-    if row.source == Source.SCHEMA or not row.origin:
+    if row.source == EvidenceSource.SCHEMA or not row.origin:
         return row.source
     return f"{row.source} ({row.origin})"

@@ -1,4 +1,4 @@
-"""What the question before a server is deleted says of relations."""
+"""Counts relations on the admin page that confirms the deletion of servers."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from graph.models import ToolDependency
 from tools import generic_django  # noqa: F401 - for the subscripts below
 
 
-class CountsRelations(admin.ModelAdmin[Any]):
-    """Adds to what is deleted along with servers the relations of their tools."""
+class RelationCountingMixin(admin.ModelAdmin[Any]):
+    """Adds the relations of servers' tools to the objects that are deleted along with them."""
 
     def get_deleted_objects(self, objs: Any, request: HttpRequest) -> Any:
         """Count relations from and to tools of the servers, each once."""

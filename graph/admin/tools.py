@@ -11,21 +11,21 @@ from django.urls import reverse
 from django.utils.html import format_html, format_html_join
 
 from graph.models import ToolDependency
-from graph.relations import Kind
+from graph.relations import RelationKind
 from tools import generic_django, ids  # noqa: F401 - generic_django for the subscripts below
 from tools.models import Tool
 
-SHOWN_ALONG = ("server", "category", "definition")
+RELATED_TO_SELECT = ("server", "category", "definition")
 
 
-class WithRelations(admin.ModelAdmin[Any]):
+class ToolRelationsMixin(admin.ModelAdmin[Any]):
     """Adds to the pages of tools what replaces them, and the way to their relations."""
 
     ordering = ("server__name", "name")
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Any]:
         """Read the server along, since a tool is shown by its id: in lists to choose from, too."""
-        return super().get_queryset(request).select_related(*SHOWN_ALONG)
+        return super().get_queryset(request).select_related(*RELATED_TO_SELECT)
 
     def get_search_results(
         self, request: HttpRequest, queryset: QuerySet[Any], search_term: str
@@ -47,11 +47,15 @@ class WithRelations(admin.ModelAdmin[Any]):
     def replaced_by(self, tool: Tool) -> str:
         """What supersedes the tool, which makes it deprecated."""
         rows = ToolDependency.objects.filter(
-            target=tool, kind=Kind.REPLACES.value, rejected=False, evidence__team=None,
+            target=tool, kind=RelationKind.REPLACES.value, rejected=False, evidence__team=None,
             evidence__isnull=False,
         ).distinct()  # fmt: skip
         links = [
-            (_page(row.source), row.source, f" since {row.version}" if row.version else "")
+            (
+                _tool_admin_url(row.source),
+                row.source,
+                f" since {row.version}" if row.version else "",
+            )
             for row in rows.select_related("source__server")
         ]
         return format_html_join("", 'replaced by <a href="{}">{}</a>{}<br>', links) or "no"
@@ -69,5 +73,5 @@ class WithRelations(admin.ModelAdmin[Any]):
         )
 
 
-def _page(tool: Tool) -> str:
+def _tool_admin_url(tool: Tool) -> str:
     return reverse("admin:tools_tool_change", args=[tool.pk])

@@ -1,4 +1,4 @@
-"""What a tool cannot do without: everything required, directly or by what is required."""
+"""The closure of a tool under required dependencies."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ from collections import deque
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-from graph.algorithms.cycles import break_cycles, topological_order
+from graph.algorithms.cycles import break_cycles, sort_topologically
 from graph.relations import Relation
-from graph.topology import Topology, always
+from graph.topology import Topology, accept_every_tool
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -16,63 +16,65 @@ class Closure:
     """The required dependencies of a tool.
 
     Attributes:
-        ordered: All that can be used, each after what it requires itself; without the tool. Where
-            the tool itself is on a cycle, `run_order` of all of them says which goes first.
-        via: Who requires each of them, and each missing one, on a shortest chain from the tool.
-        missing: Those that cannot be used; what they require in turn is not followed.
-        cut: Relations that the order goes against, because they are on a cycle.
+        ordered_tools: The usable ones, each after its own requirements; without the tool itself.
+            If the tool is on a cycle, use `run_order` to order all of them.
+        required_by: For each of them and each missing one, the tool that requires it on a
+            shortest chain.
+        missing: Unusable ones; their own requirements are not followed.
+        dropped_relations: Relations of cycles that the order violates.
     """
 
-    ordered: tuple[int, ...]
-    via: Mapping[int, int]
+    ordered_tools: tuple[int, ...]
+    required_by: Mapping[int, int]
     missing: tuple[int, ...]
-    cut: tuple[Relation, ...]
+    dropped_relations: tuple[Relation, ...]
 
 
-def closure(topology: Topology, tool: int, *, usable: Callable[[int], bool] = always) -> Closure:
+def collect_closure(
+    topology: Topology, tool: int, *, usable: Callable[[int], bool] = accept_every_tool
+) -> Closure:
     """Collect the required dependencies of a tool, in an order in which they can run.
 
-    For whoever wants all of it in one order, and what evaluation compares answers with. What a
-    search adds beneath a match is walked nearest first instead (`graph.enhance.required`), so
-    that what does not fit is what is farthest.
+    Used where one order of all is needed, and as reference by the evaluation. A search collects
+    them nearest first instead (`graph.enhance.required`), so that a cut drops the farthest.
 
-    O(tools log tools + relations) of what is reached, plus the breaking of cycles.
+    O(tools log tools + relations) of the part reached, plus breaking cycles.
 
     Args:
-        topology: Where to look.
-        tool: Its key; one without relations has no dependencies.
-        usable: Says whether a tool may be used at all.
+        topology: Relations as the caller sees them.
+        tool: Primary key of the tool.
+        usable: Tells whether a tool may be used at all.
     """
-    via: dict[int, int] = {}
+    required_by: dict[int, int] = {}
     missing: list[int] = []
-    needs: list[Relation] = []
-    waiting = deque([tool])
-    while waiting:
-        current = waiting.popleft()
-        for relation in sorted(topology.requires(current), key=_target):
-            needed = relation.target
-            is_new = needed != tool and needed not in via
+    relations: list[Relation] = []
+    queue = deque([tool])
+    while queue:
+        current = queue.popleft()
+        for relation in sorted(topology.required_relations(current), key=_target_tool):
+            required = relation.target
+            is_new = required != tool and required not in required_by
             if is_new:
-                via[needed] = current
-                if usable(needed):
-                    waiting.append(needed)
+                required_by[required] = current
+                if usable(required):
+                    queue.append(required)
                 else:
-                    missing.append(needed)
-            needs.append(relation)
-    left_out = set(missing)
-    broken = break_cycles(r for r in needs if r.target not in left_out)
+                    missing.append(required)
+            relations.append(relation)
+    unusable = set(missing)
+    broken = break_cycles(r for r in relations if r.target not in unusable)
     after: dict[int, list[int]] = {}
-    for relation in broken.kept:
+    for relation in broken.kept_relations:
         after.setdefault(relation.target, []).append(relation.source)
-    found = [tool, *(needed for needed in via if needed not in left_out)]
-    ordered = topological_order(found, after)
+    tools = [tool, *(required for required in required_by if required not in unusable)]
+    ordered = sort_topologically(tools, after)
     return Closure(
-        ordered=tuple(needed for needed in ordered if needed != tool),
-        via=via,
+        ordered_tools=tuple(required for required in ordered if required != tool),
+        required_by=required_by,
         missing=tuple(missing),
-        cut=broken.cut,
+        dropped_relations=broken.dropped_relations,
     )
 
 
-def _target(relation: Relation) -> int:
+def _target_tool(relation: Relation) -> int:
     return relation.target

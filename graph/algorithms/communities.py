@@ -1,4 +1,4 @@
-"""Communities: tools that relate to each other more than to the rest."""
+"""Detect communities: tools more closely related to each other than to the rest."""
 
 from __future__ import annotations
 
@@ -9,27 +9,29 @@ from numpy.typing import NDArray
 
 from graph.algorithms.matrix import Matrix
 
-STILL_WORTH: Final = 3e-3
-"""Gain of modularity below which a pass is the last one; a third of it costs a third more time
-and gains 0.001."""
+MIN_MODULARITY_GAIN: Final = 3e-3
+"""Gain of modularity below which a pass is the last; a third of this value would take a third
+more time and gain 0.001."""
 
 
-def communities(matrix: Matrix, *, resolution: float = 1.0, seed: int = 0) -> NDArray[np.int64]:
-    """Divide tools into communities by the Louvain method.
+def detect_communities(
+    matrix: Matrix, *, resolution: float = 1.0, seed: int = 0
+) -> NDArray[np.int64]:
+    """Partition tools into communities by the Louvain method.
 
-    Which way an arc leads does not count: on directed modularity a tool that many depend on, and
-    that depends on none, would be in no community with any of them. The same matrix and seed give
-    the same communities. O(arcs) a pass.
+    Directions are ignored: by directed modularity a tool that many depend on, and that depends on
+    none, would share no community with any of them. Deterministic for a matrix and seed. O(arcs)
+    per pass.
 
     Args:
         matrix: The arcs.
         resolution: Above 1 for smaller communities, below for larger ones.
         seed: 0 visits tools in the order of their keys, so that small changes of the graph
-            change little; others shuffle it.
+            change little; other seeds shuffle them.
 
     Returns:
-        int64, shape (n,): the number of each tool's community. 0 is the largest; of equally
-        large ones, that with the smallest key comes first.
+        int64, shape (n,): the number of each tool's community. 0 is the largest; ties
+        are ordered by smallest key.
 
     References:
         Blondel, Guillaume, Lambiotte and Lefebvre, Fast unfolding of communities in large
@@ -43,21 +45,23 @@ def communities(matrix: Matrix, *, resolution: float = 1.0, seed: int = 0) -> ND
     louvain = Louvain(
         resolution=resolution,
         modularity="newman",
-        tol_optimization=STILL_WORTH,
-        tol_aggregation=STILL_WORTH,
+        tol_optimization=MIN_MODULARITY_GAIN,
+        tol_aggregation=MIN_MODULARITY_GAIN,
         shuffle_nodes=seed != 0,
         random_state=seed,
         return_probs=False,
         return_aggregate=False,
     )
-    # Symmetric already: scikit-network 0.33 takes the degrees of a directed matrix for those of
-    # the undirected one, and stops before the communities are as good as they could be.
+    # Symmetrised here: scikit-network 0.33 uses the degrees of a directed matrix as those of the
+    # undirected one, and stops too early.
     both_ways = csr_matrix(matrix.weights + matrix.weights.T, dtype=np.float32)
-    return _renumbered(louvain.fit_predict(both_ways))
+    return _renumber_by_size(louvain.fit_predict(both_ways))
 
 
-def modularity(matrix: Matrix, labels: NDArray[np.int64], *, resolution: float = 1.0) -> float:
-    """Return how much denser communities are inside than chance would have them, in [-1, 1].
+def compute_modularity(
+    matrix: Matrix, labels: NDArray[np.int64], *, resolution: float = 1.0
+) -> float:
+    """Return the modularity of communities, in [-1, 1].
 
     References:
         Newman, Analysis of weighted networks, Phys. Rev. E 70 (2004).
@@ -72,7 +76,7 @@ def modularity(matrix: Matrix, labels: NDArray[np.int64], *, resolution: float =
     return inside / total - resolution * float(degrees @ degrees)
 
 
-def _renumbered(labels: NDArray[np.int64]) -> NDArray[np.int64]:
+def _renumber_by_size(labels: NDArray[np.int64]) -> NDArray[np.int64]:
     """Number communities by size, then by their first member."""
     _, first, compact, sizes = np.unique(
         labels, return_index=True, return_inverse=True, return_counts=True

@@ -1,4 +1,4 @@
-"""Cycles: strongly connected components, and which relations to drop so that none are left."""
+"""Find strongly connected components, and break cycles by dropping the weakest relations."""
 
 from __future__ import annotations
 
@@ -6,41 +6,41 @@ import heapq
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Final, NamedTuple, Protocol
 
-from graph.relations import Relation, is_binding
+from graph.relations import Relation, is_binding_dependency
 
-MAX_CLOSED: Final = 500
-"""Nodes up to which a graph keeps what each of them reaches."""
-
-
-class Broken(NamedTuple):
-    """Relations without cycles, and those that were dropped for it."""
-
-    kept: tuple[Relation, ...]
-    cut: tuple[Relation, ...]
+MAX_BITSET_NODES: Final = 500
+"""Nodes up to which reachability is kept as bitsets."""
 
 
-def strongly_connected(
+class CycleBreak(NamedTuple):
+    """Relations without cycles, and those dropped to break them."""
+
+    kept_relations: tuple[Relation, ...]
+    dropped_relations: tuple[Relation, ...]
+
+
+def iterate_components(
     nodes: Iterable[int], successors: Callable[[int], Iterable[int]]
 ) -> Iterator[list[int]]:
-    """Yield the strongly connected components, those that others lead to first.
+    """Yield the strongly connected components in reverse topological order.
 
     O(nodes + arcs), without recursion.
 
     Args:
-        nodes: Where to begin; what they lead to is found.
-        successors: Where the arcs of a node lead.
+        nodes: Nodes to start from; reachable ones are included.
+        successors: Returns the successors of a node.
 
     References:
         Tarjan, Depth-first search and linear graph algorithms, SIAM J. Comput. 1 (1972).
     """
-    search = _DepthFirst(successors)
+    search = _TarjanSearch(successors)
     for root in nodes:
         if root not in search.index:
-            yield from search.components(root)
+            yield from search.iterate_components(root)
 
 
-class _DepthFirst:
-    """Tarjan's search: when each node was found, and the earliest open one it leads back to."""
+class _TarjanSearch:
+    """The state of Tarjan's algorithm: index and low link of each node, and the open nodes."""
 
     def __init__(self, successors: Callable[[int], Iterable[int]]) -> None:
         self.index: dict[int, int] = {}
@@ -49,36 +49,36 @@ class _DepthFirst:
         self._open: dict[int, None] = {}
         self._trail: list[tuple[int, Iterator[int]]] = []
 
-    def components(self, root: int) -> Iterator[list[int]]:
-        self._enter(root)
+    def iterate_components(self, root: int) -> Iterator[list[int]]:
+        self._enter_node(root)
         while self._trail:
             node, ahead = self._trail[-1]
-            if self._descend(node, ahead):
+            if self._descend_to_next(node, ahead):
                 continue
             self._trail.pop()
             if self._trail:
                 parent = self._trail[-1][0]
                 self._lowest[parent] = min(self._lowest[parent], self._lowest[node])
             if self._lowest[node] == self.index[node]:
-                yield self._close(node)
+                yield self._pop_component(node)
 
-    def _enter(self, node: int) -> None:
+    def _enter_node(self, node: int) -> None:
         self.index[node] = self._lowest[node] = len(self.index)
         self._open[node] = None
         self._trail.append((node, iter(self._successors(node))))
 
-    def _descend(self, node: int, ahead: Iterator[int]) -> bool:
-        """Enter the next node that was not found yet; say whether there is one."""
+    def _descend_to_next(self, node: int, ahead: Iterator[int]) -> bool:
+        """Enter the next unvisited successor; return whether there is one."""
         for other in ahead:
             if other not in self.index:
-                self._enter(other)
+                self._enter_node(other)
                 return True
             if other in self._open:
                 self._lowest[node] = min(self._lowest[node], self.index[other])
         return False
 
-    def _close(self, root: int) -> list[int]:
-        """Take the nodes of a component, down to its root, from the open ones."""
+    def _pop_component(self, root: int) -> list[int]:
+        """Pop the nodes of a component, down to its root, off the open nodes."""
         component = []
         while True:
             node, _ = self._open.popitem()
@@ -87,10 +87,10 @@ class _DepthFirst:
                 return component
 
 
-def cyclic(relations: Iterable[Relation]) -> list[list[int]]:
-    """Return the tools that relations lead around in circles, by strongly connected component.
+def find_cyclic_components(relations: Iterable[Relation]) -> list[list[int]]:
+    """Return the strongly connected components with cycles.
 
-    Larger components first; the tools of each in the order of their keys.
+    Larger components first; the tools of each sorted by primary key.
     """
     ahead: dict[int, list[int]] = {}
     loops = set()
@@ -98,72 +98,80 @@ def cyclic(relations: Iterable[Relation]) -> list[list[int]]:
         ahead.setdefault(relation.source, []).append(relation.target)
         if relation.source == relation.target:
             loops.add(relation.source)
-    found = strongly_connected(list(ahead), lambda node: ahead.get(node, ()))
-    circles = [sorted(nodes) for nodes in found if len(nodes) > 1 or nodes[0] in loops]
-    return sorted(circles, key=lambda nodes: (-len(nodes), nodes[0]))
+    components = iterate_components(list(ahead), lambda node: ahead.get(node, ()))
+    cyclic = [sorted(nodes) for nodes in components if len(nodes) > 1 or nodes[0] in loops]
+    return sorted(cyclic, key=lambda nodes: (-len(nodes), nodes[0]))
 
 
-def break_cycles(relations: Iterable[Relation]) -> Broken:
+def break_cycles(relations: Iterable[Relation]) -> CycleBreak:
     """Drop the weakest relations so that no cycle is left.
 
-    Inside each strongly connected component the relations are taken up again, strongest first,
-    but for those that would close a cycle. So each relation dropped is the weakest of a cycle
-    whose others are kept, and none could be taken back. What does not bind is weaker than any
-    dependency that does, then what is less confident, then what has the larger keys.
+    Inside each strongly connected component relations are added back, strongest first, except
+    those that would close a cycle. So each dropped relation is the weakest of a cycle whose other
+    relations are kept, and none could be added back. Strength: binding dependencies first, then
+    by confidence, then by smaller keys.
 
     Example:
-        >>> from graph.relations import Kind
-        >>> there = Relation(1, 2, Kind.DEPENDS_ON, 0.9)
-        >>> back = Relation(2, 1, Kind.DEPENDS_ON, 0.4)
-        >>> [relation.confidence for relation in break_cycles([back, there]).cut]
+        >>> from graph.relations import RelationKind
+        >>> there = Relation(1, 2, RelationKind.DEPENDS_ON, 0.9)
+        >>> back = Relation(2, 1, RelationKind.DEPENDS_ON, 0.4)
+        >>> [relation.confidence for relation in break_cycles([back, there]).dropped_relations]
         [0.4]
     """
-    every = list(relations)
-    component = {node: number for number, nodes in enumerate(cyclic(every)) for node in nodes}
-    inside = [
+    all_relations = list(relations)
+    component = {
+        node: number
+        for number, nodes in enumerate(find_cyclic_components(all_relations))
+        for node in nodes
+    }
+    cyclic = [
         relation
-        for relation in every
+        for relation in all_relations
         if relation.source in component
         and component[relation.source] == component.get(relation.target)
     ]
-    order = acyclic(component)
-    cut = {
+    order = make_acyclic_graph(component)
+    dropped = {
         relation.key: relation
-        for relation in strongest_first(inside)
-        if not order.add(relation.source, relation.target)
+        for relation in sort_strongest_first(cyclic)
+        if not order.add_arc(relation.source, relation.target)
     }
-    return Broken(
-        kept=tuple(relation for relation in every if relation.key not in cut),
-        cut=tuple(cut.values()),
+    return CycleBreak(
+        kept_relations=tuple(
+            relation for relation in all_relations if relation.key not in dropped
+        ),
+        dropped_relations=tuple(dropped.values()),
     )
 
 
-def strongest_first(relations: Iterable[Relation]) -> list[Relation]:
-    """Sort relations: dependencies that bind first, then by confidence, then by keys."""
-    return sorted(relations, key=lambda r: (not is_binding(r), -r.confidence, r[0], r[1]))
+def sort_strongest_first(relations: Iterable[Relation]) -> list[Relation]:
+    """Sort relations: binding dependencies first, then by falling confidence, then by keys."""
+    return sorted(
+        relations, key=lambda r: (not is_binding_dependency(r), -r.confidence, r[0], r[1])
+    )
 
 
-class Acyclic(Protocol):
-    """A graph that takes an arc only if it closes no cycle."""
+class AcyclicGraph(Protocol):
+    """A graph that accepts an arc only if it closes no cycle."""
 
     @property
     def arcs(self) -> Mapping[int, Sequence[int]]:
-        """Where the arcs taken so far lead, by where they start from."""
+        """The accepted arcs: targets by source."""
 
-    def add(self, first: int, then: int) -> bool:
-        """Take an arc between two of the nodes; say whether that was possible."""
-
-
-def acyclic(nodes: Collection[int]) -> Acyclic:
-    """Return a graph without arcs, kept in the way that suits its size."""
-    return Closed(nodes) if len(nodes) <= MAX_CLOSED else Ordered(nodes)
+    def add_arc(self, source: int, target: int) -> bool:
+        """Add an arc between two nodes unless it closes a cycle; return whether it was added."""
 
 
-class Closed:
-    """Keeps what each node reaches, as bits of an integer; best for few nodes with many arcs.
+def make_acyclic_graph(nodes: Collection[int]) -> AcyclicGraph:
+    """Return an empty graph, in the representation that suits its size."""
+    return BitsetReachability(nodes) if len(nodes) <= MAX_BITSET_NODES else TopologicalOrder(nodes)
 
-    An arc that closes a cycle, or says nothing new, costs O(1). All others together set each of
-    the nodes^2 bits once: O(nodes^3 / 64).
+
+class BitsetReachability:
+    """Keeps the nodes reachable from each node as a bitset; best for few nodes with many arcs.
+
+    An arc that closes a cycle or is implied costs O(1). All others together set each of the
+    nodes^2 bits once: O(nodes^3 / 64).
     """
 
     def __init__(self, nodes: Iterable[int]) -> None:
@@ -175,26 +183,26 @@ class Closed:
 
     @property
     def arcs(self) -> Mapping[int, Sequence[int]]:
-        """Where the arcs taken so far lead, by where they start from."""
+        """The accepted arcs: targets by source."""
         return self._arcs
 
-    def add(self, first: int, then: int) -> bool:
-        """Take an arc between two of the nodes; say whether that was possible."""
-        start, end = self._number[first], self._number[then]
+    def add_arc(self, source: int, target: int) -> bool:
+        """Add an arc between two nodes unless it closes a cycle; return whether it was added."""
+        start, end = self._number[source], self._number[target]
         if self._after[end] >> start & 1:
             return False
         if not self._after[start] >> end & 1:
             after, before = self._after[end], self._before[start]
             gain, gained = before & ~self._before[end], after & ~self._after[start]
-            for number in _bits(gain):
+            for number in _iterate_set_bits(gain):
                 self._after[number] |= after
-            for number in _bits(gained):
+            for number in _iterate_set_bits(gained):
                 self._before[number] |= before
-        self._arcs.setdefault(first, []).append(then)
+        self._arcs.setdefault(source, []).append(target)
         return True
 
 
-def _bits(mask: int) -> Iterator[int]:
+def _iterate_set_bits(mask: int) -> Iterator[int]:
     """Yield the numbers of the bits that are set."""
     while mask:
         lowest = mask & -mask
@@ -202,10 +210,10 @@ def _bits(mask: int) -> Iterator[int]:
         mask ^= lowest
 
 
-class Ordered:
+class TopologicalOrder:
     """Keeps a topological order; best for many nodes with few arcs.
 
-    An arc against the order costs a search between the places of its ends.
+    An arc against the order costs a search between the positions of its ends.
 
     References:
         Pearce and Kelly, A dynamic topological sort algorithm for directed acyclic graphs,
@@ -219,25 +227,25 @@ class Ordered:
 
     @property
     def arcs(self) -> Mapping[int, Sequence[int]]:
-        """Where the arcs taken so far lead, by where they start from."""
+        """The accepted arcs: targets by source."""
         return self._ahead
 
-    def add(self, first: int, then: int) -> bool:
-        """Take an arc between two of the nodes; say whether that was possible."""
-        low, high = self._place[then], self._place[first]
+    def add_arc(self, source: int, target: int) -> bool:
+        """Add an arc between two nodes unless it closes a cycle; return whether it was added."""
+        low, high = self._place[target], self._place[source]
         if low == high:
             return False
         if low < high:
-            after = self._reached(then, self._ahead, lambda place: place <= high)
-            if first in after:
+            after = self._collect_reachable(target, self._ahead, lambda place: place <= high)
+            if source in after:
                 return False
-            before = self._reached(first, self._behind, lambda place: place >= low)
-            self._swap(before, after)
-        self._ahead.setdefault(first, []).append(then)
-        self._behind.setdefault(then, []).append(first)
+            before = self._collect_reachable(source, self._behind, lambda place: place >= low)
+            self._reorder_places(before, after)
+        self._ahead.setdefault(source, []).append(target)
+        self._behind.setdefault(target, []).append(source)
         return True
 
-    def _reached(
+    def _collect_reachable(
         self, start: int, arcs: Mapping[int, list[int]], is_within: Callable[[int], bool]
     ) -> set[int]:
         found, waiting = {start}, [start]
@@ -248,22 +256,22 @@ class Ordered:
                     waiting.append(other)
         return found
 
-    def _swap(self, before: set[int], after: set[int]) -> None:
-        """Give the places of both sets to the first one and then to the other."""
+    def _reorder_places(self, before: set[int], after: set[int]) -> None:
+        """Redistribute the positions of both sets: first `before`, then `after`."""
         place = self._place
         moved = [*sorted(before, key=place.__getitem__), *sorted(after, key=place.__getitem__)]
         for node, free in zip(moved, sorted(place[node] for node in moved), strict=True):
             place[node] = free
 
 
-def topological_order(nodes: Iterable[int], arcs: Mapping[int, Iterable[int]]) -> list[int]:
-    """Order nodes so that every arc leads forward; where it is free, as they were given.
+def sort_topologically(nodes: Iterable[int], arcs: Mapping[int, Iterable[int]]) -> list[int]:
+    """Sort nodes so that every arc leads forward; otherwise keep their given order.
 
     O(nodes log nodes + arcs).
 
     Args:
-        nodes: Each once; the first one that is free always comes first.
-        arcs: Where the arcs of a node lead, all of them inside `nodes`.
+        nodes: Each once; among nodes without open predecessors the first given comes first.
+        arcs: Successors of nodes, all of them in `nodes`.
 
     Raises:
         ValueError: If the arcs have a cycle.
@@ -273,18 +281,18 @@ def topological_order(nodes: Iterable[int], arcs: Mapping[int, Iterable[int]]) -
     """
     given = list(nodes)
     place = {node: number for number, node in enumerate(given)}
-    awaited = dict.fromkeys(given, 0)
+    open_predecessors = dict.fromkeys(given, 0)
     for node in given:
         for other in arcs.get(node, ()):
-            awaited[other] += 1
-    free = [place[node] for node in given if not awaited[node]]
+            open_predecessors[other] += 1
+    free = [place[node] for node in given if not open_predecessors[node]]
     ordered = []
     while free:
         node = given[heapq.heappop(free)]
         ordered.append(node)
         for other in arcs.get(node, ()):
-            awaited[other] -= 1
-            if not awaited[other]:
+            open_predecessors[other] -= 1
+            if not open_predecessors[other]:
                 heapq.heappush(free, place[other])
     if len(ordered) < len(given):
         raise ValueError("these arcs have a cycle: break it first")

@@ -1,4 +1,4 @@
-"""Tools related to those at hand, over one relation or two."""
+"""Find the tools related to some seeds, over one or two relations."""
 
 from __future__ import annotations
 
@@ -8,32 +8,32 @@ from functools import partial
 from operator import itemgetter
 from typing import Final, NamedTuple
 
-from graph.relations import PATH_KINDS, Kind
-from graph.topology import Topology, always
+from graph.relations import PATH_KINDS, RelationKind
+from graph.topology import Topology, accept_every_tool
 
-LEAST: Final = 0.5
+MIN_CONFIDENCE: Final = 0.5
 """Confidence that a path must reach."""
-SECOND_HOP: Final = 0.5
-"""What a path of two relations counts, beside one relation as confident."""
-DIRECT: Final = 1
-INDIRECT: Final = 2
+SECOND_HOP_FACTOR: Final = 0.5
+"""Factor on the rank of a path of two relations."""
+DIRECT_HOPS: Final = 1
+INDIRECT_HOPS: Final = 2
 
-Direct = tuple[float, int]
-"""Confidence of a way, negative so that the best sorts first, and where it begins."""
-Indirect = tuple[float, int, int]
-"""The same, and what it leads over."""
-Way = tuple[float, int, int]
-"""Rank of a way, negative likewise, over how many relations, and the tool it leads to."""
+DirectPath = tuple[float, int]
+"""Negated confidence of a path, so that the best sorts first, and its seed."""
+IndirectPath = tuple[float, int, int]
+"""The same, and the tool in between."""
+CandidatePath = tuple[float, int, int]
+"""Negated rank of a path, its number of relations, and the tool at its end."""
 
 
-class Reached(NamedTuple):
-    """A tool related to one of those at hand.
+class ReachedTool(NamedTuple):
+    """A tool related to a seed.
 
     Attributes:
-        tool: Its key.
-        rank: To sort by, in (0, 1]: the confidence, or half of it over two relations.
-        confidence: Of the path, in (0, 1]: the product over its relations.
-        path: From the tool at hand to this one: two or three tools.
+        tool: Its primary key.
+        rank: In (0, 1]: the confidence, or half of it over two relations.
+        confidence: Product of the path's confidences, in (0, 1].
+        path: From the seed to this tool: two or three tools.
     """
 
     tool: int
@@ -42,121 +42,128 @@ class Reached(NamedTuple):
     path: tuple[int, ...]
 
 
-def expand(
+def expand_tools(
     topology: Topology,
     seeds: Iterable[int],
     *,
-    kinds: Collection[Kind] = PATH_KINDS,
-    least: float = LEAST,
-    allowed: Callable[[int], bool] = always,
-    usable: Callable[[int], bool] = always,
-) -> list[Reached]:
-    """Return all that `reached` yields."""
-    return list(reached(topology, seeds, kinds=kinds, least=least, allowed=allowed, usable=usable))
+    kinds: Collection[RelationKind] = PATH_KINDS,
+    least: float = MIN_CONFIDENCE,
+    allowed: Callable[[int], bool] = accept_every_tool,
+    usable: Callable[[int], bool] = accept_every_tool,
+) -> list[ReachedTool]:
+    """Return everything that `iterate_reached` yields, as a list."""
+    return list(
+        iterate_reached(topology, seeds, kinds=kinds, least=least, allowed=allowed, usable=usable)
+    )
 
 
-def reached(  # noqa: PLR0913 - each is a rule of its own
+def iterate_reached(  # noqa: PLR0913 - each is a rule of its own
     topology: Topology,
     seeds: Iterable[int],
     *,
-    kinds: Collection[Kind] = PATH_KINDS,
-    least: float = LEAST,
-    allowed: Callable[[int], bool] = always,
-    usable: Callable[[int], bool] = always,
+    kinds: Collection[RelationKind] = PATH_KINDS,
+    least: float = MIN_CONFIDENCE,
+    allowed: Callable[[int], bool] = accept_every_tool,
+    usable: Callable[[int], bool] = accept_every_tool,
     dependents: bool = True,
-) -> Iterator[Reached]:
-    """Find what is related to some tools, over at most two relations in either direction.
+) -> Iterator[ReachedTool]:
+    """Yield the tools related to some seeds, over at most two relations in either direction.
 
-    Relations are followed most confident first and given up where no path can reach `least` any
-    more, and over a second relation only once all that is left ranks no higher than that can.
-    Work grows with what is taken, not with the topology.
+    Relations are followed by falling confidence, down to `least`; second relations only once no
+    remaining direct path can rank higher. The work grows with the results consumed, not with the
+    size of the topology.
 
     Args:
-        topology: Where to look.
-        seeds: Keys of the tools at hand; none of them is yielded.
-        kinds: Of the relations followed.
-        least: Confidence that a path must reach, in (0, 1].
-        allowed: Says whether a tool may be yielded.
-        usable: Says whether a path may touch a tool at all, be it on its way.
-        dependents: Whether `depends_on` is followed to what depends on a tool, too.
+        topology: Relations as the caller sees them.
+        seeds: Primary keys of the tools to start from; they are not yielded.
+        kinds: Kinds of relations to follow.
+        least: Minimum confidence of a path, in (0, 1].
+        allowed: Tells whether a tool may be yielded.
+        usable: Tells whether a tool may be on a path at all.
+        dependents: Whether `depends_on` is also followed from a tool to its dependents.
 
     Yields:
         The best path to each tool by rank; highest rank first, then fewer hops, then by key.
     """
-    around = _followed(topology, kinds, dependents=dependents)
+    around = _neighbours_of(topology, kinds, dependents=dependents)
     origins = dict.fromkeys(seeds)
-    near = _near(around, origins, least)
-    direct = sorted((minus, DIRECT, tool) for tool, (minus, _) in near.items())
-    done = set(origins)
+    direct_paths = _find_direct_paths(around, origins, least)
+    direct = sorted(
+        (negated_rank, DIRECT_HOPS, tool) for tool, (negated_rank, _) in direct_paths.items()
+    )
+    yielded = set(origins)
 
-    def wanted(ways: Iterable[Way]) -> Iterator[Way]:
-        for way in ways:
-            if way[2] not in done and usable(way[2]) and allowed(way[2]):
-                done.add(way[2])
-                yield way
+    def select_new(paths: Iterable[CandidatePath]) -> Iterator[CandidatePath]:
+        for path in paths:
+            if path[2] not in yielded and usable(path[2]) and allowed(path[2]):
+                yielded.add(path[2])
+                yield path
 
-    # Two relations rank no higher than that, so they are looked for once those have been taken.
-    first = bisect_right(direct, -SECOND_HOP, key=itemgetter(0))
-    for minus, _, tool in wanted(direct[:first]):
-        yield Reached(tool, -minus, -minus, (near[tool][1], tool))
-    far = _far(around, origins, least, usable)
-    ways = [(SECOND_HOP * minus, INDIRECT, tool) for tool, (minus, _, _) in far.items()]
-    for minus, hops, tool in wanted(sorted([*direct[first:], *ways])):
-        confidence, *path = near[tool] if hops == DIRECT else far[tool]
-        yield Reached(tool, -minus, -confidence, (*path, tool))
+    # Indirect paths rank no higher than that, so better direct ones are yielded before the search.
+    first = bisect_right(direct, -SECOND_HOP_FACTOR, key=itemgetter(0))
+    for negated_rank, _, tool in select_new(direct[:first]):
+        yield ReachedTool(tool, -negated_rank, -negated_rank, (direct_paths[tool][1], tool))
+    indirect_paths = _find_indirect_paths(around, origins, least, usable)
+    indirect = [
+        (SECOND_HOP_FACTOR * negated_rank, INDIRECT_HOPS, tool)
+        for tool, (negated_rank, _, _) in indirect_paths.items()
+    ]
+    for negated_rank, hops, tool in select_new(sorted([*direct[first:], *indirect])):
+        confidence, *start = direct_paths[tool] if hops == DIRECT_HOPS else indirect_paths[tool]
+        yield ReachedTool(tool, -negated_rank, -confidence, (*start, tool))
 
 
-def _near(
+def _find_direct_paths(
     around: Callable[[int], Mapping[int, float]], seeds: Iterable[int], least: float
-) -> dict[int, Direct]:
-    """Return the best way to each tool over one relation; of equal ones by keys."""
-    near: dict[int, Direct] = {}
+) -> dict[int, DirectPath]:
+    """Return the best path to each tool over one relation; ties are broken by keys."""
+    best: dict[int, DirectPath] = {}
     for seed in seeds:
         for tool, confidence in around(seed).items():
             if confidence < least:
                 break
-            near[tool] = min(near.get(tool, (0.0, 0)), (-confidence, seed))
-    return near
+            best[tool] = min(best.get(tool, (0.0, 0)), (-confidence, seed))
+    return best
 
 
-def _far(
+def _find_indirect_paths(
     around: Callable[[int], Mapping[int, float]],
     seeds: Iterable[int],
     least: float,
     usable: Callable[[int], bool],
-) -> dict[int, Indirect]:
-    """Return the best way to each tool over two relations; of equal ones by keys."""
-    far: dict[int, Indirect] = {}
+) -> dict[int, IndirectPath]:
+    """Return the best path to each tool over two relations; ties are broken by keys."""
+    best: dict[int, IndirectPath] = {}
     for seed in seeds:
         for middle, first in around(seed).items():
             if first < least:
                 break
             if usable(middle):
-                _go_on(far, (first, seed, middle), around(middle), least)
-    return far
+                _extend_path(best, (first, seed, middle), around(middle), least)
+    return best
 
 
-def _go_on(
-    far: dict[int, Indirect],
-    way: Indirect,
+def _extend_path(
+    best: dict[int, IndirectPath],
+    path: IndirectPath,
     ahead: Mapping[int, float],
     least: float,
 ) -> None:
-    """Go on from the middle of a way; keep the best to each end."""
-    first, seed, middle = way
+    """Extend a path by a second relation; keep the best path to each end."""
+    first, seed, middle = path
     for end, second in ahead.items():
         confidence = first * second
         if confidence < least:
             break
-        known = far.get(end)
+        known = best.get(end)
         if known is None or (-confidence, seed, middle) < known:
-            far[end] = (-confidence, seed, middle)
+            best[end] = (-confidence, seed, middle)
 
 
-def _followed(
-    topology: Topology, kinds: Collection[Kind], *, dependents: bool
+def _neighbours_of(
+    topology: Topology, kinds: Collection[RelationKind], *, dependents: bool
 ) -> Callable[[int], Mapping[int, float]]:
-    """Return what yields the neighbours of a tool, most confident first."""
+    """Return a function from a tool to its neighbours, by falling confidence."""
     wanted = tuple(kinds)
     if frozenset(wanted) == PATH_KINDS:
         return (
@@ -165,9 +172,13 @@ def _followed(
 
     def around(tool: int) -> Mapping[int, float]:
         found: dict[int, float] = {}
-        for relation in topology.of(tool):
+        for relation in topology.relations_of(tool):
             other = relation.target if relation.source == tool else relation.source
-            if relation.kind is Kind.DEPENDS_ON and other == relation.source and not dependents:
+            if (
+                relation.kind is RelationKind.DEPENDS_ON
+                and other == relation.source
+                and not dependents
+            ):
                 continue
             if relation.kind in wanted and relation.confidence > found.get(other, 0.0):
                 found[other] = relation.confidence

@@ -1,4 +1,4 @@
-"""PageRank: how much of all attention a tool gets if it is passed on along relations."""
+"""PageRank of tools over relations weighted by confidence."""
 
 from __future__ import annotations
 
@@ -13,18 +13,18 @@ from graph.algorithms.matrix import Matrix
 
 DAMPING: Final = 0.85
 TOLERANCE: Final = 1e-6
-FINEST: Final = 1e-12
+MIN_TOLERANCE: Final = 1e-12
 """Smallest tolerance that double precision reaches."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
-class Ranks:
+class PageRanks:
     """The rank of each tool of a matrix.
 
     Attributes:
         values: float64, shape (n,), in the order of the matrix's tools; they sum to 1.
-        iterations: How many it took.
-        error: Bound of the distance to the true ranks, as the sum of absolute differences.
+        iterations: Number of iterations.
+        error: Upper bound of the L1 distance to the true ranks.
     """
 
     values: NDArray[np.float64]
@@ -32,26 +32,25 @@ class Ranks:
     error: float
 
 
-def pagerank(
+def compute_pagerank(
     matrix: Matrix,
     *,
     damping: float = DAMPING,
     tolerance: float = TOLERANCE,
     warm: Mapping[int, float] | None = None,
-) -> Ranks:
-    """Rank tools by where a walk along the arcs is found, weighted by confidence.
+) -> PageRanks:
+    """Rank tools by the stationary distribution of a random walk weighted by confidence.
 
-    Tools that lead nowhere pass their rank on to all. Each iteration brings the ranks nearer to
-    the true ones by the factor `damping`, so what is still missing is at most the last step times
-    damping / (1 - damping): it stops when that is within the tolerance, whatever the size. (A
-    step as small as the tolerance says little by itself: it bounds neither the distance of all
-    ranks nor, divided by the number of tools, that of any.) O(arcs) an iteration.
+    Dangling tools pass their rank on to all. Each iteration reduces the error by the factor
+    `damping`, so it is at most the last step times damping / (1 - damping); iteration stops once
+    that is within the tolerance, for any size. (The size of the step alone bounds neither the
+    total error nor, divided by the number of tools, that of any rank.) O(arcs) per iteration.
 
     Args:
         matrix: The arcs.
         damping: Share of rank that is passed on, in [0, 1).
-        tolerance: Largest absolute L1 distance to the true ranks.
-        warm: Earlier ranks by tool to begin with; tools it does not know begin as average ones.
+        tolerance: Maximum L1 distance to the true ranks.
+        warm: Earlier ranks by tool to start from; missing tools start with the average.
 
     Raises:
         ValueError: If damping or tolerance is out of range.
@@ -60,27 +59,27 @@ def pagerank(
         Page, Brin, Motwani and Winograd, The PageRank citation ranking, Stanford (1999);
         Langville and Meyer, Deeper inside PageRank, Internet Mathematics 1 (2004).
     """
-    if not 0.0 <= damping < 1.0 or tolerance < FINEST:
-        raise ValueError(f"damping must be in [0, 1) and tolerance at least {FINEST}")
+    if not 0.0 <= damping < 1.0 or tolerance < MIN_TOLERANCE:
+        raise ValueError(f"damping must be in [0, 1) and tolerance at least {MIN_TOLERANCE}")
     n = len(matrix.tools)
     if n == 0:
-        return Ranks(values=np.empty(0), iterations=0, error=0.0)
+        return PageRanks(values=np.empty(0), iterations=0, error=0.0)
     total = matrix.weights @ np.ones(n)
-    is_end = total == 0.0
-    share = np.divide(damping, total, out=np.zeros(n), where=~is_end)
+    is_dangling = total == 0.0
+    share = np.divide(damping, total, out=np.zeros(n), where=~is_dangling)
     inward = matrix.weights.T
-    ranks, iterations, error = _beginning(matrix, warm), 0, np.inf
+    ranks, iterations, error = _initial_ranks(matrix, warm), 0, np.inf
     while error > tolerance:
-        spread = (1.0 - damping + damping * ranks[is_end].sum()) / n
+        spread = (1.0 - damping + damping * ranks[is_dangling].sum()) / n
         moved = inward @ (ranks * share) + spread
         error = float(np.abs(moved - ranks).sum()) * damping / (1.0 - damping)
         ranks = moved
         iterations += 1
-    return Ranks(values=ranks / ranks.sum(), iterations=iterations, error=error)
+    return PageRanks(values=ranks / ranks.sum(), iterations=iterations, error=error)
 
 
-def _beginning(matrix: Matrix, warm: Mapping[int, float] | None) -> NDArray[np.float64]:
-    """Return ranks that sum to 1."""
+def _initial_ranks(matrix: Matrix, warm: Mapping[int, float] | None) -> NDArray[np.float64]:
+    """Return start ranks that sum to 1."""
     n = len(matrix.tools)
     if not warm:
         return np.full(n, 1.0 / n)

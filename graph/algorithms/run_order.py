@@ -1,4 +1,4 @@
-"""An order in which tools can run: dependencies first, then as data and habit suggest."""
+"""Order tools for running: dependencies first, then as other relations suggest."""
 
 from __future__ import annotations
 
@@ -6,13 +6,18 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from graph.algorithms.cycles import Acyclic, acyclic, strongest_first, topological_order
-from graph.relations import Kind, Relation, is_guess
+from graph.algorithms.cycles import (
+    AcyclicGraph,
+    make_acyclic_graph,
+    sort_strongest_first,
+    sort_topologically,
+)
+from graph.relations import Relation, RelationKind, is_server_guess
 from graph.topology import Topology
 
-SOFT: Final = (Kind.PROVIDES, Kind.PRECEDES, Kind.VALIDATES)
-"""Kinds that order where they contradict nothing; of equally sure ones, in this order."""
-_TARGET_FIRST: Final = (Kind.DEPENDS_ON, Kind.VALIDATES)
+SOFT_KINDS: Final = (RelationKind.PROVIDES, RelationKind.PRECEDES, RelationKind.VALIDATES)
+"""Kinds that constrain the order unless that closes a cycle; priority at equal confidence."""
+_TARGET_FIRST_KINDS: Final = (RelationKind.DEPENDS_ON, RelationKind.VALIDATES)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -20,48 +25,54 @@ class RunOrder:
     """Tools in an order in which they can run.
 
     Attributes:
-        tools: Those that were given, each once.
-        cut: Dependencies that the order goes against: each is the weakest of a cycle.
-        is_constrained: Whether any relation had a say, or all are as they were given.
+        tools: The given tools, each once.
+        dropped_relations: Dependencies that the order violates; each is the weakest of a cycle.
+        is_constrained: Whether any relation constrained the order.
     """
 
     tools: tuple[int, ...]
-    cut: tuple[Relation, ...]
+    dropped_relations: tuple[Relation, ...]
     is_constrained: bool
 
 
-def run_order(topology: Topology, tools: Sequence[int]) -> RunOrder:
-    """Order tools so that each comes after those of them that it depends on.
+def order_for_running(topology: Topology, tools: Sequence[int]) -> RunOrder:
+    """Order tools so that each comes after its dependencies.
 
-    Dependencies, required or not, come first; the weakest of each cycle is dropped. Then what
-    provides for another, precedes it, or is checked by it goes before it, as far as that closes
-    no cycle: first what a person, a file or runs say, the surest first, then likewise what
-    servers alone say. What is left free stays as it was given.
+    Dependencies, required or not, are applied first; the weakest of each cycle is dropped. Then
+    `provides`, `precedes` and `validates` relations apply unless they close a cycle: first those
+    from people, files or runs, by falling confidence, then those that only servers vouch for.
+    Otherwise the given order is kept.
 
     Args:
-        topology: Where the relations between the tools are.
-        tools: Keys; repeated ones count once.
+        topology: Relations as the caller sees them.
+        tools: Primary keys; repeated ones count once.
     """
-    given = tuple(dict.fromkeys(tools))
-    order = acyclic(given)
-    related = list(topology.among(given))
-    hard = strongest_first(r for r in related if r.kind is Kind.DEPENDS_ON)
-    cut = tuple(relation for relation in hard if not _add(order, relation))
-    for relation in sorted((r for r in related if r.kind in SOFT), key=_softness):
-        _add(order, relation)
+    distinct = tuple(dict.fromkeys(tools))
+    order = make_acyclic_graph(distinct)
+    related = list(topology.relations_among(distinct))
+    dependencies = sort_strongest_first(r for r in related if r.kind is RelationKind.DEPENDS_ON)
+    dropped = tuple(relation for relation in dependencies if not _add_relation(order, relation))
+    for relation in sorted((r for r in related if r.kind in SOFT_KINDS), key=_soft_sort_key):
+        _add_relation(order, relation)
     return RunOrder(
-        tools=tuple(topological_order(given, order.arcs)),
-        cut=cut,
+        tools=tuple(sort_topologically(distinct, order.arcs)),
+        dropped_relations=dropped,
         is_constrained=bool(order.arcs),
     )
 
 
-def _softness(relation: Relation) -> tuple[bool, float, int, int, int]:
-    kind = SOFT.index(relation.kind)
-    return (is_guess(relation), -relation.confidence, kind, relation.source, relation.target)
+def _soft_sort_key(relation: Relation) -> tuple[bool, float, int, int, int]:
+    kind = SOFT_KINDS.index(relation.kind)
+    return (
+        is_server_guess(relation),
+        -relation.confidence,
+        kind,
+        relation.source,
+        relation.target,
+    )
 
 
-def _add(order: Acyclic, relation: Relation) -> bool:
-    if relation.kind in _TARGET_FIRST:
-        return order.add(relation.target, relation.source)
-    return order.add(relation.source, relation.target)
+def _add_relation(order: AcyclicGraph, relation: Relation) -> bool:
+    if relation.kind in _TARGET_FIRST_KINDS:
+        return order.add_arc(relation.target, relation.source)
+    return order.add_arc(relation.source, relation.target)

@@ -1,4 +1,4 @@
-"""Paths from one tool to another: the shortest one, and the most confident one."""
+"""Find the shortest and the most confident path between two tools."""
 
 from __future__ import annotations
 
@@ -8,25 +8,25 @@ from collections.abc import Callable, Iterable, Mapping
 
 from graph.topology import Topology
 
-Arcs = Callable[[int], Mapping[int, float]]
-Step = tuple[float, int]
-"""Product of the confidences from a tool to the end of its way, and the next tool on it."""
+ArcLookup = Callable[[int], Mapping[int, float]]
+BestStep = tuple[float, int]
+"""Product of the confidences from a tool to the end of its path, and the next tool on it."""
 
 
-def shortest_path(topology: Topology, start: int, end: int) -> tuple[int, ...] | None:
-    """Return a path of the fewest hops; of several, the one of the greatest product.
+def find_shortest_path(topology: Topology, start: int, end: int) -> tuple[int, ...] | None:
+    """Return the path with the fewest hops; among these, the most confident one.
 
-    Searched from both ends, a whole level of the smaller side at a time; what is on no shortest
-    path is then left out before confidence is compared. Equal paths are told apart by their keys,
-    so the answer depends on the topology alone.
+    Bidirectional breadth-first search, expanding the smaller side; tools on no shortest path are
+    discarded before confidences are compared. Ties are broken by primary keys, so the result is
+    deterministic.
 
     Args:
-        topology: Where to look; paths follow `successors`.
-        start: Key of the first tool.
-        end: Key of the last one.
+        topology: Paths follow its `successors`.
+        start: Primary key of the first tool.
+        end: Primary key of the last tool.
 
     Returns:
-        The tools from `start` to `end`; None if there is no way.
+        The tools from `start` to `end`; None if there is no path.
 
     References:
         Pohl, Bi-directional search, Machine Intelligence 6 (1971).
@@ -39,20 +39,20 @@ def shortest_path(topology: Topology, start: int, end: int) -> tuple[int, ...] |
     seen_ahead, seen_behind = {start}, {end}
     while ahead[-1] and behind[-1]:
         if len(ahead[-1]) <= len(behind[-1]):
-            if meeting := _touching(ahead[-1], behind[-1], topology.successors):
-                return _most_confident(topology, ahead[:-1], meeting, behind)
-            _advance(ahead, seen_ahead, topology.successors)
+            if meeting := _find_adjacent(ahead[-1], behind[-1], topology.successors):
+                return _find_most_confident(topology, ahead[:-1], meeting, behind)
+            _add_next_level(ahead, seen_ahead, topology.successors)
         else:
-            if meeting := _touching(behind[-1], ahead[-1], topology.predecessors):
-                return _most_confident(topology, ahead, meeting, behind[:-1])
-            _advance(behind, seen_behind, topology.predecessors)
+            if meeting := _find_adjacent(behind[-1], ahead[-1], topology.predecessors):
+                return _find_most_confident(topology, ahead, meeting, behind[:-1])
+            _add_next_level(behind, seen_behind, topology.predecessors)
     return None
 
 
-def strongest_path(topology: Topology, start: int, end: int) -> tuple[int, ...] | None:
-    """Return the path of the greatest product of confidences; of equal ones, of fewer hops.
+def find_strongest_path(topology: Topology, start: int, end: int) -> tuple[int, ...] | None:
+    """Return the path with the greatest product of confidences; ties go to fewer hops.
 
-    O(arcs log arcs) of those more confident than the path.
+    O(arcs log arcs) of the part more confident than the path.
 
     References:
         Dijkstra, A note on two problems in connexion with graphs, Numer. Math. 1 (1959).
@@ -60,21 +60,21 @@ def strongest_path(topology: Topology, start: int, end: int) -> tuple[int, ...] 
     if start != end and (start not in topology or end not in topology):
         return None
     came_from: dict[int, int] = {}
-    waiting = [(-1.0, 0, start, start)]
-    while waiting:
-        product, hops, tool, parent = heapq.heappop(waiting)
+    queue = [(-1.0, 0, start, start)]
+    while queue:
+        product, hops, tool, parent = heapq.heappop(queue)
         if tool in came_from:
             continue
         came_from[tool] = parent
         if tool == end:
-            return _back(came_from, start, end)
+            return _trace_back(came_from, start, end)
         for other, confidence in topology.successors(tool).items():
             if other not in came_from:
-                heapq.heappush(waiting, (product * confidence, hops + 1, other, tool))
+                heapq.heappush(queue, (product * confidence, hops + 1, other, tool))
     return None
 
 
-def confidence_of(topology: Topology, path: Iterable[int]) -> float:
+def path_confidence(topology: Topology, path: Iterable[int]) -> float:
     """Return the product of the confidences along a path, in [0, 1].
 
     Raises:
@@ -86,65 +86,71 @@ def confidence_of(topology: Topology, path: Iterable[int]) -> float:
     return product
 
 
-def _touching(side: set[int], other: set[int], onward: Arcs) -> set[int]:
-    """Return those of one side that lead straight to the other."""
+def _find_adjacent(side: set[int], other: set[int], onward: ArcLookup) -> set[int]:
+    """Return the tools of one side with an arc to the other side."""
     return {tool for tool in side if not onward(tool).keys().isdisjoint(other)}
 
 
-def _advance(levels: list[set[int]], seen: set[int], onward: Arcs) -> None:
-    """Add the tools one hop further that no level holds yet."""
-    found: set[int] = set()
-    found = found.union(*map(onward, levels[-1])) - seen
-    seen |= found
-    levels.append(found)
+def _add_next_level(levels: list[set[int]], seen: set[int], onward: ArcLookup) -> None:
+    """Add the level of unseen tools one hop further."""
+    level: set[int] = set()
+    level = level.union(*map(onward, levels[-1])) - seen
+    seen |= level
+    levels.append(level)
 
 
-def _most_confident(
+def _find_most_confident(
     topology: Topology, ahead: list[set[int]], meeting: set[int], behind: list[set[int]]
 ) -> tuple[int, ...]:
-    """Return the path of the greatest product through a tool of each level, in their order."""
-    onward = _ways(topology.successors, topology.predecessors, meeting, behind)
-    back = _ways(topology.predecessors, topology.successors, meeting, ahead)
+    """Return the path with the greatest product through one tool of each level, in order."""
+    onward = _find_best_steps(topology.successors, topology.predecessors, meeting, behind)
+    back = _find_best_steps(topology.predecessors, topology.successors, meeting, ahead)
     best = {tool: product * back[-1][tool][0] for tool, (product, _) in onward[-1].items()}
     tool = min(best, key=lambda tool: (-best[tool], tool))
-    return (*reversed(_followed(back, tool)), tool, *_followed(onward, tool))
+    return (*reversed(_follow_steps(back, tool)), tool, *_follow_steps(onward, tool))
 
 
-def _ways(
-    onward: Arcs, back: Arcs, tools: set[int], levels: list[set[int]]
-) -> list[dict[int, Step]]:
-    """Find the ways of the greatest product from tools through levels, the last one first.
+def _find_best_steps(
+    onward: ArcLookup, back: ArcLookup, tools: set[int], levels: list[set[int]]
+) -> list[dict[int, BestStep]]:
+    """Find the paths with the greatest product from tools through levels, last level first.
 
     Returns:
-        For each level, and for the tools last, the step from each of theirs that is on a way.
+        For each level, and for `tools` last, the best step from each tool on a path.
     """
     passed = [tools]
     for level in levels[:0:-1]:
         reached: set[int] = set()
         passed.append(reached.union(*[onward(tool).keys() & level for tool in passed[-1]]))
-    steps: list[dict[int, Step]] = [{end: (1.0, end) for end in levels[0]}] if levels else []
+    steps: list[dict[int, BestStep]] = [{end: (1.0, end) for end in levels[0]}] if levels else []
     for level in reversed(passed):
         if steps:
-            steps.append(_steps(back, level, steps[-1]))
+            steps.append(_best_level_steps(back, level, steps[-1]))
         else:
             steps.append({tool: (1.0, tool) for tool in level})
     return steps
 
 
-def _steps(back: Arcs, level: set[int], further: Mapping[int, Step]) -> dict[int, Step]:
-    """Return the best step from each tool of a level; of equal ones, to the smaller key."""
-    best: dict[int, Step] = {}
+def _best_level_steps(
+    back: ArcLookup, level: set[int], further: Mapping[int, BestStep]
+) -> dict[int, BestStep]:
+    """Return the best step from each tool of a level; ties go to the smaller key."""
+    best: dict[int, BestStep] = {}
     for other, (product, _) in further.items():
         arcs = back(other)
         for tool in arcs.keys() & level:
-            found = product * arcs[tool]
-            known = best.get(tool)
-            if known is None or found > known[0] or (found == known[0] and other < known[1]):
-                best[tool] = (found, other)
+            candidate = product * arcs[tool]
+            current = best.get(tool)
+            if (
+                current is None
+                or candidate > current[0]
+                or (candidate == current[0] and other < current[1])
+            ):
+                best[tool] = (candidate, other)
     return best
 
 
-def _followed(steps: list[dict[int, Step]], tool: int) -> list[int]:
+def _follow_steps(steps: list[dict[int, BestStep]], tool: int) -> list[int]:
     path = []
     for step in steps[:0:-1]:
         tool = step[tool][1]
@@ -152,7 +158,7 @@ def _followed(steps: list[dict[int, Step]], tool: int) -> list[int]:
     return path
 
 
-def _back(came_from: Mapping[int, int], start: int, end: int) -> tuple[int, ...]:
+def _trace_back(came_from: Mapping[int, int], start: int, end: int) -> tuple[int, ...]:
     path = [end]
     while path[-1] != start:
         path.append(came_from[path[-1]])

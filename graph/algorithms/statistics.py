@@ -1,4 +1,4 @@
-"""What a graph is like as a whole."""
+"""Statistics of a whole graph."""
 
 from __future__ import annotations
 
@@ -11,41 +11,41 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from graph.algorithms.communities import modularity
-from graph.algorithms.cycles import cyclic
-from graph.algorithms.matrix import Matrix, matrix
-from graph.record import Metric
-from graph.relations import Kind
+from graph.algorithms.communities import compute_modularity
+from graph.algorithms.cycles import find_cyclic_components
+from graph.algorithms.matrix import Matrix, build_matrix
+from graph.record import GraphMetric
+from graph.relations import RelationKind
 from graph.topology import Topology
 
-TOP: Final = 10
+TOP_TOOLS: Final = 10
 """Tools listed by rank, and cycles listed by size."""
 QUANTILES: Final = (0.5, 0.9, 0.99)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Statistics:
-    """Figures of a graph; all of them JSON values once made a dict.
+class GraphStatistics:
+    """Statistics of a graph; `asdict` gives JSON values.
 
     Attributes:
-        tools: That have relations.
-        isolated: That have none.
-        relations: Of all kinds.
-        kinds: Number of relations of each kind there is.
-        sources: Number of relations that each source speaks for; some have several.
+        tools: Number of tools with relations.
+        isolated: Number of tools without relations.
+        relations: Number of relations of all kinds.
+        kinds: Number of relations by kind.
+        sources: Number of relations by source of evidence; a relation may have several.
         required: Number of required dependencies.
-        arcs: Pairs that paths lead across, in one direction.
-        density: Share of all possible arcs that there are, in [0, 1].
-        components: Parts that no path joins, whatever its direction.
-        largest_component: Tools in the largest of them.
-        cycles: Tools that depend on each other in circles: the largest groups, as primary keys.
+        arcs: Number of directed pairs that paths follow.
+        density: Share of all possible arcs, in [0, 1].
+        components: Number of weakly connected components.
+        largest_component: Number of tools in the largest of them.
+        cycles: The largest groups of tools with cyclic dependencies, as primary keys.
         cycle_count: Number of such groups.
         communities: Number of communities.
         largest_community: Tools in the largest of them.
-        modularity: Of the communities, in [-1, 1].
-        out_degree: Arcs from a tool: `p50`, `p90`, `p99`, `max`.
-        in_degree: Arcs to a tool, likewise.
-        top: The tools of the highest PageRank, as pairs of primary key and rank.
+        modularity: Modularity of the communities, in [-1, 1].
+        out_degree: Quantiles of outgoing arcs: `p50`, `p90`, `p99`, `max`.
+        in_degree: Quantiles of incoming arcs, likewise.
+        top: Tools with the highest PageRank, as pairs of primary key and rank.
     """
 
     tools: int
@@ -68,52 +68,54 @@ class Statistics:
     top: tuple[tuple[int, float], ...]
 
 
-def statistics(
+def describe_graph(
     topology: Topology,
-    metrics: Mapping[int, Metric],
+    metrics: Mapping[int, GraphMetric],
     *,
     arcs: Matrix | None = None,
     tools: Collection[int] = (),
-) -> Statistics:
-    """Describe a graph.
+) -> GraphStatistics:
+    """Compute the statistics of a graph.
 
     Args:
         topology: Its relations.
-        metrics: Of its tools; those without any are in no community and have no rank.
-        arcs: Its matrix, where it has been made already.
-        tools: All tools there are, to tell how many have no relations.
+        metrics: Metrics of its tools; tools may be missing.
+        arcs: Its matrix, if already built.
+        tools: All existing tools, to count those without relations.
     """
-    arcs = matrix(topology) if arcs is None else arcs
-    every = list(topology.relations())
-    needs = [relation for relation in every if relation.kind is Kind.DEPENDS_ON]
-    circles = cyclic(needs)
-    parts = _components(arcs)
-    known = topology.tools()
-    n = len(known)
-    groups = Counter(metric.community for metric in metrics.values())
-    return Statistics(
+    arcs = build_matrix(topology) if arcs is None else arcs
+    all_relations = list(topology.iterate_relations())
+    dependencies = [
+        relation for relation in all_relations if relation.kind is RelationKind.DEPENDS_ON
+    ]
+    cycles = find_cyclic_components(dependencies)
+    component_sizes = _component_sizes(arcs)
+    related = topology.collect_tools()
+    n = len(related)
+    community_sizes = Counter(metric.community for metric in metrics.values())
+    return GraphStatistics(
         tools=n,
-        isolated=len(set(tools) - known),
-        relations=len(every),
-        kinds=_counted(relation.kind for relation in every),
-        sources=_counted(source for relation in every for source in relation.sources),
-        required=sum(relation.required for relation in needs),
+        isolated=len(set(tools) - related),
+        relations=len(all_relations),
+        kinds=_count_names(relation.kind for relation in all_relations),
+        sources=_count_names(source for relation in all_relations for source in relation.sources),
+        required=sum(relation.required for relation in dependencies),
         arcs=int(arcs.weights.nnz),
         density=arcs.weights.nnz / (n * (n - 1)) if n > 1 else 0.0,
-        components=len(parts),
-        largest_component=int(parts.max(initial=0)),
-        cycles=tuple(tuple(circle) for circle in circles[:TOP]),
-        cycle_count=len(circles),
-        communities=len(groups),
-        largest_community=max(groups.values(), default=0),
-        modularity=_modularity(arcs, metrics),
-        out_degree=_quantiles(np.diff(arcs.weights.indptr)),
-        in_degree=_quantiles(np.bincount(arcs.weights.indices, minlength=len(arcs.tools))),
-        top=_top(metrics),
+        components=len(component_sizes),
+        largest_component=int(component_sizes.max(initial=0)),
+        cycles=tuple(tuple(circle) for circle in cycles[:TOP_TOOLS]),
+        cycle_count=len(cycles),
+        communities=len(community_sizes),
+        largest_community=max(community_sizes.values(), default=0),
+        modularity=_modularity_of_metrics(arcs, metrics),
+        out_degree=_degree_quantiles(np.diff(arcs.weights.indptr)),
+        in_degree=_degree_quantiles(np.bincount(arcs.weights.indices, minlength=len(arcs.tools))),
+        top=_top_by_pagerank(metrics),
     )
 
 
-def _components(arcs: Matrix) -> NDArray[np.int64]:
+def _component_sizes(arcs: Matrix) -> NDArray[np.int64]:
     """Return the sizes of the weakly connected components."""
     from scipy.sparse.csgraph import connected_components  # noqa: PLC0415 - heavy
 
@@ -123,27 +125,29 @@ def _components(arcs: Matrix) -> NDArray[np.int64]:
     return np.bincount(labels)
 
 
-def _modularity(arcs: Matrix, metrics: Mapping[int, Metric]) -> float:
+def _modularity_of_metrics(arcs: Matrix, metrics: Mapping[int, GraphMetric]) -> float:
     if any(tool not in metrics for tool in arcs.tools.tolist()):
         return 0.0
     labels = np.array([metrics[tool].community for tool in arcs.tools.tolist()], np.int64)
-    return modularity(arcs, labels)
+    return compute_modularity(arcs, labels)
 
 
-def _quantiles(degrees: NDArray[np.int64]) -> dict[str, int]:
+def _degree_quantiles(degrees: NDArray[np.int64]) -> dict[str, int]:
     if not len(degrees):
         return {}
-    found = np.quantile(degrees, QUANTILES, method="inverted_cdf")
-    named = {f"p{round(100 * share)}": int(v) for share, v in zip(QUANTILES, found, strict=True)}
-    return named | {"max": int(degrees.max())}
+    quantiles = np.quantile(degrees, QUANTILES, method="inverted_cdf")
+    by_name = {
+        f"p{round(100 * share)}": int(v) for share, v in zip(QUANTILES, quantiles, strict=True)
+    }
+    return by_name | {"max": int(degrees.max())}
 
 
-def _top(metrics: Mapping[int, Metric]) -> tuple[tuple[int, float], ...]:
+def _top_by_pagerank(metrics: Mapping[int, GraphMetric]) -> tuple[tuple[int, float], ...]:
     ranked = ((metric.pagerank, -tool) for tool, metric in metrics.items())
-    return tuple((-minus, rank) for rank, minus in heapq.nlargest(TOP, ranked))
+    return tuple((-minus, rank) for rank, minus in heapq.nlargest(TOP_TOOLS, ranked))
 
 
-def _counted(names: Iterable[str]) -> dict[str, int]:
+def _count_names(names: Iterable[str]) -> dict[str, int]:
     """Count names, the most frequent first."""
     counts = Counter(map(str, names))
     return dict(sorted(counts.items(), key=lambda item: (-item[1], item[0])))

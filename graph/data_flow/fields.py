@@ -12,30 +12,30 @@ from gateway_project.foundation import canonical, schema_normalise
 MAX_FIELDS = 400
 """Fields of one schema that are read, the outermost first."""
 MAX_STEPS = 4_000
-"""Parts of one schema that are looked at."""
+"""Parts of one schema that are visited."""
 MAX_DEPTH = 8
 MAX_NAME = 120
-"""Characters of a field's name; longer ones are no names."""
+"""Characters of a field's name; longer keys are skipped."""
 MAX_TEXT = 600
 """Characters of a field's description that are read."""
-_BRANCHES: Final = ("allOf", "anyOf", "oneOf")
+_BRANCH_KEYWORDS: Final = ("allOf", "anyOf", "oneOf")
 _ROOT: Final = "root"
 
 
-class Field(NamedTuple):
+class SchemaField(NamedTuple):
     """A field with a name.
 
     Attributes:
         pointer: JSON pointer; `*` stands for any item of an array.
-        name: Its own.
-        owner: Name of the nearest object around it that has one; empty at the root.
-        types: JSON types; of a list, those of its items; empty where anything goes.
+        name: Its name.
+        owner: Name of the nearest enclosing object with a name; empty at the root.
+        types: JSON types; for a list, those of its items; empty: any.
         format: As in JSON Schema; may be empty.
         description: May be empty.
         is_required: Whether its object requires it.
-        is_choice: Whether its values are given by the schema.
-        is_container: Whether it holds fields of its own.
-        has_default: Whether it may be left out without changing what is meant.
+        is_choice: Whether the schema enumerates its values.
+        is_container: Whether it has fields of its own.
+        has_default: Whether it has a default.
     """
 
     pointer: str
@@ -50,8 +50,8 @@ class Field(NamedTuple):
     has_default: bool
 
 
-class _Part(NamedTuple):
-    """A part of a schema that is still to be read."""
+class _SchemaPart(NamedTuple):
+    """A part of a schema that is still to be visited."""
 
     schema: Mapping[str, Any]
     pointer: str
@@ -59,21 +59,22 @@ class _Part(NamedTuple):
     owner: str
     depth: int
     is_required: bool
-    around: frozenset[int] = frozenset()
+    enclosing_ids: frozenset[int] = frozenset()
     """Identities of the schemas it lies in by reference."""
 
 
-def read(schema: object) -> list[Field]:
-    """Return the named fields of a schema, the outermost first; never raises.
+def read_fields(schema: object) -> list[SchemaField]:
+    """Return the named fields of a schema, outermost first; never raises.
 
-    Local references are followed; a reference to a part around itself ends there. The root may
-    describe a list: results often are.
+    Local references are followed, recursive ones once. The root may describe a list, as results
+    often are.
 
     Args:
-        schema: Whatever a server gave, or a shape that was observed.
+        schema: A schema from a server, or an observed shape.
 
     Example:
-        >>> [f.pointer for f in read({"type": "array", "items": {"properties": {"id": {}}}})]
+        >>> [f.pointer for f in read_fields({"type": "array",
+        ...     "items": {"properties": {"id": {}}}})]
         ['/*/id']
     """
     if not isinstance(schema, Mapping):
@@ -83,86 +84,88 @@ def read(schema: object) -> list[Field]:
         root = wrapped.schema["properties"][_ROOT]
     else:
         root = schema_normalise.normalise(schema).schema
-    return _walk(root)
+    return _walk_schema(root)
 
 
-def _walk(root: Mapping[str, Any]) -> list[Field]:
-    fields: list[Field] = []
+def _walk_schema(root: Mapping[str, Any]) -> list[SchemaField]:
+    fields: list[SchemaField] = []
     holders: set[str] = set()
-    waiting = deque([_Part(root, "", "", "", 0, False)])
+    queue = deque([_SchemaPart(root, "", "", "", 0, False)])
     steps = 0
-    while waiting and steps < MAX_STEPS and len(fields) < MAX_FIELDS:
+    while queue and steps < MAX_STEPS and len(fields) < MAX_FIELDS:
         steps += 1
-        part = waiting.popleft()
-        views = _views(part, root)
+        part = queue.popleft()
+        views = _subschemas_of(part, root)
         if part.name and not part.pointer.endswith("/*"):
-            fields.append(_field(part, views))
+            fields.append(_make_field(part, views))
             holders.add(part.pointer.rpartition("/")[0])
         if part.depth < MAX_DEPTH:
-            around = part.around.union(id(view) for view in views)
-            waiting.extend(islice(_children(part, views, around), MAX_FIELDS))
+            around = part.enclosing_ids.union(id(view) for view in views)
+            queue.extend(islice(_child_parts(part, views, around), MAX_FIELDS))
     lists = {place.removesuffix("/*") for place in holders}
     return [f._replace(is_container=f.is_container or f.pointer in lists) for f in fields]
 
 
-def _views(part: _Part, root: Mapping[str, Any]) -> list[Mapping[str, Any]]:
-    """Return a part with what it refers to and its branches, each once, none around itself."""
+def _subschemas_of(part: _SchemaPart, root: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    """Return a part with its reference targets and branches, each once, without recursion."""
     found: list[Mapping[str, Any]] = []
-    seen = set(part.around)
-    waiting = [part.schema]
-    while waiting and len(found) < MAX_DEPTH:
-        view = waiting.pop(0)
+    seen = set(part.enclosing_ids)
+    queue = [part.schema]
+    while queue and len(found) < MAX_DEPTH:
+        view = queue.pop(0)
         if id(view) in seen:
             continue
         seen.add(id(view))
         found.append(view)
-        target = _resolve(view.get("$ref"), root)
+        target = _resolve_reference(view.get("$ref"), root)
         if target is not None:
-            waiting.append(target)
-        for key in _BRANCHES:
+            queue.append(target)
+        for key in _BRANCH_KEYWORDS:
             branches = view.get(key)
             if isinstance(branches, list):
-                waiting.extend(branch for branch in branches if isinstance(branch, Mapping))
+                queue.extend(branch for branch in branches if isinstance(branch, Mapping))
     return found
 
 
-def _resolve(reference: object, root: Mapping[str, Any]) -> Mapping[str, Any] | None:
+def _resolve_reference(reference: object, root: Mapping[str, Any]) -> Mapping[str, Any] | None:
     if not isinstance(reference, str) or not reference.startswith("#/"):
         return None
     place: Any = root
     for step in reference[2:].split("/"):
-        name = canonical.unescape(step)
+        name = canonical.unescape_token(step)
         if not isinstance(place, Mapping) or name not in place:
             return None
         place = place[name]
     return place if isinstance(place, Mapping) else None
 
 
-def _children(
-    part: _Part, views: list[Mapping[str, Any]], around: frozenset[int]
-) -> Iterator[_Part]:
+def _child_parts(
+    part: _SchemaPart, views: list[Mapping[str, Any]], around: frozenset[int]
+) -> Iterator[_SchemaPart]:
     owner = part.name or part.owner
     for view in views:
         required = view.get("required")
         names = frozenset(required) if isinstance(required, list) else frozenset()
         for name, inner in (view.get("properties") or {}).items():
             if isinstance(inner, Mapping) and len(name) <= MAX_NAME:
-                pointer = f"{part.pointer}/{canonical.escape(name)}"
-                yield _Part(inner, pointer, name, owner, part.depth + 1, name in names, around)
+                pointer = f"{part.pointer}/{canonical.escape_token(name)}"
+                yield _SchemaPart(
+                    inner, pointer, name, owner, part.depth + 1, name in names, around
+                )
         items = view.get("items")
         if isinstance(items, Mapping):
             pointer = f"{part.pointer}/*"
-            yield _Part(items, pointer, part.name, owner, part.depth + 1, False, around)
+            yield _SchemaPart(items, pointer, part.name, owner, part.depth + 1, False, around)
 
 
-def _field(part: _Part, views: list[Mapping[str, Any]]) -> Field:
-    types = frozenset[str]().union(*(_types(view) for view in views))
+def _make_field(part: _SchemaPart, views: list[Mapping[str, Any]]) -> SchemaField:
+    types = frozenset[str]().union(*(_schema_types(view) for view in views))
     if "array" in types:
         items = [v["items"] for v in views if isinstance(v.get("items"), Mapping)]
-        types = frozenset[str]().union(*(_types(item) for item in items))
+        types = frozenset[str]().union(*(_schema_types(item) for item in items))
     texts = (view.get("description") or view.get("title") for view in views)
     formats = (view.get("format") for view in views)
-    return Field(
+    return SchemaField(
         pointer=part.pointer,
         name=part.name,
         owner=part.owner,
@@ -176,6 +179,6 @@ def _field(part: _Part, views: list[Mapping[str, Any]]) -> Field:
     )
 
 
-def _types(schema: Mapping[str, Any]) -> frozenset[str]:
+def _schema_types(schema: Mapping[str, Any]) -> frozenset[str]:
     given = schema.get("type", ())
     return frozenset((given,) if isinstance(given, str) else given)

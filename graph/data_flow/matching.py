@@ -6,106 +6,108 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Final, NamedTuple
 
-from graph.data_flow.clues import Class, Clue, Fit, Ground, confidence
-from graph.data_flow.endpoints import Endpoints, Need, Offer
+from graph.data_flow.clues import Clue, ClueBasis, InputClass, TermMatch, clue_confidence
+from graph.data_flow.endpoints import ToolEndpoints, ToolInput, ToolOutput
 from graph.data_flow.vocabulary import (
-    ACCOUNT,
-    ADDRESSES,
-    AMBIENT,
-    CODES,
-    GENERIC,
-    IDENTIFIERS,
-    LEADING_ACTS,
-    NAMES,
-    QUALIFIERS,
-    SECRETS,
-    Act,
+    ACCOUNT_WORDS,
+    ADDRESS_ATTRIBUTES,
+    AMBIENT_WORDS,
+    CODE_ATTRIBUTES,
+    GENERIC_WORDS,
+    IDENTIFIER_ATTRIBUTES,
+    LEADING_ACTION_WORDS,
+    NAME_ATTRIBUTES,
+    QUALIFIER_WORDS,
+    SECRET_ATTRIBUTES,
+    ActionKind,
 )
-from graph.data_flow.words import Term, split, term
+from graph.data_flow.words import NounTerm, parse_term, split_name
 
 MAX_CANDIDATES = 60
 """Offers that one term of an input is compared with; if more fit, none is meant."""
 MAX_KIN = 20
 """Tools of a server whose names may share a word that still makes them kin."""
 KIN_SHARE = 0.3
-WIDE = 150
+MIN_COLLECTION_TOOLS = 150
 """Tools from which on a server is a collection: to be of it says little."""
-WRAPPED = 4
+MIN_WRAPPER_TOOLS = 4
 """Tools of a server from which on a bare name that most of them give is how it answers."""
-_COMMON: Final = GENERIC | ACCOUNT | LEADING_ACTS.keys()
-_NAMING: Final = frozenset({"name", "title"})
+_COMMON_WORDS: Final = GENERIC_WORDS | ACCOUNT_WORDS | LEADING_ACTION_WORDS.keys()
+_NAME_ATTRIBUTES: Final = frozenset({"name", "title"})
 
-Server = tuple[str, int | None]
+ServerKey = tuple[str, int | None]
 
 
-class Candidate(NamedTuple):
+class FeedCandidate(NamedTuple):
     """A tool that may feed an input.
 
     Attributes:
         source: Place of the tool that gives.
         clue: Why, without regard to rivals.
-        offer: What it gives; None where the input's description names the tool.
+        output: What it gives; None where the input's description names the tool.
     """
 
     source: int
     clue: Clue
-    offer: Offer | None
+    output: ToolOutput | None
 
 
-class Index:
+class OutputIndex:
     """Offers by the noun of what is offered."""
 
-    def __init__(self, tools: Sequence[Endpoints]) -> None:
+    def __init__(self, tools: Sequence[ToolEndpoints]) -> None:
         self._tools = tools
-        self._near: dict[tuple[Server, str], list[tuple[int, Offer]]] = defaultdict(list)
-        self._far: dict[Term, dict[int | None, list[tuple[int, Offer]]]] = {}
-        self._generic: dict[tuple[Server, str], list[tuple[int, Offer]]] = defaultdict(list)
-        self._common: dict[Server, Counter[str]] = defaultdict(Counter)
-        self._sizes: Counter[Server] = Counter()
+        self._near: dict[tuple[ServerKey, str], list[tuple[int, ToolOutput]]] = defaultdict(list)
+        self._far: dict[NounTerm, dict[int | None, list[tuple[int, ToolOutput]]]] = {}
+        self._generic: dict[tuple[ServerKey, str], list[tuple[int, ToolOutput]]] = defaultdict(
+            list
+        )
+        self._common: dict[ServerKey, Counter[str]] = defaultdict(Counter)
+        self._sizes: Counter[ServerKey] = Counter()
         for place, one in enumerate(tools):
-            self._add(place, one)
+            self._add_outputs(place, one)
 
-    def _add(self, place: int, one: Endpoints) -> None:
+    def _add_outputs(self, place: int, one: ToolEndpoints) -> None:
         server = (one.tool.server, one.tool.team)
         self._sizes[server] += 1
-        self._common[server].update(one.words)
-        for offer in one.offers:
+        self._common[server].update(one.name_words)
+        for offer in one.outputs:
             if offer.is_generic:
-                self._generic[server, _bare(offer.term)].append((place, offer))
+                self._generic[server, _bare_term_name(offer.term)].append((place, offer))
                 continue
             self._near[server, offer.term.thing[-1]].append((place, offer))
             if offer.field is not None or offer.term.attribute:
                 by_team = self._far.setdefault(offer.term, {})
                 by_team.setdefault(one.tool.team, []).append((place, offer))
 
-    def candidates(self, target: int, need: Need) -> list[Candidate]:
+    def find_candidates(self, target: int, need: ToolInput) -> list[FeedCandidate]:
         """Return the tools that may feed an input, each once and with its best clue."""
-        best: dict[int, Candidate] = {}
-        for found in self._all(target, need):
+        best: dict[int, FeedCandidate] = {}
+        for found in self._iterate_candidates(target, need):
             known = best.get(found.source)
-            if known is None or confidence(found.clue) > confidence(known.clue):
+            if known is None or clue_confidence(found.clue) > clue_confidence(known.clue):
                 best[found.source] = found
         return [best[source] for source in sorted(best)]
 
-    def finders(self, target: int) -> list[Candidate]:
+    def find_finders(self, target: int) -> list[FeedCandidate]:
         """Return the tools of the same family that find what a tool acts on."""
         taker = self._tools[target]
-        if taker.deed.act is not Act.TAKE or not taker.deed.family:
+        if taker.action.action is not ActionKind.TAKE or not taker.action.family:
             return []
         server = (taker.tool.server, taker.tool.team)
         found = {
             source
-            for one in taker.deed.terms
+            for one in taker.action.terms
             for noun in {one.thing[0], one.thing[-1]}
-            for source, offer in _few(self._near.get((server, noun), []))
+            for source, offer in _drop_if_too_many(self._near.get((server, noun), []))
             if offer.term.thing == one.thing[: len(offer.term.thing)]
-            and _finds(self._tools[source])
-            and self._tools[source].deed.family == taker.deed.family
+            and _is_finder(self._tools[source])
+            and self._tools[source].action.family == taker.action.family
         }
-        clue = Clue(ground=Ground.SEQUENCE)
-        return [Candidate(source, clue, None) for source in sorted(found - {target})]
+        clue = Clue(basis=ClueBasis.SEQUENCE)
+        return [FeedCandidate(source, clue, None) for source in sorted(found - {target})]
 
-    def _all(self, target: int, need: Need) -> Iterator[Candidate]:
+    def _iterate_candidates(self, target: int, need: ToolInput) -> Iterator[FeedCandidate]:
         one = self._tools[target].tool
         server = (one.server, one.team)
         for wanted in need.terms:
@@ -116,101 +118,118 @@ class Index:
                 item
                 for team, items in self._far.get(wanted, {}).items()
                 if team is None or one.team is None or team == one.team
-                for item in _few(items)
+                for item in _drop_if_too_many(items)
                 if self._tools[item[0]].tool.server != one.server
             ]
-            for source, offer in (*_few(near), *far):
-                yield from self._compare(target, need, wanted, (source, offer))
+            for source, offer in (*_drop_if_too_many(near), *far):
+                yield from self._compare_output(target, need, wanted, (source, offer))
         if need.is_generic:
-            yield from self._alike(target, need, server)
+            yield from self._same_bare_name_outputs(target, need, server)
 
-    def _compare(
-        self, target: int, need: Need, wanted: Term, found: tuple[int, Offer]
-    ) -> Iterator[Candidate]:
+    def _compare_output(
+        self, target: int, need: ToolInput, wanted: NounTerm, found: tuple[int, ToolOutput]
+    ) -> Iterator[FeedCandidate]:
         source, offer = found
-        if source == target or not _types_fit(need, offer):
+        if source == target or not _has_compatible_types(need, offer):
             return
         giver, taker = self._tools[source], self._tools[target]
-        fit = _fit(wanted, offer)
+        fit = _match_terms(wanted, offer)
         is_near = giver.tool.server == taker.tool.server
-        if fit is None or (giver.deed.act is Act.SIGN_IN and not (is_near and fit is Fit.EXACT)):
+        if fit is None or (
+            giver.action.action is ActionKind.SIGN_IN and not (is_near and fit is TermMatch.EXACT)
+        ):
             return
-        yield Candidate(
+        yield FeedCandidate(
             source,
             Clue(
-                ground=Ground.TEXT if offer.field is None else Ground.FIELD,
-                fit=fit,
-                takes=_class(wanted),
-                act=giver.deed.act,
-                is_wide=self._sizes[taker.tool.server, taker.tool.team] > WIDE,
-                is_said=bool(wanted.attribute) and wanted.attribute == offer.term.attribute,
+                basis=ClueBasis.TEXT if offer.field is None else ClueBasis.FIELD,
+                match=fit,
+                input_class=_input_class(wanted),
+                action=giver.action.action,
+                is_wide=self._sizes[taker.tool.server, taker.tool.team] > MIN_COLLECTION_TOOLS,
+                is_in_description=bool(wanted.attribute)
+                and wanted.attribute == offer.term.attribute,
                 is_same_server=is_near,
-                kinship=self._kinship(giver, taker, wanted),
-                is_echo=offer.is_echo or wanted in giver.taken,
+                shared_name_words=self._count_shared_words(giver, taker, wanted),
+                is_echo=offer.is_echo or wanted in giver.input_term_set,
                 is_required=need.field.is_required,
-                is_chosen=taker.deed.act is Act.MAKE,
+                is_chosen=taker.action.action is ActionKind.MAKE,
                 has_outputs=giver.has_outputs,
             ),
             offer,
         )
 
-    def _alike(self, target: int, need: Need, server: Server) -> Iterator[Candidate]:
+    def _same_bare_name_outputs(
+        self, target: int, need: ToolInput, server: ServerKey
+    ) -> Iterator[FeedCandidate]:
         """Yield outputs of the same bare name on the same server: `distance`, `url`."""
-        word = _bare_name(need)
+        word = _bare_input_name(need)
         found = self._generic.get((server, word), [])
-        if word in IDENTIFIERS or word in NAMES or self._is_wrapper(found, server):
+        if (
+            word in IDENTIFIER_ATTRIBUTES
+            or word in NAME_ATTRIBUTES
+            or self._is_wrapper_field(found, server)
+        ):
             return
-        for source, offer in _few(found):
-            if source != target and _types_fit(need, offer):
-                yield Candidate(
+        for source, offer in _drop_if_too_many(found):
+            if source != target and _has_compatible_types(need, offer):
+                yield FeedCandidate(
                     source,
                     Clue(
-                        ground=Ground.FIELD,
-                        fit=Fit.GENERIC,
-                        takes=_class(offer.term),
+                        basis=ClueBasis.FIELD,
+                        match=TermMatch.GENERIC,
+                        input_class=_input_class(offer.term),
                         is_echo=offer.is_echo,
                         is_required=need.field.is_required,
                     ),
                     offer,
                 )
 
-    def _is_wrapper(self, found: Sequence[tuple[int, Offer]], server: Server) -> bool:
+    def _is_wrapper_field(
+        self, found: Sequence[tuple[int, ToolOutput]], server: ServerKey
+    ) -> bool:
         """Tell whether so many tools give a bare name that it says nothing: `content`."""
         givers = len({source for source, _ in found})
-        return givers >= WRAPPED and 2 * givers > self._sizes[server]
+        return givers >= MIN_WRAPPER_TOOLS and 2 * givers > self._sizes[server]
 
-    def _kinship(self, one: Endpoints, other: Endpoints, about: Term) -> int:
+    def _count_shared_words(
+        self, one: ToolEndpoints, other: ToolEndpoints, about: NounTerm
+    ) -> int:
         """Count what two names share beside what the relation is about."""
         if one.tool.server != other.tool.server:
             return 0
         server = (one.tool.server, one.tool.team)
         limit = min(MAX_KIN, max(2, int(KIN_SHARE * self._sizes[server])))
         common = self._common[server]
-        family = bool(one.deed.family) and one.deed.family == other.deed.family
+        family = bool(one.action.family) and one.action.family == other.action.family
         return family + sum(
             common[word] <= limit
-            for word in one.words & other.words
-            if word not in _COMMON and word not in about.thing
+            for word in one.name_words & other.name_words
+            if word not in _COMMON_WORDS and word not in about.thing
         )
 
 
-def words_of(offer: Offer) -> set[str]:
-    """Return the words that `wanted_words` has in common where an offer may feed a tool."""
-    return {offer.term.thing[-1], _bare(offer.term)} if offer.term.thing else {_bare(offer.term)}
+def shared_words(offer: ToolOutput) -> set[str]:
+    """Return the words that `list_wanted_words` has in common where an offer may feed a tool."""
+    return (
+        {offer.term.thing[-1], _bare_term_name(offer.term)}
+        if offer.term.thing
+        else {_bare_term_name(offer.term)}
+    )
 
 
-def wanted_words(one: Endpoints) -> set[str]:
+def list_wanted_words(one: ToolEndpoints) -> set[str]:
     """Return the nouns of what a tool needs or acts on, and its inputs' bare names."""
-    found = {wanted.thing[-1] for need in one.needs for wanted in need.terms}
-    found |= {_bare_name(need) for need in one.needs if need.is_generic}
-    if one.deed.act is Act.TAKE:
-        found |= {noun for acted in one.deed.terms for noun in (acted.thing[0], acted.thing[-1])}
+    found = {wanted.thing[-1] for need in one.inputs for wanted in need.terms}
+    found |= {_bare_input_name(need) for need in one.inputs if need.is_generic}
+    if one.action.action is ActionKind.TAKE:
+        found |= {noun for acted in one.action.terms for noun in (acted.thing[0], acted.thing[-1])}
     return found
 
 
-def ranked(
-    candidates: Iterable[Candidate], teams: Mapping[int, int | None], taker: int | None
-) -> list[tuple[float, Candidate]]:
+def rank_candidates(
+    candidates: Iterable[FeedCandidate], teams: Mapping[int, int | None], taker: int | None
+) -> list[tuple[float, FeedCandidate]]:
     """Return candidates with their confidence among their rivals, the surest first.
 
     A rival counts only where whoever sees the relation sees the rival: what a team's private
@@ -221,7 +240,7 @@ def ranked(
         teams: Team of each source.
         taker: Team of the tool whose input it is.
     """
-    alone = [(confidence(item.clue), item) for item in _nearest(candidates)]
+    alone = [(clue_confidence(item.clue), item) for item in _mark_outranked(candidates)]
     found = []
     for sure, item in alone:
         audience = {None, taker, teams[item.source]}
@@ -229,90 +248,92 @@ def ranked(
             other >= sure - 0.02 and teams[rival.source] in audience for other, rival in alone
         )
         clue = item.clue._replace(rivals=max(rivals, 1))
-        found.append((confidence(clue), item._replace(clue=clue)))
+        found.append((clue_confidence(clue), item._replace(clue=clue)))
     return sorted(found, key=lambda pair: (-pair[0], pair[1].source))
 
 
-def _nearest(candidates: Iterable[Candidate]) -> Iterator[Candidate]:
+def _mark_outranked(candidates: Iterable[FeedCandidate]) -> Iterator[FeedCandidate]:
     """Mark those that a nearer kin of the target outdoes; of sign-ins, leave only the nearest."""
     items = list(candidates)
-    nearest: dict[tuple[Ground, bool], int] = {}
+    nearest: dict[tuple[ClueBasis, bool], int] = {}
     for item in items:
-        key = (item.clue.ground, item.clue.act is Act.SIGN_IN)
-        nearest[key] = max(nearest.get(key, 0), item.clue.kinship)
-    several = sum(item.clue.act is Act.SIGN_IN for item in items) > 1
+        key = (item.clue.basis, item.clue.action is ActionKind.SIGN_IN)
+        nearest[key] = max(nearest.get(key, 0), item.clue.shared_name_words)
+    several = sum(item.clue.action is ActionKind.SIGN_IN for item in items) > 1
     for item in items:
         clue = item.clue
-        is_sign_in = clue.act is Act.SIGN_IN
-        best = nearest[clue.ground, is_sign_in]
-        if is_sign_in and (clue.kinship < best or (several and not best)):
+        is_sign_in = clue.action is ActionKind.SIGN_IN
+        best = nearest[clue.basis, is_sign_in]
+        if is_sign_in and (clue.shared_name_words < best or (several and not best)):
             continue
-        yield item._replace(clue=clue._replace(is_outdone=clue.kinship < best))
+        yield item._replace(clue=clue._replace(has_closer_rival=clue.shared_name_words < best))
 
 
-def _few(items: list[tuple[int, Offer]]) -> list[tuple[int, Offer]]:
+def _drop_if_too_many(items: list[tuple[int, ToolOutput]]) -> list[tuple[int, ToolOutput]]:
     """Return nothing where too much would fit: it would be a guess."""
     return items if len(items) <= MAX_CANDIDATES else []
 
 
-def _finds(one: Endpoints) -> bool:
-    return one.deed.act is Act.SEARCH or (one.deed.act is Act.GET and "available" in one.words)
+def _is_finder(one: ToolEndpoints) -> bool:
+    return one.action.action is ActionKind.SEARCH or (
+        one.action.action is ActionKind.GET and "available" in one.name_words
+    )
 
 
-def _bare(one: Term) -> str:
+def _bare_term_name(one: NounTerm) -> str:
     return one.attribute or one.thing[-1]
 
 
-def _bare_name(need: Need) -> str:
-    words = split(need.field.name)
-    return _bare(term(words)) if words else ""
+def _bare_input_name(need: ToolInput) -> str:
+    words = split_name(need.field.name)
+    return _bare_term_name(parse_term(words)) if words else ""
 
 
-_CLASSES: Final = {
+_CLASS_BY_ATTRIBUTE: Final = {
     attribute: kind
     for kind, attributes in (
-        (Class.ID, IDENTIFIERS),
-        (Class.SECRET, SECRETS),
-        (Class.CODE, CODES),
-        (Class.ADDRESS, ADDRESSES),
-        (Class.NAME, NAMES),
+        (InputClass.ID, IDENTIFIER_ATTRIBUTES),
+        (InputClass.SECRET, SECRET_ATTRIBUTES),
+        (InputClass.CODE, CODE_ATTRIBUTES),
+        (InputClass.ADDRESS, ADDRESS_ATTRIBUTES),
+        (InputClass.NAME, NAME_ATTRIBUTES),
     )
     for attribute in attributes
 }
 
 
-def _class(one: Term) -> Class:
-    return _CLASSES.get(one.attribute, Class.THING)
+def _input_class(one: NounTerm) -> InputClass:
+    return _CLASS_BY_ATTRIBUTE.get(one.attribute, InputClass.THING)
 
 
-def _fit(wanted: Term, offer: Offer) -> Fit | None:
+def _match_terms(wanted: NounTerm, offer: ToolOutput) -> TermMatch | None:
     """Return how well what is offered fits what is wanted; None if not at all."""
     given = offer.term
-    fit = _fit_things(wanted.thing, given.thing)
+    fit = _match_things(wanted.thing, given.thing)
     if fit is None or wanted.attribute == given.attribute:
         return fit
-    if {wanted.attribute, given.attribute} == _NAMING:
-        return Fit.SUFFIX
+    if {wanted.attribute, given.attribute} == _NAME_ATTRIBUTES:
+        return TermMatch.SUFFIX
     if offer.field is None:
-        named = not given.attribute and wanted.attribute not in SECRETS
+        named = not given.attribute and wanted.attribute not in SECRET_ATTRIBUTES
         return fit if named else None
-    if not wanted.attribute and given.attribute in NAMES:
-        return Fit.SUFFIX
+    if not wanted.attribute and given.attribute in NAME_ATTRIBUTES:
+        return TermMatch.SUFFIX
     return None
 
 
-def _fit_things(wanted: tuple[str, ...], given: tuple[str, ...]) -> Fit | None:
+def _match_things(wanted: tuple[str, ...], given: tuple[str, ...]) -> TermMatch | None:
     if wanted == given:
-        return Fit.EXACT
+        return TermMatch.EXACT
     longer, shorter = (wanted, given) if len(wanted) > len(given) else (given, wanted)
     rest = len(longer) - len(shorter)
     if not shorter or longer[rest:] != shorter:
         return None
-    which = QUALIFIERS if longer is wanted else AMBIENT
-    return Fit.QUALIFIED if which.issuperset(longer[:rest]) else Fit.SUFFIX
+    which = QUALIFIER_WORDS if longer is wanted else AMBIENT_WORDS
+    return TermMatch.QUALIFIED if which.issuperset(longer[:rest]) else TermMatch.SUFFIX
 
 
-def _types_fit(need: Need, offer: Offer) -> bool:
+def _has_compatible_types(need: ToolInput, offer: ToolOutput) -> bool:
     if offer.field is None or not need.field.types or not offer.field.types:
         return True
     if {need.field.format, offer.field.format} & {"date-time", "date", "uri", "email"}:

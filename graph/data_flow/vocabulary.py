@@ -10,7 +10,7 @@ from enum import Enum
 from typing import Final
 
 
-class Act(Enum):
+class ActionKind(Enum):
     """What a tool does to the thing it names, as far as that decides what it gives back."""
 
     SEARCH = "finds"
@@ -21,31 +21,33 @@ class Act(Enum):
     SIGN_IN = "signs in and opens"
 
 
-def _words(text: str) -> frozenset[str]:
+def _split_words(text: str) -> frozenset[str]:
     return frozenset(text.split())
 
 
-ACTS: Final = {
+ACTION_WORDS: Final = {
     word: act
     for act, words in {
-        Act.SEARCH: "search find list lookup query discover browse locate enumerate "
+        ActionKind.SEARCH: "search find list lookup query discover browse locate enumerate "
         "searcher finder lister",
-        Act.GET: "get fetch retrieve read obtain provide display describe getter fetcher reader",
-        Act.MAKE: "create add generate register upload initialize init insert",
-        Act.TAKE: "delete remove update edit modify cancel set send reserve buy purchase",
-        Act.COMPUTE: "calculate compute convert estimate predict translate extract analyze",
-        Act.SIGN_IN: "login signin authenticate",
+        ActionKind.GET: (
+            "get fetch retrieve read obtain provide display describe getter fetcher reader"
+        ),
+        ActionKind.MAKE: "create add generate register upload initialize init insert",
+        ActionKind.TAKE: "delete remove update edit modify cancel set send reserve buy purchase",
+        ActionKind.COMPUTE: "calculate compute convert estimate predict translate extract analyze",
+        ActionKind.SIGN_IN: "login signin authenticate",
     }.items()
     for word in words.split()
 }
 """Verbs that are hardly ever nouns: they count wherever they stand in a name."""
-LEADING_ACTS: Final = ACTS | {
+LEADING_ACTION_WORDS: Final = ACTION_WORDS | {
     word: act
     for act, words in {
-        Act.SEARCH: "filter scan match recommend suggest identify",
-        Act.GET: "show view check load download open",
-        Act.MAKE: "new make start launch build post submit import clone fork record",
-        Act.TAKE: "book order play close stop rename move copy share run execute schedule "
+        ActionKind.SEARCH: "filter scan match recommend suggest identify",
+        ActionKind.GET: "show view check load download open",
+        ActionKind.MAKE: "new make start launch build post submit import clone fork record",
+        ActionKind.TAKE: "book order play close stop rename move copy share run execute schedule "
         "subscribe follow approve reject merge assign control enable disable track complete "
         "mark apply use call test validate verify write append replace pay rent rate review "
         "return save resolve",
@@ -54,17 +56,23 @@ LEADING_ACTS: Final = ACTS | {
 }
 """Verbs that are nouns as well: they count only where a name begins."""
 
-IDENTIFIERS: Final = _words("id slug")
+IDENTIFIER_ATTRIBUTES: Final = _split_words("id slug")
 """Attributes that mean something only to the server that gave them."""
-SECRETS: Final = _words("token key hash sha ref handle number")
+SECRET_ATTRIBUTES: Final = _split_words("token key hash sha ref handle number")
 """The same, of which a thing may have several or none."""
-CODES: Final = _words("code symbol")
+CODE_ATTRIBUTES: Final = _split_words("code symbol")
 """Attributes by which the world at large knows a thing."""
-ADDRESSES: Final = _words("url path email")
-NAMES: Final = _words("name title")
-ATTRIBUTES: Final = IDENTIFIERS | SECRETS | CODES | ADDRESSES | NAMES
+ADDRESS_ATTRIBUTES: Final = _split_words("url path email")
+NAME_ATTRIBUTES: Final = _split_words("name title")
+ATTRIBUTES: Final = (
+    IDENTIFIER_ATTRIBUTES
+    | SECRET_ATTRIBUTES
+    | CODE_ATTRIBUTES
+    | ADDRESS_ATTRIBUTES
+    | NAME_ATTRIBUTES
+)
 """Attributes by which a thing is told from others of its kind."""
-ACCOUNT: Final = _words("login signin authenticate log in user account to")
+ACCOUNT_WORDS: Final = _split_words("login signin authenticate log in user account to")
 """Words that names of tools for signing in are made of, beside what one signs in to."""
 
 ALIASES: Final = {
@@ -102,7 +110,7 @@ COMPOUNDS: Final = {
     **{
         f"{noun}{attribute}": (noun, attribute)
         for attribute in ("id", "name")
-        for noun in _words(
+        for noun in _split_words(
             "user file order product channel message thread group project task chat video page "
             "post item team event object place list game client host"
         )
@@ -113,7 +121,7 @@ COMPOUNDS: Final = {
 }
 """Words written together that are two."""
 
-GENERIC: Final = _words(
+GENERIC_WORDS: Final = _split_words(
     "query text content message data value input output body prompt keyword term string type "
     "status state format language lang country region category description comment note date "
     "time year month day start end from to operation action mode option config setting field "
@@ -126,26 +134,26 @@ GENERIC: Final = _words(
     "gender temperature word sentence phrase image file document path name title id url link"
 )
 """Words that, alone, name what any tool may take or give."""
-CONTROL: Final = _words(
+CONTROL_WORDS: Final = _split_words(
     "limit page offset cursor sort sorting order pagination max maximum min minimum count "
     "timeout include exclude enable verbose debug format width height color font theme locale "
     "threshold per skip top depth retry zoom default is has should"
 )
 """Words that mark a parameter as a setting of the call, which no other tool provides."""
-QUALIFIERS: Final = _words(
+QUALIFIER_WORDS: Final = _split_words(
     "origin destination source target from to start end old new first second parent base "
     "current sender receiver recipient src dst input output pickup dropoff home work a b other "
     "selected specific given unique exact primary secondary"
 )
 """Words before a noun that say which of several it is, not what it is."""
-AMBIENT: Final = _words("current system default active nearest my")
+AMBIENT_WORDS: Final = _split_words("current system default active nearest my")
 """Words before a noun of which there is one at a time."""
-CONTAINERS: Final = _words(
+CONTAINER_WORDS: Final = _split_words(
     "result data item response content list value output payload record entry hit info "
     "information detail object body page element collection set row match"
 )
 """Words for what things come in: they say nothing of the things."""
-FILLERS: Final = _words(
+FILLER_WORDS: Final = _split_words(
     "a an the it them all any some each every this that these those your their its "
     "his her new existing "
     "available specific specified given certain particular single multiple several various many "
@@ -154,12 +162,12 @@ FILLERS: Final = _words(
     "upcoming historical past real-time realtime"
 )
 """Words before a noun that do not change what it is."""
-WRAPPERS: Final = _words(
+WRAPPER_WORDS: Final = _split_words(
     "list set collection detail information info overview series result profile metadata data "
     "array group"
 )
 """Nouns that stand for the noun after `of`, or for the one before them."""
-STOPS: Final = _words(
+STOP_WORDS: Final = _split_words(
     "by with for from in on at of using via based given through within near between as to into "
     "that which whose when where if than and or with_ without per about over under during after "
     "before including matching is are was will can could should must may who then so against"

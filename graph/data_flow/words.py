@@ -1,4 +1,4 @@
-"""Split names into words and bring words that mean the same to one spelling."""
+"""Split names into words, and normalise words of the same meaning."""
 
 from __future__ import annotations
 
@@ -16,15 +16,25 @@ _WORD: Final = re.compile(
     r"(?:ID|URL|URI|API)s?(?![a-z])|[A-Z]+(?=[A-Z][a-z])|[A-Z]?[a-z]+|[A-Z]+|\d+"
     r"|[^\W\d_A-Za-z]+"
 )
-_KEPT: Final = {"news", "series", "status", "analysis", "basis", "canvas", "gas", "lens", "https"}
+_INVARIANT_NOUNS: Final = {
+    "news",
+    "series",
+    "status",
+    "analysis",
+    "basis",
+    "canvas",
+    "gas",
+    "lens",
+    "https",
+}
 
 
-class Term(NamedTuple):
-    """A thing, and by which of its attributes it is told from others.
+class NounTerm(NamedTuple):
+    """A thing and the attribute that identifies it.
 
     Attributes:
-        thing: Words, the noun last; empty where only the attribute is named.
-        attribute: `id`, `name`, `url`…; empty where the thing itself is meant.
+        thing: Words, the noun last; empty if only the attribute is named.
+        attribute: `id`, `name`, `url`…; empty for the thing itself.
     """
 
     thing: tuple[str, ...]
@@ -32,43 +42,48 @@ class Term(NamedTuple):
 
 
 @lru_cache(maxsize=65_536)
-def split(name: str) -> tuple[str, ...]:
+def split_name(name: str) -> tuple[str, ...]:
     """Return the words of a name, canonical and in the singular; numbers are left out.
 
     Example:
-        >>> split("destinationEntityIDs"), split("repo-names"), split("file1_path")
+        >>> split_name("destinationEntityIDs"), split_name("repo-names"), split_name("file1_path")
         (('destination', 'entity', 'id'), ('repository', 'name'), ('file', 'path'))
-        >>> split("username"), split("categories")
+        >>> split_name("username"), split_name("categories")
         (('user', 'name'), ('category',))
     """
-    found = (one for word in raw_words(name) for one in canonical(word))
-    return tuple(word for word, _ in groupby(found))[:MAX_WORDS]  # ticker_symbol says it twice
+    words = (canonical for word in split_raw_name(name) for canonical in canonicalize_word(word))
+    return tuple(word for word, _ in groupby(words))[:MAX_WORDS]  # ticker_symbol says it twice
 
 
-def raw_words(name: str) -> list[str]:
-    """Return the words of a name as they stand there, in lower case; numbers are left out."""
+def split_raw_name(name: str) -> list[str]:
+    """Return the words of a name, only lower-cased; numbers are left out."""
     return [word.lower() for word in _WORD.findall(name[:MAX_NAME]) if not word.isdigit()]
 
 
 @lru_cache(maxsize=65_536)
-def canonical(word: str) -> tuple[str, ...]:
-    """Return what a word in lower case stands for: one word, or two written together."""
-    for form in (word, singular(word)):
+def canonicalize_word(word: str) -> tuple[str, ...]:
+    """Return the canonical form of a lower-case word: one word, or two for a compound."""
+    for form in (word, singularize_word(word)):
         if form in ALIASES:
             return (ALIASES[form],)
         if form in COMPOUNDS:
             return COMPOUNDS[form]
-    return (singular(word),)
+    return (singularize_word(word),)
 
 
-def singular(word: str) -> str:
+def singularize_word(word: str) -> str:
     """Return the singular of an English noun, by rule.
 
     Example:
-        >>> [singular(word) for word in ("cities", "boxes", "flights", "news", "status")]
+        >>> [singularize_word(word) for word in ("cities", "boxes", "flights", "news", "status")]
         ['city', 'box', 'flight', 'news', 'status']
     """
-    if len(word) < 4 or word in _KEPT or not word.endswith("s") or word.endswith(("ss", "us")):
+    if (
+        len(word) < 4
+        or word in _INVARIANT_NOUNS
+        or not word.endswith("s")
+        or word.endswith(("ss", "us"))
+    ):
         return word
     if word.endswith("ies") and len(word) > 4:
         return f"{word[:-3]}y" if word not in ("movies", "cookies") else word[:-1]
@@ -78,15 +93,15 @@ def singular(word: str) -> str:
 
 
 @lru_cache(maxsize=65_536)
-def term(words: tuple[str, ...]) -> Term:
+def parse_term(words: tuple[str, ...]) -> NounTerm:
     """Read words as a thing and an attribute of it.
 
     Example:
-        >>> term(("restaurant", "name"))
-        Term(thing=('restaurant',), attribute='name')
-        >>> term(("departure", "time"))
-        Term(thing=('departure', 'time'), attribute='')
+        >>> parse_term(("restaurant", "name"))
+        NounTerm(thing=('restaurant',), attribute='name')
+        >>> parse_term(("departure", "time"))
+        NounTerm(thing=('departure', 'time'), attribute='')
     """
     if words and words[-1] in ATTRIBUTES:
-        return Term(words[:-1], words[-1])
-    return Term(words, "")
+        return NounTerm(words[:-1], words[-1])
+    return NounTerm(words, "")

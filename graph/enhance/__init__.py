@@ -1,1 +1,1 @@
-"""What relations add to the tools a search found: what they need, what goes with them."""
+"""Enhancement of search results by relations: required tools, related tools, remarks."""

@@ -1,4 +1,4 @@
-"""Put beneath each match what it requires, and beside them a few related tools."""
+"""Add to the matches of a search the tools they require and a few related ones."""
 
 from __future__ import annotations
 
@@ -6,82 +6,103 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import Final
 
-from graph.enhance import instead
-from graph.enhance.found import About, Enhanced, Entry, Group, Match, Remark
-from graph.enhance.related import related
-from graph.enhance.required import required
-from graph.enhance.rules import Rules
-from graph.relations import Kind
+from graph.enhance import alternatives
+from graph.enhance.answer import (
+    AnswerEntry,
+    EnhancedAnswer,
+    MatchGroup,
+    Remark,
+    RemarkKind,
+    SearchMatch,
+)
+from graph.enhance.related import choose_related
+from graph.enhance.required import collect_required
+from graph.enhance.rules import EnhancementRules
+from graph.relations import RelationKind
 from graph.topology import Topology
 
-LEADING_SHARE: Final = 0.5
-"""Share of the best match's score from which a match brings related tools along."""
-LEAST_SCORE: Final = 0.1
-"""Score that a match must have for it: what goes with an unlikely tool is worth no tokens."""
-LEAST_SURE: Final = 0.5
-"""Confidence from which what replaces a match is put before it."""
+LEADING_SCORE_SHARE: Final = 0.5
+"""Share of the best match's score from which related tools of a match are added."""
+MIN_SCORE: Final = 0.1
+"""Score below which a match adds no related tools: they would not be worth their tokens."""
+MIN_REPLACEMENT_CONFIDENCE: Final = 0.5
+"""Confidence from which the replacement of a match is put before it."""
 
-OPEN: Final = Rules()
+OPEN_RULES: Final = EnhancementRules()
 
 
-def enhance(topology: Topology, matches: Sequence[Match], *, rules: Rules = OPEN) -> Enhanced:
-    """Add to the matches of a search what relations tell of them.
+def enhance_matches(
+    topology: Topology, matches: Sequence[SearchMatch], *, rules: EnhancementRules = OPEN_RULES
+) -> EnhancedAnswer:
+    """Add required tools, related tools and remarks to the matches of a search.
 
-    A match that replaces another one stands right before it at the latest. Each match is followed
-    by all that it requires and that does not stand above it; a match that one above it requires
-    stands there and not on its own. Filters do not hold for what is
-    required: it is needed whichever server it is on. At most three related tools come beside.
+    A match that replaces another one comes directly before it, if not earlier. Each match is
+    followed by the tools it requires that are not listed yet; a match required by one above it is
+    listed there only. Filters do not apply to required tools: they are needed whichever server
+    they are on. At most three related tools are added.
 
     Args:
         topology: Relations as the caller sees them.
         matches: Best first, each tool once, all of them usable.
-        rules: What the caller may see, and what it has.
+        rules: Visibility, filters and tie-breaking data of the caller.
 
     Returns:
-        Groups, related tools and remarks. Without relations, the matches as they were given.
+        Groups, related tools and remarks. Without relations, the matches unchanged.
 
-    Complexity: O(n log n) in the relations at what is listed, whatever else the topology holds.
+    Complexity: O(n log n) in the relations of the listed tools, whatever the topology's size.
 
     Example:
         >>> from graph.relations import Relation
-        >>> topology = Topology([Relation(1, 3, Kind.DEPENDS_ON, 1.0)])
-        >>> found = enhance(topology, [Match(1, 0.9), Match(2, 0.5)])
-        >>> [(entry.tool, entry.role) for entry in found.entries]
+        >>> topology = Topology([Relation(1, 3, RelationKind.DEPENDS_ON, 1.0)])
+        >>> answer = enhance_matches(topology, [SearchMatch(1, 0.9), SearchMatch(2, 0.5)])
+        >>> [(entry.tool, entry.role) for entry in answer.entries]
         [(1, 'match'), (3, 'required'), (2, 'match')]
     """
     if not len(topology):
-        return Enhanced(groups=tuple(Group(_match(match)) for match in matches))
-    groups, lacking = _groups(topology, _superseding_first(topology, matches), rules)
+        return EnhancedAnswer(groups=tuple(MatchGroup(_to_entry(match)) for match in matches))
+    groups, missing_remarks = _group_matches(
+        topology, _move_replacements_first(topology, matches), rules
+    )
     listed = [entry.tool for group in groups for entry in group.entries]
-    beside = _related(topology, groups, rules)
-    shown = [*listed, *(entry.tool for entry in beside)]
-    remarks = (*lacking, *_replaced(topology, shown), *_exclusions(topology, listed, rules))
-    return Enhanced(groups=groups, related=beside, remarks=remarks)
+    related = _choose_related_entries(topology, groups, rules)
+    shown = [*listed, *(entry.tool for entry in related)]
+    remarks = (
+        *missing_remarks,
+        *_iterate_replacement_remarks(topology, shown),
+        *_iterate_exclusion_remarks(topology, listed, rules),
+    )
+    return EnhancedAnswer(groups=groups, related=related, remarks=remarks)
 
 
-def of_tool(topology: Topology, tool: int, *, rules: Rules = OPEN) -> tuple[Remark, ...]:
-    """Return what is to be said of a tool by itself: what it lacks, and what took its place.
+def collect_remarks(
+    topology: Topology, tool: int, *, rules: EnhancementRules = OPEN_RULES
+) -> tuple[Remark, ...]:
+    """Return the remarks about a single tool: requirements it lacks, and replacements.
 
     Args:
         topology: Relations as the caller sees them.
-        tool: Its primary key.
+        tool: Primary key of the tool.
         rules: What the caller may see.
     """
-    needs = required(topology, tool, usable=rules.usable, satisfied=rules.in_use)
-    lacking = (remark._replace(tool=tool) for remark in needs.lacking)
-    return (*lacking, *_replaced(topology, [tool]))
+    closure = collect_required(
+        topology, tool, usable=rules.is_usable, satisfied=rules.tools_in_use
+    )
+    missing_remarks = (remark._replace(tool=tool) for remark in closure.missing_remarks)
+    return (*missing_remarks, *_iterate_replacement_remarks(topology, [tool]))
 
 
-def _superseding_first(topology: Topology, matches: Sequence[Match]) -> list[Match]:
-    """Put what replaces a match right before it, unless it stands above it anyway."""
-    waiting = {match.tool: match for match in matches}
-    ordered: list[Match] = []
+def _move_replacements_first(
+    topology: Topology, matches: Sequence[SearchMatch]
+) -> list[SearchMatch]:
+    """Move a match that replaces another directly before it, unless it already precedes it."""
+    remaining = {match.tool: match for match in matches}
+    ordered: list[SearchMatch] = []
 
     def place(tool: int) -> None:
-        match = waiting.pop(tool, None)
+        match = remaining.pop(tool, None)
         if match is not None:
-            for relation in instead.replacements(topology, tool):
-                if relation.confidence >= LEAST_SURE:
+            for relation in alternatives.find_replacements(topology, tool):
+                if relation.confidence >= MIN_REPLACEMENT_CONFIDENCE:
                     place(relation.source)
             ordered.append(match)
 
@@ -90,75 +111,85 @@ def _superseding_first(topology: Topology, matches: Sequence[Match]) -> list[Mat
     return ordered
 
 
-def _match(match: Match) -> Entry:
-    return Entry(
-        tool=match.tool, role="match", score=match.score, match=match.tool, path=(match.tool,)
+def _to_entry(match: SearchMatch) -> AnswerEntry:
+    return AnswerEntry(
+        tool=match.tool, role="match", score=match.score, match_tool=match.tool, path=(match.tool,)
     )
 
 
-def _groups(
-    topology: Topology, matches: Sequence[Match], rules: Rules
-) -> tuple[tuple[Group, ...], list[Remark]]:
+def _group_matches(
+    topology: Topology, matches: Sequence[SearchMatch], rules: EnhancementRules
+) -> tuple[tuple[MatchGroup, ...], list[Remark]]:
     scores = {match.tool: match.score for match in matches}
     listed: set[int] = set()
-    groups: list[Group] = []
-    lacking: list[Remark] = []
+    groups: list[MatchGroup] = []
+    missing_remarks: list[Remark] = []
     for match in matches:
         if match.tool in listed:
             continue
         listed.add(match.tool)
-        needs = required(topology, match.tool, usable=rules.usable, satisfied=rules.in_use)
-        beneath = tuple(
-            Entry(
+        closure = collect_required(
+            topology, match.tool, usable=rules.is_usable, satisfied=rules.tools_in_use
+        )
+        required = tuple(
+            AnswerEntry(
                 tool=tool,
                 role="required",
                 score=scores.get(tool, match.score),
-                match=match.tool,
-                path=(by, tool),
-                confidence=needs.confidence[tool],
+                match_tool=match.tool,
+                path=(required_by, tool),
+                confidence=closure.confidence[tool],
             )
-            for tool, by in needs.via.items()
+            for tool, required_by in closure.required_by.items()
             if tool not in listed
         )
-        listed.update(entry.tool for entry in beneath)
-        groups.append(Group(_match(match), beneath))
-        lacking += (remark._replace(tool=match.tool) for remark in needs.lacking)
-    return tuple(groups), lacking
+        listed.update(entry.tool for entry in required)
+        groups.append(MatchGroup(_to_entry(match), required))
+        missing_remarks += (remark._replace(tool=match.tool) for remark in closure.missing_remarks)
+    return tuple(groups), missing_remarks
 
 
-def _related(topology: Topology, groups: Sequence[Group], rules: Rules) -> tuple[Entry, ...]:
-    """Choose from what goes with the matches that stand out, and nothing that contradicts."""
-    matches = [Match(group.match.tool, group.match.score) for group in groups]
+def _choose_related_entries(
+    topology: Topology, groups: Sequence[MatchGroup], rules: EnhancementRules
+) -> tuple[AnswerEntry, ...]:
+    """Choose related tools of the leading matches; none that is excluded or replaced."""
+    matches = [SearchMatch(group.match.tool, group.match.score) for group in groups]
     best = max((match.score for match in matches), default=0.0)
-    least = max(LEADING_SHARE * best, LEAST_SCORE)
-    needed = {entry.tool for group in groups for entry in group.required}
-    together = {*needed, *rules.in_use, *(match.tool for match in matches)}
+    min_score = max(LEADING_SCORE_SHARE * best, MIN_SCORE)
+    required = {entry.tool for group in groups for entry in group.required}
+    chosen = {*required, *rules.tools_in_use, *(match.tool for match in matches)}
 
     def fits(tool: int) -> bool:
         return not any(
-            topology.get(tool, other, Kind.MUTUALLY_EXCLUSIVE) for other in together
-        ) and not any(rules.usable(r.source) for r in instead.replacements(topology, tool))
+            topology.get(tool, other, RelationKind.MUTUALLY_EXCLUSIVE) for other in chosen
+        ) and not any(
+            rules.is_usable(r.source) for r in alternatives.find_replacements(topology, tool)
+        )
 
-    # Over a tool that many require, everything that requires it would be related.
-    further = replace(rules, usable=lambda tool: tool not in together and rules.usable(tool))
-    leading = [match for match in matches if match.score >= least]
-    return related(topology, leading, rules=further, fits=fits)
+    # Paths through a commonly required tool would make all its dependents related.
+    related_rules = replace(
+        rules, is_usable=lambda tool: tool not in chosen and rules.is_usable(tool)
+    )
+    leading = [match for match in matches if match.score >= min_score]
+    return choose_related(topology, leading, rules=related_rules, fits=fits)
 
 
-def _replaced(topology: Topology, tools: Iterable[int]) -> Iterator[Remark]:
+def _iterate_replacement_remarks(topology: Topology, tools: Iterable[int]) -> Iterator[Remark]:
     for tool in tools:
-        for relation in instead.replacements(topology, tool):
-            yield Remark(About.REPLACED, tool, relation.source, relation)
+        for relation in alternatives.find_replacements(topology, tool):
+            yield Remark(RemarkKind.REPLACED, tool, relation.source, relation)
 
 
-def _exclusions(topology: Topology, listed: Sequence[int], rules: Rules) -> Iterator[Remark]:
-    """Warn of tools that exclude each other: at the later one, where both are listed."""
-    place = {tool: number for number, tool in enumerate(listed)}
-    for relation in topology.among([*listed, *rules.in_use]):
-        if relation.kind is not Kind.MUTUALLY_EXCLUSIVE:
+def _iterate_exclusion_remarks(
+    topology: Topology, listed: Sequence[int], rules: EnhancementRules
+) -> Iterator[Remark]:
+    """Yield a remark for each exclusion, about the later tool if both are listed."""
+    position = {tool: index for index, tool in enumerate(listed)}
+    for relation in topology.relations_among([*listed, *rules.tools_in_use]):
+        if relation.kind is not RelationKind.MUTUALLY_EXCLUSIVE:
             continue
-        one, other = relation.source, relation.target
-        if place.get(one, -1) < place.get(other, -1):
-            one, other = other, one
-        if one in place:
-            yield Remark(About.EXCLUDES, one, other, relation)
+        later, earlier = relation.source, relation.target
+        if position.get(later, -1) < position.get(earlier, -1):
+            later, earlier = earlier, later
+        if later in position:
+            yield Remark(RemarkKind.EXCLUDES, later, earlier, relation)

@@ -1,4 +1,4 @@
-"""What goes with the matches of an answer: a few tools, by how sure the way to them is."""
+"""Choose a few tools related to the matches, by the confidence of the path to them."""
 
 from __future__ import annotations
 
@@ -8,132 +8,149 @@ from itertools import groupby, islice, pairwise
 from typing import Final
 
 from graph.algorithms import expand
-from graph.algorithms.expand import LEAST, Reached
-from graph.enhance.found import Entry, Match
-from graph.enhance.rules import Rules
-from graph.relations import PATH_KINDS, Kind, Relation, is_guess
-from graph.topology import Topology, always
+from graph.algorithms.expand import MIN_CONFIDENCE, ReachedTool
+from graph.enhance.answer import AnswerEntry, SearchMatch
+from graph.enhance.rules import EnhancementRules
+from graph.relations import PATH_KINDS, Relation, RelationKind, is_server_guess
+from graph.topology import Topology, accept_every_tool
 
 MAX_RELATED: Final = 3
-"""In a whole answer: more would hide the matches."""
-SURE: Final = 0.8
-"""Rank from which what schemas alone suggest is offered."""
-DIRECT: Final = 2
-"""Tools on a path of one relation."""
+"""Related tools in a whole answer; more would hide the matches."""
+MIN_GUESS_RANK: Final = 0.8
+"""Rank from which a relation that schemas alone suggest is used."""
+DIRECT_PATH_LENGTH: Final = 2
+"""Number of tools on a path of one relation."""
 RANK_DIGITS: Final = 6
-"""Of PageRank: its errors add up to no more than the last of them."""
+"""Digits of PageRank that are compared; its numerical error stays below the last one."""
 
-Tie = tuple[bool, int, float, int]
+TieBreak = tuple[bool, int, float, int]
 
 
-def related(
+def choose_related(
     topology: Topology,
-    matches: Sequence[Match],
+    matches: Sequence[SearchMatch],
     *,
-    rules: Rules,
-    fits: Callable[[int], bool] = always,
-) -> tuple[Entry, ...]:
-    """Choose the tools that go with some matches.
+    rules: EnhancementRules,
+    fits: Callable[[int], bool] = accept_every_tool,
+) -> tuple[AnswerEntry, ...]:
+    """Choose the tools most closely related to some matches.
 
-    Over one relation a tool ranks by its confidence; over two, by half of the product, which must
-    reach one half. What depends on a tool is not related to it for that. What checks a match's
-    work ranks as one relation does. Of equals, what optimizes a match comes first, then what is
-    used more, then what has the higher PageRank, then by primary key.
+    A tool one relation away ranks by its confidence; two relations away, by half of the product,
+    which must reach one half. Being a dependent of a match does not make a tool related. A
+    validator of a match ranks as if one relation away. Ties: tools that optimize a match first,
+    then by usage, then by PageRank, then by primary key.
 
     Args:
-        topology: Where to look.
+        topology: Relations as the caller sees them.
         matches: Best first.
-        rules: What may be offered, asked of the best only; what may be used at all, be it on the
-            way to another; and what settles ties.
-        fits: Whether a tool goes with the rest of the answer; asked last.
+        rules: Which tools may be offered (checked lazily), which may lie on a path, and the data
+            that breaks ties.
+        fits: Tells whether a tool fits the rest of the answer; called last.
     """
     scores = {match.tool: match.score for match in matches}
 
-    def tie(reached: Reached) -> Tie:
+    def tie_break(reached: ReachedTool) -> TieBreak:
         tool = reached.tool
-        rank = round(rules.pagerank(tool), RANK_DIGITS)
-        return (not _optimizes(topology, tool, scores), -rules.usage.get(tool, 0), -rank, tool)
+        rank = round(rules.pagerank_of(tool), RANK_DIGITS)
+        return (
+            not _is_optimizer(topology, tool, scores),
+            -rules.usage_counts.get(tool, 0),
+            -rank,
+            tool,
+        )
 
-    def entries() -> Iterator[Entry]:
-        near = expand.reached(topology, scores, usable=rules.usable, dependents=False)
-        for reached in _in_order(near, _validators(topology, scores, rules.usable), tie):
-            if reached.tool in scores or not rules.wanted(reached.tool):
+    def entries() -> Iterator[AnswerEntry]:
+        nearby = expand.iterate_reached(topology, scores, usable=rules.is_usable, dependents=False)
+        for reached in _iterate_by_rank(
+            nearby, _find_validators(topology, scores, rules.is_usable), tie_break
+        ):
+            if reached.tool in scores or not rules.is_wanted(reached.tool):
                 continue
-            guessed = _guessed(topology, reached.path)
-            is_told = not guessed
-            is_sure = reached.rank >= SURE and all(rules.vouched(*pair) for pair in guessed)
-            if (is_told or is_sure) and fits(reached.tool):
+            guessed_steps = _find_guessed_steps(topology, reached.path)
+            is_evidenced = not guessed_steps
+            is_sure = reached.rank >= MIN_GUESS_RANK and all(
+                rules.is_trusted_pair(*pair) for pair in guessed_steps
+            )
+            if (is_evidenced or is_sure) and fits(reached.tool):
                 score = scores[reached.path[0]] * reached.rank
-                yield _entry(reached, score, is_close=is_told and len(reached.path) == DIRECT)
+                yield _make_entry(
+                    reached,
+                    score,
+                    is_close=is_evidenced and len(reached.path) == DIRECT_PATH_LENGTH,
+                )
 
     return tuple(islice(entries(), MAX_RELATED))
 
 
-def _entry(reached: Reached, score: float, *, is_close: bool) -> Entry:
-    return Entry(
+def _make_entry(reached: ReachedTool, score: float, *, is_close: bool) -> AnswerEntry:
+    return AnswerEntry(
         tool=reached.tool,
         role="related",
         score=score,
-        match=reached.path[0],
+        match_tool=reached.path[0],
         path=reached.path,
         confidence=reached.confidence,
         is_close=is_close,
     )
 
 
-def _in_order(
-    near: Iterable[Reached],
-    checks: Iterable[Reached],
-    tie: Callable[[Reached], Tie],
-) -> Iterator[Reached]:
-    """Yield each tool once, by rank; ties are only looked into as far as anybody asks."""
-    taken = set()
-    for _, equals in groupby(heapq.merge(near, checks, key=_rank), key=_rank):
-        for reached in sorted(equals, key=tie):
-            if reached.tool not in taken:
-                taken.add(reached.tool)
+def _iterate_by_rank(
+    nearby: Iterable[ReachedTool],
+    validators: Iterable[ReachedTool],
+    tie_break: Callable[[ReachedTool], TieBreak],
+) -> Iterator[ReachedTool]:
+    """Yield each tool once, by rank; ties are broken lazily."""
+    seen = set()
+    for _, tied in groupby(heapq.merge(nearby, validators, key=_rank_key), key=_rank_key):
+        for reached in sorted(tied, key=tie_break):
+            if reached.tool not in seen:
+                seen.add(reached.tool)
                 yield reached
 
 
-def _rank(reached: Reached) -> float:
-    return -round(reached.rank, 9)  # products of equal relations may differ in their last digit
+def _rank_key(reached: ReachedTool) -> float:
+    return -round(reached.rank, 9)  # products of equal confidences may differ in their last digit
 
 
-def _validators(
+def _find_validators(
     topology: Topology, matches: Iterable[int], usable: Callable[[int], bool]
-) -> list[Reached]:
+) -> list[ReachedTool]:
     found = [
-        Reached(
+        ReachedTool(
             relation.source, relation.confidence, relation.confidence, (match, relation.source)
         )
         for match in matches
-        for relation in topology.incoming(match, Kind.VALIDATES)
-        if relation.confidence >= LEAST and usable(relation.source)
+        for relation in topology.incoming_relations(match, RelationKind.VALIDATES)
+        if relation.confidence >= MIN_CONFIDENCE and usable(relation.source)
     ]
-    return sorted(found, key=_rank)
+    return sorted(found, key=_rank_key)
 
 
-def _optimizes(topology: Topology, tool: int, matches: Iterable[int]) -> bool:
-    return any(topology.get(tool, match, Kind.OPTIMIZES) is not None for match in matches)
+def _is_optimizer(topology: Topology, tool: int, matches: Iterable[int]) -> bool:
+    return any(topology.get(tool, match, RelationKind.OPTIMIZES) is not None for match in matches)
 
 
-def _guessed(topology: Topology, path: Sequence[int]) -> list[tuple[int, int]]:
-    """Return the steps of a path that rest on what servers alone say."""
+def _find_guessed_steps(topology: Topology, path: Sequence[int]) -> list[tuple[int, int]]:
+    """Return the steps of a path that only servers vouch for."""
     return [
-        (one, other)
-        for one, other in pairwise(path)
-        if all(map(is_guess, leading(topology, one, other)))
+        (start, end)
+        for start, end in pairwise(path)
+        if all(map(is_server_guess, find_leading_relations(topology, start, end)))
     ]
 
 
-def leading(topology: Topology, one: int, other: int) -> list[Relation]:
-    """Return the relations by which a way to related tools may go from one tool to another."""
-    return [relation for relation in topology.between(one, other) if _leads(relation, other)]
+def find_leading_relations(topology: Topology, start: int, end: int) -> list[Relation]:
+    """Return the relations that a path to related tools may follow from one tool to another."""
+    return [
+        relation
+        for relation in topology.relations_between(start, end)
+        if _is_leading(relation, end)
+    ]
 
 
-def _leads(relation: Relation, tool: int) -> bool:
-    if relation.kind is Kind.DEPENDS_ON:
+def _is_leading(relation: Relation, tool: int) -> bool:
+    if relation.kind is RelationKind.DEPENDS_ON:
         return relation.target == tool
-    if relation.kind is Kind.VALIDATES:
+    if relation.kind is RelationKind.VALIDATES:
         return relation.source == tool
     return relation.kind in PATH_KINDS

@@ -1,4 +1,4 @@
-"""What a match cannot do without, in the order it is shown in."""
+"""Collect the tools that a match requires, in display order."""
 
 from __future__ import annotations
 
@@ -6,79 +6,80 @@ from collections import deque
 from collections.abc import Callable, Collection
 from typing import NamedTuple
 
-from graph.enhance.found import About, Remark
-from graph.relations import Kind, Relation, is_guess
+from graph.enhance.answer import Remark, RemarkKind
+from graph.relations import Relation, RelationKind, is_server_guess
 from graph.topology import Topology
 
 
-class Required(NamedTuple):
+class RequiredClosure(NamedTuple):
     """The closure of a tool under required dependencies.
 
     Attributes:
-        via: What requires it, by what is required, nearest to the tool first.
-        confidence: The least on the way there from the tool, by what is required.
-        lacking: What is required and cannot be used; what that requires is not followed.
+        required_by: For each required tool, the tool that requires it; nearest first.
+        confidence: For each required tool, the lowest confidence on the path to it.
+        missing_remarks: About required tools that cannot be used; their own requirements are not
+            followed.
     """
 
-    via: dict[int, int]
+    required_by: dict[int, int]
     confidence: dict[int, float]
-    lacking: tuple[Remark, ...]
+    missing_remarks: tuple[Remark, ...]
 
 
-def required(
+def collect_required(
     topology: Topology,
     tool: int,
     *,
     usable: Callable[[int], bool],
     satisfied: Collection[int],
-) -> Required:
-    """Collect what a tool requires, directly or by what it requires.
+) -> RequiredClosure:
+    """Collect the tools that a tool requires, directly or transitively.
 
-    Nearest first, so that what is left out for its size is what is farthest. Of what one tool
-    requires, that which is known to feed it data comes before that which must only have happened,
-    and then what more tools lead to. Breadth first; O(n log n) in the relations reached.
+    Nearest first, so that a cut for size drops the farthest. Among the requirements of one tool,
+    those known to feed it data come before mere prerequisites, then those with more predecessors.
+    Breadth first; O(n log n) in the relations reached.
 
     Args:
-        topology: Where to look.
-        tool: Its primary key.
-        usable: Whether a tool may be used.
-        satisfied: Tools that need not be required any more, nor what they require.
+        topology: Relations as the caller sees them.
+        tool: Primary key of the tool.
+        usable: Tells whether the caller may use a tool.
+        satisfied: Tools in use already; they and their requirements are skipped.
 
     Returns:
-        What is found; its remarks are of the tool that lacks something itself.
+        The closure; each remark is about the tool that directly lacks the other.
 
     Example:
-        >>> topology = Topology([Relation(1, 2, Kind.DEPENDS_ON, 1.0),
-        ...                      Relation(2, 3, Kind.DEPENDS_ON, 1.0)])
-        >>> required(topology, 1, usable=lambda tool: True, satisfied=()).via
+        >>> topology = Topology([Relation(1, 2, RelationKind.DEPENDS_ON, 1.0),
+        ...                      Relation(2, 3, RelationKind.DEPENDS_ON, 1.0)])
+        >>> collect_required(topology, 1, usable=lambda tool: True, satisfied=()).required_by
         {2: 1, 3: 2}
     """
-    via: dict[int, int] = {tool: tool}
+    required_by: dict[int, int] = {tool: tool}
     confidence = {tool: 1.0}
-    lacking: dict[int, Remark] = {}
-    waiting = deque([tool])
-    while waiting:
-        current = waiting.popleft()
-        for relation in _in_order(topology, current):
-            needed = relation.target
-            if needed in via or needed in lacking or needed in satisfied:
+    missing: dict[int, Remark] = {}
+    queue = deque([tool])
+    while queue:
+        current = queue.popleft()
+        for relation in _sort_requirements(topology, current):
+            required = relation.target
+            if required in required_by or required in missing or required in satisfied:
                 continue
-            if not usable(needed):
-                lacking[needed] = Remark(About.LACKS, current, needed, relation)
+            if not usable(required):
+                missing[required] = Remark(RemarkKind.LACKS, current, required, relation)
                 continue
-            via[needed] = current
-            confidence[needed] = min(confidence[current], relation.confidence)
-            waiting.append(needed)
-    del via[tool], confidence[tool]
-    return Required(via, confidence, tuple(lacking.values()))
+            required_by[required] = current
+            confidence[required] = min(confidence[current], relation.confidence)
+            queue.append(required)
+    del required_by[tool], confidence[tool]
+    return RequiredClosure(required_by, confidence, tuple(missing.values()))
 
 
-def _in_order(topology: Topology, tool: int) -> list[Relation]:
-    def place(relation: Relation) -> tuple[bool, int, int]:
-        needed = relation.target
-        flow = topology.get(needed, tool, Kind.PROVIDES)
-        feeds = flow is not None and not is_guess(flow)
-        return (not feeds, -len(topology.predecessors(needed)), needed)
+def _sort_requirements(topology: Topology, tool: int) -> list[Relation]:
+    def sort_key(relation: Relation) -> tuple[bool, int, int]:
+        required = relation.target
+        data_flow = topology.get(required, tool, RelationKind.PROVIDES)
+        feeds = data_flow is not None and not is_server_guess(data_flow)
+        return (not feeds, -len(topology.predecessors(required)), required)
 
-    found = list(topology.requires(tool))
-    return sorted(found, key=place) if len(found) > 1 else found
+    relations = list(topology.required_relations(tool))
+    return sorted(relations, key=sort_key) if len(relations) > 1 else relations

@@ -1,30 +1,30 @@
-"""What the caller of a search may see and has, and what settles ties among tools."""
+"""Rules of enhancement: visibility, filters and tie-breaking data of the caller."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 
-from graph.topology import always
+from graph.topology import accept_every_tool
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Rules:
-    """What the caller of a search may see, and what it has.
+class EnhancementRules:
+    """What the caller of a search may see and uses already, and the data that breaks ties.
 
     Attributes:
-        usable: Whether a tool may be used by the caller now.
-        wanted: Whether a tool passes the filters of the search.
-        in_use: Tools the caller uses already: not listed again, and not lacking.
-        usage: How often the caller's team called each tool, by primary key.
-        pagerank: A tool's share of all rank in the shared graph, in [0, 1].
-        vouched: Whether what servers alone say of two tools, by schemas, texts and the shapes of
-            results, is enough to bring one along with the other.
+        is_usable: Tells whether the caller may use a tool now.
+        is_wanted: Tells whether a tool passes the filters of the search.
+        tools_in_use: Tools the caller uses already: neither listed again nor missing.
+        usage_counts: How often the caller's team called each tool, by primary key.
+        pagerank_of: A tool's share of all rank in the shared graph, in [0, 1].
+        is_trusted_pair: Tells whether a relation that only servers vouch for (by schemas, texts
+            and result shapes) suffices to add one of two tools for the other.
     """
 
-    usable: Callable[[int], bool] = always
-    wanted: Callable[[int], bool] = always
-    in_use: Collection[int] = frozenset()
-    usage: Mapping[int, int] = field(default_factory=dict)
-    pagerank: Callable[[int], float] = lambda _tool: 0.0
-    vouched: Callable[[int, int], bool] = lambda _one, _other: True
+    is_usable: Callable[[int], bool] = accept_every_tool
+    is_wanted: Callable[[int], bool] = accept_every_tool
+    tools_in_use: Collection[int] = frozenset()
+    usage_counts: Mapping[int, int] = field(default_factory=dict)
+    pagerank_of: Callable[[int], float] = lambda _tool: 0.0
+    is_trusted_pair: Callable[[int, int], bool] = lambda _source, _target: True

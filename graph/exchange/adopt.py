@@ -1,4 +1,4 @@
-"""Decide what of a file's relation counts here, and what it changes of what is stored."""
+"""Decide how much of a relation in a file is adopted, and how it changes the stored one."""
 
 from __future__ import annotations
 
@@ -8,17 +8,17 @@ from datetime import datetime
 from enum import StrEnum
 from typing import Final
 
-from graph.exchange.document import Stated, StatedEvidence
-from graph.record import Record, Said
-from graph.relations import Source
+from graph.exchange.document import StatedEvidence, StatedRelation
+from graph.record import RelationRecord, StoredEvidence
+from graph.relations import EvidenceSource
 
-CERTAIN: Final = 1.0
-"""Confidence of a relation that a file just states."""
-SIGNED: Final = frozenset({Source.CURATED, Source.IMPORTED})
-"""Sources whose evidence comes from somebody, which is the file where it does not say."""
+FULL_CONFIDENCE: Final = 1.0
+"""Confidence of a relation that a file states without evidence or confidence."""
+ORIGIN_SOURCES: Final = frozenset({EvidenceSource.CURATED, EvidenceSource.IMPORTED})
+"""Sources whose evidence has an origin; by default the file."""
 
 
-class Left(StrEnum):
+class OmissionReason(StrEnum):
     """Why a relation of a file is left out."""
 
     OBSERVED = "observed"
@@ -27,51 +27,62 @@ class Left(StrEnum):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Terms:
-    """How far a file is believed.
+class ImportPolicy:
+    """How far a file is trusted.
 
     Attributes:
-        origin: What the file is called.
-        as_curated: Whether an admin vouches for it: what it calls curated or derived from schemas
-            counts as that, what it just states counts as curated, and its rejections hold.
-        team: Primary key of the team that takes over what the file's team observed or saw in
-            results; None: that, and what anybody observed, is left out.
-        now: When it is imported.
+        origin: Name of the file.
+        trust_as_curated: Whether an admin vouches for it: evidence keeps its curated or schema
+            source, relations stated without evidence count as curated, and rejections apply.
+        team: Primary key of the team that adopts evidence of the file's team and observed
+            evidence; None: both are left out.
+        now: Time of the import.
     """
 
     origin: str
-    as_curated: bool
+    trust_as_curated: bool
     team: int | None
     now: datetime
 
 
-def adopt(
-    stated: Stated, *, source: int, target: int, terms: Terms, stored: Record | None
-) -> Record | Left:
-    """Turn a relation of a file into what is to be stored of it.
+def adopt_relation(
+    stated: StatedRelation,
+    *,
+    source: int,
+    target: int,
+    policy: ImportPolicy,
+    stored: RelationRecord | None,
+) -> RelationRecord | OmissionReason:
+    """Convert a relation of a file into one to store.
 
     Args:
-        stated: As the file has it.
-        source: Primary key of the tool it starts from.
-        target: Primary key of the tool it leads to.
-        terms: How far the file is believed.
-        stored: What is stored of the same relation.
+        stated: The relation in the file.
+        source: Primary key of the source tool.
+        target: Primary key of the target tool.
+        policy: How far the file is trusted.
+        stored: The same relation as stored, if any.
 
     Returns:
-        The relation with what is new to be said of it, maybe nothing; or why it is left out.
+        The relation with its new evidence, which may be empty; or why it is left out.
     """
-    if stated.rejected and not terms.as_curated:
-        return Left.REJECTION
+    if stated.rejected and not policy.trust_as_curated:
+        return OmissionReason.REJECTION
     if stored is not None and stored.rejected and not stated.rejected:
-        return Left.REJECTED_HERE
-    evidence = [item for item in stated.evidence if _counts(item, terms)]
+        return OmissionReason.REJECTED_HERE
+    evidence = [item for item in stated.evidence if _is_importable(item, policy)]
     if stated.evidence and not evidence and not stated.rejected:
-        return Left.OBSERVED
-    known = {(said.source, said.team): said for said in stored.said} if stored else {}
-    said = _vouched(evidence, terms) if terms.as_curated else _imported(evidence, terms, known)
+        return OmissionReason.OBSERVED
+    stored_evidence = (
+        {(item.source, item.team): item for item in stored.evidence} if stored else {}
+    )
+    adopted = (
+        _convert_all_evidence(evidence, policy)
+        if policy.trust_as_curated
+        else _convert_imported_evidence(evidence, policy, stored_evidence)
+    )
     if not stated.evidence and not stated.rejected:
-        said = [_plain(stated, terms)]
-    return Record(
+        adopted = [_evidence_without_details(stated, policy)]
+    return RelationRecord(
         source=source,
         target=target,
         kind=stated.kind,
@@ -80,28 +91,30 @@ def adopt(
         reason=stated.reason,
         version=stated.version,
         deprecated_at=stated.deprecated_at,
-        said=tuple(said),
+        evidence=tuple(adopted),
     )
 
 
-def merged(stored: Record, new: Record) -> Record:
-    """Return what is stored of a relation once something new is said of it.
+def merge_relation(stored: RelationRecord, new: RelationRecord) -> RelationRecord:
+    """Merge new attributes and evidence into a stored relation.
 
-    What describes it is taken over unless a person's word stands against a word that is none.
-    Evidence takes the place of what the same source said for the same team.
+    Attributes are replaced, unless the stored ones are curated and the new ones are neither
+    curated nor a rejection. Evidence replaces that of the same source and team.
     """
-    said = {(item.source, item.team): item for item in stored.said}
-    for item in new.said:
-        before = said.get((item.source, item.team))
-        if before is None or not _same(before, item):
-            said[item.source, item.team] = item
-    together = replace(stored, said=tuple(said.values()), rejected=stored.rejected or new.rejected)
-    if not new.said and not new.rejected:
-        return together
+    evidence = {(item.source, item.team): item for item in stored.evidence}
+    for item in new.evidence:
+        before = evidence.get((item.source, item.team))
+        if before is None or not _is_same_evidence(before, item):
+            evidence[item.source, item.team] = item
+    merged = replace(
+        stored, evidence=tuple(evidence.values()), rejected=stored.rejected or new.rejected
+    )
+    if not new.evidence and not new.rejected:
+        return merged
     if _is_curated(stored) and not (_is_curated(new) or new.rejected):
-        return together
+        return merged
     return replace(
-        together,
+        merged,
         required=new.required,
         reason=new.reason,
         version=new.version,
@@ -109,78 +122,88 @@ def merged(stored: Record, new: Record) -> Record:
     )
 
 
-def _counts(item: StatedEvidence, terms: Terms) -> bool:
-    return terms.team is not None or not _is_a_teams(item)
+def _is_importable(item: StatedEvidence, policy: ImportPolicy) -> bool:
+    return policy.team is not None or not _is_team_evidence(item)
 
 
-def _is_a_teams(item: StatedEvidence) -> bool:
-    return item.source is Source.OBSERVED or bool(item.team)
+def _is_team_evidence(item: StatedEvidence) -> bool:
+    return item.source is EvidenceSource.OBSERVED or bool(item.team)
 
 
-def _plain(stated: Stated, terms: Terms) -> Said:
-    sure = CERTAIN if stated.confidence is None else stated.confidence
-    source = Source.CURATED if terms.as_curated else Source.IMPORTED
-    return _said(StatedEvidence(source=source, confidence=sure), terms)
+def _evidence_without_details(stated: StatedRelation, policy: ImportPolicy) -> StoredEvidence:
+    confidence = FULL_CONFIDENCE if stated.confidence is None else stated.confidence
+    source = EvidenceSource.CURATED if policy.trust_as_curated else EvidenceSource.IMPORTED
+    return _to_stored_evidence(StatedEvidence(source=source, confidence=confidence), policy)
 
 
-def _vouched(evidence: Iterable[StatedEvidence], terms: Terms) -> list[Said]:
-    return [_said(item, terms) for item in evidence]
+def _convert_all_evidence(
+    evidence: Iterable[StatedEvidence], policy: ImportPolicy
+) -> list[StoredEvidence]:
+    return [_to_stored_evidence(item, policy) for item in evidence]
 
 
-def _imported(
+def _convert_imported_evidence(
     evidence: Iterable[StatedEvidence],
-    terms: Terms,
-    known: Mapping[tuple[Source, int | None], Said],
-) -> list[Said]:
-    """Take what teams know of their own as it is, and all else as one word of the file.
+    policy: ImportPolicy,
+    stored_evidence: Mapping[tuple[EvidenceSource, int | None], StoredEvidence],
+) -> list[StoredEvidence]:
+    """Adopt team evidence as it is, and merge the rest into one piece of imported evidence.
 
-    What is stored already just as the file has it is not said again.
+    Evidence that is stored already with the same content is skipped.
     """
-    said, words = [], []
+    team_evidence, file_evidence = [], []
     for item in evidence:
-        own = _said(item, terms)
-        if _is_a_teams(item):
-            said.append(own)
-        elif item.source is Source.IMPORTED:
-            words.append(own)
-        elif (before := known.get((own.source, None))) is None or not _same_word(before, own):
-            words.append(replace(own, source=Source.IMPORTED, origin=terms.origin))
-    return [*said, _strongest(words, terms)] if words else said
+        converted = _to_stored_evidence(item, policy)
+        if _is_team_evidence(item):
+            team_evidence.append(converted)
+        elif item.source is EvidenceSource.IMPORTED:
+            file_evidence.append(converted)
+        elif (
+            before := stored_evidence.get((converted.source, None))
+        ) is None or not _has_same_content(before, converted):
+            file_evidence.append(
+                replace(converted, source=EvidenceSource.IMPORTED, origin=policy.origin)
+            )
+    return (
+        [*team_evidence, _merge_into_strongest(file_evidence, policy)]
+        if file_evidence
+        else team_evidence
+    )
 
 
-def _strongest(words: list[Said], terms: Terms) -> Said:
-    if len(words) == 1:
-        return words[0]
-    best = max(words, key=lambda said: said.confidence or 0.0)
-    fields = tuple({str(field): field for said in words for field in said.fields}.values())
-    return replace(best, origin=terms.origin, fields=fields)
+def _merge_into_strongest(evidence: list[StoredEvidence], policy: ImportPolicy) -> StoredEvidence:
+    if len(evidence) == 1:
+        return evidence[0]
+    best = max(evidence, key=lambda item: item.confidence or 0.0)
+    fields = tuple({str(field): field for item in evidence for field in item.fields}.values())
+    return replace(best, origin=policy.origin, fields=fields)
 
 
-def _said(item: StatedEvidence, terms: Terms) -> Said:
-    return Said(
+def _to_stored_evidence(item: StatedEvidence, policy: ImportPolicy) -> StoredEvidence:
+    return StoredEvidence(
         source=item.source,
-        team=terms.team if item.team else None,
-        origin=item.origin or (terms.origin if item.source in SIGNED else ""),
+        team=policy.team if item.team else None,
+        origin=item.origin or (policy.origin if item.source in ORIGIN_SOURCES else ""),
         confidence=item.confidence,
         successes=item.successes,
         failures=item.failures,
         seconds=item.seconds,
         fields=item.fields,
-        last_seen=min(item.last_seen_at or terms.now, terms.now),
+        last_seen=min(item.last_seen_at or policy.now, policy.now),
     )
 
 
-def _same_word(one: Said, other: Said) -> bool:
-    return (one.confidence, one.fields) == (other.confidence, other.fields)
+def _has_same_content(first: StoredEvidence, second: StoredEvidence) -> bool:
+    return (first.confidence, first.fields) == (second.confidence, second.fields)
 
 
-def _same(one: Said, other: Said) -> bool:
-    """Say whether two words are the same; when something was said last is no part of it."""
-    is_observed = one.source is Source.OBSERVED
-    return replace(other, last_seen=one.last_seen) == one and (
-        not is_observed or one.last_seen == other.last_seen
+def _is_same_evidence(first: StoredEvidence, second: StoredEvidence) -> bool:
+    """Return whether two pieces of evidence are equal; times count for observed ones only."""
+    is_observed = first.source is EvidenceSource.OBSERVED
+    return replace(second, last_seen=first.last_seen) == first and (
+        not is_observed or first.last_seen == second.last_seen
     )
 
 
-def _is_curated(record: Record) -> bool:
-    return any(said.source is Source.CURATED for said in record.said)
+def _is_curated(record: RelationRecord) -> bool:
+    return any(item.source is EvidenceSource.CURATED for item in record.evidence)

@@ -1,4 +1,4 @@
-"""What a file says of relations between tools, whatever the form it is written in."""
+"""The content of a file of relations, independent of its format."""
 
 from __future__ import annotations
 
@@ -7,25 +7,25 @@ from dataclasses import dataclass, field
 from datetime import date, datetime
 from typing import Any, Final, NamedTuple
 
-from graph.relations import SYMMETRIC, Kind, Source
+from graph.relations import SYMMETRIC_KINDS, EvidenceSource, RelationKind
 
 FORMAT: Final = "foregate-graph"
 VERSION: Final = 1
 BELONGS_TO: Final = "belongs_to"
-"""Kind of the edge from a tool to its category; of files only, since it is no relation."""
-CATEGORY_MARK: Final = ":"
+"""Kind of the edge from a tool to its category; in files only, not a relation."""
+CATEGORY_PREFIX: Final = ":"
 """First character of a category's id in a file; no tool's id begins with it."""
 MAX_PROBLEMS: Final = 1_000
-"""Problems that are kept; beyond them they are counted."""
+"""Problems that are kept; further ones are only counted."""
 
-FileKey = tuple[str, str, Kind]
+FileKey = tuple[str, str, RelationKind]
 
 
-class Problem(NamedTuple):
-    """Something in a file that keeps it from being imported.
+class ImportProblem(NamedTuple):
+    """A problem that prevents the import of a file.
 
     Attributes:
-        line: Where it stands, counted from 1; 0 where it concerns the file as a whole.
+        line: Line from 1; 0: the file as a whole.
         message: What is wrong, and what is expected.
     """
 
@@ -38,7 +38,7 @@ class Problem(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class StatedEvidence:
-    """What a file says that one source says of a relation.
+    """The evidence of one source for a relation, as stated in a file.
 
     Attributes:
         source: Of the evidence.
@@ -52,7 +52,7 @@ class StatedEvidence:
         last_seen_at: When it was counted or said last.
     """
 
-    source: Source
+    source: EvidenceSource
     confidence: float | None = None
     successes: float = 0.0
     failures: float = 0.0
@@ -64,8 +64,8 @@ class StatedEvidence:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Stated:
-    """A relation as a file states it, between ids.
+class StatedRelation:
+    """A relation between ids, as stated in a file.
 
     Attributes:
         source: Id of the tool it starts from.
@@ -83,7 +83,7 @@ class Stated:
 
     source: str
     target: str
-    kind: Kind
+    kind: RelationKind
     required: bool = True
     confidence: float | None = None
     reason: str = ""
@@ -94,16 +94,16 @@ class Stated:
     line: int = field(default=0, compare=False)
 
     @property
-    def key(self) -> FileKey:
-        """What identifies it; of kinds that hold both ways, the same whichever way it stands."""
-        if self.kind in SYMMETRIC and self.target < self.source:
+    def file_key(self) -> FileKey:
+        """The identifying key; the same in both directions for symmetric kinds."""
+        if self.kind in SYMMETRIC_KINDS and self.target < self.source:
             return (self.target, self.source, self.kind)
         return (self.source, self.target, self.kind)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class StatedTool:
-    """A tool as a file shows it.
+    """A tool as listed in a file.
 
     Attributes:
         id: Canonical id.
@@ -117,61 +117,61 @@ class StatedTool:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Document:
-    """What is written to a file.
+class GraphDocument:
+    """The content to write to a file.
 
     Attributes:
-        tools: Those that relate to others or are filed under a category, by id.
-        relations: By source, target and kind.
-        team: Name of the team whose view it is; empty is the shared view.
+        tools: Tools with relations or a category, sorted by id.
+        relations: Sorted by source, target and kind.
+        team: Name of the team whose view it is; empty: the shared view.
     """
 
     tools: tuple[StatedTool, ...]
-    relations: tuple[Stated, ...]
+    relations: tuple[StatedRelation, ...]
     team: str = ""
 
 
 @dataclass(frozen=True, kw_only=True)
-class Read:
-    """What a file was found to hold.
+class ParsedDocument:
+    """The content read from a file.
 
     Attributes:
-        relations: Those that could be read, once each, in order of the file.
-        problems: What is wrong, in order of the file; the first `MAX_PROBLEMS`.
-        problem_count: How many problems there are.
-        warnings: What was left out or looks mistaken, without harm.
+        relations: Valid relations, each once, in file order.
+        problems: Problems in file order; the first `MAX_PROBLEMS`.
+        problem_count: Number of all problems.
+        warnings: Harmless omissions and likely mistakes.
     """
 
-    relations: tuple[Stated, ...]
-    problems: tuple[Problem, ...] = ()
+    relations: tuple[StatedRelation, ...]
+    problems: tuple[ImportProblem, ...] = ()
     problem_count: int = 0
     warnings: tuple[str, ...] = ()
 
 
-class Problems:
-    """The problems of one file: all are counted, and the first of them kept."""
+class ImportProblems:
+    """The problems of one file: all are counted, the first ones kept."""
 
     def __init__(self) -> None:
-        self._kept: list[Problem] = []
+        self._kept: list[ImportProblem] = []
         self.count = 0
 
-    def add(self, line: int, message: str) -> None:
-        """Note one more."""
+    def add_problem(self, line: int, message: str) -> None:
+        """Add a problem."""
         self.count += 1
         if len(self._kept) < MAX_PROBLEMS:
-            self._kept.append(Problem(line, message))
+            self._kept.append(ImportProblem(line, message))
 
     @property
-    def kept(self) -> tuple[Problem, ...]:
-        """Those that were kept, by line."""
+    def first_problems(self) -> tuple[ImportProblem, ...]:
+        """The problems kept, sorted by line."""
         return tuple(sorted(self._kept, key=lambda problem: problem.line))
 
 
-def shown(value: object, longest: int = 80) -> str:
-    r"""Write a value of a file into a message: on one line, quoted, cut, printable anywhere.
+def quote_value(value: object, longest: int = 80) -> str:
+    r"""Quote a value of a file for a message: on one line, truncated, printable anywhere.
 
     Example:
-        >>> shown("a\nb"), shown(1.5), shown("x" * 100, 5)
+        >>> quote_value("a\nb"), quote_value(1.5), quote_value("x" * 100, 5)
         ("'a\\nb'", '1.5', "'xxxx…'")
     """
     if isinstance(value, str):

@@ -15,16 +15,16 @@ from typing import Any, Final
 from graph.exchange import json_form
 from graph.exchange.document import (
     BELONGS_TO,
-    CATEGORY_MARK,
+    CATEGORY_PREFIX,
     FORMAT,
     VERSION,
-    Document,
-    Stated,
+    GraphDocument,
+    StatedRelation,
     StatedTool,
 )
 
 NAMESPACE: Final = "http://graphml.graphdrawing.org/xmlns"
-KEYS: Final[Mapping[str, Mapping[str, str]]] = {
+ATTRIBUTE_TYPES: Final[Mapping[str, Mapping[str, str]]] = {
     "graph": {"format": "string", "version": "int", "team": "string"},
     "node": {
         "tool": "string",
@@ -49,50 +49,54 @@ KEYS: Final[Mapping[str, Mapping[str, str]]] = {
     },
 }
 """Attributes with their types, by what they belong to."""
-_FOREIGN: Final = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff\ud800-\udfff]")
+_INVALID_IN_XML: Final = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff\ud800-\udfff]")
 """Characters that XML 1.0 has no way to write."""
 _LOOKS_ESCAPED: Final = re.compile(r"_(?=x[0-9A-Fa-f]{4}_)")
 _ESCAPED: Final = re.compile(r"_x([0-9A-Fa-f]{4})_")
-_MARKUP: Final = re.compile('[&<>"\t\n\r\x7f-\x9f\u2028\u2029]')
+_MARKUP_CHARACTERS: Final = re.compile('[&<>"\t\n\r\x7f-\x9f\u2028\u2029]')
 
 
-def write(document: Document) -> Iterator[str]:
+def write_graphml(document: GraphDocument) -> Iterator[str]:
     """Yield the text of a document, in pieces; rejected relations are left out.
 
     Each relation is an edge with an id of its own, so that two tools may relate in several ways.
     """
     yield '<?xml version="1.0" encoding="UTF-8"?>\n'
     yield f'<graphml xmlns="{NAMESPACE}">\n'
-    for owner, attributes in KEYS.items():
+    for owner, attributes in ATTRIBUTE_TYPES.items():
         for name, kind in attributes.items():
             yield (
                 f'<key id="{owner}_{name}" for="{owner}" attr.name="{name}" attr.type="{kind}"/>\n'
             )
     yield '<graph id="tools" edgedefault="directed">\n'
-    yield _data("graph", {"format": FORMAT, "version": VERSION, "team": document.team}) + "\n"
+    yield (
+        _data_elements("graph", {"format": FORMAT, "version": VERSION, "team": document.team})
+        + "\n"
+    )
     for tool in document.tools:
-        yield _node(tool.id, _tool(tool))
+        yield _node_element(tool.id, _tool_attributes(tool))
     for name in sorted({tool.category for tool in document.tools if tool.category}):
-        yield _node(CATEGORY_MARK + name, {"label": name, "type": "category"})
-    for number, (source, target, data) in enumerate(_edges(document)):
+        yield _node_element(CATEGORY_PREFIX + name, {"label": name, "type": "category"})
+    for number, (source, target, data) in enumerate(_iterate_edges(document)):
         yield (
-            f'<edge id="{number}" source="{_written(source)}" target="{_written(target)}">'
-            f"{_data('edge', data)}</edge>\n"
+            f'<edge id="{number}" source="{_escape_markup(source)}" '
+            f'target="{_escape_markup(target)}">'
+            f"{_data_elements('edge', data)}</edge>\n"
         )
     yield "</graph>\n</graphml>\n"
 
 
-def unescaped(text: str) -> str:
+def unescape_xml(text: str) -> str:
     r"""Undo the escapes of characters that XML cannot hold.
 
     Example:
-        >>> unescaped("a_x0007_b"), unescaped("a_x005F_x0007_b")
+        >>> unescape_xml("a_x0007_b"), unescape_xml("a_x005F_x0007_b")
         ('a\x07b', 'a_x0007_b')
     """
     return _ESCAPED.sub(lambda found: chr(int(found[1], 16)), text)
 
 
-def escaped(text: str) -> str:
+def escape_xml(text: str) -> str:
     r"""Write characters that XML cannot hold as `_xHHHH_`, as Office Open XML does.
 
     Where a text looks like such an escape already, its first underscore is written as one.
@@ -101,24 +105,24 @@ def escaped(text: str) -> str:
         ECMA-376-1:2016, Office Open XML File Formats, 22.9.2.19 ST_Xstring.
 
     Example:
-        >>> escaped("a\x07b"), escaped("a_x0007_b"), escaped("snake_case")
+        >>> escape_xml("a\x07b"), escape_xml("a_x0007_b"), escape_xml("snake_case")
         ('a_x0007_b', 'a_x005F_x0007_b', 'snake_case')
     """
     text = _LOOKS_ESCAPED.sub("_x005F_", text)
-    return _FOREIGN.sub(lambda found: f"_x{ord(found[0]):04X}_", text)
+    return _INVALID_IN_XML.sub(lambda found: f"_x{ord(found[0]):04X}_", text)
 
 
-def _edges(document: Document) -> Iterator[tuple[str, str, Mapping[str, Any]]]:
+def _iterate_edges(document: GraphDocument) -> Iterator[tuple[str, str, Mapping[str, Any]]]:
     for stated in document.relations:
         if not stated.rejected:
-            yield stated.source, stated.target, _relation(stated)
+            yield stated.source, stated.target, _relation_attributes(stated)
     for tool in document.tools:
         if tool.category:
-            yield tool.id, CATEGORY_MARK + tool.category, {"kind": BELONGS_TO}
+            yield tool.id, CATEGORY_PREFIX + tool.category, {"kind": BELONGS_TO}
 
 
-def _relation(stated: Stated) -> dict[str, Any]:
-    row = json_form.relation(stated)
+def _relation_attributes(stated: StatedRelation) -> dict[str, Any]:
+    row = json_form.relation_to_json(stated)
     evidence = row.pop("evidence", [])
     sources = dict.fromkeys(item["source"] for item in evidence)
     return row | {
@@ -128,30 +132,30 @@ def _relation(stated: Stated) -> dict[str, Any]:
     }
 
 
-def _tool(tool: StatedTool) -> dict[str, Any]:
+def _tool_attributes(tool: StatedTool) -> dict[str, Any]:
     return {"tool": tool.id, "label": tool.id, "type": "tool", "category": tool.category} | dict(
         tool.metrics
     )
 
 
-def _node(identity: str, data: Mapping[str, Any]) -> str:
-    return f'<node id="{_written(identity)}">{_data("node", data)}</node>\n'
+def _node_element(identity: str, data: Mapping[str, Any]) -> str:
+    return f'<node id="{_escape_markup(identity)}">{_data_elements("node", data)}</node>\n'
 
 
-def _data(owner: str, values: Mapping[str, Any]) -> str:
+def _data_elements(owner: str, values: Mapping[str, Any]) -> str:
     return "".join(
-        f'<data key="{owner}_{name}">{_text(values[name])}</data>'
-        for name in KEYS[owner]
+        f'<data key="{owner}_{name}">{_value_text(values[name])}</data>'
+        for name in ATTRIBUTE_TYPES[owner]
         if values.get(name) not in (None, "")
     )
 
 
-def _text(value: Any) -> str:
+def _value_text(value: Any) -> str:
     if isinstance(value, bool):
         return "true" if value else "false"
-    return _written(value) if isinstance(value, str) else repr(value)
+    return _escape_markup(value) if isinstance(value, str) else repr(value)
 
 
-def _written(text: str) -> str:
+def _escape_markup(text: str) -> str:
     """Write a text into an attribute or an element; line breaks stay what they are, on a line."""
-    return _MARKUP.sub(lambda found: f"&#{ord(found[0])};", escaped(text))
+    return _MARKUP_CHARACTERS.sub(lambda found: f"&#{ord(found[0])};", escape_xml(text))

@@ -8,67 +8,67 @@ from collections.abc import Iterable, Iterator, Mapping
 from json import JSONDecodeError, JSONDecoder
 from typing import Any, Final
 
-from graph.exchange.check import Gathering, TooMany
+from graph.exchange.check import RelationCollector, TooManyRelations
 from graph.exchange.document import (
     BELONGS_TO,
-    CATEGORY_MARK,
+    CATEGORY_PREFIX,
     FORMAT,
     VERSION,
-    Document,
-    Read,
-    Stated,
+    GraphDocument,
+    ParsedDocument,
     StatedEvidence,
+    StatedRelation,
     StatedTool,
-    shown,
+    quote_value,
 )
-from graph.exchange.json_lines import unique, what
-from graph.relations import Kind
+from graph.exchange.json_lines import build_unique_object, describe_json_error
+from graph.relations import RelationKind
 
-KNOWN: Final = frozenset({"format", "version", "team", "tools", "categories"})
-_SPACE: Final = re.compile(r"[ \t\r\n]*")
-_DECODER: Final = JSONDecoder(object_pairs_hook=unique)
-_HINT: Final = "a file of one relation a line is JSON Lines; name it .jsonl"
+DOCUMENT_KEYS: Final = frozenset({"format", "version", "team", "tools", "categories"})
+_WHITESPACE: Final = re.compile(r"[ \t\r\n]*")
+_DECODER: Final = JSONDecoder(object_pairs_hook=build_unique_object)
+_JSON_LINES_HINT: Final = "a file of one relation a line is JSON Lines; name it .jsonl"
 
 
-def write(document: Document) -> Iterator[str]:
+def write_json(document: GraphDocument) -> Iterator[str]:
     """Yield the text of a document, in pieces; the same graph always gives the same text."""
     head = {"format": FORMAT, "version": VERSION}
     if document.team:
         head["team"] = document.team
     yield "{\n"
     for key, value in head.items():
-        yield f'"{key}": {_dumps(value)},\n'
+        yield f'"{key}": {_dump_json(value)},\n'
     names = sorted({tool.category for tool in document.tools if tool.category})
-    categories = [{"id": CATEGORY_MARK + name, "name": name} for name in names]
-    yield from _array("categories", categories, last=False)
-    yield from _array("tools", map(_tool, document.tools), last=False)
-    yield from _array("relations", rows(document), last=True)
+    categories = [{"id": CATEGORY_PREFIX + name, "name": name} for name in names]
+    yield from _write_array("categories", categories, last=False)
+    yield from _write_array("tools", map(_tool_to_json, document.tools), last=False)
+    yield from _write_array("relations", iterate_rows(document), last=True)
     yield "}\n"
 
 
-def write_lines(document: Document) -> Iterator[str]:
+def write_lines(document: GraphDocument) -> Iterator[str]:
     """Yield the relations of a document as JSON Lines."""
-    for row in rows(document):
-        yield _dumps(row) + "\n"
+    for row in iterate_rows(document):
+        yield _dump_json(row) + "\n"
 
 
-def rows(document: Document) -> Iterator[Mapping[str, Any]]:
+def iterate_rows(document: GraphDocument) -> Iterator[Mapping[str, Any]]:
     """Yield the relations of a document, then the edges from tools to their categories."""
-    yield from map(relation, document.relations)
+    yield from map(relation_to_json, document.relations)
     for tool in document.tools:
         if tool.category:
-            target = CATEGORY_MARK + tool.category
+            target = CATEGORY_PREFIX + tool.category
             yield {"source": tool.id, "target": target, "kind": BELONGS_TO}
 
 
-def relation(stated: Stated) -> dict[str, Any]:
+def relation_to_json(stated: StatedRelation) -> dict[str, Any]:
     """Return a relation as a JSON object; what is empty is left out."""
     row: dict[str, Any] = {
         "source": stated.source,
         "target": stated.target,
         "kind": stated.kind.value,
     }
-    if stated.kind is Kind.DEPENDS_ON:
+    if stated.kind is RelationKind.DEPENDS_ON:
         row["required"] = stated.required
     if stated.confidence is not None:
         row["confidence"] = stated.confidence
@@ -78,11 +78,11 @@ def relation(stated: Stated) -> dict[str, Any]:
     if stated.rejected:
         row["rejected"] = True
     if stated.evidence:
-        row["evidence"] = [evidence(item) for item in stated.evidence]
+        row["evidence"] = [evidence_to_json(item) for item in stated.evidence]
     return row
 
 
-def evidence(item: StatedEvidence) -> dict[str, Any]:
+def evidence_to_json(item: StatedEvidence) -> dict[str, Any]:
     """Return evidence as a JSON object; what is empty is left out."""
     row: dict[str, Any] = {"source": item.source.value}
     if item.confidence is not None:
@@ -99,54 +99,60 @@ def evidence(item: StatedEvidence) -> dict[str, Any]:
     return row
 
 
-def read(text: str) -> Read:
+def read_json(text: str) -> ParsedDocument:
     """Read a document, or a bare list of relations.
 
     Returns:
         Its relations, each with the line it begins in; and what is wrong, by line. Nothing can be
         read behind a place that is no JSON.
     """
-    gathering, walk = Gathering(), _Walk(text)
+    collector, walk = RelationCollector(), _JsonWalker(text)
     try:
-        if walk.peek() == "[":
-            walk.gather(gathering)
+        if walk.peek_character() == "[":
+            walk.collect_relations(collector)
         else:
-            _document(walk, gathering)
-        if walk.peek() and not gathering.problems.count:
-            gathering.problems.add(walk.line, f"text follows the document; {_HINT}")
+            _read_document(walk, collector)
+        if walk.peek_character() and not collector.problems.count:
+            collector.problems.add_problem(
+                walk.current_line, f"text follows the document; {_JSON_LINES_HINT}"
+            )
     except JSONDecodeError as error:
-        gathering.problems.add(error.lineno if text.strip() else 1, _not_json(error, text))
+        collector.problems.add_problem(
+            error.lineno if text.strip() else 1, _describe_syntax_error(error, text)
+        )
     except RecursionError:
-        gathering.problems.add(walk.line, "nested too deeply")
-    except (ValueError, TooMany) as error:
-        gathering.problems.add(walk.line, str(error))
-    return gathering.result()
+        collector.problems.add_problem(walk.current_line, "nested too deeply")
+    except (ValueError, TooManyRelations) as error:
+        collector.problems.add_problem(walk.current_line, str(error))
+    return collector.build_result()
 
 
-def _document(walk: _Walk, gathering: Gathering) -> None:
+def _read_document(walk: _JsonWalker, collector: RelationCollector) -> None:
     has_relations = False
-    for key in walk.names():
+    for key in walk.iterate_names():
         if key == "relations":
             has_relations = True
-            walk.gather(gathering)
+            walk.collect_relations(collector)
             continue
-        line = walk.line
-        if walk.peek() == "[":
-            walk.skip()
+        line = walk.current_line
+        if walk.peek_character() == "[":
+            walk.skip_list()
             value: Any = []
         else:
-            value = walk.value()
+            value = walk.read_value()
         if key == "format" and value != FORMAT:
-            raise ValueError(f"the format is {shown(value)}; expected {FORMAT!r}")
+            raise ValueError(f"the format is {quote_value(value)}; expected {FORMAT!r}")
         if key == "version" and value != VERSION:
-            raise ValueError(f"version {shown(value)} is not known; this reads version {VERSION}")
-        if key not in KNOWN:
-            gathering.note(f"line {line}: {shown(key)} ignored")
+            raise ValueError(
+                f"version {quote_value(value)} is not known; this reads version {VERSION}"
+            )
+        if key not in DOCUMENT_KEYS:
+            collector.add_warning(f"line {line}: {quote_value(key)} ignored")
     if not has_relations:
-        gathering.problems.add(1, f'no "relations" in it; {_HINT}')
+        collector.problems.add_problem(1, f'no "relations" in it; {_JSON_LINES_HINT}')
 
 
-class _Walk:
+class _JsonWalker:
     """Goes through a JSON text, one value after another, and counts lines."""
 
     def __init__(self, text: str) -> None:
@@ -155,98 +161,100 @@ class _Walk:
         self._line = 1
 
     @property
-    def line(self) -> int:
+    def current_line(self) -> int:
         """Line of the next value."""
-        self.peek()
+        self.peek_character()
         self._line += self._text.count("\n", self._counted, self._at)
         self._counted = self._at
         return self._line
 
-    def peek(self) -> str:
+    def peek_character(self) -> str:
         """Return the next character that is no space; empty at the end."""
-        found = _SPACE.match(self._text, self._at)
+        found = _WHITESPACE.match(self._text, self._at)
         self._at = found.end() if found else self._at
         return self._text[self._at : self._at + 1]
 
-    def take(self, characters: str) -> str:
+    def take_character(self, characters: str) -> str:
         """Go past one of these characters, and return it."""
-        found = self.peek()
+        found = self.peek_character()
         if not found or found not in characters:
             raise JSONDecodeError(f"expected {' or '.join(characters)}", self._text, self._at)
         self._at += 1
         return found
 
-    def value(self) -> Any:
+    def read_value(self) -> Any:
         """Go past a value, and return it."""
-        self.peek()
+        self.peek_character()
         value, self._at = _DECODER.raw_decode(self._text, self._at)
         return value
 
-    def names(self) -> Iterator[str]:
+    def iterate_names(self) -> Iterator[str]:
         """Yield the names in an object; its reader goes past the value of each."""
-        self.take("{")
-        if self.peek() == "}":
-            self.take("}")
+        self.take_character("{")
+        if self.peek_character() == "}":
+            self.take_character("}")
             return
         while True:
-            if self.peek() != '"':
+            if self.peek_character() != '"':
                 raise JSONDecodeError('expected a name in "', self._text, self._at)
-            key = self.value()
-            self.take(":")
+            key = self.read_value()
+            self.take_character(":")
             yield key
-            if self.take(",}") == "}":
+            if self.take_character(",}") == "}":
                 return
 
-    def items(self) -> Iterator[tuple[int, Any]]:
+    def iterate_items(self) -> Iterator[tuple[int, Any]]:
         """Go past a list; yield the line and value of each item."""
-        self.take("[")
-        if self.peek() == "]":
-            self.take("]")
+        self.take_character("[")
+        if self.peek_character() == "]":
+            self.take_character("]")
             return
         while True:
-            line = self.line
-            yield line, self.value()
-            if self.take(",]") == "]":
+            line = self.current_line
+            yield line, self.read_value()
+            if self.take_character(",]") == "]":
                 return
 
-    def skip(self) -> None:
+    def skip_list(self) -> None:
         """Go past a list."""
-        for _ in self.items():
+        for _ in self.iterate_items():
             pass
 
-    def gather(self, gathering: Gathering) -> None:
+    def collect_relations(self, collector: RelationCollector) -> None:
         """Go past a list of relations, and gather them."""
-        if self.peek() != "[":
+        if self.peek_character() != "[":
             raise JSONDecodeError("relations must be a list", self._text, self._at)
-        for line, row in self.items():
+        for line, row in self.iterate_items():
             if isinstance(row, dict):
-                gathering.add(line, row)
+                collector.add_row(line, row)
             else:
-                gathering.refuse(line, f"a relation must be an object, not {shown(row)}")
+                collector.add_problem(
+                    line, f"a relation must be an object, not {quote_value(row)}"
+                )
 
 
-def _not_json(error: JSONDecodeError, text: str) -> str:
+def _describe_syntax_error(error: JSONDecodeError, text: str) -> str:
     if not text.strip():
         return "the file is empty"
     cut = "; is the file cut off?" if error.pos >= len(text.rstrip()) else ""
-    return f"no JSON: {what(error)} at column {error.colno}{cut}"
+    return f"not JSON: {describe_json_error(error)} at column {error.colno}{cut}"
 
 
-def _tool(tool: StatedTool) -> dict[str, Any]:
+def _tool_to_json(tool: StatedTool) -> dict[str, Any]:
     filed = {"category": tool.category} if tool.category else {}
     return {"id": tool.id, **filed, **tool.metrics}
 
 
-def _array(key: str, items: Iterable[Mapping[str, Any]], *, last: bool) -> Iterator[str]:
+def _write_array(key: str, items: Iterable[Mapping[str, Any]], *, last: bool) -> Iterator[str]:
     yield f'"{key}": ['
     between = "\n"
     for item in items:
-        yield between + _dumps(item)
+        yield between + _dump_json(item)
         between = ",\n"
     yield ("]" if between == "\n" else "\n]") + ("\n" if last else ",\n")
 
 
-def _dumps(value: Any) -> str:
+def _dump_json(value: Any) -> str:
     """Write JSON that any reader of UTF-8 takes, and that keeps to one line of its own."""
     text = json.dumps(value, ensure_ascii=False)
     return _NEEDS_ESCAPE.sub(lambda found: f"\\u{ord(found[0]):04x}", text)

@@ -1,4 +1,4 @@
-"""Read a file of relations, whichever form it is in."""
+"""Read a file of relations in any supported format."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from pathlib import PurePath
 from typing import Final
 
 from graph.exchange import graphml_reader, json_form, json_lines
-from graph.exchange.document import Problem, Read
+from graph.exchange.document import ImportProblem, ParsedDocument
 
 MAX_BYTES: Final = 64_000_000
-"""Of a file; reading takes some ten times as much memory."""
-MAX_GUESSED: Final = 100_000
-"""Bytes that are looked at to tell the form."""
-_MARKS: Final = (
+"""Size limit of a file; reading takes some ten times as much memory."""
+MAX_GUESS_BYTES: Final = 100_000
+"""Bytes read to guess the format."""
+_BYTE_ORDER_MARKS: Final = (
     (codecs.BOM_UTF8, "utf-8-sig"),
     (codecs.BOM_UTF32_LE, "utf-32"),
     (codecs.BOM_UTF32_BE, "utf-32"),
@@ -23,74 +23,82 @@ _MARKS: Final = (
 )
 
 
-class Form(StrEnum):
-    """How a graph is written."""
+class GraphFormat(StrEnum):
+    """File format of a graph."""
 
     JSON = "json"
     JSON_LINES = "jsonl"
     GRAPHML = "graphml"
 
 
-SUFFIXES: Final = {
-    ".json": Form.JSON,
-    ".jsonl": Form.JSON_LINES,
-    ".ndjson": Form.JSON_LINES,
-    ".graphml": Form.GRAPHML,
-    ".xml": Form.GRAPHML,
+FORMAT_BY_SUFFIX: Final = {
+    ".json": GraphFormat.JSON,
+    ".jsonl": GraphFormat.JSON_LINES,
+    ".ndjson": GraphFormat.JSON_LINES,
+    ".graphml": GraphFormat.GRAPHML,
+    ".xml": GraphFormat.GRAPHML,
 }
 
 
-def form_of(name: str) -> Form | None:
-    """Return the form that a file's name tells, if it does.
+def format_from_name(name: str) -> GraphFormat | None:
+    """Return the format by the suffix of a file's name, if known.
 
     Example:
-        >>> form_of("graph.GraphML"), form_of("-")
-        (<Form.GRAPHML: 'graphml'>, None)
+        >>> format_from_name("graph.GraphML"), format_from_name("-")
+        (<GraphFormat.GRAPHML: 'graphml'>, None)
     """
-    return SUFFIXES.get(PurePath(name).suffix.lower())
+    return FORMAT_BY_SUFFIX.get(PurePath(name).suffix.lower())
 
 
-def guess(data: bytes) -> Form:
-    """Return the form that a file looks like."""
-    start = data[:MAX_GUESSED].lstrip(b"\xef\xbb\xbf\xff\xfe\x00 \t\r\n").replace(b"\x00", b"")
+def guess_format(data: bytes) -> GraphFormat:
+    """Guess the format of a file by its content."""
+    start = data[:MAX_GUESS_BYTES].lstrip(b"\xef\xbb\xbf\xff\xfe\x00 \t\r\n").replace(b"\x00", b"")
     if start.startswith(b"<"):
-        return Form.GRAPHML
+        return GraphFormat.GRAPHML
     try:
-        row = json_lines.parse(start.partition(b"\n")[0].decode())
+        row = json_lines.parse_object(start.partition(b"\n")[0].decode())
     except ValueError:
-        return Form.JSON
-    return Form.JSON if "relations" in row else Form.JSON_LINES
+        return GraphFormat.JSON
+    return GraphFormat.JSON if "relations" in row else GraphFormat.JSON_LINES
 
 
-def read(data: bytes, *, name: str = "", form: Form | None = None) -> Read:
+def read_file(data: bytes, *, name: str = "", form: GraphFormat | None = None) -> ParsedDocument:
     """Read a file of relations.
 
     Args:
-        data: Its content, at most `MAX_BYTES`.
-        name: Its name, whose suffix tells its form.
-        form: How it is written; None: as its name or else its content says.
+        data: Content of the file, at most `MAX_BYTES`.
+        name: Its name; the suffix may determine the format.
+        form: Its format; None: by name, or else by content.
 
     Returns:
-        Its relations and everything that is wrong with it.
+        Its relations and all problems.
     """
     if len(data) > MAX_BYTES:
         message = f"the file has more than {MAX_BYTES:,} bytes; split it"
-        return Read(relations=(), problems=(Problem(0, message),), problem_count=1)
-    form = form or form_of(name) or guess(data)
-    if form is Form.GRAPHML:
-        return graphml_reader.read(data)
+        return ParsedDocument(relations=(), problems=(ImportProblem(0, message),), problem_count=1)
+    form = form or format_from_name(name) or guess_format(data)
+    if form is GraphFormat.GRAPHML:
+        return graphml_reader.read_graphml(data)
     try:
-        text = _decoded(data)
+        text = _decode_text(data)
     except UnicodeDecodeError as error:
         line = data.count(b"\n", 0, error.start) + 1
-        message = f"no text in UTF-8 (byte {error.start + 1}); save the file as UTF-8"
-        return Read(relations=(), problems=(Problem(line, message),), problem_count=1)
+        message = f"not UTF-8 text (byte {error.start + 1}); save the file as UTF-8"
+        return ParsedDocument(
+            relations=(), problems=(ImportProblem(line, message),), problem_count=1
+        )
     if not text.strip():
-        return Read(relations=(), problems=(Problem(1, "the file is empty"),), problem_count=1)
-    return json_lines.read_lines(text) if form is Form.JSON_LINES else json_form.read(text)
+        return ParsedDocument(
+            relations=(), problems=(ImportProblem(1, "the file is empty"),), problem_count=1
+        )
+    return (
+        json_lines.read_lines(text)
+        if form is GraphFormat.JSON_LINES
+        else json_form.read_json(text)
+    )
 
 
-def _decoded(data: bytes) -> str:
+def _decode_text(data: bytes) -> str:
     """Decode a text by its byte order mark; without one it is UTF-8."""
-    encoding = next((name for mark, name in _MARKS if data.startswith(mark)), "utf-8")
+    encoding = next((name for mark, name in _BYTE_ORDER_MARKS if data.startswith(mark)), "utf-8")
     return data.decode(encoding)

@@ -6,11 +6,11 @@ from django.db import models
 from django.db.models import F, Q
 from django.utils import timezone
 
-from graph.relations import OF_A_TEAM, SYMMETRIC, Kind, Source
+from graph.relations import SYMMETRIC_KINDS, TEAM_SOURCES, EvidenceSource, RelationKind
 from tools.models import Team, Tool
 
-KINDS = [(kind.value, kind.value.replace("_", " ")) for kind in Kind]
-SOURCES = [(source.value, source.value) for source in Source]
+KINDS = [(kind.value, kind.value.replace("_", " ")) for kind in RelationKind]
+SOURCES = [(source.value, source.value) for source in EvidenceSource]
 
 
 class ToolDependency(models.Model):
@@ -50,14 +50,15 @@ class ToolDependency(models.Model):
                 violation_error_message="A tool cannot be related to itself; choose two tools.",
             ),
             models.CheckConstraint(
-                condition=~Q(kind__in=sorted(kind.value for kind in SYMMETRIC))
+                condition=~Q(kind__in=sorted(kind.value for kind in SYMMETRIC_KINDS))
                 | Q(source__lt=F("target")),
                 name="relation_both_ways_stored_once",
                 violation_error_message="This kind holds both ways: name the two tools the other "
                 "way round.",
             ),
             models.CheckConstraint(
-                condition=Q(kind__in=[kind.value for kind in Kind]), name="relation_kind_known"
+                condition=Q(kind__in=[kind.value for kind in RelationKind]),
+                name="relation_kind_known",
             ),
         )
 
@@ -115,12 +116,12 @@ class RelationEvidence(models.Model):
                 condition=Q(successes__gte=0, failures__gte=0), name="evidence_counts"
             ),
             models.CheckConstraint(
-                condition=Q(source__in=sorted(source.value for source in OF_A_TEAM))
+                condition=Q(source__in=sorted(source.value for source in TEAM_SOURCES))
                 | Q(team__isnull=True),
                 name="evidence_of_a_team",
             ),
             models.CheckConstraint(
-                condition=Q(source__in=[source.value for source in Source]),
+                condition=Q(source__in=[source.value for source in EvidenceSource]),
                 name="evidence_source_known",
             ),
         )

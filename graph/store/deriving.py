@@ -1,4 +1,4 @@
-"""Makes what one source says of relations exactly what it says now."""
+"""Replaces the stored claims of one source by its current ones."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from typing import Any, Final
 from django.db import connection, transaction
 
 from graph import record
-from graph.record import Claim, Record, Said
-from graph.relations import Key, Kind, Source
+from graph.record import RelationClaim, RelationRecord, StoredEvidence
+from graph.relations import EvidenceSource, RelationKey, RelationKind
 from graph.store import writing
-from tools.definition import storable
+from tools.definition import make_storable
 
-_SAID_BY = """
+_SELECT_CLAIMS = """
 SELECT stored.id, stored.source_id, stored.target_id, stored.kind, stored.rejected,
        stored.required, stored.reason, stored.version, stored.deprecated_at,
        known.confidence, known.fields::text,
@@ -29,114 +29,128 @@ WHERE known.source = %(source)s AND known.origin = %(origin)s
   AND known.team_id IS NOT DISTINCT FROM %(team)s
 """
 
-_UNSAY = """
+_DELETE_EVIDENCE = """
 DELETE FROM graph_relationevidence
 WHERE source = %(source)s AND origin = %(origin)s AND team_id IS NOT DISTINCT FROM %(team)s
   AND relation_id = ANY(%(pks)s)
 """
 
-_TEAMS = """
+_SELECT_TEAMS = """
 SELECT id FROM tools_team
 WHERE id = ANY(%(wanted)s)
    OR id IN (SELECT team_id FROM graph_relationevidence WHERE source = %(source)s)
 ORDER BY id
 """
 
-_LOCK = "SELECT FROM graph_tooldependency WHERE id = ANY(%s) ORDER BY id FOR UPDATE"
-_BESIDES_OTHERS: Final = {"settles": False}
+_LOCK_RELATIONS = "SELECT FROM graph_tooldependency WHERE id = ANY(%s) ORDER BY id FOR UPDATE"
+_SECONDARY_EVIDENCE: Final = {"settles": False}
 
 
 @dataclass(frozen=True, kw_only=True)
-class _Known:
-    """What a source says of a relation so far.
+class _StoredClaim:
+    """A claim of a source as stored.
 
     Attributes:
         pk: The relation's primary key.
-        rejected: Whether a person said that it does not hold.
-        claim: What is said.
-        is_shared: Whether somebody else tells everybody something of it too, runs aside.
+        rejected: Whether a person rejected the relation.
+        claim: The stored claim.
+        is_shared: Whether the relation has other shared evidence, observations aside.
     """
 
     pk: int
     rejected: bool
-    claim: Claim
+    claim: RelationClaim
     is_shared: bool
 
 
 @dataclass(frozen=True, kw_only=True)
-class Derived:
-    """All that one source and origin say, replaced by what they say now.
+class DerivedEvidence:
+    """The claims of one source and origin, to be replaced by current ones.
 
     Attributes:
-        source: Where it comes from.
-        origin: Told apart from others of that source.
-        at: When.
-        team: Primary key of the team that it is said to; None: everybody.
+        source: Source of the claims.
+        origin: Distinguishes claims of the same source.
+        at: Time of the claims.
+        team: Primary key of the team that the claims belong to; None: shared claims.
     """
 
-    source: Source
+    source: EvidenceSource
     origin: str
     at: datetime
     team: int | None = None
 
-    def replace(self, wanted: Mapping[Key, Claim]) -> tuple[int, int, int, int]:
+    def replace_claims(
+        self, wanted: Mapping[RelationKey, RelationClaim]
+    ) -> tuple[int, int, int, int]:
         """Write the difference; return relations added, changed, removed and skipped."""
         with transaction.atomic():
-            known = self._known()
-            changed = self._change(wanted, known)
-            removed = self._remove([known[key].pk for key in known.keys() - wanted.keys()])
-            fresh = {key: wanted[key] for key in wanted.keys() - known.keys()}
-            missing = writing.missing_tools(fresh)
+            stored = self._load_stored_claims()
+            changed = self._update_changed(wanted, stored)
+            removed = self._remove_evidence(
+                [stored[key].pk for key in stored.keys() - wanted.keys()]
+            )
+            new = {key: wanted[key] for key in wanted.keys() - stored.keys()}
+            missing = writing.find_missing_tools(new)
             rows = [
-                self._record(key, fresh[key])
-                for key in sorted(fresh)
+                self._to_record(key, new[key])
+                for key in sorted(new)
                 if not missing.intersection(key[:2])
             ]
-            added = writing.returned(writing.INSERT, map(writing.relation, rows), at=self.at)
-            said = writing.returned(writing.FIRST_WORD, writing.evidence(rows), rejected_too=False)
-        return len(added), changed + len(said - added), removed, len(fresh) - len(said)
+            added = writing.execute_returning(
+                writing.INSERT_RELATIONS, map(writing.relation_row, rows), at=self.at
+            )
+            claimed = writing.execute_returning(
+                writing.INSERT_NEW_EVIDENCE, writing.evidence_rows(rows), rejected_too=False
+            )
+        return len(added), changed + len(claimed - added), removed, len(new) - len(claimed)
 
-    def _known(self) -> dict[Key, _Known]:
+    def _load_stored_claims(self) -> dict[RelationKey, _StoredClaim]:
         with connection.cursor() as cursor:
-            cursor.execute(_SAID_BY, self._who())
-            return {known.claim.key: known for known in map(_known, cursor)}
+            cursor.execute(_SELECT_CLAIMS, self._source_parameters())
+            return {stored.claim.key: stored for stored in map(_read_claim_row, cursor)}
 
-    def _change(self, wanted: Mapping[Key, Claim], known: Mapping[Key, _Known]) -> int:
-        """Write what is said otherwise now; what others say of the relation too stays theirs."""
+    def _update_changed(
+        self,
+        wanted: Mapping[RelationKey, RelationClaim],
+        stored_claims: Mapping[RelationKey, _StoredClaim],
+    ) -> int:
+        """Write changed claims; attributes of relations with other evidence are left alone."""
         rows = [
-            self._record(key, claim)
+            self._to_record(key, claim)
             for key, claim in wanted.items()
-            if (stored := known.get(key)) is not None
+            if (stored := stored_claims.get(key)) is not None
             and not stored.rejected
-            and not _same(claim, stored)
+            and not _is_same_claim(claim, stored)
         ]
-        own = [row for row in rows if not known[row.key].is_shared]
-        self._lock([known[row.key].pk for row in rows])
-        # A person may have said something since all was read: their word stands.
-        changed = writing.returned(
-            writing.OVERWRITE,
-            (writing.relation(row) | _BESIDES_OTHERS for row in own),
-            may_hold=False,
-            origin=self.origin if self.source is Source.CURATED else None,
+        own = [row for row in rows if not stored_claims[row.key].is_shared]
+        self._lock_relations([stored_claims[row.key].pk for row in rows])
+        # A person may have curated a relation since it was read: that takes precedence.
+        changed = writing.execute_returning(
+            writing.OVERWRITE_RELATIONS,
+            (writing.relation_row(row) | _SECONDARY_EVIDENCE for row in own),
+            lift_rejections=False,
+            origin=self.origin if self.source is EvidenceSource.CURATED else None,
         )
-        changed |= writing.returned(writing.SET_OWN, writing.evidence(rows), rejected_too=False)
+        changed |= writing.execute_returning(
+            writing.SET_OWN_EVIDENCE, writing.evidence_rows(rows), rejected_too=False
+        )
         return len(changed)
 
-    def _lock(self, pks: Sequence[int]) -> None:
-        """Keep others from saying anything of some relations until all is written."""
+    def _lock_relations(self, pks: Sequence[int]) -> None:
+        """Lock relations until the transaction ends."""
         if pks:
             with connection.cursor() as cursor:
-                cursor.execute(_LOCK, [list(pks)])
+                cursor.execute(_LOCK_RELATIONS, [list(pks)])
 
-    def _remove(self, pks: Sequence[int]) -> int:
+    def _remove_evidence(self, pks: Sequence[int]) -> int:
         if not pks:
             return 0
         with connection.cursor() as cursor:
-            cursor.execute(_UNSAY, {**self._who(), "pks": list(pks)})
-        return writing.sweep(pks)
+            cursor.execute(_DELETE_EVIDENCE, {**self._source_parameters(), "pks": list(pks)})
+        return writing.delete_unsupported(pks)
 
-    def _record(self, key: Key, claim: Claim) -> Record:
-        said = Said(
+    def _to_record(self, key: RelationKey, claim: RelationClaim) -> RelationRecord:
+        evidence = StoredEvidence(
             source=self.source,
             team=self.team,
             origin=self.origin,
@@ -146,26 +160,26 @@ class Derived:
             fields=claim.fields,
             last_seen=self.at,
         )
-        return record.stated(replace(claim, source=key[0], target=key[1]), said)
+        return record.relation_from_claim(replace(claim, source=key[0], target=key[1]), evidence)
 
-    def _who(self) -> dict[str, Any]:
+    def _source_parameters(self) -> dict[str, Any]:
         return {"source": self.source.value, "origin": self.origin, "team": self.team}
 
 
-def teams(source: Source, wanted: Collection[int]) -> list[int]:
-    """Return the teams that a source tells something of their own, and of some those there are."""
+def load_teams(source: EvidenceSource, wanted: Collection[int]) -> list[int]:
+    """Return the teams with claims of a source, and those of `wanted` that exist."""
     with connection.cursor() as cursor:
-        cursor.execute(_TEAMS, {"source": source.value, "wanted": list(wanted)})
+        cursor.execute(_SELECT_TEAMS, {"source": source.value, "wanted": list(wanted)})
         return [pk for (pk,) in cursor.fetchall()]
 
 
-def _known(row: Sequence[Any]) -> _Known:
+def _read_claim_row(row: Sequence[Any]) -> _StoredClaim:
     pk, source, target, kind, rejected, required, reason, version, deprecated_at = row[:9]
     confidence, fields, is_shared = row[9:]
-    claim = Claim(
+    claim = RelationClaim(
         source=source,
         target=target,
-        kind=Kind(kind),
+        kind=RelationKind(kind),
         confidence=confidence,
         required=required,
         reason=reason,
@@ -173,17 +187,17 @@ def _known(row: Sequence[Any]) -> _Known:
         deprecated_at=deprecated_at,
         fields=tuple(json.loads(fields)) if fields != "[]" else (),
     )
-    return _Known(pk=pk, rejected=rejected, claim=claim, is_shared=is_shared)
+    return _StoredClaim(pk=pk, rejected=rejected, claim=claim, is_shared=is_shared)
 
 
-def _same(claim: Claim, stored: _Known) -> bool:
-    """Say whether a claim says what is stored, as far as it is its own to say."""
+def _is_same_claim(claim: RelationClaim, stored: _StoredClaim) -> bool:
+    """Return whether a claim equals the stored one, in what the source may set."""
     known = stored.claim
     if (claim.confidence, claim.fields) != (known.confidence, known.fields):
         return False
     return stored.is_shared or (
         claim.required == known.required
-        and storable(claim.reason) == known.reason
-        and storable(claim.version) == known.version
+        and make_storable(claim.reason) == known.reason
+        and make_storable(claim.version) == known.version
         and claim.deprecated_at == known.deprecated_at
     )

@@ -1,4 +1,4 @@
-"""The stored metrics of tools: computed by one process, read by all."""
+"""Stored metrics of tools: computed by one process, read by all."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from django.db import connection, transaction
 
 from gateway_project.foundation import notify
 from graph.models import ToolMetric
-from graph.record import Metric
+from graph.record import GraphMetric
 from graph.store import writing
 
-NOTICE: Final = "metrics"
-"""What every process is told on the channel of the graph when they have changed."""
+CHANGE_NOTICE: Final = "metrics"
+"""Notification on the graph channel when metrics have changed."""
 CHUNK_ROWS: Final = 2_000
 
-_WRITE = """
+_UPSERT_METRICS = """
 INSERT INTO graph_toolmetric AS known (tool_id, pagerank, community, betweenness, closeness)
 SELECT given.*
 FROM json_to_recordset(%s) AS given (
@@ -33,28 +33,28 @@ WHERE (known.pagerank, known.community, known.betweenness, known.closeness)
 """
 
 
-def load() -> dict[int, Metric]:
-    """Return the metrics of every tool that has any, by its primary key."""
+def load_metrics() -> dict[int, GraphMetric]:
+    """Return all stored metrics, by primary key of the tool."""
     rows = ToolMetric.objects.values_list(
         "tool_id", "pagerank", "community", "betweenness", "closeness"
     )
-    return {row[0]: Metric._make(row[1:]) for row in rows}
+    return {row[0]: GraphMetric._make(row[1:]) for row in rows}
 
 
-def replace(metrics: Mapping[int, Metric]) -> int:
+def replace_metrics(metrics: Mapping[int, GraphMetric]) -> int:
     """Store these metrics and no others; return how many rows were written or deleted.
 
-    Tools that are gone are left out. Where anything changed, every process is told.
+    Deleted tools are skipped. If anything changed, every process is notified.
     """
     with transaction.atomic():
         changed, _ = ToolMetric.objects.exclude(tool__in=list(metrics)).delete()
-        gone = writing.missing(metrics)
-        remaining = iter(sorted((tool, metrics[tool]) for tool in metrics.keys() - gone))
+        missing = writing.find_missing(metrics)
+        remaining = iter(sorted((tool, metrics[tool]) for tool in metrics.keys() - missing))
         with connection.cursor() as cursor:
             while chunk := list(islice(remaining, CHUNK_ROWS)):
                 rows = [{"tool": tool, **metric._asdict()} for tool, metric in chunk]
-                cursor.execute(_WRITE, [json.dumps(rows)])
+                cursor.execute(_UPSERT_METRICS, [json.dumps(rows)])
                 changed += cursor.rowcount
         if changed:
-            notify.send(notify.GRAPH, NOTICE)
+            notify.send_notification(notify.GRAPH, CHANGE_NOTICE)
     return changed

@@ -1,30 +1,30 @@
-"""What tools and teams are called, by primary key."""
+"""Names of tools and teams by primary key."""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable
 
-from graph.record import Record
+from graph.record import RelationRecord
 from tools import ids
 from tools.models import Team, Tool
 
 
-def tools(pks: Collection[int]) -> dict[int, str]:
-    """Return canonical ids, removed tools' too; such as are gone are left out."""
+def load_ids(pks: Collection[int]) -> dict[int, str]:
+    """Return canonical ids of tools, including removed ones; deleted ones are left out."""
     rows = Tool.objects.filter(pk__in=list(pks)).values_list("pk", "server__name", "name")
-    return {pk: ids.join(server, name) for pk, server, name in rows}
+    return {pk: ids.join_id(server, name) for pk, server, name in rows}
 
 
-def of(records: Iterable[Record]) -> dict[int, str]:
-    """Return the canonical ids of the tools that relations are between."""
-    return tools({pk for record in records for pk in (record.source, record.target)})
+def load_relation_ids(records: Iterable[RelationRecord]) -> dict[int, str]:
+    """Return the canonical ids of the tools that relations join."""
+    return load_ids({pk for record in records for pk in (record.source, record.target)})
 
 
-def teams() -> dict[int, str]:
+def load_team_names() -> dict[int, str]:
     """Return the names of all teams."""
     return dict(Team.objects.values_list("pk", "name"))
 
 
-def team(name: str) -> int | None:
-    """Return the primary key of a team; None if there is none of that name."""
+def find_team(name: str) -> int | None:
+    """Return the primary key of a team; None if no team has that name."""
     return Team.objects.filter(name=name).values_list("pk", flat=True).first()

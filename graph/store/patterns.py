@@ -1,11 +1,12 @@
-"""Stored patterns: intents, the workflows that carried them out, and how often."""
+"""Stored patterns: intents and the workflows that carried them out, counted over runs."""
 
 from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from datetime import datetime
-from operator import itemgetter
+from operator import attrgetter, itemgetter
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 import structlog
@@ -13,26 +14,26 @@ from django.db import connection, transaction
 from django.db.models import Exists, OuterRef
 from pgvector import Vector
 
-from gateway_project.foundation.sealing import SealBroken, Sealer
+from gateway_project.foundation.sealing import Sealer, UnsealingFailed
 from graph.models import PatternEmbedding, PatternRun, WorkflowPattern
-from graph.patterns import normal_intent
-from graph.store import fitted, learned, merging, writing
+from graph.patterns import normalize_intent
+from graph.store import binding_uses, fitted_models, writing
 from tools import ids
 from tools.models import Tool
 
 if TYPE_CHECKING:
-    from graph.intent.encoded import Encoded
-    from graph.ranking.past import PastIntent
+    from graph.suggestion.intent.encoded import EncodedIntent
+    from graph.suggestion.ranking.past_intents import PastIntent
 
-NOTICE: Final = "patterns"
-"""What every process is told on the channel of the graph when any have changed."""
+CHANGE_NOTICE: Final = "patterns"
+"""Notification on the graph channel when patterns have changed."""
 
 MAX_HISTORY: Final = 20_000
-"""Patterns that are learned from, the newest: each takes some 20 kB of memory."""
-CHUNK: Final = 1_000
-"""Patterns whose vectors are read and opened at once."""
+"""Newest patterns that models are fitted to; each takes some 20 kB of memory."""
+CHUNK_SIZE: Final = 1_000
+"""Patterns whose vectors are read and unsealed per query."""
 
-_HISTORY = """
+_SELECT_HISTORY = """
 SELECT p.id, p.tools, p.successes, p.failures, p.last_seen_at, p.intent_hash, p.intent, e.id
 FROM graph_workflowpattern p
 JOIN graph_patternembedding e ON e.pattern_id = p.id AND e.model = %(model)s
@@ -56,14 +57,14 @@ WHERE id IN (
 log = structlog.get_logger(__name__)
 
 
-class Unembedded(NamedTuple):
-    """A pattern without vectors by a model: its primary key, and its intent as it is sealed."""
+class UnembeddedPattern(NamedTuple):
+    """A pattern without vectors by a model: primary key and sealed intent."""
 
     pk: int
     intent: str
 
 
-class _Row(NamedTuple):
+class _PatternRow(NamedTuple):
     """A stored pattern, without its vectors."""
 
     pk: int
@@ -76,59 +77,97 @@ class _Row(NamedTuple):
     embedding: int
 
 
-def history(
+def load_history(
     team: int | None, model: str, *, sealer: Sealer, dimensions: int | None = None
 ) -> list[PastIntent]:
-    """Return what callers of a team learn from, the oldest first: of the newest `MAX_HISTORY`.
+    """Return the past intents a team's models are fitted to, oldest first; at most `MAX_HISTORY`.
 
-    Patterns that never succeeded, have no vectors by this model, or name a tool that was deleted
-    and is not back are left out; so are those that cannot be read, with one warning. Patterns of
-    one intent without its values, and of one set of tools, are one past intent.
+    Skipped are patterns that never succeeded, have no vectors by this model, or name a deleted
+    tool that has not returned; also those that cannot be unsealed, with one warning. Patterns
+    with the same masked intent and the same set of tools become one past intent.
 
     Args:
-        team: Primary key; sees its own patterns beside everybody's. None: only everybody's.
-        model: The model of the vectors.
-        sealer: Opens what intents were, and their vectors.
-        dimensions: Length of a vector; others are not read. None: of any.
+        team: Primary key; sees its own patterns and shared ones. None: only shared ones.
+        model: Model of the vectors.
+        sealer: Unseals intents and their vectors.
+        dimensions: Required length of a vector; None: any.
     """
     with connection.cursor() as cursor:
-        cursor.execute(_HISTORY, {"team": team, "model": model, "limit": MAX_HISTORY})
-        rows = [_Row(*row) for row in cursor.fetchall()]
-    tools = _present({tool for row in rows for tool in row.tools})
-    there = [row for row in rows if all(tool in tools for tool in row.tools)]
-    lost: list[Exception] = []
-    found = list(_read(there, tools, sealer, dimensions, lost))
-    if lost:
-        log.warning("patterns.not_read", team=team, count=len(lost), reason=str(lost[0]))
-    return merging.merged(found)
+        cursor.execute(_SELECT_HISTORY, {"team": team, "model": model, "limit": MAX_HISTORY})
+        rows = [_PatternRow(*row) for row in cursor.fetchall()]
+    tools = _map_to_present({tool for row in rows for tool in row.tools})
+    readable = [row for row in rows if all(tool in tools for tool in row.tools)]
+    errors: list[Exception] = []
+    intents = list(_read_intents(readable, tools, sealer, dimensions, errors))
+    if errors:
+        log.warning("patterns.unseal_failed", team=team, count=len(errors), reason=str(errors[0]))
+    return _merge_intents(intents)
 
 
-def _read(
-    rows: Sequence[_Row],
+def _merge_intents(intents: Iterable[tuple[str, PastIntent]]) -> list[PastIntent]:
+    """Merge past intents with the same text and set of tools; return them oldest first.
+
+    Patterns that differ only in references, dependencies or team would otherwise be their own
+    neighbours when an intent is judged by the others.
+
+    Args:
+        intents: Each with its masked text.
+    """
+    groups: dict[tuple[str, frozenset[int]], list[PastIntent]] = defaultdict(list)
+    for text, past in intents:
+        groups[text, frozenset(past.tools)].append(past)
+    merged = (group[0] if len(group) == 1 else _merge_equal(group) for group in groups.values())
+    return sorted(merged, key=attrgetter("last_seen", "pattern"))
+
+
+def _merge_equal(intents: Sequence[PastIntent]) -> PastIntent:
+    """Merge several intents into one with the most frequent order of tools."""
+    orders: dict[tuple[int, ...], list[PastIntent]] = defaultdict(list)
+    for past in intents:
+        orders[past.tools].append(past)
+    most = max(
+        orders.values(),
+        key=lambda group: (
+            sum(past.successes for past in group),
+            max(past.last_seen for past in group),
+        ),
+    )
+    return replace(
+        max(most, key=attrgetter("last_seen", "pattern")),
+        successes=sum(past.successes for past in intents),
+        failures=sum(past.failures for past in intents),
+        last_seen=max(past.last_seen for past in intents),
+    )
+
+
+def _read_intents(
+    rows: Sequence[_PatternRow],
     tools: Mapping[int, int],
     sealer: Sealer,
     dimensions: int | None,
-    lost: list[Exception],
+    errors: list[Exception],
 ) -> Iterator[tuple[str, PastIntent]]:
-    """Yield past intents, each with its text without values; note why others are lost."""
-    from graph.intent.encoded import Encoded  # noqa: PLC0415 - heavy
-    from graph.ranking.past import PastIntent  # noqa: PLC0415 - heavy
+    """Yield past intents with their masked texts; append the errors of unreadable ones."""
+    from graph.suggestion.intent.encoded import EncodedIntent  # noqa: PLC0415 - heavy
+    from graph.suggestion.ranking.past_intents import PastIntent  # noqa: PLC0415 - heavy
 
-    for start in range(0, len(rows), CHUNK):
-        chunk = rows[start : start + CHUNK]
+    for start in range(0, len(rows), CHUNK_SIZE):
+        chunk = rows[start : start + CHUNK_SIZE]
         stored = PatternEmbedding.objects.filter(pk__in=[row.embedding for row in chunk])
         sealed = dict(stored.values_list("pk", "encoded"))
         for row in chunk:
             try:
-                encoded = Encoded.from_bytes(sealer.open_bytes(bytes(sealed[row.embedding])))
-                text = _text(row, sealer)
-            except KeyError:  # it was deleted meanwhile
+                encoded = EncodedIntent.from_bytes(
+                    sealer.unseal_bytes(bytes(sealed[row.embedding]))
+                )
+                text = _identifying_text(row, sealer)
+            except KeyError:  # deleted meanwhile
                 continue
-            except (SealBroken, ValueError) as error:
-                lost.append(error)
+            except (UnsealingFailed, ValueError) as error:
+                errors.append(error)
                 continue
             if dimensions is not None and len(encoded.whole) != dimensions:
-                lost.append(ValueError(f"its vectors are not of {dimensions} values"))
+                errors.append(ValueError(f"its vectors are not of {dimensions} values"))
                 continue
             past = PastIntent(
                 pattern=row.pk,
@@ -141,20 +180,20 @@ def _read(
             yield text, past
 
 
-def _text(row: _Row, sealer: Sealer) -> str:
-    """Return what tells a pattern's intent from others: its text, or its digest without one."""
-    from graph.intent.reading import MIN_MASKED_CHARS  # noqa: PLC0415 - with what is heavy
+def _identifying_text(row: _PatternRow, sealer: Sealer) -> str:
+    """Return what identifies a pattern's intent: its masked text, or else its digest."""
+    from graph.suggestion.intent.reading import MIN_MASKED_CHARS  # noqa: PLC0415 - heavy
 
-    masked = sealer.open(row.intent)
-    return normal_intent(masked) if len(masked) >= MIN_MASKED_CHARS else row.intent_hash
+    masked = sealer.unseal(row.intent)
+    return normalize_intent(masked) if len(masked) >= MIN_MASKED_CHARS else row.intent_hash
 
 
-def samples(team: int | None, *, limit: int) -> list[bytes]:
-    """Return what the newest runs that a team learns from show of stated values."""
-    seen = [None] if team is None else [None, team]
+def load_samples(team: int | None, *, limit: int) -> list[bytes]:
+    """Return the samples of stated values of the newest runs that a team learns from."""
+    teams = [None] if team is None else [None, team]
     rows: list[tuple[datetime, bytes]] = []
-    for one in seen:
-        newest = PatternRun.objects.filter(team=one).exclude(samples=b"").order_by("-at", "-pk")
+    for scope in teams:
+        newest = PatternRun.objects.filter(team=scope).exclude(samples=b"").order_by("-at", "-pk")
         found = newest.values_list("at", "samples")[:limit]
         rows += [(at, bytes(sample)) for at, sample in found]
     rows.sort(key=itemgetter(0), reverse=True)
@@ -162,30 +201,30 @@ def samples(team: int | None, *, limit: int) -> list[bytes]:
 
 
 def drop_old_samples(*, keep: int) -> int:
-    """Drop what all but the newest runs of each team show of stated values; return how many."""
+    """Drop the samples of all but the newest runs of each team; return how many."""
     with connection.cursor() as cursor:
         cursor.execute(_DROP_SAMPLES, [keep])
         return int(cursor.rowcount)
 
 
-def unembedded(model: str) -> list[Unembedded]:
+def load_unembedded(model: str) -> list[UnembeddedPattern]:
     """Return the patterns that have no vectors by a model, the newest first."""
     present = PatternEmbedding.objects.filter(pattern=OuterRef("pk"), model=model)
     rows = WorkflowPattern.objects.filter(~Exists(present)).order_by("-last_seen_at", "-pk")
-    return [Unembedded(pk, intent) for pk, intent in rows.values_list("pk", "intent")]
+    return [UnembeddedPattern(pk, intent) for pk, intent in rows.values_list("pk", "intent")]
 
 
-def embed(model: str, encoded: Mapping[int, Encoded], *, sealer: Sealer) -> int:
-    """Store vectors of patterns; return of how many, since some may be gone meanwhile.
+def store_embeddings(model: str, encoded: Mapping[int, EncodedIntent], *, sealer: Sealer) -> int:
+    """Store vectors of patterns; return for how many, as some may have been deleted.
 
     Args:
-        model: That made them.
-        encoded: By primary key of the pattern, from its intent without values.
+        model: The model that computed them.
+        encoded: By primary key of the pattern, from its masked intent.
         sealer: Seals them.
     """
 
     def write() -> int:
-        there = WorkflowPattern.objects.filter(pk__in=list(encoded)).values_list("pk", flat=True)
+        present = WorkflowPattern.objects.filter(pk__in=list(encoded)).values_list("pk", flat=True)
         rows = PatternEmbedding.objects.bulk_create(
             [
                 PatternEmbedding(
@@ -194,84 +233,98 @@ def embed(model: str, encoded: Mapping[int, Encoded], *, sealer: Sealer) -> int:
                     vector=Vector(encoded[pk].whole),
                     encoded=sealer.seal_bytes(encoded[pk].to_bytes()),
                 )
-                for pk in sorted(there)
+                for pk in sorted(present)
             ],
             ignore_conflicts=True,
         )
         return len(rows)
 
-    return writing.retried(write)
+    return writing.retry_on_conflict(write)
 
 
-def forget(pks: Collection[int]) -> list[str]:
-    """Delete patterns with their runs, and all that may have been learned from them.
+def delete_patterns(pks: Collection[int]) -> list[str]:
+    """Delete patterns with their runs, and everything learned from them.
 
-    Which run gave an argument is not kept: what the team's runs show of the arguments of these
-    tools goes as a whole, and is learned anew from runs to come. So do the models that were
-    fitted to it, until the next fit.
+    Learned bindings are not tied to runs, so all bindings of the team for the tools of these
+    patterns are deleted, to be relearned from later runs. So are the models fitted to them, until
+    the next fit.
 
     Returns:
-        The patterns that were deleted, named.
+        Names of the deleted patterns.
     """
     with transaction.atomic():
         chosen = WorkflowPattern.objects.filter(pk__in=list(pks)).order_by("pk")
-        found = list(chosen.select_for_update(no_key=True).defer("intent"))
-        for team, tools in _called(found).items():
-            learned.of(team, tools).delete()
-            fitted.learned_from(team).delete()
-        named = [str(pattern) for pattern in found]
-        chosen.filter(pk__in=[pattern.pk for pattern in found]).delete()
-    return named
+        locked = list(chosen.select_for_update(no_key=True).defer("intent"))
+        for team, tools in _called_tools_by_team(locked).items():
+            binding_uses.load_binding_rows(team, tools).delete()
+            fitted_models.filter_models_of_team(team).delete()
+        names = [str(pattern) for pattern in locked]
+        chosen.filter(pk__in=[pattern.pk for pattern in locked]).delete()
+    return names
 
 
-class Forgotten(NamedTuple):
-    """What goes along with patterns: rows of runs, of learned bindings, of fitted models."""
+class ForgottenCounts(NamedTuple):
+    """Rows deleted along with patterns: runs, learned bindings, fitted models."""
 
     runs: int
     bindings: int
     models: int
 
 
-def forgotten_with(pks: Collection[int]) -> Forgotten:
-    """Count what `forget` would delete beside the patterns."""
-    called = _called(WorkflowPattern.objects.filter(pk__in=list(pks)).defer("intent"))
-    scopes = [None] if None in called else list(called)  # everybody's are in all
-    return Forgotten(
+def count_forgotten(pks: Collection[int]) -> ForgottenCounts:
+    """Count the rows that `delete_patterns` would delete along with the patterns."""
+    called = _called_tools_by_team(
+        WorkflowPattern.objects.filter(pk__in=list(pks)).defer("intent")
+    )
+    scopes = [None] if None in called else list(called)  # shared runs are in every model
+    return ForgottenCounts(
         runs=PatternRun.objects.filter(pattern__in=list(pks)).count(),
-        bindings=sum(learned.of(team, tools).count() for team, tools in called.items()),
-        models=sum(fitted.learned_from(team).count() for team in scopes),
+        bindings=sum(
+            binding_uses.load_binding_rows(team, tools).count() for team, tools in called.items()
+        ),
+        models=sum(fitted_models.filter_models_of_team(team).count() for team in scopes),
     )
 
 
-def _called(chosen: Iterable[WorkflowPattern]) -> dict[int | None, set[int]]:
-    """Return the tools that patterns called and that are there, by team."""
+def _called_tools_by_team(chosen: Iterable[WorkflowPattern]) -> dict[int | None, set[int]]:
+    """Return the existing tools that patterns called, by team."""
     tools: dict[int | None, set[int]] = defaultdict(set)
     for pattern in chosen:
         tools[pattern.team_id].update(pattern.tools)
-    return {team: set(_present(named).values()) for team, named in tools.items()}
+    return {
+        team: set(_map_to_present(called_tools).values()) for team, called_tools in tools.items()
+    }
 
 
-def _present(tools: Collection[int]) -> dict[int, int]:
-    """Map the tools that patterns name to those there are: one that is back has another key."""
-    there = {pk: pk for pk in set(tools) - writing.missing(tools)}
-    gone = set(tools) - there.keys()
-    return there | _back(gone) if gone else there
+def _map_to_present(tools: Collection[int]) -> dict[int, int]:
+    """Map the tools of patterns to existing ones: a tool that returned has a new key."""
+    present = {pk: pk for pk in set(tools) - writing.find_missing(tools)}
+    missing = set(tools) - present.keys()
+    return present | _find_returned_tools(missing) if missing else present
 
 
-def _back(gone: Collection[int]) -> dict[int, int]:
-    """Find tools by the ids that patterns keep of them."""
+def _find_returned_tools(missing: Collection[int]) -> dict[int, int]:
+    """Find returned tools by the canonical ids stored in patterns."""
     names: dict[int, str] = {}
-    rows = WorkflowPattern.objects.filter(tools__overlap=list(gone)).values_list("tools", "tasks")
-    for ran, tasks in rows.iterator():
-        names |= {tool: task["tool"] for tool, task in zip(ran, tasks, strict=True)}
-    found = dict(_by_name(set(names.values())))
-    return {tool: found[names[tool]] for tool in names.keys() & set(gone) if names[tool] in found}
+    rows = WorkflowPattern.objects.filter(tools__overlap=list(missing)).values_list(
+        "tools", "tasks"
+    )
+    for tool_pks, tasks in rows.iterator():
+        names |= {tool: task["tool"] for tool, task in zip(tool_pks, tasks, strict=True)}
+    found = dict(_find_tools_by_name(set(names.values())))
+    return {
+        tool: found[names[tool]] for tool in names.keys() & set(missing) if names[tool] in found
+    }
 
 
-def _by_name(names: Iterable[str]) -> Iterable[tuple[str, int]]:
-    halves = {ids.split(name): name for name in names}
+def _find_tools_by_name(names: Iterable[str]) -> Iterable[tuple[str, int]]:
+    id_by_parts = {ids.split_id(name): name for name in names}
     rows = Tool.objects.filter(
-        server__name__in={server for server, _ in halves},
-        name__in={tool for _, tool in halves},
+        server__name__in={server for server, _ in id_by_parts},
+        name__in={tool for _, tool in id_by_parts},
     ).values_list("server__name", "name", "pk")
-    return [(halves[server, name], pk) for server, name, pk in rows if (server, name) in halves]
+    return [
+        (id_by_parts[server, name], pk)
+        for server, name, pk in rows
+        if (server, name) in id_by_parts
+    ]

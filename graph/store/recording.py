@@ -1,4 +1,4 @@
-"""Writes what runs teach: each run once, all that it teaches in one transaction."""
+"""Record runs: each run once, with everything learned from it in one transaction."""
 
 from __future__ import annotations
 
@@ -13,18 +13,18 @@ from pgvector import Vector
 
 from gateway_project.foundation.sealing import Sealer
 from graph.models import PatternEmbedding, PatternRun, WorkflowPattern
-from graph.store import learned, writing
-from graph.store.learned import Use
-from tools.definition import storable
+from graph.store import binding_uses, writing
+from graph.store.binding_uses import BindingUse
+from tools.definition import make_storable
 from tools.models import Team
 
 if TYPE_CHECKING:
-    from graph.intent.encoded import Encoded
+    from graph.suggestion.intent.encoded import EncodedIntent
 
-Pair = tuple[str, str]
-"""Digests of an intent and of a workflow: what tells a team's patterns apart."""
+PatternKey = tuple[str, str]
+"""Digests of an intent and of a workflow; identify a pattern within its team."""
 
-_RUNS = """
+_INSERT_RUNS = """
 INSERT INTO graph_patternrun (team_id, key, pattern_id, succeeded, at, samples)
 SELECT %(team)s, given.*
 FROM unnest(%(keys)s::text[], %(patterns)s::bigint[], %(succeeded)s::bool[],
@@ -35,7 +35,7 @@ ON CONFLICT (team_id, key) DO NOTHING
 RETURNING key
 """
 
-_COUNT = """
+_ADD_COUNTS = """
 UPDATE graph_workflowpattern AS known
 SET successes = known.successes + given.successes,
     failures = known.failures + given.failures,
@@ -48,49 +48,49 @@ WHERE known.id = given.id
 RETURNING known.successes + known.failures = given.successes + given.failures
 """
 
-_UNUSED = """
+_DELETE_UNUSED = """
 DELETE FROM graph_workflowpattern WHERE id = ANY(%s) AND successes = 0 AND failures = 0
 """
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class Row:
+class RunRow:
     """A run, ready to be stored.
 
     Attributes:
         key: Unique in its team.
-        pair: Digests of its intent and its workflow.
-        tasks: The workflow as it is kept.
+        pattern_key: Digests of its intent and its workflow.
+        tasks: The workflow as stored, without values.
         tools: Primary keys in the order they ran.
-        intent: Sealed.
-        is_masked: Whether anything is left of the intent without the values it states.
-        encoded: The intent as numbers; None where it is not embedded.
-        succeeded: Whether the run did.
+        intent: The masked intent, sealed.
+        is_masked: Whether the text embedded as masked is the masked intent itself.
+        encoded: The encoded intent; None if it is not embedded.
+        succeeded: Whether the run succeeded.
         at: When it ended.
-        samples: What the model of bindings is fitted with; may be empty.
-        uses: Where its arguments came from.
+        sample_bytes: Training rows for the model of bindings; may be empty.
+        uses: Sources of its arguments.
     """
 
     key: str
-    pair: Pair
+    pattern_key: PatternKey
     tasks: Sequence[Mapping[str, Any]]
     tools: tuple[int, ...]
     intent: str
     is_masked: bool
-    encoded: Encoded | None
+    encoded: EncodedIntent | None
     succeeded: bool
     at: datetime
-    samples: bytes = b""
-    uses: tuple[Use, ...] = ()
+    sample_bytes: bytes = b""
+    uses: tuple[BindingUse, ...] = ()
 
 
-class Stored(NamedTuple):
+class RecordingResult(NamedTuple):
     """What was written.
 
     Attributes:
-        runs: That are new.
-        patterns: That are new.
-        unembedded: Patterns of new runs that have no vectors by the model.
+        runs: New runs.
+        patterns: New patterns.
+        unembedded: Patterns of new runs without vectors by the model.
     """
 
     runs: int = 0
@@ -98,19 +98,21 @@ class Stored(NamedTuple):
     unembedded: int = 0
 
 
-class TeamGone(LookupError):
+class TeamDeleted(LookupError):
     """The team whose runs are to be recorded was deleted."""
 
 
-def known_keys(team: int | None, keys: Collection[str]) -> set[str]:
-    """Return those of some keys that a run of the team has already."""
+def load_known_keys(team: int | None, keys: Collection[str]) -> set[str]:
+    """Return the keys that already belong to a run of the team."""
     rows = PatternRun.objects.filter(team=team, key__in=list(keys))
     return set(rows.values_list("key", flat=True))
 
 
-def embedded(team: int | None, model: str, pairs: Iterable[Pair]) -> set[Pair]:
-    """Return those of some patterns of a team that have vectors by a model."""
-    wanted = set(pairs)
+def load_embedded_patterns(
+    team: int | None, model: str, keys: Iterable[PatternKey]
+) -> set[PatternKey]:
+    """Return the patterns of a team that have vectors by a model, out of some."""
+    wanted = set(keys)
     rows = PatternEmbedding.objects.filter(
         model=model, pattern__team=team, pattern__intent_hash__in={intent for intent, _ in wanted}
     )
@@ -118,69 +120,74 @@ def embedded(team: int | None, model: str, pairs: Iterable[Pair]) -> set[Pair]:
     return wanted.intersection(found)
 
 
-def record(rows: Sequence[Row], *, team: int | None, model: str, sealer: Sealer) -> Stored:
-    """Store runs of a team: all, or none where anything fails.
+def record_rows(
+    rows: Sequence[RunRow], *, team: int | None, model: str, sealer: Sealer
+) -> RecordingResult:
+    """Store runs of a team, all or none.
 
-    A run whose key the team has already changes nothing, whoever stored it and however short a
-    time ago.
+    A run whose key the team already has changes nothing, even if it was stored concurrently.
 
     Args:
         rows: At most some hundreds.
-        team: Primary key; None: they are everybody's.
-        model: Of the vectors.
-        sealer: Seals intents as numbers, and literals that enough runs gave.
+        team: Primary key; None: shared runs.
+        model: Model of the vectors.
+        sealer: Seals encoded intents, and literals that enough runs passed.
 
     Raises:
-        TeamGone: If there is no such team.
+        TeamDeleted: If the team does not exist.
     """
 
-    def write() -> Stored:
+    def write() -> RecordingResult:
         with transaction.atomic():
             if team is not None and not Team.objects.filter(pk=team).exists():
-                raise TeamGone("the team was deleted meanwhile")
-            return _record(rows, team=team, model=model, sealer=sealer)
+                raise TeamDeleted("the team was deleted meanwhile")
+            return _record_in_transaction(rows, team=team, model=model, sealer=sealer)
 
-    return writing.retried(write)
+    return writing.retry_on_conflict(write)
 
 
-def _record(rows: Sequence[Row], *, team: int | None, model: str, sealer: Sealer) -> Stored:
-    by_pair = {row.pair: row for row in sorted(rows, key=lambda row: row.pair)}
-    patterns = _created(by_pair, team=team)
+def _record_in_transaction(
+    rows: Sequence[RunRow], *, team: int | None, model: str, sealer: Sealer
+) -> RecordingResult:
+    by_key = {row.pattern_key: row for row in sorted(rows, key=lambda row: row.pattern_key)}
+    patterns = _get_or_create_patterns(by_key, team=team)
     new = _insert_runs(rows, patterns, team=team)
-    # A pattern without a new run may be unused: it goes below, and can hold nothing yet.
-    _embed({row.pair: row for row in new}, patterns, model=model, sealer=sealer)
-    first_seen = _count(new, patterns)
-    learned.count([(row.uses, row.at) for row in new], team=team, seal=sealer.seal)
-    with connection.cursor() as cursor:  # of runs that another process recorded just now
-        cursor.execute(_UNUSED, [list(patterns.values())])
-    shown = {row.pair for row in new}
-    return Stored(
+    # A pattern without a new run may be unused: it is deleted below, so store nothing for it.
+    _store_embeddings({row.pattern_key: row for row in new}, patterns, model=model, sealer=sealer)
+    new_patterns = _add_counts(new, patterns)
+    binding_uses.add_binding_uses([(row.uses, row.at) for row in new], team=team, seal=sealer.seal)
+    with connection.cursor() as cursor:  # of runs that another process has just recorded
+        cursor.execute(_DELETE_UNUSED, [list(patterns.values())])
+    new_keys = {row.pattern_key for row in new}
+    return RecordingResult(
         runs=len(new),
-        patterns=first_seen,
-        unembedded=len(shown - embedded(team, model, shown)),
+        patterns=new_patterns,
+        unembedded=len(new_keys - load_embedded_patterns(team, model, new_keys)),
     )
 
 
-def _patterns(team: int | None, pairs: Collection[Pair]) -> dict[Pair, int]:
-    """Return the team's patterns of these digests; nobody else changes them until the end."""
+def _lock_patterns(team: int | None, keys: Collection[PatternKey]) -> dict[PatternKey, int]:
+    """Lock and return the team's patterns with these digests, until the transaction ends."""
     rows = WorkflowPattern.objects.filter(
-        team=team, intent_hash__in={intent for intent, _ in pairs}
+        team=team, intent_hash__in={intent for intent, _ in keys}
     )
     locked = rows.order_by("pk").select_for_update(no_key=True)
     found = locked.values_list("intent_hash", "workflow_hash", "pk")
-    return {(intent, done): pk for intent, done, pk in found if (intent, done) in pairs}
+    return {(intent, workflow): pk for intent, workflow, pk in found if (intent, workflow) in keys}
 
 
-def _created(rows: Mapping[Pair, Row], *, team: int | None) -> dict[Pair, int]:
-    """Return all of these patterns, those that were not there made with nothing counted yet."""
+def _get_or_create_patterns(
+    rows: Mapping[PatternKey, RunRow], *, team: int | None
+) -> dict[PatternKey, int]:
+    """Return these patterns; create missing ones with zero counts."""
     while True:
         WorkflowPattern.objects.bulk_create(
             [
                 WorkflowPattern(
                     team=None if team is None else Team(pk=team),
-                    intent_hash=row.pair[0],
-                    workflow_hash=row.pair[1],
-                    tasks=storable(list(row.tasks)),
+                    intent_hash=row.pattern_key[0],
+                    workflow_hash=row.pattern_key[1],
+                    tasks=make_storable(list(row.tasks)),
                     tools=list(row.tools),
                     intent=row.intent,
                     first_seen_at=row.at,
@@ -190,64 +197,68 @@ def _created(rows: Mapping[Pair, Row], *, team: int | None) -> dict[Pair, int]:
             ],
             ignore_conflicts=True,
         )
-        found = _patterns(team, rows)
-        if len(found) == len(rows):  # else one was deleted in between
+        found = _lock_patterns(team, rows)
+        if len(found) == len(rows):  # otherwise one was deleted in between
             return found
 
 
 def _insert_runs(
-    rows: Sequence[Row], patterns: Mapping[Pair, int], *, team: int | None
-) -> list[Row]:
+    rows: Sequence[RunRow], patterns: Mapping[PatternKey, int], *, team: int | None
+) -> list[RunRow]:
     """Insert the runs whose keys are new, and return them."""
     by_key = {row.key: row for row in reversed(rows)}
     with connection.cursor() as cursor:
         cursor.execute(
-            _RUNS,
+            _INSERT_RUNS,
             {
                 "team": team,
                 "keys": list(by_key),
-                "patterns": [patterns[row.pair] for row in by_key.values()],
+                "patterns": [patterns[row.pattern_key] for row in by_key.values()],
                 "succeeded": [row.succeeded for row in by_key.values()],
                 "ats": [row.at for row in by_key.values()],
-                "samples": [row.samples for row in by_key.values()],
+                "samples": [row.sample_bytes for row in by_key.values()],
             },
         )
         return [by_key[key] for (key,) in cursor.fetchall()]
 
 
-def _embed(
-    rows: Mapping[Pair, Row], patterns: Mapping[Pair, int], *, model: str, sealer: Sealer
+def _store_embeddings(
+    rows: Mapping[PatternKey, RunRow],
+    patterns: Mapping[PatternKey, int],
+    *,
+    model: str,
+    sealer: Sealer,
 ) -> None:
     PatternEmbedding.objects.bulk_create(
         [
             PatternEmbedding(
-                pattern_id=patterns[pair],
+                pattern_id=patterns[key],
                 model=model,
                 vector=Vector(row.encoded.masked) if row.is_masked else None,
                 encoded=sealer.seal_bytes(row.encoded.to_bytes()),
             )
-            for pair, row in rows.items()
+            for key, row in rows.items()
             if row.encoded is not None
         ],
         ignore_conflicts=True,
     )
 
 
-def _count(new: Iterable[Row], patterns: Mapping[Pair, int]) -> int:
-    """Count runs, and return how many patterns had none before."""
-    by_pattern: dict[int, list[Row]] = defaultdict(list)
+def _add_counts(new: Iterable[RunRow], patterns: Mapping[PatternKey, int]) -> int:
+    """Add the counts of runs; return how many patterns had no run before."""
+    by_pattern: dict[int, list[RunRow]] = defaultdict(list)
     for row in new:
-        by_pattern[patterns[row.pair]].append(row)
+        by_pattern[patterns[row.pattern_key]].append(row)
     successes = [sum(row.succeeded for row in runs) for runs in by_pattern.values()]
     with connection.cursor() as cursor:
         cursor.execute(
-            _COUNT,
+            _ADD_COUNTS,
             {
                 "pks": list(by_pattern),
                 "successes": successes,
                 "failures": [
-                    len(runs) - good
-                    for runs, good in zip(by_pattern.values(), successes, strict=True)
+                    len(runs) - succeeded
+                    for runs, succeeded in zip(by_pattern.values(), successes, strict=True)
                 ],
                 "firsts": [min(row.at for row in runs) for runs in by_pattern.values()],
                 "lasts": [max(row.at for row in runs) for runs in by_pattern.values()],

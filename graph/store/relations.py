@@ -1,4 +1,4 @@
-"""The stored relations: what people, schemas, files and runs say of them, and reading them."""
+"""Stored relations: reading them, and writing the evidence of people, schemas, files and runs."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from itertools import groupby
 from operator import itemgetter
 from typing import Any
 
-from django.db import transaction
+from django.db import connection, transaction
 from django.db.models import QuerySet
 
 from graph import record
 from graph.models import RelationEvidence, ToolDependency
-from graph.record import Claim, Observation, Record, Said
-from graph.relations import Key, Kind, Source
+from graph.record import RelationClaim, RelationObservation, RelationRecord, StoredEvidence
+from graph.relations import EvidenceSource, RelationKey, RelationKind
 from graph.store import deriving, state, views, writing
 from graph.topology import Topology
 
@@ -41,9 +41,20 @@ _COLUMNS = (
 )
 _CHUNK_ROWS = 2_000
 
+_SELECT_REACHED = """
+WITH RECURSIVE reached (tool) AS (
+    SELECT %(tool)s::bigint
+    UNION
+    SELECT d.target_id FROM graph_tooldependency d JOIN reached ON d.source_id = reached.tool
+    WHERE d.kind = 'depends_on' AND NOT d.rejected
+)
+SELECT d.id FROM graph_tooldependency d JOIN reached ON d.source_id = reached.tool
+WHERE d.kind = 'depends_on' AND NOT d.rejected
+"""
 
-class UnknownTools(LookupError):
-    """Tools that a relation is to be between are not there.
+
+class ToolsNotFound(LookupError):
+    """A relation names tools that do not exist.
 
     Attributes:
         tools: Their primary keys.
@@ -56,14 +67,14 @@ class UnknownTools(LookupError):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Changes:
+class RelationChanges:
     """What a write changed.
 
     Attributes:
-        added: Relations that were not there.
-        changed: Relations of which something is said otherwise now.
-        removed: Relations that nothing speaks for any more.
-        skipped: Left alone: rejected by a person, or of a tool that is gone.
+        added: New relations.
+        changed: Relations whose attributes or evidence changed.
+        removed: Relations deleted for lack of evidence.
+        skipped: Relations left alone: rejected by a person, or of a deleted tool.
     """
 
     added: int = 0
@@ -74,9 +85,9 @@ class Changes:
     def __bool__(self) -> bool:
         return bool(self.added or self.changed or self.removed)
 
-    def __add__(self, other: Changes) -> Changes:
-        """Return what two writes changed together."""
-        return Changes(
+    def __add__(self, other: RelationChanges) -> RelationChanges:
+        """Add up the changes of two writes."""
+        return RelationChanges(
             added=self.added + other.added,
             changed=self.changed + other.changed,
             removed=self.removed + other.removed,
@@ -84,68 +95,79 @@ class Changes:
         )
 
 
-def load(pks: Collection[int] | None = None) -> list[Record]:
-    """Return relations with what every team says of them, rejected ones too; one query.
+def load(pks: Collection[int] | None = None) -> list[RelationRecord]:
+    """Return relations with the evidence of all teams, including rejected ones; one query.
 
     Args:
-        pks: Primary keys of those wanted; None: all. Such as are gone are left out.
+        pks: Primary keys; None: all. Deleted ones are left out.
     """
     rows = ToolDependency.objects.order_by("pk")
     if pks is not None:
         rows = rows.filter(pk__in=list(pks))
-    return _records(rows)
+    return _read_records(rows)
 
 
-def load_of(tool: int) -> list[Record]:
-    """Return the relations from and to a tool, rejected ones too."""
+def load_relations_of(tool: int) -> list[RelationRecord]:
+    """Return the relations from and to a tool, including rejected ones."""
     rows = ToolDependency.objects.order_by("pk")
-    return _records(rows.filter(source_id=tool) | rows.filter(target_id=tool))
+    return _read_records(rows.filter(source_id=tool) | rows.filter(target_id=tool))
 
 
-def locked(pks: Collection[int]) -> list[Record]:
-    """Return relations as `load` does; nobody else changes them until the transaction ends."""
-    return _records(_locked(ToolDependency.objects.filter(pk__in=list(pks))))
+def load_reached_dependencies(tool: int) -> list[RelationRecord]:
+    """Return the dependencies of a tool, direct and transitive; two queries."""
+    with connection.cursor() as cursor:
+        cursor.execute(_SELECT_REACHED, {"tool": tool})
+        pks = [pk for (pk,) in cursor.fetchall()]
+    return load(pks)
 
 
-def find(source: int, target: int, kind: Kind) -> Record | None:
-    """Return one relation; of symmetric kinds, whichever way it is asked for.
+def lock_relations(pks: Collection[int]) -> list[RelationRecord]:
+    """Return relations like `load`, locked until the transaction ends."""
+    return _read_records(_lock_rows(ToolDependency.objects.filter(pk__in=list(pks))))
+
+
+def find_relation(source: int, target: int, kind: RelationKind) -> RelationRecord | None:
+    """Return one relation; symmetric kinds match in either direction.
 
     Raises:
-        SelfRelation: If the two are one.
+        SelfRelationError: If source and target are the same.
     """
-    rows = _of_key(record.ordered(source, target, kind))
-    return next(iter(_records(rows.order_by("pk"))), None)
+    rows = _filter_by_key(record.storage_key(source, target, kind))
+    return next(iter(_read_records(rows.order_by("pk"))), None)
 
 
-def topology(team: int | None = None, *, now: datetime | None = None) -> Topology:
+def load_topology(team: int | None = None, *, now: datetime | None = None) -> Topology:
     """Return the relations that the callers of a team see.
 
     Args:
-        team: Sees what is everybody's and its own; None: only what is everybody's.
-        now: Time that the age of observations is taken at; None: this moment.
+        team: Sees shared evidence and its own; None: only shared evidence.
+        now: Time that the age of observations is measured at; None: the current time.
     """
     at = datetime.now(UTC) if now is None else now
-    seen = ((one.own.get(team) if team else None) or one.shared for one in views.load(now=at))
-    return Topology(relation for relation in seen if relation is not None)
+    relations = (
+        (view.team_relations.get(team) if team else None) or view.shared
+        for view in views.load_views(now=at)
+    )
+    return Topology(relation for relation in relations if relation is not None)
 
 
-def curate(claim: Claim, *, by: str, at: datetime) -> int:
-    """Store a person's word that a relation holds, and return its primary key.
+def curate_relation(claim: RelationClaim, *, by: str, at: datetime) -> int:
+    """Store a person's curation that a relation holds; return its primary key.
 
-    It takes back a rejection, and says all there is to say of the relation but its other
-    evidence. Without a confidence it is sure.
+    It lifts a rejection and replaces the relation's attributes, but not other evidence. A claim
+    without a confidence counts as 1.
 
     Args:
-        claim: What they say.
-        by: Who says it.
-        at: When.
+        claim: The curated claim.
+        by: Name of the person.
+        at: Time of the curation.
 
     Raises:
-        SelfRelation: If both tools are one.
-        UnknownTools: If a tool is not there.
+        SelfRelationError: If source and target are the same.
+        ToolsNotFound: If a tool does not exist.
     """
-    said = Said(
-        source=Source.CURATED,
+    evidence = StoredEvidence(
+        source=EvidenceSource.CURATED,
         origin=by,
         confidence=1.0 if claim.confidence is None else claim.confidence,
         successes=0.0,
@@ -153,45 +175,47 @@ def curate(claim: Claim, *, by: str, at: datetime) -> int:
         fields=claim.fields,
         last_seen=at,
     )
-    return _put_one(record.stated(claim, said), at=at, may_hold=True)
+    return _put_relation(record.relation_from_claim(claim, evidence), at=at, lift_rejections=True)
 
 
-def reject(source: int, target: int, kind: Kind, *, reason: str = "", at: datetime) -> int:
-    """Store a person's word that a relation does not hold, and return its primary key.
+def reject_relation(
+    source: int, target: int, kind: RelationKind, *, reason: str = "", at: datetime
+) -> int:
+    """Store a person's rejection of a relation; return its primary key.
 
-    What else speaks for it is kept and no longer counts; a person's earlier word goes. The rest
-    of what is stored of it stays, so that it is as it was if that is taken back.
+    Earlier curation is deleted. Other evidence and attributes are kept, without effect, so that
+    they apply again if the rejection is withdrawn.
 
     Args:
-        source: Primary key of the tool it starts from.
-        target: Primary key of the tool it leads to.
+        source: Primary key of the source tool.
+        target: Primary key of the target tool.
         kind: How they relate.
-        reason: Why; empty: what is stored.
-        at: When.
+        reason: Why; empty: keep the stored reason.
+        at: Time of the rejection.
 
     Raises:
-        SelfRelation: If both tools are one.
-        UnknownTools: If a tool is not there.
+        SelfRelationError: If source and target are the same.
+        ToolsNotFound: If a tool does not exist.
     """
     with transaction.atomic():
-        new = Record(source=source, target=target, kind=kind)
-        ordered = record.ordered(*new.key)
-        stored = next(iter(_records(_locked(_of_key(ordered)))), new)
-        wanted = replace(stored, rejected=True, reason=reason or stored.reason, said=())
-        pk = _put_one(wanted, at=at, may_hold=False)
-        RelationEvidence.objects.filter(relation=pk, source=Source.CURATED.value).delete()
+        new = RelationRecord(source=source, target=target, kind=kind)
+        key = record.storage_key(*new.key)
+        stored = next(iter(_read_records(_lock_rows(_filter_by_key(key)))), new)
+        rejected = replace(stored, rejected=True, reason=reason or stored.reason, evidence=())
+        pk = _put_relation(rejected, at=at, lift_rejections=False)
+        RelationEvidence.objects.filter(relation=pk, source=EvidenceSource.CURATED.value).delete()
     return pk
 
 
-def withdraw(source: int, target: int, kind: Kind) -> bool:
-    """Take back a person's word on a relation, for or against; say whether there was any.
+def withdraw_curation(source: int, target: int, kind: RelationKind) -> bool:
+    """Withdraw a person's curation or rejection of a relation; return whether there was any.
 
-    The relation goes with it if nothing else speaks for it.
+    The relation is deleted if no evidence remains.
 
     Raises:
-        SelfRelation: If both tools are one.
+        SelfRelationError: If source and target are the same.
     """
-    source, target, kind = record.ordered(source, target, kind)
+    source, target, kind = record.storage_key(source, target, kind)
     with transaction.atomic():
         row = (
             ToolDependency.objects.select_for_update()
@@ -200,192 +224,204 @@ def withdraw(source: int, target: int, kind: Kind) -> bool:
         )
         if row is None:
             return False
-        gone, _ = row.evidence.filter(source=Source.CURATED.value).delete()
+        deleted, _ = row.evidence.filter(source=EvidenceSource.CURATED.value).delete()
         was_rejected = row.rejected
         if was_rejected:
             row.rejected = False
             row.save(update_fields=["rejected"])
-        writing.sweep([row.pk])
-        state.forget_derived()  # it may have stood in the way of what is derived or shipped
-    return bool(gone) or was_rejected
+        writing.delete_unsupported([row.pk])
+        state.invalidate_derived()  # it may have blocked derived or shipped claims
+    return bool(deleted) or was_rejected
 
 
-def observe(team: int | None, observations: Iterable[Observation]) -> Changes:
-    """Add what a team has seen to what it saw before; one transaction.
+def observe_relations(
+    team: int | None, observations: Iterable[RelationObservation]
+) -> RelationChanges:
+    """Add observations of a team to its counts; one transaction.
 
-    Counts are kept as of when the relation was seen last: what was counted earlier is worth less
-    by then, and what comes late is added at its age. Writers of several processes may add at
-    once; nothing is lost. Observations of tools or a team that are gone are left out.
+    Counts are stored as of the last observation: older counts are decayed to that time, and late
+    observations are added at their age. Safe with concurrent writers. Observations of deleted
+    tools or teams are skipped.
 
     Args:
-        team: Whose it is; None: everybody's.
+        team: The observing team; None: shared observations.
         observations: In any order; several of one relation are added up.
 
     Raises:
-        SelfRelation: If one is of a tool with itself; nothing is stored then.
-        ValueError: If a count is negative or no number.
+        SelfRelationError: If one relates a tool to itself; nothing is stored then.
+        ValueError: If a count is negative or not finite.
     """
-    wanted = record.gathered(observations)
-    added, seen = writing.retried(lambda: writing.observe(team, wanted)) if wanted else (0, 0)
-    return Changes(added=added, changed=seen - added, skipped=len(wanted) - seen)
+    merged = record.merge_observations(observations)
+    added, stored = (
+        writing.retry_on_conflict(lambda: writing.add_observations(team, merged))
+        if merged
+        else (0, 0)
+    )
+    return RelationChanges(added=added, changed=stored - added, skipped=len(merged) - stored)
 
 
 def replace_derived(
-    claims: Iterable[Claim],
+    claims: Iterable[RelationClaim],
     *,
     at: datetime,
-    source: Source = Source.SCHEMA,
+    source: EvidenceSource = EvidenceSource.SCHEMA,
     origin: str = "",
     team: int | None = None,
-) -> Changes:
-    """Make what one source says exactly these claims; one transaction, and only differences.
+) -> RelationChanges:
+    """Replace the claims of one source by these; one transaction that writes only differences.
 
-    Relations of which it says nothing any more go, unless something else speaks for them. What a
-    person rejected is left alone, and so is what the same source says by another origin.
+    Relations that it no longer claims are deleted, unless they have other evidence. Rejected
+    relations and claims of the same source with another origin are left alone.
 
     Args:
-        claims: All that it says now; of two on one relation the surer counts.
-        at: When.
-        source: Where it comes from.
-        origin: Told apart from others of that source.
-        team: Primary key of the team that it is said to; None: everybody.
+        claims: All current claims; of two on one relation the more confident wins.
+        at: Time of the claims.
+        source: Source of the claims.
+        origin: Distinguishes claims of the same source.
+        team: Primary key of the team that the claims belong to; None: shared claims.
 
     Raises:
-        SelfRelation: If one is of a tool with itself; nothing is stored then.
+        SelfRelationError: If one relates a tool to itself; nothing is stored then.
     """
-    wanted: dict[Key, Claim] = {}
+    wanted: dict[RelationKey, RelationClaim] = {}
     for claim in claims:
-        key = record.ordered(*claim.key)
+        key = record.storage_key(*claim.key)
         if key not in wanted or (wanted[key].confidence or 0.0) < (claim.confidence or 0.0):
             wanted[key] = claim
-    derived = deriving.Derived(source=source, origin=origin, at=at, team=team)
-    added, changed, removed, skipped = writing.retried(lambda: derived.replace(wanted))
-    return Changes(added=added, changed=changed, removed=removed, skipped=skipped)
+    derived = deriving.DerivedEvidence(source=source, origin=origin, at=at, team=team)
+    added, changed, removed, skipped = writing.retry_on_conflict(
+        lambda: derived.replace_claims(wanted)
+    )
+    return RelationChanges(added=added, changed=changed, removed=removed, skipped=skipped)
 
 
-def replace_derived_of_teams(claims: Mapping[int, Iterable[Claim]], *, at: datetime) -> Changes:
-    """Make what is derived for the callers of single teams exactly these claims.
+def replace_derived_of_teams(
+    claims: Mapping[int, Iterable[RelationClaim]], *, at: datetime
+) -> RelationChanges:
+    """Replace the claims derived for single teams by these.
 
-    It is what results that a team saw speak for; what is derived for all is not touched. One
-    transaction, and only differences.
+    They rest on results that a team saw; claims derived for all teams are not touched. One
+    transaction that writes only differences.
 
     Args:
-        claims: All of them, by team; those of a team that is gone are left out.
-        at: When.
+        claims: All current claims, by team; those of deleted teams are skipped.
+        at: Time of the claims.
 
     Raises:
-        SelfRelation: If one is of a tool with itself; nothing is stored then.
+        SelfRelationError: If one relates a tool to itself; nothing is stored then.
     """
 
-    def replace_all() -> Changes:
+    def replace_all() -> RelationChanges:
         with transaction.atomic():
-            there = deriving.teams(Source.SCHEMA, claims.keys())
-            done = (replace_derived(claims.get(team, ()), at=at, team=team) for team in there)
-            return sum(done, Changes())
+            teams = deriving.load_teams(EvidenceSource.SCHEMA, claims.keys())
+            changes = (replace_derived(claims.get(team, ()), at=at, team=team) for team in teams)
+            return sum(changes, RelationChanges())
 
-    return writing.retried(replace_all)
+    return writing.retry_on_conflict(replace_all)
 
 
-def put_many(records: Sequence[Record], *, at: datetime, may_hold: bool = False) -> Changes:
-    """Store relations as they are given, all or none; one transaction.
+def put_many(
+    records: Sequence[RelationRecord], *, at: datetime, lift_rejections: bool = False
+) -> RelationChanges:
+    """Store relations, all or none; one transaction, idempotent.
 
-    What is stored of them is replaced, and of their evidence what is given by source and team;
-    other evidence stays. What a person curated is described anew only by curated evidence, and
-    what a person rejected stays rejected. Repeating it changes nothing.
+    Attributes are replaced, and so is evidence with the same source and team; other evidence
+    stays. The attributes of a curated relation change only with curated evidence, and a rejected
+    relation stays rejected.
 
     Args:
-        records: With their evidence; primary keys are ignored.
-        at: When.
-        may_hold: Whether this takes back rejections.
+        records: Relations with their evidence; primary keys are ignored.
+        at: Creation time of new relations.
+        lift_rejections: Whether rejections are lifted.
 
     Raises:
-        SelfRelation: If one is of a tool with itself.
-        UnknownTools: If a tool is not there.
+        SelfRelationError: If one relates a tool to itself.
+        ToolsNotFound: If a tool does not exist.
         ValueError: If a relation is given twice.
     """
-    wanted = _by_key(records)
+    wanted = _index_by_key(records)
 
     def put() -> tuple[int, int]:
         with transaction.atomic():
-            missing = writing.missing_tools(wanted)
+            missing = writing.find_missing_tools(wanted)
             if missing:
-                raise UnknownTools(missing)
-            return writing.put(wanted, at=at, may_hold=may_hold)
+                raise ToolsNotFound(missing)
+            return writing.put_relations(wanted, at=at, lift_rejections=lift_rejections)
 
-    added, changed = writing.retried(put)
-    return Changes(added=added, changed=changed)
+    added, changed = writing.retry_on_conflict(put)
+    return RelationChanges(added=added, changed=changed)
 
 
-def exist() -> bool:
-    """Say whether there is any relation, rejected ones included."""
+def has_relations() -> bool:
+    """Return whether there is any relation, rejected ones included."""
     return ToolDependency.objects.exists()
 
 
-def sweep() -> int:
-    """Delete every relation that nothing speaks for and nobody rejected; return how many."""
-    return writing.sweep(None)
+def delete_unsupported() -> int:
+    """Delete the relations without evidence that are not rejected; return how many."""
+    return writing.delete_unsupported(None)
 
 
-def _of_key(key: Key) -> QuerySet[ToolDependency]:
+def _filter_by_key(key: RelationKey) -> QuerySet[ToolDependency]:
     source, target, kind = key
     return ToolDependency.objects.filter(source_id=source, target_id=target, kind=kind.value)
 
 
-def _locked(rows: QuerySet[ToolDependency]) -> QuerySet[ToolDependency]:
-    """Lock relations; return them to be read, as they are now."""
+def _lock_rows(rows: QuerySet[ToolDependency]) -> QuerySet[ToolDependency]:
+    """Lock relations; return a query that reads their current state."""
     pks = list(rows.order_by("pk").select_for_update().values_list("pk", flat=True))
     return ToolDependency.objects.filter(pk__in=pks).order_by("pk")
 
 
-def _put_one(wanted: Record, *, at: datetime, may_hold: bool) -> int:
-    source, target, kind = record.ordered(*wanted.key)
+def _put_relation(wanted: RelationRecord, *, at: datetime, lift_rejections: bool) -> int:
+    source, target, kind = record.storage_key(*wanted.key)
     with transaction.atomic():
-        put_many([wanted], at=at, may_hold=may_hold)
+        put_many([wanted], at=at, lift_rejections=lift_rejections)
         return ToolDependency.objects.values_list("pk", flat=True).get(
             source_id=source, target_id=target, kind=kind.value
         )
 
 
-def _by_key(records: Sequence[Record]) -> dict[Key, Record]:
-    found: dict[Key, Record] = {}
-    for one in records:
-        key = record.ordered(*one.key)
-        if key in found:
+def _index_by_key(records: Sequence[RelationRecord]) -> dict[RelationKey, RelationRecord]:
+    by_key: dict[RelationKey, RelationRecord] = {}
+    for item in records:
+        key = record.storage_key(*item.key)
+        if key in by_key:
             source, target, kind = key
             raise ValueError(f"the relation {source} {kind.value} {target} is given twice")
-        found[key] = one
-    return found
+        by_key[key] = item
+    return by_key
 
 
-def _records(rows: Any) -> list[Record]:
-    """Read relations, each with its evidence; rows are in the order of their primary keys."""
-    read = rows.values_list(*_COLUMNS).iterator(chunk_size=_CHUNK_ROWS)
-    return [_record(tuple(every)) for _, every in groupby(read, key=itemgetter(0))]
+def _read_records(rows: Any) -> list[RelationRecord]:
+    """Read relations with their evidence from rows sorted by primary key."""
+    columns = rows.values_list(*_COLUMNS).iterator(chunk_size=_CHUNK_ROWS)
+    return [_read_record(tuple(group)) for _, group in groupby(columns, key=itemgetter(0))]
 
 
-def _record(rows: Sequence[tuple[Any, ...]]) -> Record:
+def _read_record(rows: Sequence[tuple[Any, ...]]) -> RelationRecord:
     pk, source, target, kind, required, rejected, reason, version, deprecated_at = rows[0][:9]
-    return Record(
+    return RelationRecord(
         pk=pk,
         source=source,
         target=target,
-        kind=Kind(kind),
+        kind=RelationKind(kind),
         required=required,
         rejected=rejected,
         reason=reason,
         version=version,
         deprecated_at=deprecated_at,
-        said=tuple(_said(row[9:]) for row in rows if row[9] is not None),
+        evidence=tuple(_read_evidence(row[9:]) for row in rows if row[9] is not None),
     )
 
 
-def _said(row: Sequence[Any]) -> Said:
-    source, team, origin, sure, successes, failures, seconds, fields, last_seen = row
-    return Said(
-        source=Source(source),
+def _read_evidence(row: Sequence[Any]) -> StoredEvidence:
+    source, team, origin, confidence, successes, failures, seconds, fields, last_seen = row
+    return StoredEvidence(
+        source=EvidenceSource(source),
         team=team,
         origin=origin,
-        confidence=sure,
+        confidence=confidence,
         successes=successes,
         failures=failures,
         seconds=seconds,

@@ -1,4 +1,4 @@
-"""Which fields the results of tools have shown: names and types, no values."""
+"""Stored shapes of tools' results: names and types of fields, no values."""
 
 from __future__ import annotations
 
@@ -11,23 +11,23 @@ from django.db import transaction
 
 from graph.models import OutputShape
 from graph.store import writing
-from tools.definition import storable
+from tools.definition import make_storable
 from tools.models import Team
 
 MAX_SAMPLES: Final = 2**31 - 1
 
 Schema = Mapping[str, Any]
-Merge = Callable[[Schema, Schema], Schema]
+MergeShapes = Callable[[Schema, Schema], Schema]
 
 
 @dataclass(frozen=True, kw_only=True)
-class Seen:
+class ObservedShape:
     """The shape of one result.
 
     Attributes:
         tool: Primary key.
         team: Of the caller; None: a caller without a team.
-        definition_hash: Of the definition that the tool had.
+        definition_hash: Hash of the tool's definition at that time.
         shape: JSON Schema.
     """
 
@@ -37,52 +37,54 @@ class Seen:
     shape: Schema
 
 
-def record(seen: Sequence[Seen], *, merge: Merge, at: datetime) -> int:
-    """Widen the stored shapes so that they cover what was seen; return how many changed.
+def record_shapes(observed: Sequence[ObservedShape], *, merge: MergeShapes, at: datetime) -> int:
+    """Widen the stored shapes to cover observed ones; return how many changed.
 
-    A shape of another definition is replaced. What is of a tool or team that is gone is left out.
+    A shape of another definition is replaced. Shapes of deleted tools or teams are skipped.
 
     Args:
-        seen: One result a tool and team.
+        observed: At most one per tool and team.
         merge: Returns a schema that covers two.
-        at: When.
+        at: Time of the observation.
     """
 
     def write() -> int:
         with transaction.atomic():
-            there = _there(seen)
-            return sum(_record_one(one, merge=merge, at=at) for one in there)
+            present = _keep_existing(observed)
+            return sum(_record_shape(item, merge=merge, at=at) for item in present)
 
-    return writing.retried(write)
+    return writing.retry_on_conflict(write)
 
 
-def _there(seen: Sequence[Seen]) -> list[Seen]:
-    """Leave out what is gone; in one order everywhere, so that no two block each other."""
-    missing = writing.missing(one.tool for one in seen)
+def _keep_existing(observed: Sequence[ObservedShape]) -> list[ObservedShape]:
+    """Drop shapes of deleted tools and teams; sort the rest so that writers cannot deadlock."""
+    missing = writing.find_missing(item.tool for item in observed)
     teams = set(
-        Team.objects.filter(pk__in={one.team for one in seen}).values_list("pk", flat=True)
+        Team.objects.filter(pk__in={item.team for item in observed}).values_list("pk", flat=True)
     )
-    there = [one for one in seen if one.tool not in missing and one.team in {None, *teams}]
-    return sorted(there, key=lambda one: (one.tool, one.team or 0))
+    present = [
+        item for item in observed if item.tool not in missing and item.team in {None, *teams}
+    ]
+    return sorted(present, key=lambda item: (item.tool, item.team or 0))
 
 
-def _record_one(one: Seen, *, merge: Merge, at: datetime) -> bool:
-    shape = storable(one.shape)
+def _record_shape(observed: ObservedShape, *, merge: MergeShapes, at: datetime) -> bool:
+    shape = make_storable(observed.shape)
     row, is_new = OutputShape.objects.select_for_update().get_or_create(
-        tool_id=one.tool,
-        team=None if one.team is None else Team(pk=one.team),
+        tool_id=observed.tool,
+        team=None if observed.team is None else Team(pk=observed.team),
         defaults={
-            "definition_hash": one.definition_hash,
+            "definition_hash": observed.definition_hash,
             "schema": shape,
             "last_seen_at": at,
         },
     )
     if is_new:
         return True
-    is_same = row.definition_hash == one.definition_hash
-    wider = storable(merge(row.schema, shape)) if is_same else shape
+    is_same = row.definition_hash == observed.definition_hash
+    wider = make_storable(merge(row.schema, shape)) if is_same else shape
     has_changed = not is_same or wider != row.schema
-    row.definition_hash, row.last_seen_at = one.definition_hash, at
+    row.definition_hash, row.last_seen_at = observed.definition_hash, at
     row.samples = min(row.samples + 1, MAX_SAMPLES) if is_same else 1
     fields = ["samples", "last_seen_at"]
     if has_changed:
@@ -92,9 +94,13 @@ def _record_one(one: Seen, *, merge: Merge, at: datetime) -> bool:
     return has_changed
 
 
-def load() -> dict[tuple[int, int | None], Schema]:
-    """Return the shapes seen of tools as they are defined now, by tool and team."""
+def load_shapes() -> dict[tuple[int, int | None], Schema]:
+    """Return the shapes observed for current definitions, by tool and team."""
     current = OutputShape.objects.values_list(
         "tool_id", "team_id", "schema", "definition_hash", "tool__definition__hash"
     )
-    return {(tool, team): schema for tool, team, schema, seen, pinned in current if seen == pinned}
+    return {
+        (tool, team): schema
+        for tool, team, schema, observed_for, pinned in current
+        if observed_for == pinned
+    }

@@ -1,4 +1,4 @@
-"""The shared graph at earlier times."""
+"""Stored snapshots of the shared graph."""
 
 from __future__ import annotations
 
@@ -13,23 +13,23 @@ from django.db import transaction
 
 from graph.models import GraphSnapshot
 
-KEPT: Final = 30
-"""Scheduled snapshots; those that somebody asked for are kept as many again."""
-SCHEDULED: Final = "scheduled"
+MAX_SNAPSHOTS: Final = 30
+"""Scheduled snapshots that are kept; as many requested ones are kept besides."""
+SCHEDULED_REASON: Final = "scheduled"
 
 
 @dataclass(frozen=True, kw_only=True)
-class Taken:
+class SnapshotHeader:
     """A snapshot without its content.
 
     Attributes:
         pk: Primary key.
-        taken_at: When.
-        digest: Of the relations.
-        reason: `scheduled`, or why somebody asked for it.
-        tools: Number of tools in it.
+        taken_at: When it was taken.
+        digest: Digest of the relations.
+        reason: `scheduled`, or why it was requested.
+        tools: Number of tools.
         relations: Number of relations.
-        statistics: Of the graph then.
+        statistics: Statistics of the graph at that time.
     """
 
     pk: int
@@ -41,22 +41,22 @@ class Taken:
     statistics: Mapping[str, Any]
 
 
-def take(
+def store_snapshot(
     content: Mapping[str, Any],
     *,
     digest: str,
     statistics: Mapping[str, Any],
-    reason: str = SCHEDULED,
+    reason: str = SCHEDULED_REASON,
     at: datetime,
 ) -> int:
-    """Store a snapshot and return its primary key; the oldest beyond those kept go.
+    """Store a snapshot, delete the oldest ones past `MAX_SNAPSHOTS`; return its primary key.
 
     Args:
         content: `tools` and `relations`, each a list, as JSON values.
-        digest: Of the relations.
-        statistics: Of the graph.
-        reason: Why; at most 20 characters.
-        at: When.
+        digest: Digest of the relations.
+        statistics: Statistics of the graph.
+        reason: At most 20 characters.
+        at: When it was taken.
     """
     with transaction.atomic():
         row = GraphSnapshot.objects.create(
@@ -69,28 +69,31 @@ def take(
             content=zlib.compress(json.dumps(content, separators=(",", ":")).encode()),
         )
         stored = GraphSnapshot.objects.order_by("-taken_at", "-pk")
-        for some in (stored.filter(reason=SCHEDULED), stored.exclude(reason=SCHEDULED)):
-            old = some.values_list("pk", flat=True)[KEPT:]
+        for group in (
+            stored.filter(reason=SCHEDULED_REASON),
+            stored.exclude(reason=SCHEDULED_REASON),
+        ):
+            old = group.values_list("pk", flat=True)[MAX_SNAPSHOTS:]
             GraphSnapshot.objects.filter(pk__in=list(old)).delete()
     return row.pk
 
 
-def last(reason: str | None = None) -> Taken | None:
-    """Return the newest snapshot, or the newest for a reason."""
-    return next(iter(_taken(reason, limit=1)), None)
+def load_newest(reason: str | None = None) -> SnapshotHeader | None:
+    """Return the newest snapshot, of all or with one reason."""
+    return next(iter(_load_snapshot_headers(reason, limit=1)), None)
 
 
-def every() -> list[Taken]:
+def load_headers() -> list[SnapshotHeader]:
     """Return all snapshots, the newest first."""
-    return _taken(None, limit=None)
+    return _load_snapshot_headers(None, limit=None)
 
 
-def _taken(reason: str | None, *, limit: int | None) -> list[Taken]:
+def _load_snapshot_headers(reason: str | None, *, limit: int | None) -> list[SnapshotHeader]:
     rows = GraphSnapshot.objects.order_by("-taken_at", "-pk").defer("content")
     if reason is not None:
         rows = rows.filter(reason=reason)
     return [
-        Taken(
+        SnapshotHeader(
             pk=row.pk,
             taken_at=row.taken_at,
             digest=row.digest,
@@ -103,12 +106,12 @@ def _taken(reason: str | None, *, limit: int | None) -> list[Taken]:
     ]
 
 
-def content(pk: int) -> dict[str, Any]:
-    """Return what a snapshot holds.
+def load_content(pk: int) -> dict[str, Any]:
+    """Return the content of a snapshot.
 
     Raises:
-        GraphSnapshot.DoesNotExist: If there is none of this key.
+        GraphSnapshot.DoesNotExist: If there is no such snapshot.
     """
-    packed = GraphSnapshot.objects.values_list("content", flat=True).get(pk=pk)
-    unpacked: dict[str, Any] = json.loads(zlib.decompress(packed))
-    return unpacked
+    compressed = GraphSnapshot.objects.values_list("content", flat=True).get(pk=pk)
+    content: dict[str, Any] = json.loads(zlib.decompress(compressed))
+    return content

@@ -1,4 +1,4 @@
-"""What the stored relations and metrics were computed from, and what they would be from now."""
+"""Versions of the inputs of stored relations and metrics: last used, and current ones."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from django.db import connection
 
 from graph.models import GraphState
 
-FORGOTTEN: Final = "forgotten "
-"""What stands before a number of its own in place of a version, so that none is overwritten."""
+FORGOTTEN_PREFIX: Final = "forgotten "
+"""Prefix of the unique value that replaces an invalidated version."""
 
-# Lines in any order: a sum of hashes needs no sorting. 64 bits tell versions of one catalogue
-# apart; nobody gains anything by making two alike.
-_INPUTS = """
+# A sum of hashes is independent of order, so rows need no sorting. 64 bits suffice to distinguish
+# versions of one catalogue; a deliberate collision would gain nothing.
+_SELECT_INPUTS_VERSION = """
 SELECT count(*) || '.' || coalesce(sum(hashtextextended(line, 0)), 0)
 FROM (
     SELECT concat_ws(E'\\x1f', t.id, s.name, coalesce(s.team_id, 0), s.trusted, t.name, d.hash)
@@ -32,7 +32,7 @@ FROM (
 ) AS lines
 """
 
-_RELATIONS = """
+_SELECT_RELATIONS_VERSION = """
 SELECT count(*) || '.' || coalesce(sum(hashtextextended(concat_ws(E'\\x1f',
            r.source_id, r.target_id, r.kind, r.required, e.source, coalesce(e.confidence, -1),
            e.successes, e.failures,
@@ -45,15 +45,15 @@ WHERE NOT r.rejected AND e.team_id IS NULL
 
 
 @dataclass(frozen=True, kw_only=True)
-class State:
-    """What was computed last.
+class ComputedState:
+    """What was last derived and computed.
 
     Attributes:
-        derived_from: Version of the schemas and shapes that relations come from.
+        derived_from: Version of the schemas and shapes that relations were derived from.
         derived_at: When they were derived; None: never.
-        computed_from: Version of the shared relations that metrics come from.
+        computed_from: Version of the shared relations that metrics were computed from.
         computed_at: When they were computed; None: never.
-        statistics: Of the shared graph then.
+        statistics: Statistics of the shared graph at that time.
     """
 
     derived_from: str = ""
@@ -63,10 +63,10 @@ class State:
     statistics: Mapping[str, Any]
 
 
-def load() -> State:
-    """Return what was computed last."""
+def load_state() -> ComputedState:
+    """Return what was last derived and computed."""
     row = GraphState.objects.first() or GraphState()
-    return State(
+    return ComputedState(
         derived_from=row.derived_from,
         derived_at=row.derived_at,
         computed_from=row.computed_from,
@@ -75,47 +75,47 @@ def load() -> State:
     )
 
 
-def inputs() -> str:
-    """Return the version of the tools' definitions, whom a person trusts, and results' shapes."""
+def inputs_version() -> str:
+    """Return the version of all definitions, trusted servers and result shapes."""
     with connection.cursor() as cursor:
-        cursor.execute(_INPUTS)
+        cursor.execute(_SELECT_INPUTS_VERSION)
         (version,) = cursor.fetchone()
     return str(version)
 
 
-def shared_relations(now: datetime) -> str:
-    """Return the version of the relations that everybody sees.
+def shared_relations_version(now: datetime) -> str:
+    """Return the version of the shared relations.
 
-    What was observed weighs less from day to day, so where anything was the day belongs to it.
+    It includes the day if any is observed, since observations decay from day to day.
     """
     with connection.cursor() as cursor:
-        cursor.execute(_RELATIONS)
+        cursor.execute(_SELECT_RELATIONS_VERSION)
         version, is_observed = cursor.fetchone()
     return f"{version}.{now:%Y%m%d}" if is_observed else str(version)
 
 
-def note_derived(version: str, *, at: datetime, since: str) -> None:
-    """Take note that relations were derived from this version of schemas and shapes.
+def record_derived(version: str, *, at: datetime, since: str) -> None:
+    """Record that relations were derived from this version of schemas and shapes.
 
     Args:
-        version: Of what they were derived from.
-        at: When.
-        since: Version that was stored when it began; if there is another one now, relations are
-            to be derived anew, and nothing is noted.
+        version: Version they were derived from.
+        at: Time of the derivation.
+        since: Version stored when the derivation began; if it has changed since, relations must
+            be derived again, and nothing is recorded.
     """
     GraphState.objects.get_or_create(pk=1)
     GraphState.objects.filter(pk=1, derived_from=since).update(derived_from=version, derived_at=at)
 
 
-def note_computed(version: str, *, at: datetime, statistics: Mapping[str, Any]) -> None:
-    """Take note that metrics were computed from this version of the relations."""
+def record_computed(version: str, *, at: datetime, statistics: Mapping[str, Any]) -> None:
+    """Record that metrics were computed from this version of the relations."""
     GraphState.objects.update_or_create(
         pk=1,
         defaults={"computed_from": version, "computed_at": at, "statistics": dict(statistics)},
     )
 
 
-def forget_derived() -> None:
-    """Have relations derived anew next time, although nothing they come from has changed."""
-    again = f"{FORGOTTEN}{secrets.token_hex(8)}"
-    GraphState.objects.update_or_create(pk=1, defaults={"derived_from": again})
+def invalidate_derived() -> None:
+    """Force relations to be derived again although their inputs have not changed."""
+    version = f"{FORGOTTEN_PREFIX}{secrets.token_hex(8)}"
+    GraphState.objects.update_or_create(pk=1, defaults={"derived_from": version})

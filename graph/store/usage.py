@@ -1,21 +1,26 @@
-"""How often teams have called tools."""
+"""Stored usage: how often teams called tools, and which ones together."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from datetime import datetime
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from django.db import connection
 
 from graph.models import ToolUsage
+from graph.relations import EvidenceSource, RelationKind
 from graph.store import writing
 
-Place = tuple[int, int | None]
+UsageKey = tuple[int, int | None]
 """Primary keys of a tool and of the team that calls it; None: a caller without a team."""
+ToolPair = tuple[int, int]
+"""Primary keys of two tools, the smaller first."""
 
-_ADD = """
+MAX_PAIRS: Final = 1_000
+
+_ADD_COUNTS = """
 INSERT INTO graph_toolusage AS known (tool_id, team_id, calls, failures, last_called_at)
 SELECT tool, team, calls, failures, %s
 FROM json_to_recordset(%s) AS given (tool bigint, team bigint, calls bigint, failures bigint)
@@ -28,8 +33,21 @@ ON CONFLICT (tool_id, team_id) DO UPDATE SET
 RETURNING tool_id, team_id, calls
 """
 
+_SELECT_PARTNERS = f"""
+SELECT found.source_id, found.target_id
+FROM graph_tooldependency AS found
+JOIN graph_relationevidence AS said ON said.relation_id = found.id
+WHERE found.kind = '{RelationKind.OFTEN_USED_WITH.value}'
+  AND said.source = '{EvidenceSource.OBSERVED.value}'
+  AND said.team_id IS NOT DISTINCT FROM %(team)s
+  AND (found.source_id = ANY(%(tools)s) OR found.target_id = ANY(%(tools)s))
+ORDER BY found.source_id = ANY(%(tools)s) AND found.target_id = ANY(%(tools)s) DESC,
+         said.successes DESC, found.id
+LIMIT %(limit)s
+"""
 
-class Count(NamedTuple):
+
+class CallCount(NamedTuple):
     """Calls of a tool.
 
     Attributes:
@@ -40,34 +58,50 @@ class Count(NamedTuple):
     calls: int
     failures: int
 
-    def __add__(self, other: Count) -> Count:  # type: ignore[override]
-        """Return both together."""
-        return Count(self.calls + other.calls, self.failures + other.failures)
+    def __add__(self, other: CallCount) -> CallCount:  # type: ignore[override]
+        """Add up two counts."""
+        return CallCount(self.calls + other.calls, self.failures + other.failures)
 
 
-def load() -> dict[Place, int]:
+def load_usage() -> dict[UsageKey, int]:
     """Return how often each team called each tool."""
     rows = ToolUsage.objects.values_list("tool_id", "team_id", "calls")
     return {(tool, team): calls for tool, team, calls in rows}
 
 
-def add(counts: Mapping[Place, Count], *, at: datetime) -> dict[Place, int]:
-    """Add to what is counted; return all calls counted so far, of these tools and teams.
+def add_usage(counts: Mapping[UsageKey, CallCount], *, at: datetime) -> dict[UsageKey, int]:
+    """Add to the stored counts; return the total calls of these tools and teams.
 
-    Writers of several processes may add at once. What is of a tool or team that is gone is lost.
+    Safe with concurrent writers. Counts of deleted tools or teams are lost.
 
     Args:
-        counts: Calls since the last time.
-        at: When the last of them was.
+        counts: Calls since the last write.
+        at: When the last of them was made.
     """
     rows = [
         {"tool": tool, "team": team, "calls": count.calls, "failures": count.failures}
         for (tool, team), count in counts.items()
     ]
 
-    def write() -> dict[Place, int]:
+    def write() -> dict[UsageKey, int]:
         with connection.cursor() as cursor:
-            cursor.execute(_ADD, [at, json.dumps(rows)])
+            cursor.execute(_ADD_COUNTS, [at, json.dumps(rows)])
             return {(tool, team): calls for tool, team, calls in cursor.fetchall()}
 
-    return writing.retried(write) if rows else {}
+    return writing.retry_on_conflict(write) if rows else {}
+
+
+def load_partners(
+    team: int | None, tools: Collection[int], *, limit: int = MAX_PAIRS
+) -> list[ToolPair]:
+    """Return the pairs that a team used together and that include at least one of some tools.
+
+    Args:
+        team: Primary key; None: callers without a team.
+        tools: Primary keys.
+        limit: Maximum number of pairs; those within `tools` come first, then those used together
+            most often.
+    """
+    with connection.cursor() as cursor:
+        cursor.execute(_SELECT_PARTNERS, {"team": team, "tools": list(tools), "limit": limit})
+        return [(source, target) for source, target in cursor.fetchall()]

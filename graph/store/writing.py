@@ -1,4 +1,4 @@
-"""The statements that write relations and evidence: a few for many rows, safe beside others."""
+"""SQL statements that write relations and evidence in bulk, safe with concurrent writers."""
 
 from __future__ import annotations
 
@@ -12,59 +12,65 @@ from typing import Any, Final, TypeVar
 import psycopg
 from django.db import DatabaseError, connection, transaction
 
-from graph.record import Observation, Record, Said
-from graph.relations import HALF_LIFE_DAYS, SECONDS_A_DAY, Key, Kind, Source
-from tools.definition import storable
+from graph.record import RelationObservation, RelationRecord, StoredEvidence
+from graph.relations import (
+    HALF_LIFE_DAYS,
+    SECONDS_A_DAY,
+    EvidenceSource,
+    RelationKey,
+    RelationKind,
+)
+from tools.definition import make_storable
 from tools.models import Team
 
 T = TypeVar("T")
 
 CHUNK_ROWS: Final = 2_000
-"""Rows written by one statement: what is encoded at once holds up the event loop no longer."""
-ATTEMPTS: Final = 5
-_AGAIN: Final = (
+"""Rows written by one statement, so that encoding them never blocks the event loop for long."""
+MAX_ATTEMPTS: Final = 5
+_RETRYABLE_ERRORS: Final = (
     psycopg.errors.DeadlockDetected,
     psycopg.errors.SerializationFailure,
     psycopg.errors.ForeignKeyViolation,
 )
-"""What another writer can cause, and is over once it has committed."""
+"""Errors caused by a concurrent writer, gone once it has committed."""
 MAX_HALVINGS: Final = 100
-"""What is older counts as much as that: next to nothing, and no number too small to be one."""
+"""Cap on the half-lives of a decay: a weight near zero, without floating-point underflow."""
 MAX_ORIGIN_CHARS: Final = 200
 
-# Without a lock: who deletes a tool has locked its evidence first, and would wait for a writer
-# that waits for just that. A tool that goes in between breaks the commit, and all is done again.
-_TOOLS = "SELECT id FROM tools_tool WHERE id = ANY(%s)"
+# Takes no lock: a transaction that deletes a tool locks its evidence first, so locking here could
+# deadlock with it. If a tool is deleted in between, the commit fails and is retried.
+_LOCK_TOOLS = "SELECT id FROM tools_tool WHERE id = ANY(%s)"
 
-_RELATIONS = """
+_RELATION_ROWS = """
 json_to_recordset(%(rows)s) AS given (
     source bigint, target bigint, kind text, required bool, rejected bool, reason text,
     version text, deprecated_at date, settles bool
 )
 """
 
-INSERT = f"""
+INSERT_RELATIONS = f"""
 INSERT INTO graph_tooldependency (
     source_id, target_id, kind, required, rejected, reason, version, deprecated_at, created_at
 )
 SELECT source, target, kind, required, rejected, reason, version, deprecated_at, %(at)s
-FROM {_RELATIONS}
+FROM {_RELATION_ROWS}
 ORDER BY source, target, kind
 ON CONFLICT (source_id, target_id, kind) DO NOTHING
 RETURNING id
 """
 
-OVERWRITE = f"""
+OVERWRITE_RELATIONS = f"""
 UPDATE graph_tooldependency AS stored
 SET required = given.required, reason = given.reason, version = given.version,
     deprecated_at = given.deprecated_at,
-    rejected = given.rejected OR (stored.rejected AND NOT %(may_hold)s)
-FROM {_RELATIONS}
+    rejected = given.rejected OR (stored.rejected AND NOT %(lift_rejections)s)
+FROM {_RELATION_ROWS}
 WHERE stored.source_id = given.source AND stored.target_id = given.target
   AND stored.kind = given.kind
   AND (stored.required, stored.reason, stored.version, stored.deprecated_at, stored.rejected)
       IS DISTINCT FROM (given.required, given.reason, given.version, given.deprecated_at,
-                        given.rejected OR (stored.rejected AND NOT %(may_hold)s))
+                        given.rejected OR (stored.rejected AND NOT %(lift_rejections)s))
   AND (given.settles OR NOT EXISTS (
       SELECT FROM graph_relationevidence
       WHERE relation_id = stored.id AND source = 'curated'
@@ -72,7 +78,7 @@ WHERE stored.source_id = given.source AND stored.target_id = given.target
 RETURNING stored.id
 """
 
-_EVIDENCE = """
+_INSERT_EVIDENCE = """
 INSERT INTO graph_relationevidence AS known (
     relation_id, source, team_id, origin, confidence, successes, failures, seconds, fields,
     last_seen_at
@@ -91,7 +97,7 @@ ORDER BY stored.id, said, team
 ON CONFLICT (relation_id, source, team_id) DO
 """
 
-_ADD = f"""{_EVIDENCE} UPDATE SET
+_ADD_EVIDENCE = f"""{_INSERT_EVIDENCE} UPDATE SET
     successes = known.successes * {{old}} + excluded.successes * {{new}},
     failures = known.failures * {{old}} + excluded.failures * {{new}},
     seconds = coalesce(
@@ -103,7 +109,7 @@ _ADD = f"""{_EVIDENCE} UPDATE SET
 RETURNING relation_id
 """
 
-_REPLACE = f"""{_EVIDENCE} UPDATE SET
+_REPLACE_EVIDENCE = f"""{_INSERT_EVIDENCE} UPDATE SET
     origin = excluded.origin, confidence = excluded.confidence, successes = excluded.successes,
     failures = excluded.failures, seconds = excluded.seconds, fields = excluded.fields,
     last_seen_at = excluded.last_seen_at
@@ -114,164 +120,175 @@ WHERE ({{whose}}) AND ((known.origin, known.confidence, known.successes, known.f
    OR (known.source = 'observed' AND known.last_seen_at <> excluded.last_seen_at))
 RETURNING relation_id
 """
-SET = _REPLACE.format(whose="true")
-SET_OWN = _REPLACE.format(whose="known.origin = excluded.origin")
-"""The same where nobody else has put their word in its place."""
+SET_EVIDENCE = _REPLACE_EVIDENCE.format(whose="true")
+SET_OWN_EVIDENCE = _REPLACE_EVIDENCE.format(whose="known.origin = excluded.origin")
+"""Like `SET_EVIDENCE`, but only where the stored evidence has the same origin."""
 
-FIRST_WORD = f"{_EVIDENCE} NOTHING RETURNING relation_id"
+INSERT_NEW_EVIDENCE = f"{_INSERT_EVIDENCE} NOTHING RETURNING relation_id"
 
-_SWEEP = """
+_DELETE_UNSUPPORTED = """
 DELETE FROM graph_tooldependency AS stored
 WHERE NOT rejected AND (%(pks)s::bigint[] IS NULL OR id = ANY(%(pks)s))
   AND NOT EXISTS (SELECT FROM graph_relationevidence WHERE relation_id = stored.id)
 """
 
 
-def _aged(seen_at: str) -> str:
-    """Return the SQL of how much counts of one time are worth at the later of the two."""
+def _decay_sql(seen_at: str) -> str:
+    """Return SQL for the weight of counts of one time at the later of the two times."""
     later = "greatest(known.last_seen_at, excluded.last_seen_at)"
     days = f"extract(epoch FROM {later} - {seen_at})::float8 / {SECONDS_A_DAY}"
     return f"power(0.5::float8, least({days} / {HALF_LIFE_DAYS}::float8, {MAX_HALVINGS}))"
 
 
-_ADD = _ADD.format(old=_aged("known.last_seen_at"), new=_aged("excluded.last_seen_at"))
+_ADD_EVIDENCE = _ADD_EVIDENCE.format(
+    old=_decay_sql("known.last_seen_at"), new=_decay_sql("excluded.last_seen_at")
+)
 
 
-def retried(work: Callable[[], T]) -> T:
-    """Do work that is one transaction, again where another writer came in its way.
+def retry_on_conflict(work: Callable[[], T]) -> T:
+    """Run work that is one transaction; retry it on conflicts with concurrent writers.
 
-    Inside a transaction of the caller's it is done once: only the caller can begin that anew.
+    Inside a transaction of the caller it runs once, since only the caller can restart that.
     """
-    attempts = 1 if connection.in_atomic_block else ATTEMPTS
+    attempts = 1 if connection.in_atomic_block else MAX_ATTEMPTS
     for _ in range(attempts - 1):
         try:
             return work()
         except DatabaseError as error:
-            if not isinstance(error.__cause__, _AGAIN):
+            if not isinstance(error.__cause__, _RETRYABLE_ERRORS):
                 raise
     return work()
 
 
-def missing_tools(keys: Iterable[Key]) -> set[int]:
-    """Return the tools of these relations that are not there."""
-    return missing(tool for source, target, _ in keys for tool in (source, target))
+def find_missing_tools(keys: Iterable[RelationKey]) -> set[int]:
+    """Return the tools of these relations that do not exist."""
+    return find_missing(tool for source, target, _ in keys for tool in (source, target))
 
 
-def missing(tools: Iterable[int]) -> set[int]:
-    """Return those of some tools that are not there."""
+def find_missing(tools: Iterable[int]) -> set[int]:
+    """Return the tools that do not exist."""
     wanted = sorted(set(tools))
     with connection.cursor() as cursor:
-        cursor.execute(_TOOLS, [wanted])
+        cursor.execute(_LOCK_TOOLS, [wanted])
         return set(wanted).difference(pk for (pk,) in cursor.fetchall())
 
 
-def observe(team: int | None, wanted: Sequence[Observation]) -> tuple[int, int]:
-    """Add observations, one a relation; return how many relations are new, and how many known.
+def add_observations(team: int | None, wanted: Sequence[RelationObservation]) -> tuple[int, int]:
+    """Add observations, one per relation; return the number of new relations and of all stored.
 
-    What was observed to go with another is not required for that: only others can say so.
+    Observed dependencies are never required: only other sources can claim that.
     """
     with transaction.atomic():
         if team is not None and not Team.objects.filter(pk=team).exists():
             return 0, 0
-        missing = missing_tools(one.key for one in wanted)
-        there = [one for one in wanted if not missing.intersection((one.source, one.target))]
+        missing = find_missing_tools(item.key for item in wanted)
+        present = [item for item in wanted if not missing.intersection((item.source, item.target))]
         rows = [
-            Record(
-                source=one.source,
-                target=one.target,
-                kind=one.kind,
-                required=one.kind is not Kind.DEPENDS_ON,
-                said=(_seen(team, one),),
+            RelationRecord(
+                source=item.source,
+                target=item.target,
+                kind=item.kind,
+                required=item.kind is not RelationKind.DEPENDS_ON,
+                evidence=(_to_observed_evidence(team, item),),
             )
-            for one in there
+            for item in present
         ]
-        added = returned(INSERT, map(relation, rows), at=_latest(there))
-        returned(_ADD, evidence(rows), rejected_too=True)
-    return len(added), len(there)
+        added = execute_returning(
+            INSERT_RELATIONS, map(relation_row, rows), at=_latest_time(present)
+        )
+        execute_returning(_ADD_EVIDENCE, evidence_rows(rows), rejected_too=True)
+    return len(added), len(present)
 
 
-def _latest(observations: Sequence[Observation]) -> datetime | None:
-    return max((one.at for one in observations), default=None)
+def _latest_time(observations: Sequence[RelationObservation]) -> datetime | None:
+    return max((item.at for item in observations), default=None)
 
 
-def _seen(team: int | None, one: Observation) -> Said:
-    return Said(
-        source=Source.OBSERVED,
+def _to_observed_evidence(team: int | None, observation: RelationObservation) -> StoredEvidence:
+    return StoredEvidence(
+        source=EvidenceSource.OBSERVED,
         team=team,
         confidence=None,
-        successes=one.successes,
-        failures=one.failures,
-        seconds=one.seconds,
-        last_seen=one.at,
+        successes=observation.successes,
+        failures=observation.failures,
+        seconds=observation.seconds,
+        last_seen=observation.at,
     )
 
 
-def put(wanted: Mapping[Key, Record], *, at: datetime, may_hold: bool) -> tuple[int, int]:
-    """Store relations of tools that are there; return how many are new, and how many differ.
+def put_relations(
+    wanted: Mapping[RelationKey, RelationRecord], *, at: datetime, lift_rejections: bool
+) -> tuple[int, int]:
+    """Store relations of existing tools; return how many are new, and how many changed.
 
     Args:
-        wanted: By key.
-        at: When.
-        may_hold: Whether this takes back a rejection.
+        wanted: Relations by key.
+        at: Creation time of new relations.
+        lift_rejections: Whether rejections are lifted.
     """
-    rows = [_placed(key, wanted[key]) for key in sorted(wanted)]
-    added = returned(INSERT, map(relation, rows), at=at)
-    changed = returned(OVERWRITE, map(relation, rows), may_hold=may_hold, origin=None)
-    changed |= returned(SET, evidence(rows), rejected_too=True)
+    rows = [_in_stored_direction(key, wanted[key]) for key in sorted(wanted)]
+    added = execute_returning(INSERT_RELATIONS, map(relation_row, rows), at=at)
+    changed = execute_returning(
+        OVERWRITE_RELATIONS, map(relation_row, rows), lift_rejections=lift_rejections, origin=None
+    )
+    changed |= execute_returning(SET_EVIDENCE, evidence_rows(rows), rejected_too=True)
     return len(added), len(changed - added)
 
 
-def _placed(key: Key, one: Record) -> Record:
-    """Return a relation the way round it is stored."""
-    if one.key == key:
-        return one
-    return replace(one, source=key[0], target=key[1])
+def _in_stored_direction(key: RelationKey, relation: RelationRecord) -> RelationRecord:
+    """Return a relation in the direction of its key."""
+    if relation.key == key:
+        return relation
+    return replace(relation, source=key[0], target=key[1])
 
 
-def sweep(pks: Collection[int] | None) -> int:
-    """Delete relations that nothing speaks for and nobody rejected; of these, or of all."""
+def delete_unsupported(pks: Collection[int] | None) -> int:
+    """Delete relations without evidence that are not rejected; of these, or of all (None)."""
     with connection.cursor() as cursor:
-        cursor.execute(_SWEEP, {"pks": None if pks is None else list(pks)})
+        cursor.execute(_DELETE_UNSUPPORTED, {"pks": None if pks is None else list(pks)})
         return int(cursor.rowcount)
 
 
-def relation(one: Record) -> dict[str, Any]:
-    """Return a relation as the statements take it, without its evidence."""
+def relation_row(relation: RelationRecord) -> dict[str, Any]:
+    """Return the row of a relation for the statements, without its evidence."""
     return {
-        "source": one.source,
-        "target": one.target,
-        "kind": one.kind.value,
-        "required": one.required,
-        "rejected": one.rejected,
-        "reason": storable(one.reason),
-        "version": storable(one.version),
-        "deprecated_at": None if one.deprecated_at is None else one.deprecated_at.isoformat(),
-        "settles": one.rejected or any(said.source is Source.CURATED for said in one.said),
+        "source": relation.source,
+        "target": relation.target,
+        "kind": relation.kind.value,
+        "required": relation.required,
+        "rejected": relation.rejected,
+        "reason": make_storable(relation.reason),
+        "version": make_storable(relation.version),
+        "deprecated_at": None
+        if relation.deprecated_at is None
+        else relation.deprecated_at.isoformat(),
+        "settles": relation.rejected
+        or any(evidence.source is EvidenceSource.CURATED for evidence in relation.evidence),
     }
 
 
-def evidence(rows: Iterable[Record]) -> Iterator[dict[str, Any]]:
-    """Yield the evidence of relations as the statements take it."""
+def evidence_rows(rows: Iterable[RelationRecord]) -> Iterator[dict[str, Any]]:
+    """Yield the rows of the relations' evidence for the statements."""
     for row in rows:
-        for said in row.said:
+        for evidence in row.evidence:
             yield {
                 "source": row.source,
                 "target": row.target,
                 "kind": row.kind.value,
-                "said": said.source.value,
-                "team": said.team,
-                "origin": storable(said.origin)[:MAX_ORIGIN_CHARS],
-                "confidence": said.confidence,
-                "successes": said.successes,
-                "failures": said.failures,
-                "seconds": said.seconds,
-                "fields": storable([dict(field) for field in said.fields]),
-                "at": said.last_seen.isoformat(),
+                "said": evidence.source.value,
+                "team": evidence.team,
+                "origin": make_storable(evidence.origin)[:MAX_ORIGIN_CHARS],
+                "confidence": evidence.confidence,
+                "successes": evidence.successes,
+                "failures": evidence.failures,
+                "seconds": evidence.seconds,
+                "fields": make_storable([dict(field) for field in evidence.fields]),
+                "at": evidence.last_seen.isoformat(),
             }
 
 
-def returned(sql: str, rows: Iterable[dict[str, Any]], **parameters: Any) -> set[int]:
-    """Run a statement on rows, some at a time, and return the primary keys it returns."""
+def execute_returning(sql: str, rows: Iterable[dict[str, Any]], **parameters: Any) -> set[int]:
+    """Run a statement on rows in chunks, and return the primary keys it returns."""
     found: set[int] = set()
     remaining = iter(rows)
     with connection.cursor() as cursor:

@@ -1,4 +1,4 @@
-"""What the runs of teams have shown of tools: counts that writers in any process add to."""
+"""Stores experience with tools: counters that any process adds to."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from graph.relations import HALF_LIFE_DAYS, SECONDS_A_DAY
 from learning.latency import BUCKETS
 
 MAX_HALVINGS: Final = 100
-"""What is older counts next to nothing, and is no number too small to be one."""
+"""Older runs count next to nothing; the cap avoids numeric underflow."""
 
 
-def _aged(counted_at: str, at: str) -> str:
-    """Return the SQL of how much a run of one time is worth at another, as relations have it."""
+def _format_decay(counted_at: str, at: str) -> str:
+    """Return the SQL of the decay of a run's weight over time, as for relations."""
     days = f"extract(epoch FROM {at} - {counted_at})::float8 / {SECONDS_A_DAY}"
     halvings = f"greatest({days}, 0) / {HALF_LIFE_DAYS}::float8"
     return f"power(0.5::float8, least({halvings}, {MAX_HALVINGS}))"
@@ -37,8 +37,8 @@ FROM json_to_recordset(%(rows)s) AS given (
 WHERE EXISTS (SELECT FROM tools_tool WHERE id = tool)
 ORDER BY tool
 ON CONFLICT (tool_id, team_id) DO UPDATE SET
-    runs = known.runs * {_aged("known.runs_at", _LATER)}
-         + excluded.runs * {_aged("excluded.runs_at", _LATER)},
+    runs = known.runs * {_format_decay("known.runs_at", _LATER)}
+         + excluded.runs * {_format_decay("excluded.runs_at", _LATER)},
     runs_at = {_LATER},
     calls = known.calls + excluded.calls,
     total_ms = known.total_ms + excluded.total_ms,
@@ -50,7 +50,7 @@ ON CONFLICT (tool_id, team_id) DO UPDATE SET
 """
 
 _RUNS = f"""
-SELECT tool_id, runs * {_aged("runs_at", "%(at)s::timestamptz")}
+SELECT tool_id, runs * {_format_decay("runs_at", "%(at)s::timestamptz")}
 FROM learning_toolexperience
 WHERE team_id IS NOT DISTINCT FROM %(team)s AND tool_id = ANY(%(tools)s)
 """
@@ -64,38 +64,38 @@ FOR NO KEY UPDATE
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Seen:
+class ToolObservation:
     """What one run showed of a tool.
 
     Attributes:
-        is_use: Whether it was used in a workflow, with success.
-        total_ms: What its calls took together.
-        latencies: Its calls by how long they took: `BUCKETS` counts.
+        was_used: Whether a workflow used it successfully.
+        total_ms: Total duration of its calls.
+        latencies: Its latency histogram: `BUCKETS` counts.
     """
 
-    is_use: bool = False
+    was_used: bool = False
     total_ms: float = 0.0
     latencies: Sequence[int] = (0,) * BUCKETS
 
 
-def lock(team: int | None, tools: Iterable[int]) -> None:
-    """Let nobody else add to some tools of a team until the transaction ends."""
+def lock_experience(team: int | None, tools: Iterable[int]) -> None:
+    """Lock the experience of a team with tools until the transaction ends."""
     with connection.cursor() as cursor:
         cursor.execute(_LOCK, {"team": team, "tools": list(tools)})
 
 
-def add(team: int | None, seen: Mapping[int, Seen], *, at: datetime) -> None:
-    """Add what a run showed of tools, by primary key; of such as are gone nothing is kept.
+def add_experience(team: int | None, seen: Mapping[int, ToolObservation], *, at: datetime) -> None:
+    """Add the observations of a run; those of deleted tools are dropped.
 
     Args:
-        team: Whose run it was; None: a caller's without a team.
-        seen: By primary key of the tool.
+        team: Team of the run; None: a caller without a team.
+        seen: Observations by primary key of the tool.
         at: When the run ended.
     """
     rows = [
         {
             "tool": tool,
-            "runs": float(one.is_use),
+            "runs": float(one.was_used),
             "calls": sum(one.latencies),
             "total_ms": one.total_ms,
             "latencies": list(one.latencies),
@@ -107,13 +107,13 @@ def add(team: int | None, seen: Mapping[int, Seen], *, at: datetime) -> None:
             cursor.execute(_ADD, {"team": team, "at": at, "rows": json.dumps(rows)})
 
 
-def runs(team: int | None, tools: Collection[int], *, at: datetime) -> dict[int, float]:
-    """Return in how many of a team's workflows each of some tools was used; not those in none.
+def load_run_counts(team: int | None, tools: Collection[int], *, at: datetime) -> dict[int, float]:
+    """Return the decayed number of a team's workflows that used each tool; not those in none.
 
     Args:
         team: Primary key; None: callers without a team.
         tools: Primary keys.
-        at: Time that the age of runs is taken at.
+        at: Reference time for the age of runs.
     """
     with connection.cursor() as cursor:
         cursor.execute(_RUNS, {"team": team, "at": at, "tools": list(tools)})

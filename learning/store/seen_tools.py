@@ -1,4 +1,4 @@
-"""The tools that runs of a team called, as they are now."""
+"""Looks up the tools that runs of a team called."""
 
 from __future__ import annotations
 
@@ -12,32 +12,34 @@ from tools import ids
 from tools.models import Tool
 
 
-class SeenTool(NamedTuple):
-    """A tool that a team sees.
+class VisibleTool(NamedTuple):
+    """A tool visible to a team.
 
     Attributes:
         pk: Primary key.
-        definition_hash: Of its definition as it is pinned now; empty: none is.
+        definition_hash: Of its pinned definition; empty: none.
     """
 
     pk: int
     definition_hash: str
 
 
-def find(tools: Collection[str], *, team: int | None) -> dict[str, SeenTool]:
-    """Return tools by canonical id that are there still and that a team sees; one query.
+def find_visible_tools(tools: Collection[str], *, team: int | None) -> dict[str, VisibleTool]:
+    """Return existing tools visible to a team, by canonical id; one query.
 
-    Those are shared ones and its own, removed ones too. What bears another name now, or stands on
-    a server of another team, is left out.
+    These are shared tools and the team's own, including removed ones. Renamed tools, and those on
+    other teams' servers, are omitted.
     """
     wanted = Q()
     for tool in tools:
         with suppress(ids.MalformedToolId):
-            server, name = ids.split(tool)
+            server, name = ids.split_id(tool)
             wanted |= Q(server__name=server, name=name)
     if not wanted:
         return {}
     rows = Tool.objects.filter(wanted, Q(server__team=None) | Q(server__team=team)).values_list(
         "pk", "server__name", "name", "definition__hash"
     )
-    return {ids.join(server, name): SeenTool(pk, known or "") for pk, server, name, known in rows}
+    return {
+        ids.join_id(server, name): VisibleTool(pk, known or "") for pk, server, name, known in rows
+    }

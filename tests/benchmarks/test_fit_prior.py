@@ -4,11 +4,11 @@ import numpy as np
 import pytest
 
 from benchmarks.fit_prior import learn as learning
-from benchmarks.fit_prior.gather import Gathered
-from graph.ranking import order, prior, set_features, tool_model
-from graph.ranking.fit import of_prior
-from graph.ranking.rank import rank
-from tests.graph.ranking.small_catalogue import TEXTS, encoded, past, view
+from benchmarks.fit_prior.gather import TrainingSet
+from graph.suggestion.ranking import order, prior, set_features, tool_model
+from graph.suggestion.ranking.fit import prior_ranker
+from graph.suggestion.ranking.rank import rank_tool_sets
+from tests.graph.suggestion.ranking.small_catalogue import TEXTS, encoded, past, view
 
 FILLERS = ("please", "now")
 
@@ -20,7 +20,7 @@ def gathered(name, *, is_ordered=True):
         (f"{TEXTS[first]} {filler} then {TEXTS[then]}", (first, then))
         for filler, (first, then) in itertools.islice(itertools.product(FILLERS, pairs), 160)
     ]
-    return Gathered(name=name, view=view(), intents=tuple(past(*runs)), is_ordered=is_ordered)
+    return TrainingSet(name=name, view=view(), intents=tuple(past(*runs)), is_ordered=is_ordered)
 
 
 @pytest.fixture(scope="module")
@@ -35,28 +35,34 @@ def test_a_prior_speaks_of_every_feature_at_every_size(learned):
     assert learned.learned_on == ("one", "two")
     for linear, features in (
         (learned.tools, tool_model.FEATURES),
-        (learned.sets, set_features.FEATURES),
-        (learned.order, order.FEATURES),
+        (learned.sets, set_features.SET_FEATURES),
+        (learned.order, order.ORDER_FEATURES),
     ):
-        assert linear.of(features).features == tuple(features)
-        assert set(linear.coefficients) == set(prior.SIZES)
-    assert prior.as_json(prior.from_json(prior.as_json(learned))) == prior.as_json(learned)
+        assert linear.select_features(features).features == tuple(features)
+        assert set(linear.coefficients) == set(prior.HISTORY_SIZES)
+    assert prior.to_json(prior.from_json(prior.to_json(learned))) == prior.to_json(learned)
 
 
 def test_without_history_a_prior_says_nothing_of_it(learned):
-    assert not learned.tools.of(tool_model.HISTORY).at(0).any()
-    assert not learned.sets.of(set_features.set_evidence.FEATURES).at(0).any()
-    assert np.flatnonzero(learned.order.at(0)).tolist() == [order.FEATURES.index("clpos")]
+    assert not learned.tools.select_features(tool_model.HISTORY_FEATURES).coefficients_at(0).any()
+    assert (
+        not learned.sets.select_features(set_features.set_evidence.EVIDENCE_FEATURES)
+        .coefficients_at(0)
+        .any()
+    )
+    assert np.flatnonzero(learned.order.coefficients_at(0)).tolist() == [
+        order.ORDER_FEATURES.index("clpos")
+    ]
 
 
 def test_what_was_learned_suggests_in_a_catalogue_without_history(learned):
-    ranker = of_prior("fake/words", prior=learned)
+    ranker = prior_ranker("fake/words", prior=learned)
     asked = encoded(f"{TEXTS[34]} then {TEXTS[13]}")
-    assert rank(asked, view(), ranker).best.tools == (34, 13)
+    assert rank_tool_sets(asked, view(), ranker).best.tools == (34, 13)
 
 
 def test_a_size_takes_as_many_queries_and_none_of_a_set_with_too_few():
     one = gathered("one")
     assert [len(drawn) for drawn in learning.histories(one, 150)] == [150, 150]
-    small = Gathered(name="s", view=one.view, intents=one.intents[:50], is_ordered=True)
+    small = TrainingSet(name="s", view=one.view, intents=one.intents[:50], is_ordered=True)
     assert list(learning.histories(small, 50)) == []

@@ -2,7 +2,7 @@ import numpy as np
 
 from benchmarks.suggestion import copying
 from benchmarks.suggestion.boosting import Boosting, Catalogue
-from graph.intent.encoded import Encoded
+from graph.suggestion.intent.encoded import EncodedIntent
 
 RANDOM = np.random.default_rng(0)
 TOOLS = RANDOM.standard_normal((12, 8)).astype(np.float32)
@@ -12,7 +12,7 @@ TOOLS /= np.linalg.norm(TOOLS, axis=1, keepdims=True)
 def intent(*tools):
     vector = TOOLS[list(tools)].sum(axis=0) + 0.1 * RANDOM.standard_normal(8)
     vector = (vector / np.linalg.norm(vector)).astype(np.float32)
-    return Encoded(
+    return EncodedIntent(
         whole=vector,
         masked=vector,
         sentences=vector[None],
@@ -49,4 +49,4 @@ def test_what_it_learns_from_does_not_know_what_the_run_itself_did():
 
 def test_the_nearest_workflow_is_copied_and_each_clause_finds_its_tool():
     assert copying.copy_nearest(intent(3, 4), PAST, CHAINS) == [3, 4]
-    assert copying.best_of_clauses(intent(7, 2), TOOLS, list(range(12))) == [7, 2]
+    assert copying.pick_best_per_clause(intent(7, 2), TOOLS, list(range(12))) == [7, 2]

@@ -10,7 +10,7 @@ QUERIES = [
 
 
 def test_paraphrases_stand_on_one_side():
-    sides = folds.fold_of(QUERIES)
+    sides = folds.assign_folds(QUERIES)
     assert set(sides) == set(range(folds.FOLDS))
     assert all(sides[at] == sides[at + 1] for at in range(0, 100, 2))
 
@@ -42,7 +42,7 @@ def test_a_leak_is_found():
         folds.Split(history=(QUERIES[0],), asked=(QUERIES[1],)).check()
 
 
-def test_a_shifted_history_begins_where_the_file_does_and_ends_before_what_is_asked():
+def test_a_shifted_history_begins_with_the_file_and_ends_before_the_test_queries():
     split = folds.shifted(QUERIES, runs=10)
     assert [query.id for query in split.history] == [str(number) for number in range(10)]
     assert [query.id for query in split.asked] == [str(number) for number in range(75, 100)]

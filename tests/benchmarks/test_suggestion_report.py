@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 
 from benchmarks import document
-from benchmarks.suggestion import kept_rows, priors, report, resample, summary
+from benchmarks.suggestion import priors, report, resample, result_files, summary
 from benchmarks.suggestion.plan import Job, jobs
-from graph.ranking import prior
+from graph.suggestion.ranking import prior
 
 COUNT = {
-    "right": 1,
+    "correct": 1,
     "bound": 2,
     "gold": 4,
     "unresolved": 1,
@@ -69,15 +69,15 @@ def test_folds_are_put_together_and_a_constant_is_taken_from_the_others():
 
 def test_intervals_hold_their_means_and_repeat():
     rows = np.random.default_rng(1).random((80, 2))
-    first, second = resample.mean_intervals(rows)
+    first, second = resample.compute_mean_intervals(rows)
     assert first.low < first.mean < first.high
-    assert (first, second) == tuple(resample.mean_intervals(rows))
-    (share,) = resample.share_intervals(rows[:, :1], np.ones((80, 1)))
+    assert (first, second) == tuple(resample.compute_mean_intervals(rows))
+    (share,) = resample.compute_share_intervals(rows[:, :1], np.ones((80, 1)))
     assert share.low == pytest.approx(first.low)
-    assert np.isnan(resample.mean_intervals(np.full((3, 1), np.nan))[0].mean)
+    assert np.isnan(resample.compute_mean_intervals(np.full((3, 1), np.nan))[0].mean)
 
 
-def test_what_is_bound_is_pooled_over_arguments():
+def test_binding_scores_are_pooled_over_arguments():
     one = summary.sized(study())["nestful", None]
     found = summary.bound(one.counts("given"))
     assert [round(part.mean, 2) for part in found.pooled] == [0.5, 0.25, 0.5]
@@ -120,11 +120,11 @@ def test_a_part_of_the_study_shows_a_part_of_the_tables():
 
 def test_results_are_kept_until_what_they_depend_on_changes(tmp_path):
     job = next(iter(jobs()))
-    kept = kept_rows.KeptRows(tmp_path, digest="one")
+    kept = result_files.ResultFiles(tmp_path, digest="one")
     assert kept.divide([job]) == ([], [job])
     kept.save(job, {"rows": []})
     assert kept.divide([job]) == ([(job, {"rows": []})], [])
-    assert kept_rows.KeptRows(tmp_path, digest="other").load(job) is None
+    assert result_files.ResultFiles(tmp_path, digest="other").load(job) is None
     next(tmp_path.glob("*.json")).write_text("{torn")
     assert kept.load(job) is None
 
@@ -132,12 +132,12 @@ def test_results_are_kept_until_what_they_depend_on_changes(tmp_path):
 def test_the_digest_follows_data_model_and_code(tmp_path):
     (tmp_path / "set").mkdir()
     (tmp_path / "set" / "tools.jsonl").write_text("1")
-    first = kept_rows.digest(tmp_path, model="m")
-    assert first == kept_rows.digest(tmp_path, model="m")
-    assert first != kept_rows.digest(tmp_path, model="n")
-    assert first != kept_rows.digest(tmp_path, model="m", code=kept_rows.TEACHES)
+    first = result_files.digest(tmp_path, model="m")
+    assert first == result_files.digest(tmp_path, model="m")
+    assert first != result_files.digest(tmp_path, model="n")
+    assert first != result_files.digest(tmp_path, model="m", code=result_files.PRIOR_FILES)
     (tmp_path / "set" / "tools.jsonl").write_text("2")
-    assert first != kept_rows.digest(tmp_path, model="m")
+    assert first != result_files.digest(tmp_path, model="m")
 
 
 def test_every_job_has_a_name_of_its_own():
@@ -146,14 +146,14 @@ def test_every_job_has_a_name_of_its_own():
 
 
 def test_a_prior_that_was_learned_on_the_judged_set_is_refused(tmp_path):
-    shipped = prior.load()
+    shipped = prior.load_prior()
     place = tmp_path / f"without_{shipped.learned_on[0]}.json"
-    place.write_text(json.dumps(prior.as_json(shipped)))
+    place.write_text(json.dumps(prior.to_json(shipped)))
     with pytest.raises(AssertionError, match="was learned on"):
         priors.load(tmp_path, shipped.learned_on[0])
 
 
-def test_tables_replace_what_stands_between_their_markers(tmp_path):
+def test_tables_replace_the_text_between_their_markers(tmp_path):
     page = tmp_path / "page.md"
     page.write_text("a\n<!-- t -->\nold\n<!-- /t -->\nb\n")
     document.replace(page, "t", r"new \1")
@@ -162,7 +162,7 @@ def test_tables_replace_what_stands_between_their_markers(tmp_path):
         document.replace(page, "u", "new")
 
 
-def test_without_the_data_sets_the_study_says_what_is_missing(tmp_path):
+def test_missing_data_sets_are_named(tmp_path):
     ended = subprocess.run(
         [sys.executable, "-m", "benchmarks.suggestion"],
         env={"PATH": "", "FOREGATE_DATA": str(tmp_path), "FOREGATE_HOME": str(tmp_path)},

@@ -25,7 +25,7 @@ def waiting(
 ) -> Approval:
     """Make a run that waits for approval; one after another, they are asked a second apart."""
     run = held(sealer, **said).run
-    asking = change("a", "waiting_approval", asks=asks, arguments=arguments, **CALL)
+    asking = change("a", "waiting_approval", approval_reason=asks, arguments=arguments, **CALL)
     write(sealer, changes(run, asking, seqs=[2], status=RunStatus.WAITING))
     place = Approval.objects.count()
     Approval.objects.filter(run=run).update(created_at=Now() + timedelta(seconds=place))

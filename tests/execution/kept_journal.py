@@ -1,11 +1,11 @@
 """A journal that keeps what it is given, for tests that look at it."""
 
-from execution.changes import Changes
+from execution.changes import RunChanges
 
 
 class KeptJournal:
     def __init__(self):
-        self.recorded: list[Changes] = []
+        self.recorded: list[RunChanges] = []
 
-    async def record(self, changes: Changes) -> None:
+    async def record(self, changes: RunChanges) -> None:
         self.recorded.append(changes)

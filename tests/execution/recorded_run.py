@@ -10,15 +10,21 @@ from uuid import UUID, uuid4
 
 import pytest
 
-from execution.call import Prepared
-from execution.changes import WHOLE_TASK, Fenced, NotApproved
+from execution.call import PreparedCall
+from execution.changes import WHOLE_TASK, CallNotApproved, RunFenced
 from execution.planning.parse import parse
-from execution.running import questions, results
-from execution.running.executor import Execution, Invocation, Means, Standing, TaskStanding
-from execution.running.for_each import STOPPED
-from execution.running.limits import Limits
+from execution.running import approval_requests, results
+from execution.running.executor import (
+    Execution,
+    ExecutorDependencies,
+    Invocation,
+    RunSnapshot,
+    TaskSnapshot,
+)
+from execution.running.for_each import LIST_STOPPED
+from execution.running.limits import CallSlots
 from execution.status import RunStatus, TaskStatus
-from execution.workflow import Options, Workflow
+from execution.workflow import RunOptions, Workflow
 from tests.patience import PATIENCE_S
 
 NOW = datetime(2026, 11, 22, 12, 0, tzinfo=UTC)
@@ -53,6 +59,9 @@ class Answer:
     raw: Mapping[str, Any]
     is_error: bool = False
 
+    def redact(self, text: str) -> str:
+        return text
+
 
 @dataclass
 class Answered:
@@ -82,7 +91,7 @@ class RecordedRun:
     """Rows of a run, as the database would hold them, and its rules as assertions."""
 
     workflow: Workflow
-    options: Options = field(default_factory=Options)
+    options: RunOptions = field(default_factory=RunOptions)
     deadline_at: datetime | None = None
     status: RunStatus = RunStatus.QUEUED
     error: str = ""
@@ -90,7 +99,7 @@ class RecordedRun:
     run: UUID = field(default_factory=uuid4)
     epoch: int = 0
     version: int = 1
-    tasks: dict[tuple[str, int], TaskStanding] = field(default_factory=dict)
+    tasks: dict[tuple[str, int], TaskSnapshot] = field(default_factory=dict)
     errors: dict[tuple[str, int], str] = field(default_factory=dict)
     results: dict[tuple[str, int], Mapping[str, Any]] = field(default_factory=dict)
     events: list[Any] = field(default_factory=list)
@@ -103,7 +112,7 @@ class RecordedRun:
     async def record(self, changes) -> None:
         await asyncio.sleep(0)  # others go on while a transaction is under way
         if changes.epoch != self.epoch:
-            raise Fenced(self.run)
+            raise RunFenced(self.run)
         self.writes += 1
         self.before_write(self.writes)
         for change in changes.tasks:
@@ -116,11 +125,11 @@ class RecordedRun:
             self._stand(change)
         waiting = TaskStatus.WAITING_APPROVAL
         waits = [asked for _, asked in self.waiting() if self.stands(*asked.place) is waiting]
-        assert len(waits) <= questions.MAX_WAITING
+        assert len(waits) <= approval_requests.MAX_PENDING
         if changes.status is not None:
             self.status, self.code = changes.status, changes.error_code
             self.error = changes.error
-        self.applied.update(changes.applied)
+        self.applied.update(changes.applied_commands)
 
     def _tell(self, changes) -> None:
         for event in changes.events:
@@ -128,7 +137,7 @@ class RecordedRun:
             self.events.append(event)
         told = Counter((event.kind, event.task, event.item) for event in changes.events)
         for change in changes.tasks:
-            if change.status is not TaskStatus.PENDING and change.error_code != STOPPED:
+            if change.status is not TaskStatus.PENDING and change.error_code != LIST_STOPPED:
                 assert told[EVENTS[change.status], change.task, change.item] == 1
 
     def _use(self, change) -> None:
@@ -139,12 +148,12 @@ class RecordedRun:
             change.definition_hash,
             change.arguments_digest,
         ):
-            raise NotApproved
+            raise CallNotApproved
         asked.status = "used"
 
     def _stand(self, change) -> None:
         place = (change.task, change.item)
-        before = self.tasks.get(place, TaskStanding(status=TaskStatus.PENDING))
+        before = self.tasks.get(place, TaskSnapshot(status=TaskStatus.PENDING))
         stood = self.taken_as.pop(place, before.status)
         assert stood in BEFORE[change.status] or stood is change.status, (
             f"{place}: {before.status} -> {change.status}"
@@ -153,12 +162,12 @@ class RecordedRun:
         if change.status is TaskStatus.SKIPPED:
             attempts = before.attempts if change.attempts is None else change.attempts
             assert not attempts, f"{place} was begun: it may have taken effect"
-        if change.asks:
+        if change.approval_reason:
             self.approvals[uuid4()] = Asked(place, change.definition_hash, change.arguments_digest)
         if change.result is not None:
             self.results[place] = change.result
         self.errors[place] = change.error
-        self.tasks[place] = TaskStanding(
+        self.tasks[place] = TaskSnapshot(
             status=change.status,
             attempts=before.attempts if change.attempts is None else change.attempts,
             error_code=change.error_code,
@@ -187,12 +196,12 @@ class RecordedRun:
     def waiting(self) -> list[tuple[UUID, Asked]]:
         return [(key, asked) for key, asked in self.approvals.items() if asked.status == "pending"]
 
-    def taken(self, *, repeatable: bool = False) -> Standing:
+    def taken(self, *, repeatable: bool = False) -> RunSnapshot:
         """Return how the run stands for the next process, as `process.recover` makes it."""
         self.epoch += 1
         tasks = {place: self._found(place, repeatable) for place in self.tasks}
         self.taken_as = {place: known.status for place, known in tasks.items()}
-        return Standing(
+        return RunSnapshot(
             run=self.run,
             epoch=self.epoch,
             last_seq=len(self.events),
@@ -203,7 +212,7 @@ class RecordedRun:
             tasks=tasks,
         )
 
-    def _found(self, place: tuple[str, int], repeatable: bool) -> TaskStanding:
+    def _found(self, place: tuple[str, int], repeatable: bool) -> TaskSnapshot:
         known = self.tasks[place]
         status = known.status
         is_call = place[1] != WHOLE_TASK or self.workflow.by_id[place[0]].for_each is None
@@ -214,7 +223,7 @@ class RecordedRun:
             for key, asked in self.approvals.items()
             if asked.place == place and asked.status == "approved"
         ]
-        return TaskStanding(
+        return TaskSnapshot(
             status=status,
             attempts=known.attempts,
             definition_hash=known.definition_hash,
@@ -226,7 +235,7 @@ class RecordedRun:
     async def recall(self, tasks):
         await asyncio.sleep(0)
         return {
-            place: results.measured(result)
+            place: results.measure_root(result)
             for place, result in self.results.items()
             if place[0] in tasks
         }
@@ -258,14 +267,14 @@ class Tools:
     cancels: asyncio.Event = field(default_factory=_set)
     made: set[tuple[str, int]] = field(default_factory=set)
 
-    def prepare(self, tool: str, arguments: Mapping[str, Any]) -> Prepared:
+    def prepare(self, tool: str, arguments: Mapping[str, Any]) -> PreparedCall:
         server, name = tool.split(":")
-        return Prepared(
+        return PreparedCall(
             tool=tool,
             server=server,
             definition_hash="definition",
             arguments_digest=repr(arguments),
-            asks="it is dangerous" if name in self.asks else "",
+            approval_reason="it is dangerous" if name in self.asks else "",
             repeatable=True,
         )
 
@@ -304,14 +313,14 @@ class Tools:
         assert self.may_repeat or place not in self.made, "a call is made once"
         self.made.add(place)
         name = invocation.tool.split(":")[1]
-        assert (invocation.leave is not None) == (name in self.asks)
-        if invocation.leave is not None:
-            assert run.approvals[invocation.leave.approval].status == "used"
+        assert (invocation.grant is not None) == (name in self.asks)
+        if invocation.grant is not None:
+            assert run.approvals[invocation.grant.approval].status == "used"
 
-    def means(self, **values: Any) -> Means:
-        values.setdefault("limits", Limits(total=64, per_server=8))
-        values.setdefault("recall", self.recorded.recall)
-        return Means(
+    def means(self, **values: Any) -> ExecutorDependencies:
+        values.setdefault("call_slots", CallSlots(total=64, per_server=8))
+        values.setdefault("reload_results", self.recorded.recall)
+        return ExecutorDependencies(
             prepare=self.prepare,
             invoke=self.invoke,
             journal=self.recorded,
@@ -361,5 +370,5 @@ def run_of(*tasks: Mapping[str, Any], **values: Any) -> tuple[RecordedRun, Tools
         if name in values
     }
     deadline_at = values.pop("deadline_at", None)
-    recorded = RecordedRun(workflow(*tasks), Options(**values), deadline_at=deadline_at)
+    recorded = RecordedRun(workflow(*tasks), RunOptions(**values), deadline_at=deadline_at)
     return recorded, Tools(recorded, **tool_values)

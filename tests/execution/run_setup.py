@@ -15,13 +15,13 @@ from execution import runs as runs_module
 from execution.planning import parse
 from execution.planning.plan import Plan
 from execution.process import background
-from execution.process.carried import CarriedRuns
-from execution.run_means import RunMeans
+from execution.process.claimed_runs import ClaimedRuns
+from execution.run_dependencies import RunDependencies
 from execution.running import dispatch
 from execution.runs import Runs
-from execution.workflow import Options
+from execution.workflow import RunOptions
 from gateway_project.foundation.caller import Caller
-from gateway_project.foundation.database import in_database
+from gateway_project.foundation.database import run_in_database_thread
 from gateway_project.foundation.sealing import Sealer
 from tests.gateway.catalogues import Called, FakeUpstream, catalogue, text_result, tool
 from tests.patience import PATIENCE_S
@@ -42,12 +42,12 @@ def have_patience(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let a process that stands still find what it waits for all the same, and in one go."""
     monkeypatch.setattr(runs_module, "APPLY_WAIT_S", PATIENCE_S)
     monkeypatch.setattr(background, "FLUSH_WAIT_S", PATIENCE_S)
-    monkeypatch.setattr(dispatch, "MOST_AT_A_TIME_S", PATIENCE_S)
+    monkeypatch.setattr(dispatch, "PREPARE_BUDGET_S", PATIENCE_S)
 
 
 def look_often(monkeypatch: pytest.MonkeyPatch) -> None:
     """Have processes look for work and renew their leases ten times a second, however long."""
-    monkeypatch.setattr(background, "RENEWALS", 10 * LEASE_S)
+    monkeypatch.setattr(background, "RENEWALS_PER_LEASE", 10 * LEASE_S)
 
 
 def end_at_leisure(monkeypatch: pytest.MonkeyPatch, *waits_s: float) -> None:
@@ -56,12 +56,12 @@ def end_at_leisure(monkeypatch: pytest.MonkeyPatch, *waits_s: float) -> None:
     First for calls to end by themselves, then for those that were cancelled, then for what is
     still to be written down. What a test holds up is not worth a long wait.
     """
-    left, ended = iter(waits_s), CarriedRuns.ended
+    left, ended = iter(waits_s), ClaimedRuns.wait_until_ended
 
-    async def waited(self: CarriedRuns, *, wait_s: float) -> None:
+    async def waited(self: ClaimedRuns, *, wait_s: float) -> None:
         await ended(self, wait_s=next(left, PATIENCE_S))
 
-    monkeypatch.setattr(CarriedRuns, "ended", waited)
+    monkeypatch.setattr(ClaimedRuns, "wait_until_ended", waited)
 
 
 class Gate(FakeUpstream):
@@ -97,7 +97,7 @@ async def until(condition: Callable[[], Any]) -> None:
 async def until_stored(condition: Callable[[], Any]) -> None:
     """Wait for what the database is to show."""
     async with asyncio.timeout(PATIENCE_S):
-        while not await in_database(condition):  # noqa: ASYNC110 - nor does the database
+        while not await run_in_database_thread(condition):  # noqa: ASYNC110 - nor does the database
             await asyncio.sleep(0.01)
 
 
@@ -106,11 +106,11 @@ def planned(*tasks: dict[str, Any]) -> Plan:
     given = [{"tool": "s:write", "arguments": {"as": task["id"]}} | task for task in tasks]
     return Plan(
         workflow=parse.parse({"tasks": given}),
-        options=Options(),
+        options=RunOptions(),
         layers=(),
         problems=(),
-        effects={},
-        approvals={},
+        dangers={},
+        approval_reasons={},
         repeatable={},
         warnings=(),
     )
@@ -119,25 +119,25 @@ def planned(*tasks: dict[str, Any]) -> Plan:
 CHAIN = planned({"id": "a"}, {"id": "b", "depends_on": ["a"]}, {"id": "c", "depends_on": ["b"]})
 
 
-def means(home: Path, sealer: Sealer, upstream: FakeUpstream, **said: Any) -> RunMeans:
+def means(home: Path, sealer: Sealer, upstream: FakeUpstream, **said: Any) -> RunDependencies:
     """Return what runs are carried out with."""
     defaults: dict[str, Any] = {
         "catalogue": lambda: TOOLS,
-        "standing": lambda caller: caller,
+        "refresh_rights": lambda caller: caller,
         "lease_s": LEASE_S,
         "grace_s": 0.2,
     }
-    return RunMeans(home=home, sealer=sealer, upstream=upstream, **(defaults | said))
+    return RunDependencies(home=home, sealer=sealer, upstream=upstream, **(defaults | said))
 
 
 @asynccontextmanager
-async def process(given: RunMeans, *, listens: bool = False) -> AsyncIterator[Runs]:
+async def process(given: RunDependencies, *, listens: bool = False) -> AsyncIterator[Runs]:
     """Be a process that carries out runs."""
     runs = Runs(given)
     carrying = asyncio.create_task(runs.run())
-    listening = asyncio.create_task(runs.listener().run()) if listens else None
+    listening = asyncio.create_task(runs.make_listener().run()) if listens else None
     try:
-        if given.executes:
+        if given.is_executor:
             await until(lambda: runs._process.holder is not None or carrying.done())
         async with asyncio.timeout(PATIENCE_S):
             yield runs

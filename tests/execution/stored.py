@@ -10,12 +10,12 @@ from uuid import UUID
 from django.db import connection
 
 from execution import events
-from execution.changes import WHOLE_TASK, Changes, Event, TaskChange
+from execution.changes import WHOLE_TASK, RunChanges, RunEvent, TaskChange
 from execution.models import Approval, RunCommand, WorkflowExecution
 from execution.status import RunStatus, TaskStatus
 from execution.store import runs, writing
-from execution.store.runs import Created, NewRun
-from execution.workflow import Options
+from execution.store.runs import CreatedRun, NewRun
+from execution.workflow import RunOptions
 from gateway_project.foundation.caller import Caller
 from gateway_project.foundation.sealing import Sealer
 
@@ -32,7 +32,7 @@ def new(
     owner: str = "us",
     lease_s: float = 60.0,
     intent: str = "",
-    options: Options | None = None,
+    options: RunOptions | None = None,
     is_direct: bool = False,
 ) -> NewRun:
     return NewRun(
@@ -40,7 +40,7 @@ def new(
         workflow={"tasks": [{"id": task, "tool": f"s:{task}", "arguments": {}} for task in tasks]},
         tasks=[(task, f"s:{task}") for task in tasks],
         intent=intent,
-        options=options or Options(),
+        options=options or RunOptions(),
         idempotency_key=key,
         is_direct=is_direct,
         owner=owner,
@@ -48,9 +48,9 @@ def new(
     )
 
 
-def held(sealer: Sealer, tasks: Sequence[str] = ("a", "b"), **said: Any) -> Created:
+def held(sealer: Sealer, tasks: Sequence[str] = ("a", "b"), **said: Any) -> CreatedRun:
     """Make a run that this process holds."""
-    return runs.create(new(tasks, **said), sealer=sealer)
+    return runs.create_run(new(tasks, **said), sealer=sealer)
 
 
 def change(task: str = "a", status: str = "running", **said: Any) -> TaskChange:
@@ -60,14 +60,14 @@ def change(task: str = "a", status: str = "running", **said: Any) -> TaskChange:
 
 def changes(
     run: UUID, *tasks: TaskChange, seqs: Sequence[int] = (), epoch: int = 1, **said: Any
-) -> Changes:
-    happened = tuple(Event(seq=seq, kind=events.TASK_STARTED, at=AT, task="a") for seq in seqs)
-    return Changes(run=run, epoch=epoch, tasks=tasks, events=happened, **said)
+) -> RunChanges:
+    happened = tuple(RunEvent(seq=seq, kind=events.TASK_STARTED, at=AT, task="a") for seq in seqs)
+    return RunChanges(run=run, epoch=epoch, tasks=tasks, events=happened, **said)
 
 
-def write(sealer: Sealer, *batch: Changes) -> list[Exception | None]:
+def write(sealer: Sealer, *batch: RunChanges) -> list[Exception | None]:
     """Write a batch, and say why which of it was refused."""
-    outcomes = writing.write(batch, sealer=sealer, approval_expiry_s=EXPIRY_S)
+    outcomes = writing.write_batch(batch, sealer=sealer, approval_expiry_s=EXPIRY_S)
     return [one if isinstance(one, Exception) else None for one in outcomes]
 
 
@@ -81,7 +81,7 @@ def task_row(run: UUID, task: str = "a", item: int = -1) -> Mapping[str, Any]:
 
 def asked(sealer: Sealer, run: UUID, *, seq: int = 2, status: str = "approved") -> Approval:
     """Ask for the approval of task a, and decide it."""
-    asking = change("a", "waiting_approval", asks="it deletes", **CALL)
+    asking = change("a", "waiting_approval", approval_reason="it deletes", **CALL)
     write(sealer, changes(run, asking, seqs=[seq]))
     approval = Approval.objects.get(run=run, status="pending")
     Approval.objects.filter(id=approval.pk).update(status=status)

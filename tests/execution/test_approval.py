@@ -15,7 +15,7 @@ OF_TEAM = Caller(user="ann", team=7, scopes=frozenset({SCOPE_ALL}), kind="http")
 def reason(caller=NOBODYS, approve_from=None, **values):
     chosen = tool("git:rm", **values)
     known = Catalogue(servers=catalogue(chosen).servers, tools={}, approve_from=approve_from or {})
-    return approval.reason(chosen, caller=caller, catalogue=known)
+    return approval.explain_approval(chosen, caller=caller, catalogue=known)
 
 
 @pytest.mark.parametrize(
@@ -23,9 +23,12 @@ def reason(caller=NOBODYS, approve_from=None, **values):
     [
         ({"danger": Danger.DANGEROUS, "danger_reasons": ("its name says 'rm'",)}, "says 'rm'"),
         ({"danger": Danger.DANGEROUS, "danger_reasons": ()}, "it is dangerous"),
-        ({"danger": Danger.DESTRUCTIVE, "destructive_by": "server"}, "it destroys"),
-        ({"danger": Danger.DESTRUCTIVE, "destructive_by": "admin"}, "it destroys"),
-        ({"danger": Danger.READ, "approval": "always"}, "an admin wants each call"),
+        ({"danger": Danger.DESTRUCTIVE, "destructive_by": "server"}, "it is destructive"),
+        ({"danger": Danger.DESTRUCTIVE, "destructive_by": "admin"}, "it is destructive"),
+        (
+            {"danger": Danger.READ, "approval": "always"},
+            ("an admin requires approval for each call"),
+        ),
     ],
 )
 def test_a_person_is_asked_and_told_why(values, words):
@@ -50,7 +53,7 @@ def test_a_word_of_a_server_that_nobody_trusts_asks_once_a_team_wants_it():
     doubtful = {"danger": Danger.DESTRUCTIVE, "destructive_by": ""}
     rule = {7: Danger.DESTRUCTIVE}
     assert reason(approve_from=rule, **doubtful) == ""
-    assert "your team asks from destructive on" in reason(OF_TEAM, rule, **doubtful)
+    assert "your team requires approval from destructive up" in reason(OF_TEAM, rule, **doubtful)
 
 
 def test_the_rule_of_another_team_counts_for_nobody_else():

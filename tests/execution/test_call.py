@@ -7,11 +7,11 @@ import pytest
 from execution import call
 from execution.call import (
     CallError,
+    CallNotPermitted,
+    CallRequest,
     DeadlineExceeded,
     DefinitionUnusable,
     InvalidArguments,
-    NotPermitted,
-    Request,
     ToolUnavailable,
 )
 from gateway_project.foundation import telemetry
@@ -26,7 +26,7 @@ FIELDS = {"type": "object", "properties": {"path": {"type": "string"}}, "require
 
 
 async def make_call(known, upstream, *, caller=ADMIN, tool_id="git:log", **values):
-    request = Request(tool=tool_id, arguments=values.pop("arguments", {}), **values)
+    request = CallRequest(tool=tool_id, arguments=values.pop("arguments", {}), **values)
     return await call.call(request, caller=caller, catalogue=known, upstream=upstream)
 
 
@@ -84,10 +84,10 @@ async def test_an_error_that_the_tool_reports_is_a_result_like_any_other():
 @pytest.mark.parametrize(
     ("arguments", "path", "words"),
     [
-        ({"a": "x\ud83d"}, "/a", "half a surrogate pair"),
-        ({"a": [{"b": "\udc00"}]}, "/a/0/b", "half a surrogate pair"),
-        ({"a": {"\ud83d": 1}}, "/a", "half a surrogate pair"),
-        ({"\ud83d": 1}, "", "half a surrogate pair"),
+        ({"a": "x\ud83d"}, "/a", "unpaired surrogate"),
+        ({"a": [{"b": "\udc00"}]}, "/a/0/b", "unpaired surrogate"),
+        ({"a": {"\ud83d": 1}}, "/a", "unpaired surrogate"),
+        ({"\ud83d": 1}, "", "unpaired surrogate"),
         ({"a": math.inf}, "", "NaN or infinite"),
         ({"a": [{"b": math.nan}]}, "", "NaN or infinite"),
         ({"a": functools.reduce(lambda v, _: [v], range(200), 1)}, "", "deeper than 190 levels"),
@@ -110,7 +110,7 @@ async def test_emoji_and_other_scripts_are_sent():
 
 async def test_a_caller_without_the_scope_is_refused():
     viewer = Caller(user="ann", team=None, scopes=frozenset({"search"}), kind="stdio")
-    with pytest.raises(NotPermitted, match="'ann' may not call tools"):
+    with pytest.raises(CallNotPermitted, match="'ann' may not call tools"):
         await make_call(catalogue(tool("git:log")), FakeUpstream(), caller=viewer)
 
 
@@ -127,8 +127,8 @@ async def test_a_tool_of_another_team_is_as_unknown_as_one_that_is_not_there():
         ({"state": "pending"}, (), "pending", "waits for an admin to approve it"),
         ({"state": "quarantined"}, (), "quarantined", "changed since it was approved"),
         ({"state": "removed"}, (), "removed", "no longer offered"),
-        ({"enabled": False}, (), "disabled", "is switched off"),
-        ({}, (server("git", enabled=False),), "server_disabled", "server that is switched off"),
+        ({"enabled": False}, (), "disabled", "is disabled"),
+        ({}, (server("git", enabled=False),), "server_disabled", "server that is disabled"),
     ],
 )
 async def test_a_tool_that_may_not_be_called_now_says_why(values, servers, reason, words):

@@ -8,7 +8,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from execution import call
-from execution.call import ApprovalRequired, CallError, InvalidArguments, Leave, Request
+from execution.call import (
+    ApprovalGrant,
+    ApprovalRequired,
+    CallError,
+    CallRequest,
+    InvalidArguments,
+)
 from gateway_project.foundation import canonical
 from gateway_project.foundation.caller import SCOPE_ALL, Caller
 from tests.gateway.catalogues import FakeUpstream, catalogue, tool
@@ -31,13 +37,13 @@ def keyed(value):
 
 
 def prepared(arguments=ARGUMENTS, *, caller=ANN, known=KNOWN):
-    request = Request(tool="fs:delete_file", arguments=arguments)
+    request = CallRequest(tool="fs:delete_file", arguments=arguments)
     return call.prepare(request, caller=caller, catalogue=known, digest=keyed)
 
 
-def leave(**changed):
+def grant(**changed):
     asked = prepared()
-    given = Leave(
+    given = ApprovalGrant(
         approval=uuid4(),
         tool=asked.tool,
         definition_hash=asked.definition_hash,
@@ -47,12 +53,12 @@ def leave(**changed):
 
 
 async def make_call(upstream, arguments=ARGUMENTS, *, caller=ANN, known=KNOWN, **given):
-    request = Request(tool="delete_file", arguments=arguments)
+    request = CallRequest(tool="delete_file", arguments=arguments)
     return await call.call(request, caller=caller, catalogue=known, upstream=upstream, **given)
 
 
 async def refused(upstream, *args, **given):
-    with pytest.raises(ApprovalRequired, match="needs a person's approval, since it is dang"):
+    with pytest.raises(ApprovalRequired, match="needs a person's approval because it is dang"):
         await make_call(upstream, *args, **given)
     return not upstream.calls
 
@@ -64,22 +70,22 @@ def test_what_a_call_takes_is_known_before_it_is_made():
         "fs",
         "of approval",
     )
-    assert asked.asks == "it is dangerous: its name says 'delete'"
+    assert asked.approval_reason == "it is dangerous: its name says 'delete'"
     assert asked.repeatable is False
     assert (
         "/x"
         not in call.prepare(
-            Request(tool="delete_file", arguments=ARGUMENTS),
+            CallRequest(tool="delete_file", arguments=ARGUMENTS),
             caller=ANN,
             catalogue=KNOWN,
-            digest=canonical.digest,
+            digest=canonical.hash_json,
         ).arguments_digest
     )
 
 
 async def test_a_call_that_was_approved_is_made():
     upstream = FakeUpstream()
-    outcome = await make_call(upstream, leave=leave(), digest=keyed)
+    outcome = await make_call(upstream, grant=grant(), digest=keyed)
     assert outcome.tool == "fs:delete_file"
     assert [seen.arguments for seen in upstream.calls] == [ARGUMENTS]
 
@@ -89,8 +95,8 @@ async def test_nothing_is_sent_before_a_person_approved():
     assert await refused(FakeUpstream(), digest=keyed)
 
 
-async def test_a_leave_that_cannot_be_checked_counts_for_nothing():
-    assert await refused(FakeUpstream(), leave=leave())
+async def test_a_grant_without_a_digest_is_ignored():
+    assert await refused(FakeUpstream(), grant=grant())
 
 
 @pytest.mark.parametrize(
@@ -106,26 +112,26 @@ async def test_a_leave_that_cannot_be_checked_counts_for_nothing():
     ids=str,
 )
 async def test_other_arguments_were_not_approved(arguments):
-    assert await refused(FakeUpstream(), arguments, leave=leave(), digest=keyed)
+    assert await refused(FakeUpstream(), arguments, grant=grant(), digest=keyed)
 
 
 @given(arguments=st.dictionaries(st.text(max_size=4), st.integers() | st.text(max_size=4)))
 async def test_no_arguments_but_those_that_were_approved_are_sent(arguments):
     upstream = FakeUpstream()
     assert arguments == ARGUMENTS or await refused(
-        upstream, arguments, leave=leave(), digest=keyed
+        upstream, arguments, grant=grant(), digest=keyed
     )
 
 
 @pytest.mark.parametrize("changed", [{"user": "bob"}, {"team": 3}], ids=str)
 async def test_the_approval_of_one_caller_is_not_that_of_another(changed):
     other = replace(ANN, **changed)
-    assert await refused(FakeUpstream(), caller=other, leave=leave(), digest=keyed)
+    assert await refused(FakeUpstream(), caller=other, grant=grant(), digest=keyed)
 
 
 async def test_what_was_approved_is_the_definition_that_was_there():
     changed = catalogue(replace(DELETE, definition_hash="changed"))
-    assert await refused(FakeUpstream(), known=changed, leave=leave(), digest=keyed)
+    assert await refused(FakeUpstream(), known=changed, grant=grant(), digest=keyed)
 
 
 @pytest.mark.parametrize(
@@ -133,13 +139,13 @@ async def test_what_was_approved_is_the_definition_that_was_there():
     [{"tool": "fs:move_file"}, {"definition_hash": ""}, {"arguments_digest": ""}],
     ids=str,
 )
-async def test_the_leave_for_another_call_counts_for_nothing(changed):
-    assert await refused(FakeUpstream(), leave=leave(**changed), digest=keyed)
+async def test_a_grant_for_another_call_is_ignored(changed):
+    assert await refused(FakeUpstream(), grant=grant(**changed), digest=keyed)
 
 
 async def test_what_a_model_sends_along_approves_nothing():
     upstream = FakeUpstream()
-    request = Request(
+    request = CallRequest(
         tool="fs:delete_file",
         arguments=ARGUMENTS,
         meta={"foregate/approval": str(uuid4()), "approved": True},
@@ -151,10 +157,10 @@ async def test_what_a_model_sends_along_approves_nothing():
     assert upstream.calls == []
 
 
-async def test_a_leave_that_is_not_needed_any_more_does_no_harm():
+async def test_an_unneeded_grant_is_harmless():
     never = catalogue(replace(DELETE, approval="never"))
     upstream = FakeUpstream()
-    await make_call(upstream, {"path": "/y"}, known=never, leave=leave(), digest=keyed)
+    await make_call(upstream, {"path": "/y"}, known=never, grant=grant(), digest=keyed)
     assert len(upstream.calls) == 1
 
 
@@ -162,9 +168,9 @@ async def test_a_rule_of_the_callers_team_stands_before_each_call():
     write = tool("fs:write_file", definition_hash="w")
     plain = catalogue(write)
     strict = Catalogue(servers=plain.servers, tools=plain.tools, approve_from={3: Danger.WRITE})
-    request = Request(tool="write_file", arguments={})
+    request = CallRequest(tool="write_file", arguments={})
     upstream = FakeUpstream()
-    with pytest.raises(ApprovalRequired, match="your team asks from write on"):
+    with pytest.raises(ApprovalRequired, match="your team requires approval from write up"):
         await call.call(request, caller=replace(ANN, team=3), catalogue=strict, upstream=upstream)
     assert upstream.calls == []
     await call.call(request, caller=ANN, catalogue=strict, upstream=upstream)
@@ -182,7 +188,7 @@ def test_arguments_that_json_cannot_hold_are_refused_in_one_line():
 @pytest.mark.parametrize("changed", [{"tool": "other:delete_file"}, {"pk": -1}], ids=str)
 def test_calls_of_tools_that_are_defined_alike_are_told_apart(changed):
     alike = replace(DELETE, **changed)
-    request = Request(tool=alike.tool, arguments=ARGUMENTS)
+    request = CallRequest(tool=alike.tool, arguments=ARGUMENTS)
     known = catalogue(replace(alike, server="fs"))
     other = call.prepare(request, caller=ANN, catalogue=known, digest=keyed)
     assert other.definition_hash == prepared().definition_hash
@@ -193,10 +199,10 @@ def test_calls_of_tools_that_are_defined_alike_are_told_apart(changed):
 def test_nobody_is_asked_about_more_than_a_person_can_look_at(size):
     arguments = {"path": "x" * size}
     if size < 1_000_000:
-        assert prepared(arguments).asks
+        assert prepared(arguments).approval_reason
         return
-    with pytest.raises(CallError, match="nobody looks through") as refused:
+    with pytest.raises(CallError, match="too many to review") as refused:
         prepared(arguments)
     assert refused.value.code == "arguments_too_large"
     harmless = catalogue(replace(DELETE, danger=Danger.READ))
-    assert not prepared(arguments, known=harmless).asks
+    assert not prepared(arguments, known=harmless).approval_reason

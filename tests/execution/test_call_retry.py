@@ -6,12 +6,12 @@ from dataclasses import replace
 import pytest
 
 from execution import call, retry
-from execution.call import DeadlineExceeded, Request
+from execution.call import CallRequest, DeadlineExceeded
 from gateway_project.foundation.caller import SCOPE_ALL, Caller
 from tests.execution.recorded_run import pass_time
 from tests.gateway.catalogues import FakeUpstream, catalogue, server, text_result, tool
 from tests.patience import PATIENCE_S
-from tools.upstream.errors import CallTimedOut, ServerExited, Unreachable, UpstreamRefused
+from tools.upstream.errors import CallTimedOut, ServerExited, ServerUnreachable, UpstreamRefused
 from tools.upstream.result import UpstreamResult
 
 ANN = Caller(user="ann", team=None, scopes=frozenset({SCOPE_ALL}), kind="stdio")
@@ -39,12 +39,12 @@ async def make_call(upstream, *, repeatable=True, servers=(), **given):
     known = catalogue(tool("git:log", repeatable=repeatable), servers=servers)
     on_retry = given.pop("on_retry", None)
     more = {"on_retry": on_retry} if on_retry else {}
-    request = Request(tool="git:log", arguments={}, **given)
+    request = CallRequest(tool="git:log", arguments={}, **given)
     return await call.call(request, caller=ANN, catalogue=known, upstream=upstream, **more)
 
 
 async def test_a_call_that_may_be_repeated_outlives_three_failures_of_its_server():
-    upstream, told = failing(DIED, Unreachable("no route"), DIED), []
+    upstream, told = failing(DIED, ServerUnreachable("no route"), DIED), []
     outcome = await make_call(
         upstream, on_retry=lambda failed, error: told.append((failed, error))
     )
@@ -52,7 +52,7 @@ async def test_a_call_that_may_be_repeated_outlives_three_failures_of_its_server
     assert len(upstream.calls) == 4
     assert [(failed, type(error)) for failed, error in told] == [
         (1, ServerExited),
-        (2, Unreachable),
+        (2, ServerUnreachable),
         (3, ServerExited),
     ]
 
@@ -145,7 +145,7 @@ async def test_what_may_not_be_called_any_more_is_not_called_again(changed):
     by_then = catalogue(replace(before, **changed))
     with pytest.raises(ServerExited):
         await call.call(
-            Request(tool="git:log", arguments={}),
+            CallRequest(tool="git:log", arguments={}),
             caller=ANN,
             catalogue=catalogue(before),
             upstream=upstream,

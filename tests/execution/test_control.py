@@ -1,7 +1,7 @@
 import pytest
 
 from execution import control
-from execution.control import Action, NotPossible
+from execution.control import Action, ActionNotPossible
 from execution.status import RunStatus
 
 S = RunStatus
@@ -24,7 +24,7 @@ S = RunStatus
     ],
 )
 def test_a_run_is_told_what_it_can_do(action, status):
-    assert control.is_needed(action, status)
+    assert control.is_action_needed(action, status)
 
 
 @pytest.mark.parametrize(
@@ -37,7 +37,7 @@ def test_a_run_is_told_what_it_can_do(action, status):
     ],
 )
 def test_telling_a_run_twice_does_nothing_the_second_time(action, status):
-    assert not control.is_needed(action, status)
+    assert not control.is_action_needed(action, status)
 
 
 @pytest.mark.parametrize(
@@ -52,15 +52,15 @@ def test_telling_a_run_twice_does_nothing_the_second_time(action, status):
     ],
 )
 def test_what_a_run_cannot_do_is_refused_with_the_state_it_would_need(action, status, code):
-    with pytest.raises(NotPossible) as refused:
-        control.is_needed(action, status)
+    with pytest.raises(ActionNotPossible) as refused:
+        control.is_action_needed(action, status)
     assert refused.value.code == code
     assert status.value in str(refused.value)
 
 
 def test_unknown_calls_are_made_again_only_where_a_person_chose_so():
-    assert control.is_needed(Action.RESUME, S.UNKNOWN, rerun_unknown=True)
+    assert control.is_action_needed(Action.RESUME, S.UNKNOWN, rerun_unknown=True)
     for beside in (S.QUEUED, S.RUNNING, S.WAITING, S.PAUSED):
-        assert control.is_needed(Action.RESUME, beside, rerun_unknown=True)
-    with pytest.raises(NotPossible):
-        control.is_needed(Action.RESUME, S.SUCCEEDED, rerun_unknown=True)
+        assert control.is_action_needed(Action.RESUME, beside, rerun_unknown=True)
+    with pytest.raises(ActionNotPossible):
+        control.is_action_needed(Action.RESUME, S.SUCCEEDED, rerun_unknown=True)

@@ -13,10 +13,10 @@ from unittest.mock import patch
 from hypothesis import HealthCheck, event, given, settings
 from hypothesis import strategies as st
 
-from execution.changes import Fenced
-from execution.planning.replan import merge
-from execution.running import dispatch, questions
-from execution.running.limits import Limits
+from execution.changes import RunFenced
+from execution.planning.replan import merge_workflows
+from execution.running import approval_requests, dispatch
+from execution.running.limits import CallSlots
 from execution.status import RunStatus, TaskStatus
 from execution.workflow import OnError
 from tests.execution.recorded_run import EVENTS, ServerBroke, ref, run_of, says, workflow
@@ -102,8 +102,8 @@ WORLDS = st.fixed_dictionaries(
 @given(WORLDS)
 def test_a_run_always_ends_and_keeps_the_rules_on_its_way(world):
     with (
-        patch.object(questions, "MAX_WAITING", world["most_waiting"]),
-        patch.object(dispatch, "MOST_AT_A_TIME_S", world["prepares_s"]),
+        patch.object(approval_requests, "MAX_PENDING", world["most_waiting"]),
+        patch.object(dispatch, "PREPARE_BUDGET_S", world["prepares_s"]),
     ):
         recorded, tools = asyncio.run(lived(world))
     assert recorded.status.is_final or recorded.status is RunStatus.UNKNOWN
@@ -143,10 +143,10 @@ async def lived(world):
     for task in recorded.workflow.tasks:
         tools.answers[task.id] = lambda _call: answered(next(kinds))
     total, per_server = world["limits"]
-    limits = Limits(total=total, per_server=per_server)
+    limits = CallSlots(total=total, per_server=per_server)
     steers = sorted(world["steers"], key=lambda steer: steer.turn)
     for _ in range(MOST_HOLDS):
-        execution = tools.execution(limits=limits, repeatable=world["repeatable"])
+        execution = tools.execution(call_slots=limits, repeatable=world["repeatable"])
         wake(recorded, execution, approves=world["approves"])
         if tools.is_called_off:  # the command is open still
             execution.abort(command=ABORT)
@@ -156,7 +156,7 @@ async def lived(world):
             tell(recorded, tools, execution, steers.pop(0).action)
         async with asyncio.timeout(PATIENCE_S):
             await hold(recorded, tools, execution, steers)
-        assert limits.taken == 0, "no slot is lost"
+        assert limits.taken_count == 0, "no slot is lost"
         if recorded.status.is_final:
             return recorded, tools
     raise AssertionError(f"the run does not end: {recorded.status}, {recorded.kinds()[-8:]}")
@@ -171,7 +171,7 @@ def wake(recorded, execution, *, approves):
         waits = recorded.stands(*asked.place) is TaskStatus.WAITING_APPROVAL
         if waits and asked.status in undone:
             asked.status = "approved" if approves else "rejected"
-            execution.decided(*asked.place, key, approved=approves)
+            execution.apply_decision(*asked.place, key, approved=approves)
 
 
 async def hold(recorded, tools, execution, steers):
@@ -184,10 +184,10 @@ async def hold(recorded, tools, execution, steers):
             steer(recorded, tools, execution, holding, steers.pop(0).action)
     try:
         status = await holding
-    except (asyncio.CancelledError, Fenced):
+    except (asyncio.CancelledError, RunFenced):
         return
     assert status is recorded.status or status is RunStatus.RUNNING
-    assert status.is_at_rest or execution._steering.is_halted
+    assert status.is_at_rest or execution._controller.is_halted
 
 
 def steer(recorded, tools, execution, holding, action):
@@ -215,4 +215,4 @@ def another(recorded):
     """Return a plan that drops what has not begun, and adds a task after what is done."""
     new = workflow({"id": f"n{len(recorded.events)}", "tool": "p:x"})
     begun = {place[0]: known.status for place, known in recorded.tasks.items()}
-    return merge(recorded.workflow, new, begun).workflow
+    return merge_workflows(recorded.workflow, new, begun).workflow

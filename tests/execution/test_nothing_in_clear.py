@@ -6,10 +6,10 @@ from prometheus_client import REGISTRY, generate_latest
 
 from execution.control import Action
 from execution.store import approvals
-from execution.workflow import OnError, Options
-from gateway_project.foundation.database import in_database
+from execution.workflow import OnError, RunOptions
+from gateway_project.foundation.database import run_in_database_thread
+from gateway_project.foundation.references import make_reference
 from gateway_project.use_cases import decide_approval
-from graph.references import reference
 from tests.execution.run_setup import ADMIN, ended, means, planned, process
 from tests.gateway.catalogues import FakeUpstream
 from tools.upstream.errors import UpstreamRefused
@@ -27,13 +27,13 @@ def task(name, /, **more):
 
 PLAN = planned(
     task("gives"),
-    task("asks", tool="s:ask", arguments={"word": reference("gives", "/word")}),
-    task("misses", arguments={"word": reference("gives", f"/{SECRET}/{SECRET}")}),
+    task("asks", tool="s:ask", arguments={"word": make_reference("gives", "/word")}),
+    task("misses", arguments={"word": make_reference("gives", f"/{SECRET}/{SECRET}")}),
     task("fails"),
     task("is_refused"),
     task("breaks"),
-    task("lists", for_each=reference("gives", "/list"), arguments={"item": {"$item": ""}}),
-    task("lists_none", for_each=reference("gives", "/word")),
+    task("lists", for_each=make_reference("gives", "/list"), arguments={"item": {"$item": ""}}),
+    task("lists_none", for_each=make_reference("gives", "/word")),
 )
 
 
@@ -66,19 +66,21 @@ def places_in_clear():
 
 
 async def test_nothing_that_a_run_is_given_or_answered_stands_in_clear(home, sealer):
-    options = Options(on_error=OnError.CONTINUE)
+    options = RunOptions(on_error=OnError.CONTINUE)
     async with process(means(home, sealer, FakeUpstream(answer=answer)), listens=True) as runs:
         started = await runs.start(
             ADMIN, PLAN, intent=SECRET, options=options, idempotency_key=SECRET
         )
         run = started.run
         assert (await ended(runs, run)).status == "waiting"
-        assert await in_database(places_in_clear) == []
+        assert await run_in_database_thread(places_in_clear) == []
         other = planned(task("asks", tool="s:ask", arguments={"word": SECRET * 2})).workflow
         await runs.control(ADMIN, run, Action.REPLAN, workflow=other)
         await ended(runs, run)
-        (asked,) = await in_database(approvals.pending)
-        await in_database(decide_approval.decide, ADMIN, asked.id, approve=True, via="console")
+        (asked,) = await run_in_database_thread(approvals.load_pending)
+        await run_in_database_thread(
+            decide_approval.decide_approval, ADMIN, asked.id, approve=True, via="console"
+        )
         view = await ended(runs, run)
     assert (view.status, view.intent) == ("partial_success", SECRET)
     assert {one.error_code for one in view.tasks} >= {
@@ -86,5 +88,5 @@ async def test_nothing_that_a_run_is_given_or_answered_stands_in_clear(home, sea
         "tool_error",
         "not_a_list",
     }
-    assert await in_database(places_in_clear) == []
+    assert await run_in_database_thread(places_in_clear) == []
     assert SECRET not in generate_latest(REGISTRY).decode()

@@ -13,7 +13,7 @@ from procrastinate.exceptions import ConnectorException
 from execution import queue_worker
 from execution.models import WorkflowExecution
 from execution.store import jobs
-from gateway_project.foundation.database import in_database
+from gateway_project.foundation.database import run_in_database_thread
 from tests.execution import queue_tables
 from tests.patience import PATIENCE_S
 
@@ -63,7 +63,7 @@ class Runner:
 async def working(take, *, concurrency=4, lease_s=LEASE_S):
     async with asyncio.timeout(PATIENCE_S):
         task = asyncio.create_task(
-            queue_worker.work(take, concurrency=concurrency, lease_s=lease_s)
+            queue_worker.run_worker(take, concurrency=concurrency, lease_s=lease_s)
         )
         try:
             yield
@@ -74,13 +74,13 @@ async def working(take, *, concurrency=4, lease_s=LEASE_S):
 
 async def deferred():
     run = uuid.uuid4()
-    await in_database(jobs.defer, run)
+    await run_in_database_thread(jobs.enqueue_run, run)
     return run
 
 
 async def until_in_database(condition):
     async with asyncio.timeout(PATIENCE_S):
-        while not await in_database(condition):  # noqa: ASYNC110 - other sessions bring it about
+        while not await run_in_database_thread(condition):  # noqa: ASYNC110 - other sessions bring it about
             await asyncio.sleep(0.01)
 
 
@@ -119,7 +119,7 @@ async def test_it_ends_though_its_connection_breaks_off_at_that_moment(monkeypat
         except asyncio.CancelledError:
             raise ConnectorException("broken off") from None
 
-    monkeypatch.setattr(queue_worker, "_fetch", break_off_when_cancelled)
+    monkeypatch.setattr(queue_worker, "_fetch_jobs", break_off_when_cancelled)
     async with working(Runner().take):
         await fetching.wait()
 
@@ -127,13 +127,13 @@ async def test_it_ends_though_its_connection_breaks_off_at_that_moment(monkeypat
 async def test_no_job_is_fetched_by_a_transaction_that_could_be_left_open(monkeypatch):
     runner = Runner()
     statuses = []
-    commit_each = queue_worker._commit_each
+    commit_each = queue_worker._set_autocommit
 
     async def watched(connection):
         await commit_each(connection)
         statuses.append(connection.autocommit)
 
-    monkeypatch.setattr(queue_worker, "_commit_each", watched)
+    monkeypatch.setattr(queue_worker, "_set_autocommit", watched)
     async with working(runner.take):
         run = await deferred()
         assert await runner.next() == run
@@ -159,7 +159,7 @@ async def test_a_connection_that_breaks_off_is_replaced():
     async with working(runner.take):
         run = await deferred()
         assert await runner.next() == run
-        await in_database(break_off)
+        await run_in_database_thread(break_off)
         again = await deferred()
         assert await runner.next() == again
 
@@ -201,7 +201,7 @@ async def test_a_worker_that_was_taken_for_dead_signs_on_again():
         run = await deferred()
         assert await runner.next() == run
         await no_jobs_are_left()
-        await in_database(take_for_dead)
+        await run_in_database_thread(take_for_dead)
         again = await deferred()
         assert await runner.next() == again
 
@@ -210,7 +210,7 @@ def leave_in_line():
     """Make a run whose job a worker has fetched that stands still since half a minute."""
     now = datetime.now(UTC)
     run = WorkflowExecution.objects.create(created_at=now, changed_at=now).pk
-    jobs.defer(run)
+    jobs.enqueue_run(run)
     with connection.cursor() as cursor:
         cursor.execute(
             "WITH worker AS (INSERT INTO procrastinate_workers (last_heartbeat) "
@@ -224,7 +224,7 @@ def leave_in_line():
 
 async def test_a_run_that_a_worker_fetched_which_stands_still_is_fetched_by_another():
     runner = Runner()
-    left = await in_database(leave_in_line)
+    left = await run_in_database_thread(leave_in_line)
     async with working(runner.take, lease_s=SHORT_LEASE_S):
         assert await runner.next() == left
 
@@ -238,7 +238,7 @@ def is_in_line(run):
 @pytest.fixture
 def works_often(monkeypatch):
     """Have what a worker does several times within its lease be done ten times a second."""
-    monkeypatch.setattr(queue_worker, "RENEWALS", 10 * SHORT_LEASE_S)
+    monkeypatch.setattr(queue_worker, "RENEWALS_PER_LEASE", 10 * SHORT_LEASE_S)
 
 
 @pytest.mark.usefixtures("works_often")
@@ -247,7 +247,7 @@ async def test_lost_jobs_are_looked_for_though_all_places_are_taken():
     busy = await deferred()
     async with working(runner.take, concurrency=1, lease_s=SHORT_LEASE_S):
         assert await runner.next() == busy
-        left = await in_database(leave_in_line)
+        left = await run_in_database_thread(leave_in_line)
         await until_in_database(lambda: is_in_line(left))
         runner.may_end.set()
         assert await runner.next() == left
@@ -266,5 +266,5 @@ async def test_a_worker_shows_often_within_its_lease_that_it_lives():
         run = await deferred()
         assert await runner.next() == run
         for _ in range(10):  # at the queue's own pace that would take too long
-            last = await in_database(heartbeat)
+            last = await run_in_database_thread(heartbeat)
             await until_in_database(lambda last=last: heartbeat() > last)

@@ -18,7 +18,7 @@ def http(status):
 @pytest.mark.parametrize(
     "error",
     [
-        errors.Unreachable("no route"),
+        errors.ServerUnreachable("no route"),
         errors.ConnectionLost("gone"),
         EXITED,
         errors.ServerStopped("git"),
@@ -65,9 +65,9 @@ def test_what_was_answered_or_took_too_long_is_not_tried_again(error):
             ),
             False,
         ),
-        (errors.NotTaken(server="git", what="x", timeout_s=1, waiting_bytes=1), False),
-        (errors.Unsendable("git", why="deep"), False),
-        (errors.Unreachable("no route"), False),
+        (errors.SendTimedOut(server="git", what="x", timeout_s=1, waiting_bytes=1), False),
+        (errors.UnsendableRequest("git", why="deep"), False),
+        (errors.ServerUnreachable("no route"), False),
         (errors.SpawnFailed("no such file"), False),
         (REFUSED, False),
         (ValueError(), False),
@@ -80,9 +80,9 @@ def test_it_is_known_which_failed_calls_may_have_taken_effect(error, may):
 
 @given(chance=st.floats(0, 1, exclude_max=True))
 def test_pauses_double_within_their_spread_and_then_it_is_over(chance):
-    pauses = [retry.delay_s(failed, chance=chance) for failed in (1, 2, 3)]
+    pauses = [retry.choose_delay_s(failed, chance=chance) for failed in (1, 2, 3)]
     assert all(
         0.75 * base <= pause <= 1.25 * base for pause, base in zip(pauses, (1, 2, 4), strict=True)
     )
     assert all(later == 2 * sooner for sooner, later in itertools.pairwise(pauses))
-    assert retry.delay_s(4, chance=chance) is None
+    assert retry.choose_delay_s(4, chance=chance) is None

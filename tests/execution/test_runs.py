@@ -6,14 +6,14 @@ import django.db
 import pytest
 
 from execution import runs as runs_module
-from execution.control import Action, NotPossible
-from execution.run_means import RunsUnavailable
+from execution.control import Action, ActionNotPossible
+from execution.run_dependencies import RunsUnavailable
 from execution.store import approvals, views
 from execution.store import runs as run_store
 from execution.store.runs import IdempotencyConflict, UnknownRun
-from execution.workflow import Options
+from execution.workflow import RunOptions
 from gateway_project.foundation.caller import Caller
-from gateway_project.foundation.database import in_database
+from gateway_project.foundation.database import run_in_database_thread
 from tests.execution.run_setup import (
     ADMIN,
     CHAIN,
@@ -34,7 +34,7 @@ ONE = planned({"id": "a"})
 
 
 async def start(runs, plan=CHAIN, **said):
-    return (await runs.start(ADMIN, plan, options=said.pop("options", Options()), **said)).run
+    return (await runs.start(ADMIN, plan, options=said.pop("options", RunOptions()), **said)).run
 
 
 def outcomes(view):
@@ -43,10 +43,10 @@ def outcomes(view):
 
 async def decide(run, *, approve):
     (pending,) = (
-        await in_database(views.view, run, caller=None, sealer=None, results=False)
-    ).pending
-    await in_database(
-        approvals.decide,
+        await run_in_database_thread(views.load_view, run, caller=None, sealer=None, results=False)
+    ).pending_approvals
+    await run_in_database_thread(
+        approvals.decide_approval,
         pending.id,
         approve=approve,
         by="admin",
@@ -61,12 +61,12 @@ async def test_who_waits_is_given_what_a_reader_sees_without_another_look(
     upstream = Gate("a")
     async with process(means(home, sealer, upstream)) as runs:
         with monkeypatch.context() as patched:
-            patched.setattr(views, "view", pytest.fail)
+            patched.setattr(views, "load_view", pytest.fail)
             waiting = asyncio.create_task(ended(runs, await start(runs, intent="tidy up")))
             await until(lambda: runs._watchers._waiting)
             upstream.open.set()
             given = await waiting
-        assert given == await runs.view(ADMIN, given.id)
+        assert given == await runs.load_view(ADMIN, given.id)
 
 
 async def test_a_run_is_carried_out_and_recorded(home, sealer):
@@ -83,7 +83,9 @@ async def test_fifty_requests_with_one_key_are_one_run(home, sealer):
     async with process(means(home, sealer, upstream)) as runs:
         async with asyncio.TaskGroup() as group:
             asked = [
-                group.create_task(runs.start(ADMIN, ONE, options=Options(), idempotency_key="k"))
+                group.create_task(
+                    runs.start(ADMIN, ONE, options=RunOptions(), idempotency_key="k")
+                )
                 for _ in range(50)
             ]
         found = {one.result().run for one in asked}
@@ -121,9 +123,9 @@ async def test_a_run_of_somebody_else_is_unknown_whatever_is_asked_of_it(home, s
         with pytest.raises(UnknownRun):
             await runs.control(OTHER, run, Action.ABORT)
         with pytest.raises(UnknownRun):
-            await anext(aiter(runs.follow(OTHER, run)))
+            await anext(aiter(runs.follow_events(OTHER, run)))
         with pytest.raises(UnknownRun):
-            await runs.view(ADMIN, uuid.uuid4())
+            await runs.load_view(ADMIN, uuid.uuid4())
 
 
 async def test_events_are_followed_to_the_end_and_from_wherever_one_stopped(home, sealer):
@@ -131,12 +133,12 @@ async def test_events_are_followed_to_the_end_and_from_wherever_one_stopped(home
     async with process(means(home, sealer, upstream), listens=True) as runs:
         run = await start(runs)
         seen = []
-        async for event in runs.follow(ADMIN, run):
+        async for event in runs.follow_events(ADMIN, run):
             seen.append(event)
             if event.kind == "task_started" and event.task == "b":
                 break
         upstream.open.set()
-        seen += [event async for event in runs.follow(ADMIN, run, after=seen[-1].seq)]
+        seen += [event async for event in runs.follow_events(ADMIN, run, after=seen[-1].seq)]
     assert [event.seq for event in seen] == list(range(1, len(seen) + 1))
     assert seen[-1].kind == "run_ended"
 
@@ -153,7 +155,7 @@ async def test_a_paused_run_lets_calls_in_flight_end_and_starts_nothing_until_re
         view = await ended(runs, run)
         assert (view.status, outcomes(view)["a"], upstream.seen) == ("paused", "succeeded", ["a"])
         await runs.control(ADMIN, run, Action.PAUSE)
-        assert (await runs.view(ADMIN, run)).status == "paused"
+        assert (await runs.load_view(ADMIN, run)).status == "paused"
         await runs.control(ADMIN, run, Action.RESUME)
         assert (await ended(runs, run)).status == "succeeded"
     assert upstream.seen == ["a", "b", "c"]
@@ -170,8 +172,8 @@ async def test_abort_cancels_the_calls_in_flight(home, sealer):
         assert outcomes(view) == {"a": "cancelled", "b": "cancelled", "c": "cancelled"}
         assert upstream.cancelled.is_set()
         await runs.control(ADMIN, run, Action.ABORT)
-        assert (await runs.view(ADMIN, run)).status == "aborted"
-        with pytest.raises(NotPossible, match="aborted"):
+        assert (await runs.load_view(ADMIN, run)).status == "aborted"
+        with pytest.raises(ActionNotPossible, match="aborted"):
             await runs.control(ADMIN, run, Action.RESUME)
 
 
@@ -185,7 +187,7 @@ async def test_a_run_at_rest_is_aborted_by_a_process_that_takes_it_for_that(home
         await ended(runs, run)
     async with process(means(home, sealer, upstream)) as another:
         await another.control(ADMIN, run, Action.ABORT)
-        assert (await another.view(ADMIN, run)).status == "aborted"
+        assert (await another.load_view(ADMIN, run)).status == "aborted"
     assert upstream.seen == ["a"]
 
 
@@ -212,7 +214,7 @@ async def test_a_call_waits_for_its_approval_and_is_made_once_it_has_it(home, se
         view = await ended(runs, run)
         assert (view.status, upstream.seen) == ("waiting", [])
         await decide(run, approve=True)
-        await until_stored(lambda: views.status(run) == "succeeded")
+        await until_stored(lambda: views.load_status(run) == "succeeded")
     assert upstream.seen == ["a", "b"]
 
 
@@ -222,8 +224,8 @@ async def test_a_rejected_call_fails_with_that_code(home, sealer):
         run = await start(runs, planned({"id": "a", "tool": "s:ask"}))
         await ended(runs, run)
         await decide(run, approve=False)
-        await until_stored(lambda: views.status(run) == "failed")
-        view = await runs.view(ADMIN, run)
+        await until_stored(lambda: views.load_status(run) == "failed")
+        view = await runs.load_view(ADMIN, run)
     assert (view.tasks[0].error_code, upstream.seen) == ("approval_rejected", [])
 
 
@@ -232,8 +234,8 @@ async def test_an_approval_that_nobody_gives_in_time_fails_its_task(home, sealer
     upstream = Gate()
     async with process(means(home, sealer, upstream, approval_expiry_s=0.05)) as runs:
         run = await start(runs, planned({"id": "a", "tool": "s:ask"}))
-        await until_stored(lambda: views.status(run) == "failed")
-        view = await runs.view(ADMIN, run)
+        await until_stored(lambda: views.load_status(run) == "failed")
+        view = await runs.load_view(ADMIN, run)
     assert (view.tasks[0].error_code, upstream.seen) == ("approval_expired", [])
 
 
@@ -242,7 +244,7 @@ async def test_runs_beyond_the_limit_wait_their_turn(home, sealer):
     async with process(means(home, sealer, upstream, runs_at_once=1)) as runs:
         first, second = await start(runs, ONE), await start(runs, ONE)
         await upstream.until("a")
-        assert (await runs.view(ADMIN, second)).status == "queued"
+        assert (await runs.load_view(ADMIN, second)).status == "queued"
         upstream.open.set()
         assert (await ended(runs, first)).status == "succeeded"
         assert (await ended(runs, second)).status == "succeeded"
@@ -250,13 +252,13 @@ async def test_runs_beyond_the_limit_wait_their_turn(home, sealer):
 
 async def test_a_process_that_executes_nothing_leaves_its_runs_to_others(home, sealer):
     upstream, deferred = Gate(), []
-    gateway = means(home, sealer, upstream, executes=False, defer=deferred.append)
+    gateway = means(home, sealer, upstream, is_executor=False, enqueue_run=deferred.append)
     async with process(gateway) as runs:
         run = await start(runs, ONE)
-        assert (deferred, (await runs.view(ADMIN, run)).status) == ([run], "queued")
-        async with process(means(home, sealer, upstream, claims=False)) as worker:
-            assert await worker.take(run)
-            assert not await worker.take(run)
+        assert (deferred, (await runs.load_view(ADMIN, run)).status) == ([run], "queued")
+        async with process(means(home, sealer, upstream, can_claim_runs=False)) as worker:
+            assert await worker.claim_and_execute(run)
+            assert not await worker.claim_and_execute(run)
         assert (await ended(runs, run)).status == "succeeded"
 
 
@@ -267,8 +269,8 @@ async def test_without_the_database_every_request_says_so(home, sealer, monkeypa
     async with process(means(home, sealer, Gate())) as runs:
         run = await start(runs, ONE)
         await ended(runs, run)
-        monkeypatch.setattr(run_store, "create", away)
-        monkeypatch.setattr(runs_module.views, "view", away)
+        monkeypatch.setattr(run_store, "create_run", away)
+        monkeypatch.setattr(runs_module.views, "load_view", away)
         for asked in (
             start(runs, ONE),
             runs.wait(ADMIN, run, wait_s=0.05),
@@ -290,10 +292,10 @@ async def test_whoever_listens_to_a_run_hears_what_its_servers_report(home, seal
 
     async with process(means(home, sealer, FakeUpstream(answer=answer))) as runs:
         run = await start(runs, ONE)
-        async with contextlib.aclosing(runs.reports(ADMIN, run)) as reports:
+        async with contextlib.aclosing(runs.follow_progress(ADMIN, run)) as reports:
             newest = await anext(reports)
         with pytest.raises(UnknownRun):
-            await anext(runs.reports(OTHER, run))
+            await anext(runs.follow_progress(OTHER, run))
         heard.set()
         await ended(runs, run)
     assert [(one.task, one.progress, one.total, one.message) for one in newest] == [

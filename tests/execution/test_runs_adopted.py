@@ -8,13 +8,13 @@ import pytest
 
 from execution import runs as runs_module
 from execution.models import Payload, TaskRun, WorkflowExecution
-from execution.process import background, claims, held_run
-from execution.process.owner import Owner
+from execution.process import background, live_run, run_claimer
+from execution.process.owner import ProcessOwner
 from execution.runs import Runs
 from execution.status import RunStatus, TaskStatus
 from execution.store import leases, runs, views
-from execution.workflow import Options
-from gateway_project.foundation.database import in_database
+from execution.workflow import RunOptions
+from gateway_project.foundation.database import run_in_database_thread
 from tests.execution import stored
 from tests.execution.run_setup import (
     ADMIN,
@@ -48,7 +48,7 @@ def left(sealer, *, owner, lease_s=60.0, **started):
         owner=owner,
         lease_s=lease_s,
     )
-    created = runs.create(new, sealer=sealer)
+    created = runs.create_run(new, sealer=sealer)
     for seq, (task, status) in enumerate(started.items(), 2):
         hashes = {"definition_hash": {"a": "w", "b": "r"}[task], "attempts": 1}
         change = stored.change(task, status, **hashes)
@@ -61,13 +61,13 @@ def left(sealer, *, owner, lease_s=60.0, **started):
 
 def killed(home):
     """Be a process that was killed; return what it was known as."""
-    owner = Owner(home)
+    owner = ProcessOwner(home)
     owner.close(is_owning=True)
     return owner.id
 
 
 def status(run):
-    return views.status(run).value
+    return views.load_status(run).value
 
 
 def tasks(run):
@@ -85,30 +85,34 @@ async def adopt(home, sealer, run, upstream, *, until="succeeded", **said):
 
 async def test_what_a_killed_process_left_is_gone_on_with_at_once(home, sealer):
     upstream = Gate()
-    run = await in_database(left, sealer, owner=killed(home), a="succeeded")
+    run = await run_in_database_thread(left, sealer, owner=killed(home), a="succeeded")
     await adopt(home, sealer, run, upstream)
     assert upstream.seen == ["b"]
 
 
 async def test_a_lost_call_that_may_be_repeated_is_made_again(home, sealer):
     upstream = Gate()
-    run = await in_database(left, sealer, owner=killed(home), a="succeeded", b="running")
+    run = await run_in_database_thread(
+        left, sealer, owner=killed(home), a="succeeded", b="running"
+    )
     await adopt(home, sealer, run, upstream)
     assert upstream.seen == ["b"]
 
 
 async def test_any_other_lost_call_is_unknown_and_waits_for_a_person(home, sealer):
     upstream = Gate()
-    run = await in_database(left, sealer, owner=killed(home), a="running")
+    run = await run_in_database_thread(left, sealer, owner=killed(home), a="running")
     await adopt(home, sealer, run, upstream, until="unknown")
     assert upstream.seen == []
-    assert (await in_database(tasks, run))["a"] == "unknown"
+    assert (await run_in_database_thread(tasks, run))["a"] == "unknown"
 
 
 @pytest.mark.usefixtures("looks_often")
 async def test_a_run_on_another_machine_is_taken_once_its_lease_has_lapsed(home, sealer):
     upstream = Gate()
-    run = await in_database(left, sealer, owner=uuid.uuid4().hex, lease_s=0.3, a="succeeded")
+    run = await run_in_database_thread(
+        left, sealer, owner=uuid.uuid4().hex, lease_s=0.3, a="succeeded"
+    )
     await adopt(home, sealer, run, upstream)
     assert upstream.seen == ["b"]
 
@@ -117,27 +121,29 @@ async def test_a_run_on_another_machine_is_taken_also_if_the_databases_clock_was
     home, sealer, monkeypatch
 ):
     # It has to look about, without a gap of half a lease, for two of them.
-    monkeypatch.setattr(background, "RENEWALS", 50)
+    monkeypatch.setattr(background, "RENEWALS_PER_LEASE", 50)
     upstream = Gate()
-    run = await in_database(left, sealer, owner=uuid.uuid4().hex, lease_s=3_600, a="succeeded")
+    run = await run_in_database_thread(
+        left, sealer, owner=uuid.uuid4().hex, lease_s=3_600, a="succeeded"
+    )
     await adopt(home, sealer, run, upstream, lease_s=0.8)
     assert upstream.seen == ["b"]
 
 
 async def test_a_run_that_somebody_holds_is_left_alone(home, sealer):
-    run = await in_database(left, sealer, owner=uuid.uuid4().hex, a="succeeded")
+    run = await run_in_database_thread(left, sealer, owner=uuid.uuid4().hex, a="succeeded")
     async with process(means(home, sealer, Gate())) as carried:
-        assert not await carried.take(run)
-    assert await in_database(status, run) == "running"
+        assert not await carried.claim_and_execute(run)
+    assert await run_in_database_thread(status, run) == "running"
 
 
 async def test_what_a_process_writes_late_is_refused_and_the_run_is_done_once(home, sealer):
     stopped, another = Gate("b"), Gate()
     async with process(means(home, sealer, stopped)) as late:
-        run = (await late.start(ADMIN, CHAIN, options=Options())).run
+        run = (await late.start(ADMIN, CHAIN, options=RunOptions())).run
         await stopped.until("b")
-        held = await in_database(
-            leases.acquire,
+        held = await run_in_database_thread(
+            leases.acquire_lease,
             run,
             owner="other",
             lease_s=0.01,
@@ -149,9 +155,9 @@ async def test_what_a_process_writes_late_is_refused_and_the_run_is_done_once(ho
             await until_stored(lambda: status(run) == "unknown")
             stopped.open.set()
             assert (await ended(late, run)).status == "unknown"
-            await alive.view(ADMIN, run)
+            await alive.load_view(ADMIN, run)
     assert (stopped.seen, another.seen) == (["a", "b"], [])
-    assert (await in_database(tasks, run))["b"] == "unknown"
+    assert (await run_in_database_thread(tasks, run))["b"] == "unknown"
 
 
 async def test_a_process_that_ends_gives_its_runs_back(home, sealer, monkeypatch):
@@ -159,10 +165,10 @@ async def test_a_process_that_ends_gives_its_runs_back(home, sealer, monkeypatch
     upstream = Gate("a")
     async with process(means(home, sealer, upstream)) as runs_:
         run = (
-            await runs_.start(ADMIN, planned({"id": "a", "tool": "s:read"}), options=Options())
+            await runs_.start(ADMIN, planned({"id": "a", "tool": "s:read"}), options=RunOptions())
         ).run
         await upstream.until("a")
-    row = await in_database(WorkflowExecution.objects.get, id=run)
+    row = await run_in_database_thread(WorkflowExecution.objects.get, id=run)
     assert (row.owner, row.status) == ("", "running")
     assert list((home / "runs").iterdir()) == []
     upstream.open.set()
@@ -172,14 +178,14 @@ async def test_a_process_that_ends_gives_its_runs_back(home, sealer, monkeypatch
 
 @pytest.mark.usefixtures("looks_often")
 async def test_a_notification_that_was_lost_is_made_up_for_by_looking(home, sealer, monkeypatch):
-    monkeypatch.setattr(runs_module, "LOOK_AGAIN_S", 0.2)
+    monkeypatch.setattr(runs_module, "POLL_INTERVAL_S", 0.2)
     upstream = Gate()
-    gateway = means(home, sealer, upstream, executes=False)
+    gateway = means(home, sealer, upstream, is_executor=False)
     async with (
         process(means(home, sealer, upstream)),
         process(gateway) as runs_,
     ):
-        run = (await runs_.start(ADMIN, CHAIN, options=Options())).run
+        run = (await runs_.start(ADMIN, CHAIN, options=RunOptions())).run
         assert (await ended(runs_, run)).status == "succeeded"
 
 
@@ -208,58 +214,58 @@ async def test_a_run_that_cannot_be_read_is_failed_once_and_harms_no_other(
 ):
     upstream = Gate()
     gone = killed(home)
-    bad = await in_database(left, sealer, owner=gone, a="succeeded", b="running")
-    good = await in_database(left, sealer, owner=gone, a="succeeded")
-    await in_database(spoil, bad)
+    bad = await run_in_database_thread(left, sealer, owner=gone, a="succeeded", b="running")
+    good = await run_in_database_thread(left, sealer, owner=gone, a="succeeded")
+    await run_in_database_thread(spoil, bad)
     await adopt(home, sealer, good, upstream, lease_s=0.3)
     await adopt(home, sealer, bad, upstream, until="failed", lease_s=0.3)
-    row = await in_database(WorkflowExecution.objects.get, id=bad)
+    row = await run_in_database_thread(WorkflowExecution.objects.get, id=bad)
     assert (row.error_code, row.owner, row.ended_at is not None) == (code, "", True)
-    assert (await in_database(tasks, bad)) == {"a": "succeeded", "b": "unknown"}
+    assert (await run_in_database_thread(tasks, bad)) == {"a": "succeeded", "b": "unknown"}
     assert upstream.seen == ["b"]
 
 
 async def test_a_workflow_that_is_none_fails_its_run(home, sealer):
     new = runs.NewRun(caller=ADMIN, workflow={"tasks": "none"}, tasks=[("a", "s:write")])
-    created = await in_database(runs.create, new, sealer=sealer)
+    created = await run_in_database_thread(runs.create_run, new, sealer=sealer)
     await adopt(home, sealer, created.run, Gate(), until="failed")
-    assert await in_database(error_code, created.run) == "invalid_workflow"
+    assert await run_in_database_thread(error_code, created.run) == "invalid_workflow"
 
 
 async def test_a_run_whose_user_is_gone_is_failed(home, sealer):
     def gone(caller):
         raise LookupError(f"no active user {caller.user!r}")
 
-    run = await in_database(left, sealer, owner=killed(home), a="succeeded")
+    run = await run_in_database_thread(left, sealer, owner=killed(home), a="succeeded")
     upstream = Gate()
-    await adopt(home, sealer, run, upstream, until="failed", standing=gone)
-    assert (await in_database(error_code, run), upstream.seen) == ("not_permitted", [])
+    await adopt(home, sealer, run, upstream, until="failed", refresh_rights=gone)
+    assert (await run_in_database_thread(error_code, run), upstream.seen) == ("not_permitted", [])
 
 
 async def test_a_run_over_which_the_gateway_breaks_down_is_failed_and_harms_no_other(
     home, sealer, monkeypatch
 ):
-    carry_out = held_run.carry_out
+    carry_out = live_run.execute_run
 
     async def broken(held, run, given):
         if run == bad:
             raise RuntimeError("a defect")
         return await carry_out(held, run, given)
 
-    monkeypatch.setattr(held_run, "carry_out", broken)
+    monkeypatch.setattr(live_run, "execute_run", broken)
     gone, upstream = killed(home), Gate()
-    bad = await in_database(left, sealer, owner=gone, a="running")
-    good = await in_database(left, sealer, owner=gone, a="succeeded")
+    bad = await run_in_database_thread(left, sealer, owner=gone, a="running")
+    good = await run_in_database_thread(left, sealer, owner=gone, a="succeeded")
     async with process(means(home, sealer, upstream)):
         await until_stored(lambda: (status(bad), status(good)) == ("failed", "succeeded"))
-    assert await in_database(error_code, bad) == "internal_error"
-    assert (await in_database(tasks, bad))["a"] == "unknown"
+    assert await run_in_database_thread(error_code, bad) == "internal_error"
+    assert (await run_in_database_thread(tasks, bad))["a"] == "unknown"
 
 
 async def test_a_run_whose_acquisition_was_not_acknowledged_is_acquired_again(
     home, sealer, monkeypatch
 ):
-    acquire, lost = leases.acquire, []
+    acquire, lost = leases.acquire_lease, []
 
     def unacknowledged(*args, **named):
         held = acquire(*args, **named)
@@ -268,9 +274,9 @@ async def test_a_run_whose_acquisition_was_not_acknowledged_is_acquired_again(
             raise django.db.OperationalError("the connection was lost")
         return held
 
-    monkeypatch.setattr(leases, "acquire", unacknowledged)
+    monkeypatch.setattr(leases, "acquire_lease", unacknowledged)
     upstream = Gate()
-    run = await in_database(left, sealer, owner=killed(home), a="succeeded")
+    run = await run_in_database_thread(left, sealer, owner=killed(home), a="succeeded")
     await adopt(home, sealer, run, upstream)
     assert (len(lost), upstream.seen) == (1, ["b"])
 
@@ -284,37 +290,37 @@ async def test_a_run_that_comes_to_nothing_again_and_again_is_not_taken_in_a_hot
         taken.append(run)
         return RunStatus.RUNNING
 
-    monkeypatch.setattr(held_run, "carry_out", idle)
-    run = await in_database(left, sealer, owner=killed(home), a="succeeded")
+    monkeypatch.setattr(live_run, "execute_run", idle)
+    run = await run_in_database_thread(left, sealer, owner=killed(home), a="succeeded")
     async with process(means(home, sealer, Gate()), listens=True) as carried:
-        await until(lambda: len(taken) >= claims.MAX_TAKES)
-        await carried.told(None)
-        await until(lambda: not carried._process.holder.wanted.is_set())
+        await until(lambda: len(taken) >= run_claimer.MAX_CLAIMS_PER_LEASE)
+        await carried.handle_notification(None)
+        await until(lambda: not carried._process.holder.claim_wanted.is_set())
         assert set(taken) == {run}
-    assert len(taken) == claims.MAX_TAKES
+    assert len(taken) == run_claimer.MAX_CLAIMS_PER_LEASE
 
 
 async def test_a_job_that_comes_before_its_process_is_ready_is_waited_for(home, sealer):
-    run = await in_database(left, sealer, owner="gone", lease_s=0.0, a="succeeded")
-    worker = Runs(means(home, sealer, Gate(), claims=False))
+    run = await run_in_database_thread(left, sealer, owner="gone", lease_s=0.0, a="succeeded")
+    worker = Runs(means(home, sealer, Gate(), can_claim_runs=False))
     async with asyncio.timeout(PATIENCE_S), asyncio.TaskGroup() as group:
-        taking = group.create_task(worker.take(run))
+        taking = group.create_task(worker.claim_and_execute(run))
         carrying = group.create_task(worker.run())
         assert await taking
-        assert await in_database(status, run) == "succeeded"
+        assert await run_in_database_thread(status, run) == "succeeded"
         carrying.cancel()
 
 
 async def test_a_run_whose_making_was_not_acknowledged_is_the_callers(home, sealer, monkeypatch):
-    create = runs.create
+    create = runs.create_run
 
     def lossy(*args, **kwargs):
         create(*args, **kwargs)
         raise django.db.OperationalError("server closed the connection unexpectedly")
 
-    monkeypatch.setattr(runs, "create", lossy)
+    monkeypatch.setattr(runs, "create_run", lossy)
     upstream = Gate()
     async with process(means(home, sealer, upstream)) as carrying:
-        run = (await carrying.start(ADMIN, CHAIN, options=Options())).run
+        run = (await carrying.start(ADMIN, CHAIN, options=RunOptions())).run
         assert (await ended(carrying, run)).status == "succeeded"
     assert upstream.seen == ["a", "b", "c"]

@@ -7,8 +7,8 @@ import pytest
 from execution.control import Action
 from execution.models import Approval
 from execution.store import approvals
-from execution.workflow import Options
-from gateway_project.foundation.database import in_database
+from execution.workflow import RunOptions
+from gateway_project.foundation.database import run_in_database_thread
 from gateway_project.use_cases import decide_approval
 from tests.execution.run_setup import ADMIN, Gate, ended, means, planned, process
 from tests.gateway.catalogues import catalogue, tool
@@ -19,14 +19,16 @@ PROD = tool("prod:drop", definition_hash="alike", approval="always")
 
 
 async def approve_what_waits():
-    (asked,) = await in_database(approvals.pending)
-    await in_database(decide_approval.decide, ADMIN, asked.id, approve=True, via="console")
+    (asked,) = await run_in_database_thread(approvals.load_pending)
+    await run_in_database_thread(
+        decide_approval.decide_approval, ADMIN, asked.id, approve=True, via="console"
+    )
     return asked.tool
 
 
 async def asked_about(runs, name="staging:drop"):
     plan = planned({"id": "a", "tool": name})
-    run = (await runs.start(ADMIN, plan, options=Options())).run
+    run = (await runs.start(ADMIN, plan, options=RunOptions())).run
     await ended(runs, run)
     return run
 
@@ -63,7 +65,7 @@ async def test_an_approval_is_no_approval_of_the_same_call_of_another_server(hom
         await runs.control(ADMIN, run, Action.RESUME)
         view = await ended(runs, run)
     assert (view.status, upstream.calls) == ("waiting", [])
-    assert [one.tool for one in view.pending] == ["prod:drop"]
+    assert [one.tool for one in view.pending_approvals] == ["prod:drop"]
 
 
 async def test_what_comes_back_under_the_name_of_what_was_approved_is_not_called(home, sealer):
@@ -76,4 +78,4 @@ async def test_what_comes_back_under_the_name_of_what_was_approved_is_not_called
         await approve_what_waits()
         view = await ended(runs, run)
     assert (view.tasks[0].error_code, upstream.calls) == ("not_approved", [])
-    assert await in_database(Approval.objects.filter(status="used").count) == 0
+    assert await run_in_database_thread(Approval.objects.filter(status="used").count) == 0

@@ -5,13 +5,14 @@ import threading
 
 import django.db
 import pytest
+from structlog.testing import capture_logs
 
 from execution.models import TaskRun, WorkflowExecution
 from execution.process import owner
 from execution.status import TaskStatus
 from execution.store import leases, writing
-from execution.workflow import Options
-from gateway_project.foundation.database import in_database
+from execution.workflow import RunOptions
+from gateway_project.foundation.database import run_in_database_thread
 from tests.execution.run_setup import (
     ADMIN,
     CHAIN,
@@ -33,8 +34,8 @@ class SlowWrite:
 
     def __init__(self, monkeypatch):
         self.begun, self.go_on = threading.Event(), threading.Event()
-        self._write = writing.write
-        monkeypatch.setattr(writing, "write", self)
+        self._write = writing.write_batch
+        monkeypatch.setattr(writing, "write_batch", self)
 
     def __call__(self, batch, **named):
         if any(one.status is TaskStatus.SUCCEEDED for change in batch for one in change.tasks):
@@ -67,7 +68,7 @@ def holder_of(run):
 
 
 async def start(carrying, plan):
-    return (await carrying.start(ADMIN, plan, options=Options())).run
+    return (await carrying.start(ADMIN, plan, options=RunOptions())).run
 
 
 async def answer_once_it_ends(upstream, holder):
@@ -83,7 +84,7 @@ async def test_calls_in_flight_get_a_moment_to_end_when_a_process_does(home, sea
         answering = asyncio.create_task(answer_once_it_ends(upstream, carrying._process.holder))
     await answering
     assert upstream.seen == ["a"]
-    assert (await in_database(tasks, run))["a"] == "succeeded"
+    assert (await run_in_database_thread(tasks, run))["a"] == "succeeded"
 
 
 async def test_what_came_in_during_a_slow_write_is_written_before_its_run_is_given_back(
@@ -100,12 +101,12 @@ async def test_what_came_in_during_a_slow_write_is_written_before_its_run_is_giv
         await until(upstream.cancelled.is_set)
         slow.go_on.set()
         assert await closing
-    assert await in_database(tasks, run) == {
+    assert await run_in_database_thread(tasks, run) == {
         "a": "succeeded",
         "b": "succeeded",
         "hangs": "running",
     }
-    assert await in_database(holder_of, run) == ""
+    assert await run_in_database_thread(holder_of, run) == ""
 
 
 async def test_a_process_that_ends_gives_a_run_back_after_the_last_write_of_it(
@@ -116,13 +117,13 @@ async def test_a_process_that_ends_gives_a_run_back_after_the_last_write_of_it(
     async with process(means(home, sealer, upstream)) as carrying:
         run = await start(carrying, CHAIN)
         await until(slow.begun.is_set)
-        task = carrying._process.holder.take(run)
+        task = carrying._process.holder.claim_run(run)
         closing = asyncio.create_task(carrying._process.holder.close())
         await until(task.cancelling)
         slow.go_on.set()
         assert await closing
-    assert (await in_database(tasks, run))["a"] == "succeeded"
-    assert await in_database(holder_of, run) == ""
+    assert (await run_in_database_thread(tasks, run))["a"] == "succeeded"
+    assert await run_in_database_thread(holder_of, run) == ""
 
 
 async def test_runs_that_could_not_be_given_back_are_seen_to_be_nobodys(home, sealer, monkeypatch):
@@ -133,6 +134,41 @@ async def test_runs_that_could_not_be_given_back_are_seen_to_be_nobodys(home, se
     async with process(means(home, sealer, upstream)) as carrying:
         run = await start(carrying, CHAIN)
         await upstream.until("a")
-        monkeypatch.setattr(leases, "release", away)
-    mine = await in_database(holder_of, run)
-    assert owner.dead(home, [mine]) == {mine}
+        monkeypatch.setattr(leases, "release_lease", away)
+    mine = await run_in_database_thread(holder_of, run)
+    assert owner.find_dead_owners(home, [mine]) == {mine}
+
+
+class UnheardEnd:
+    """Withholds the news that the end of a run is written, until a test lets it through."""
+
+    def __init__(self, monkeypatch):
+        self.is_written, self.go_on = threading.Event(), threading.Event()
+        self._write = writing.write_batch
+        monkeypatch.setattr(writing, "write_batch", self)
+
+    def __call__(self, batch, **named):
+        written = self._write(batch, **named)
+        if any(change.status is not None and change.status.is_final for change in batch):
+            self.is_written.set()
+            assert self.go_on.wait(PATIENCE_S)
+        return written
+
+
+async def test_a_run_whose_end_is_written_but_not_heard_of_is_not_taken_for_lost(
+    home, sealer, monkeypatch
+):
+    end, learned = UnheardEnd(monkeypatch), []
+
+    async def learn(run):
+        learned.append(run)
+
+    with capture_logs() as logs:
+        async with process(means(home, sealer, Gate(), on_run_ended=learn)) as runs:
+            run = await start(runs, planned({"id": "a"}))
+            assert await asyncio.to_thread(end.is_written.wait, PATIENCE_S)
+            await runs._process.holder.renew_leases()
+            end.go_on.set()
+            await until(lambda: run not in runs._process.holder._claimed_runs)
+    assert learned == [run]
+    assert [one for one in logs if one["log_level"] == "warning"] == []

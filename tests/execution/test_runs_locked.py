@@ -6,7 +6,7 @@ import pytest
 from execution.planning import parse
 from execution.store import runs, views
 from gateway_project.foundation import notify
-from gateway_project.foundation.database import MAX_THREADS, in_database
+from gateway_project.foundation.database import MAX_THREADS, run_in_database_thread
 from tests.execution.run_setup import ADMIN, Gate, means, planned, process, until_stored
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("runs_db")]
@@ -22,21 +22,23 @@ def queued(sealer, task):
         tasks=[(one.id, one.tool) for one in workflow.tasks],
         owner="",
     )
-    return runs.create(new, sealer=sealer).run
+    return runs.create_run(new, sealer=sealer).run
 
 
 def are_done(*wanted):
-    return all(views.status(run).value == "succeeded" for run in wanted)
+    return all(views.load_status(run).value == "succeeded" for run in wanted)
 
 
 async def test_more_locked_runs_than_a_process_has_connections_hold_up_no_other(home, sealer):
-    locked = [await in_database(queued, sealer, f"l{number}") for number in range(MAX_THREADS)]
-    free = await in_database(queued, sealer, "free")
-    parameters = await in_database(notify.connection_parameters)
+    locked = [
+        await run_in_database_thread(queued, sealer, f"l{number}") for number in range(MAX_THREADS)
+    ]
+    free = await run_in_database_thread(queued, sealer, "free")
+    parameters = await run_in_database_thread(notify.get_connection_parameters)
     async with await psycopg.AsyncConnection.connect(**parameters) as still:
         await still.execute(LOCK, [locked])
         async with process(means(home, sealer, Gate(), lease_s=1)):
             await until_stored(lambda: are_done(free))
-            assert not await in_database(are_done, *locked)
+            assert not await run_in_database_thread(are_done, *locked)
             await still.rollback()
             await until_stored(lambda: are_done(*locked))

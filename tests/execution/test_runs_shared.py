@@ -7,9 +7,9 @@ import pytest
 from execution.control import Action
 from execution.models import RunCommand, WorkflowExecution
 from execution.store import views
-from execution.workflow import Options
+from execution.workflow import RunOptions
 from gateway_project.foundation.caller import Caller
-from gateway_project.foundation.database import in_database
+from gateway_project.foundation.database import run_in_database_thread
 from tests.execution.run_setup import (
     ADMIN,
     Gate,
@@ -29,7 +29,7 @@ ASKS = planned({"id": "ask", "tool": "s:ask"})
 
 
 async def start(runs, caller, plan):
-    return (await runs.start(caller, plan, options=Options())).run
+    return (await runs.start(caller, plan, options=RunOptions())).run
 
 
 def statuses(**which):
@@ -52,13 +52,13 @@ async def test_a_user_whose_rights_are_gone_has_nothing_more_called(home, sealer
             raise LookupError("there is no such user")
         return caller
 
-    given = means(home, sealer, upstream, standing=standing, claims=claims)
+    given = means(home, sealer, upstream, refresh_rights=standing, can_claim_runs=claims)
     async with process(given) as runs:
         run = await start(runs, BOB, CHAIN)
         await upstream.until("a")
         gone.append(BOB)
-        carried = runs._process.holder._carried[run]
-        await until(lambda: carried.is_cut)
+        carried = runs._process.holder._claimed_runs[run]
+        await until(lambda: carried.has_lost_rights)
         upstream.open.set()
         view = await ended(runs, run, BOB)
     assert (view.status, view.error_code, upstream.seen) == ("failed", "not_permitted", ["a"])
@@ -72,18 +72,21 @@ async def test_a_user_with_fewer_rights_has_their_runs_gone_on_with_by_those(hom
     def standing(caller):
         return replace(caller, scopes=frozenset({"call"})) if cut else caller
 
-    async with process(means(home, sealer, upstream, standing=standing)) as runs:
+    async with process(means(home, sealer, upstream, refresh_rights=standing)) as runs:
         run = await start(runs, ADMIN, CHAIN)
         await upstream.until("a")
         other = await start(runs, BOB, HANGS)
         await upstream.until("hang")
         cut.append(ADMIN)
-        carried = runs._process.holder._carried[run]
-        await until(lambda: carried.is_cut)
+        carried = runs._process.holder._claimed_runs[run]
+        await until(lambda: carried.has_lost_rights)
         upstream.open.set()
         assert (await ended(runs, run)).status == "succeeded"
         assert (await ended(runs, other, BOB)).status == "succeeded"
-    kinds = [event.kind for event in await in_database(views.events, run, after=0, limit=99)]
+    kinds = [
+        event.kind
+        for event in await run_in_database_thread(views.load_events, run, after=0, limit=99)
+    ]
     assert kinds.count("run_adopted") == 1
     assert upstream.seen == ["a", "hang", "b"]
 
@@ -94,7 +97,7 @@ async def test_one_user_takes_half_of_the_places_and_the_rest_of_theirs_wait(hom
         for _ in range(20):
             await start(runs, BOB, HANGS)
         await upstream.until("hang", 8)
-        await runs.told(None)
+        await runs.handle_notification(None)
         for _ in range(3):
             run = await start(runs, ADMIN, planned({"id": "a"}))
             assert (await ended(runs, run)).status == "succeeded"
@@ -105,7 +108,7 @@ async def test_one_user_takes_half_of_the_places_and_the_rest_of_theirs_wait(hom
 
 async def test_runs_that_others_left_are_taken_by_halves_too(home, sealer):
     upstream = Gate("hang")
-    gateway = crowded(home, sealer, upstream, executes=False)
+    gateway = crowded(home, sealer, upstream, is_executor=False)
     async with process(gateway) as runs:
         for _ in range(20):
             await start(runs, BOB, HANGS)
@@ -131,8 +134,8 @@ async def test_a_full_process_hears_what_runs_at_rest_and_in_line_are_told(home,
         await runs.control(ADMIN, asks, Action.ABORT)
         await runs.control(callers[-1], queued, Action.ABORT)
         await until_stored(lambda: not RunCommand.objects.filter(applied_at=None).exists())
-        assert await in_database(statuses, user="admin") == ["aborted"]
-        assert await in_database(lambda: statuses(id=queued)) == ["aborted"]
+        assert await run_in_database_thread(statuses, user="admin") == ["aborted"]
+        assert await run_in_database_thread(lambda: statuses(id=queued)) == ["aborted"]
         assert upstream.seen.count("hang") == 16
         upstream.open.set()
 
@@ -140,9 +143,9 @@ async def test_a_full_process_hears_what_runs_at_rest_and_in_line_are_told(home,
 async def test_a_process_knows_of_the_dead_only_as_long_as_they_hold_runs(home, sealer):
     async with process(means(home, sealer, Gate())) as runs:
         holder = runs._process.holder
-        holder._claims._gone.add("gone")
-        await holder.claim()
-        assert holder._claims.dead == set()
+        holder._claimer._ended_owners.add("gone")
+        await holder.claim_waiting_runs()
+        assert holder._claimer.dead_owners == set()
 
 
 @pytest.mark.usefixtures("looks_often")
@@ -155,10 +158,10 @@ async def test_a_run_that_was_taken_away_has_its_call_cancelled_and_can_be_taken
         await upstream.until("a")
         holder = runs._process.holder
         taken = WorkflowExecution.objects.filter(id=run)
-        await in_database(lambda: taken.update(owner="other", epoch=7))
-        await until(lambda: run not in holder._carried)
-        await in_database(lambda: taken.update(owner=""))
-        holder.wanted.set()
+        await run_in_database_thread(lambda: taken.update(owner="other", epoch=7))
+        await until(lambda: run not in holder._claimed_runs)
+        await run_in_database_thread(lambda: taken.update(owner=""))
+        holder.claim_wanted.set()
         await upstream.until("a", 2)
         upstream.open.set()
         assert (await ended(runs, run)).status == "succeeded"

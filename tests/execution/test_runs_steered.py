@@ -3,11 +3,11 @@
 import pytest
 
 from execution import runs as runs_module
-from execution.control import Action, NotPossible
+from execution.control import Action, ActionNotPossible
 from execution.models import WorkflowExecution
 from execution.store import views
-from execution.workflow import Options
-from gateway_project.foundation.database import in_database
+from execution.workflow import RunOptions
+from gateway_project.foundation.database import run_in_database_thread
 from tests.execution import test_runs_adopted
 from tests.execution.run_setup import (
     ADMIN,
@@ -22,7 +22,7 @@ from tests.execution.run_setup import (
 from tests.execution.test_runs_adopted import killed, left, tasks
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("runs_db")]
-LAYERED = Options(per_layer_validation=True)
+LAYERED = RunOptions(per_layer_validation=True)
 
 
 async def test_a_layered_run_rests_after_each_layer_until_it_is_told_to_continue(home, sealer):
@@ -34,7 +34,7 @@ async def test_a_layered_run_rests_after_each_layer_until_it_is_told_to_continue
             assert upstream.seen == seen
             await runs.control(ADMIN, run, Action.CONTINUE)
         assert (await ended(runs, run)).status == "succeeded"
-        kinds = [event.kind async for event in runs.follow(ADMIN, run)]
+        kinds = [event.kind async for event in runs.follow_events(ADMIN, run)]
     assert kinds.count("layer_complete") == 2
     assert upstream.seen == ["a", "b", "c"]
 
@@ -57,10 +57,10 @@ async def test_a_replan_that_fits_no_more_when_its_turn_comes_is_refused(home, s
         run = (await runs.start(ADMIN, CHAIN, options=LAYERED)).run
         await ended(runs, run)
         other = planned({"id": "a", "tool": "s:read"}).workflow
-        with pytest.raises(NotPossible) as refused:
+        with pytest.raises(ActionNotPossible) as refused:
             await runs.control(ADMIN, run, Action.REPLAN, workflow=other)
         assert refused.value.code == "invalid_workflow"
-        assert (await runs.view(ADMIN, run)).status == "paused"
+        assert (await runs.load_view(ADMIN, run)).status == "paused"
 
 
 @pytest.mark.usefixtures("looks_often")
@@ -68,22 +68,22 @@ async def test_a_run_that_waits_for_a_person_ends_when_its_time_is_up(home, seal
     upstream = Gate()
     async with process(means(home, sealer, upstream)) as runs:
         plan = planned({"id": "a", "tool": "s:ask"})
-        run = (await runs.start(ADMIN, plan, options=Options(deadline_s=0.2))).run
-        await until_stored(lambda: views.status(run).is_final)
-        view = await runs.view(ADMIN, run)
+        run = (await runs.start(ADMIN, plan, options=RunOptions(deadline_s=0.2))).run
+        await until_stored(lambda: views.load_status(run).is_final)
+        view = await runs.load_view(ADMIN, run)
     assert (view.error_code, upstream.seen) == ("deadline_exceeded", [])
 
 
 async def lost(home, sealer):
-    return await in_database(left, sealer, owner=killed(home), a="running")
+    return await run_in_database_thread(left, sealer, owner=killed(home), a="running")
 
 
 async def test_an_unknown_call_is_made_again_only_because_a_person_says_so(home, sealer):
     upstream = Gate()
     run = await lost(home, sealer)
     async with process(means(home, sealer, upstream)) as runs:
-        await until_stored(lambda: views.status(run) == "unknown")
-        with pytest.raises(NotPossible):
+        await until_stored(lambda: views.load_status(run) == "unknown")
+        with pytest.raises(ActionNotPossible):
             await runs.control(ADMIN, run, Action.RESUME)
         assert upstream.seen == []
         await runs.control(ADMIN, run, Action.RESUME, rerun_unknown=True)
@@ -95,11 +95,11 @@ async def test_an_unknown_call_is_made_again_while_another_is_under_way(home, se
     side_by_side = [{**task, "depends_on": []} for task in test_runs_adopted.NAMED["tasks"]]
     monkeypatch.setattr(test_runs_adopted, "NAMED", {"tasks": side_by_side})
     upstream = Gate("b")
-    run = await in_database(left, sealer, owner=killed(home), b="running", a="running")
+    run = await run_in_database_thread(left, sealer, owner=killed(home), b="running", a="running")
     async with process(means(home, sealer, upstream)) as runs:
         await upstream.until("b")
         await until_stored(lambda: "unknown" in tasks(run).values())
-        assert (await in_database(views.status, run)) == "running"
+        assert (await run_in_database_thread(views.load_status, run)) == "running"
         await runs.control(ADMIN, run, Action.RESUME, rerun_unknown=True)
         await upstream.until("a")
         upstream.open.set()
@@ -109,9 +109,9 @@ async def test_an_unknown_call_is_made_again_while_another_is_under_way(home, se
 async def test_an_unknown_run_can_be_aborted_and_says_of_its_call_that_nobody_knows(home, sealer):
     run = await lost(home, sealer)
     async with process(means(home, sealer, Gate())) as runs:
-        await until_stored(lambda: views.status(run) == "unknown")
+        await until_stored(lambda: views.load_status(run) == "unknown")
         await runs.control(ADMIN, run, Action.ABORT)
-        view = await runs.view(ADMIN, run)
+        view = await runs.load_view(ADMIN, run)
     assert view.status == "aborted"
     assert view.tasks[0].status == "unknown"
 
@@ -120,7 +120,7 @@ async def test_a_run_at_rest_belongs_to_nobody(home, sealer):
     async with process(means(home, sealer, Gate())) as runs:
         run = (await runs.start(ADMIN, CHAIN, options=LAYERED)).run
         await ended(runs, run)
-        row = await in_database(WorkflowExecution.objects.get, id=run)
+        row = await run_in_database_thread(WorkflowExecution.objects.get, id=run)
         assert (row.owner, row.lease_until, row.status) == ("", None, "paused")
 
 
@@ -129,8 +129,8 @@ async def test_who_comes_last_has_the_last_word_though_nothing_was_done_before(
 ):
     monkeypatch.setattr(runs_module, "APPLY_WAIT_S", 0.0)
     upstream = Gate("a")
-    async with process(means(home, sealer, upstream, executes=False)) as asking:
-        run = (await asking.start(ADMIN, CHAIN, options=Options())).run
+    async with process(means(home, sealer, upstream, is_executor=False)) as asking:
+        run = (await asking.start(ADMIN, CHAIN, options=RunOptions())).run
         await asking.control(ADMIN, run, Action.PAUSE)
         await asking.control(ADMIN, run, Action.RESUME)
     upstream.open.set()

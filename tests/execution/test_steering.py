@@ -3,7 +3,7 @@ import asyncio
 import pytest
 
 from execution.changes import WHOLE_TASK
-from execution.running.limits import Limits
+from execution.running.limits import CallSlots
 from execution.status import RunStatus, TaskStatus
 from execution.workflow import OnError
 from tests.execution.recorded_run import ref, run_of, until, workflow
@@ -26,7 +26,7 @@ async def decide(recorded, tools, *, approved, code="", **values):
     ((key, asked),) = recorded.waiting()
     asked.status = "approved" if approved else "rejected"
     execution = tools.execution(**values)
-    execution.decided(*asked.place, key, approved=approved, code=code)
+    execution.apply_decision(*asked.place, key, approved=approved, code=code)
     return await finish(execution)
 
 
@@ -54,7 +54,7 @@ async def test_a_call_can_be_approved_while_its_run_goes_on():
         await tools.started.wait()
         ((key, asked),) = recorded.waiting()
         asked.status = "approved"
-        execution.decided("drop", WHOLE_TASK, key, approved=True)
+        execution.apply_decision("drop", WHOLE_TASK, key, approved=True)
         await until(lambda: ("drop", WHOLE_TASK) in tools.ended)
         gate.set()
     assert ending.result() is RunStatus.SUCCEEDED
@@ -79,7 +79,7 @@ async def test_an_approval_that_was_used_or_has_expired_fails_only_its_call():
     assert await finish(tools.execution()) is RunStatus.WAITING
     ((key, asked),) = recorded.waiting()
     execution = tools.execution()
-    execution.decided(*asked.place, key, approved=True)
+    execution.apply_decision(*asked.place, key, approved=True)
     asked.status = "expired"
     assert await finish(execution) is RunStatus.PARTIAL_SUCCESS
     assert recorded.tasks["drop", -1].error_code == "not_approved"
@@ -105,7 +105,7 @@ async def test_each_item_is_approved_for_itself():
     execution = tools.execution()
     for key, asked in recorded.waiting():
         asked.status = "approved" if asked.place[1] else "rejected"
-        execution.decided(*asked.place, key, approved=asked.status == "approved")
+        execution.apply_decision(*asked.place, key, approved=asked.status == "approved")
     assert await finish(execution) is RunStatus.FAILED
     assert recorded.stands("each", 0) is TaskStatus.FAILED
     assert recorded.stands("each", 1) is TaskStatus.SKIPPED, "the failure stops the run"
@@ -141,7 +141,7 @@ async def test_by_layers_the_run_stops_at_each_decision_point_but_the_last():
     for expected in (RunStatus.PAUSED, RunStatus.SUCCEEDED):
         seen.append(sorted(call.task for call in tools.calls))
         execution = tools.execution()
-        execution.go_on(command=len(seen))
+        execution.start_next_layer(command=len(seen))
         assert await finish(execution) is expected
     assert seen == [["a", "b"], ["a", "b", "c"]]
     complete = [event.data for event in recorded.events if event.kind == "layer_complete"]
@@ -267,7 +267,7 @@ async def test_a_new_plan_leaves_a_list_that_has_begun_as_it_is():
         answers={"list": {"rows": [1, 2, 3]}, "each": lambda call: {"at": call.item}},
         asks={"drop"},
     )
-    execution = tools.execution(limits=Limits(total=1, per_server=1))
+    execution = tools.execution(call_slots=CallSlots(total=1, per_server=1))
     same = {"id": "each", "for_each": ref("list", "/rows")}
     new = workflow(
         {"id": "list"},
@@ -301,7 +301,7 @@ async def test_an_unknown_item_of_a_list_that_waits_for_a_person_can_be_called_a
     first[1].status = "approved"
     tools.gates["each"] = asyncio.Event()
     execution = tools.execution()
-    execution.decided("each", 0, first[0], approved=True)
+    execution.apply_decision("each", 0, first[0], approved=True)
     lost = asyncio.create_task(execution.run())
     await until(lambda: len(tools.calls) == 2)
     lost.cancel()
@@ -317,7 +317,7 @@ async def test_an_unknown_item_of_a_list_that_waits_for_a_person_can_be_called_a
 
 async def test_a_call_that_waits_for_a_slot_waits_for_what_a_new_plan_puts_before_it():
     recorded, tools = run_of({"id": "a"}, {"id": "b"})
-    execution = tools.execution(limits=Limits(total=1, per_server=1))
+    execution = tools.execution(call_slots=CallSlots(total=1, per_server=1))
     new = workflow({"id": "a"}, {"id": "c", "tool": "q:c"}, {"id": "b", "depends_on": ["c"]})
     tools.answers["a"] = lambda _call: execution.replan(new)
     assert await finish(execution) is RunStatus.SUCCEEDED
@@ -328,11 +328,11 @@ async def test_a_call_that_waits_for_a_slot_waits_for_what_a_new_plan_puts_befor
 async def test_a_journal_that_breaks_loses_no_slot():
     recorded, tools = run_of({"id": "a"}, {"id": "b"}, asks={"a", "b"})
     assert await finish(tools.execution()) is RunStatus.WAITING
-    limits = Limits(total=2, per_server=2)
-    execution = tools.execution(limits=limits)
+    limits = CallSlots(total=2, per_server=2)
+    execution = tools.execution(call_slots=limits)
     for key, asked in recorded.waiting():
         asked.status = "approved"
-        execution.decided(*asked.place, key, approved=True)
+        execution.apply_decision(*asked.place, key, approved=True)
     record = recorded.record
 
     async def broken(changes):
@@ -341,7 +341,7 @@ async def test_a_journal_that_breaks_loses_no_slot():
         await record(changes)
 
     recorded.record = broken
-    with pytest.raises(ExceptionGroup):
+    with pytest.raises(ConnectionError, match="no journal"):
         await finish(execution)
     assert tools.calls == []
-    assert limits.taken == 0
+    assert limits.taken_count == 0

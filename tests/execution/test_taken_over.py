@@ -5,7 +5,7 @@ from datetime import timedelta
 
 import pytest
 
-from execution.running.limits import Limits
+from execution.running.limits import CallSlots
 from execution.status import RunStatus, TaskStatus
 from execution.workflow import OnError
 from tests.execution.recorded_run import (
@@ -95,9 +95,9 @@ async def test_a_list_that_an_item_has_stopped_begins_no_further_one():
         return await invoke(call)
 
     tools.invoke = first_hangs
-    limits = Limits(total=2, per_server=2)
+    limits = CallSlots(total=2, per_server=2)
     await kill(
-        tools.execution(limits=limits), lambda: recorded.stands("each", 1) is TaskStatus.FAILED
+        tools.execution(call_slots=limits), lambda: recorded.stands("each", 1) is TaskStatus.FAILED
     )
     tools.calls.clear()
     hangs.set()
@@ -120,9 +120,10 @@ def stopped_beside_a_list():
 
 async def test_a_list_that_another_task_has_stopped_begins_no_further_item():
     recorded, tools = stopped_beside_a_list()
-    limits = Limits(total=2, per_server=1)
+    limits = CallSlots(total=2, per_server=1)
     await kill(
-        tools.execution(limits=limits), lambda: recorded.code or recorded.errors.get(("bad", -1))
+        tools.execution(call_slots=limits),
+        lambda: recorded.code or recorded.errors.get(("bad", -1)),
     )
     tools.calls.clear()
     tools.gates.clear()
@@ -132,8 +133,8 @@ async def test_a_list_that_another_task_has_stopped_begins_no_further_item():
 
 async def test_of_a_stopped_list_only_the_unknown_call_is_made_again():
     recorded, tools = stopped_beside_a_list()
-    limits = Limits(total=2, per_server=1)
-    await kill(tools.execution(limits=limits), lambda: recorded.errors.get(("bad", -1)))
+    limits = CallSlots(total=2, per_server=1)
+    await kill(tools.execution(call_slots=limits), lambda: recorded.errors.get(("bad", -1)))
     tools.calls.clear()
     tools.gates.clear()
     assert await finish(tools.execution()) is RunStatus.UNKNOWN

@@ -7,9 +7,9 @@ import pytest
 
 from execution.control import Action
 from execution.models import WorkflowExecution
-from execution.workflow import Options
+from execution.workflow import RunOptions
 from gateway_project.foundation.caller import Caller
-from gateway_project.foundation.database import in_database
+from gateway_project.foundation.database import run_in_database_thread
 from tests.execution.run_setup import (
     ADMIN,
     Gate,
@@ -36,20 +36,20 @@ class Line:
 
     async def put(self, asking, caller, plan):
         """Start a run, and put it in line once it is there."""
-        run = (await asking.start(caller, plan, options=Options())).run
+        run = (await asking.start(caller, plan, options=RunOptions())).run
         self.jobs.put_nowait(run)
         return run
 
     async def slot(self, runs):
         while True:
             run = await self.jobs.get()
-            if not await runs.take(run):
+            if not await runs.claim_and_execute(run):
                 self.left.append(run)
 
 
 @asynccontextmanager
 async def worker(home, sealer, upstream, line, *, concurrency=4):
-    wide = {"tasks_at_once": 64, "tasks_per_server": 64, "claims_new": False}
+    wide = {"tasks_at_once": 64, "tasks_per_server": 64, "can_claim_new_runs": False}
     given = means(home, sealer, upstream, runs_at_once=concurrency, **wide)
     async with process(given, listens=True) as runs:
         slots = [asyncio.create_task(line.slot(runs)) for _ in range(concurrency)]
@@ -62,7 +62,7 @@ async def worker(home, sealer, upstream, line, *, concurrency=4):
 
 
 def gateway(home, sealer, upstream):
-    return process(means(home, sealer, upstream, executes=False), listens=True)
+    return process(means(home, sealer, upstream, is_executor=False), listens=True)
 
 
 def statuses(user):
@@ -135,4 +135,4 @@ async def test_a_worker_that_is_full_hears_what_a_run_that_rests_is_told(home, s
         await asking.control(ADMIN, asks, Action.ABORT)
         assert (await ended(asking, asks)).status == "aborted"
         upstream.open.set()
-        assert (await in_database(statuses, "admin")).count("aborted") == 1
+        assert (await run_in_database_thread(statuses, "admin")).count("aborted") == 1

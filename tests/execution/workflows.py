@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from execution.planning.parse import parse
 from execution.workflow import OnError, Workflow
-from graph.references import reference
+from gateway_project.foundation.references import make_reference
 
 IDS = st.text(
     st.characters(categories=("Ll", "Lu", "Nd", "Lo"), include_characters="_-./~ "),
@@ -49,7 +49,7 @@ def workflow(*tasks: Any) -> Workflow:
 
 
 _MARKS = st.builds(
-    lambda number, pointer: reference(str(number), pointer), st.integers(0, 7), POINTERS
+    lambda number, pointer: make_reference(str(number), pointer), st.integers(0, 7), POINTERS
 ) | st.builds(lambda pointer: {"$item": pointer}, POINTERS)
 _VALUES = PLAIN | _MARKS | st.lists(_MARKS, max_size=2)
 _VALUES |= _VALUES.map(lambda value: {"$literal": value})
@@ -60,7 +60,7 @@ _ROWS = st.fixed_dictionaries(
     },
     optional={
         "depends_on": st.lists(st.integers(0, 7), max_size=3),
-        "for_each": st.builds(lambda one: reference(str(one), "/x"), st.integers(0, 7)),
+        "for_each": st.builds(lambda one: make_reference(str(one), "/x"), st.integers(0, 7)),
         "on_error": st.sampled_from([one.value for one in OnError]),
         "timeout_s": st.floats(0.001, 86_400),
     },
@@ -92,7 +92,7 @@ def _linked(value: Any, before: list[str], has_item: bool) -> Any:
         return value
     if value.keys() == {"$ref", "pointer"}:
         own = before and before[int(value["$ref"]) % len(before)]
-        return reference(own, value["pointer"]) if own else None
+        return make_reference(own, value["pointer"]) if own else None
     if value.keys() == {"$item"}:
         return value if has_item and before else None
     return {key: _linked(one, before, has_item) for key, one in value.items()}

@@ -21,7 +21,7 @@ def someone(*scopes, team=None):
     ],
 )
 def test_a_scope_is_held_by_name_or_by_the_star(scopes, asked, may):
-    assert someone(*scopes).may(asked) is may
+    assert someone(*scopes).has_scope(asked) is may
 
 
 @pytest.mark.parametrize(
@@ -29,11 +29,11 @@ def test_a_scope_is_held_by_name_or_by_the_star(scopes, asked, may):
     [(None, None, True), (1, None, True), (1, 1, True), (1, 2, False), (None, 1, False)],
 )
 def test_a_caller_sees_shared_rows_and_those_of_its_own_team(own, row, sees):
-    assert someone(team=own).sees(row) is sees
+    assert someone(team=own).can_see_team(row) is sees
 
 
 def test_holding_every_scope_does_not_open_other_teams():
-    assert not someone(SCOPE_ALL, team=1).sees(2)
+    assert not someone(SCOPE_ALL, team=1).can_see_team(2)
 
 
 def test_a_caller_cannot_be_changed_on_its_way_down():

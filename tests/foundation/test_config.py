@@ -17,11 +17,11 @@ def bare_environment(monkeypatch):
 def load_with(monkeypatch, **variables):
     for name, value in variables.items():
         monkeypatch.setenv(name, value)
-    return config.load()
+    return config.load_config()
 
 
 def test_every_setting_has_a_default_and_a_description():
-    loaded = config.load()
+    loaded = config.load_config()
     assert loaded.home == config.default_home()
     assert loaded.database_url is None
     assert loaded.approve_new == "auto"
@@ -31,8 +31,8 @@ def test_every_setting_has_a_default_and_a_description():
 def test_local_data_lies_in_the_users_data_folder(monkeypatch, tmp_path):
     monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path))
     monkeypatch.setattr("sys.platform", "linux")
-    assert config.load().home.name == "foregate"
-    assert config.load().home.is_absolute()
+    assert config.load_config().home.name == "foregate"
+    assert config.load_config().home.is_absolute()
 
 
 @pytest.mark.parametrize(
@@ -89,7 +89,7 @@ def test_a_value_that_cannot_be_used_is_one_line_that_names_its_variable(
         load_with(monkeypatch, **{variable: value})
     message = str(caught.value)
     assert message.startswith(f"{variable}: ")
-    assert message.endswith("set it right or unset it")
+    assert message.endswith("correct it or unset it")
     assert "\n" not in message
 
 
@@ -115,4 +115,4 @@ def test_variables_of_other_versions_are_left_alone(monkeypatch):
 
 def test_a_loaded_configuration_cannot_be_changed():
     with pytest.raises(ValueError, match="frozen"):
-        config.load().debug = True
+        config.load_config().debug = True

@@ -19,7 +19,7 @@ from psycopg.errors import (
 )
 
 from gateway_project.foundation import database, telemetry
-from gateway_project.foundation.database import in_database, is_away
+from gateway_project.foundation.database import is_database_away, run_in_database_thread
 from tests.patience import PATIENCE_S
 
 # The threads look after their connections before every call, whatever it does.
@@ -33,31 +33,31 @@ def backend_pid():
 
 
 async def test_the_result_and_the_arguments_pass_through():
-    assert await in_database(divmod, 17, 5) == (3, 2)
-    assert await in_database(sorted, "bca", reverse=True) == ["c", "b", "a"]
+    assert await run_in_database_thread(divmod, 17, 5) == (3, 2)
+    assert await run_in_database_thread(sorted, "bca", reverse=True) == ["c", "b", "a"]
 
 
 async def test_an_error_of_the_function_is_raised_to_the_caller():
     with pytest.raises(KeyError, match="lost"):
-        await in_database({}.__getitem__, "lost")
+        await run_in_database_thread({}.__getitem__, "lost")
 
 
 async def test_the_function_runs_on_a_database_thread_not_on_the_loops():
-    name = await in_database(lambda: threading.current_thread().name)
+    name = await run_in_database_thread(lambda: threading.current_thread().name)
     assert name.startswith("database")
 
 
 async def test_what_is_bound_to_the_request_is_known_on_the_thread():
-    with telemetry.request("abc"):
-        assert await in_database(telemetry.current_request_id) == "abc"
-    assert await in_database(telemetry.current_request_id) == ""
+    with telemetry.bind_request_id("abc"):
+        assert await run_in_database_thread(telemetry.current_request_id) == "abc"
+    assert await run_in_database_thread(telemetry.current_request_id) == ""
 
 
 async def test_several_queries_run_side_by_side():
     together = threading.Barrier(database.MAX_THREADS, timeout=PATIENCE_S)
     async with asyncio.timeout(PATIENCE_S), asyncio.TaskGroup() as group:
         for _ in range(database.MAX_THREADS):
-            group.create_task(in_database(together.wait))
+            group.create_task(run_in_database_thread(together.wait))
 
 
 async def everywhere(function):
@@ -69,7 +69,9 @@ async def everywhere(function):
         return function()
 
     async with asyncio.TaskGroup() as group:
-        tasks = [group.create_task(in_database(at_once)) for _ in range(database.MAX_THREADS)]
+        tasks = [
+            group.create_task(run_in_database_thread(at_once)) for _ in range(database.MAX_THREADS)
+        ]
     return [task.result() for task in tasks]
 
 
@@ -104,8 +106,8 @@ async def test_a_dead_connection_is_replaced_before_the_next_call():
 @pytest.mark.django_db(transaction=True)
 async def test_a_connection_that_dies_during_a_call_fails_that_call_alone():
     with pytest.raises(OperationalError):
-        await in_database(lambda: kill(backend_pid()))
-    assert await in_database(backend_pid)
+        await run_in_database_thread(lambda: kill(backend_pid()))
+    assert await run_in_database_thread(backend_pid)
 
 
 @pytest.mark.django_db(transaction=True)
@@ -129,21 +131,21 @@ def stand_still():
 @pytest.mark.django_db(transaction=True)
 async def test_a_session_that_stood_still_in_a_transaction_is_as_if_the_database_were_away():
     with pytest.raises((InternalError, OperationalError)) as raised:
-        await in_database(stand_still)
-    assert is_away(raised.value)
+        await run_in_database_thread(stand_still)
+    assert is_database_away(raised.value)
 
 
 @pytest.mark.parametrize("cause", [IdleInTransactionSessionTimeout, TransactionTimeout])
 def test_so_it_is_where_the_driver_says_why(cause):
     error = InternalError()
     error.__cause__ = cause()
-    assert is_away(error)
+    assert is_database_away(error)
 
 
 def test_a_statement_that_is_too_large_is_refused_for_good():
     error = OperationalError()
     error.__cause__ = ProgramLimitExceeded()
-    assert not is_away(error)
+    assert not is_database_away(error)
 
 
 @pytest.mark.parametrize(
@@ -157,4 +159,4 @@ def test_a_statement_that_is_too_large_is_refused_for_good():
     ],
 )
 def test_the_database_is_away_or_else_refuses(error, away):
-    assert is_away(error) is away
+    assert is_database_away(error) is away

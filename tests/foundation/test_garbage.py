@@ -2,7 +2,7 @@ import gc
 
 import pytest
 
-from gateway_project.foundation.garbage import age, uncollected
+from gateway_project.foundation.garbage import freeze_objects, pause_collection
 
 
 @pytest.fixture(autouse=True)
@@ -17,22 +17,22 @@ def test_there_is_no_collecting_within_and_again_after_it_even_if_it_fails():
         assert not gc.isenabled()
         raise KeyError
 
-    with pytest.raises(KeyError), uncollected():
+    with pytest.raises(KeyError), pause_collection():
         fail()
     assert gc.isenabled()
 
 
-def test_who_had_turned_it_off_keeps_it_off():
+def test_collection_that_was_disabled_before_stays_disabled():
     gc.disable()
-    with uncollected(), uncollected():
+    with pause_collection(), pause_collection():
         pass
     assert not gc.isenabled()
 
 
 def test_what_has_aged_is_not_looked_through_as_new():
-    with uncollected():
+    with pause_collection():
         new = [[] for _ in range(1_000)]
-        age()
+        freeze_objects()
     assert not {id(one) for one in gc.get_objects(generation=0)} & {id(one) for one in new}
     assert {id(one) for one in gc.get_objects(generation=2)} > {id(one) for one in new}
     assert gc.get_freeze_count() == 0

@@ -5,8 +5,8 @@ import pytest
 from django.db import OperationalError, connection, transaction
 
 from gateway_project.foundation import notify
-from gateway_project.foundation.database import in_database
-from gateway_project.foundation.notify import CATALOGUE, Event, Listener
+from gateway_project.foundation.database import run_in_database_thread
+from gateway_project.foundation.notify import CATALOGUE, Notification, NotificationListener
 from tests.factories import (
     CategoryFactory,
     DangerousOperationFactory,
@@ -43,7 +43,7 @@ class Ears:
 
     async def heard_until(self, mark):
         """Return the payloads heard before a mark, which is sent now."""
-        await in_database(notify.send, CATALOGUE, mark)
+        await run_in_database_thread(notify.send_notification, CATALOGUE, mark)
         heard = []
         while (event := await self.next_event()).payload != mark:
             heard.append(event.payload)
@@ -53,7 +53,9 @@ class Ears:
 @asynccontextmanager
 async def listening(*channels):
     ears = Ears()
-    listener = Listener(channels or (CATALOGUE,), on_event=ears.on_event, on_resync=ears.on_resync)
+    listener = NotificationListener(
+        channels or (CATALOGUE,), on_event=ears.on_event, on_resync=ears.on_resync
+    )
     async with asyncio.TaskGroup() as group:
         task = group.create_task(listener.run())
         await ears.next_resync()
@@ -64,7 +66,7 @@ async def listening(*channels):
 @pytest.fixture(autouse=True)
 def prompt_retries(monkeypatch):
     monkeypatch.setattr(notify, "FIRST_RETRY_S", 0.01)
-    monkeypatch.setattr(notify, "LONGEST_RETRY_S", 0.05)
+    monkeypatch.setattr(notify, "MAX_RETRY_S", 0.05)
 
 
 def kill_listeners():
@@ -79,46 +81,48 @@ def kill_listeners():
 
 async def test_a_notification_is_delivered_with_its_channel():
     async with listening("one", "two") as ears:
-        await in_database(notify.send, "two", "hello")
-        assert await ears.next_event() == Event(channel="two", payload="hello")
+        await run_in_database_thread(notify.send_notification, "two", "hello")
+        assert await ears.next_event() == Notification(channel="two", payload="hello")
 
 
 async def test_other_channels_are_not_heard():
     async with listening() as ears:
-        await in_database(notify.send, "elsewhere", "not for us")
+        await run_in_database_thread(notify.send_notification, "elsewhere", "not for us")
         assert await ears.heard_until("mark") == []
 
 
 async def test_a_notification_leaves_when_its_transaction_commits_and_not_when_it_fails():
     def roll_back():
         with transaction.atomic():
-            notify.send(CATALOGUE, "never")
+            notify.send_notification(CATALOGUE, "never")
             transaction.set_rollback(True)
 
     async with listening() as ears:
-        await in_database(roll_back)
+        await run_in_database_thread(roll_back)
         assert await ears.heard_until("mark") == []
 
 
 async def test_a_killed_connection_is_opened_again_and_followed_by_a_resync():
     async with listening() as ears:
-        assert await in_database(kill_listeners)  # that of the test before may be going yet
+        assert await run_in_database_thread(
+            kill_listeners
+        )  # that of the test before may be going yet
         await ears.next_resync()
-        await in_database(notify.send, CATALOGUE, "after")
+        await run_in_database_thread(notify.send_notification, CATALOGUE, "after")
         assert (await ears.next_event()).payload == "after"
 
 
 async def test_a_listener_outlives_a_database_that_cannot_be_reached(monkeypatch):
-    real, failures = notify.connection_parameters, iter(range(3))
+    real, failures = notify.get_connection_parameters, iter(range(3))
 
     def unreachable():
         if next(failures, None) is not None:
             raise OperationalError("connection refused")
         return real()
 
-    monkeypatch.setattr(notify, "connection_parameters", unreachable)
+    monkeypatch.setattr(notify, "get_connection_parameters", unreachable)
     async with listening() as ears:
-        await in_database(notify.send, CATALOGUE, "at last")
+        await run_in_database_thread(notify.send_notification, CATALOGUE, "at last")
         assert (await ears.next_event()).payload == "at last"
 
 
@@ -130,7 +134,7 @@ async def test_a_listener_outlives_a_resync_that_loses_the_database():
             raise OperationalError("the connection is closed")
         await ears.on_resync()
 
-    listener = Listener((CATALOGUE,), on_event=ears.on_event, on_resync=on_resync)
+    listener = NotificationListener((CATALOGUE,), on_event=ears.on_event, on_resync=on_resync)
     async with asyncio.TaskGroup() as group:
         task = group.create_task(listener.run())
         await ears.next_resync()
@@ -138,7 +142,7 @@ async def test_a_listener_outlives_a_resync_that_loses_the_database():
 
 
 async def test_after_a_good_connection_the_backoff_starts_anew(monkeypatch):
-    monkeypatch.setattr(notify, "LONGEST_RETRY_S", 100.0)
+    monkeypatch.setattr(notify, "MAX_RETRY_S", 100.0)
     waits = []
 
     def uniform(low, high):
@@ -152,7 +156,7 @@ async def test_after_a_good_connection_the_backoff_starts_anew(monkeypatch):
     async with listening() as ears:
         monkeypatch.setattr(notify.asyncio, "sleep", note)
         for _ in range(3):
-            await in_database(kill_listeners)
+            await run_in_database_thread(kill_listeners)
             await ears.next_resync()
         monkeypatch.undo()
     assert waits == [0.01, 0.01, 0.01]
@@ -172,7 +176,7 @@ async def test_a_quiet_connection_is_probed_so_that_a_dead_one_is_noticed(monkey
     async with listening() as ears, asyncio.timeout(PATIENCE_S):
         await probes.get()
         await probes.get()
-        await in_database(notify.send, CATALOGUE, "still here")
+        await run_in_database_thread(notify.send_notification, CATALOGUE, "still here")
         assert (await ears.next_event()).payload == "still here"
         while not probes.empty():
             probes.get_nowait()
@@ -184,9 +188,9 @@ async def test_a_mistake_in_the_handler_is_not_swallowed():
         raise ZeroDivisionError
 
     async def on_resync():
-        await in_database(notify.send, CATALOGUE, "x")
+        await run_in_database_thread(notify.send_notification, CATALOGUE, "x")
 
-    listener = Listener((CATALOGUE,), on_event=on_event, on_resync=on_resync)
+    listener = NotificationListener((CATALOGUE,), on_event=on_event, on_resync=on_resync)
     with pytest.raises(ZeroDivisionError):
         async with asyncio.timeout(PATIENCE_S):
             await listener.run()
@@ -194,7 +198,7 @@ async def test_a_mistake_in_the_handler_is_not_swallowed():
 
 WRITES = {
     "a server is added": (lambda: ServerFactory(), "tools_server"),
-    "a server is switched off": (
+    "a server is disabled": (
         lambda: Server.objects.filter(name="here").update(enabled=False),
         "tools_server",
     ),
@@ -219,9 +223,9 @@ async def test_the_database_tells_of_every_change_of_the_catalogue(write, table)
         ToolFactory(server__name="here")
         ServerFactory(name="bare")
 
-    await in_database(prepare)
+    await run_in_database_thread(prepare)
     async with listening() as ears:
-        await in_database(write)
+        await run_in_database_thread(write)
         assert table in await ears.heard_until("mark")
 
 
@@ -234,7 +238,7 @@ SILENT = {
 
 @pytest.mark.parametrize("write", SILENT.values(), ids=SILENT.keys())
 async def test_what_does_not_change_the_catalogue_wakes_nobody(write):
-    await in_database(lambda: ToolFactory(server__name="here"))
+    await run_in_database_thread(lambda: ToolFactory(server__name="here"))
     async with listening() as ears:
-        await in_database(write)
+        await run_in_database_thread(write)
         assert await ears.heard_until("mark") == []

@@ -12,7 +12,7 @@ AS_ROOT = os.geteuid() == 0
 
 def test_a_missing_file_is_made_private_with_its_folder(tmp_path):
     path = tmp_path / "keys" / "a.key"
-    assert private_file.load_or_create(path, lambda: b"made") == b"made"
+    assert private_file.load_or_create_file(path, lambda: b"made") == b"made"
     assert path.stat().st_mode & 0o777 == 0o600
     assert path.parent.stat().st_mode & 0o777 == 0o700
 
@@ -21,11 +21,11 @@ def test_an_existing_file_is_read_and_nothing_is_made(tmp_path):
     path = tmp_path / "a.key"
     path.write_bytes(b"kept")
     path.chmod(0o600)
-    assert private_file.load_or_create(path, lambda: pytest.fail("made again")) == b"kept"
+    assert private_file.load_or_create_file(path, lambda: pytest.fail("made again")) == b"kept"
 
 
 def test_nothing_but_the_file_is_left_behind(tmp_path):
-    private_file.load_or_create(tmp_path / "a.key", lambda: b"made")
+    private_file.load_or_create_file(tmp_path / "a.key", lambda: b"made")
     assert [path.name for path in tmp_path.iterdir()] == ["a.key"]
 
 
@@ -38,7 +38,7 @@ def test_of_several_at_once_the_first_wins_and_all_read_the_same(tmp_path):
             together.wait()
             return name
 
-        seen.append(private_file.load_or_create(path, make))
+        seen.append(private_file.load_or_create_file(path, make))
 
     threads = [threading.Thread(target=load, args=(bytes([65 + n]) * 40,)) for n in range(8)]
     for thread in threads:
@@ -58,7 +58,7 @@ def test_a_file_made_by_another_meanwhile_is_kept(tmp_path):
         path.chmod(0o600)
         return b"ours"
 
-    assert private_file.load_or_create(path, make) == b"theirs"
+    assert private_file.load_or_create_file(path, make) == b"theirs"
 
 
 @pytest.mark.parametrize("blocked", ["parent", "target"])
@@ -69,7 +69,7 @@ def test_a_place_that_cannot_be_used_is_one_line_that_says_what_to_do(tmp_path, 
     else:
         (folder / "a.key").mkdir(parents=True)
     with pytest.raises(ConfigurationError, match="FOREGATE_HOME") as caught:
-        private_file.load_or_create(folder / "a.key", lambda: b"made")
+        private_file.load_or_create_file(folder / "a.key", lambda: b"made")
     assert str(folder / "a.key") in str(caught.value)
     assert "\n" not in str(caught.value)
 
@@ -78,7 +78,7 @@ def test_a_place_that_cannot_be_used_is_one_line_that_says_what_to_do(tmp_path, 
 def test_a_folder_without_write_permission_is_one_line_that_says_what_to_do(tmp_path):
     tmp_path.chmod(0o500)
     with pytest.raises(ConfigurationError, match="make the folder writable"):
-        private_file.load_or_create(tmp_path / "a.key", lambda: b"made")
+        private_file.load_or_create_file(tmp_path / "a.key", lambda: b"made")
 
 
 def test_a_full_disk_leaves_no_half_written_file(tmp_path, monkeypatch):
@@ -86,8 +86,8 @@ def test_a_full_disk_leaves_no_half_written_file(tmp_path, monkeypatch):
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr(os, "fsync", full)
-    with pytest.raises(ConfigurationError, match=r"No space left on device; .*free some room"):
-        private_file.load_or_create(tmp_path / "a.key", lambda: b"made")
+    with pytest.raises(ConfigurationError, match=r"No space left on device; .*free some space"):
+        private_file.load_or_create_file(tmp_path / "a.key", lambda: b"made")
     assert list(tmp_path.iterdir()) == []
 
 
@@ -97,5 +97,5 @@ def test_a_file_that_others_may_read_is_refused_with_the_way_to_mend_it(tmp_path
     path.write_bytes(b"seen")
     path.chmod(mode)
     with pytest.raises(ConfigurationError, match="chmod 600"):
-        private_file.load_or_create(path, lambda: b"made")
+        private_file.load_or_create_file(path, lambda: b"made")
     assert path.read_bytes() == b"seen"

@@ -2,7 +2,7 @@
 
 import pytest
 
-from gateway_project.foundation.reasons import first_line
+from gateway_project.foundation.reasons import summarize_error
 
 
 @pytest.mark.parametrize(
@@ -14,5 +14,5 @@ from gateway_project.foundation.reasons import first_line
         (RuntimeError(" \n"), "RuntimeError"),
     ],
 )
-def test_an_error_is_told_by_its_first_line_or_its_kind(error, expected):
-    assert first_line(error) == expected
+def test_an_error_is_summarized_by_its_first_line_or_its_class(error, expected):
+    assert summarize_error(error) == expected

@@ -2,8 +2,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gateway_project.foundation.schema import validate
-from gateway_project.foundation.schema_holes import HOLE, holds_hole
+from gateway_project.foundation.schema import validate_arguments
+from gateway_project.foundation.schema_holes import HOLE, has_hole
 
 ORDER = {
     "type": "object",
@@ -43,7 +43,7 @@ VALUES = st.one_of(
 
 
 def paths(schema, arguments):
-    return [problem.path for problem in validate(schema, arguments, has_holes=True)]
+    return [problem.path for problem in validate_arguments(schema, arguments, has_holes=True)]
 
 
 @pytest.mark.parametrize(
@@ -92,18 +92,20 @@ def test_of_several_forms_any_that_may_fit_will_do():
     st.sets(st.sampled_from(list(ORDER["properties"]))),
 )
 def test_what_fits_still_fits_with_holes_in_it(arguments, holes):
-    if not validate(ORDER, arguments):
+    if not validate_arguments(ORDER, arguments):
         assert paths(ORDER, {k: HOLE if k in holes else v for k, v in arguments.items()}) == []
 
 
 def test_without_holes_nothing_changes():
     for arguments in ({}, {"n": 0, "kind": "c"}, {"n": 1, "kind": "a", "fixed": {"x": 2}}):
-        assert validate(ORDER, arguments, has_holes=True) == validate(ORDER, arguments)
+        assert validate_arguments(ORDER, arguments, has_holes=True) == validate_arguments(
+            ORDER, arguments
+        )
 
 
 def test_holes_are_found_at_any_depth():
     value = [HOLE]
     for _ in range(10_000):
         value = [1, {"a": value}]
-    assert holds_hole(value)
-    assert not holds_hole([1, {"a": "x"}])
+    assert has_hole(value)
+    assert not has_hole([1, {"a": "x"}])

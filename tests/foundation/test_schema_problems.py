@@ -36,7 +36,7 @@ SCHEMA = {
 
 
 def messages(arguments):
-    return [problem.message for problem in schema.validate(SCHEMA, arguments)]
+    return [problem.message for problem in schema.validate_arguments(SCHEMA, arguments)]
 
 
 @pytest.mark.parametrize(
@@ -90,7 +90,7 @@ def messages(arguments):
         ),
     ],
 )
-def test_a_message_names_the_field_what_was_given_and_what_is_expected(arguments, message):
+def test_a_message_names_the_field_the_value_and_what_is_expected(arguments, message):
     assert messages(arguments) == [message]
 
 
@@ -111,21 +111,25 @@ def test_an_unknown_field_like_no_other_is_answered_with_those_there_are():
 
 
 def test_a_schema_without_fields_says_that_there_are_none():
-    (problem,) = schema.validate({"additionalProperties": False}, {"a": 1})
+    (problem,) = schema.validate_arguments({"additionalProperties": False}, {"a": 1})
     assert problem.message == "a is not a known field; expected no fields"
 
 
 def test_a_path_is_a_json_pointer():
-    (problem,) = schema.validate(
+    (problem,) = schema.validate_arguments(
         {"properties": {"a/b": {"properties": {"~c": {"type": "int"}}}}}, {"a/b": {"~c": "x"}}
     )
     assert problem.path == "/a~1b/~0c"
 
 
 def test_long_values_and_lists_are_cut():
-    (problem,) = schema.validate({"properties": {"a": {"type": "int"}}}, {"a": "x" * 500})
+    (problem,) = schema.validate_arguments(
+        {"properties": {"a": {"type": "int"}}}, {"a": "x" * 500}
+    )
     assert len(problem.message) < 2 * schema_problems.MAX_SHOWN
-    (problem,) = schema.validate({"properties": {"a": {"enum": list(range(100))}}}, {"a": "x"})
+    (problem,) = schema.validate_arguments(
+        {"properties": {"a": {"enum": list(range(100))}}}, {"a": "x"}
+    )
     assert "and 88 more" in problem.message
 
 
@@ -148,5 +152,5 @@ def test_long_values_and_lists_are_cut():
         ({"type": "string", "description": " spread \n out "}, "string (spread out)"),
     ],
 )
-def test_what_is_expected_is_said_in_a_few_words(expected, words):
-    assert schema_problems.describe(expected) == words
+def test_a_schema_is_described_in_a_few_words(expected, words):
+    assert schema_problems.describe_schema(expected) == words

@@ -34,7 +34,7 @@ from gateway_project.foundation.schema_types import TypeName
     ],
 )
 def test_names_of_types_as_languages_spell_them_are_understood(name, types):
-    assert schema_types.read(name) == TypeName(types=types)
+    assert schema_types.read_type_name(name) == TypeName(types=types)
 
 
 @pytest.mark.parametrize(
@@ -50,16 +50,16 @@ def test_names_of_types_as_languages_spell_them_are_understood(name, types):
     ],
 )
 def test_a_format_in_place_of_a_type_is_text_of_that_format(name, given_format):
-    found = schema_types.read(name)
+    found = schema_types.read_type_name(name)
     assert found.types[0] == "string"
     assert found.format == given_format
 
 
 @pytest.mark.parametrize("name", ["zonk", "???", 7, ["int"], "int | zonk"])
 def test_a_name_that_means_nothing_accepts_anything_and_says_so(name):
-    assert schema_types.read(name) == TypeName(understood=False)
+    assert schema_types.read_type_name(name) == TypeName(understood=False)
 
 
 @given(st.text(max_size=60))
 def test_any_text_is_read_without_an_error(name):
-    assert set(schema_types.read(name).types) <= schema_types.TYPES
+    assert set(schema_types.read_type_name(name).types) <= schema_types.TYPES

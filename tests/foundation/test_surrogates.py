@@ -20,15 +20,18 @@ def test_they_are_found_just_where_utf_8_has_no_bytes(value):
     try:
         json.dumps(value, ensure_ascii=False).encode()
     except UnicodeEncodeError:
-        assert surrogates.any_half(value)
-        place = surrogates.first_half(value)
+        assert surrogates.has_lone_surrogate(value)
+        place = surrogates.find_lone_surrogate(value)
         try:
-            found = canonical.resolve(value, place)
+            found = canonical.resolve_pointer(value, place)
         except UnicodeEncodeError:
             raise AssertionError from None
-        assert surrogates.any_half([found] if isinstance(found, str) else list(found))
+        assert surrogates.has_lone_surrogate([found] if isinstance(found, str) else list(found))
     else:
-        assert (surrogates.any_half(value), surrogates.first_half(value)) == (False, None)
+        assert (surrogates.has_lone_surrogate(value), surrogates.find_lone_surrogate(value)) == (
+            False,
+            None,
+        )
 
 
 @pytest.mark.parametrize(
@@ -43,11 +46,11 @@ def test_they_are_found_just_where_utf_8_has_no_bytes(value):
     ],
 )
 def test_the_place_is_that_of_the_text_or_of_the_object_with_the_key(value, place):
-    assert surrogates.first_half(value) == place
+    assert surrogates.find_lone_surrogate(value) == place
 
 
 def test_depth_is_no_matter():
     value = "\ud83d"
     for _ in range(100_000):
         value = [value]
-    assert surrogates.any_half(value)
+    assert surrogates.has_lone_surrogate(value)

@@ -33,7 +33,7 @@ def logging_as_it_was():
 
 
 def configure(home, *, quiet=False, **values):
-    telemetry.configure(Config(home=home, **values), process="gateway", quiet=quiet)
+    telemetry.configure_logging(Config(home=home, **values), process="gateway", quiet=quiet)
 
 
 def lines(home):
@@ -78,7 +78,7 @@ def test_the_standard_library_and_warnings_go_the_same_way(tmp_path, capsys):
         ("error", ["error"]),
     ],
 )
-def test_what_is_less_severe_than_the_level_is_not_logged(tmp_path, level, kept):
+def test_events_below_the_level_are_not_logged(tmp_path, level, kept):
     configure(tmp_path, log_level=level)
     log = structlog.get_logger("x")
     for name in ("debug", "info", "warning", "error"):
@@ -119,7 +119,7 @@ def test_lines_inside_a_request_carry_its_id(tmp_path):
     configure(tmp_path)
     log = structlog.get_logger("x")
     log.info("before")
-    with telemetry.request("abc") as bound:
+    with telemetry.bind_request_id("abc") as bound:
         log.info("inside")
     log.info("after")
     assert bound == "abc"
@@ -128,9 +128,9 @@ def test_lines_inside_a_request_carry_its_id(tmp_path):
 
 def test_a_request_without_an_id_gets_a_fresh_one_and_nesting_restores_the_outer():
     assert telemetry.current_request_id() == ""
-    with telemetry.request() as outer:
+    with telemetry.bind_request_id() as outer:
         assert len(outer) == 2 * telemetry.REQUEST_ID_BYTES
-        with telemetry.request("inner"):
+        with telemetry.bind_request_id("inner"):
             assert telemetry.current_request_id() == "inner"
         assert telemetry.current_request_id() == outer
     assert telemetry.current_request_id() == ""
@@ -139,9 +139,9 @@ def test_a_request_without_an_id_gets_a_fresh_one_and_nesting_restores_the_outer
 
 def test_an_id_is_unbound_after_an_error_and_unknown_to_other_contexts():
     elsewhere = contextvars.copy_context()
-    with telemetry.request("abc"):
+    with telemetry.bind_request_id("abc"):
         assert elsewhere.run(telemetry.current_request_id) == ""
-    with pytest.raises(KeyError), telemetry.request("abc"):
+    with pytest.raises(KeyError), telemetry.bind_request_id("abc"):
         {}["gone"]
     assert telemetry.current_request_id() == ""
 

@@ -4,23 +4,23 @@ import threading
 
 import pytest
 
-from gateway_project.foundation.time_limit import OutOfTime, limited
+from gateway_project.foundation.time_limit import TimeLimitExceeded, limit_time
 from tests.patience import PATIENCE_S
 
 
 def test_what_takes_too_long_is_stopped():
     def endless():
-        with limited(0.02):
+        with limit_time(0.02):
             for _ in itertools.repeat(None):
                 pass
 
-    with pytest.raises(OutOfTime, match=r"more than 0\.02 s"):
+    with pytest.raises(TimeLimitExceeded, match=r"more than 0\.02 s"):
         endless()
 
 
-def test_what_is_done_in_time_leaves_no_trace():
+def test_work_within_the_limit_leaves_no_trace():
     before = signal.getsignal(signal.SIGALRM)
-    with limited(60.0):
+    with limit_time(60.0):
         pass
     assert signal.getitimer(signal.ITIMER_REAL) == (0.0, 0.0)
     assert signal.getsignal(signal.SIGALRM) is before
@@ -30,7 +30,7 @@ def test_in_another_thread_there_is_no_limit():
     done = []
 
     def work():
-        with limited(0.001):
+        with limit_time(0.001):
             done.append(sum(range(200_000)))
 
     thread = threading.Thread(target=work)

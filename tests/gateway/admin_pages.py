@@ -5,7 +5,7 @@ from django.urls import reverse
 
 from gateway_project.models import AuditEntry
 from graph import record
-from graph.relations import Kind
+from graph.relations import RelationKind
 from tests.factories import EvidenceFactory, RelationFactory, ToolFactory, UserFactory
 
 LIST = reverse("admin:graph_tooldependency_changelist")
@@ -63,7 +63,7 @@ def three_tools():
 
 def relation(one, other, kind="depends_on", /, **evidence):
     """Store a relation; what is given besides is evidence for it."""
-    source, _, _ = record.ordered(one.pk, other.pk, Kind(kind))
+    source, _, _ = record.storage_key(one.pk, other.pk, RelationKind(kind))
     one, other = (one, other) if source == one.pk else (other, one)
     row = RelationFactory(source=one, target=other, kind=kind)
     if evidence:

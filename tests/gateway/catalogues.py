@@ -12,11 +12,11 @@ import mcp_types
 from tools import ids
 from tools.catalogue import Catalogue, CatalogueServer, CatalogueTool
 from tools.danger import Danger
-from tools.upstream.downstream import NOBODY, Downstream
+from tools.upstream.downstream import NO_CLIENT, Downstream
 from tools.upstream.errors import UpstreamError
-from tools.upstream.listing import Listing
+from tools.upstream.listing import ItemListing
 from tools.upstream.result import UpstreamResult
-from tools.upstream.status import ServerStatus, State
+from tools.upstream.status import ServerState, ServerStatus
 
 
 def server(name: str, **values: Any) -> CatalogueServer:
@@ -33,7 +33,7 @@ def server(name: str, **values: Any) -> CatalogueServer:
 
 def tool(tool_id: str, **values: Any) -> CatalogueTool:
     """Build a shared, usable tool that takes any arguments."""
-    server_name, name = ids.split(tool_id)
+    server_name, name = ids.split_id(tool_id)
     defaults: dict[str, Any] = {
         "pk": sum(tool_id.encode()),
         "title": "",
@@ -45,7 +45,7 @@ def tool(tool_id: str, **values: Any) -> CatalogueTool:
         "token_count": 10,
         "category": "",
         "danger": Danger.WRITE,
-        "danger_reasons": ("nothing trusted says that it only reads",),
+        "danger_reasons": ("no trusted source says that it only reads",),
         "vetoed": False,
         "state": "active",
         "enabled": True,
@@ -70,7 +70,7 @@ class Called:
     arguments: Mapping[str, Any]
     timeout_s: float | None
     meta: Mapping[str, Any] | None
-    downstream: Downstream = NOBODY
+    downstream: Downstream = NO_CLIENT
     input_responses: Mapping[str, Any] | None = None
     request_state: str | None = None
 
@@ -176,7 +176,7 @@ class FakeRequests:
         params: Mapping[str, Any],
         *,
         progress: Any = None,
-        downstream: Downstream = NOBODY,
+        downstream: Downstream = NO_CLIENT,
     ) -> dict[str, Any]:
         """Answer as told."""
         requested = Requested(
@@ -186,8 +186,8 @@ class FakeRequests:
         return await self.answer(requested)
 
     async def list_items(
-        self, server: str, kind: str, *, downstream: Downstream = NOBODY
-    ) -> Listing:
+        self, server: str, kind: str, *, downstream: Downstream = NO_CLIENT
+    ) -> ItemListing:
         """List what the server was given."""
         self.listed.append((server, kind))
         items = self.lists.get((server, kind), ())
@@ -196,13 +196,13 @@ class FakeRequests:
             items = self.lists[server, kind]
         if isinstance(items, UpstreamError):
             raise items
-        return Listing(items=tuple(items))
+        return ItemListing(items=tuple(items))
 
-    def capabilities(self, server: str) -> Mapping[str, Any] | None:
+    def get_capabilities(self, server: str) -> Mapping[str, Any] | None:
         """Say what a server can do."""
         return self.able.get(server)
 
-    def status_of(self, server: str) -> ServerStatus:
+    def get_status(self, server: str) -> ServerStatus:
         """Say that a server is there, or is not needed yet."""
-        state: State = "idle" if server in self.idle else "ready"
+        state: ServerState = "idle" if server in self.idle else "ready"
         return ServerStatus(name=server, state=state, protocol_version=self.version)

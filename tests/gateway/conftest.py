@@ -6,6 +6,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
+from uuid import UUID
 
 import pytest
 from cryptography.fernet import Fernet
@@ -14,13 +15,12 @@ from mcp import Client
 from gateway_project.effects import Effects, Exposure
 from gateway_project.foundation.caller import SCOPE_ALL, Caller
 from gateway_project.foundation.sealing import Sealer
-from gateway_project.item_lists import ItemLists
-from gateway_project.kept_results import KeptResults
 from gateway_project.mcp import handlers, run_progress
 from gateway_project.mcp import server as mcp_server
-from gateway_project.mcp.runtime import Prepared, Runtime
+from gateway_project.mcp.runtime import PreparedRuntime, Runtime
 from gateway_project.readiness import Gateway, Readiness
-from graph.rank_intent import NotRanked, Ranked
+from gateway_project.result_store import ResultStore
+from graph.rank_intent import RankedIntent, RankingUnavailable
 from graph.relations import Relation
 from graph.topology import Topology
 from tests.gateway import admin_pages
@@ -28,7 +28,8 @@ from tests.gateway.catalogues import FakeRequests, FakeUpstream, catalogue, tool
 from tests.gateway.fake_runs import FakeRuns
 from tests.patience import PATIENCE_S
 from tools.catalogue import Catalogue
-from tools.search import Hit, SearchAnswer, SearchRequest
+from tools.item_lists import ItemLists
+from tools.search import SearchAnswer, SearchHit, SearchRequest
 
 ERAS = ("auto", "legacy")
 ADMIN = Caller(user="admin", team=None, scopes=frozenset({SCOPE_ALL}), kind="stdio")
@@ -40,8 +41,8 @@ LOG_FIELDS = {
 }
 
 
-def hit(tool_id: str, score: float = 0.5) -> Hit:
-    return Hit(
+def hit(tool_id: str, score: float = 0.5) -> SearchHit:
+    return SearchHit(
         tool_pk=1, tool=tool_id, score=score, reasons=("matches",), dense=None, lexical=None
     )
 
@@ -53,7 +54,7 @@ class World:
     catalogue: Catalogue
     upstream: FakeUpstream = field(default_factory=FakeUpstream)
     caller: Caller = ADMIN
-    hits: tuple[Hit, ...] = ()
+    hits: tuple[SearchHit, ...] = ()
     warnings: tuple[str, ...] = ()
     searched: list[SearchRequest] = field(default_factory=list)
     search_error: Exception | None = None
@@ -71,15 +72,23 @@ class World:
     usage: dict[int, int] = field(default_factory=dict)
     counted: list[tuple[int, int | None, bool]] = field(default_factory=list)
     seen: list[tuple[str, int | None, Any]] = field(default_factory=list)
-    ranked: Ranked | Exception = field(default_factory=lambda: NotRanked("nothing is set up"))
+    ranked: RankedIntent | Exception = field(
+        default_factory=lambda: RankingUnavailable("nothing is set up")
+    )
     asked_for: list[tuple[str, int | None, list[int]]] = field(default_factory=list)
     runs: FakeRuns = field(default_factory=FakeRuns)
 
-    async def rank(self, reading: Any, team: int | None, considered: Any) -> Ranked:
+    consoles_opened: int = 0
+
+    async def rank(self, reading: Any, team: int | None, considered: Any) -> RankedIntent:
         self.asked_for.append((reading.text, team, list(considered)))
         if isinstance(self.ranked, Exception):
             raise self.ranked
         return self.ranked
+
+    async def open_console(self) -> Callable[[UUID], str]:
+        self.consoles_opened += 1
+        return lambda approval: f"http://console/{approval}"
 
     async def search(self, request: SearchRequest) -> SearchAnswer:
         self.searched.append(request)
@@ -93,22 +102,22 @@ class World:
             catalogue=lambda: self.catalogue,
             search=self.search,
             upstream=self.upstream,
-            trouble=lambda server: self.trouble.get(server, ""),
+            describe_trouble=lambda server: self.trouble.get(server, ""),
             count_tokens=lambda text: len(text) // 4,
             token_budget=self.token_budget,
             exposure=self.exposure,
             requests=self.requests,
-            lists=self.lists or ItemLists(self.requests, on_late=_ignore),
-            kept=KeptResults(self.home / "results", self.sealer),
+            item_lists=self.lists or ItemLists(self.requests, on_late=_ignore),
+            result_store=ResultStore(self.home / "results", self.sealer),
             result_link_bytes=self.result_link_bytes,
             sealer=self.sealer,
             topology=lambda _team: Topology(self.relations),
             usage=lambda _team: self.usage,
             rank=self.rank,
             count_call=lambda *call: self.counted.append(call),
-            saw_result=lambda tool, team, raw: self.seen.append((tool.tool, team, raw)),
+            observe_result=lambda tool, team, raw: self.seen.append((tool.tool, team, raw)),
             runs=self.runs,
-            approval_link=lambda approval: f"http://console/{approval}",
+            open_console=self.open_console,
         )
 
     async def wire(self, readiness: Readiness) -> None:
@@ -120,7 +129,7 @@ class World:
 
     def listed_late(self, kind: str) -> None:
         assert self.readiness is not None
-        self.readiness.changed("prompts" if kind == "prompts" else "resources")
+        self.readiness.notify_list_changed("prompts" if kind == "prompts" else "resources")
 
 
 def _ignore(_: object) -> None:
@@ -130,7 +139,7 @@ def _ignore(_: object) -> None:
 @pytest.fixture(autouse=True)
 def _last_news(monkeypatch: pytest.MonkeyPatch) -> None:
     """Have the last reports of a run arrive however long this process stands still."""
-    monkeypatch.setattr(run_progress, "FLUSH_S", PATIENCE_S)
+    monkeypatch.setattr(run_progress, "FLUSH_TIMEOUT_S", PATIENCE_S)
 
 
 @pytest.fixture
@@ -171,7 +180,7 @@ def staff(client: Any) -> Any:
 
 @asynccontextmanager
 async def connected(
-    prepare: Callable[[], Prepared],
+    prepare: Callable[[], PreparedRuntime],
     *,
     mode: str = "auto",
     exposure: Exposure = "meta",
@@ -179,7 +188,7 @@ async def connected(
 ) -> Any:
     """Connect an in-memory client to a gateway; yields the client and its runtime."""
     runtime = Runtime(prepare)
-    server = mcp_server.build(runtime, exposure=exposure)
+    server = mcp_server.build_server(runtime, exposure=exposure)
     async with asyncio.TaskGroup() as group:
         background = group.create_task(runtime.run())
         try:
@@ -195,7 +204,7 @@ def connect(world: World) -> Any:
 
     @asynccontextmanager
     async def open_client(mode: str = "auto", **options: Any) -> Any:
-        prepared = Prepared(handle=handlers.handle, wire=world.wire)
+        prepared = PreparedRuntime(handle=handlers.handle_request, run_wiring=world.wire)
         shown = world.exposure
         async with connected(lambda: prepared, mode=mode, exposure=shown, **options) as (
             client,

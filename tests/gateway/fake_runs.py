@@ -8,11 +8,11 @@ from dataclasses import replace
 from typing import Any
 from uuid import UUID
 
-from execution.changes import Event
+from execution.changes import RunEvent
 from execution.control import Action
 from execution.planning.plan import Plan
-from execution.process.reports import Report
-from execution.runs import Runs, Started
+from execution.process.progress_relay import ProgressReport
+from execution.runs import Runs, StartedRun
 from execution.status import RunStatus, TaskStatus
 from execution.store.runs import UnknownRun
 from execution.view import RunView
@@ -28,7 +28,7 @@ class FakeRuns(Runs):
 
     Attributes:
         started: What was asked for.
-        told: What runs were told, and the workflow of a replan.
+        handle_notification: What runs were told, and the workflow of a replan.
         becomes: What a run is once it has been waited for.
         events: What happens while it is.
         reported: What servers say of its calls meanwhile.
@@ -38,20 +38,20 @@ class FakeRuns(Runs):
 
     def __init__(self) -> None:
         self.started: list[tuple[Plan, dict[str, Any]]] = []
-        self.told: list[tuple[Action, Workflow | None]] = []
+        self.handle_notification: list[tuple[Action, Workflow | None]] = []
         self.becomes: Ended = succeeded
-        self.events: list[Event] = []
-        self.reported: list[Report] = []
+        self.events: list[RunEvent] = []
+        self.reported: list[ProgressReport] = []
         self.waited: list[float] = []
         self.read: list[bool] = []
         self.error: Exception | None = None
         self.known: RunView | None = None
 
     @property
-    def executes(self) -> bool:
+    def is_executor(self) -> bool:
         return True
 
-    async def start(self, caller: Caller, plan: Plan, **options: Any) -> Started:
+    async def start(self, caller: Caller, plan: Plan, **options: Any) -> StartedRun:
         del caller
         if self.error is not None:
             raise self.error
@@ -61,18 +61,18 @@ class FakeRuns(Runs):
             for place, task in enumerate(plan.workflow.tasks)
         ]
         self.known = run_views.view(*tasks, status=RunStatus.RUNNING)
-        return Started(run=run_views.RUN, is_new=True)
+        return StartedRun(run=run_views.RUN, is_new=True)
 
     async def wait(self, caller: Caller, run: UUID, *, wait_s: float) -> RunView:
         self.waited.append(wait_s)
-        view = await self.view(caller, run)
+        view = await self.load_view(caller, run)
         # Whoever follows it gets to see what happens meanwhile.
         for _ in range(20):
             await asyncio.sleep(0)
         self.known = self.becomes(view)
         return self.known
 
-    async def view(
+    async def load_view(
         self, caller: Caller, run: UUID, *, results: bool = True, workflow: bool = False
     ) -> RunView:
         del caller, workflow
@@ -93,19 +93,23 @@ class FakeRuns(Runs):
         del rerun_unknown
         if self.error is not None:
             raise self.error
-        await self.view(caller, run, results=False)
-        self.told.append((action, workflow))
+        await self.load_view(caller, run, results=False)
+        self.handle_notification.append((action, workflow))
 
-    async def follow(self, caller: Caller, run: UUID, *, after: int = 0) -> AsyncIterator[Event]:
-        await self.view(caller, run)
+    async def follow_events(
+        self, caller: Caller, run: UUID, *, after: int = 0
+    ) -> AsyncIterator[RunEvent]:
+        await self.load_view(caller, run)
         for _ in range(5 if self.reported else 0):
             await asyncio.sleep(0)
         for event in self.events:
             if event.seq > after:
                 yield event
 
-    async def reports(self, caller: Caller, run: UUID) -> AsyncIterator[Sequence[Report]]:
-        await self.view(caller, run)
+    async def follow_progress(
+        self, caller: Caller, run: UUID
+    ) -> AsyncIterator[Sequence[ProgressReport]]:
+        await self.load_view(caller, run)
         if self.reported:
             yield self.reported
         await asyncio.Event().wait()

@@ -14,7 +14,7 @@ from gateway_project.foundation.postgres import migrate
 
 def hush(monkeypatch: pytest.MonkeyPatch) -> None:
     """Have commands leave logging and migrations to the tests."""
-    monkeypatch.setattr(telemetry, "configure", lambda *_, **__: None)
+    monkeypatch.setattr(telemetry, "configure_logging", lambda *_, **__: None)
     monkeypatch.setattr(migrate, "migrate_once", lambda: None)
 
 

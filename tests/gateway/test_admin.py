@@ -19,10 +19,6 @@ from execution.models import (
     TaskRun,
     WorkflowExecution,
 )
-from execution.store import commands
-from gateway_project.access import audit, one_time_password, tokens
-from gateway_project.foundation import sealing
-from gateway_project.foundation.caller import Caller
 from gateway_project.models import ApiToken, AuditEntry, MetricTotal, OneTimePassword
 from graph.models import (
     FittedModel,
@@ -38,19 +34,13 @@ from graph.models import (
     WorkflowPattern,
 )
 from learning.models import ToolExperience
-from tests.execution.asking import waiting
-from tests.execution.stored import ADMIN
 from tests.factories import (
-    SEEN_AT,
-    CategoryFactory,
-    DangerousOperationFactory,
-    EvidenceFactory,
-    MembershipFactory,
     ServerFactory,
     TeamFactory,
     ToolFactory,
     UserFactory,
 )
+from tests.gateway import admin_rows
 from tests.gateway.admin_pages import (
     SECRET,
     SERVER,
@@ -60,6 +50,7 @@ from tests.gateway.admin_pages import (
 from tools.models import (
     DangerousOperation,
     Server,
+    ServerDiscovery,
     ServerItems,
     ServerSignIn,
     SignInAttempt,
@@ -77,7 +68,8 @@ OWN = {"gateway_project", "tools", "graph", "execution", "learning"}
 REGISTERED = sorted(admin.site._registry, key=lambda model: model._meta.label)
 BY_THE_PRODUCT = (
     ToolDefinition, ToolEmbedding, ToolText, ToolPosting, OneTimePassword, AuditEntry, MetricTotal,
-    ServerItems, ServerSignIn, SignInAttempt, RelationEvidence, ToolMetric, ToolUsage, OutputShape,
+    ServerDiscovery, ServerItems, ServerSignIn, SignInAttempt, RelationEvidence, ToolMetric,
+    ToolUsage, OutputShape,
     GraphState, GraphSnapshot, WorkflowPattern, PatternEmbedding, PatternRun, LearnedBinding,
     FittedModel, ToolExperience, WorkflowExecution, TaskRun, ExecutionEvent, RunCommand, Approval,
     Payload,
@@ -86,80 +78,7 @@ BY_THE_PRODUCT = (
 
 @pytest.fixture
 def rows(root, sealer):
-    """Store at least one row of every model."""
-    sealed = sealing.Sealer([b"A" * 43 + b"="]).seal({"TOKEN": SECRET})
-    tool = ToolFactory(
-        server__env_sealed=sealed,
-        server__team=TeamFactory(),
-        category=CategoryFactory(),
-        annotations={"readOnlyHint": True},
-    )
-    ToolFactory(pinned=False)
-    MembershipFactory()
-    DangerousOperation.objects.exclude(pattern="delete").delete()  # few rows, quick pages
-    DangerousOperationFactory()
-    ToolEmbedding.objects.create(
-        tool=tool, model="m", content_hash="0" * 64, dimensions=2, vector=[0.6, 0.8]
-    )
-    ToolText.objects.create(tool=tool, content_hash="0" * 32, length=1.0)
-    ToolPosting.objects.create(tool=tool, lexeme="read", frequency=1.0, in_name=True)
-    ServerItems.objects.create(
-        server=tool.server, kind="prompts", items=[], launch_hash="0" * 64, listed_at=SEEN_AT
-    )
-    ServerSignIn.objects.create(
-        server=tool.server, issuer="https://as.example", resource="https://m.ex", sealed=sealed
-    )
-    SignInAttempt.objects.create(
-        server=tool.server, user=root, state_digest="0" * 64, sealed=sealed, expires_at=SEEN_AT
-    )
-    tokens.create(root, name="monitor", scopes=["metrics"])
-    one_time_password.issue(root)
-    caller = Caller(user="root", team=None, scopes=frozenset("*"), kind="console")
-    audit.record(caller, "server.changed", "git", detail={"changed": ["args"]})
-    MetricTotal.objects.create(name="foregate_calls_total", labels={"server": "git"}, value=3)
-    Group.objects.create(name="operators")
-    store_graph(tool)
-    store_history(tool, sealed)
-    ToolExperience.objects.create(tool=tool, runs_at=SEEN_AT, latencies=[0, 3])
-    commands.add(waiting(sealer).run_id, "pause", caller=ADMIN, sealer=sealer)
-
-
-def store_graph(tool):
-    EvidenceFactory(relation__source=tool)
-    GraphState.objects.get_or_create()
-    ToolMetric.objects.create(tool=tool, pagerank=1.0, community=0, betweenness=0.0, closeness=0.0)
-    ToolUsage.objects.create(tool=tool, calls=3, last_called_at=SEEN_AT)
-    OutputShape.objects.create(
-        tool=tool, definition_hash="0" * 64, schema={"type": "object"}, last_seen_at=SEEN_AT
-    )
-    GraphSnapshot.objects.create(digest="0" * 64, tools=2, relations=1, content=b"not shown")
-
-
-def store_history(tool, sealed):
-    pattern = WorkflowPattern.objects.create(
-        workflow_hash="0" * 64,
-        intent_hash="0" * 64,
-        tasks=[
-            {
-                "id": "t1",
-                "tool": "git:read_log",
-                "depends_on": ["t0"],
-                "references": [{"parameter": "path", "task": "t0", "pointer": "/path"}],
-            }
-        ],
-        tools=[tool.pk],
-        intent=sealed,
-        first_seen_at=SEEN_AT,
-        last_seen_at=SEEN_AT,
-    )
-    PatternEmbedding.objects.create(pattern=pattern, model="m", vector=[0.6, 0.8], encoded=b"e")
-    PatternRun.objects.create(key="run 1", pattern=pattern, succeeded=True, at=SEEN_AT)
-    LearnedBinding.objects.create(
-        tool=tool, parameter="path", kind="literal", sealed=sealed, runs=3, last_seen_at=SEEN_AT
-    )
-    FittedModel.objects.create(
-        embedding_model="m", content=b"c", fitted_at=SEEN_AT, seconds=1.0, peak_memory_mb=80
-    )
+    admin_rows.store_one_of_each(root, sealer)
 
 
 def test_every_model_of_the_product_has_its_pages():

@@ -87,7 +87,7 @@ def test_deleting_several_writes_down_each(client, root):
 
 def test_a_user_can_be_deleted_with_their_one_time_passwords(client, root):
     ann = UserFactory()
-    one_time_password.issue(ann)
+    one_time_password.issue_password(ann)
     client.post(page(type(ann), "delete", ann.pk), {"post": "yes"})
     assert not type(ann).objects.filter(pk=ann.pk).exists()
 
@@ -167,12 +167,12 @@ def test_trust_that_is_withdrawn_is_said_and_written_down(client, root):
     server = ServerFactory(name="git", command="mcp-server-git", args=["-v"], trusted=True)
     values = SERVER | {"trusted": "on", "command": "other"}
     shown = client.post(page(Server, "change", server.pk), values, follow=True).content.decode()
-    assert "not trusted any more" in shown
+    assert "no longer trusted" in shown
     assert not Server.objects.get().trusted
     assert AuditEntry.objects.get().detail == {"changed": ["command", "trusted"]}
     values["trusted"] = "on"
     shown = client.post(page(Server, "change", server.pk), values, follow=True).content.decode()
-    assert "not trusted any more" not in shown
+    assert "no longer trusted" not in shown
     assert Server.objects.get().trusted
 
 

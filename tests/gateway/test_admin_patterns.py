@@ -97,7 +97,7 @@ def test_who_may_not_delete_is_not_offered_it(client, history):
 
 
 def test_not_too_many_at_a_time(client, history, monkeypatch):
-    monkeypatch.setattr(pattern_pages, "MAX_AT_ONCE", 2)
+    monkeypatch.setattr(pattern_pages, "MAX_SELECTED", 2)
     sign_in_root(client)
     told = act(
         client, WorkflowPattern, "delete_selected", *WorkflowPattern.objects.all(), post="yes"

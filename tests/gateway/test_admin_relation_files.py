@@ -114,12 +114,12 @@ def test_what_was_shown_is_what_is_imported(client, root):
 
 def test_a_file_must_be_chosen_and_must_not_be_too_large(client, root, monkeypatch):
     assert "This field is required" in client.post(IMPORT, {}).content.decode()
-    monkeypatch.setattr(relation_files, "MAX_BYTES", 3)
+    monkeypatch.setattr(relation_files, "MAX_FILE_BYTES", 3)
     assert "split it" in upload(client, lines(ROW)).content.decode()
 
 
 def test_a_file_too_large_for_the_page_points_to_the_command(client, root, monkeypatch):
-    monkeypatch.setattr(relation_files, "MAX_CARRIED", 3)
+    monkeypatch.setattr(relation_files, "MAX_FORM_CHARS", 3)
     text = upload(client, lines(ROW)).content.decode()
     assert "manage.py import_graph" in text
     assert 'name="content"' not in text

@@ -145,7 +145,7 @@ def test_names_of_tools_are_escaped(client, root, tools):
         assert "<b>ann" not in shown
     values = {"source": odd.pk, "kind": "replaces", "target": tools[0].pk, "confidence": 1}
     refused = client.post(ADD, values).content.decode()
-    assert "is there already" in refused
+    assert "is already stored" in refused
     assert "<script>alert" not in refused
 
 

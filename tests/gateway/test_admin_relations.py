@@ -83,13 +83,13 @@ def test_a_relation_that_is_there_is_named_and_linked(client, root, tools):
     shown = add(client, tools[0], "depends_on", tools[1])
     assert page(ToolDependency, "change", row.pk) in shown
     assert "git:commit requires s0:add" in shown
-    assert "is there already" in shown
+    assert "is already stored" in shown
     assert "already exists" not in shown
 
 
 def test_a_symmetric_relation_is_there_whichever_way_it_is_asked_for(client, root, tools):
     relation(tools[0], tools[1], "alternative_to", source="curated")
-    assert "is there already" in add(client, tools[1], "alternative_to", tools[0])
+    assert "is already stored" in add(client, tools[1], "alternative_to", tools[0])
     assert ToolDependency.objects.count() == 1
 
 
@@ -244,7 +244,7 @@ def test_deleting_says_what_it_does_not_do_and_is_written_down(client, root, too
 
 @pytest.mark.parametrize("action", ["confirm", "reject", "restore", "delete_selected"])
 def test_not_too_many_at_a_time(client, root, tools, monkeypatch, action):
-    monkeypatch.setattr(relation_pages, "MAX_AT_ONCE", 1)
+    monkeypatch.setattr(relation_pages, "MAX_SELECTED", 1)
     rows = [relation(tools[0], tool, source="schema") for tool in tools[1:]]
     told = act(client, ToolDependency, action, *rows, post="yes")
     assert "at most 1 relations" in told
@@ -259,7 +259,7 @@ def test_what_cannot_be_written_down_is_not_changed(client, root, tools, monkeyp
     def refuse(*_, **__):
         raise RuntimeError("the trail cannot be written")
 
-    monkeypatch.setattr("gateway_project.access.audit.record", refuse)
+    monkeypatch.setattr("gateway_project.access.audit.record_audit", refuse)
     for action in ("confirm", "reject"):
         with pytest.raises(RuntimeError, match="trail"):
             act(client, ToolDependency, action, row)

@@ -2,11 +2,11 @@
 
 import pytest
 
-from gateway_project.alternatives import alternatives
-from gateway_project.sight import Sight
-from graph.relations import Kind, Relation
+from gateway_project.find.alternatives import list_alternatives
+from graph.relations import Relation, RelationKind
 from graph.topology import Topology
 from tests.gateway.catalogues import catalogue, server, tool
+from tools.visibility import Visibility
 
 TOOLS = (tool("git:push"), tool("evil:push"), tool("lab:push"), tool("z:deploy"), tool("hub:push"))
 
@@ -16,14 +16,17 @@ def found(world, *, trouble=(), **values):
     listed = catalogue(*TOOLS, servers=servers)
     known = [
         Relation(
-            listed.tools["git:push"].pk, listed.tools["z:deploy"].pk, Kind.ALTERNATIVE_TO, 0.9
+            listed.tools["git:push"].pk,
+            listed.tools["z:deploy"].pk,
+            RelationKind.ALTERNATIVE_TO,
+            0.9,
         )
     ]
-    return alternatives(
+    return list_alternatives(
         listed.tools["git:push"],
         Topology(known),
-        Sight(catalogue=listed, caller=world.caller),
-        troubled=lambda name: name in trouble,
+        Visibility(catalogue=listed, caller=world.caller),
+        describe_trouble=lambda name: name in trouble,
         **values,
     )
 

@@ -20,7 +20,7 @@ NASTY = "<script>alert(1)</script>\u202e"
 
 @pytest.fixture
 def sealer(home):
-    return sealing.load_or_create(home, name=sealing.PAYLOADS)
+    return sealing.load_or_create_sealer(home, name=sealing.PAYLOADS)
 
 
 @pytest.fixture
@@ -81,7 +81,7 @@ def test_what_is_decided_already_is_said_and_stays(sealer):
     client = browser()
     client.post(page(approval, "approval-reject"))
     again = client.post(page(approval, "approval-approve"), follow=True)
-    assert "is rejected already" in text(again)
+    assert "is already rejected" in text(again)
     assert "Approve, once" not in text(again)
 
 
@@ -97,7 +97,7 @@ def test_nobody_approves_what_cannot_be_shown(sealer):
     approval = bobs(sealer)
     approval.run.payloads.all().delete()
     shown = browser().get(page(approval)).content.decode()
-    assert "not kept any more" in shown
+    assert "no longer stored" in shown
     assert page(approval, "approval-approve") not in shown
 
 
@@ -167,7 +167,7 @@ def test_whoever_is_sent_there_from_elsewhere_finds_the_page(values, base):
     config = Config.model_construct(
         **{"public_url": None, "console_host": "127.0.0.1", "console_port": 8420} | values
     )
-    address = links.approval(config, approval)
+    address = links.approval_link(links.console_url(config), approval)
     assert address == base + reverse("approval", args=[approval])
 
 

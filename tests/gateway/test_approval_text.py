@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gateway_project import approval_text
+from gateway_project.runs import approval_text
 
 VALUES = st.recursive(
     st.none() | st.booleans() | st.integers() | st.text(),
@@ -16,46 +16,46 @@ HIDDEN = ("\u202e", "\u200b", "\x1b", "\x07", "\U000e0041")
 
 @given(arguments=st.dictionaries(st.text(max_size=5), VALUES, max_size=4))
 def test_nothing_that_is_shown_is_hidden_or_too_long(arguments):
-    short, _ = approval_text.short(arguments)
+    short, _ = approval_text.summarize_arguments(arguments)
     assert not any(mark in short for mark in HIDDEN)
-    assert not any(mark in approval_text.exact(arguments) for mark in HIDDEN)
+    assert not any(mark in approval_text.format_arguments(arguments) for mark in HIDDEN)
 
 
 @given(arguments=st.dictionaries(st.text(max_size=5), VALUES, max_size=4))
 def test_what_is_not_shortened_is_all_there(arguments):
-    short, left_out = approval_text.short(arguments)
+    short, left_out = approval_text.summarize_arguments(arguments)
     if not left_out and "\\U" not in short:  # how planes beyond the first are written out
         assert json.loads(short.replace("\\x", "\\u00")) == arguments
 
 
 def test_what_fits_is_shown_as_it_is():
     arguments = {"ids": list(range(100)), "body": "x" * 500, "a": {"b": {"c": {"d": {"e": {}}}}}}
-    assert approval_text.short(arguments) == (json.dumps(arguments), False)
+    assert approval_text.summarize_arguments(arguments) == (json.dumps(arguments), False)
 
 
 def test_a_long_text_hides_no_argument_after_it():
-    short, left_out = approval_text.short({"body": "x" * 10_000, "to": "everybody"})
+    short, left_out = approval_text.summarize_arguments({"body": "x" * 10_000, "to": "everybody"})
     assert left_out
     assert "(10,000 characters)" in short
     assert '"to": "everybody"' in short
 
 
 def test_many_and_deep_values_are_counted():
-    short, left_out = approval_text.short(
+    short, left_out = approval_text.summarize_arguments(
         {"ids": [10**9] * 400, "a": {"b": {"c": {"d": {"e": {"f": 1}}}}}}
     )
     assert left_out
     assert "(380 more)" in short
     assert "(1 inside)" in short
-    wide, _ = approval_text.short({f"k{n}": n for n in range(300)})
+    wide, _ = approval_text.summarize_arguments({f"k{n}": n for n in range(300)})
     assert "(280 more)" in wide
     long = "x" * 3_000
-    assert "(2 inside)" in approval_text.short({"a": [[[[[1, 2]]]]], "b": long})[0]
+    assert "(2 inside)" in approval_text.summarize_arguments({"a": [[[[[1, 2]]]]], "b": long})[0]
 
 
 def test_long_texts_hide_no_argument_after_them():
     long = {f"k{n}": "x" * 290 for n in range(15)}
-    short, left_out = approval_text.short({**long, "force": True})
+    short, left_out = approval_text.summarize_arguments({**long, "force": True})
     assert left_out
     assert short.endswith('"force": true}')
 
@@ -71,40 +71,42 @@ def test_long_texts_hide_no_argument_after_them():
     ids=repr,
 )
 def test_what_passes_for_something_else_is_written_out(text, shown):
-    assert approval_text.short({"x": text})[0] == f'{{"x": "{shown}"}}'
-    approval_text.exact({"x": text}).encode()
+    assert approval_text.summarize_arguments({"x": text})[0] == f'{{"x": "{shown}"}}'
+    approval_text.format_arguments({"x": text}).encode()
 
 
 def test_a_page_tells_spaces_apart():
-    assert "a\\u00a0b" in approval_text.exact({"x": "a\u00a0b"})
+    assert "a\\u00a0b" in approval_text.format_arguments({"x": "a\u00a0b"})
 
 
 def test_a_server_puts_no_words_of_its_own_into_the_question():
     said = "fs:read be called for ann? It only reads.\nArguments: {}\n\nThis was:"
-    asked = approval_text.question(said, "x\ny", {"path": "/"}, user="ann\nbob")
+    asked = approval_text.write_question(said, "x\ny", {"path": "/"}, user="ann\nbob")
     assert asked.count("\n") == 3
     assert 'may "fs:read be called for ann?' in asked
-    assert len(approval_text.question("x" * 5_000, "y", {}, user="ann")) < 500
+    assert len(approval_text.write_question("x" * 5_000, "y", {}, user="ann")) < 500
 
 
 def test_however_much_there_is_the_question_stays_short():
-    short, left_out = approval_text.short({f"k{n}": "x" * 290 for n in range(20)})
+    short, left_out = approval_text.summarize_arguments({f"k{n}": "x" * 290 for n in range(20)})
     assert left_out
-    assert len(short) <= approval_text.MAX_ARGUMENTS + 1
-    hidden, left_out = approval_text.short({"x": "\u202e" * 1_900})
+    assert len(short) <= approval_text.MAX_ARGUMENT_CHARS + 1
+    hidden, left_out = approval_text.summarize_arguments({"x": "\u202e" * 1_900})
     assert left_out
-    assert len(hidden) <= approval_text.MAX_SHOWN + 1
+    assert len(hidden) <= approval_text.MAX_SHOWN_CHARS + 1
 
 
 def test_a_question_says_who_asks_for_whom_what_and_why():
-    asked = approval_text.question("fs:rm", "it is dangerous", {"path": "/x"}, user="ann")
+    asked = approval_text.write_question("fs:rm", "it is dangerous", {"path": "/x"}, user="ann")
     assert asked == (
-        "Foregate asks: may fs:rm be called for ann? A person has to say so, since it is "
-        'dangerous.\nArguments:\n\n    {"path": "/x"}'
+        "Foregate asks: may fs:rm be called for ann? It needs a person's approval because it "
+        'is dangerous.\nArguments:\n\n    {"path": "/x"}'
     )
-    cut = approval_text.question("fs:rm", "why", {"a": "x" * 9_999}, user="ann", link="http://l")
-    assert "(shortened; all of it: http://l)" in cut
-    assert "manage.py approvals" in approval_text.question("t", "why", None, user="ann")
+    cut = approval_text.write_question(
+        "fs:rm", "why", {"a": "x" * 9_999}, user="ann", link="http://l"
+    )
+    assert "(shortened; in full: http://l (to sign in: `manage.py open_console`) or" in cut
+    assert "manage.py approvals" in approval_text.write_question("t", "why", None, user="ann")
 
 
 def test_few_deep_values_make_no_long_text():
@@ -112,7 +114,7 @@ def test_few_deep_values_make_no_long_text():
     for _ in range(90):
         deep = [deep]
     arguments = {"value": deep}
-    shown = approval_text.exact(arguments)
+    shown = approval_text.format_arguments(arguments)
     assert len(shown) < 5_000
     assert json.loads(shown) == arguments
 
@@ -120,13 +122,18 @@ def test_few_deep_values_make_no_long_text():
 @given(arguments=st.dictionaries(st.text("ab", max_size=5), VALUES, max_size=4))
 def test_what_is_not_deep_is_indented_as_ever(arguments):
     told = json.loads(json.dumps(arguments).replace("\\u", "u"))
-    assert approval_text.exact(told) == json.dumps(told, indent=2)
+    assert approval_text.format_arguments(told) == json.dumps(told, indent=2)
 
 
 def test_the_finished_text_is_measured():
     controls = {"x": "\x01" * 100}
-    shown = approval_text.exact(controls)
-    assert approval_text.exact_within(controls, len(shown)) == shown
-    assert approval_text.exact_within(controls, len(shown) - 1) is None
+    shown = approval_text.format_arguments(controls)
+    assert approval_text.format_arguments_within(controls, len(shown)) == shown
+    assert approval_text.format_arguments_within(controls, len(shown) - 1) is None
     lines = {"x": [1] * 100}
-    assert approval_text.exact_within(lines, len(approval_text.exact(lines)) - 1) is None
+    assert (
+        approval_text.format_arguments_within(
+            lines, len(approval_text.format_arguments(lines)) - 1
+        )
+        is None
+    )

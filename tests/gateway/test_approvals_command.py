@@ -1,15 +1,19 @@
 import json
+from contextlib import suppress
 from io import StringIO
 from uuid import UUID
 
 import pytest
 from django.core.management import CommandError, call_command
 
+from execution.process.owner import ProcessOwner
 from gateway_project.foundation import sealing
 from gateway_project.foundation.caller import Caller
+from gateway_project.management import question
 from gateway_project.models import AuditEntry
 from tests.execution.asking import late, waiting
 from tests.factories import TeamFactory, UserFactory
+from tests.gateway.terminals import sit_at_terminal
 
 pytestmark = pytest.mark.django_db
 NOT_THERE = UUID(int=1)
@@ -18,13 +22,17 @@ BOB = Caller(user="bob", team=None, scopes=frozenset({"call"}), kind="http")
 
 @pytest.fixture
 def sealer(home):
-    return sealing.load_or_create(home, name=sealing.PAYLOADS)
+    return sealing.load_or_create_sealer(home, name=sealing.PAYLOADS)
 
 
 def run(*options):
     out = StringIO()
     call_command("approvals", *map(str, options), stdout=out)
     return out.getvalue()
+
+
+def decide(*options):
+    return run(*options, "--yes")
 
 
 def test_what_waits_is_listed_with_what_to_do_next(sealer):
@@ -49,13 +57,28 @@ def test_one_is_shown_with_exactly_what_would_be_sent(sealer):
 @pytest.mark.parametrize(("action", "status"), [("approve", "approved"), ("reject", "rejected")])
 def test_one_is_decided_and_written_down(sealer, action, status):
     approval = waiting(sealer)
-    assert run(action, approval.pk) == f"s:a: {status}.\n"
+    assert decide(action, approval.pk) == f"s:a: {status}.\n"
     approval.refresh_from_db()
     assert (approval.status, approval.decided_via) == (status, "command")
     entry = AuditEntry.objects.get()
     assert (entry.actor, entry.kind, entry.action) == ("admin", "command", f"approval.{status}")
-    with pytest.raises(CommandError, match=f"^approval_not_pending: .* is {status} already"):
-        run(action, approval.pk)
+    with pytest.raises(CommandError, match=f"^approval_not_pending: .* is already {status}"):
+        decide(action, approval.pk)
+
+
+@pytest.mark.parametrize("action", ["approve", "reject"])
+def test_it_is_said_that_nothing_runs_that_would_act_on_a_decision(sealer, home, capsys, action):
+    home.mkdir(exist_ok=True)
+    run(action, waiting(sealer).pk, "--yes")
+    assert "Nothing is running here that would act on it" in capsys.readouterr().err
+    alive = ProcessOwner(home)
+    try:
+        run(action, waiting(sealer).pk, "--yes")
+        assert "Nothing is running" not in capsys.readouterr().err
+    finally:
+        alive.close(is_owning=False)
+    run(action, waiting(sealer).pk, "--yes")
+    assert "Nothing is running" in capsys.readouterr().err
 
 
 def test_programs_read_the_same(sealer):
@@ -63,7 +86,7 @@ def test_programs_read_the_same(sealer):
     (listed,) = json.loads(run("--json"))["approvals"]
     assert (listed["id"], listed["arguments"]) == (str(approval.pk), None)
     assert json.loads(run("show", approval.pk, "--json"))["arguments"] == {"path": "/x"}
-    assert json.loads(run("reject", approval.pk, "--json"))["status"] == "rejected"
+    assert json.loads(decide("reject", approval.pk, "--json"))["status"] == "rejected"
     assert json.loads(run("--json")) == {"approvals": []}
 
 
@@ -73,8 +96,8 @@ def test_a_user_decides_their_own_calls_and_knows_of_no_others(sealer):
     theirs = waiting(sealer, caller=BOB)
     assert str(foreign.pk) not in run("--user", "bob")
     with pytest.raises(CommandError, match="no approval"):
-        run("approve", foreign.pk, "--user", "bob")
-    assert run("approve", theirs.pk, "--user", "bob") == "s:a: approved.\n"
+        decide("approve", foreign.pk, "--user", "bob")
+    assert decide("approve", theirs.pk, "--user", "bob") == "s:a: approved.\n"
 
 
 @pytest.mark.parametrize(
@@ -97,8 +120,8 @@ def test_what_is_late_is_neither_listed_nor_decided(sealer):
     approval = waiting(sealer, caller=Caller(**{**vars(BOB), "team": TeamFactory().pk}))
     late(approval)
     assert run() == "No call waits for approval.\n"
-    with pytest.raises(CommandError, match="is expired already"):
-        run("approve", approval.pk)
+    with pytest.raises(CommandError, match="is already expired"):
+        decide("approve", approval.pk)
     assert "expired" in run("show", approval.pk)
 
 
@@ -108,3 +131,28 @@ def test_a_server_puts_no_line_of_its_own_into_the_list(sealer):
     type(approval).objects.filter(pk=approval.pk).update(tool=name)
     assert [line.split()[0] for line in run().splitlines()] == [str(approval.pk), "Next:"]
     assert "\x1b" not in run("show", approval.pk) + run()
+
+
+@pytest.mark.parametrize("action", ["approve", "reject"])
+def test_without_a_terminal_nothing_is_decided_unless_told_so(sealer, monkeypatch, action):
+    monkeypatch.setattr(question, "is_terminal", lambda: False)
+    approval = waiting(sealer)
+    with pytest.raises(CommandError, match=f"no terminal to confirm at; {action} it .* --yes"):
+        run(action, approval.pk)
+    approval.refresh_from_db()
+    assert approval.status == "pending"
+
+
+@pytest.mark.parametrize(
+    ("said", "status"), [("y", "approved"), ("n", "pending"), ("", "pending")]
+)
+def test_at_a_terminal_the_call_is_shown_and_confirmed(sealer, monkeypatch, capsys, said, status):
+    approval = waiting(sealer, arguments={"path": "/x"})
+    sit_at_terminal(monkeypatch, said)
+    with suppress(CommandError):
+        run("approve", approval.pk)
+    asked = capsys.readouterr().err
+    assert '"path": "/x"' in asked
+    assert "Approve this call? [y/N] " in asked
+    approval.refresh_from_db()
+    assert approval.status == status

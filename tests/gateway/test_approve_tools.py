@@ -47,7 +47,7 @@ def test_approval_and_entry_stand_or_fall_together(caller, changed, monkeypatch)
     def broken(*_, **__):
         raise ConnectionError
 
-    monkeypatch.setattr("gateway_project.use_cases.approve_tools.audit.record", broken)
+    monkeypatch.setattr("gateway_project.use_cases.approve_tools.audit.record_audit", broken)
     with pytest.raises(ConnectionError):
         approve_tools(caller, [changed], user=None)
     assert Tool.objects.get().state == "quarantined"

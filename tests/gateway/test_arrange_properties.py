@@ -6,18 +6,18 @@ import networkx as nx
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gateway_project import arrange, relation_rows
-from gateway_project.alternatives import alternatives
-from gateway_project.arrange import Terms
+from gateway_project.find import arrange, relation_rows
+from gateway_project.find.alternatives import list_alternatives
+from gateway_project.find.arrange import AnswerContext
+from gateway_project.find.relation_words import MAX_WARNINGS
 from gateway_project.foundation.caller import Caller
-from gateway_project.relation_words import MAX_WARNINGS
-from gateway_project.sight import Sight
-from graph.enhance.course import RIVALS
-from graph.relations import Kind, is_binding
+from graph.enhance.order import RIVAL_KINDS
+from graph.relations import RelationKind, is_binding_dependency
 from graph.topology import Topology
 from tests.gateway.catalogues import catalogue, tool
 from tests.gateway.conftest import hit
 from tests.graph.drawn import relations
+from tools.visibility import Visibility
 
 TOOLS = 9
 FOREIGN = {3, 6}
@@ -34,15 +34,19 @@ KNOWN = catalogue(
 PK = {one.tool: one.pk for one in KNOWN.tools.values()}
 OWN = sorted(name for name, pk in PK.items() if pk not in FOREIGN)
 drawn_relations = relations(
-    [*Kind, Kind.DEPENDS_ON, Kind.PROVIDES, Kind.PRECEDES], tools=TOOLS, most=40
+    [*RelationKind, RelationKind.DEPENDS_ON, RelationKind.PROVIDES, RelationKind.PRECEDES],
+    tools=TOOLS,
+    most=40,
 )
 found = st.lists(st.sampled_from(OWN), unique=True, max_size=5)
 
 
 def arranged(drawn, matches, *, cards):
-    terms = Terms(sight=Sight(catalogue=KNOWN, caller=CALLER), topology=Topology(drawn))
+    terms = AnswerContext(
+        visibility=Visibility(catalogue=KNOWN, caller=CALLER), topology=Topology(drawn)
+    )
     hits = [hit(name, 0.9 - 0.05 * place) for place, name in enumerate(matches)]
-    return arrange.arrange(
+    return arrange.arrange_answer(
         hits,
         terms,
         count=lambda some, _order, _warnings: A_CARD * len(some),
@@ -61,7 +65,7 @@ def test_the_order_names_what_is_listed_and_puts_dependencies_first(drawn, match
     needs = [
         (one.source, one.target)
         for one in drawn
-        if one.kind is Kind.DEPENDS_ON and {one.source, one.target} <= place.keys()
+        if one.kind is RelationKind.DEPENDS_ON and {one.source, one.target} <= place.keys()
     ]
     against = [one for one in needs if place[one[1]] > place[one[0]]]
     assert len(against) == len(answer.warnings) or len(answer.warnings) > MAX_WARNINGS
@@ -75,20 +79,22 @@ def test_what_requires_a_listed_tool_runs_after_it_or_not_at_all(drawn, matches)
     shown = {PK[card.tool] for card in answer.cards}
     ordered = {PK[name] for name in answer.run_order}
     for one in drawn:
-        if is_binding(one) and one.target in shown:
+        if is_binding_dependency(one) and one.target in shown:
             assert one.source not in ordered or one.target in ordered
-    if not any(one.kind in RIVALS for one in drawn):
-        hard = [one for one in drawn if one.kind is Kind.DEPENDS_ON]
+    if not any(one.kind in RIVAL_KINDS for one in drawn):
+        hard = [one for one in drawn if one.kind is RelationKind.DEPENDS_ON]
         ends = [{one.source, one.target} for one in hard]
         assert all(both <= ordered for both in ends if both <= shown)
 
 
 @given(drawn_relations, found, st.integers(1, 400))
 def test_an_answer_costs_its_budget_or_what_the_best_match_costs(drawn, matches, budget):
-    terms = Terms(sight=Sight(catalogue=KNOWN, caller=CALLER), topology=Topology(drawn))
+    terms = AnswerContext(
+        visibility=Visibility(catalogue=KNOWN, caller=CALLER), topology=Topology(drawn)
+    )
     hits = [hit(name, 0.9 - 0.05 * place) for place, name in enumerate(matches)]
-    count = arrange.counter(len)
-    answer = arrange.arrange(hits, terms, count=count, budget_tokens=budget)
+    count = arrange.make_token_counter(len)
+    answer = arrange.arrange_answer(hits, terms, count=count, budget_tokens=budget)
     sent = {
         "tools": [card.as_json() for card in answer.cards],
         "run_order": answer.run_order,
@@ -102,8 +108,8 @@ def test_an_answer_costs_its_budget_or_what_the_best_match_costs(drawn, matches,
 @given(drawn_relations, found, st.sampled_from(OWN))
 def test_no_tool_of_another_team_is_named_anywhere(drawn, matches, asked):
     answer = arranged(drawn, matches, cards=10)
-    sight, topology = Sight(catalogue=KNOWN, caller=CALLER), Topology(drawn)
-    described = relation_rows.relations(KNOWN.tools[asked], topology, sight)
-    others = alternatives(KNOWN.tools[asked], topology, sight, troubled=lambda _: "")
+    sight, topology = Visibility(catalogue=KNOWN, caller=CALLER), Topology(drawn)
+    described = relation_rows.relation_rows(KNOWN.tools[asked], topology, sight)
+    others = list_alternatives(KNOWN.tools[asked], topology, sight, describe_trouble=lambda _: "")
     told = [[card.as_json() for card in answer.cards], answer.run_order, answer.warnings]
     assert "secret" not in json.dumps([told, described, others])

@@ -18,8 +18,8 @@ def caller_for(user, team=None):
 def test_who_did_what_when_and_by_which_way_in_is_written_down():
     before = timezone.now()
     ann, team = UserFactory(username="ann"), TeamFactory()
-    with telemetry.request("abc"):
-        audit.record(
+    with telemetry.bind_request_id("abc"):
+        audit.record_audit(
             caller_for("ann", team.pk), "server.changed", "git", detail={"changed": ["args"]}
         )
     entry = AuditEntry.objects.get()
@@ -31,14 +31,14 @@ def test_who_did_what_when_and_by_which_way_in_is_written_down():
 
 
 def test_one_whose_user_is_not_stored_is_written_down_by_name():
-    audit.record(caller_for("ghost"), "x.done", "y")
+    audit.record_audit(caller_for("ghost"), "x.done", "y")
     entry = AuditEntry.objects.get()
     assert (entry.user, entry.actor, entry.request_id, entry.detail) == (None, "ghost", "", {})
 
 
 def test_an_entry_outlives_the_user_and_the_team():
     ann, team = UserFactory(username="ann"), TeamFactory()
-    audit.record(caller_for("ann", team.pk), "x.done", "y")
+    audit.record_audit(caller_for("ann", team.pk), "x.done", "y")
     ann.delete()
     team.delete()
     entry = AuditEntry.objects.get()
@@ -47,6 +47,6 @@ def test_an_entry_outlives_the_user_and_the_team():
 
 def test_what_was_rolled_back_is_not_written_down():
     with transaction.atomic():
-        audit.record(caller_for("ann"), "x.done", "y")
+        audit.record_audit(caller_for("ann"), "x.done", "y")
         transaction.set_rollback(True)
     assert not AuditEntry.objects.exists()

@@ -14,7 +14,7 @@ pytestmark = pytest.mark.django_db
 )
 def test_a_superuser_may_do_everything_and_others_what_clients_do(superuser, scopes):
     UserFactory(username="ann", superuser=superuser)
-    caller = callers.for_user("ann", kind="stdio")
+    caller = callers.caller_for_user("ann", kind="stdio")
     assert (caller.user, caller.kind, caller.scopes) == ("ann", "stdio", scopes)
 
 
@@ -24,14 +24,14 @@ def test_one_who_is_in_a_single_team_acts_for_it(teams):
     memberships = MembershipFactory.create_batch(teams, user=user)
     MembershipFactory()
     expected = memberships[0].team.pk if teams == 1 else None
-    assert callers.for_user("ann", kind="console").team == expected
+    assert callers.caller_for_user("ann", kind="console").team == expected
 
 
 @pytest.mark.parametrize("name", ["nobody", "", "gone"])
 def test_without_an_active_user_of_the_name_it_says_how_to_make_one(name):
     UserFactory(username="gone", is_active=False)
     with pytest.raises(UnknownUser, match="createsuperuser") as caught:
-        callers.for_user(name, kind="stdio")
+        callers.caller_for_user(name, kind="stdio")
     assert repr(name) in str(caught.value)
 
 
@@ -51,25 +51,25 @@ def asked(scopes, team=None):
 )
 def test_what_a_caller_might_do_is_cut_to_what_they_may_do_now(superuser, had, has):
     UserFactory(username="ann", superuser=superuser)
-    assert callers.still(asked(had)).scopes == has
+    assert callers.refresh_rights(asked(had)).scopes == has
 
 
 @pytest.mark.parametrize("is_active", [True, False])
 def test_of_a_caller_who_is_gone_nothing_is_left(is_active):
     UserFactory(username="ann" if not is_active else "bob", is_active=is_active)
-    with pytest.raises(UnknownUser, match="any more"):
-        callers.still(asked({"call"}))
+    with pytest.raises(UnknownUser, match="no longer an active user"):
+        callers.refresh_rights(asked({"call"}))
 
 
 def test_one_who_left_a_team_acts_for_it_no_more_unless_they_may_do_everything():
     membership = MembershipFactory(user=UserFactory(username="ann"))
     caller = asked({"call"}, team=membership.team.pk)
-    assert callers.still(caller) == caller
+    assert callers.refresh_rights(caller) == caller
     membership.delete()
     with pytest.raises(UnknownUser, match="no longer in the team"):
-        callers.still(caller)
+        callers.refresh_rights(caller)
     get_user_model().objects.filter(username="ann").update(is_superuser=True)
-    assert callers.still(caller) == caller
+    assert callers.refresh_rights(caller) == caller
 
 
 def test_the_local_admin_is_made_once_and_cannot_sign_in_with_any_password():
@@ -101,7 +101,7 @@ def test_of_two_processes_that_make_the_local_admin_one_does(monkeypatch):
 
 def test_one_without_a_lasting_password_is_told_a_one_time_one():
     callers.ensure_local_admin()
-    line = callers.sign_in_line()
+    line = callers.describe_sign_in()
     (password,) = (word for word in line.split() if authenticate(username="admin", password=word))
     assert "12 hours" in line
     assert authenticate(username="admin", password=password) is None
@@ -109,4 +109,4 @@ def test_one_without_a_lasting_password_is_told_a_one_time_one():
 
 def test_one_with_a_lasting_password_is_not_told_another():
     UserFactory(username="admin", superuser=True)
-    assert callers.sign_in_line() == "Sign in as admin with the password you set."
+    assert callers.describe_sign_in() == "Sign in as admin with the password you set."

@@ -1,4 +1,4 @@
-from gateway_project import catalogue_search
+from gateway_project.find import catalogue_search
 from tests.gateway.catalogues import tool
 
 TOOLS = [
@@ -10,7 +10,7 @@ TOOLS = [
 
 
 def ranked(query, limit=5):
-    found = catalogue_search.rank(query, TOOLS, limit=limit)
+    found = catalogue_search.rank_by_words(query, TOOLS, limit=limit)
     return [(item.tool, reasons) for item, _, reasons in found]
 
 
@@ -29,14 +29,21 @@ def test_inflections_and_compound_names_are_seen_through():
 def test_what_shares_no_word_is_left_out():
     assert ranked("make coffee") == []
     assert ranked("!!!") == []
-    assert catalogue_search.rank("log", [], limit=5) == []
+    assert catalogue_search.rank_by_words("log", [], limit=5) == []
 
 
 def test_scores_are_shares_of_what_was_possible_and_ties_go_by_id():
-    found = catalogue_search.rank("git", TOOLS, limit=5)
+    found = catalogue_search.rank_by_words("git", TOOLS, limit=5)
     assert [item.tool for item, _, _ in found] == ["git:git_log", "git:git_status"]
     assert all(0 < score <= 1 for _, score, _ in found)
 
 
 def test_no_more_than_the_limit_are_returned():
     assert len(ranked("shows the", limit=1)) == 1
+
+
+def test_a_word_after_an_acronym_in_a_name_is_seen():
+    found = catalogue_search.rank_by_words("restart", [tool("web:HTTPServerRestart")], limit=1)
+    assert [item.tool for item, _, _ in found] == ["web:HTTPServerRestart"]
+    found = catalogue_search.rank_by_words("server", [tool("a:HTTPServer")], limit=1)
+    assert [item.tool for item, _, _ in found] == ["a:HTTPServer"]

@@ -9,13 +9,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gateway_project.client_config import clients, connect, edit_toml, gather, own_entry, raw_file
-from gateway_project.client_config.connect import Target
-from gateway_project.client_config.own_entry import Launch
+from gateway_project.client_config.connect import ClientTarget
+from gateway_project.client_config.own_entry import OwnLaunch
 from gateway_project.client_config.raw_file import UnreadableConfig
-from gateway_project.client_config.records import Records
+from gateway_project.client_config.records import ConnectionRecords
 
 AT = datetime(2026, 11, 21, 12, tzinfo=UTC)
-LAUNCH = Launch(python="/opt/foregate/.venv/bin/python", manage="/opt/foregate/manage.py")
+LAUNCH = OwnLaunch(python="/opt/foregate/.venv/bin/python", manage_py="/opt/foregate/manage.py")
 BOM = b"\xef\xbb\xbf"
 
 
@@ -30,24 +30,28 @@ EIGHT = pytest.mark.parametrize("client", clients.CLIENTS.values(), ids=clients.
 
 
 def path_of(client, folder):
-    name = "config.toml" if client.toml else "settings.json"
+    name = "config.toml" if client.is_toml else "settings.json"
     return folder / name
 
 
 def plug(target, folder, *, dry_run=False, **launch):
     fields = {name: getattr(LAUNCH, name) for name in LAUNCH.__dataclass_fields__}
-    wanted = own_entry.build(target.client, target.path, Launch(**(fields | launch)))
-    return connect.connect(target, wanted, kept=Records(folder / "b"), at=AT, dry_run=dry_run)
+    wanted = own_entry.build_entry(target.client, target.path, OwnLaunch(**(fields | launch)))
+    return connect.connect(
+        target, wanted, record_store=ConnectionRecords(folder / "b"), at=AT, dry_run=dry_run
+    )
 
 
 def unplug(target, folder, *, dry_run=False):
-    return connect.disconnect(target, kept=Records(folder / "b"), at=AT, dry_run=dry_run)
+    return connect.disconnect(
+        target, record_store=ConnectionRecords(folder / "b"), at=AT, dry_run=dry_run
+    )
 
 
 def servers(client, path):
     try:
-        parsed = gather.read.read(path, client=client)
-    except gather.NoServers:
+        parsed = gather.read_config.read_config(path, client=client)
+    except gather.NoServerList:
         return {}
     assert parsed.problems == ()
     return {entry.name: entry for entry in parsed.entries}
@@ -63,8 +67,11 @@ def documents(draw, client):
     """Draw a file of a client as people have them: marks, line ends, comments, odd layouts."""
     listed = draw(st.dictionaries(NAMES, st.fixed_dictionaries({"command": COMMANDS}), max_size=3))
     comment = draw(st.sampled_from(["", 'é { [mcp_servers] } "x"']))
-    if client.toml:
-        blocks = [edit_toml.block(client.key, name, entry) for name, entry in listed.items()]
+    if client.is_toml:
+        blocks = [
+            edit_toml.write_table(client.servers_key, name, entry)
+            for name, entry in listed.items()
+        ]
         head = f"# {comment}\n" if comment else draw(st.sampled_from(["", 'model = "o"\n']))
         text = head + "\n".join(blocks)
     elif draw(st.booleans()) and not listed:
@@ -72,7 +79,7 @@ def documents(draw, client):
     else:
         before = draw(st.dictionaries(NAMES, st.lists(st.integers(), max_size=2), max_size=2))
         layout = draw(st.sampled_from([{"indent": 2}, {"indent": 4}, {"indent": "\t"}, {}]))
-        value = {**before, client.key: listed, "zz": {"é": "ü"}}
+        value = {**before, client.servers_key: listed, "zz": {"é": "ü"}}
         text = json.dumps(value, ensure_ascii=False, **layout)
         text = f"// {comment}\n{text} /* {comment} */" if comment else text
         text = text.replace("}\n}", "},\n}") if draw(st.booleans()) else text
@@ -90,8 +97,8 @@ def test_import_connect_undo_leaves_every_byte(client, tmp_path_factory, data):
     content = data.draw(documents(client))
     path.write_bytes(content)
     path.chmod(0o640)
-    target = Target(client=client, path=path, name="foregate")
-    empty = not client.toml and b"{" not in content
+    target = ClientTarget(client=client, path=path, name="foregate")
+    empty = not client.is_toml and b"{" not in content
     before = {} if empty else servers(client, path)
     if "foregate" in before:
         return
@@ -99,7 +106,7 @@ def test_import_connect_undo_leaves_every_byte(client, tmp_path_factory, data):
     done = plug(target, folder)
     assert done.change == "connected"
     after = servers(client, path)
-    assert own_entry.is_own(after.pop("foregate"))
+    assert own_entry.is_own_entry(after.pop("foregate"))
     assert after == before
     rest = iter(path.read_bytes())
     assert all(byte in rest for byte in content), "a byte of the original is gone"
@@ -121,9 +128,9 @@ def test_of_a_file_changed_since_only_the_entry_is_removed(client, tmp_path_fact
     folder = tmp_path_factory.mktemp("client")
     path = path_of(client, folder)
     path.write_bytes(data.draw(documents(client)))
-    target = Target(client=client, path=path, name="foregate")
+    target = ClientTarget(client=client, path=path, name="foregate")
     plug(target, folder)
-    end = b"\n# later\n" if client.toml else b"\n// later\n"
+    end = b"\n# later\n" if client.is_toml else b"\n// later\n"
     path.write_bytes(path.read_bytes() + end)
     expected = servers(client, path)
     del expected["foregate"]
@@ -137,9 +144,9 @@ def test_of_a_file_changed_since_only_the_entry_is_removed(client, tmp_path_fact
 @EIGHT
 def test_a_missing_file_is_made_and_deleted_again_with_its_folders(client, tmp_path):
     path = path_of(client, tmp_path / "new" / "folder")
-    target = Target(client=client, path=path, name="foregate")
+    target = ClientTarget(client=client, path=path, name="foregate")
     assert plug(target, tmp_path).change == "connected"
-    assert own_entry.is_own(servers(client, path)["foregate"])
+    assert own_entry.is_own_entry(servers(client, path)["foregate"])
     assert unplug(target, tmp_path).change == "deleted"
     assert not (tmp_path / "new").exists()
 
@@ -147,10 +154,10 @@ def test_a_missing_file_is_made_and_deleted_again_with_its_folders(client, tmp_p
 @EIGHT
 def test_a_dry_run_shows_the_change_and_writes_nothing(client, tmp_path):
     path = path_of(client, tmp_path)
-    target = Target(client=client, path=path, name="foregate")
+    target = ClientTarget(client=client, path=path, name="foregate")
     shown = plug(target, tmp_path, dry_run=True)
-    assert "+" in shown.difference
-    assert "run_gateway" in shown.difference
+    assert "+" in shown.diff
+    assert "run_gateway" in shown.diff
     assert list(tmp_path.iterdir()) == []
     plug(target, tmp_path)
     content = path.read_bytes()
@@ -161,9 +168,9 @@ def test_a_dry_run_shows_the_change_and_writes_nothing(client, tmp_path):
 @EIGHT
 def test_connecting_anew_with_another_user_is_undone_to_the_first_state(client, tmp_path):
     path = path_of(client, tmp_path)
-    content = b"x = 1\n" if client.toml else b'{ "x": 1 }'
+    content = b"x = 1\n" if client.is_toml else b'{ "x": 1 }'
     path.write_bytes(content)
-    target = Target(client=client, path=path, name="foregate")
+    target = ClientTarget(client=client, path=path, name="foregate")
     plug(target, tmp_path)
     assert plug(target, tmp_path, user="ann").change == "updated"
     assert servers(client, path)["foregate"].args[-2:] == ("--user", "ann")
@@ -176,12 +183,12 @@ def test_another_server_of_that_name_is_not_touched(client, tmp_path):
     path = path_of(client, tmp_path)
     entry = {"command": "other"}
     content = (
-        edit_toml.block(client.key, "foregate", entry)
-        if client.toml
-        else json.dumps({client.key: {"foregate": entry}})
+        edit_toml.write_table(client.servers_key, "foregate", entry)
+        if client.is_toml
+        else json.dumps({client.servers_key: {"foregate": entry}})
     )
     path.write_text(content)
-    target = Target(client=client, path=path, name="foregate")
+    target = ClientTarget(client=client, path=path, name="foregate")
     with pytest.raises(UnreadableConfig, match="choose a name with --name"):
         plug(target, tmp_path)
     with pytest.raises(UnreadableConfig, match="is not Foregate"):
@@ -205,10 +212,10 @@ BROKEN = [
 @pytest.mark.parametrize("content", BROKEN, ids=range(len(BROKEN)))
 def test_a_file_that_cannot_be_read_for_certain_is_refused_in_one_line(client, tmp_path, content):
     path = path_of(client, tmp_path)
-    content = content.replace(b"KEY", client.key.encode())
+    content = content.replace(b"KEY", client.servers_key.encode())
     path.write_bytes(content)
     with pytest.raises(UnreadableConfig) as caught:
-        plug(Target(client=client, path=path, name="foregate"), tmp_path)
+        plug(ClientTarget(client=client, path=path, name="foregate"), tmp_path)
     assert str(path) in str(caught.value)
     assert "\n" not in str(caught.value)
     assert path.read_bytes() == content
@@ -220,7 +227,7 @@ def test_a_link_stays_a_link_and_its_target_is_changed(tmp_path):
     real.write_bytes(b"{}")
     link = tmp_path / "mcp.json"
     link.symlink_to(real)
-    target = Target(client=clients.CLIENTS["cursor"], path=link, name="foregate")
+    target = ClientTarget(client=clients.CLIENTS["cursor"], path=link, name="foregate")
     plug(target, tmp_path)
     assert link.is_symlink()
     assert b"run_gateway" in real.read_bytes()
@@ -232,10 +239,10 @@ def test_a_link_stays_a_link_and_its_target_is_changed(tmp_path):
 def test_a_file_that_another_program_writes_meanwhile_is_left_to_it(tmp_path):
     path = tmp_path / "mcp.json"
     path.write_bytes(b"{}")
-    read = raw_file.read(path)
+    read = raw_file.read_raw(path)
     path.write_bytes(b'{"mine": 1}')
-    with pytest.raises(raw_file.ChangedMeanwhile, match="try again"):
-        raw_file.replace(read, b"other")
+    with pytest.raises(raw_file.ConcurrentChange, match="try again"):
+        raw_file.replace_content(read, b"other")
     assert path.read_bytes() == b'{"mine": 1}'
     assert [file.name for file in tmp_path.iterdir()] == ["mcp.json"]
 
@@ -243,7 +250,7 @@ def test_a_file_that_another_program_writes_meanwhile_is_left_to_it(tmp_path):
 def test_without_its_record_only_the_entry_is_removed(tmp_path):
     path = tmp_path / "mcp.json"
     path.write_bytes(b'{"mcpServers": {"a": {"command": "x"}}}')
-    target = Target(client=clients.CLIENTS["cursor"], path=path, name="foregate")
+    target = ClientTarget(client=clients.CLIENTS["cursor"], path=path, name="foregate")
     plug(target, tmp_path)
     for record in (tmp_path / "b").glob("*.json"):
         if record.name != path.name:
@@ -253,10 +260,12 @@ def test_without_its_record_only_the_entry_is_removed(tmp_path):
 
 
 def test_undoing_what_is_gone_says_so(tmp_path):
-    target = Target(client=clients.CLIENTS["cursor"], path=tmp_path / "x.json", name="foregate")
+    target = ClientTarget(
+        client=clients.CLIENTS["cursor"], path=tmp_path / "x.json", name="foregate"
+    )
     plug(target, tmp_path)
     target.path.unlink()
-    assert "no such file" in unplug(target, tmp_path).note
+    assert "no longer exists" in unplug(target, tmp_path).note
 
 
 def test_a_folder_that_cannot_be_written_is_one_line(tmp_path, monkeypatch):
@@ -264,6 +273,8 @@ def test_a_folder_that_cannot_be_written_is_one_line(tmp_path, monkeypatch):
         raise PermissionError(13, "Permission denied")
 
     monkeypatch.setattr(raw_file.tempfile, "mkstemp", refuse)
-    target = Target(client=clients.CLIENTS["cursor"], path=tmp_path / "x.json", name="foregate")
+    target = ClientTarget(
+        client=clients.CLIENTS["cursor"], path=tmp_path / "x.json", name="foregate"
+    )
     with pytest.raises(UnreadableConfig, match=r"cannot write .*x\.json: Permission denied"):
         plug(target, tmp_path)

@@ -70,7 +70,7 @@ def test_the_file_of_the_folder_is_another(tmp_path):
     run("claude-code", "--project")
     entry = json.loads((tmp_path / "project" / ".mcp.json").read_text())["mcpServers"]
     assert entry["foregate"]["type"] == "stdio"
-    with pytest.raises(CommandError, match="no file of projects"):
+    with pytest.raises(CommandError, match="no project file"):
         run("windsurf", "--project")
 
 
@@ -123,6 +123,6 @@ def test_an_address_of_a_database_is_not_written_but_said(tmp_path, monkeypatch)
 def test_a_file_that_cannot_be_read_is_left_as_it_is(tmp_path):
     path = tmp_path / "x.json"
     path.write_text("{broken")
-    with pytest.raises(CommandError, match=r"line 1, column 2: .*it is left as it is"):
+    with pytest.raises(CommandError, match=r"line 1, column 2: .*it was not changed"):
         run("cursor", "--file", str(path))
     assert path.read_text() == "{broken"

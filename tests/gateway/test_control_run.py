@@ -23,12 +23,12 @@ BOB = Caller(user="bob", team=None, scopes=frozenset({"call"}), kind="http")
 
 @pytest.fixture(autouse=True)
 def at_once(monkeypatch):
-    monkeypatch.setattr(command, "WAIT_S", 0.0)
+    monkeypatch.setattr(command, "OUTCOME_TIMEOUT_S", 0.0)
 
 
 @pytest.fixture
 def sealer(home):
-    return sealing.load_or_create(home, name=sealing.PAYLOADS)
+    return sealing.load_or_create_sealer(home, name=sealing.PAYLOADS)
 
 
 def run(*options):
@@ -39,7 +39,7 @@ def run(*options):
 
 def test_what_a_run_is_told_is_written_down_with_who_told_it(sealer):
     made = held(sealer, caller=BOB).run
-    assert "the next gateway or worker that is running carries it out" in run(made, "pause")
+    assert "the next running gateway or worker carries it out" in run(made, "pause")
     assert told() == [("pause", "admin", "command", {})]
     entry = AuditEntry.objects.get()
     assert (entry.actor, entry.action, entry.subject) == ("admin", "run.told_to_pause", str(made))
@@ -48,7 +48,7 @@ def test_what_a_run_is_told_is_written_down_with_who_told_it(sealer):
 
 def test_what_was_carried_out_is_said_to_be_done(sealer, monkeypatch):
     made = held(sealer).run
-    monkeypatch.setattr(command.control_run.commands, "outcome", lambda _command: "done")
+    monkeypatch.setattr(command.control_run.commands, "load_outcome", lambda _command: "done")
     report = json.loads(run(made, "abort", "--json"))
     assert report == {
         "run_id": str(made), "action": "abort", "outcome": "done", "status": "queued"
@@ -63,7 +63,7 @@ def test_what_the_run_refused_when_its_turn_came_is_an_error(sealer, monkeypatch
         write(sealer, changes(made, seqs=[2], status=RunStatus.FAILED))
         return outcome
 
-    monkeypatch.setattr(command.control_run.commands, "outcome", refused)
+    monkeypatch.setattr(command.control_run.commands, "load_outcome", refused)
     with pytest.raises(CommandError, match=r"run_not_running|invalid_workflow"):
         run(made, "pause")
 
@@ -79,9 +79,9 @@ def test_telling_a_run_what_it_does_already_changes_nothing(sealer):
     [
         (["nonsense", "pause"], r"no run 'nonsense', .* `manage\.py runs` lists them"),
         ([uuid4(), "pause"], r"there is no run '.*`manage\.py runs` lists them"),
-        ([uuid4(), "pause", "--rerun-unknown"], "goes with resume alone"),
-        ([uuid4(), "replan"], "replan, and nothing else, takes --workflow"),
-        ([uuid4(), "pause", "--workflow", "x"], "replan, and nothing else, takes --workflow"),
+        ([uuid4(), "pause", "--rerun-unknown"], "goes with resume only"),
+        ([uuid4(), "replan"], "replan, and only replan, takes --workflow"),
+        ([uuid4(), "pause", "--workflow", "x"], "replan, and only replan, takes --workflow"),
         ([uuid4(), "pause", "--user", "nobody"], "no active user 'nobody'"),
         ([uuid4(), "approve"], "`manage.py approvals approve ID` decides on a call"),
         ([uuid4(), "reject"], "`manage.py approvals reject ID` decides on a call"),
@@ -136,7 +136,7 @@ def test_an_unknown_call_is_made_again_while_others_go_on_beside_it(sealer):
 
 
 def test_where_no_call_is_unknown_none_is_made_again(sealer):
-    with pytest.raises(CommandError, match="it is known how it ended"):
+    with pytest.raises(CommandError, match="the outcome of each of its calls is known"):
         run(held(sealer).run, "resume", "--rerun-unknown", "--yes")
 
 

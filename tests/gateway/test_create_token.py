@@ -23,14 +23,14 @@ def create(capsys):
 
 
 def test_a_token_of_the_local_admin_does_what_clients_do(create):
-    caller = tokens.authenticate(create())
+    caller = tokens.authenticate_token(create())
     assert (caller.user, caller.team) == ("admin", None)
     assert caller.scopes == {"search", "call", "read"}
 
 
 def test_it_stands_for_the_user_and_the_one_team_they_are_in(create):
     membership = MembershipFactory(user=UserFactory(username="ann"))
-    caller = tokens.authenticate(create("--user", "ann", "--scope", "call"))
+    caller = tokens.authenticate_token(create("--user", "ann", "--scope", "call"))
     assert (caller.user, caller.team) == ("ann", membership.team_id)
     assert caller.scopes == {"call"}
 
@@ -39,15 +39,15 @@ def test_one_of_several_teams_is_chosen_by_name(create):
     user = UserFactory(username="ann")
     MembershipFactory(user=user)
     chosen = MembershipFactory(user=user).team
-    assert tokens.authenticate(create("--user", "ann")).team is None
+    assert tokens.authenticate_token(create("--user", "ann")).team is None
     token = create("--user", "ann", "--team", chosen.name)
-    assert tokens.authenticate(token).team == chosen.pk
+    assert tokens.authenticate_token(token).team == chosen.pk
 
 
 def test_programs_are_told_in_json(create):
     told = json.loads(create("--days", "30", "--json", "--name", "laptop"))
     row = ApiToken.objects.get()
-    assert tokens.digest(told["token"]) == row.digest
+    assert tokens.hash_token(told["token"]) == row.digest
     assert (told["user"], told["scopes"]) == ("admin", ["search", "call", "read"])
     assert told["expires_at"] == row.expires_at.isoformat()
     left = row.expires_at - timezone.now()

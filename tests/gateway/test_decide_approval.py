@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 from django.db import connections
 
-from execution.store.approvals import NotPending, UnknownApproval
+from execution.store.approvals import ApprovalNotPending, UnknownApproval
 from gateway_project.access import audit
 from gateway_project.foundation.caller import Caller
 from gateway_project.models import AuditEntry
@@ -40,7 +40,7 @@ def bobs(sealer, team):
 
 
 def decide(who, approval, *, approve=True, via="console"):
-    return decide_approval.decide(who, approval.pk, approve=approve, via=via)
+    return decide_approval.decide_approval(who, approval.pk, approve=approve, via=via)
 
 
 def stands(approval):
@@ -68,7 +68,7 @@ def test_a_decision_that_cannot_be_written_down_is_none(bobs, monkeypatch):
     def broken(*_args, **_kwargs):
         raise OSError("the disk is full")
 
-    monkeypatch.setattr(audit, "record", broken)
+    monkeypatch.setattr(audit, "record_audit", broken)
     with pytest.raises(OSError, match="full"):
         decide(SUPERUSER, bobs)
     assert stands(bobs) == "pending"
@@ -87,8 +87,8 @@ def test_others_know_nothing_of_it(bobs, team, sealer):
         with pytest.raises(UnknownApproval):
             decide(who, bobs)
         with pytest.raises(UnknownApproval):
-            decide_approval.get(who, bobs.pk, sealer=sealer)
-        assert decide_approval.pending(who) == decide_approval.recent(who) == ()
+            decide_approval.load_approval(who, bobs.pk, sealer=sealer)
+        assert decide_approval.load_pending(who) == decide_approval.load_recent(who) == ()
     assert stands(bobs) == "pending"
     assert not AuditEntry.objects.exists()
 
@@ -112,16 +112,18 @@ def test_rights_count_as_they_are_when_it_is_decided(bobs, team):
 def test_each_sees_what_they_may_decide(sealer, bobs, team):
     waiting(sealer, caller=caller("ann"))
     for who in (caller("bob"), member(team, "admin")):
-        assert [one.id for one in decide_approval.pending(who)] == [bobs.pk]
-        assert decide_approval.get(who, bobs.pk, sealer=sealer).arguments == {"path": "/x"}
-    assert len(decide_approval.pending(SUPERUSER)) == 2
+        assert [one.id for one in decide_approval.load_pending(who)] == [bobs.pk]
+        assert decide_approval.load_approval(who, bobs.pk, sealer=sealer).arguments == {
+            "path": "/x"
+        }
+    assert len(decide_approval.load_pending(SUPERUSER)) == 2
     decide(SUPERUSER, bobs)
-    assert [one.id for one in decide_approval.recent(caller("bob"))] == [bobs.pk]
+    assert [one.id for one in decide_approval.load_recent(caller("bob"))] == [bobs.pk]
 
 
 def test_what_is_too_late_is_neither_decided_nor_written_down(bobs):
     late(bobs)
-    with pytest.raises(NotPending):
+    with pytest.raises(ApprovalNotPending):
         decide(SUPERUSER, bobs)
     assert not AuditEntry.objects.exists()
 
@@ -135,7 +137,7 @@ def test_of_two_people_who_decide_at_once_one_wins_and_is_written_down(sealer):
         try:
             together.wait(PATIENCE_S)
             decide(replace(SUPERUSER, user=f"says {approve}"), approval, approve=approve)
-        except NotPending:
+        except ApprovalNotPending:
             return 0
         finally:
             connections.close_all()

@@ -1,16 +1,20 @@
-"""What the demonstration takes for a failure, and what not."""
+"""What the demonstration takes for a failure, and what it leaves alone."""
 
+from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
+from django.core.management import CommandError, call_command
 from rich.console import Console
 
-from gateway_project import demonstration
-from gateway_project.demonstration import Step
+from gateway_project.demo import demonstration, servers
+from gateway_project.demo.demonstration import DemoStep
 from gateway_project.management.commands import demo
+from tests.factories import ServerFactory
+from tools.models import Server
 
-FINE = {"intents": 4, "found": 4, "outranked": 0, "called": 4, "suggested": 3, "ran": True}
-STEP = Step(intent="what time is it?", tool="time:get_current_time")
+FINE = {"intents": 4, "found": 4, "called": 4, "suggested": 3, "ran": True}
+STEP = DemoStep(intent="what time is it?", tool="time:get_current_time")
 
 
 class Client:
@@ -27,26 +31,17 @@ class Client:
 
 
 @pytest.mark.parametrize(
-    ("found", "is_found", "outranked"),
-    [
-        ("time:get_current_time", True, False),
-        ("calendar:now", False, True),
-        ("time:convert_time", False, False),
-    ],
+    ("found", "is_found"), [("time:get_current_time", True), ("time:convert_time", False)]
 )
-async def test_tools_of_other_servers_that_fit_better_are_told_from_a_search_that_fails(
-    found, is_found, outranked
-):
-    console = Console(quiet=True)
-    outcome = await demonstration._try(console, Client(found), STEP, own={"time", "git"})
-    assert (outcome.found, outcome.outranked, outcome.called) == (is_found, outranked, True)
+async def test_a_search_that_does_not_find_the_tool_is_told(found, is_found):
+    outcome = await demonstration._try_step(Console(quiet=True), Client(found), STEP)
+    assert (outcome.found, outcome.called) == (is_found, True)
 
 
 @pytest.mark.parametrize(
     ("changed", "failed"),
     [
         ({}, False),
-        ({"found": 2, "outranked": 2}, False),
         ({"found": 2}, True),
         ({"called": 3}, True),
         ({"suggested": 0}, True),
@@ -57,7 +52,45 @@ def test_only_what_did_not_work_is_a_failure(changed, failed):
     assert demo._has_failed({**FINE, **changed}) is failed
 
 
-def test_a_person_whose_servers_fit_better_is_told_how_to_see_it_by_itself():
-    said = demo.OUTRANKED.format(**FINE | {"outranked": 2})
-    assert "For 2 of 4 intents" in said
-    assert "FOREGATE_HOME=" in said
+@pytest.fixture
+def started(home, db, monkeypatch):
+    """Processes that the demonstration starts, and whether it goes on in this one."""
+    seen = SimpleNamespace(processes=[], returncode=0, here=0)
+
+    def run(command, *, env, check):
+        seen.processes.append((command, env))
+        return SimpleNamespace(returncode=seen.returncode)
+
+    def demonstrate(*_):
+        seen.here += 1
+        return FINE
+
+    monkeypatch.setattr(demo.subprocess, "run", run)
+    monkeypatch.setattr(demo.Command, "_demonstrate", demonstrate)
+    monkeypatch.setenv("DATABASE_URL", "postgresql:///theirs")
+    return seen
+
+
+@pytest.mark.parametrize("name", ["git", "calendar"])
+def test_beside_own_servers_it_uses_a_folder_and_a_database_of_its_own(home, started, name):
+    ServerFactory(name=name, command="mine")
+    call_command("demo", "--json")
+    ((command, env),) = started.processes
+    assert command[-2:] == ["demo", "--json"]
+    assert Path(env["FOREGATE_HOME"]) == home / "demo" / "home"
+    assert "DATABASE_URL" not in env
+    assert started.here == 0
+    assert list(Server.objects.values_list("name", "command")) == [(name, "mine")]
+
+
+def test_a_failure_there_is_a_failure_here(started):
+    ServerFactory(name="git")
+    started.returncode = 1
+    with pytest.raises(CommandError, match="failed"):
+        call_command("demo")
+
+
+def test_without_own_servers_its_servers_become_the_first_ones(started):
+    ServerFactory(name="git", source=servers.DEMO_SOURCE)
+    call_command("demo")
+    assert (started.here, started.processes) == (1, [])

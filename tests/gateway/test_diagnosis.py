@@ -1,25 +1,29 @@
 import json
 import socket
-import threading
 from datetime import UTC, datetime, timedelta
-from http.server import BaseHTTPRequestHandler, HTTPServer
 
 import pytest
 from cryptography.fernet import Fernet
 from django.core.management import call_command
-from django.db import OperationalError
+from django.db import OperationalError, connection
+from django.db.migrations.recorder import MigrationRecorder
+from django.utils import timezone
 
-from gateway_project.diagnosis import answers, examine, installation
-from gateway_project.diagnosis.answers import Answer
+from gateway_project.console import identity
+from gateway_project.diagnosis import check_installation, check_servers, examine
+from gateway_project.diagnosis.check_servers import ServerAnswer
 from gateway_project.foundation.config import Config
 from gateway_project.foundation.postgres import migrate
 from gateway_project.foundation.sealing import Sealer
 from tests.factories import ServerFactory, ToolFactory
 from tests.fakes import FakeEmbedder
+from tests.gateway.test_console_on_demand import answering, console_of
 from tests.patience import PATIENCE_S
 from tools.embed.embedder import EmbeddingUnavailable
 from tools.models import Server, Tool, ToolDefinition
 from tools.upstream.spec import ServerSpec
+
+ASK = check_servers.ask_servers
 
 pytestmark = pytest.mark.django_db
 
@@ -37,14 +41,14 @@ def outside(monkeypatch, tmp_path):
     """Servers answer as told here, the model is a fake one, and no client is there."""
     told = {}
 
-    def ask(_config, specs, _sealer):
+    def ask(_config, specs, _sealer, **_):
         return tuple(told[spec.name] for spec in specs)
 
-    monkeypatch.setattr(answers, "ask", ask)
-    monkeypatch.setattr(installation, "embedder_for", lambda _: FakeEmbedder())
-    monkeypatch.setattr(installation, "default_home", lambda: tmp_path / "usual")
+    monkeypatch.setattr(check_servers, "ask_servers", ask)
+    monkeypatch.setattr(check_installation, "make_embedder", lambda _: FakeEmbedder())
+    monkeypatch.setattr(check_installation, "default_home", lambda: tmp_path / "usual")
     # Time that this process stands still, between one clock and the other, is none they differ by.
-    monkeypatch.setattr(installation, "MAX_SKEW_S", PATIENCE_S)
+    monkeypatch.setattr(check_installation, "MAX_CLOCK_SKEW_S", PATIENCE_S)
     monkeypatch.setenv("HOME", str(tmp_path))
     monkeypatch.chdir(tmp_path)
     return told
@@ -55,14 +59,16 @@ def told(outside):
     """Register a server that answers thus."""
 
     def _told(name, *, command="true", tools=None, error="", dropped=0, **fields):
-        outside[name] = Answer(name=name, tools=tools, error=error, dropped=dropped)
+        outside[name] = ServerAnswer(
+            name=name, tool_count=tools, error=error, dropped_lines=dropped
+        )
         return ServerFactory(name=name, command=command, **fields)
 
     return _told
 
 
 def all_of(config, check):
-    return [finding for finding in examine.examine(config) if finding.check == check]
+    return [finding for finding in examine.run_checks(config) if finding.check == check]
 
 
 def one(config, check):
@@ -72,9 +78,13 @@ def one(config, check):
 
 def test_a_sound_installation_is_found_sound(config, told, monkeypatch):
     tool = ToolFactory(server=told("git", tools=12))
-    monkeypatch.setattr(installation.overview, "embedding", lambda _: {"tools": 1, "embedded": 1})
+    monkeypatch.setattr(
+        check_installation.overview,
+        "load_embedding_coverage",
+        lambda _: {"tools": 1, "embedded": 1},
+    )
     assert tool
-    found = {finding.check: finding for finding in examine.examine(config)}
+    found = {finding.check: finding for finding in examine.run_checks(config)}
     assert {finding.verdict for finding in found.values()} == {"ok"}
     assert found["server git"].detail == "12 tools"
     assert "16 dimensions" in found["embedding model"].detail
@@ -123,14 +133,16 @@ def test_a_sign_in_is_judged_by_whether_it_can_be_used(monkeypatch, sealer, valu
         "user": "", "issuer": "i", "scope": "", "wanted": "", "expires_at": None,
         "renews": False, "ended": "", "updated_at": datetime.now(UTC),
     }  # fmt: skip
-    known = answers.sign_ins.Overview(**(fields | values))
-    monkeypatch.setattr(answers.sign_ins, "overview", lambda *_, **__: (known,))
-    problem = answers.sign_in_problem(ServerSpec(name="far", authorization="oauth"), sealer)
+    known = check_servers.sign_ins.SignInOverview(**(fields | values))
+    monkeypatch.setattr(check_servers.sign_ins, "load_overview", lambda *_, **__: (known,))
+    problem = check_servers.find_sign_in_problem(
+        ServerSpec(name="far", authorization="oauth"), sealer
+    )
     assert said in problem
     assert bool(problem) is bool(said)
 
 
-def test_what_waits_for_a_person_is_a_warning(config, told):
+def test_tools_that_wait_for_approval_are_a_warning(config, told):
     ToolFactory(server=told("git", tools=1), state=Tool.State.QUARANTINED)
     assert one(config, "approval").detail.startswith("1 tools wait for approval")
 
@@ -146,7 +158,7 @@ def test_one_server_registered_twice_is_a_warning(config, told):
         server = told(name, tools=2)
         for tool in ("log", "diff"):
             ToolFactory(server=server, name=tool)
-    assert one(config, "double tools").detail.startswith("git, git2 offer the same tools")
+    assert one(config, "duplicate tools").detail.startswith("git, git2 offer the same tools")
 
 
 def test_bare_names_that_are_taken_are_a_warning(config, told):
@@ -167,49 +179,45 @@ def test_tools_without_a_vector_are_a_warning(config, told):
     )
 
 
-def test_an_empty_installation_is_told_how_to_go_on(config):
+def test_an_empty_installation_is_told_what_to_do_next(config):
     assert "import_servers" in one(config, "servers").detail
 
 
 def test_a_port_in_use_is_a_warning_that_names_the_setting(config):
     with socket.create_server(("127.0.0.1", config.console_port)):
-        finding = installation.port(config)
+        finding = check_installation.check_port(config)
     assert finding.verdict == "warning"
     assert "FOREGATE_CONSOLE_PORT" in finding.detail
 
 
 def test_a_console_that_runs_already_is_no_mistake(config, monkeypatch):
-    monkeypatch.setattr(installation, "ANSWER_TIMEOUT_S", PATIENCE_S)
-
-    class Live(BaseHTTPRequestHandler):
-        def do_GET(self):
-            body = b'{"status": "ok"}'
-            self.send_response(200 if self.path == "/health" else 404)
-            self.send_header("Content-Length", str(len(body)))
-            self.end_headers()
-            self.wfile.write(body)
-
-        def log_message(self, *_):
-            pass
-
-    server = HTTPServer(("127.0.0.1", config.console_port), Live)
-    thread = threading.Thread(target=server.handle_request)
-    thread.start()
-    finding = installation.port(config)
-    thread.join(PATIENCE_S)
-    server.server_close()
+    monkeypatch.setattr(identity, "TIMEOUT_S", PATIENCE_S)
+    with answering(config.console_port, console_of(config)):
+        finding = check_installation.check_port(config)
     assert (finding.verdict, finding.detail.endswith("is served")) == ("ok", True)
+
+
+def test_what_answers_as_healthy_and_is_another_installation_s_holds_the_port(
+    config, monkeypatch, tmp_path
+):
+    monkeypatch.setattr(identity, "TIMEOUT_S", PATIENCE_S)
+    others = config.model_copy(update={"home": tmp_path / "another"})
+    for answer in (lambda _nonce: '{"status": "ok"}', console_of(others)):
+        with answering(config.console_port, answer):
+            finding = check_installation.check_port(config)
+        assert finding.verdict == "warning"
+        assert "FOREGATE_CONSOLE_PORT" in finding.detail
 
 
 def test_networks_that_cannot_be_read_are_a_failure(config):
     odd = config.model_copy(update={"allow_private": "10.0.0.0/99"})
-    (finding,) = installation.networks(odd)
+    (finding,) = check_installation.check_networks(odd)
     assert finding.detail.startswith("FOREGATE_ALLOW_PRIVATE: ")
 
 
 def test_a_second_home_is_a_warning(config, tmp_path):
     (tmp_path / "usual" / "keys").mkdir(parents=True)
-    (finding,) = installation.other_home(config)
+    (finding,) = check_installation.check_other_home(config)
     assert "holds another installation" in finding.detail
 
 
@@ -218,28 +226,35 @@ def test_a_model_that_cannot_be_loaded_is_a_failure(config, monkeypatch):
         def embed(self, texts, *, kind):
             raise EmbeddingUnavailable("no such model; choose another")
 
-    monkeypatch.setattr(installation, "embedder_for", lambda _: Broken())
+    monkeypatch.setattr(check_installation, "make_embedder", lambda _: Broken())
     assert one(config, "embedding model").detail == "no such model; choose another"
 
 
 def test_missing_migrations_end_the_examination_with_what_to_do(config, monkeypatch):
-    monkeypatch.setattr(migrate, "pending_migrations", lambda: ["tools.0001_initial"])
+    monkeypatch.setattr(migrate, "list_pending_migrations", lambda: ["tools.0001_initial"])
     assert one(config, "migrations").verdict == "failure"
     assert all_of(config, "servers") == []
+
+
+def test_migrations_of_a_newer_version_are_a_warning(config):
+    MigrationRecorder(connection).record_applied("graph", "9999_later")
+    found = one(config, "migrations")
+    assert found.verdict == "warning"
+    assert "graph.9999_later" in found.detail
 
 
 def test_without_a_database_the_rest_is_left_out(config, monkeypatch):
     def away():
         raise OperationalError("nobody listens\nmore")
 
-    monkeypatch.setattr(installation.connection, "cursor", away)
+    monkeypatch.setattr(check_installation.connection, "cursor", away)
     assert one(config, "database").detail == "nobody listens"
     assert all_of(config, "migrations") == []
 
 
 def test_a_clock_that_is_off_is_a_warning(config, monkeypatch):
-    monkeypatch.setattr(installation.time, "time", lambda: 0.0)
-    assert "synchronise" in installation.database().detail
+    monkeypatch.setattr(check_installation.time, "time", lambda: 0.0)
+    assert "synchronise" in check_installation.check_database().detail
 
 
 def test_a_sealed_environment_that_no_key_opens_is_a_failure(config):
@@ -252,14 +267,14 @@ def test_a_sealed_environment_that_no_key_opens_is_a_failure(config):
 @pytest.mark.parametrize(("space", "verdict"), [(1_000, "warning"), (10**12, "ok")])
 def test_little_room_is_a_warning(config, monkeypatch, space, verdict):
     monkeypatch.setattr(
-        installation.shutil, "disk_usage", lambda _: type("Usage", (), {"free": space})()
+        check_installation.shutil, "disk_usage", lambda _: type("Usage", (), {"free": space})()
     )
-    assert installation.home(config).verdict == verdict
+    assert check_installation.check_home(config).verdict == verdict
 
 
 def test_a_home_that_cannot_be_written_is_a_failure(config, monkeypatch):
-    monkeypatch.setattr(installation.os, "access", lambda *_: False)
-    finding = installation.home(config)
+    monkeypatch.setattr(check_installation.os, "access", lambda *_: False)
+    finding = check_installation.check_home(config)
     assert finding.verdict == "failure"
     assert "FOREGATE_HOME" in finding.detail
 
@@ -280,3 +295,125 @@ def test_the_command_prints_a_line_a_check_and_a_warning_is_no_failure(config, s
     printed = capsys.readouterr().out
     assert "database: PostgreSQL" in printed
     assert "warning" in printed
+
+
+@pytest.mark.parametrize(
+    ("answered_at", "words"),
+    [(None, "never before"), (datetime(2026, 11, 20, 8, tzinfo=UTC), "last at 2026-11-20 08:00")],
+)
+def test_a_server_that_did_not_answer_in_time_is_no_failure_and_told_from_one(answered_at, words):
+    (found,) = check_servers.judge_answer(
+        ServerAnswer(name="s"), sign_in="", answered_at=answered_at
+    )
+    assert found.verdict == "warning"
+    assert words in found.detail
+    assert "--wait 60" in found.detail
+
+
+@pytest.fixture
+def asked(monkeypatch):
+    """Names of the servers that were started, in their order."""
+    names = []
+    real = check_servers.ask_servers
+
+    def ask(config, specs, sealer, **options):
+        names.extend(spec.name for spec in specs)
+        return real(config, specs, sealer, **options)
+
+    monkeypatch.setattr(check_servers, "ask_servers", ask)
+    return names
+
+
+def test_servers_are_started_in_the_order_in_which_they_will_likely_answer(config, told, asked):
+    long_ago = datetime(2026, 1, 1, tzinfo=UTC)
+    told("failing", last_error="exited", last_error_at=long_ago)
+    told("answered", tools=1, last_connected_at=long_ago)
+    told("new", tools=1)
+    list(examine.run_checks(config))
+    assert asked == ["answered", "new", "failing"]
+
+
+def test_a_server_that_answered_a_short_while_ago_is_not_started(config, told, asked):
+    now = timezone.now() + timedelta(seconds=1)  # after the row was written
+    ToolFactory(server=told("git", tools=1, last_connected_at=now, discovered_at=now))
+    told("new", tools=2)
+    found = one(config, "server git")
+    assert (found.verdict, found.detail) == ("ok", "answered 0 min ago, 1 tools")
+    assert asked == ["new"]
+    list(examine.run_checks(config, wait_s=60.0))
+    assert sorted(asked[1:]) == ["git", "new"]
+
+
+@pytest.mark.parametrize(
+    ("fields", "command"),
+    [
+        ({"last_error": "exited", "last_error_at": timedelta(hours=1)}, "true"),
+        ({"updated_at": timedelta(hours=1)}, "true"),
+        ({"last_connected_at": -timedelta(days=2), "discovered_at": -timedelta(days=2)}, "true"),
+        ({}, "no-such-command"),
+    ],
+)
+def test_an_answer_of_before_does_not_count_if_something_is_wrong_or_changed(
+    config, told, fields, command
+):
+    now = timezone.now() + timedelta(seconds=1)
+    times = {"last_connected_at": timedelta(0), "discovered_at": timedelta(0)} | fields
+    told("git", command=command, error="failed")
+    values = {
+        name: now + value if isinstance(value, timedelta) else value
+        for name, value in times.items()
+    }
+    Server.objects.filter(name="git").update(**values)
+    assert one(config, "server git").verdict == "failure"
+
+
+def test_a_server_that_did_not_answer_in_time_is_told_with_its_last_error(config, told):
+    told("npm", last_error="server 'npm': E404, no such package", last_error_at=timezone.now())
+    found = one(config, "server npm")
+    assert found.verdict == "warning"
+    assert "still starting" in found.detail
+    assert "failed the last time: E404, no such package" in found.detail
+
+
+def test_a_server_that_failed_last_is_told_to_have_answered_before(config, told):
+    answered_at = datetime(2026, 11, 20, 8, tzinfo=UTC)
+    failed_at = answered_at + timedelta(hours=1)
+    told("s", last_connected_at=answered_at, last_error="exited", last_error_at=failed_at)
+    assert "answered last at 2026-11-20 08:00" in one(config, "server s").detail
+
+
+def test_the_last_output_of_a_failing_server_is_reported_and_printed_on_request(
+    config, outside, settings, capsys
+):
+    settings.FOREGATE = config
+    outside["bad"] = ServerAnswer(name="bad", error="gone", output=("one", "[two]"))
+    ServerFactory(name="bad", command="true")
+    for options, shown in (
+        ((), "`doctor --verbose` shows its last 2"),
+        (("--verbose",), "| [two]"),
+    ):
+        with pytest.raises(SystemExit):
+            call_command("doctor", *options)
+        assert shown in capsys.readouterr().out
+    with pytest.raises(SystemExit):
+        call_command("doctor", "--json")
+    found = {item["check"]: item for item in json.loads(capsys.readouterr().out)}
+    assert found["server bad"]["output"] == ["one", "[two]"]
+
+
+def test_a_server_is_asked_for_real_and_its_output_comes_with_its_failure(config, sealer):
+    spec = ServerSpec(
+        name="s", command="/bin/sh", args=("-c", "echo no current-context >&2; exit 1")
+    )
+    (answer,) = ASK(config, (spec,), sealer)
+    assert "its last output: no current-context" in answer.error
+    assert answer.output == ("no current-context",)
+
+
+def test_a_secret_in_the_arguments_of_a_server_is_a_warning_that_does_not_show_it(config, told):
+    told("bad", tools=1, args=["--token", "hunter2hunter2"])
+    found = [each for each in all_of(config, "server bad") if each.verdict == "warning"]
+    (warning,) = found
+    assert "argument 2 (--token)" in warning.detail
+    assert "--seal-secrets" in warning.detail
+    assert "hunter" not in warning.detail

@@ -3,7 +3,7 @@ import sys
 
 import pytest
 
-from gateway_project.diagnosis import connected
+from gateway_project.diagnosis import check_clients
 from gateway_project.foundation.config import Config
 from tools.upstream.spec import ServerSpec
 
@@ -41,7 +41,7 @@ def own(base, home, **fields):
 
 
 def found(base, home):
-    return list(connected.clients(Config(home=home), base=base, specs=SPECS))
+    return list(check_clients.check_clients(Config(home=home), base=base, specs=SPECS))
 
 
 def test_a_client_that_starts_this_installation_is_right(base, tmp_path, cursor):
@@ -66,7 +66,7 @@ def test_one_that_starts_the_same_servers_beside_it_is_warned_of(base, tmp_path,
 @pytest.mark.parametrize(
     ("fields", "verdict", "said"),
     [
-        ({"command": "/gone/python"}, "failure", "starts /gone/python, which is not there"),
+        ({"command": "/gone/python"}, "failure", "starts /gone/python, which no longer exists"),
         ({"args": ["/gone/manage.py", "run_gateway"]}, "failure", "connect_client cursor"),
         ({"env": {"FOREGATE_HOME": "/other"}}, "warning", "uses the data in /other"),
         ({"env": {}}, "warning", "uses the data in"),

@@ -1,13 +1,13 @@
 import pytest
 
-from gateway_project.diagnosis import entries
+from gateway_project.diagnosis import check_entries
 from tools.upstream.spec import ServerSpec
 
 ENVIRON = {"PATH": "/usr/bin:/bin", "HOME": "/", "SET": "1"}
 
 
 def problem(**fields):
-    return entries.problem(ServerSpec(name="x", **fields), ENVIRON)
+    return check_entries.find_entry_problem(ServerSpec(name="x", **fields), ENVIRON)
 
 
 @pytest.mark.parametrize(
@@ -33,9 +33,9 @@ def test_an_entry_that_can_work_has_no_problem(fields):
         ({"command": "docker"}, "comes with Docker"),
         ({"command": "no-such-command"}, "not on the PATH of the gateway"),
         ({"command": "/no/such/command"}, "/no/such/command does not exist"),
-        ({"command": "C:\\Program Files\\x.exe"}, "is a path of Windows"),
-        ({"command": "server.exe"}, "is a path of Windows"),
-        ({"command": "cmd"}, "is a shell of Windows"),
+        ({"command": "C:\\Program Files\\x.exe"}, "is a Windows path"),
+        ({"command": "server.exe"}, "is a Windows path"),
+        ({"command": "cmd"}, "is a Windows shell"),
         ({"command": "sh", "cwd": "/no/such/folder"}, "its folder /no/such/folder does not exist"),
         ({"command": "/etc"}, "cannot be executed"),
         ({"command": "/etc/passwd"}, "cannot be executed"),
@@ -43,10 +43,10 @@ def test_an_entry_that_can_work_has_no_problem(fields):
     ],
 )
 def test_the_usual_mistakes_are_seen_without_starting_anything(monkeypatch, fields, said):
-    found = entries.shutil.which
+    found = check_entries.shutil.which
     known = {"npx", "uvx", "docker"}
     monkeypatch.setattr(
-        entries.shutil,
+        check_entries.shutil,
         "which",
         lambda name, path: None if name in known else found(name, path=path),
     )

@@ -7,15 +7,19 @@ from typing import Any
 
 import pytest
 
-from execution.call import ApprovalRequired, InvalidArguments, Request
+from execution import call
+from execution.call import ApprovalRequired, CallRequest, InvalidArguments
 from execution.models import Approval, WorkflowExecution
-from execution.no_runs import NoRuns
-from execution.run_means import RunsUnavailable
+from execution.no_runs import UnavailableRuns
+from execution.run_dependencies import RunsUnavailable
 from execution.store import approvals
-from gateway_project import direct_call, flow
-from gateway_project.direct_call import CallInProgress, DirectCallFailed, Person
+from gateway_project import flow
+from gateway_project.foundation import computing, schema
 from gateway_project.foundation.caller import Caller
-from gateway_project.foundation.database import in_database
+from gateway_project.foundation.database import run_in_database_thread
+from gateway_project.foundation.schema_steps import MAX_LOOP_STEPS
+from gateway_project.runs import direct_call
+from gateway_project.runs.direct_call import CallInProgress, DirectCallFailed, UserChannel
 from gateway_project.use_cases import decide_approval
 from tests.execution.asking import late
 from tests.execution.run_setup import ADMIN, means, process
@@ -49,13 +53,14 @@ class World:
     def catalogue(self):
         return lambda: self.known
 
-    @property
-    def approval_link(self):
+    async def open_console(self):
         return lambda approval: f"http://console/{approval}"
 
-    async def call(self, arguments=None, *, caller=ADMIN, person=direct_call.NOBODY, **more):
-        request = Request(tool="delete_file", arguments=arguments or {"path": "/x"}, **more)
-        return await direct_call.conclude(self, caller, request, person=person)
+    async def call(
+        self, arguments=None, *, caller=ADMIN, user_channel=direct_call.NO_USER, **more
+    ):
+        request = CallRequest(tool="delete_file", arguments=arguments or {"path": "/x"}, **more)
+        return await direct_call.conclude_call(self, caller, request, user_channel=user_channel)
 
     async def asked(self, *args, **more):
         with pytest.raises(ApprovalRequired) as required:
@@ -77,7 +82,9 @@ async def world(home, sealer, upstream=None):
 
 
 async def decide(approval, *, approve=True, caller=ADMIN):
-    await in_database(decide_approval.decide, caller, approval, approve=approve, via="console")
+    await run_in_database_thread(
+        decide_approval.decide_approval, caller, approval, approve=approve, via="console"
+    )
 
 
 def saying(approve):
@@ -91,7 +98,7 @@ def saying(approve):
         await decide(pending[0].id, approve=approve)
         return True
 
-    return Person(consult=consult), asked
+    return UserChannel(consult=consult), asked
 
 
 async def test_a_call_is_made_once_a_person_approved_it_and_its_result_given_once(home, sealer):
@@ -113,25 +120,25 @@ async def test_a_call_is_made_once_a_person_approved_it_and_its_result_given_onc
 
 
 async def test_a_person_who_is_there_is_asked_and_the_call_goes_on(home, sealer):
-    person, asked = saying(approve=True)
+    channel, asked = saying(approve=True)
     async with world(home, sealer) as behind:
-        outcome = await behind.call(person=person)
+        outcome = await behind.call(user_channel=channel)
         assert outcome.result.raw["content"][0]["text"] == "delete_file"
     assert [(one.tool, one.arguments) for one in asked] == [("fs:delete_file", {"path": "/x"})]
 
 
 async def test_a_rejected_call_says_so_once_and_then_asks_anew(home, sealer):
-    person, _ = saying(approve=False)
+    channel, _ = saying(approve=False)
     async with world(home, sealer) as behind:
-        assert (await behind.failed(person=person)).code == "approval_rejected"
+        assert (await behind.failed(user_channel=channel)).code == "approval_rejected"
         await behind.asked()
         assert behind.upstream.calls == []
 
 
 async def test_a_person_who_does_not_say_leaves_the_call_waiting(home, sealer):
-    person, asked = saying(approve=None)
+    channel, asked = saying(approve=None)
     async with world(home, sealer) as behind:
-        required = await behind.asked(person=person)
+        required = await behind.asked(user_channel=channel)
         assert asked[0].id == required.approval
         assert behind.upstream.calls == []
 
@@ -139,8 +146,8 @@ async def test_a_person_who_does_not_say_leaves_the_call_waiting(home, sealer):
 async def test_a_call_that_nobody_decided_in_time_is_not_made(home, sealer):
     async with world(home, sealer) as behind:
         required = await behind.asked()
-        await in_database(lambda: late(Approval.objects.get(pk=required.approval)))
-        await in_database(approvals.expire)
+        await run_in_database_thread(lambda: late(Approval.objects.get(pk=required.approval)))
+        await run_in_database_thread(approvals.expire_approvals)
         assert (await behind.failed()).code == "approval_expired"
         assert behind.upstream.calls == []
 
@@ -153,7 +160,7 @@ async def test_the_same_call_fifty_times_at_once_is_asked_once_and_made_once(hom
         await decide(approval)
         await behind.call()
         assert len(behind.upstream.calls) == 1
-    assert await in_database(WorkflowExecution.objects.count) == 1
+    assert await run_in_database_thread(WorkflowExecution.objects.count) == 1
 
 
 @pytest.mark.parametrize(
@@ -187,9 +194,9 @@ async def test_arguments_that_look_like_references_are_sent_as_they_are(home, se
         "a": {"$ref": "call", "pointer": "/b"},
         "b": [{"$item": ""}, {"$literal": {"$literal": 1}}],
     }
-    person, _ = saying(approve=True)
+    channel, _ = saying(approve=True)
     async with world(home, sealer) as behind:
-        await behind.call(arguments, person=person)
+        await behind.call(arguments, user_channel=channel)
         assert [seen.arguments for seen in behind.upstream.calls] == [arguments]
 
 
@@ -199,19 +206,19 @@ async def test_an_error_that_the_tool_reports_comes_back_as_it_is(home, sealer):
     async def answer(_called, _progress):
         return UpstreamResult.from_wire(raw)
 
-    person, _ = saying(approve=True)
+    channel, _ = saying(approve=True)
     async with world(home, sealer, FakeUpstream(answer=answer)) as behind:
-        outcome = await behind.call(person=person)
+        outcome = await behind.call(user_channel=channel)
         assert (outcome.result.raw, outcome.result.is_error) == (raw, True)
 
 
-async def test_a_server_that_dies_in_the_call_is_told_with_its_code(home, sealer):
+async def test_a_server_that_dies_during_the_call_is_reported_with_its_code(home, sealer):
     async def answer(_called, _progress):
         raise ServerExited(server="fs", how="died")
 
-    person, _ = saying(approve=True)
+    channel, _ = saying(approve=True)
     async with world(home, sealer, FakeUpstream(answer=answer)) as behind:
-        failed = await behind.failed(person=person)
+        failed = await behind.failed(user_channel=channel)
         assert failed.code == "server_exited"
         assert len(behind.upstream.calls) == 1
 
@@ -227,7 +234,7 @@ async def test_looking_at_a_run_leaves_its_outcome_to_the_same_call(home, sealer
         assert (await behind.asked()).run != required.run
 
 
-async def test_a_call_that_takes_long_is_said_to_be_under_way(home, sealer, monkeypatch):
+async def test_a_slow_call_is_reported_as_in_progress(home, sealer, monkeypatch):
     held = asyncio.Event()
 
     async def answer(_called, _progress):
@@ -251,11 +258,46 @@ async def test_nobody_is_asked_about_a_call_that_does_not_fit(home, sealer):
     async with world(home, sealer) as behind:
         with pytest.raises(InvalidArguments):
             await behind.call({"path": 7})
-    assert await in_database(WorkflowExecution.objects.count) == 0
+    assert await run_in_database_thread(WorkflowExecution.objects.count) == 0
 
 
 async def test_without_the_database_nobody_can_be_asked_and_nothing_is_called(sealer):
-    behind = World(upstream=FakeUpstream(), sealer=sealer, known=catalogue(DELETE), runs=NoRuns())
+    behind = World(
+        upstream=FakeUpstream(), sealer=sealer, known=catalogue(DELETE), runs=UnavailableRuns()
+    )
     with pytest.raises(RunsUnavailable):
         await behind.call()
     assert behind.upstream.calls == []
+
+
+async def test_costly_arguments_are_judged_once_until_they_are_called(home, sealer, monkeypatch):
+    judged = []
+    validate = schema.validate_arguments
+
+    def watched(*args, **more):
+        if more["steps"]._limit != MAX_LOOP_STEPS:
+            judged.append(more["cache_key"])
+        return validate(*args, **more)
+
+    monkeypatch.setattr(schema, "validate_arguments", watched)
+    arguments = {"path": "/judged-once", "rest": list(range(2_000))}
+    channel, _ = saying(approve=True)
+    async with world(home, sealer) as behind:
+        request = CallRequest(tool="delete_file", arguments=arguments)
+        with pytest.raises(ApprovalRequired):
+            await call.call(
+                request, caller=ADMIN, catalogue=behind.known, upstream=behind.upstream
+            )
+        await behind.call(arguments, user_channel=channel)
+        assert [seen.arguments for seen in behind.upstream.calls] == [arguments]
+    assert judged == ["direct"]
+
+
+async def test_a_small_call_needs_no_thread_to_be_judged(home, sealer, monkeypatch):
+    async def refuse(*_args, **_more):
+        raise AssertionError
+
+    for place in (computing, direct_call):
+        monkeypatch.setattr(place, "run_in_validation_thread", refuse)
+    async with world(home, sealer) as behind:
+        assert (await behind.asked()).approval

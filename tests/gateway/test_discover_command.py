@@ -4,20 +4,20 @@ import pytest
 from django.core.management import CommandError, call_command
 
 from gateway_project.management.commands import discover
-from gateway_project.use_cases.refresh_catalogue import Refreshed
-from tools.discover import Discovered
-from tools.store.catalogue import Recorded
+from gateway_project.use_cases.refresh_catalogue import CatalogueRefresh
+from tools.discover import DiscoveryResult
+from tools.store.catalogue import ListingChanges
 
 pytestmark = pytest.mark.django_db
 
-GOOD = Discovered(
+GOOD = DiscoveryResult(
     server="git",
     tools=3,
-    recorded=Recorded(added=("log",), changed=("push",), unchanged=1),
+    recorded=ListingChanges(added=("log",), changed=("push",), unchanged=1),
     warnings=("tool 'x' is listed [twice]",),
     duration_s=0.25,
 )
-BAD = Discovered(server="bad", error="server 'bad': [gone]")
+BAD = DiscoveryResult(server="bad", error="server 'bad': [gone]")
 
 
 @pytest.fixture(autouse=True)
@@ -28,7 +28,7 @@ def outcome(monkeypatch):
     async def refresh(_config, *, names, on_done):
         for server in told["servers"]:
             on_done(server)
-        return Refreshed(servers=told["servers"], unknown=told["unknown"])
+        return CatalogueRefresh(servers=told["servers"], unknown=told["unknown"])
 
     monkeypatch.setattr(discover, "refresh_catalogue", refresh)
     monkeypatch.setattr(discover, "embed_changed", lambda _: 3)

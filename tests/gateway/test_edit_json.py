@@ -11,11 +11,11 @@ COMPACT = '{"command": "py", "args": ["manage.py", "run_gateway"]}'
 
 
 def put(text, key="mcpServers", name="foregate"):
-    return edit_json.put(text, key, name, ENTRY)
+    return edit_json.put_server(text, key, name, ENTRY)
 
 
 def take(text, key="mcpServers", name="foregate"):
-    return edit_json.take(text, key, name)
+    return edit_json.remove_server(text, key, name)
 
 
 def is_within(original, changed):
@@ -106,11 +106,11 @@ def test_a_server_is_taken_out_with_its_comma_and_its_line(before, after):
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("[]", "no JSON object"),
-        ('{"mcpServers": []}', "mcpServers is no object"),
-        ('{"mcpServers": null}', "mcpServers is no object"),
-        ('{"mcpServers": {}, "mcpServers": {}}', "'mcpServers' stands twice"),
-        ('{"mcpServers": {"foregate": 1, "foregate": 2}}', "'foregate' stands twice"),
+        ("[]", "not a JSON object"),
+        ('{"mcpServers": []}', "mcpServers is not an object"),
+        ('{"mcpServers": null}', "mcpServers is not an object"),
+        ('{"mcpServers": {}, "mcpServers": {}}', "'mcpServers' is given twice"),
+        ('{"mcpServers": {"foregate": 1, "foregate": 2}}', "'foregate' is given twice"),
         ('{"mcpServers": {}', "Expecting"),
         ('{"mcpServers": {}} x', "Extra data"),
     ],

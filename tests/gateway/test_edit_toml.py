@@ -14,11 +14,11 @@ BLOCK = (
 
 
 def put(text):
-    return edit_toml.put(text, "mcp_servers", "foregate", ENTRY)
+    return edit_toml.put_server(text, "mcp_servers", "foregate", ENTRY)
 
 
 def take(text):
-    return edit_toml.take(text, "mcp_servers", "foregate")
+    return edit_toml.remove_server(text, "mcp_servers", "foregate")
 
 
 @pytest.mark.parametrize(
@@ -54,7 +54,7 @@ def test_an_entry_that_stands_already_is_replaced():
     [
         ("x = ", "Invalid value"),
         ("a = 1\na = 2", "Cannot overwrite"),
-        ("mcp_servers = 3", "is no table"),
+        ("mcp_servers = 3", "is not a table"),
         ("mcp_servers = {}", "write mcp_servers as tables"),
         ('mcp_servers = { a = { command = "x" } }', "write mcp_servers as tables"),
     ],
@@ -78,15 +78,16 @@ def test_what_does_not_stand_there_cannot_be_taken_out():
 )
 def test_whatever_the_file_an_added_server_is_there_and_goes_again(servers, end, head):
     blocks = [
-        edit_toml.block("mcp_servers", name, {"command": text}) for name, text in servers.items()
+        edit_toml.write_table("mcp_servers", name, {"command": text})
+        for name, text in servers.items()
     ]
     before = (head + "\n".join(blocks)).replace("\n", end)
     changed = put(before)
     assert changed.startswith(before)
     expected = {name: {"command": text} for name, text in servers.items()}
-    assert edit_toml.servers(changed, "mcp_servers") == {**expected, "foregate": ENTRY}
+    assert edit_toml.read_servers(changed, "mcp_servers") == {**expected, "foregate": ENTRY}
     again = take(changed)
-    assert edit_toml.servers(again, "mcp_servers") == expected
+    assert edit_toml.read_servers(again, "mcp_servers") == expected
     assert again.rstrip() == before.rstrip()
 
 

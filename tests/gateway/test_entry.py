@@ -3,21 +3,21 @@ import json
 import pytest
 
 from gateway_project.client_config import clients
-from gateway_project.client_config.entry import Entry
-from gateway_project.client_config.read import UnreadableConfig, parse
+from gateway_project.client_config.entry import ConfiguredServer
+from gateway_project.client_config.read_config import UnreadableConfig, parse_config
 
 
 def only(entry, client=None, **document):
     """Return what a client's file with one server in it holds."""
     known = clients.CLIENTS[client] if client else None
-    key = known.key if known else "mcpServers"
-    found = parse(json.dumps({key: {"x": entry}, **document}), source="f", client=known)
+    key = known.servers_key if known else "mcpServers"
+    found = parse_config(json.dumps({key: {"x": entry}, **document}), source="f", client=known)
     assert found.problems == ()
     return found.entries[0]
 
 
 def toml(text):
-    found = parse(text, source="f", client=clients.CLIENTS["codex"])
+    found = parse_config(text, source="f", client=clients.CLIENTS["codex"])
     assert found.problems == ()
     return found.entries[0]
 
@@ -65,8 +65,8 @@ def test_zed_is_read_in_its_older_and_newer_form(entry):
 
 def test_an_extension_of_zed_is_a_problem_that_says_what_it_is():
     text = json.dumps({"context_servers": {"x": {"source": "extension", "settings": {}}}})
-    found = parse(text, source="f", client=clients.CLIENTS["zed"])
-    assert "is an extension of Zed" in found.problems[0]
+    found = parse_config(text, source="f", client=clients.CLIENTS["zed"])
+    assert "is a Zed extension" in found.problems[0]
 
 
 def test_codex_is_read_with_what_it_hands_on():
@@ -88,7 +88,7 @@ def test_codex_names_the_variables_of_its_headers():
 
 
 def test_broken_toml_is_one_line():
-    with pytest.raises(UnreadableConfig, match=r"f: Invalid value .*; mend the TOML"):
+    with pytest.raises(UnreadableConfig, match=r"f: Invalid value .*; fix the TOML"):
         toml("x = ")
 
 
@@ -147,8 +147,8 @@ def test_either_word_switches_a_server_off(flag):
 
 @pytest.mark.parametrize("key", ["mcpServers", "servers", "context_servers", "mcp_servers"])
 def test_a_file_of_nobody_in_particular_may_use_any_clients_word(key):
-    found = parse(json.dumps({key: {"x": {"command": "c"}}}), source="f")
-    assert found.entries == (Entry(name="x", command="c"),)
+    found = parse_config(json.dumps({key: {"x": {"command": "c"}}}), source="f")
+    assert found.entries == (ConfiguredServer(name="x", command="c"),)
 
 
 def test_a_command_of_an_unknown_type_is_started_all_the_same():

@@ -1,15 +1,15 @@
 import pytest
 
 from gateway_project.evaluation import binding_figures
-from gateway_project.evaluation.alike import alike
-from gateway_project.evaluation.answer import AnsweredTask
-from gateway_project.evaluation.gold_calls import Call
+from gateway_project.evaluation.answer import PredictedTask
+from gateway_project.evaluation.equivalence import is_equivalent
+from gateway_project.evaluation.gold_calls import GoldCall
 
 REQUIRED = {"a": frozenset({"x"}), "b": frozenset({"y", "z"})}
 
 
 def task(identity, tool, **arguments):
-    return AnsweredTask(
+    return PredictedTask(
         id=identity, tool=tool, arguments=arguments, sources=dict.fromkeys(arguments, "literal")
     )
 
@@ -19,27 +19,30 @@ def ref(identity, pointer=""):
 
 
 def counted(tasks, calls):
-    return binding_figures.count(tasks, calls, required=REQUIRED)
+    return binding_figures.count_bindings(tasks, calls, required=REQUIRED)
 
 
 def test_arguments_are_counted_as_right_bound_needed_and_unresolved():
-    gold = [Call(id="c", tool="b", arguments={"y": 1, "w": "t"})]
+    gold = [GoldCall(id="c", tool="b", arguments={"y": 1, "w": "t"})]
     found = counted([task("t", "b", y="1", w="u")], gold)
-    assert (found.right, found.bound, found.gold) == (1, 2, 2)
+    assert (found.correct, found.bound, found.gold) == (1, 2, 2)
     assert (found.unresolved, found.required) == (1, 2)
     assert found.by_source == {"literal": (1, 2)}
-    assert found.figures == {"precision": 0.5, "recall": 0.5, "unresolved_required": 0.5}
+    assert found.rates == {"precision": 0.5, "recall": 0.5, "unresolved_required": 0.5}
 
 
 def test_a_task_of_another_tool_binds_nothing_right_and_its_call_is_missed():
-    found = counted([task("t", "a", x=1)], [Call(id="c", tool="b", arguments={"x": 1})])
-    assert (found.right, found.bound, found.gold) == (0, 1, 1)
+    found = counted([task("t", "a", x=1)], [GoldCall(id="c", tool="b", arguments={"x": 1})])
+    assert (found.correct, found.bound, found.gold) == (0, 1, 1)
 
 
 def test_tasks_of_one_tool_are_matched_to_the_calls_they_agree_with():
-    gold = [Call(id="c", tool="a", arguments={"x": 1}), Call(id="d", tool="a", arguments={"x": 2})]
+    gold = [
+        GoldCall(id="c", tool="a", arguments={"x": 1}),
+        GoldCall(id="d", tool="a", arguments={"x": 2}),
+    ]
     found = counted([task("t", "a", x=2), task("u", "a", x=1), task("v", "a", x=1)], gold)
-    assert (found.right, found.bound) == (2, 3)
+    assert (found.correct, found.bound) == (2, 3)
 
 
 @pytest.mark.parametrize(
@@ -55,14 +58,17 @@ def test_tasks_of_one_tool_are_matched_to_the_calls_they_agree_with():
     ],
 )
 def test_a_reference_is_right_if_it_leads_to_the_right_call_and_field(suggested, gold, is_right):
-    calls = [Call(id="c", tool="a", arguments={}), Call(id="d", tool="b", arguments={"y": gold})]
+    calls = [
+        GoldCall(id="c", tool="a", arguments={}),
+        GoldCall(id="d", tool="b", arguments={"y": gold}),
+    ]
     found = counted([task("t", "a"), task("u", "b", y=suggested)], calls)
-    assert found.right == is_right
+    assert found.correct == is_right
 
 
-def test_any_accepted_value_is_right_and_what_may_be_left_out_is_not_missed():
+def test_any_accepted_value_is_right_and_optional_ones_may_be_left_out():
     gold = [
-        Call(
+        GoldCall(
             id="c",
             tool="a",
             arguments={"x": "k", "y": 1},
@@ -71,20 +77,20 @@ def test_any_accepted_value_is_right_and_what_may_be_left_out_is_not_missed():
         )
     ]
     found = counted([task("t", "a", x="Kilo")], gold)
-    assert (found.right, found.gold) == (1, 1)
+    assert (found.correct, found.gold) == (1, 1)
 
 
 def test_means_are_per_query_and_pooled_figures_per_argument():
-    gold = [Call(id="c", tool="a", arguments={"x": 1})]
+    gold = [GoldCall(id="c", tool="a", arguments={"x": 1})]
     right, none = counted([task("t", "a", x=1)], gold), counted([], gold)
-    assert binding_figures.means([right, none]) == {
+    assert binding_figures.mean_figures([right, none]) == {
         "precision": 1,
         "recall": 0.5,
         "unresolved_required": 0,
     }
-    total = binding_figures.pooled([right, right, none])
-    assert (total.right, total.gold, total.by_source) == (2, 3, {"literal": (2, 2)})
-    assert binding_figures.means([])["recall"] is None
+    total = binding_figures.pool_counts([right, right, none])
+    assert (total.correct, total.gold, total.by_source) == (2, 3, {"literal": (2, 2)})
+    assert binding_figures.mean_figures([])["recall"] is None
 
 
 @pytest.mark.parametrize(
@@ -103,8 +109,8 @@ def test_means_are_per_query_and_pooled_figures_per_argument():
     ],
 )
 def test_values_that_say_the_same_are_alike(one, other):
-    assert alike(one, other)
-    assert alike(other, one)
+    assert is_equivalent(one, other)
+    assert is_equivalent(other, one)
 
 
 @pytest.mark.parametrize(
@@ -112,4 +118,4 @@ def test_values_that_say_the_same_are_alike(one, other):
     [(5, "6"), (True, 1), (True, "true"), ("a", ["a"]), (["a", "b"], ["b", "a"]), (None, "")],
 )
 def test_values_that_say_something_else_are_not(one, other):
-    assert not alike(one, other)
+    assert not is_equivalent(one, other)

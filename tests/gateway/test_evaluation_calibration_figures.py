@@ -16,20 +16,22 @@ def taken(answers):
 def test_bins_hold_the_same_number_of_answers():
     said = np.r_[np.full(10, 0.2), np.full(10, 0.9)]
     right = np.r_[np.ones(2), np.zeros(8), np.ones(10)]
-    assert figures.ece(said, right) == pytest.approx(0.05)
-    assert figures.ece(np.array([0.1, 0.9]), np.array([1.0, 0.0])) == pytest.approx(0.9)
+    assert figures.calibration_error(said, right) == pytest.approx(0.05)
+    assert figures.calibration_error(np.array([0.1, 0.9]), np.array([1.0, 0.0])) == pytest.approx(
+        0.9
+    )
 
 
 def test_a_constant_forecast_is_one_bin():
     right = np.array([1.0] * 3 + [0.0] * 7)
-    assert figures.ece(np.full(10, 0.3), right) == pytest.approx(0)
-    assert figures.ece(np.full(10, 0.5), right) == pytest.approx(0.2)
+    assert figures.calibration_error(np.full(10, 0.3), right) == pytest.approx(0)
+    assert figures.calibration_error(np.full(10, 0.5), right) == pytest.approx(0.2)
 
 
 @given(ANSWERS)
 def test_no_calibration_error_exceeds_the_mean_distance(answers):
     said, right = taken(answers)
-    assert 0 <= figures.ece(said, right) <= np.abs(said - right).mean() + 1e-9
+    assert 0 <= figures.calibration_error(said, right) <= np.abs(said - right).mean() + 1e-9
 
 
 @given(ANSWERS)
@@ -41,7 +43,9 @@ def test_auroc_is_the_share_of_pairs_in_the_right_order(answers):
         for b in said[right == 0]
     ]
     expected = np.mean(pairs) if pairs else None
-    assert figures.auroc(said, right) == (None if expected is None else pytest.approx(expected))
+    assert figures.area_under_roc(said, right) == (
+        None if expected is None else pytest.approx(expected)
+    )
 
 
 @given(ANSWERS)
@@ -50,11 +54,11 @@ def test_coverage_is_reached_by_a_threshold(answers):
     shares = [
         (said >= least).mean()
         for least in said
-        if right[said >= least].mean() >= figures.PRECISION
+        if right[said >= least].mean() >= figures.TARGET_PRECISION
     ]
-    assert figures.coverage(said, right) == pytest.approx(max(shares, default=0.0))
+    assert figures.coverage_at_precision(said, right) == pytest.approx(max(shares, default=0.0))
 
 
 def test_without_answers_there_are_no_figures():
-    assert set(figures.calibration_figures([], []).values()) == {None}
-    assert figures.calibration_figures([0.5], [True])["auroc"] is None
+    assert set(figures.measure_calibration([], []).values()) == {None}
+    assert figures.measure_calibration([0.5], [True])["auroc"] is None

@@ -47,7 +47,7 @@ def test_relations_are_judged_among_pairs_called_together_and_among_all():
         query(1, "s/search_orders", "s/ship", order_id="$a.id$"),
         query(2, "s/overview", "s/greet", buyer_name="$a.buyer.name$"),
     ]
-    figures = data_flow.data_flow_figures(TOOLS, queries)
+    figures = data_flow.measure_data_flow(TOOLS, queries)
     assert figures["gold"] == 2
     assert figures["relations"] == 2  # search_orders feeds ship, and cancel
     assert figures["precision"] == 1.0
@@ -60,21 +60,21 @@ def test_a_pair_called_together_without_reference_counts_against_precision():
         query(1, "s/search_orders", "s/ship", order_id="$a.id$"),
         query(2, "s/search_orders", "s/cancel"),
     ]
-    assert data_flow.data_flow_figures(TOOLS, queries)["precision"] == 0.5
+    assert data_flow.measure_data_flow(TOOLS, queries)["precision"] == 0.5
 
 
 def test_outputs_are_those_that_the_other_half_refers_to():
     queries = [
         query(n, "s/overview", "s/greet", buyer_name="$a.rows[0].buyer.name$") for n in range(20)
     ]
-    figures = data_flow.data_flow_figures(TOOLS, queries)
+    figures = data_flow.measure_data_flow(TOOLS, queries)
     assert figures["recall"] == 0.0
     assert figures["observed_recall"] == 1.0
 
 
 def test_one_query_alone_never_sees_its_own_outputs():
     queries = [query(1, "s/overview", "s/greet", buyer_name="$a.buyer.name$")]
-    assert data_flow.data_flow_figures(TOOLS, queries)["observed_recall"] == 0.0
+    assert data_flow.measure_data_flow(TOOLS, queries)["observed_recall"] == 0.0
 
 
 @pytest.mark.parametrize(
@@ -89,23 +89,23 @@ def test_sets_without_references_have_no_figures(arguments):
         edges=(("s/search_orders", "s/ship"),),
         arguments=arguments,
     )
-    assert data_flow.data_flow_figures(TOOLS, [plain]) is None
+    assert data_flow.measure_data_flow(TOOLS, [plain]) is None
 
 
 def test_references_without_fields_leave_what_is_observed_open():
     queries = [query(1, "s/search_orders", "s/ship", order_id="API_call_0")]
-    figures = data_flow.data_flow_figures(TOOLS, queries)
+    figures = data_flow.measure_data_flow(TOOLS, queries)
     assert figures["recall"] == 1.0
     assert figures["observed_recall"] is None
 
 
 def test_calibration_compares_confidence_with_what_is_right():
-    judged = data_flow.Judged(
+    judged = data_flow.JudgedRelations(
         derived={("a", "b"): 0.9, ("a", "c"): 0.92, ("b", "c"): 0.3, ("c", "d"): 0.9},
         gold=frozenset({("a", "b")}),
-        together=frozenset({("a", "b"), ("a", "c"), ("b", "c")}),
+        called_together=frozenset({("a", "b"), ("a", "c"), ("b", "c")}),
     )
-    assert list(data_flow.calibration([judged])) == [
+    assert list(data_flow.iterate_calibration_bins([judged])) == [
         (1, 0.3, 0.0),
         (2, pytest.approx(0.91), 0.5),
     ]

@@ -2,7 +2,7 @@ import pytest
 
 from gateway_project.evaluation import gold_calls
 from gateway_project.evaluation.dataset import Dataset, DatasetQuery, DatasetTool
-from gateway_project.evaluation.past_runs import past_runs
+from gateway_project.evaluation.past_runs import iterate_past_runs
 
 
 def tool(identity, name, **properties):
@@ -23,7 +23,7 @@ DATA = Dataset(
     queries=(),
     history=(),
 )
-NAMES = gold_calls.Names.of(DATA)
+NAMES = gold_calls.GoldToolNames.from_dataset(DATA)
 
 
 def query(arguments, *tools):
@@ -38,7 +38,7 @@ def query(arguments, *tools):
 
 
 def read(arguments, *tools):
-    return gold_calls.calls(query(arguments, *tools), NAMES)
+    return gold_calls.gold_calls_of(query(arguments, *tools), NAMES)
 
 
 def test_references_by_label_become_pointers_at_any_depth():
@@ -81,7 +81,7 @@ def test_python_calls_are_read_by_name_and_by_position():
     "written",
     ["cd(folder=open('x'))", "__import__('os')", "cd(", "cd", "rm(folder='a')", "cd(*[1])", ""],
 )
-def test_what_is_no_call_of_literals_is_left_out(written):
+def test_calls_with_other_than_literals_are_left_out(written):
     assert read([[written]]) == ()
 
 
@@ -109,7 +109,7 @@ def test_past_runs_carry_the_calls_or_else_the_gold_tools():
         query(None, "fs.cp", "fs.cd", "fs.cp"),
         query(None, "elsewhere"),
     ]
-    with_calls, plain = past_runs(given, names=NAMES, keys=keys)
+    with_calls, plain = iterate_past_runs(given, names=NAMES, keys=keys)
     assert [(task.tool, task.arguments) for task in with_calls.tasks] == [(1, {})]
     assert [task.tool for task in plain.tasks] == [2, 1, 2]
     assert with_calls.key != plain.key

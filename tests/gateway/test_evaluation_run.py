@@ -5,10 +5,10 @@ import pytest
 from django.core.management import CommandError, call_command
 from django.db import connection
 
-from gateway_project.evaluation import kept_vectors, run, scratch
+from gateway_project.evaluation import run, scratch, vector_cache
 from gateway_project.evaluation.dataset import Dataset, DatasetQuery, DatasetTool
-from graph.exchange.document import Stated
-from graph.relations import Kind
+from graph.exchange.document import StatedRelation
+from graph.relations import RelationKind
 from tests.factories import ToolFactory
 from tests.fakes import FakeEmbedder
 from tools.embed import load
@@ -42,11 +42,11 @@ def data(*queries, relations=()):
 
 def evaluate(dataset, **values):
     embedder = FakeEmbedder()
-    return run.evaluate(dataset, embedder=embedder, kept=embedder, **values)
+    return run.evaluate_dataset(dataset, embedder=embedder, caching_embedder=embedder, **values)
 
 
 @pytest.mark.django_db(transaction=True)
-def test_what_is_found_is_judged_for_each_kind_of_evidence():
+def test_search_results_are_judged_for_each_ranking_method():
     ToolFactory(name="mine")
     told = []
     report = evaluate(
@@ -56,17 +56,17 @@ def test_what_is_found_is_judged_for_each_kind_of_evidence():
     assert (report.n, report.tools) == (2, 4)
     assert report.retrieval["fused"]["recall@10"] == 1
     assert report.retrieval["lexical"]["complete@10"] == 1
-    assert set(report.retrieval) == set(run.WAYS)
+    assert set(report.retrieval) == set(run.RANKING_METHODS)
     assert report.best in {"dense", "lexical"}
     assert ("searching", 2, 2) in told
     assert [tool.name for tool in Tool.objects.all()] == ["mine"]
 
 
 @pytest.mark.django_db(transaction=True)
-def test_what_the_graph_adds_is_judged_beside_other_ways_to_use_it():
-    needs = Stated(source="id/alpha", target="id/delta", kind=Kind.DEPENDS_ON)
+def test_the_graph_is_judged_against_its_baselines():
+    needs = StatedRelation(source="id/alpha", target="id/delta", kind=RelationKind.DEPENDS_ON)
     asked = query("alpha", "alpha", "delta")
-    report = run.to_json(evaluate(data(asked, relations=[needs])))
+    report = run.report_to_json(evaluate(data(asked, relations=[needs])))
     with_it, slices = report["retrieval"], report["slices"]
     assert (with_it["ndcg@10"], with_it["ap@10"]) == (1, 1)
     assert slices["without_graph"]["ndcg@10"] < 1
@@ -80,8 +80,8 @@ def test_what_the_graph_adds_is_judged_beside_other_ways_to_use_it():
 
 
 @pytest.mark.django_db(transaction=True)
-def test_queries_without_gold_are_asked_and_not_judged():
-    report = run.to_json(evaluate(data(query("alpha"))))
+def test_queries_without_gold_are_run_but_not_judged():
+    report = run.report_to_json(evaluate(data(query("alpha"))))
     assert report["n"] == 1
     assert set(report["retrieval"].values()) == {None}
     assert report["slices"]["fused_minus_best"] is None
@@ -103,10 +103,10 @@ def test_a_failed_evaluation_leaves_nothing_behind():
 
 
 @pytest.mark.django_db(transaction=True)
-def test_what_a_killed_evaluation_left_is_dropped_and_one_that_runs_is_not():
+def test_schemas_of_killed_evaluations_are_dropped_but_not_of_running_ones():
     with connection.cursor() as cursor:
-        cursor.execute(f"CREATE SCHEMA {scratch.PREFIX}dead")
-    with scratch.scratch_schema() as name:
+        cursor.execute(f"CREATE SCHEMA {scratch.SCHEMA_PREFIX}dead")
+    with scratch.open_scratch_schema() as name:
         assert schemas() == [name]
         other = connection.copy()
         try:
@@ -121,7 +121,8 @@ def test_what_a_killed_evaluation_left_is_dropped_and_one_that_runs_is_not():
 def schemas():
     with connection.cursor() as cursor:
         cursor.execute(
-            "SELECT nspname FROM pg_namespace WHERE starts_with(nspname, %s)", [scratch.PREFIX]
+            "SELECT nspname FROM pg_namespace WHERE starts_with(nspname, %s)",
+            [scratch.SCHEMA_PREFIX],
         )
         return [row[0] for row in cursor.fetchall()]
 
@@ -129,8 +130,8 @@ def schemas():
 def test_vectors_are_kept_between_evaluations(tmp_path):
     for expected in (["a", "b"], []):
         inner = FakeEmbedder()
-        with kept_vectors.open_kept(tmp_path) as store:
-            kept = kept_vectors.KeptEmbedder(inner, store)
+        with vector_cache.open_vector_store(tmp_path) as store:
+            kept = vector_cache.DiskCachedEmbedder(inner, store)
             assert kept.embed(["a", "b", "a"], kind="query").shape == (3, inner.dimensions)
             assert kept.embed([], kind="query").shape == (0, inner.dimensions)
         assert inner.embedded == expected
@@ -138,13 +139,15 @@ def test_vectors_are_kept_between_evaluations(tmp_path):
 
 def test_a_damaged_store_of_vectors_is_begun_anew(tmp_path):
     (tmp_path / "evaluation-vectors.sqlite3").write_bytes(b"rubbish" * 1_000)
-    with kept_vectors.open_kept(tmp_path) as store:
-        assert kept_vectors.KeptEmbedder(FakeEmbedder(), store).embed(["a"], kind="query").size
+    with vector_cache.open_vector_store(tmp_path) as store:
+        assert (
+            vector_cache.DiskCachedEmbedder(FakeEmbedder(), store).embed(["a"], kind="query").size
+        )
 
 
 def test_a_folder_that_cannot_be_written_keeps_vectors_in_memory(tmp_path):
     (tmp_path / "file").touch()
-    with kept_vectors.open_kept(tmp_path / "file" / "cache") as store:
+    with vector_cache.open_vector_store(tmp_path / "file" / "cache") as store:
         assert isinstance(store, sqlite3.Connection)
 
 
@@ -165,7 +168,7 @@ def test_the_command_reports_in_the_documented_shape(tmp_path, home, capsys):
         "latency_ms",
         "slices",
     ]
-    assert report["retrieval"] == dict.fromkeys(run.FIGURES, 1.0)
+    assert report["retrieval"] == dict.fromkeys(run.RETRIEVAL_FIGURES, 1.0)
     assert set(report["calibration"]) == {"ece", "brier", "auroc", "coverage_at_95"}
     call_command("evaluate", str(tmp_path))
     printed = capsys.readouterr().out
@@ -185,7 +188,7 @@ def test_the_command_names_the_line_of_a_bad_relation(tmp_path, home):
 
 @pytest.mark.django_db
 def test_the_command_says_what_is_wrong_in_one_line(tmp_path, home):
-    with pytest.raises(CommandError, match="is no folder"):
+    with pytest.raises(CommandError, match="is not a folder"):
         call_command("evaluate", str(tmp_path / "absent"))
     with pytest.raises(CommandError, match="whole number from 1"):
         call_command("evaluate", str(tmp_path), "--limit", "0")
@@ -194,7 +197,7 @@ def test_the_command_says_what_is_wrong_in_one_line(tmp_path, home):
 @pytest.mark.django_db(transaction=True)
 def test_the_embed_command_prepares_a_model_and_says_how_to_use_it(home, capsys, monkeypatch):
     ToolFactory()
-    monkeypatch.setattr(load, "embedder_for", lambda *_, **__: FakeEmbedder(model="a/other"))
+    monkeypatch.setattr(load, "make_embedder", lambda *_, **__: FakeEmbedder(model="a/other"))
     call_command("embed", "--model", "a/other")
     assert "set FOREGATE_EMBEDDING_MODEL=a/other" in capsys.readouterr().out
     call_command("embed", "--json")

@@ -7,8 +7,8 @@ from django.core.management import call_command
 
 from gateway_project.evaluation import run
 from gateway_project.evaluation.dataset import Dataset, DatasetQuery, DatasetTool
-from gateway_project.evaluation.notes import notes
-from gateway_project.evaluation.suggested import Suggested
+from gateway_project.evaluation.judge_suggestions import JudgedSuggestions
+from gateway_project.evaluation.notes import write_notes
 from graph.models import PatternRun
 from tests.fakes import FakeEmbedder
 
@@ -59,11 +59,13 @@ def evaluated(history=HISTORY, queries=ASKED):
     data = Dataset(
         name="small", tools=tuple(map(tool, WORDS)), queries=queries, history=tuple(history)
     )
-    return run.to_json(run.evaluate(data, embedder=embedder, kept=embedder))
+    return run.report_to_json(
+        run.evaluate_dataset(data, embedder=embedder, caching_embedder=embedder)
+    )
 
 
 @pytest.mark.django_db(transaction=True)
-def test_what_is_suggested_after_a_history_is_judged_in_every_way():
+def test_suggestions_after_a_history_have_all_figures():
     report = evaluated()
     workflow, slices = report["workflow"], report["slices"]
     assert workflow["node_f1"] > 0.6
@@ -89,7 +91,7 @@ def test_without_history_a_suggestion_is_made_and_judged():
     assert report["slices"]["learning_curve"] == []
     assert report["slices"]["similarity"] == []
     assert report["slices"]["tool_set_unseen"]["n"] == 3
-    assert any(note.startswith("no history was given") for note in report["slices"]["notes"])
+    assert any(note.startswith("no history was provided") for note in report["slices"]["notes"])
 
 
 @pytest.mark.django_db(transaction=True)
@@ -100,7 +102,7 @@ def test_figures_repeat_to_the_digit():
 
 
 @pytest.mark.django_db(transaction=True)
-def test_the_command_tells_what_was_suggested(tmp_path, home, capsys):
+def test_the_command_prints_the_figures_of_suggestions(tmp_path, home, capsys):
     tools = [{"id": w, "server": "s", "name": w, "description": f"find {w}"} for w in WORDS]
     asked = [
         {"id": str(n), "text": f"find {a} and {b}", "gold_tools": [a, b], "gold_edges": [[a, b]]}
@@ -118,13 +120,13 @@ def test_the_command_tells_what_was_suggested(tmp_path, home, capsys):
     assert "no history" not in printed
 
 
-def test_what_is_null_is_explained():
+def test_null_figures_are_explained_in_notes():
     data = Dataset(name="small", tools=(), queries=ASKED, history=())
-    nothing = Suggested(
-        judged=(), runs=0, past_intents=0, fit_seconds=0.0, is_chain=False, curve=()
+    nothing = JudgedSuggestions(
+        judged=(), runs=0, past_intents=0, fit_seconds=0.0, is_chain=False, learning_curve=()
     )
-    assert "does not fit the memory" in notes(data, None)[0]
-    assert "no query has gold_tools" in notes(data, nothing)[-1]
-    assert "no history was given" in notes(data, nothing)[1]
+    assert "does not fit the memory" in write_notes(data, None)[0]
+    assert "no query has gold_tools" in write_notes(data, nothing)[-1]
+    assert "no history was provided" in write_notes(data, nothing)[1]
     with_history = replace(data, history=ASKED)
-    assert "no line of the history has gold tools" in notes(with_history, nothing)[1]
+    assert "no line of the history has gold tools" in write_notes(with_history, nothing)[1]

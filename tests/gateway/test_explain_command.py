@@ -74,7 +74,7 @@ def test_metrics_exclusion_and_common_neighbours_are_told(tools, capsys):
 
 def test_a_tool_and_itself_are_said_to_be_one(tools, capsys):
     run("git:commit", "git:commit")
-    assert "Both are this one tool." in capsys.readouterr().out
+    assert "Both names refer to this tool." in capsys.readouterr().out
     assert report("git:commit", "git__commit")["same_tool"] is True
 
 
@@ -125,7 +125,7 @@ def test_a_tool_that_awaits_approval_is_told_with_what_to_do(tools, capsys, stat
     ToolFactory(server=tools[0].server, name="commit_all", state=state)
     run("git:commit_all", "s0:add")
     printed = capsys.readouterr().out
-    assert f"git:commit_all is {state}, so that searches leave it out" in printed
+    assert f"git:commit_all is {state}, so searches leave it out" in printed
     assert "`manage.py approve_tools git:commit_all`" in printed
     assert report("git:commit_all", "s0:add")["a"]["state"] == state
     with pytest.raises(CommandError, match=rf"did you mean .*git:commit_all \({state}\)"):
@@ -135,7 +135,7 @@ def test_a_tool_that_awaits_approval_is_told_with_what_to_do(tools, capsys, stat
 def test_a_tool_that_is_switched_off_is_told(tools, capsys):
     ToolFactory(server=tools[0].server, name="push", enabled=False)
     run("git:push", "s0:add")
-    assert "git:push is switched off" in capsys.readouterr().out
+    assert "git:push is disabled" in capsys.readouterr().out
 
 
 def test_without_tools_it_says_what_to_do():

@@ -1,13 +1,15 @@
 import asyncio
 import json
+import threading
 from dataclasses import replace
 
 import django.db
 import pytest
 
-from execution.call import Request
-from gateway_project import flow, search_fallback, unknown_names
-from gateway_project.find_request import FindRequest
+from execution.call import CallRequest
+from gateway_project import flow
+from gateway_project.find import catalogue_search, fallback, unknown_names, waiting_matches
+from gateway_project.find.request import FindRequest
 from gateway_project.flow import SearchNotPermitted
 from gateway_project.foundation.caller import Caller
 from tests.gateway.catalogues import catalogue, server, tool
@@ -21,7 +23,7 @@ def find(world, **values):
     return flow.find_tools(world.effects, world.caller, request)
 
 
-async def test_what_the_search_finds_is_shown_best_first(world):
+async def test_search_results_are_listed_best_first(world):
     found = await find(world)
     assert [(card.tool, card.score) for card in found.tools] == [
         ("git:git_log", 0.9),
@@ -29,6 +31,20 @@ async def test_what_the_search_finds_is_shown_best_first(world):
     ]
     assert found.tools[0].arguments == "repo_path: string, max_count?: integer = 10"
     assert found.run_order == ()
+
+
+async def test_the_answer_is_arranged_in_a_worker_thread(world, monkeypatch):
+    threads = []
+    arrange = flow.arrange.arrange_answer
+
+    def noted(*args, **values):
+        threads.append(threading.get_ident())
+        return arrange(*args, **values)
+
+    monkeypatch.setattr(flow.arrange, "arrange_answer", noted)
+    await find(world)
+    assert threads
+    assert threading.get_ident() not in threads
 
 
 async def test_the_search_is_scoped_to_the_caller_and_the_filters(world):
@@ -39,7 +55,7 @@ async def test_the_search_is_scoped_to_the_caller_and_the_filters(world):
     assert (request.scope.team, request.scope.server, request.scope.category) == (7, "git", "")
 
 
-async def test_the_saving_against_listing_every_usable_tool_is_told(world):
+async def test_the_tokens_of_listing_every_usable_tool_are_reported(world):
     world.catalogue = catalogue(
         *world.catalogue.tools.values(),
         tool("git:off", enabled=False),
@@ -54,7 +70,7 @@ async def test_the_answer_is_cut_where_its_tokens_would_exceed_the_budget(world)
     first = await find(world)
     one = await find(world, token_budget=first.tokens_used - 1)
     assert [card.tool for card in one.tools] == ["git:git_log"]
-    assert (one.left_out, one.tokens_budget) == (1, first.tokens_used - 1)
+    assert (one.omitted_count, one.tokens_budget) == (1, first.tokens_used - 1)
     assert one.tokens_used < first.tokens_used
 
 
@@ -79,7 +95,7 @@ async def test_tokens_are_those_of_tools_order_and_warnings_as_the_answer_has_th
     assert found.tokens_used == world.effects.count_tokens(sent)
 
 
-async def test_tools_in_use_are_known_to_the_search_by_any_of_their_names(world):
+async def test_context_tools_may_be_named_by_id_or_exposed_name(world):
     found = await find(world, context_tools=("git:git_log", "time__get_current_time"))
     (request,) = world.searched
     known = [world.catalogue.tools[name] for name in ("git:git_log", "time:get_current_time")]
@@ -125,11 +141,11 @@ async def test_without_the_database_tools_are_matched_by_words_with_a_warning(wo
     found = await find(world)
     assert found.tools[0].tool == "git:git_log"
     (warning,) = found.warnings
-    assert warning.startswith("the database is out of reach, so tools were matched by words only")
+    assert warning.startswith("the database is unavailable, so tools were matched by words only")
 
 
 async def test_a_search_that_hangs_falls_back_too(world, monkeypatch):
-    monkeypatch.setattr(search_fallback, "SEARCH_TIMEOUT_S", 0.01)
+    monkeypatch.setattr(fallback, "SEARCH_TIMEOUT_S", 0.01)
 
     async def hang(_request):
         await asyncio.Event().wait()
@@ -147,7 +163,7 @@ async def test_the_fallback_keeps_to_the_filters(world):
     assert (await find(world, query="time log", category="none")).tools == ()
 
 
-async def test_a_filter_that_names_nothing_says_what_there_is(world):
+async def test_an_unknown_filter_lists_the_known_names(world):
     world.hits = ()
     assert (await find(world, server="gti")).warnings == (
         "there is no server 'gti'; there are git, time",
@@ -157,7 +173,7 @@ async def test_a_filter_that_names_nothing_says_what_there_is(world):
     )
 
 
-async def test_categories_of_other_teams_are_not_told(world):
+async def test_categories_of_other_teams_are_not_listed(world):
     world.hits = ()
     world.catalogue = catalogue(
         tool("git:log", category="code"), tool("pay:wage", category="secret", team=8)
@@ -169,7 +185,7 @@ async def test_categories_of_other_teams_are_not_told(world):
 
 async def test_an_empty_catalogue_says_how_to_fill_it(world):
     world.catalogue, world.hits = catalogue(), ()
-    assert (await find(world, server="git")).warnings == (unknown_names.NO_TOOLS,)
+    assert (await find(world, server="git")).warnings == (unknown_names.NO_TOOLS_WARNING,)
 
 
 async def test_a_long_list_of_servers_is_cut(world):
@@ -186,13 +202,13 @@ async def test_a_query_that_says_nothing_is_refused(world):
 
 async def test_a_caller_without_the_scope_may_neither_search_nor_describe(world):
     world.caller = Caller(user="ann", team=None, scopes=frozenset(), kind="stdio")
-    with pytest.raises(SearchNotPermitted, match="'ann' may not look for tools"):
+    with pytest.raises(SearchNotPermitted, match="'ann' may not search for tools"):
         await find(world)
     with pytest.raises(SearchNotPermitted):
         await flow.describe_tool(world.effects, world.caller, "git:git_log")
 
 
-async def test_a_description_has_the_server_its_trouble_and_what_may_do_instead(world):
+async def test_a_description_has_the_server_its_trouble_and_alternatives(world):
     world.catalogue = catalogue(
         *world.catalogue.tools.values(), tool("hg:git_log"), tool("off:git_log", enabled=False)
     )
@@ -211,6 +227,59 @@ async def test_an_unknown_tool_is_answered_with_the_likely_one(world):
 
 
 async def test_a_call_goes_the_one_way_upstream(world):
-    request = Request(tool="git:git_status", arguments={})
+    request = CallRequest(tool="git:git_status", arguments={})
     outcome = await flow.call_tool(world.effects, world.caller, request)
     assert outcome.result.content[0].text == "git_status"
+
+
+async def test_a_better_match_that_waits_for_approval_is_named(world):
+    world.catalogue = catalogue(
+        *world.catalogue.tools.values(), tool("git:show_log", state="quarantined")
+    )
+    (warning,) = (await find(world)).warnings
+    assert "git:show_log also matches, but changed since it was approved" in warning
+    assert "manage.py approve_tools git:show_log" in warning
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        {"state": "pending"},
+        {"state": "removed"},
+        {"state": "quarantined", "enabled": False},
+        {"state": "quarantined", "team": 9},
+    ],
+)
+async def test_no_other_tool_that_cannot_be_used_is_named(world, values):
+    world.catalogue = catalogue(*world.catalogue.tools.values(), tool("git:show_log", **values))
+    assert (await find(world)).warnings == ()
+
+
+async def test_a_tool_that_waits_is_named_only_where_it_was_looked_for_and_if_it_fits(world):
+    world.catalogue = catalogue(
+        *world.catalogue.tools.values(),
+        tool("hg:show_log", state="quarantined"),
+        tool("git:unrelated", state="quarantined"),
+        servers=(server("hg"),),
+    )
+    assert any("hg:show_log" in warning for warning in (await find(world)).warnings)
+    assert not any("log" in warning for warning in (await find(world, server="git")).warnings)
+    assert not any("unrelated" in warning for warning in (await find(world)).warnings)
+
+
+async def test_tools_that_wait_are_ranked_off_the_event_loop_and_only_so_many(world, monkeypatch):
+    threads, sizes = [], []
+    rank = catalogue_search.rank_by_words
+
+    def noted(query, tools, *, limit):
+        threads.append(threading.get_ident())
+        sizes.append(sum(item.state == "quarantined" for item in tools))
+        return rank(query, tools, limit=limit)
+
+    monkeypatch.setattr(catalogue_search, "rank_by_words", noted)
+    monkeypatch.setattr(waiting_matches, "MAX_RANKED_TOOLS", 2)
+    waiting = [tool(f"git:log_{number}", state="quarantined") for number in range(4)]
+    world.catalogue = catalogue(*world.catalogue.tools.values(), *waiting)
+    await find(world)
+    assert sizes == [2]
+    assert threading.get_ident() not in threads

@@ -6,15 +6,16 @@ from dataclasses import replace
 import django.db
 import pytest
 
-from execution.mode import Mode
-from gateway_project import flow, unknown_names
+from execution.mode import SuggestionMode
+from gateway_project import flow
+from gateway_project.find import unknown_names
 from gateway_project.flow import SearchNotPermitted
-from gateway_project.intent_answer import IntentRequest
-from graph.binding.parameters import ParameterError
-from graph.rank_intent import NotRanked, Ranked
-from graph.relations import Kind, Relation, Source
+from gateway_project.intent.answer import IntentRequest
+from graph.rank_intent import RankedIntent, RankingUnavailable
+from graph.relations import EvidenceSource, Relation, RelationKind
+from graph.suggestion.binding.parameters import ParameterError
 from tests.gateway.catalogues import catalogue, server, tool
-from tests.graph.suggest.builders import ranked, ranking
+from tests.graph.suggestion.workflow.builders import ranked, ranking
 from tools.danger import Danger
 from tools.query_text import QueryError
 
@@ -27,7 +28,7 @@ def pk(world, tool_id):
 
 def rank_as(world, *tools, confidence=0.8, **more):
     found = ranked(*(pk(world, one) for one in tools), confidence=confidence)
-    world.ranked = Ranked(ranking=ranking(found, **more))
+    world.ranked = RankedIntent(ranking=ranking(found, **more))
 
 
 def suggest(world, intent="show the log", **values):
@@ -38,18 +39,18 @@ def tasks(answer):
     return [task.name for task in answer.suggestion.tasks]
 
 
-async def test_what_is_ranked_surely_is_suggested(world):
+async def test_a_confident_ranking_is_a_suggestion(world):
     rank_as(world, LOG, TIME)
     answer = await suggest(world, parameters={"repo_path": "/r"})
     assert tasks(answer) == [LOG, TIME]
-    assert answer.mode is Mode.SUGGESTION
+    assert answer.mode is SuggestionMode.SUGGESTION
     assert answer.suggestion.tasks[0].arguments["repo_path"] == "/r"
     assert answer.warnings == ()
 
 
-async def test_what_is_less_sure_is_a_draft(world):
+async def test_a_less_confident_ranking_is_a_draft(world):
     rank_as(world, LOG, confidence=0.69)
-    assert (await suggest(world)).mode is Mode.EXPLICIT_REQUIRED
+    assert (await suggest(world)).mode is SuggestionMode.EXPLICIT_REQUIRED
 
 
 async def test_every_answer_has_a_name_of_its_own(world):
@@ -68,7 +69,7 @@ async def test_the_team_and_the_considered_tools_are_passed_on(world):
 @pytest.mark.parametrize(
     ("error", "reason"),
     [
-        (NotRanked("the model is missing"), "the model is missing"),
+        (RankingUnavailable("the model is missing"), "the model is missing"),
         (django.db.OperationalError("connection refused"), "connection refused"),
         (TimeoutError(), "no answer within 10 s"),
     ],
@@ -77,16 +78,16 @@ async def test_without_a_ranking_there_is_a_draft_by_words(world, error, reason)
     world.ranked = error
     answer = await suggest(world, "show the commit log, then tell the current time")
     assert tasks(answer) == [LOG, TIME]
-    assert (answer.mode, answer.suggestion.confidence) == (Mode.EXPLICIT_REQUIRED, 0.0)
+    assert (answer.mode, answer.suggestion.confidence) == (SuggestionMode.EXPLICIT_REQUIRED, 0.0)
     (warning,) = answer.warnings
     assert warning == f"drafted from words alone, without confidence: {reason}"
 
 
-async def test_without_tools_it_is_said_how_to_get_some(world):
+async def test_without_tools_a_warning_says_how_to_register_some(world):
     world.catalogue = catalogue()
     answer = await suggest(world)
-    assert (tasks(answer), answer.warnings) == ([], (unknown_names.NO_TOOLS,))
-    assert answer.mode is Mode.EXPLICIT_REQUIRED
+    assert (tasks(answer), answer.warnings) == ([], (unknown_names.NO_TOOLS_WARNING,))
+    assert answer.mode is SuggestionMode.EXPLICIT_REQUIRED
 
 
 @pytest.mark.parametrize("intent", ["", " \n ", "\x00\x07\x1b", "\u200b"])
@@ -97,7 +98,7 @@ async def test_an_intent_that_says_nothing_is_refused(world, intent):
 
 @pytest.mark.parametrize("intent", ["?", "a", "x 5", "🙂🙂", "12:30 -> 5", "\x1b[31m"])
 async def test_an_intent_without_words_is_refused(world, intent):
-    with pytest.raises(QueryError, match="the intent holds no words"):
+    with pytest.raises(QueryError, match="the intent contains no words"):
         await suggest(world, intent)
 
 
@@ -111,8 +112,8 @@ async def test_any_other_intent_has_an_answer(world, intent):
     assert tasks(answer) == [LOG]
     is_cut = "only the beginning of the intent was read" in answer.suggestion.warnings
     assert is_cut == (len(intent) > 4_000)
-    world.ranked = NotRanked("no model")
-    assert (await suggest(world, intent)).mode is Mode.EXPLICIT_REQUIRED
+    world.ranked = RankingUnavailable("no model")
+    assert (await suggest(world, intent)).mode is SuggestionMode.EXPLICIT_REQUIRED
 
 
 async def test_parameters_that_are_nested_too_deeply_are_refused(world):
@@ -134,8 +135,8 @@ async def test_tools_of_another_team_never_stand_in_a_workflow(world):
     secret = tool("red:secret", team=9)
     world.catalogue = catalogue(*world.catalogue.tools.values(), secret)
     sets = ranking(ranked(secret.pk, pk(world, LOG)), ranked(secret.pk, confidence=0.1))
-    world.ranked = Ranked(ranking=sets)
-    world.relations = [Relation(pk(world, LOG), secret.pk, Kind.DEPENDS_ON, 1.0)]
+    world.ranked = RankedIntent(ranking=sets)
+    world.relations = [Relation(pk(world, LOG), secret.pk, RelationKind.DEPENDS_ON, 1.0)]
     answer = await suggest(world)
     assert tasks(answer) == [LOG]
     assert "secret" not in str(answer.as_json())
@@ -150,7 +151,7 @@ async def test_only_a_trusted_server_s_tools_run_side_by_side(world):
     assert (await suggest(world)).suggestion.tasks[1].depends_on == ()
 
 
-async def test_a_server_in_trouble_is_warned_of_with_what_may_do_instead(world):
+async def test_a_server_in_trouble_is_warned_of_with_alternatives(world):
     world.catalogue = catalogue(
         *world.catalogue.tools.values(),
         tool("hg:git_log"),
@@ -171,7 +172,7 @@ async def test_many_at_once_do_not_meet(world):
     assert all(tasks(one.result()) == [LOG] for one in asked)
 
 
-async def test_what_the_graph_relates_to_the_best_tools_is_ranked_too(world):
+async def test_tools_related_to_the_best_ones_are_ranked_too(world):
     rank_as(world, LOG, probabilities={pk(world, LOG): 0.9})
     asked, better = [], ranking(ranked(pk(world, LOG), pk(world, STATUS), confidence=0.8))
 
@@ -179,25 +180,31 @@ async def test_what_the_graph_relates_to_the_best_tools_is_ranked_too(world):
         asked.append(tuple(more))
         return better
 
-    world.ranked = replace(world.ranked, again=again)
+    world.ranked = replace(world.ranked, rank_again=again)
     needs = Relation(
-        pk(world, LOG), pk(world, STATUS), Kind.PRECEDES, 0.9, sources=(Source.CURATED,)
+        pk(world, LOG),
+        pk(world, STATUS),
+        RelationKind.PRECEDES,
+        0.9,
+        sources=(EvidenceSource.CURATED,),
     )
     world.relations.append(needs)
     assert tasks(await suggest(world)) == [LOG, STATUS]
     assert asked == [(pk(world, STATUS),)]
 
 
-async def test_what_servers_alone_say_or_what_was_ranked_is_not_ranked_again(world):
+async def test_guessed_relations_and_ranked_tools_are_not_ranked_again(world):
     rank_as(world, LOG, probabilities={pk(world, LOG): 0.9, pk(world, TIME): 0.1})
 
     def again(_more):
         raise AssertionError("nothing new came in")
 
-    world.ranked = replace(world.ranked, again=again)
-    for other, source in ((STATUS, Source.SCHEMA), (TIME, Source.CURATED)):
+    world.ranked = replace(world.ranked, rank_again=again)
+    for other, source in ((STATUS, EvidenceSource.SCHEMA), (TIME, EvidenceSource.CURATED)):
         world.relations.append(
-            Relation(pk(world, LOG), pk(world, other), Kind.PROVIDES, 1.0, sources=(source,))
+            Relation(
+                pk(world, LOG), pk(world, other), RelationKind.PROVIDES, 1.0, sources=(source,)
+            )
         )
     assert tasks(await suggest(world)) == [LOG]
 
@@ -211,11 +218,11 @@ async def test_what_servers_alone_say_or_what_was_ranked_is_not_ranked_again(wor
         ("提交更改然后显示日志", 1.0, 0.8, True),
     ],
 )
-async def test_an_intent_that_is_hardly_understood_is_told(
+async def test_a_poorly_understood_intent_is_warned_of(
     world, intent, familiar, probability, is_told
 ):
     rank_as(world, LOG, probabilities={pk(world, LOG): probability})
-    world.ranked = replace(world.ranked, familiar=familiar)
+    world.ranked = replace(world.ranked, known_word_share=familiar)
     warnings = (await suggest(world, intent)).warnings
     assert any("few words of the intent" in warning for warning in warnings) is is_told
 
@@ -224,17 +231,19 @@ async def test_a_draft_holds_no_unlikely_tool_that_may_destroy_something(world):
     risky = tool("git:git_reset", danger=Danger.DESTRUCTIVE)
     world.catalogue = catalogue(*world.catalogue.tools.values(), risky)
     chances = {risky.pk: 0.29, pk(world, LOG): 0.4}
-    world.ranked = Ranked(ranking=ranking(ranked(risky.pk, pk(world, LOG)), probabilities=chances))
+    world.ranked = RankedIntent(
+        ranking=ranking(ranked(risky.pk, pk(world, LOG)), probabilities=chances)
+    )
     answer = await suggest(world)
     assert tasks(answer) == [LOG]
     assert any("git:git_reset may destroy" in text for text in answer.suggestion.explanation)
-    world.ranked = Ranked(
+    world.ranked = RankedIntent(
         ranking=ranking(ranked(risky.pk, pk(world, LOG)), probabilities=chances | {risky.pk: 0.31})
     )
     assert tasks(await suggest(world)) == ["git:git_reset", LOG]
 
 
-async def test_a_driver_s_error_is_told_in_one_line(world):
+async def test_a_driver_s_error_is_reported_in_one_line(world):
     world.ranked = django.db.OperationalError("connection refused\nHINT: host=10.0.0.5 user=x")
     (warning,) = (await suggest(world, "show the log")).warnings
     assert warning.endswith("without confidence: connection refused")

@@ -2,8 +2,8 @@ import json
 
 import pytest
 
-from gateway_project.client_config.gather import gather
-from gateway_project.client_config.read import MissingConfig, UnreadableConfig
+from gateway_project.client_config.gather import gather_servers
+from gateway_project.client_config.read_config import MissingConfig, UnreadableConfig
 
 
 @pytest.fixture(autouse=True)
@@ -52,19 +52,19 @@ def commands(found):
 )
 def test_local_comes_before_project_before_user(keep, kept, expected):
     keep(**{scope: listed(git=command) for scope, command in kept.items()})
-    found = gather("claude-code")
+    found = gather_servers("claude-code")
     assert commands(found) == {"git": expected}
     assert found.problems == ()
 
 
 def test_servers_of_all_scopes_are_found(keep):
     keep(shared=listed(a="1"), user=listed(b="2"), local=listed(c="3"))
-    assert commands(gather("claude-code")) == {"a": "1", "b": "2", "c": "3"}
+    assert commands(gather_servers("claude-code")) == {"a": "1", "b": "2", "c": "3"}
 
 
 def test_a_user_whose_project_has_an_empty_list_has_no_problem(keep):
     keep(shared=listed(git="s"), user={"numStartups": 3}, local=listed())
-    found = gather("claude-code")
+    found = gather_servers("claude-code")
     assert commands(found) == {"git": "s"}
     assert found.problems == ()
 
@@ -73,7 +73,7 @@ def test_a_user_whose_project_has_an_empty_list_has_no_problem(keep):
 def test_of_several_files_a_broken_one_is_a_problem_and_spoils_no_other(keep, project, broken):
     keep(shared=listed(git="s"), user=listed(git="u"))
     (project / broken).write_text("{broken")
-    found = gather("claude-code")
+    found = gather_servers("claude-code")
     assert len(found.entries) == 1
     (problem,) = found.problems
     assert broken.removeprefix("../") in problem
@@ -81,14 +81,14 @@ def test_of_several_files_a_broken_one_is_a_problem_and_spoils_no_other(keep, pr
 
 def test_problems_of_entries_are_those_of_all_files(keep):
     keep(shared=listed(a=1, git="s"), user=listed(b=2))
-    assert len(gather("claude-code").problems) == 2
+    assert len(gather_servers("claude-code").problems) == 2
 
 
 def test_if_no_file_can_be_used_each_is_said_in_one_line(keep, project):
     keep(shared={}, user={})
     (project / ".mcp.json").write_text("{broken")
     with pytest.raises(UnreadableConfig) as caught:
-        gather("claude-code")
+        gather_servers("claude-code")
     assert ".mcp.json: line 1" in str(caught.value)
     assert ".claude.json: no mcpServers" in str(caught.value)
     assert "\n" not in str(caught.value)
@@ -96,7 +96,7 @@ def test_if_no_file_can_be_used_each_is_said_in_one_line(keep, project):
 
 def test_if_there_is_no_file_it_is_said_where_they_were_looked_for(tmp_path, project):
     with pytest.raises(UnreadableConfig) as caught:
-        gather("claude-code")
+        gather_servers("claude-code")
     assert str(caught.value) == (
         f"no configuration of claude-code at {project}/.mcp.json or {tmp_path}/.claude.json"
     )
@@ -105,15 +105,15 @@ def test_if_there_is_no_file_it_is_said_where_they_were_looked_for(tmp_path, pro
 def test_a_file_is_read_by_its_path_from_home_or_here(tmp_path, project):
     (tmp_path / "x.json").write_text(json.dumps(listed(git="home")))
     (project / "x.json").write_text(json.dumps(listed(git="here")))
-    assert commands(gather("~/x.json")) == {"git": "home"}
-    assert commands(gather("x.json")) == {"git": "here"}
+    assert commands(gather_servers("~/x.json")) == {"git": "home"}
+    assert commands(gather_servers("x.json")) == {"git": "here"}
 
 
 def test_a_missing_file_is_one_line_that_names_the_clients_too():
     with pytest.raises(MissingConfig, match=r"claude_code does not exist.*or claude-code"):
-        gather("claude_code")
+        gather_servers("claude_code")
 
 
 def test_the_home_of_nobody_is_one_line_that_says_what_to_do():
     with pytest.raises(UnreadableConfig, match="no such user here; give the full path"):
-        gather("~nobody-of-that-name/x.json")
+        gather_servers("~nobody-of-that-name/x.json")

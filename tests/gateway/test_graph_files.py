@@ -6,7 +6,7 @@ from django.core.management import CommandError, call_command
 
 from gateway_project.management.commands import import_graph
 from gateway_project.models import AuditEntry
-from graph.exchange.read import Form
+from graph.exchange.read import GraphFormat
 from graph.models import RelationEvidence, ToolDependency, ToolMetric
 from tests.factories import ServerFactory, TeamFactory, ToolFactory, UserFactory
 
@@ -47,12 +47,12 @@ def test_what_is_exported_to_a_file_is_imported_again(file, tmp_path, suffix):
     assert list(tmp_path.iterdir()) in ([file, other], [other, file])
 
 
-@pytest.mark.parametrize("form", Form)
+@pytest.mark.parametrize("form", GraphFormat)
 def test_a_graph_is_exported_to_standard_output(file, form):
     run("import_graph", file)
     out, _ = run("export_graph", "--format", form)
     assert "s:b" in out
-    assert out.startswith("<?xml" if form is Form.GRAPHML else "{")
+    assert out.startswith("<?xml" if form is GraphFormat.GRAPHML else "{")
 
 
 def test_without_relations_there_is_an_empty_document():
@@ -82,7 +82,7 @@ def test_an_import_computes_the_metrics_anew_which_are_exported(file):
         (["--hops", "-1", "--around", "s:a"], "--hops must be 0 or more"),
         (["--around", "s:aa"], "no tool 's:aa' in the graph; did you mean s:a?"),
         (["--around", "zzz"], "no tool 'zzz' in the graph; `manage.py graph_stats`"),
-        (["out.txt"], "out.txt: its name tells no format; add --format (json, jsonl, graphml)"),
+        (["out.txt"], "out.txt: its name implies no format; add --format (json, jsonl, graphml)"),
         (["/nowhere/at/all.json"], "/nowhere/at/all.json cannot be written: No such file"),
     ],
 )
@@ -194,7 +194,7 @@ def test_relations_of_tools_that_are_not_here_can_be_left_out(file):
 
 
 def test_many_changes_are_shown_in_part(file, monkeypatch):
-    monkeypatch.setattr(import_graph, "MAX_SHOWN", 1)
+    monkeypatch.setattr(import_graph, "MAX_SHOWN_CHANGES", 1)
     rows = [ROW, ROW | {"target": "s:c"}]
     file.write_text("\n".join(map(json.dumps, rows)), encoding="utf-8")
     assert "and 1 more" in run("import_graph", file, "--dry-run")[0]

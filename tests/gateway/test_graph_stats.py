@@ -143,7 +143,7 @@ def test_a_snapshot_is_found_by_the_day_it_is_of(tools, capsys):
     assert found(2) == (new, False)
     assert found(7) == (old, False)
     assert found(30) == (old, True)
-    oldest = "the oldest kept: none is as old as the date asked for"
+    oldest = "the oldest stored: none is as old as the date asked for"
     assert oldest in printed(capsys, "--since", f"{now - timedelta(days=30):%Y-%m-%d}")
     for since in (f"{now - timedelta(days=7):%Y-%m-%d}", str(old)):
         assert oldest not in printed(capsys, "--since", since)
@@ -155,8 +155,8 @@ def test_a_snapshot_is_found_by_the_day_it_is_of(tools, capsys):
         (("--since", "7"), "no snapshot yet"),
         (("--since", "yesterday"), "neither the number of a snapshot nor a date"),
         (("--since", str(10**40)), "no snapshot yet"),
-        (("--top", "0"), "no number from 1"),
-        (("--top", "x"), "no number from 1"),
+        (("--top", "0"), "not a number from 1"),
+        (("--top", "x"), "not a number from 1"),
     ],
 )
 def test_what_cannot_be_is_one_line(tools, options, said):
@@ -171,7 +171,7 @@ def test_an_unknown_snapshot_names_those_there_are(tools):
 
 
 def test_where_another_process_is_at_it_it_says_so(tools, monkeypatch):
-    monkeypatch.setattr(refresh, "refresh", lambda **_: refresh.Refreshed(is_busy=True))
+    monkeypatch.setattr(refresh, "refresh_graph", lambda **_: refresh.RefreshResult(is_busy=True))
     with pytest.raises(CommandError, match="another process"):
         run("--refresh")
 

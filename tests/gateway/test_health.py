@@ -3,9 +3,11 @@ from datetime import timedelta
 import pytest
 import structlog
 from django.db import OperationalError, connection
+from django.db.migrations.recorder import MigrationRecorder
 from django.utils import timezone
 
 from gateway_project.access import tokens
+from gateway_project.console import health
 from tests.factories import ServerFactory, ToolFactory, UserFactory
 
 
@@ -14,7 +16,7 @@ def bearer(token, scheme="Bearer"):
 
 
 def make_token(*scopes, **values):
-    return tokens.create(UserFactory(), name="x", scopes=scopes, **values)[1]
+    return tokens.create_token(UserFactory(), name="x", scopes=scopes, **values)[1]
 
 
 def test_the_process_is_alive_whatever_the_database_does(client):
@@ -31,15 +33,25 @@ def test_it_is_ready_when_the_database_answers(client):
 
 
 def test_it_is_not_ready_while_the_database_cannot_be_reached(client, monkeypatch):
-    def unreachable():
+    def unreachable(**_):
         raise OperationalError("cannot connect: start it\nDETAIL: a socket")
 
-    monkeypatch.setattr(connection, "cursor", unreachable)
+    monkeypatch.setattr(health.migrate, "require_migrated", unreachable)
     with structlog.testing.capture_logs() as entries:
         response = client.get("/health/ready")
     assert response.status_code == 503
     assert response.json() == {"status": "unavailable", "database": "unavailable"}
     assert [entry["error"] for entry in entries] == ["cannot connect: start it\nDETAIL: a socket"]
+
+
+@pytest.mark.django_db
+def test_it_is_not_ready_while_the_database_lacks_migrations(client):
+    MigrationRecorder(connection).record_unapplied("sessions", "0001_initial")
+    with structlog.testing.capture_logs() as entries:
+        response = client.get("/health/ready")
+    assert response.status_code == 503
+    assert response.json() == {"status": "unavailable", "database": "unmigrated"}
+    assert "run `manage.py migrate`" in entries[0]["error"]
 
 
 @pytest.mark.parametrize("path", ["/health", "/health/ready", "/metrics"])

@@ -29,7 +29,7 @@ def row(key="r1", intent="Send the report", *tools, **more):
 def embedder(monkeypatch):
     fake = CachedEmbedder(FakeEmbedder())
     for module in (load, import_history):
-        monkeypatch.setattr(module, "embedder_for", lambda _config: fake)
+        monkeypatch.setattr(module, "make_embedder", lambda _config: fake)
     return fake
 
 
@@ -99,11 +99,11 @@ def test_lines_that_are_wrong_are_named_and_all_others_imported(write):
         row("r5"),
     )
     error, out, told = refused(file)
-    assert error == f"4 lines of {file} not imported; all others are"
+    assert error == f"4 lines of {file} not imported; all others were"
     assert out.startswith("2 new runs")
     assert told.splitlines() == [
-        "line 3: no JSON: Expecting property name enclosed in double quotes at character 2",
-        "line 4: the intent is empty: say in words what should be done",
+        "line 3: not JSON: Expecting property name enclosed in double quotes at character 2",
+        "line 4: the intent is empty: describe in words what should be done",
         "line 5: no tool 's:sent'; did you mean s:send?",
         "line 6: no tool 'read'; did you mean other:read or s:read?",
     ]
@@ -113,7 +113,7 @@ def test_lines_that_are_wrong_are_named_and_all_others_imported(write):
 def test_many_wrong_lines_are_counted(write):
     error, _, told = refused(write(*["x"] * 50, row()))
     assert error.startswith("50 lines of")
-    assert len(told.splitlines()) == import_history.MAX_SHOWN + 1
+    assert len(told.splitlines()) == import_history.MAX_SHOWN_PROBLEMS + 1
     assert told.splitlines()[-1] == "and 30 more"
 
 
@@ -195,17 +195,17 @@ def test_a_model_that_nobody_knows_is_one_clear_line(write, monkeypatch):
     def unknown(_config):
         raise UnknownModel("no recipe for it")
 
-    monkeypatch.setattr(import_history, "embedder_for", unknown)
+    monkeypatch.setattr(import_history, "make_embedder", unknown)
     assert refused(write(row()))[0] == "no recipe for it"
 
 
 def test_many_lines_are_recorded_some_at_a_time(write, monkeypatch):
     monkeypatch.setattr(history_file, "CHUNK_LINES", 3)
     seen = []
-    taken = history_file._Import.take
+    taken = history_file._HistoryImport.import_lines
     monkeypatch.setattr(
-        history_file._Import,
-        "take",
+        history_file._HistoryImport,
+        "import_lines",
         lambda self, lines: seen.append(len(lines)) or taken(self, lines),
     )
     out, _ = run(write(*(row(f"r{n}") for n in range(7))))
@@ -235,7 +235,7 @@ def test_runs_of_a_teams_own_tool_are_imported_for_that_team(write):
 
 def test_why_nothing_was_fitted_is_told(write, monkeypatch, settings):
     _, told = run(write(row("r0", succeeded=False)))
-    assert told == "nothing could be fitted: no run that succeeded is recorded\n"
+    assert told == "nothing could be fitted: no successful run is recorded\n"
     ToolEmbedding.objects.all().delete()
     _, told = run(write(row("r1")))
     assert "no tool has vectors by fake/words: run `manage.py embed`" in told
@@ -249,7 +249,7 @@ def test_what_cannot_be_fitted_is_one_line(write, monkeypatch):
     def broken(*_, **__):
         raise ValueError("no candidates")
 
-    monkeypatch.setattr(fit_models, "made", broken)
+    monkeypatch.setattr(fit_models, "fit_team", broken)
     _, told = run(write(row("r1")))
     assert told == (
         "not fitted for everybody: no candidates; it is tried again when its history changes\n"

@@ -2,12 +2,12 @@ import asyncio
 
 import pytest
 
-from gateway_project.item_lists import ItemLists, Memory
 from tests.gateway.catalogues import FakeRequests, server
 from tests.patience import PATIENCE_S
+from tools.item_lists import ItemLists, ItemListStore
 from tools.upstream.downstream import Downstream
 from tools.upstream.errors import ServerStopped
-from tools.upstream.listing import Listing
+from tools.upstream.listing import ItemListing
 
 WHO = Downstream(session="s")
 A, B = server("a"), server("b")
@@ -33,12 +33,14 @@ class Remembered:
 
     @property
     def memory(self):
-        return Memory(recall=self.recall, remember=self.remember)
+        return ItemListStore(load_items=self.recall, record_items=self.remember)
 
     async def recall(self, kind, servers):
         self.asked.append(tuple(servers))
         known = {name: self.lists.get((name, kind)) for name in servers}
-        return {name: Listing(items=items) for name, items in known.items() if items is not None}
+        return {
+            name: ItemListing(items=items) for name, items in known.items() if items is not None
+        }
 
     async def remember(self, name, kind, listing):
         self.lists[name, kind] = listing.items
@@ -47,7 +49,7 @@ class Remembered:
 
 async def test_many_who_ask_at_once_are_served_by_one_request(requests):
     async with lists_of(requests) as lists, asyncio.TaskGroup() as group:
-        asked = [group.create_task(lists.gather([A, B], "prompts", WHO)) for _ in range(5)]
+        asked = [group.create_task(lists.gather_lists([A, B], "prompts", WHO)) for _ in range(5)]
     assert {tuple(task.result().by_server) for task in asked} == {("a", "b")}
     assert sorted(requests.listed) == [("a", "prompts"), ("b", "prompts")]
 
@@ -55,37 +57,37 @@ async def test_many_who_ask_at_once_are_served_by_one_request(requests):
 async def test_what_changes_while_it_is_fetched_is_fetched_again(requests):
     items = requests.lists["a", "prompts"] = asyncio.Event()
     async with lists_of(requests) as lists, asyncio.TaskGroup() as group:
-        first = group.create_task(lists.gather([A], "prompts", WHO))
+        first = group.create_task(lists.gather_lists([A], "prompts", WHO))
         await asyncio.sleep(0)
         await asyncio.sleep(0)
-        lists.changed("a", ["prompts"])
+        lists.mark_changed("a", ["prompts"])
         requests.lists["a", "prompts"] = []
         items.set()
         assert (await first).missing == ("a",)
-        assert (await lists.gather([A], "prompts", WHO)).missing == ()
+        assert (await lists.gather_lists([A], "prompts", WHO)).missing == ()
     assert len(requests.listed) == 2
 
 
 async def test_a_start_is_no_reason_to_fetch_again_what_is_being_fetched(requests):
     items = requests.lists["a", "prompts"] = asyncio.Event()
     async with lists_of(requests) as lists, asyncio.TaskGroup() as group:
-        asked = group.create_task(lists.gather([A], "prompts", WHO))
+        asked = group.create_task(lists.gather_lists([A], "prompts", WHO))
         await asyncio.sleep(0)
-        lists.restarted("a")
+        lists.mark_restarted("a")
         requests.lists["a", "prompts"] = []
         items.set()
         assert (await asked).missing == ()
-        lists.restarted("a")
-        await lists.gather([A], "prompts", WHO)
+        lists.mark_restarted("a")
+        await lists.gather_lists([A], "prompts", WHO)
     assert len(requests.listed) == 2
 
 
 async def test_a_list_that_cannot_be_fetched_again_is_kept_and_said_to_be_old(requests):
     async with lists_of(requests) as lists:
-        await lists.gather([A], "prompts", WHO)
-        lists.changed("a", ["prompts"])
+        await lists.gather_lists([A], "prompts", WHO)
+        lists.mark_changed("a", ["prompts"])
         requests.lists["a", "prompts"] = ServerStopped("a")
-        listed = await lists.gather([A], "prompts", WHO)
+        listed = await lists.gather_lists([A], "prompts", WHO)
     assert listed.by_server["a"].items == ({"name": "x"},)
     assert listed.missing == ("a",)
 
@@ -93,7 +95,7 @@ async def test_a_list_that_cannot_be_fetched_again_is_kept_and_said_to_be_old(re
 async def test_a_defect_costs_one_list(requests, caplog):
     requests.lists["a", "prompts"] = 5
     async with lists_of(requests) as lists:
-        listed = await lists.gather([A, B], "prompts", WHO)
+        listed = await lists.gather_lists([A, B], "prompts", WHO)
     assert (list(listed.by_server), listed.missing) == (["b"], ("a",))
 
 
@@ -101,24 +103,24 @@ async def test_leaving_ends_what_is_being_fetched(requests):
     requests.lists["a", "prompts"] = asyncio.Event()
     async with asyncio.timeout(PATIENCE_S):
         async with lists_of(requests, wait_s=0.01) as lists:
-            await lists.gather([A], "prompts", WHO)
+            await lists.gather_lists([A], "prompts", WHO)
 
 
 async def test_the_lists_of_old_callers_give_way(requests, monkeypatch):
-    monkeypatch.setattr("gateway_project.item_lists.MAX_KEPT", 2)
+    monkeypatch.setattr("tools.item_lists.MAX_CACHED_LISTS", 2)
     private = server("a", session="per_caller")
     async with lists_of(requests) as lists:
         for session in ("1", "2", "3", "1"):
-            await lists.gather([private], "prompts", Downstream(session=session))
+            await lists.gather_lists([private], "prompts", Downstream(session=session))
     assert len(requests.listed) == 4
 
 
 async def test_a_server_that_another_one_took_the_place_of_is_asked_anew(requests):
     async with lists_of(requests) as lists:
-        await lists.gather([A, B], "prompts", WHO)
-        lists.forget("a")
+        await lists.gather_lists([A, B], "prompts", WHO)
+        lists.forget_server("a")
         requests.lists["a", "prompts"] = [{"name": "of another"}]
-        listed = await lists.gather([A, B], "prompts", WHO)
+        listed = await lists.gather_lists([A, B], "prompts", WHO)
     assert listed.by_server["a"].items == ({"name": "of another"},)
     assert requests.listed.count(("b", "prompts")) == 1
 
@@ -126,7 +128,7 @@ async def test_a_server_that_another_one_took_the_place_of_is_asked_anew(request
 async def test_no_server_is_started_to_learn_whether_it_lists_anything(requests):
     requests.idle = {"a"}
     async with lists_of(requests) as lists:
-        listed = await lists.gather([A, B], "prompts", WHO)
+        listed = await lists.gather_lists([A, B], "prompts", WHO)
     assert (list(listed.by_server), listed.missing) == (["b"], ("a",))
     assert requests.listed == [("b", "prompts")]
 
@@ -137,7 +139,7 @@ async def test_a_list_that_is_known_from_before_starts_no_server(requests):
     before = Remembered(a=({"name": "old"},))
     async with lists_of(requests, memory=before.memory) as lists:
         for _ in range(2):
-            listed = await lists.gather([known], "prompts", WHO)
+            listed = await lists.gather_lists([known], "prompts", WHO)
             assert (listed.by_server["a"].items, listed.missing) == (({"name": "old"},), ())
     assert (requests.listed, before.asked) == ([], [("a",)])
 
@@ -148,7 +150,7 @@ async def test_what_a_server_is_known_to_list_is_fetched_if_nobody_remembers_it(
     without = server("b", capabilities=frozenset({"tools"}))
     before = Remembered()
     async with lists_of(requests, memory=before.memory) as lists:
-        listed = await lists.gather([with_prompts, without], "prompts", WHO)
+        listed = await lists.gather_lists([with_prompts, without], "prompts", WHO)
         async with asyncio.timeout(PATIENCE_S):
             await before.told.wait()
     assert listed.missing == ()
@@ -164,12 +166,12 @@ async def test_a_server_that_starts_for_another_reason_is_listed_and_news_are_to
     late, fetched = [], asyncio.Event()
     requests.lists["a", "prompts"] = fetched
     async with lists_of(requests, late=late.append) as lists:
-        await lists.gather([A], "prompts", WHO)
+        await lists.gather_lists([A], "prompts", WHO)
         requests.idle, requests.able = set(), {"a": {"prompts": {}}}
-        lists.restarted("a")
+        lists.mark_restarted("a")
         requests.lists["a", "prompts"] = now
         fetched.set()
-        listed = await lists.gather([A], "prompts", WHO)
+        listed = await lists.gather_lists([A], "prompts", WHO)
     assert listed.by_server["a"].items == tuple(now)
     assert late == told
     assert len(requests.listed) == 1
@@ -179,7 +181,7 @@ async def test_nothing_is_remembered_of_what_differs_from_caller_to_caller(reque
     before = Remembered(a=({"name": "old"},))
     private = server("a", session="per_caller")
     async with lists_of(requests, memory=before.memory) as lists:
-        listed = await lists.gather([private], "prompts", WHO)
+        listed = await lists.gather_lists([private], "prompts", WHO)
     assert listed.by_server["a"].items == ({"name": "x"},)
     assert before.asked == []
     assert not before.told.is_set()

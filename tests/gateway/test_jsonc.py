@@ -70,9 +70,9 @@ def test_a_key_that_stands_twice_is_remembered_also_among_comments():
     for text in ('{"a": 1, "a": 2}', '{"a": 1, // x\n "a": 2}'):
         found = jsonc.loads(text)
         assert found == {"a": 2}
-        assert found.repeated == ("a",)
-    with pytest.raises(ValueError, match="'a' stands twice"):
-        jsonc.read_members('{"a": 1, "a": 2}', 0).named("a")
+        assert found.repeated_keys == ("a",)
+    with pytest.raises(ValueError, match="'a' is given twice"):
+        jsonc.read_members('{"a": 1, "a": 2}', 0).find_member("a")
 
 
 def test_members_are_found_with_their_places():
@@ -85,4 +85,4 @@ def test_members_are_found_with_their_places():
     assert (second.key, text[second.value_start : second.value_end]) == ("b", "{}")
     assert second.comma_end is None
     assert text[members.closing] == "}"
-    assert members.named("c") is None
+    assert members.find_member("c") is None

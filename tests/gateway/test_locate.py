@@ -3,15 +3,15 @@ from pathlib import Path
 import pytest
 
 from gateway_project.client_config import clients, locate
-from gateway_project.client_config.locate import Place
+from gateway_project.client_config.locate import PlatformFolders
 
 DESKTOP = "Claude/claude_desktop_config.json"
 HOME = {"HOME": "/home/ann"}
 
 
 def found(client, *, platform="linux", windows=Path("/nowhere"), **environ):
-    place = Place(environ=HOME | environ, platform=platform, windows=windows)
-    return locate.candidates(client, place=place)
+    place = PlatformFolders(environ=HOME | environ, platform=platform, windows_users=windows)
+    return locate.candidate_files(client, folders=place)
 
 
 @pytest.mark.parametrize(
@@ -46,7 +46,7 @@ def test_others_keep_them_in_the_project_and_with_the_user(
     tmp_path, monkeypatch, client, environ, user
 ):
     monkeypatch.chdir(tmp_path)
-    project = tmp_path / clients.CLIENTS[client].project
+    project = tmp_path / clients.CLIENTS[client].project_file
     assert found(client, **environ) == (project, Path(user))
 
 
@@ -100,16 +100,16 @@ def test_in_wsl_without_windows_drives_there_is_nothing_more():
 
 def test_without_a_home_in_the_environment_the_systems_is_used(monkeypatch, tmp_path):
     monkeypatch.setattr(Path, "home", lambda: tmp_path)
-    place = Place(environ={}, platform="linux")
-    (path,) = locate.candidates("claude-desktop", place=place)
+    place = PlatformFolders(environ={}, platform="linux")
+    (path,) = locate.candidate_files("claude-desktop", folders=place)
     assert path.is_relative_to(tmp_path)
 
 
 def test_an_unknown_client_is_an_error_that_names_the_known_ones():
     with pytest.raises(ValueError, match=r"'emacs' is not a known client.*claude-desktop"):
-        locate.candidates("emacs")
+        locate.candidate_files("emacs")
 
 
 def test_every_client_says_how_it_is_made_to_read_its_file_again():
     assert len(clients.CLIENTS) == 8
-    assert all(client.reload for client in clients.CLIENTS.values())
+    assert all(client.reload_hint for client in clients.CLIENTS.values())

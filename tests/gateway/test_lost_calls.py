@@ -7,7 +7,7 @@ from execution.planning import parse
 from execution.status import RunStatus
 from execution.store import runs, views
 from execution.store.runs import NewRun
-from execution.workflow import Options
+from execution.workflow import RunOptions
 from gateway_project.foundation import sealing
 from gateway_project.use_cases import lost_calls
 from tests.execution.stored import ADMIN, change, changes, write
@@ -32,7 +32,7 @@ LISTED = {"structuredContent": {"names": ["x", "y"], "of": 7}, "content": []}
 
 @pytest.fixture
 def sealer(home):
-    return sealing.load_or_create(home, name=sealing.PAYLOADS)
+    return sealing.load_or_create_sealer(home, name=sealing.PAYLOADS)
 
 
 @pytest.fixture
@@ -44,13 +44,13 @@ def run(sealer):
         workflow=workflow,
         tasks=[(task["id"], task["tool"]) for task in FLOW["tasks"]],
         intent="",
-        options=Options(),
+        options=RunOptions(),
         idempotency_key=None,
         is_direct=False,
         owner="us",
         lease_s=60.0,
     )
-    made = runs.create(new, sealer=sealer).run
+    made = runs.create_run(new, sealer=sealer).run
     done = [
         change("list", "succeeded", result=LISTED),
         change("pairs", "succeeded"),
@@ -69,8 +69,8 @@ def run(sealer):
 
 
 def found(run, sealer):
-    view = views.view(run, caller=None, sealer=sealer, results=False)
-    calls = lost_calls.lost_calls(view, sealer=sealer)
+    view = views.load_view(run, caller=None, sealer=sealer, results=False)
+    calls = lost_calls.load_lost_calls(view, sealer=sealer)
     return {(call.task.task, call.task.item): call.arguments for call in calls}
 
 
@@ -94,16 +94,16 @@ def test_what_is_not_kept_any_more_is_not_guessed(run, sealer):
 
 
 def test_what_is_too_much_to_read_or_to_show_is_left_out(run, sealer, monkeypatch):
-    monkeypatch.setattr(lost_calls, "MAX_BYTES", 10)
+    monkeypatch.setattr(lost_calls, "MAX_RESULT_BYTES", 10)
     assert found(run, sealer)["each", 1] is None
-    monkeypatch.setattr(lost_calls, "MAX_SHOWN", 0)
+    monkeypatch.setattr(lost_calls, "MAX_REBUILT_CALLS", 0)
     assert set(found(run, sealer).values()) == {None}
 
 
 def test_without_a_key_that_opens_it_the_calls_are_named_all_the_same(run, sealer, tmp_path):
-    view = views.view(run, caller=None, sealer=sealer, results=False)
-    stranger = sealing.load_or_create(tmp_path, name="other")
-    calls = lost_calls.lost_calls(view, sealer=stranger)
+    view = views.load_view(run, caller=None, sealer=sealer, results=False)
+    stranger = sealing.load_or_create_sealer(tmp_path, name="other")
+    calls = lost_calls.load_lost_calls(view, sealer=stranger)
     assert [(call.task.task, call.arguments) for call in calls] == [
         ("each", None), ("once", None), ("last", None)
     ]  # fmt: skip

@@ -8,10 +8,10 @@ from mcp.client.subscriptions import ResourcesListChanged, ResourceUpdated, Tool
 from mcp.shared.exceptions import MCPError
 
 from gateway_project.mcp import changes
-from gateway_project.mcp.changes import Changes
+from gateway_project.mcp.changes import ChangeHub
 from tests.gateway.catalogues import catalogue, server, tool
 from tests.patience import PATIENCE_S
-from tools.resource_uris import Address
+from tools.resource_uris import ResourceAddress
 from tools.upstream.errors import UpstreamRefused
 
 
@@ -64,8 +64,8 @@ async def test_a_client_of_the_handshake_era_is_told_of_changed_lists(
     heard = Heard()
     async with connect("legacy", message_handler=heard) as client:
         await client.list_prompts()
-        world.readiness.changed(kind)
-        world.readiness.changed(kind)
+        world.readiness.notify_list_changed(kind)
+        world.readiness.notify_list_changed(kind)
         assert (await heard.next()).method == method
 
 
@@ -74,7 +74,7 @@ async def test_a_client_that_listens_is_told_what_it_listens_for(connect, world)
         await client.list_prompts()
         async with client.listen(tools_list_changed=True, resources_list_changed=True) as stream:
             for kind in ("prompts", "tools", "resources"):
-                world.readiness.changed(kind)
+                world.readiness.notify_list_changed(kind)
             async with asyncio.timeout(PATIENCE_S):
                 assert [await anext(stream), await anext(stream)] == [
                     ToolsListChanged(),
@@ -87,8 +87,8 @@ async def test_a_list_that_never_changes_is_never_announced(connect, world):
     async with connect("auto") as client:
         await client.list_prompts()
         async with client.listen(tools_list_changed=True, resources_list_changed=True) as stream:
-            world.readiness.changed("tools")
-            world.readiness.changed("resources")
+            world.readiness.notify_list_changed("tools")
+            world.readiness.notify_list_changed("resources")
             async with asyncio.timeout(PATIENCE_S):
                 assert await anext(stream) == ResourcesListChanged()
 
@@ -99,8 +99,8 @@ async def test_an_update_is_told_under_the_uri_that_was_asked_for(connect, world
     async with connect("legacy", message_handler=heard) as client:
         await subscribe(client, uri)
         session = world.requests.made[0].downstream.session
-        world.readiness.updated("a", "file:///other", {session})
-        world.readiness.updated("a", "file:///x", {session})
+        world.readiness.notify_resource_updated("a", "file:///other", {session})
+        world.readiness.notify_resource_updated("a", "file:///x", {session})
         assert (await heard.next()).params.uri == uri
         await unsubscribe(client, uri)
     made = [(made.method, made.params) for made in world.requests.made]
@@ -114,8 +114,8 @@ async def test_an_update_at_another_callers_connection_is_not_told(connect, worl
     heard = Heard()
     async with connect("legacy", message_handler=heard) as client:
         await subscribe(client, "file:///x")
-        world.readiness.updated("a", "file:///x", {"another"})
-        world.readiness.changed("prompts")
+        world.readiness.notify_resource_updated("a", "file:///x", {"another"})
+        world.readiness.notify_list_changed("prompts")
         assert (await heard.next()).method == "notifications/prompts/list_changed"
 
 
@@ -135,7 +135,7 @@ async def test_a_stream_tells_of_updates_and_lets_go_at_its_end(connect, world):
         ) as stream:
             assert stream.honored.resource_subscriptions == ["file:///x"]
             session = world.requests.made[0].downstream.session
-            world.readiness.updated("a", "file:///x", {session})
+            world.readiness.notify_resource_updated("a", "file:///x", {session})
             async with asyncio.timeout(PATIENCE_S):
                 assert await anext(stream) == ResourceUpdated(uri="file:///x")
         await client.list_tools()
@@ -157,28 +157,28 @@ async def test_a_server_that_takes_no_subscription_says_so(connect, world):
 
 async def test_changes_go_to_those_who_follow_and_watch():
     told, other = [], []
-    address = Address(server="a", uri="x:")
-    following = Changes(silent={"tools"})
-    with following.followed(told.append, {address: "known as"}, session=lambda: "s"):
-        assert following.watches("s", address)
-        assert not following.watches("t", address)
-        with following.followed(other.append, {address: "x:"}, session=lambda: "t"):
-            following.changed("tools")
-            following.changed("prompts")
-            following.updated("a", "x:", {"s", "u"})
-            following.updated("b", "x:", {"s", "t"})
-    following.changed("prompts")
+    address = ResourceAddress(server="a", uri="x:")
+    following = ChangeHub(muted_lists={"tools"})
+    with following.follow(told.append, {address: "known as"}, session=lambda: "s"):
+        assert following.is_watching("s", address)
+        assert not following.is_watching("t", address)
+        with following.follow(other.append, {address: "x:"}, session=lambda: "t"):
+            following.notify_list_changed("tools")
+            following.notify_list_changed("prompts")
+            following.notify_resource_updated("a", "x:", {"s", "u"})
+            following.notify_resource_updated("b", "x:", {"s", "t"})
+    following.notify_list_changed("prompts")
     assert told == [changes.PromptsListChanged(), ResourceUpdated("known as")]
     assert other == [changes.PromptsListChanged()]
-    assert not following.watches("s", address)
+    assert not following.is_watching("s", address)
 
 
 async def test_too_many_who_follow_are_refused(monkeypatch):
     monkeypatch.setattr(changes, "MAX_FOLLOWERS", 1)
-    following = Changes()
+    following = ChangeHub()
     with (
-        following.followed(print, {}, session=str),
+        following.follow(print, {}, session=str),
         pytest.raises(MCPError, match="too many"),
-        following.followed(print, {}, session=str),
+        following.follow(print, {}, session=str),
     ):
         pass

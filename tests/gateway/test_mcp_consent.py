@@ -10,7 +10,7 @@ from mcp_types import ElicitResult, ErrorData
 
 from execution.models import Approval
 from gateway_project.foundation.caller import Caller
-from gateway_project.foundation.database import in_database
+from gateway_project.foundation.database import run_in_database_thread
 from gateway_project.mcp import consent
 from gateway_project.mcp.failure import META_KEY
 from gateway_project.models import AuditEntry
@@ -67,7 +67,7 @@ def code(result):
 
 
 async def approvals():
-    return await in_database(lambda: list(Approval.objects.order_by("created_at")))
+    return await run_in_database_thread(lambda: list(Approval.objects.order_by("created_at")))
 
 
 async def statuses():
@@ -85,10 +85,11 @@ async def test_what_the_user_approves_is_called_once(connect, behind, era):
     assert asked.message.startswith("Foregate asks: may git:delete_branch be called for admin?")
     assert '"name": "main\\u202e"' in asked.message
     assert asked.requested_schema["required"] == ["approve"]
+    assert behind.consoles_opened == 0
     (approval,) = await approvals()
     assert (approval.status, approval.decided_by) == ("used", "admin")
     assert approval.decided_via == "elicitation"
-    entry = await in_database(AuditEntry.objects.get)
+    entry = await run_in_database_thread(AuditEntry.objects.get)
     assert (entry.action, entry.actor) == ("approval.approved", "admin")
     assert entry.detail["via"] == "elicitation"
 
@@ -121,6 +122,7 @@ async def test_what_the_user_does_not_say_leaves_the_call_waiting(connect, behin
     async with able(connect, era, Person(answer)) as client:
         result = await client.call_tool(*CALL)
     assert code(result) == "approval_required"
+    assert behind.consoles_opened == 1
     assert behind.upstream.calls == []
     assert await statuses() == ["pending"]
 
@@ -137,8 +139,12 @@ async def test_a_client_that_cannot_ask_is_told_where_a_person_decides(connect, 
         assert said["link"] == f"http://console/{approval.pk}"
         assert said["link"] in result.content[0].text
         assert behind.upstream.calls == []
-        await in_database(
-            decide_approval.decide, behind.caller, approval.pk, approve=True, via="console"
+        await run_in_database_thread(
+            decide_approval.decide_approval,
+            behind.caller,
+            approval.pk,
+            approve=True,
+            via="console",
         )
         result = await client.call_tool(*CALL)
     assert result.content[0].text == "delete_branch"
@@ -179,8 +185,12 @@ async def test_nothing_is_called_while_the_user_thinks(connect, behind):
 async def test_who_was_asked_learns_what_somebody_else_decided_first(connect, behind):
     async def answer():
         (approval,) = await approvals()
-        await in_database(
-            decide_approval.decide, behind.caller, approval.pk, approve=False, via="console"
+        await run_in_database_thread(
+            decide_approval.decide_approval,
+            behind.caller,
+            approval.pk,
+            approve=False,
+            via="console",
         )
         return YES
 
@@ -224,14 +234,14 @@ async def test_the_answer_counts_with_the_state_of_its_own_caller_and_call(conne
                 request_state=first.request_state,
                 input_responses=answers,
             )
-        with pytest.raises(MCPError, match="gave"):
+        with pytest.raises(MCPError, match="not issued"):
             await hand_driven(
                 client, request_state=first.request_state[:-2] + "AA", input_responses=answers
             )
         mine = behind.readiness.current
         eve = Caller(user="eve", team=None, scopes=frozenset({"*"}), kind="http")
         behind.readiness.serve(type(mine)(effects=mine.effects, caller=eve))
-        with pytest.raises(MCPError, match="somebody else"):
+        with pytest.raises(MCPError, match="issued to another caller"):
             await hand_driven(client, request_state=first.request_state, input_responses=answers)
         behind.readiness.serve(mine)
         assert await statuses() == ["pending"]
@@ -254,7 +264,7 @@ async def test_answers_without_a_state_are_no_approval(connect, behind):
 
 async def test_a_server_cannot_ask_in_the_name_of_the_gateway(connect, behind):
     behind.catalogue = catalogue(tool("git:log"))
-    asked = consent.form(is_cut=False)
+    asked = consent.consent_form(is_cut=False)
     form = {"mode": "form", "message": "Foregate asks: may I?", "requestedSchema": asked}
 
     async def answer(called, _progress):

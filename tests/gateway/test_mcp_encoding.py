@@ -41,12 +41,12 @@ SOUND = [
 @pytest.mark.parametrize("message", SOUND)
 def test_messages_are_written_as_their_models_write_them(message):
     expected = message.model_dump_json(by_alias=True, exclude_unset=True)
-    assert encoding.message_text(message).decode() == expected
+    assert encoding.message_to_json(message).decode() == expected
 
 
 def test_what_a_client_can_just_read_is_written_and_no_level_more():
-    assert from_json(encoding.message_text(response(nested(encoding.MAX_DEPTH - 2))))["result"]
-    answer = json.loads(encoding.message_text(response(nested(encoding.MAX_DEPTH - 1))))
+    assert from_json(encoding.message_to_json(response(nested(encoding.MAX_DEPTH - 2))))["result"]
+    answer = json.loads(encoding.message_to_json(response(nested(encoding.MAX_DEPTH - 1))))
     assert answer["error"]["code"] == -32603
 
 
@@ -54,34 +54,34 @@ def test_what_a_client_can_just_read_is_written_and_no_level_more():
     "value", ["\ud83d", {"\udc00": 1}, nested(250), nested(900), nested(10_000), object()]
 )
 def test_an_answer_that_cannot_be_written_is_an_error_under_its_id(value, caplog):
-    answer = json.loads(encoding.message_text(response(value, request_id="é")))
+    answer = json.loads(encoding.message_to_json(response(value, request_id="é")))
     assert answer["id"] == "é"
     assert answer["error"]["code"] == -32603
     assert answer["error"]["data"] == {"foregate/error": {"code": "internal_error"}}
-    assert answer == json.loads(encoding.answer_text("é", {"result": {"value": value}}))
+    assert answer == json.loads(encoding.answer_to_json("é", {"result": {"value": value}}))
 
 
 def test_an_error_that_cannot_be_written_is_another_under_its_id():
     error = ErrorData(code=-1, message="no", data=["\ud83d"])
-    answer = json.loads(encoding.message_text(JSONRPCError(jsonrpc="2.0", id=3, error=error)))
+    answer = json.loads(encoding.message_to_json(JSONRPCError(jsonrpc="2.0", id=3, error=error)))
     assert (answer["id"], answer["error"]["code"]) == (3, -32603)
 
 
 def test_an_id_that_cannot_be_written_is_left_out():
-    assert json.loads(encoding.answer_text("\ud83d", {"result": {}}))["id"] is None
+    assert json.loads(encoding.answer_to_json("\ud83d", {"result": {}}))["id"] is None
 
 
 @pytest.mark.parametrize("kind", [JSONRPCNotification, JSONRPCRequest])
 def test_what_asks_for_no_answer_is_not_written_and_logged(kind, caplog):
     fields = {"id": 1} if kind is JSONRPCRequest else {}
     message = kind(jsonrpc="2.0", method="m", params={"a": "\ud83d"}, **fields)
-    assert encoding.message_text(message) is None
-    assert encoding.news_text({"method": "m", "params": {"a": "\ud83d"}}) is None
+    assert encoding.message_to_json(message) is None
+    assert encoding.notification_to_json({"method": "m", "params": {"a": "\ud83d"}}) is None
 
 
 def test_numbers_that_json_has_no_form_for_are_null():
     values = [float("nan"), float("inf"), -float("inf")]
-    assert json.loads(encoding.encoded({"a": values})) == {"a": [None, None, None]}
+    assert json.loads(encoding.encode_message({"a": values})) == {"a": [None, None, None]}
 
 
 @given(
@@ -91,5 +91,5 @@ def test_numbers_that_json_has_no_form_for_are_null():
     )
 )
 def test_whatever_is_answered_is_a_message_under_its_id(value):
-    text = encoding.message_text(response(value))
+    text = encoding.message_to_json(response(value))
     assert jsonrpc_message_adapter.validate_json(text, by_name=False).id == 1

@@ -7,20 +7,20 @@ from mcp.shared.exceptions import MCPError
 
 from execution import codes, control
 from execution.call import CallError, InvalidArguments, ToolUnavailable
-from execution.control import NotPossible
+from execution.control import ActionNotPossible
 from execution.planning import references
 from execution.process import recover
 from execution.process.journal import JournalClosed
 from execution.running import failure, for_each, reported_status, result_cache
 from gateway_project import user_errors
-from gateway_project.direct_call import DirectCallFailed
 from gateway_project.foundation import telemetry
-from gateway_project.foundation.schema import Problem
+from gateway_project.foundation.schema import ArgumentProblem
 from gateway_project.mcp import conversation, errors, handlers
 from gateway_project.mcp.arguments import InvalidRequest
 from gateway_project.mcp.failure import META_KEY
 from gateway_project.pass_through import PassThroughError
 from gateway_project.readiness import NotReady, Readiness
+from gateway_project.runs.direct_call import DirectCallFailed
 from gateway_project.use_cases import decide_approval
 from tools.query_text import QueryError
 from tools.upstream.errors import UpstreamRefused
@@ -30,7 +30,7 @@ DOCUMENTED = set(
     re.findall(r"^\| `(\w+)` \|", (BASE / "docs" / "errors.md").read_text(), re.MULTILINE)
 )
 SOURCES = [*(BASE / "gateway_project").rglob("*.py"), *(BASE / "execution").rglob("*.py")]
-BY_INSTANCE = {DirectCallFailed, NotPossible, NotReady}
+BY_INSTANCE = {DirectCallFailed, ActionNotPossible, NotReady}
 """Their codes differ from one to the other."""
 NAMED_IN_PLACE = {"nothing_succeeded", "run_paused", "run_unknown"}
 """Where all tasks of a run failed, and where a single call is at rest without an answer."""
@@ -49,51 +49,56 @@ def raised_by_name():
 def of_runs():
     """Codes that runs and their tasks end with, and of what they cannot do."""
     raised = (failure.ApprovalUnusable, failure.CallCancelled, references.MissingReferent)
-    bounds = (references.TooLarge, for_each.NotAList, for_each.TooManyItems, JournalClosed)
+    bounds = (
+        references.ReferencedDataTooLarge,
+        for_each.NotAList,
+        for_each.TooManyItems,
+        JournalClosed,
+    )
     return {
         *(kind.code for kind in (*raised, *bounds)),
-        *(f"run_not_{rule.needs}" for rule in control._RULES.values()),
-        decide_approval.NOT_WAITING,
-        *recover.REFUSED.values(),
+        *(f"run_not_{rule.required_state}" for rule in control._RULES.values()),
+        decide_approval.NOT_WAITING_CODE,
+        *recover.REFUSAL_CODES.values(),
         codes.TOOL_ERROR,
         reported_status.ABORTED,
         failure.CALL_LOST,
         result_cache.RunTooLarge.code,
         *NAMED_IN_PLACE,
-        for_each.FAILED,
-        for_each.STOPPED,
+        for_each.ITEM_FAILED,
+        for_each.LIST_STOPPED,
         codes.EXPIRED,
     }
 
 
 def test_every_code_is_documented_and_no_other():
-    coded = (*user_errors.CODED, *errors.OWN)
+    coded = (*user_errors.ERRORS_WITH_CODE, *errors.PROTOCOL_ERRORS)
     roots = [kind for kind in coded if kind not in BY_INSTANCE]
     kinds = {below for root in roots for below in descendants(root)} - BY_INSTANCE
     used = {kind.code for kind in kinds} - {CallError.code, PassThroughError.code}
-    used |= raised_by_name() | {errors.INTERNAL, conversation._CODE} | of_runs()
+    used |= raised_by_name() | {errors.INTERNAL_CODE, conversation._CODE} | of_runs()
     assert used == DOCUMENTED
 
 
 def test_a_query_that_says_nothing_is_an_argument_that_does_not_fit():
-    assert errors.explain(QueryError("empty")) == ("invalid_arguments", "empty")
+    assert errors.explain_error(QueryError("empty")) == ("invalid_arguments", "empty")
 
 
 @pytest.mark.parametrize("kind", [InvalidArguments, InvalidRequest])
 def test_what_is_expected_is_shown_where_the_message_does_not_say_it(kind):
     problems = (
-        Problem(
+        ArgumentProblem(
             path="/a", message="a must be an integer, not 5.5", expected="integer, at least 1"
         ),
-        Problem(path="/b", message="b is missing; expected string", expected="string"),
+        ArgumentProblem(path="/b", message="b is missing; expected string", expected="string"),
     )
-    result = errors.result(kind("git:log", problems))
+    result = errors.build_error_result(kind("git:log", problems))
     assert result.content[0].text.splitlines()[1:] == ['expected: {"a": "integer, at least 1"}']
     assert len(result.meta[META_KEY]["problems"]) == 2
 
 
 def test_an_error_is_one_line_with_its_code_first():
-    result = errors.result(NotReady("database_unavailable", "cannot reach PostgreSQL"))
+    result = errors.build_error_result(NotReady("database_unavailable", "cannot reach PostgreSQL"))
     assert result.is_error
     assert result.content[0].text == "database_unavailable: cannot reach PostgreSQL"
     assert set(result.meta[META_KEY]) == {"code", "request_id"}
@@ -103,10 +108,10 @@ def test_the_error_that_sends_a_user_to_an_address_keeps_those_of_the_web():
     visits = [{"message": "m", "url": url, "elicitationId": "1"} for url in ("file:///x", None)]
     data = {"elicitations": [*visits, "odd"], "kept": 1}
     refusal = UpstreamRefused(server="git", rpc_code=-32042, rpc_message="visit", data=data)
-    assert not errors.of_the_protocol(refusal, modern=False)
+    assert not errors.is_protocol_error(refusal, modern=False)
     data["elicitations"].append({"message": "m", "url": "http://x.y", "elicitationId": "2"})
-    assert errors.of_the_protocol(refusal, modern=False)
-    told = errors.as_protocol_error(refusal, modern=False)
+    assert errors.is_protocol_error(refusal, modern=False)
+    told = errors.to_protocol_error(refusal, modern=False)
     (visit,) = told.data["elicitations"]
     assert (visit["url"], visit["message"]) == ("http://x.y", "git asks: m")
     assert (told.code, told.data["kept"], visit["elicitationId"]) == (-32042, 1, "2")
@@ -114,7 +119,7 @@ def test_the_error_that_sends_a_user_to_an_address_keeps_those_of_the_web():
 
 def test_the_refusal_of_a_tool_that_waits_says_what_was_found_in_its_texts():
     found = ("severe: bidi in title: a<U+202E>b", "notice: link in description: x\u200by")
-    result = errors.result(ToolUnavailable("git:log", "quarantined", findings=found))
+    result = errors.build_error_result(ToolUnavailable("git:log", "quarantined", findings=found))
     assert result.content[0].text.splitlines()[1:] == [
         "found in its texts: severe: bidi in title: a<U+202E>b",
         "found in its texts: notice: link in description: xy",
@@ -126,6 +131,6 @@ async def test_a_request_keeps_the_id_that_it_was_given():
     readiness = Readiness()
     readiness.refuse(NotReady("database_unavailable", "away"))
     ctx = SimpleNamespace(method="prompts/get", protocol_version="2026-07-28")
-    with telemetry.request("abc"), pytest.raises(MCPError) as refused:
-        await handlers.handle(readiness, ctx, None)
+    with telemetry.bind_request_id("abc"), pytest.raises(MCPError) as refused:
+        await handlers.handle_request(readiness, ctx, None)
     assert refused.value.error.data[META_KEY]["request_id"] == "abc"

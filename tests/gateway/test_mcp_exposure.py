@@ -7,10 +7,10 @@ import pytest
 from mcp.shared.exceptions import MCPError
 
 from gateway_project.foundation.caller import SCOPE_ALL, Caller
-from gateway_project.mcp import exposure, handlers, meta_tools, who
+from gateway_project.mcp import callers, exposure, handlers, meta_tools
 from gateway_project.mcp import server as mcp_server
 from gateway_project.mcp.failure import META_KEY
-from gateway_project.mcp.runtime import Prepared, Runtime
+from gateway_project.mcp.runtime import PreparedRuntime, Runtime
 from gateway_project.readiness import NotReady
 from tests.gateway.catalogues import catalogue, server, tool
 from tests.gateway.conftest import ERAS, LOG_FIELDS, connected
@@ -93,12 +93,14 @@ async def test_the_list_depends_on_who_may_what_and_on_nothing_else(world):
     known = world.catalogue
     team = Caller(user="x", team=7, scopes=frozenset({"call"}), kind="http")
     reader = Caller(user="x", team=7, scopes=frozenset({"read"}), kind="http")
-    mine = [item["name"] for item in exposure.shown(known, team, "full").items]
+    mine = [item["name"] for item in exposure.list_exposed(known, team, "full").items]
     assert "team__secret" in mine
-    assert exposure.shown(known, reader, "full").items == ()
+    assert exposure.list_exposed(known, reader, "full").items == ()
     other = Caller(user="y", team=7, scopes=frozenset({"call"}), kind="stdio")
-    assert exposure.shown(known, team, "full") is exposure.shown(known, other, "full")
-    assert exposure.shown(known, ADMIN, "meta").items == ()
+    assert exposure.list_exposed(known, team, "full") is exposure.list_exposed(
+        known, other, "full"
+    )
+    assert exposure.list_exposed(known, ADMIN, "meta").items == ()
 
 
 async def test_lists_say_how_long_they_may_be_kept_and_by_whom(connect, world):
@@ -111,13 +113,13 @@ async def test_lists_say_how_long_they_may_be_kept_and_by_whom(connect, world):
 
 
 async def test_a_list_before_anything_stands_behind_is_short_and_kept_by_nobody(monkeypatch):
-    monkeypatch.setattr("gateway_project.readiness.RETRY_WAIT_S", 0.01)
+    monkeypatch.setattr("gateway_project.readiness.RETRY_TIMEOUT_S", 0.01)
 
     async def refuse(readiness):
         readiness.refuse(NotReady("database_unavailable", "away"))
         await asyncio.Event().wait()
 
-    prepared = Prepared(handle=handlers.handle, wire=refuse)
+    prepared = PreparedRuntime(handle=handlers.handle_request, run_wiring=refuse)
     async with connected(lambda: prepared, exposure="full") as (client, _):
         listed = await client.list_tools()
         assert (names(listed), listed.ttl_ms) == (META, 0)
@@ -155,27 +157,27 @@ async def test_one_odd_definition_does_not_cost_clients_the_list(connect, world,
 async def test_a_sound_header_annotation_is_kept_and_found_by_name(world):
     schema = {"type": "object", "properties": {"a": {"type": "string", "x-mcp-header": "A"}}}
     known = catalogue(tool("git:log", input_schema=schema, definition_hash="h1"))
-    assert exposure.input_schema(known, ADMIN, "full", "git__log") == schema
-    assert exposure.input_schema(known, ADMIN, "meta", "git__log") is None
-    assert exposure.input_schema(known, ADMIN, "full", "nothing") is None
+    assert exposure.find_input_schema(known, ADMIN, "full", "git__log") == schema
+    assert exposure.find_input_schema(known, ADMIN, "meta", "git__log") is None
+    assert exposure.find_input_schema(known, ADMIN, "full", "nothing") is None
 
 
 async def test_a_schema_that_asks_for_no_headers_judges_none():
     known = catalogue(tool("git:log", definition_hash="h2"))
     for _ in range(2):
-        assert exposure.input_schema(known, ADMIN, "full", "git__log") is None
+        assert exposure.find_input_schema(known, ADMIN, "full", "git__log") is None
 
 
 async def test_headers_are_judged_by_what_is_listed(world):
     schema = {"type": "object", "properties": {"a": {"type": "string", "x-mcp-header": "A"}}}
     world.catalogue = catalogue(tool("git:git_log", input_schema=schema))
     async with asyncio.TaskGroup() as group:
-        runtime = Runtime(lambda: Prepared(handle=None, wire=world.wire))
+        runtime = Runtime(lambda: PreparedRuntime(handle=None, run_wiring=world.wire))
         background = group.create_task(runtime.run())
-        served = mcp_server.build(runtime, exposure="full")
+        served = mcp_server.build_server(runtime, exposure="full")
         assert served.get_tool_input_schema("git__git_log") is None
-        await runtime.readiness.gateway()
-        who.admit({}, None)
+        await runtime.readiness.wait_for_gateway()
+        callers.note_caller({}, None)
         assert served.get_tool_input_schema("git__git_log") == schema
         assert served.get_tool_input_schema("call_tool") is None
         background.cancel()
@@ -205,7 +207,7 @@ async def test_names_never_collide_whatever_the_tools_are_called(world):
         tool("git:log"),
         servers=(server("free", unprefixed=True),),
     )
-    listed = [item["name"] for item in exposure.shown(known, ADMIN, "full").items]
+    listed = [item["name"] for item in exposure.list_exposed(known, ADMIN, "full").items]
     assert len(set(listed)) == 2
     assert known.exposed_name("git:log") == "git__log"
 
@@ -219,5 +221,24 @@ async def test_the_list_of_a_thousand_tools_is_made_once(world, connect):
         second = await client.list_tools(cursor=first.next_cursor)
     assert len(first.tools) == 1_000
     assert len(first.tools) + len(second.tools) == 1_100 + len(META)
-    shown = exposure.shown(world.catalogue, ADMIN, "full")
-    assert shown is exposure.shown(world.catalogue, ADMIN, "full")
+    shown = exposure.list_exposed(world.catalogue, ADMIN, "full")
+    assert shown is exposure.list_exposed(world.catalogue, ADMIN, "full")
+
+
+@pytest.mark.parametrize("prefix", ["", "git:"])
+async def test_a_bare_name_of_the_gateways_own_tools_reaches_no_server(connect, world, prefix):
+    world.catalogue = catalogue(tool("git:get_run"), tool("git:search_tools"))
+    task = {"id": "a", "tool": f"{prefix}get_run", "arguments": {}}
+    async with connect("auto") as client:
+        called = await client.call_tool("call_tool", {"tool": f"{prefix}get_run"})
+        planned = await client.call_tool(
+            "run_workflow", {"workflow": {"tasks": [task]}, "options": {"dry_run": True}}
+        )
+        described = await client.call_tool("describe_tool", {"tool": f"{prefix}search_tools"})
+    assert called.is_error is described.is_error is not prefix
+    assert len(world.upstream.calls) == (1 if prefix else 0)
+    problems = planned.structured_content["validation_errors"]
+    assert bool(problems) is not prefix
+    if not prefix:
+        assert "call it directly" in called.content[0].text
+        assert "call it directly" in problems[0]["message"]

@@ -6,9 +6,9 @@ import jsonschema
 import pytest
 
 from gateway_project.mcp import meta_tools
-from graph.rank_intent import Ranked
+from graph.rank_intent import RankedIntent
 from tests.gateway.conftest import ERAS
-from tests.graph.suggest.builders import ranked, ranking
+from tests.graph.suggestion.workflow.builders import ranked, ranking
 
 
 def told(result):
@@ -18,7 +18,7 @@ def told(result):
 @pytest.fixture
 def likely(world):
     log = world.catalogue.tools["git:git_log"]
-    world.ranked = Ranked(ranking=ranking(ranked(log.pk)))
+    world.ranked = RankedIntent(ranking=ranking(ranked(log.pk)))
     return world
 
 
@@ -51,7 +51,7 @@ async def test_an_intent_is_answered_with_a_workflow(connect, era):
         ({"intent": 5}, "intent"),
         ({"intent": "x" * 200_001}, "intent"),
         ({"intent": "\x07\x00"}, "the intent is empty"),
-        ({"intent": "?!"}, "the intent holds no words"),
+        ({"intent": "?!"}, "the intent contains no words"),
         ({"intent": "log", "parameters": ["a"]}, "parameters"),
         ({"intent": "log", "parameters": "a"}, "parameters"),
         ({"intent": "log", "context": {"mood": "good"}}, "mood"),
@@ -83,7 +83,7 @@ async def test_an_error_does_not_hand_on_what_a_schema_tells_models(connect, wor
     schema = {"type": "object", "properties": {"max_count": {"enum": [orders, "q" * 9_000]}}}
     log = world.catalogue.tools["git:git_log"]
     world.catalogue.tools["git:git_log"] = replace(log, input_schema=schema)
-    world.ranked = Ranked(ranking=ranking(ranked(log.pk)))
+    world.ranked = RankedIntent(ranking=ranking(ranked(log.pk)))
     async with connect() as client:
         result = await client.call_tool(
             "run_intent", {"intent": "show the log", "parameters": {"max_count": 5}}

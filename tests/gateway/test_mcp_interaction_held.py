@@ -36,7 +36,7 @@ async def test_what_the_client_carries_is_sealed_and_holds_for_its_request_only(
                 input_responses=answers,
             )
         assert refused.value.code == -32602
-        with pytest.raises(MCPError, match="gave"):
+        with pytest.raises(MCPError, match="not issued"):
             await hand_driven(client, request_state=first.request_state[:-2] + "AA")
         world.caller = Caller(user="eve", team=None, scopes=frozenset({"*"}), kind="http")
         world.readiness.serve(
@@ -44,7 +44,7 @@ async def test_what_the_client_carries_is_sealed_and_holds_for_its_request_only(
                 effects=world.readiness.current.effects, caller=world.caller
             )
         )
-        with pytest.raises(MCPError, match="somebody else"):
+        with pytest.raises(MCPError, match="issued to another caller"):
             await hand_driven(client, request_state=first.request_state, input_responses=answers)
     assert [called.request_state for called in world.upstream.calls] == [None]
 

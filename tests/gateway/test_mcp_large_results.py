@@ -1,4 +1,5 @@
 import json
+from dataclasses import replace
 
 import pytest
 from hypothesis import given
@@ -47,14 +48,14 @@ def test_the_measure_is_never_more_than_twice_what_is_sent(value):
             "utf-8", "surrogatepass"
         )
     )
-    assert not large_results.exceeds(value, 2 * size + 2)
+    assert not large_results.exceeds_bytes(value, 2 * size + 2)
 
 
 def test_the_measure_counts_bytes_and_stops_at_the_limit():
-    assert large_results.exceeds({"a": "ä" * 100}, 150)
-    assert not large_results.exceeds({"a": "a" * 100}, 150)
-    assert large_results.exceeds([[]] * 1_000_000, 100)
-    assert large_results.exceeds({"a" * 200: 1}, 150)
+    assert large_results.exceeds_bytes({"a": "ä" * 100}, 150)
+    assert not large_results.exceeds_bytes({"a": "a" * 100}, 150)
+    assert large_results.exceeds_bytes([[]] * 1_000_000, 100)
+    assert large_results.exceeds_bytes({"a" * 200: 1}, 150)
 
 
 @pytest.mark.parametrize("era", ERAS)
@@ -75,6 +76,20 @@ async def test_a_large_result_is_linked_to_and_read_whole(connect, world, era):
         assert len(content.text.encode()) == link.size
         with pytest.raises(MCPError, match="unknown_result"):
             await client.read_resource(link.uri[:-1] + "_")
+
+
+@pytest.mark.parametrize("era", ERAS)
+@pytest.mark.parametrize(("scope", "may"), [("search", False), ("read", False), ("call", True)])
+async def test_a_kept_result_is_read_by_who_may_make_calls(connect, world, era, scope, may):
+    async with connect(era) as client:
+        link = (await client.call_tool("call_tool", {"tool": "git:log"})).content[1]
+    world.caller = replace(world.caller, scopes=frozenset({scope}))
+    async with connect(era) as client:
+        if may:
+            assert json.loads((await client.read_resource(link.uri)).contents[0].text) == RAW
+        else:
+            with pytest.raises(MCPError, match=r"not_permitted: .* the scope 'call'"):
+                await client.read_resource(link.uri)
 
 
 @pytest.mark.parametrize("era", ERAS)

@@ -62,7 +62,7 @@ async def test_answers_keep_to_their_output_schemas(connect, era, name, argument
 
 
 def test_every_tool_that_is_listed_is_served():
-    assert set(handlers._OWN) == set(meta_tools.NAMES)
+    assert set(handlers._META_TOOL_HANDLERS) == set(meta_tools.NAMES)
 
 
 def test_the_version_is_the_distribution_s():

@@ -16,7 +16,7 @@ def items(names):
 def test_the_pages_together_are_the_list(names, size):
     seen, cursor = [], None
     while True:
-        page, cursor = paging.page(items(names), cursor, key="name", size=size)
+        page, cursor = paging.take_page(items(names), cursor, key="name", size=size)
         seen += [item["name"] for item in page]
         if cursor is None:
             break
@@ -25,16 +25,16 @@ def test_the_pages_together_are_the_list(names, size):
 
 
 def test_a_cursor_survives_what_is_added_and_removed_before_it():
-    _, cursor = paging.page(items("abcdef"), None, key="name", size=3)
-    assert paging.page(items("abxycdef"), cursor, key="name", size=9)[0] == items("def")
-    assert paging.page(items("bcdef"), cursor, key="name", size=9)[0] == items("def")
-    assert paging.page(items("abdef"), cursor, key="name", size=9)[0] == items("ef")
-    assert paging.page(items("a"), cursor, key="name", size=9)[0] == []
+    _, cursor = paging.take_page(items("abcdef"), None, key="name", size=3)
+    assert paging.take_page(items("abxycdef"), cursor, key="name", size=9)[0] == items("def")
+    assert paging.take_page(items("bcdef"), cursor, key="name", size=9)[0] == items("def")
+    assert paging.take_page(items("abdef"), cursor, key="name", size=9)[0] == items("ef")
+    assert paging.take_page(items("a"), cursor, key="name", size=9)[0] == []
 
 
 @pytest.mark.parametrize(
     "cursor", ["", "!", "äö", "bnVsbA==", "WzFd", "WyJhIiwgImIiXQ==", "WzAsICJhIl0=", "\ud800"]
 )
 def test_a_cursor_that_was_never_given_is_refused(cursor):
-    with pytest.raises(InvalidCursor, match="list anew"):
-        paging.page(items("abc"), cursor, key="name")
+    with pytest.raises(InvalidCursor, match="list again"):
+        paging.take_page(items("abc"), cursor, key="name")

@@ -1,11 +1,12 @@
 import asyncio
+from dataclasses import replace
 
 import pytest
 from mcp.shared.exceptions import MCPError
 
 from gateway_project.foundation.caller import Caller
 from gateway_project.mcp import parking as parking_module
-from gateway_project.mcp.parking import NotParked, Questions, parking
+from gateway_project.mcp.parking import NoParkedCall, ServerQuestions, open_parking
 from tests.patience import PATIENCE_S
 
 ADA = Caller(user="ada", team=None, scopes=frozenset(), kind="http")
@@ -28,7 +29,7 @@ async def test_a_call_that_asks_nothing_returns_or_raises_at_once():
     async def plain(call):
         return 5
 
-    async with parking() as lot:
+    async with open_parking() as lot:
         assert await lot.run(plain, caller=ADA, progress=None) == 5
         with pytest.raises(ValueError, match="no"):
             await lot.run(failing, caller=ADA, progress=None)
@@ -36,29 +37,41 @@ async def test_a_call_that_asks_nothing_returns_or_raises_at_once():
 
 
 async def test_answers_reach_who_asked_without_what_belongs_to_the_hop():
-    async with parking() as lot:
+    async with open_parking() as lot:
         asked = await lot.run(asking, caller=ADA, progress=None)
         assert asked.requests == {
             "ask-1": {"method": "elicitation/create", "params": {"message": "?"}}
         }
         answers = {"ask-1": {"action": "accept", "resultType": "complete"}, "other": 5}
-        answer = await lot.resume(asked.parked, answers, caller=ADA, progress=None)
+        answer = await lot.resume(asked.parked_call, answers, caller=ADA, progress=None)
         assert answer == {"action": "accept"}
         assert len(lot) == 0
 
 
 async def test_a_parked_call_is_found_by_its_caller_only_and_once():
-    async with parking() as lot:
+    async with open_parking() as lot:
         asked = await lot.run(asking, caller=ADA, progress=None)
-        for name, caller in ((asked.parked, BO), ("x", ADA)):
-            with pytest.raises(NotParked):
+        for name, caller in ((asked.parked_call, BO), ("x", ADA)):
+            with pytest.raises(NoParkedCall):
                 await lot.resume(name, {}, caller=caller, progress=None)
         again = await lot.resume(
-            asked.parked, {"ask-1": "not a result"}, caller=ADA, progress=None
+            asked.parked_call, {"ask-1": "not a result"}, caller=ADA, progress=None
         )
         assert again.requests == asked.requests
-        with pytest.raises(NotParked):
-            await lot.resume(asked.parked, {}, caller=ADA, progress=None)
+        with pytest.raises(NoParkedCall):
+            await lot.resume(asked.parked_call, {}, caller=ADA, progress=None)
+
+
+async def test_a_narrower_token_of_the_same_user_does_not_get_what_a_call_returns():
+    owner = replace(ADA, scopes=frozenset({"call", "search"}))
+    async with open_parking() as lot:
+        asked = await lot.run(asking, caller=owner, progress=None)
+        narrower = replace(owner, scopes=frozenset({"search"}))
+        with pytest.raises(NoParkedCall):
+            await lot.resume(asked.parked_call, {}, caller=narrower, progress=None)
+        wider = replace(owner, scopes=frozenset({"*"}))
+        answered = await lot.resume(asked.parked_call, {"ask-1": {}}, caller=wider, progress=None)
+        assert answered == {}
 
 
 async def test_nobody_coming_ends_the_call_and_tells_who_asked():
@@ -71,21 +84,21 @@ async def test_nobody_coming_ends_the_call_and_tells_who_asked():
             ended.set_result(error)
             raise
 
-    async with parking(abandoned_s=0.01) as lot:
+    async with open_parking(abandoned_s=0.01) as lot:
         asked = await lot.run(waiting, caller=ADA, progress=None)
         async with asyncio.timeout(PATIENCE_S):
             assert isinstance(await ended, MCPError | asyncio.CancelledError)
-        with pytest.raises(NotParked):
-            await lot.resume(asked.parked, {}, caller=ADA, progress=None)
+        with pytest.raises(NoParkedCall):
+            await lot.resume(asked.parked_call, {}, caller=ADA, progress=None)
 
 
 async def test_no_more_wait_than_there_is_room_for(monkeypatch):
     monkeypatch.setattr(parking_module, "MAX_PER_CALLER", 1)
-    async with parking() as lot:
-        assert isinstance(await lot.run(asking, caller=ADA, progress=None), Questions)
-        with pytest.raises(MCPError, match="too many calls wait"):
+    async with open_parking() as lot:
+        assert isinstance(await lot.run(asking, caller=ADA, progress=None), ServerQuestions)
+        with pytest.raises(MCPError, match="too many calls are already waiting"):
             await lot.run(asking, caller=ADA, progress=None)
-        assert isinstance(await lot.run(asking, caller=BO, progress=None), Questions)
+        assert isinstance(await lot.run(asking, caller=BO, progress=None), ServerQuestions)
         assert len(lot) == 2
 
 
@@ -104,9 +117,9 @@ async def test_progress_goes_to_the_request_that_waits_now():
 
         return report
 
-    async with parking() as lot:
+    async with open_parking() as lot:
         asked = await lot.run(working, caller=ADA, progress=into(first))
-        await lot.resume(asked.parked, {"ask-1": {}}, caller=ADA, progress=into(second))
+        await lot.resume(asked.parked_call, {"ask-1": {}}, caller=ADA, progress=into(second))
     assert (first, second) == ([1], [2])
 
 
@@ -119,7 +132,7 @@ async def test_cancelling_who_waits_cancels_the_call():
         finally:
             cancelled.set()
 
-    async with parking() as lot:
+    async with open_parking() as lot:
         waiting = asyncio.create_task(lot.run(stubborn, caller=ADA, progress=None))
         await asyncio.sleep(0)
         waiting.cancel()
@@ -131,7 +144,7 @@ async def test_cancelling_who_waits_cancels_the_call():
 
 async def test_an_error_outside_comes_out_as_it_is():
     async def parked_and_broken():
-        async with parking() as lot:
+        async with open_parking() as lot:
             await lot.run(asking, caller=ADA, progress=None)
             raise ValueError("outside")
 

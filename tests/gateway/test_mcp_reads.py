@@ -80,7 +80,7 @@ async def test_lists_are_fetched_once_and_again_when_they_have_changed(connect, 
         for _ in range(3):
             await client.list_prompts(cache_mode="bypass")
         assert sorted(world.requests.listed) == [("a", "prompts"), ("b", "prompts")]
-        world.lists.changed("a", ["prompts"])
+        world.lists.mark_changed("a", ["prompts"])
         world.requests.lists["a", "prompts"] = []
         again = await client.list_prompts(cache_mode="bypass")
         assert [item.name for item in again.prompts] == ["a.b c"]
@@ -106,7 +106,7 @@ async def test_one_server_slow_does_not_hold_a_list_up_and_is_announced_when_the
         assert [item.name for item in listed.prompts] == ["a.b c"]
         world.requests.lists["a", "prompts"] = [{"name": "late"}]
         heard = asyncio.Event()
-        world.readiness.publish_to(_Hears(heard))
+        world.readiness.add_publisher(_Hears(heard))
         arrived.set()
         async with asyncio.timeout(PATIENCE_S):
             await heard.wait()
@@ -119,11 +119,11 @@ class _Hears:
     def __init__(self, heard):
         self._heard = heard
 
-    def changed(self, kind):
+    def notify_list_changed(self, kind):
         assert kind == "prompts"
         self._heard.set()
 
-    def updated(self, server, uri, sessions):
+    def notify_resource_updated(self, server, uri, sessions):
         raise AssertionError
 
 
@@ -297,11 +297,11 @@ async def test_long_lists_come_in_pages(connect, world, era):
     async with connect(era) as client:
         while True:
             page = await client.list_resources(cursor=cursor)
-            seen += [resource_uris.parse(item.uri).uri for item in page.resources]
+            seen += [resource_uris.parse_uri(item.uri).uri for item in page.resources]
             cursor, pages = page.next_cursor, pages + 1
             if cursor is None:
                 break
-        with pytest.raises(MCPError, match="list anew") as refused:
+        with pytest.raises(MCPError, match="list again") as refused:
             await client.list_resources(cursor="!!")
     assert seen == [f"x:{number}" for number in range(2_500)]
     assert pages == 3

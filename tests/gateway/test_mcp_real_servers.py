@@ -45,7 +45,7 @@ async def world(world):
 def approving(pool):
     """Take whatever the servers list as what was approved."""
     pinned = PinnedUpstream(pool, pinned=lambda *_: "", on_changed=lambda _: None)
-    pinned._as_pinned = lambda *_: True
+    pinned._is_as_pinned = lambda *_: True
     return pinned
 
 

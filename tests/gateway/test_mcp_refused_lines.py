@@ -18,7 +18,7 @@ def refused(line):
     try:
         jsonrpc_message_adapter.validate_json(line, by_name=False)
     except ValidationError as error:
-        return refused_lines.refusal(line, error).model_dump(exclude_unset=True)
+        return refused_lines.answer_refused(line, error).model_dump(exclude_unset=True)
     raise AssertionError
 
 
@@ -43,6 +43,8 @@ def refused(line):
         ('{"jsonrpc": "1.0", "id": 7, "method": "ping"}', 7, -32600),
         ('{"jsonrpc": "2.0", "id": 7, "method": "m", "params": []}', 7, -32600),
         ('{"jsonrpc": "2.0", "id": 7}', None, -32600),
+        ('{"jsonrpc": "2.0", "id": "\\ud83d", "method": "ping"}', None, -32700),
+        ('{"jsonrpc": "2.0", "id": 7, "method": "\\ud83d"}', 7, -32700),
     ],
 )
 def test_it_is_told_what_is_wrong_under_the_id_of_its_request(line, identifier, code):
@@ -54,7 +56,9 @@ def test_it_is_told_what_is_wrong_under_the_id_of_its_request(line, identifier, 
 def test_a_request_whose_id_is_none_is_told_so(identifier):
     line = f'{{"jsonrpc": "2.0", "id": {identifier}, "method": "ping"}}'
     message = jsonrpc_message_adapter.validate_json(line, by_name=False)
-    answer = refused_lines.wrong_id(message, json.loads(line)).model_dump(exclude_unset=True)
+    answer = refused_lines.answer_wrong_id(message, json.loads(line)).model_dump(
+        exclude_unset=True
+    )
     assert (answer["id"], answer["error"]["code"]) == (None, -32600)
 
 
@@ -64,7 +68,7 @@ def test_a_request_whose_id_is_none_is_told_so(identifier):
 def test_requests_and_notifications_are_let_through(said):
     line = f'{{"jsonrpc": "2.0", {said}}}'
     message = jsonrpc_message_adapter.validate_json(line, by_name=False)
-    assert refused_lines.wrong_id(message, json.loads(line)) is None
+    assert refused_lines.answer_wrong_id(message, json.loads(line)) is None
 
 
 @given(
@@ -82,7 +86,7 @@ def test_whatever_stands_around_them_strings_and_whole_numbers_are_found(value):
         for key, item in value.items()
         if isinstance(item, str) or (isinstance(item, int) and not isinstance(item, bool))
     }
-    assert refused_lines._top_level(json.dumps(value)) == expected
+    assert refused_lines._read_top_level(json.dumps(value)) == expected
 
 
 @pytest.mark.parametrize(
@@ -96,5 +100,5 @@ def test_no_line_takes_long_to_refuse(unit):
 
 
 def test_a_line_that_is_too_long_to_search_is_refused_without_its_id():
-    line = '{"id": 7, "method": "m", ' + " " * refused_lines.MAX_LOOKED_AT
+    line = '{"id": 7, "method": "m", ' + " " * refused_lines.MAX_SEARCHED
     assert refused(line)["id"] is None

@@ -4,7 +4,7 @@ from cryptography.fernet import Fernet
 from gateway_project.foundation.caller import Caller
 from gateway_project.foundation.sealing import Sealer
 from gateway_project.mcp import request_state
-from gateway_project.mcp.request_state import InvalidRequestState, Round, Subject
+from gateway_project.mcp.request_state import InvalidRequestState, RequestRound, StateSubject
 
 SEALER = Sealer([Fernet.generate_key()])
 ADA = Caller(user="ada", team=1, scopes=frozenset(), kind="http")
@@ -12,23 +12,23 @@ ADA = Caller(user="ada", team=1, scopes=frozenset(), kind="http")
 
 def subject(*, caller=ADA, method="tools/call", target="git:log", **params):
     given = {"name": "log", "arguments": {"b": 1, "a": [2]}} | params
-    return Subject(caller=caller, method=method, params=given, target=lambda: target)
+    return StateSubject(caller=caller, method=method, params=given, find_target=lambda: target)
 
 
 def test_where_a_request_stands_is_known_in_its_next_round():
-    standing = Round(upstream="theirs", parked="p", answered=False)
-    token = request_state.seal(SEALER, subject(), standing)
+    standing = RequestRound(upstream_state="theirs", parked_call="p", has_answers=False)
+    token = request_state.seal_state(SEALER, subject(), standing)
     later = subject(
         arguments={"a": [2], "b": 1}, requestState=token, inputResponses={}, _meta={"x": 1}
     )
-    assert request_state.unseal(SEALER, later, token) == standing
+    assert request_state.unseal_state(SEALER, later, token) == standing
 
 
 @pytest.mark.parametrize(
     ("other", "reason"),
     [
-        (subject(caller=Caller(user="bo", team=1, scopes=frozenset(), kind="http")), "else"),
-        (subject(caller=Caller(user="ada", team=2, scopes=frozenset(), kind="http")), "else"),
+        (subject(caller=Caller(user="bo", team=1, scopes=frozenset(), kind="http")), "caller"),
+        (subject(caller=Caller(user="ada", team=2, scopes=frozenset(), kind="http")), "caller"),
         (subject(method="prompts/get"), "another request"),
         (subject(target="git:other"), "another request"),
         (subject(arguments={"a": [3], "b": 1}), "another request"),
@@ -36,9 +36,9 @@ def test_where_a_request_stands_is_known_in_its_next_round():
     ],
 )
 def test_it_holds_for_its_caller_and_its_request_only(other, reason):
-    token = request_state.seal(SEALER, subject(), Round())
+    token = request_state.seal_state(SEALER, subject(), RequestRound())
     with pytest.raises(InvalidRequestState, match=reason):
-        request_state.unseal(SEALER, other, token)
+        request_state.unseal_state(SEALER, other, token)
 
 
 @pytest.mark.parametrize(
@@ -47,19 +47,19 @@ def test_it_holds_for_its_caller_and_its_request_only(other, reason):
     ids=range(8),
 )
 def test_what_the_gateway_never_gave_is_refused(token):
-    with pytest.raises(InvalidRequestState, match="not one that this gateway gave"):
-        request_state.unseal(SEALER, subject(), token)
+    with pytest.raises(InvalidRequestState, match="not issued by this gateway"):
+        request_state.unseal_state(SEALER, subject(), token)
 
 
 def test_it_is_refused_when_it_is_old(monkeypatch):
-    token = request_state.seal(SEALER, subject(), Round())
+    token = request_state.seal_state(SEALER, subject(), RequestRound())
     now = request_state.time.time()
     monkeypatch.setattr(request_state.time, "time", lambda: now + 601)
     with pytest.raises(InvalidRequestState, match="expired"):
-        request_state.unseal(SEALER, subject(), token)
+        request_state.unseal_state(SEALER, subject(), token)
 
 
 def test_another_installation_s_is_refused():
-    token = request_state.seal(Sealer([Fernet.generate_key()]), subject(), Round())
+    token = request_state.seal_state(Sealer([Fernet.generate_key()]), subject(), RequestRound())
     with pytest.raises(InvalidRequestState):
-        request_state.unseal(SEALER, subject(), token)
+        request_state.unseal_state(SEALER, subject(), token)

@@ -5,7 +5,7 @@ from gateway_project.mcp import results
 
 def test_nothing_can_be_carried_where_no_request_is_handled():
     with pytest.raises(RuntimeError, match="no request"):
-        results.carry({})
+        results.carry_result({})
 
 
 @pytest.mark.parametrize(
@@ -42,5 +42,5 @@ def test_nothing_can_be_carried_where_no_request_is_handled():
 )
 def test_only_what_belongs_to_the_hop_is_touched(raw, envelope, modern, sent):
     before = dict(raw)
-    assert results.merged(raw, envelope, modern=modern) == sent
+    assert results.merge_result(raw, envelope, modern=modern) == sent
     assert raw == before

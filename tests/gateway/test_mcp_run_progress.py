@@ -7,11 +7,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from execution import events
-from execution.changes import WHOLE_TASK, Event
-from execution.process.reports import Report
+from execution.changes import WHOLE_TASK, RunEvent
+from execution.process.progress_relay import ProgressReport
 from execution.status import TaskStatus
 from gateway_project.mcp import run_progress
-from gateway_project.mcp.run_progress import Course
+from gateway_project.mcp.run_progress import RunProgress
 from tests.gateway.conftest import ADMIN
 from tests.gateway.fake_runs import FakeRuns
 from tests.gateway.run_views import RUN, task, view
@@ -20,7 +20,7 @@ from tests.patience import PATIENCE_S
 AT = datetime(2026, 3, 1, tzinfo=UTC)
 KINDS = sorted(value for name, value in vars(events).items() if name.isupper())
 happened = st.builds(
-    Event,
+    RunEvent,
     seq=st.just(1),
     kind=st.sampled_from(KINDS),
     at=st.just(AT),
@@ -31,7 +31,7 @@ happened = st.builds(
 
 
 said = st.builds(
-    Report,
+    ProgressReport,
     task=st.sampled_from(["a", "b", "c"]),
     item=st.sampled_from([WHOLE_TASK, 0, 1]),
     progress=st.floats(allow_nan=False, allow_infinity=False),
@@ -42,26 +42,28 @@ said = st.builds(
 
 @given(st.lists(happened | said, max_size=200))
 def test_reports_never_go_back_nor_beyond_the_end(drawn):
-    course, last = Course(tasks=3), 0.0
+    course, last = RunProgress(tasks=3), 0.0
     for news in drawn:
-        told = course.take(news) if isinstance(news, Event) else course.hear(news)
+        told = (
+            course.apply_event(news) if isinstance(news, RunEvent) else course.apply_report(news)
+        )
         if told is not None:
             assert last < told[0] <= 3
             last = told[0]
 
 
 def test_what_is_not_for_the_client_is_left_out():
-    assert Course(tasks=1).take(Event(seq=1, kind="command_applied", at=AT)) is None
+    assert RunProgress(tasks=1).apply_event(RunEvent(seq=1, kind="command_applied", at=AT)) is None
 
 
 def test_items_are_told_by_their_place_and_end_no_task():
-    course = Course(tasks=1)
-    event = Event(seq=1, kind="task_succeeded", at=AT, task="a", item=4)
-    assert course.take(event) == (0.5, "a[4] succeeded (0 of 1 done)")
+    course = RunProgress(tasks=1)
+    event = RunEvent(seq=1, kind="task_succeeded", at=AT, task="a", item=4)
+    assert course.apply_event(event) == (0.5, "a[4] succeeded (0 of 1 done)")
 
 
 def test_a_run_that_was_begun_before_starts_where_it_stands():
-    course = run_progress.course_of(
+    course = run_progress.resume_progress(
         view(
             task("a", span=(0, 1)),
             task("b", TaskStatus.RUNNING, span=(0, None)),
@@ -69,37 +71,45 @@ def test_a_run_that_was_begun_before_starts_where_it_stands():
             task("c", TaskStatus.PENDING),
         )
     )
-    event = Event(seq=9, kind="task_succeeded", at=AT, task="b")
-    assert course.take(event) == (2.0, "b succeeded (2 of 3 done)")
+    event = RunEvent(seq=9, kind="task_succeeded", at=AT, task="b")
+    assert course.apply_event(event) == (2.0, "b succeeded (2 of 3 done)")
 
 
 def test_what_a_server_reports_counts_and_is_told_without_what_hides():
-    course = Course(tasks=2)
-    report = Report(task="a", item=WHOLE_TASK, progress=1, total=2, message="page\u202e 1\x07")
-    assert course.hear(report) == (0.75, "a: page 1 (0 of 2 done)")
-    told = course.hear(Report(task="a", item=WHOLE_TASK, progress=1.5, total=2))
+    course = RunProgress(tasks=2)
+    report = ProgressReport(
+        task="a", item=WHOLE_TASK, progress=1, total=2, message="page\u202e 1\x07"
+    )
+    assert course.apply_report(report) == (0.75, "a: page 1 (0 of 2 done)")
+    told = course.apply_report(ProgressReport(task="a", item=WHOLE_TASK, progress=1.5, total=2))
     assert told == (0.875, "a: 1.5 of 2 (0 of 2 done)")
-    assert "a[3]: 7 (0 of 2 done)" in course.hear(Report(task="a", item=3, progress=7))
+    assert "a[3]: 7 (0 of 2 done)" in course.apply_report(
+        ProgressReport(task="a", item=3, progress=7)
+    )
 
 
 def test_the_end_of_a_task_is_told_however_far_its_server_claimed_to_be():
-    course = Course(tasks=1)
-    course.hear(Report(task="a", item=WHOLE_TASK, progress=9, total=3))
-    ended = Event(seq=1, kind="task_succeeded", at=AT, task="a")
-    assert course.take(ended) == (1.0, "a succeeded (1 of 1 done)")
-    assert course.hear(Report(task="a", item=WHOLE_TASK, progress=3, total=3)) is None
+    course = RunProgress(tasks=1)
+    course.apply_report(ProgressReport(task="a", item=WHOLE_TASK, progress=9, total=3))
+    ended = RunEvent(seq=1, kind="task_succeeded", at=AT, task="a")
+    assert course.apply_event(ended) == (1.0, "a succeeded (1 of 1 done)")
+    assert (
+        course.apply_report(ProgressReport(task="a", item=WHOLE_TASK, progress=3, total=3)) is None
+    )
 
 
 async def test_what_servers_report_reaches_the_client_among_the_events():
     runs, told = FakeRuns(), []
     runs.known = view(task("a", TaskStatus.PENDING))
-    runs.reported = [Report(task="a", item=WHOLE_TASK, progress=1, total=2, message="half")]
-    runs.events = [Event(seq=2, kind="task_succeeded", at=AT, task="a")]
+    runs.reported = [
+        ProgressReport(task="a", item=WHOLE_TASK, progress=1, total=2, message="half")
+    ]
+    runs.events = [RunEvent(seq=2, kind="task_succeeded", at=AT, task="a")]
 
     async def progress(done, total, message):
         told.append((done, total, message))
 
-    async with asyncio.timeout(PATIENCE_S), run_progress.watcher(runs, ADMIN, progress)(RUN):
+    async with asyncio.timeout(PATIENCE_S), run_progress.make_watcher(runs, ADMIN, progress)(RUN):
         pass
     assert told == [(0.75, 1.0, "a: half (0 of 1 done)"), (1.0, 1.0, "a succeeded (1 of 1 done)")]
 
@@ -107,10 +117,10 @@ async def test_what_servers_report_reaches_the_client_among_the_events():
 async def test_trouble_with_the_reports_does_not_cost_the_answer():
     runs = FakeRuns()
     runs.known = view(task("a", TaskStatus.PENDING))
-    runs.events = [Event(seq=2, kind="task_started", at=AT, task="a")]
+    runs.events = [RunEvent(seq=2, kind="task_started", at=AT, task="a")]
 
     async def gone(*_):
         raise ConnectionError("the client went away")
 
-    async with asyncio.timeout(PATIENCE_S), run_progress.watcher(runs, ADMIN, gone)(RUN):
+    async with asyncio.timeout(PATIENCE_S), run_progress.make_watcher(runs, ADMIN, gone)(RUN):
         await asyncio.sleep(0)

@@ -1,17 +1,19 @@
 """run_workflow and get_run, as both eras of clients see them."""
 
 import json
+import threading
 from dataclasses import replace
 from uuid import UUID
 
 import pytest
 
-from execution.changes import Event
+from execution.changes import RunEvent
 from execution.status import RunStatus, TaskStatus
 from execution.store.runs import IdempotencyConflict
 from execution.workflow import OnError
 from gateway_project.foundation.caller import Caller
-from gateway_project.run_face import timeline as run_timeline
+from gateway_project.mcp import run_calls
+from gateway_project.runs import timeline as run_timeline
 from tests.gateway import run_views
 from tests.gateway.conftest import ERAS
 from tests.gateway.run_requests import FLOW, called, refused, run_done
@@ -144,7 +146,7 @@ async def test_what_happens_is_told_as_progress_that_grows(connect, world):
     kinds = ["task_started", "task_retried", "task_succeeded", "task_started", "task_failed"]
     names = ["log", "log", "log", "later", "later"]
     world.runs.events = [
-        Event(seq=number, kind=kind, at=BEGAN, task=name)
+        RunEvent(seq=number, kind=kind, at=BEGAN, task=name)
         for number, (kind, name) in enumerate(zip(kinds, names, strict=True), start=2)
     ]
     told = []
@@ -158,7 +160,7 @@ async def test_what_happens_is_told_as_progress_that_grows(connect, world):
     counts = [count for count, _, _ in told]
     assert counts == sorted(set(counts))
     assert told[-1] == (2.0, 2.0, "later failed (2 of 2 done)")
-    assert told[1][2] == "log is tried again (0 of 2 done)"
+    assert told[1][2] == "log is being retried (0 of 2 done)"
 
 
 async def test_a_large_result_becomes_a_link_that_leads_to_all_of_it(connect, world):
@@ -202,6 +204,34 @@ async def test_a_large_list_that_broke_off_becomes_a_link_to_what_was_given(conn
         read = await client.read_resource(link["uri"])
     assert json.loads(read.contents[0].text) == {"items": [None, raw]}
     assert link["begins"] == "x" * 500
+
+
+@pytest.mark.parametrize(("items", "is_large"), [(3, False), (1_000, True)])
+async def test_a_large_answer_is_written_beside_the_event_loop(
+    connect, world, monkeypatch, items, is_large
+):
+    def long(view):
+        tasks = [run_views.task("log"), *(run_views.task("log", item=n) for n in range(items))]
+        return replace(view, tasks=tuple(tasks), status=RunStatus.SUCCEEDED)
+
+    threads = set()
+    for module, name in (
+        (run_calls.run_results, "collect_results"),
+        (run_calls.run_answer, "answer_to_json"),
+        (run_calls.run_timeline, "build_timeline"),
+    ):
+        original = getattr(module, name)
+
+        def noted(*args, original=original):
+            threads.add(threading.get_ident())
+            return original(*args)
+
+        monkeypatch.setattr(module, name, noted)
+    world.runs.becomes = long
+    async with connect() as client:
+        answer = await called(client, "run_workflow", workflow=FLOW)
+    assert answer["status"] == "succeeded"
+    assert (threading.get_ident() not in threads) == is_large
 
 
 async def test_programs_are_told_when_calls_were_under_way(connect):

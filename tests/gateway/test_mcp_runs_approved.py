@@ -32,8 +32,8 @@ def decided(world, monkeypatch):
     async def at_once(function, /, *given, **options):
         return function(*given, **options)
 
-    monkeypatch.setattr(consent.decide_approval, "decide", decide)
-    monkeypatch.setattr(consent, "in_database", at_once)
+    monkeypatch.setattr(consent.decide_approval, "decide_approval", decide)
+    monkeypatch.setattr(consent, "run_in_database_thread", at_once)
     return made
 
 
@@ -99,7 +99,7 @@ async def test_where_nothing_waits_for_a_person_nothing_is_decided(
         first = await called(client, "run_workflow", workflow=FLOW)
         error = await refused(client, "control_run", run_id=first["run_id"], action=action)
     assert error["code"] == "run_not_waiting"
-    assert f"the run is {status}, and {action} needs" in error["text"]
+    assert f"the run is {status}, but {action} requires" in error["text"]
     assert decided == []
 
 
@@ -119,7 +119,7 @@ async def test_what_was_decided_before_is_said_to_be(connect, world, decided, st
             approval=str(over.id),
         )
     assert error["code"] == "approval_not_pending"
-    assert f"is {status} already" in error["text"]
+    assert f"is already {status}" in error["text"]
     assert decided == []
 
 
@@ -131,4 +131,4 @@ async def test_no_tool_has_unknown_calls_made_again(connect, world, era):
             client, "control_run", run_id=first["run_id"], action="resume", rerun_unknown=True
         )
     assert error["code"] == "invalid_arguments"
-    assert world.runs.told == []
+    assert world.runs.handle_notification == []

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from execution.control import Action, NotPossible
+from execution.control import Action, ActionNotPossible
 from execution.status import RunStatus
 from tests.gateway import run_views
 from tests.gateway.run_requests import FLOW, called, refused
@@ -15,7 +15,7 @@ async def test_a_run_is_steered(connect, world):
     async with connect() as client:
         await called(client, "run_workflow", workflow=FLOW)
         await called(client, "control_run", run_id=str(RUN), action="pause", wait_s=0)
-    assert world.runs.told == [(Action.PAUSE, None)]
+    assert world.runs.handle_notification == [(Action.PAUSE, None)]
 
 
 @pytest.mark.parametrize("wait_s", [0, 5])
@@ -30,10 +30,10 @@ async def test_what_a_run_gave_is_read_once_after_it_was_told_something(connect,
 async def test_what_a_run_cannot_do_is_an_error_with_a_code(connect, world):
     async with connect() as client:
         await called(client, "run_workflow", workflow=FLOW)
-        world.runs.error = NotPossible("run_not_paused", "the run is succeeded")
+        world.runs.error = ActionNotPossible("run_not_paused", "the run is succeeded")
         error = await refused(client, "control_run", run_id=str(RUN), action="resume")
     assert error["code"] == "run_not_paused"
-    assert "get_run says how it stands" in error["text"]
+    assert "get_run returns its status" in error["text"]
 
 
 def half_done(view):
@@ -65,7 +65,7 @@ async def test_a_replan_keeps_what_is_done_and_tells_the_difference(connect, wor
         "added": ["status"],
         "removed": ["later"],
     }
-    ((action, workflow),) = world.runs.told
+    ((action, workflow),) = world.runs.handle_notification
     assert action is Action.REPLAN
     assert [task.tool for task in workflow.tasks] == ["git:git_status"]
 
@@ -87,7 +87,7 @@ async def test_a_replan_that_cannot_be_is_refused_and_changes_nothing(connect, w
         await called(client, "run_workflow", workflow=FLOW)
         error = await refused(client, "control_run", run_id=str(RUN), action="replan", **given)
     assert error["code"] == code
-    assert world.runs.told == []
+    assert world.runs.handle_notification == []
 
 
 async def test_a_replan_that_needs_a_task_not_begun_is_told_to_repeat_it(connect, world):
@@ -99,5 +99,5 @@ async def test_a_replan_that_needs_a_task_not_begun_is_told_to_repeat_it(connect
             client, "control_run", run_id=str(RUN), action="replan", workflow=new
         )
     later, other = error["problems"]
-    assert "repeats the tasks that have not begun" in later["message"]
+    assert "must repeat the unstarted tasks" in later["message"]
     assert "repeats" not in other["message"]

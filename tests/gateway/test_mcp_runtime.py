@@ -4,7 +4,7 @@ import threading
 import pytest
 
 from gateway_project.mcp import runtime as runtime_module
-from gateway_project.mcp.runtime import Prepared, Runtime
+from gateway_project.mcp.runtime import PreparedRuntime, Runtime
 from gateway_project.readiness import NotReady
 from tests.patience import PATIENCE_S
 
@@ -22,12 +22,12 @@ async def test_what_takes_time_is_loaded_beside_the_loop():
 
     def prepare():
         go.wait(PATIENCE_S)
-        return Prepared(handle=handle, wire=wait)
+        return PreparedRuntime(handle=handle, run_wiring=wait)
 
     runtime = Runtime(prepare)
     async with asyncio.TaskGroup() as group:
         running = group.create_task(runtime.run())
-        waiting = group.create_task(runtime.handler())
+        waiting = group.create_task(runtime.get_handler())
         await asyncio.sleep(0)
         assert not waiting.done(), "the loop runs on while it loads"
         go.set()
@@ -42,7 +42,7 @@ async def test_trouble_of_the_set_up_is_told_to_calls():
     runtime = Runtime(prepare)
     await runtime.run()
     with pytest.raises(NotReady, match="FOREGATE_HOME"):
-        await runtime.handler()
+        await runtime.get_handler()
 
 
 async def test_a_defect_of_the_set_up_is_logged_and_told(caplog):
@@ -63,12 +63,12 @@ async def test_what_breaks_down_is_told_and_set_up_anew(caplog, monkeypatch):
     async def wire(readiness):
         if len(told) < 2:
             told.append(readiness.trouble)
-            raise ExceptionGroup("tasks", [ZeroDivisionError("a defect")])
+            raise ZeroDivisionError("a defect")
         told.append(readiness.trouble)
         served.set()
         await asyncio.Event().wait()
 
-    runtime = Runtime(lambda: Prepared(handle=handle, wire=wire))
+    runtime = Runtime(lambda: PreparedRuntime(handle=handle, run_wiring=wire))
     async with asyncio.timeout(PATIENCE_S), asyncio.TaskGroup() as group:
         running = group.create_task(runtime.run())
         await served.wait()
@@ -85,11 +85,11 @@ async def test_a_stop_while_loading_leaves_no_one_waiting():
     def prepare():
         go.wait(PATIENCE_S)
         loaded.set()
-        return Prepared(handle=handle, wire=wait)
+        return PreparedRuntime(handle=handle, run_wiring=wait)
 
     runtime = Runtime(prepare)
     running = asyncio.create_task(runtime.run())
-    call = asyncio.create_task(runtime.handler())
+    call = asyncio.create_task(runtime.get_handler())
     await asyncio.sleep(0)
     running.cancel()
     with pytest.raises(NotReady, match="shutting down"):
@@ -105,7 +105,7 @@ def test_a_thread_that_outlives_the_loop_harms_nobody():
     def prepare():
         threads.append(threading.current_thread())
         go.wait(PATIENCE_S)
-        return Prepared(handle=handle, wire=wait)
+        return PreparedRuntime(handle=handle, run_wiring=wait)
 
     async def start_and_stop():
         running = asyncio.create_task(Runtime(prepare).run())

@@ -7,7 +7,7 @@ import pytest
 from gateway_project.mcp import handlers, meta_tools
 from gateway_project.mcp import server as mcp_server
 from gateway_project.mcp.failure import META_KEY
-from gateway_project.mcp.runtime import Prepared
+from gateway_project.mcp.runtime import PreparedRuntime
 from gateway_project.readiness import NotReady
 from tests.gateway.catalogues import FakeUpstream, never
 from tests.gateway.conftest import ERAS, connected
@@ -46,14 +46,14 @@ async def test_the_list_is_answered_while_everything_behind_it_hangs(era):
     async def hang(_readiness):
         await asyncio.Event().wait()
 
-    prepared = Prepared(handle=handlers.handle, wire=hang)
+    prepared = PreparedRuntime(handle=handlers.handle_request, run_wiring=hang)
     async with connected(lambda: prepared, mode=era) as (client, runtime):
         assert len((await client.list_tools()).tools) == len(meta_tools.NAMES)
         assert runtime.readiness.listed.is_set()
 
 
 async def test_a_client_that_only_calls_is_there_to_stay_too(world, era):
-    prepared = Prepared(handle=handlers.handle, wire=world.wire)
+    prepared = PreparedRuntime(handle=handlers.handle_request, run_wiring=world.wire)
     async with connected(lambda: prepared, mode=era) as (client, runtime):
         await client.call_tool("run_intent", {"intent": "show the log"})
         assert runtime.readiness.listed.is_set()
@@ -260,9 +260,9 @@ async def test_a_gateway_without_its_database_says_why_in_the_result(era):
         readiness.refuse(NotReady("database_unavailable", "cannot reach PostgreSQL at x:1"))
         await asyncio.Event().wait()
 
-    prepared = Prepared(handle=handlers.handle, wire=refuse)
+    prepared = PreparedRuntime(handle=handlers.handle_request, run_wiring=refuse)
     async with connected(lambda: prepared, mode=era) as (client, runtime):
-        await runtime.handler()
+        await runtime.get_handler()
         runtime.readiness.refuse(NotReady("database_unavailable", "cannot reach PostgreSQL"))
         call = asyncio.create_task(client.call_tool("search_tools", {"query": "x"}))
         await runtime.readiness.wanted.wait()

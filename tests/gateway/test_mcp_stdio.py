@@ -9,10 +9,10 @@ from mcp.shared.message import SessionMessage
 from mcp_types import JSONRPCNotification, JSONRPCRequest, JSONRPCResponse
 
 from gateway_project.mcp import stdio
-from gateway_project.mcp.conversation import Prelude
-from gateway_project.mcp.refused_lines import TooLong
+from gateway_project.mcp.conversation import ConversationReplay
+from gateway_project.mcp.refused_lines import LineTooLong
 from gateway_project.mcp.stdio import LineReader, LineWriter
-from gateway_project.mcp.wire import Wire
+from gateway_project.mcp.wire import ProtocolWire
 from tests.patience import PATIENCE_S
 
 
@@ -91,7 +91,7 @@ async def test_a_message_that_is_too_long_is_told_to_be_and_the_next_is_read(pip
     pipe.write(b"x" * 30)
     pipe.write(b"y" * 30 + b"\nshort\n" + b"z" * 30)
     pipe.close(pipe.write_fd)
-    assert await read_all(lines) == [TooLong(10), "short", TooLong(10)]
+    assert await read_all(lines) == [LineTooLong(10), "short", LineTooLong(10)]
     assert "longer than 10 bytes" in caplog.text
 
 
@@ -102,7 +102,7 @@ async def test_whoever_sends_too_long_a_line_is_told_so(pipe):
         async def write(self, text):
             written.append(json.loads(text))
 
-        async def idle(self):
+        async def wait_until_idle(self):
             return
 
     lines = reader(pipe, max_line_bytes=10)
@@ -110,7 +110,7 @@ async def test_whoever_sends_too_long_a_line_is_told_so(pipe):
     pipe.close(pipe.write_fd)
     async with (
         asyncio.timeout(PATIENCE_S),
-        stdio.joined(lines, Writer(), idle=Writer().idle) as pair,
+        stdio.open_streams(lines, Writer(), idle=Writer().wait_until_idle) as pair,
     ):
         incoming, outgoing = pair
         async with incoming, outgoing:
@@ -118,6 +118,64 @@ async def test_whoever_sends_too_long_a_line_is_told_so(pipe):
     (answer,) = written
     assert (answer["id"], answer["error"]["code"]) == (None, -32600)
     assert "longer than 10 bytes" in answer["error"]["message"]
+
+
+async def test_an_id_with_half_a_surrogate_pair_is_refused_and_not_sent_back(pipe):
+    written = []
+
+    class Writer:
+        async def write(self, text):
+            written.append(json.loads(text))
+
+        async def wait_until_idle(self):
+            return
+
+    pipe.write(b'{"jsonrpc": "2.0", "id": "\\ud83d", "method": "ping"}\n')
+    pipe.close(pipe.write_fd)
+    async with (
+        asyncio.timeout(PATIENCE_S),
+        stdio.open_streams(reader(pipe), Writer(), idle=Writer().wait_until_idle) as pair,
+    ):
+        incoming, outgoing = pair
+        async with incoming, outgoing:
+            assert [message async for message in incoming] == []
+    (answer,) = written
+    assert (answer["id"], answer["error"]["code"]) == (None, -32700)
+    assert "without an unpaired surrogate" in answer["error"]["message"]
+
+
+@pytest.mark.parametrize("size", [1, stdio.LARGE_BYTES])
+async def test_no_line_that_fails_to_be_read_ends_the_reading_of_others(monkeypatch, size):
+    written = []
+
+    class Writer:
+        async def write(self, text):
+            written.append(json.loads(text))
+
+        async def wait_until_idle(self):
+            return
+
+    def fail(*_args, **_more):
+        raise KeyError("x")
+
+    async def lines():
+        with monkeypatch.context() as patch:
+            patch.setattr(stdio.json_pieces, "parse_in_pieces", fail)
+            patch.setattr(stdio, "_find_wrong_id", fail)
+            yield json.dumps(
+                {"jsonrpc": "2.0", "id": 7, "method": "m", "params": {"a": "x" * size}}
+            )
+        yield '{"jsonrpc":"2.0","id":8,"method":"ping"}'
+
+    async with (
+        asyncio.timeout(PATIENCE_S),
+        stdio.open_streams(lines(), Writer(), idle=Writer().wait_until_idle) as pair,
+    ):
+        incoming, outgoing = pair
+        async with incoming, outgoing:
+            assert [message.message.id async for message in incoming] == [8]
+    (answer,) = written
+    assert (answer["id"], answer["error"]["code"]) == (7, -32603)
 
 
 async def test_a_line_that_is_waited_for_wakes_the_reader(pipe):
@@ -171,40 +229,40 @@ async def test_messages_of_any_size_are_written_whole(pipe, size):
 
     taker = threading.Thread(target=take)
     taker.start()
-    await writer.write("x" * size)
-    await writer.idle()
+    await writer.write(b"x" * size)
+    await writer.wait_until_idle()
     await asyncio.to_thread(taker.join, PATIENCE_S)
     assert bytes(received) == b"x" * size
 
 
 async def test_a_client_that_does_not_read_holds_up_nothing_else(pipe):
     writer = LineWriter(pipe.write_fd)
-    writing = asyncio.create_task(writer.write("x" * 1_000_000))
+    writing = asyncio.create_task(writer.write(b"x" * 1_000_000))
     await asyncio.sleep(0)
     assert not writing.done()
     pipe.close(pipe.read_fd)
     with pytest.raises(BrokenPipeError):
         await writing
-    await writer.idle()
+    await writer.wait_until_idle()
 
 
 async def test_writing_to_a_client_that_is_gone_is_an_error(pipe):
     pipe.close(pipe.read_fd)
     with pytest.raises(BrokenPipeError):
-        await LineWriter(pipe.write_fd).write("x")
+        await LineWriter(pipe.write_fd).write(b"x")
 
 
 async def test_the_end_of_the_input_waits_for_answers_under_way(pipe, monkeypatch):
-    monkeypatch.setattr(stdio, "DRAIN_S", 10 * PATIENCE_S)
+    monkeypatch.setattr(stdio, "DRAIN_TIMEOUT_S", 10 * PATIENCE_S)
     out = Pipe()
     ended, busy = asyncio.Event(), asyncio.Event()
-    wire = Wire(read_fd=pipe.read_fd, write_fd=out.write_fd)
+    wire = ProtocolWire(read_fd=pipe.read_fd, write_fd=out.write_fd)
 
     async def idle():
         ended.set()
         await busy.wait()
 
-    async with stdio.streams(wire, idle=idle) as (received, sent):
+    async with stdio.open_wire_streams(wire, idle=idle) as (received, sent):
         pipe.close(pipe.write_fd)
         end = asyncio.create_task(anext(aiter(received), None))
         async with asyncio.timeout(PATIENCE_S):
@@ -222,10 +280,10 @@ async def test_the_end_of_the_input_waits_for_answers_under_way(pipe, monkeypatc
 
 
 async def test_the_end_of_the_input_does_not_wait_forever(pipe, monkeypatch):
-    monkeypatch.setattr(stdio, "DRAIN_S", 0.01)
+    monkeypatch.setattr(stdio, "DRAIN_TIMEOUT_S", 0.01)
     out = Pipe()
-    wire = Wire(read_fd=pipe.read_fd, write_fd=out.write_fd)
-    async with stdio.streams(wire, idle=asyncio.Event().wait) as (received, sent):
+    wire = ProtocolWire(read_fd=pipe.read_fd, write_fd=out.write_fd)
+    async with stdio.open_wire_streams(wire, idle=asyncio.Event().wait) as (received, sent):
         pipe.close(pipe.write_fd)
         async with asyncio.timeout(PATIENCE_S):
             assert [item async for item in received] == []
@@ -236,7 +294,7 @@ async def test_the_end_of_the_input_does_not_wait_forever(pipe, monkeypatch):
 
 
 async def test_the_client_goes_on_where_another_gateway_left_it(pipe):
-    prelude = Prelude(lines=(b'{"id":"foregate/resume/0"}\n',), unsent=b'{"half')
+    prelude = ConversationReplay(lines=(b'{"id":"foregate/resume/0"}\n',), unsent=b'{"half')
     lines = reader(pipe, prelude=prelude)
     pipe.write(b'":1}\n{"b":2}\n')
     pipe.close(pipe.write_fd)
@@ -246,18 +304,18 @@ async def test_the_client_goes_on_where_another_gateway_left_it(pipe):
 
 async def test_answers_to_what_was_repeated_do_not_reach_the_client(pipe):
     writer = LineWriter(pipe.write_fd, resuming=True)
-    await writer.write('{"jsonrpc":"2.0","id":"foregate/resume/0","result":{}}\n')
-    await writer.write('{"jsonrpc":"2.0","id":1,"result":{}}\n')
+    await writer.write(b'{"jsonrpc":"2.0","id":"foregate/resume/0","result":{}}\n')
+    await writer.write(b'{"jsonrpc":"2.0","id":1,"result":{}}\n')
     assert os.read(pipe.read_fd, 1_000) == b'{"jsonrpc":"2.0","id":1,"result":{}}\n'
 
 
 async def test_a_line_that_is_no_message_is_answered_and_the_next_is_served(pipe):
     out, idle = Pipe(), asyncio.Event()
     idle.set()
-    wire = Wire(read_fd=pipe.read_fd, write_fd=out.write_fd)
+    wire = ProtocolWire(read_fd=pipe.read_fd, write_fd=out.write_fd)
     async with (
         asyncio.timeout(PATIENCE_S),
-        stdio.streams(wire, idle=idle.wait) as (received, sent),
+        stdio.open_wire_streams(wire, idle=idle.wait) as (received, sent),
     ):
         deep = b"[" * 10_000 + b"]" * 10_000
         pipe.write(b'{"jsonrpc":"2.0","id":7,"method":"tools/call","params":' + deep + b"}\n")
@@ -287,14 +345,17 @@ class Written:
     async def write(self, text):
         self.messages.put_nowait(json.loads(text))
 
-    async def idle(self):
+    async def wait_until_idle(self):
         return
 
 
 @pytest.mark.parametrize("value", ["a\ud83d", functools.reduce(lambda v, _: [v], range(900), 1)])
 async def test_an_answer_that_cannot_be_written_ends_that_request_alone(pipe, value):
     out = Written()
-    async with asyncio.timeout(PATIENCE_S), stdio.joined(reader(pipe), out, idle=out.idle) as pair:
+    async with (
+        asyncio.timeout(PATIENCE_S),
+        stdio.open_streams(reader(pipe), out, idle=out.wait_until_idle) as pair,
+    ):
         received, sent = pair
         for number, held in ((1, value), (2, "good")):
             answer = JSONRPCResponse(jsonrpc="2.0", id=number, result={"value": held})
@@ -309,7 +370,10 @@ async def test_an_answer_that_cannot_be_written_ends_that_request_alone(pipe, va
 
 async def test_who_asks_what_cannot_be_written_is_told_so(pipe):
     out = Written()
-    async with asyncio.timeout(PATIENCE_S), stdio.joined(reader(pipe), out, idle=out.idle) as pair:
+    async with (
+        asyncio.timeout(PATIENCE_S),
+        stdio.open_streams(reader(pipe), out, idle=out.wait_until_idle) as pair,
+    ):
         received, sent = pair
         note = JSONRPCNotification(jsonrpc="2.0", method="m", params={"a": "\ud83d"})
         question = JSONRPCRequest(jsonrpc="2.0", id=5, method="m", params={"a": "\ud83d"})
@@ -326,7 +390,10 @@ async def test_who_asks_what_cannot_be_written_is_told_so(pipe):
 async def test_the_asker_is_told_nothing_once_the_input_has_ended(pipe):
     out = Written()
     pipe.close(pipe.write_fd)
-    async with asyncio.timeout(PATIENCE_S), stdio.joined(reader(pipe), out, idle=out.idle) as pair:
+    async with (
+        asyncio.timeout(PATIENCE_S),
+        stdio.open_streams(reader(pipe), out, idle=out.wait_until_idle) as pair,
+    ):
         received, sent = pair
         assert [message async for message in received] == []
         question = JSONRPCRequest(jsonrpc="2.0", id=5, method="m", params={"a": "\ud83d"})

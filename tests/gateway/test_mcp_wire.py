@@ -19,7 +19,7 @@ def run(code, **values):
     )
 
 
-CLAIM = "import os, subprocess, sys\nfrom gateway_project.mcp import wire\nw = wire.claim()\n"
+CLAIM = "import os, subprocess, sys\nfrom gateway_project.mcp import wire\nw = wire.claim_wire()\n"
 
 
 def test_whatever_is_printed_after_the_claim_goes_to_stderr():
@@ -57,7 +57,7 @@ def test_no_child_inherits_the_wire():
         "assert not os.get_inheritable(w.read_fd)\n"
         "assert not os.get_inheritable(w.write_fd)\n"
         "assert min(w.read_fd, w.write_fd) > 2\n"
-        "assert wire.claim() is w\n"
+        "assert wire.claim_wire() is w\n"
         "os.write(w.write_fd, b'ok')\n"
     )
     assert run(code).stdout == "ok"

@@ -42,7 +42,7 @@ def shown():
     """Return what a monitor reads: value by name and labels, in the order it stands there."""
     return {
         (sample.name, *sample.labels.values()): sample.value
-        for family in text_string_to_metric_families(metrics.exposition().decode())
+        for family in text_string_to_metric_families(metrics.expose_metrics().decode())
         for sample in family.samples
     }
 
@@ -50,19 +50,19 @@ def shown():
 def test_counting_starts_at_nothing(process):
     process.calls.labels("git")
     process.seconds.labels("git")
-    assert metrics.counted() == {}
+    assert metrics.collect_counts() == {}
 
 
 def test_gauges_and_moments_of_creation_are_not_counted(process):
     process.calls.labels("git").inc()
     process.tools.set(7)
-    assert metrics.counted() == {("calls_total", '{"server":"git"}'): 1}
+    assert metrics.collect_counts() == {("calls_total", '{"server":"git"}'): 1}
 
 
 def test_a_histogram_is_counted_with_its_empty_buckets(process):
     process.seconds.labels("git").observe(2)
     process.seconds.labels("time")
-    counted = metrics.counted()
+    counted = metrics.collect_counts()
     buckets = {bound: counted["call_seconds_bucket", bucket(bound)] for bound in BOUNDS}
     assert buckets == {"0.5": 0, "1.0": 0, "10.0": 1, "+Inf": 1}
     assert counted["call_seconds_sum", '{"server":"git"}'] == 2
@@ -79,18 +79,18 @@ def test_totals_add_up_over_processes(become):
         process = become(Process())
         process.calls.labels("git").inc(count)
         process.calls.labels("time").inc()
-        metrics.add({}, metrics.counted())
+        metrics.add_totals({}, metrics.collect_counts())
     assert shown()["calls_total", "git"] == 5
     assert shown()["calls_total", "time"] == 2
 
 
 @pytest.mark.django_db
-def test_what_a_process_added_before_is_not_added_again(process):
+def test_counts_are_not_added_twice(process):
     process.calls.labels("git").inc()
-    before = metrics.counted()
-    metrics.add({}, before)
+    before = metrics.collect_counts()
+    metrics.add_totals({}, before)
     process.calls.labels("git").inc(4)
-    metrics.add(before, metrics.counted())
+    metrics.add_totals(before, metrics.collect_counts())
     assert shown()["calls_total", "git"] == 5
 
 
@@ -99,15 +99,15 @@ def test_only_samples_that_grew_are_written(process, django_assert_num_queries):
     process.calls.labels("git").inc()
     process.calls.labels("time").inc()
     process.seconds.labels("git").observe(2)
-    before = metrics.counted()
-    metrics.add({}, before)
+    before = metrics.collect_counts()
+    metrics.add_totals({}, before)
     MetricTotal.objects.all().delete()
     with django_assert_num_queries(0):
-        metrics.add(before, metrics.counted())
+        metrics.add_totals(before, metrics.collect_counts())
     process.calls.labels("git").inc()
     process.seconds.labels("git").observe(2)
     with django_assert_num_queries(1):
-        metrics.add(before, metrics.counted())
+        metrics.add_totals(before, metrics.collect_counts())
     written = {(row.name, *row.labels.values()) for row in MetricTotal.objects.all()}
     assert written == {
         ("calls_total", "git"),
@@ -125,7 +125,7 @@ def test_a_histogram_keeps_its_buckets_in_the_order_of_their_bounds(become):
         process.seconds.labels(server).observe(0.7)
         process.seconds.labels(server).observe(20)
         process.plain.observe(0.1)
-        metrics.add({}, metrics.counted())
+        metrics.add_totals({}, metrics.collect_counts())
     found = shown()
     buckets = [(key, value) for key, value in found.items() if key[0] == "call_seconds_bucket"]
     counts = (0, 1, 1, 2)
@@ -145,7 +145,7 @@ def test_a_gauge_is_that_of_this_process(become):
         process = become(Process())
         process.tools.set(count)
         process.calls.labels("git").inc()
-        metrics.add({}, metrics.counted())
+        metrics.add_totals({}, metrics.collect_counts())
     assert shown()["tools",] == 7
     assert not MetricTotal.objects.filter(name="tools").exists()
 
@@ -159,5 +159,5 @@ def test_a_total_of_a_metric_that_is_no_more_is_not_shown(process):
 @pytest.mark.django_db
 def test_labels_are_escaped(process):
     process.calls.labels('a"b\\c\nd').inc()
-    metrics.add({}, metrics.counted())
+    metrics.add_totals({}, metrics.collect_counts())
     assert shown()["calls_total", 'a"b\\c\nd'] == 1

@@ -29,41 +29,41 @@ def signed_in(response):
 
 
 def test_it_signs_in_to_the_console_once_and_no_second_time(client, ann):
-    password = one_time_password.issue(ann)
+    password = one_time_password.issue_password(ann)
     assert signed_in(sign_in(client, "ann", password))
     client.logout()
     assert not signed_in(sign_in(client, "ann", password))
 
 
 def test_the_one_who_signed_in_stays_signed_in(client, ann):
-    sign_in(client, "ann", one_time_password.issue(ann))
+    sign_in(client, "ann", one_time_password.issue_password(ann))
     assert client.get(reverse("admin:index")).status_code == 200
 
 
 def test_one_who_is_switched_off_is_signed_out(client, ann):
-    sign_in(client, "ann", one_time_password.issue(ann))
+    sign_in(client, "ann", one_time_password.issue_password(ann))
     ann.is_active = False
     ann.save()
     assert client.get(reverse("admin:index")).status_code == 302
 
 
 def test_an_expired_one_does_not_sign_in(ann):
-    password = one_time_password.issue(ann)
+    password = one_time_password.issue_password(ann)
     OneTimePassword.objects.update(expires_at=timezone.now() - timedelta(seconds=1))
     assert authenticate(username="ann", password=password) is None
 
 
 def test_it_is_valid_for_its_lifetime(ann):
-    one_time_password.issue(ann)
+    one_time_password.issue_password(ann)
     row = OneTimePassword.objects.get()
     lifetime = row.expires_at - row.created_at
-    assert abs(lifetime - one_time_password.LIFETIME) < timedelta(minutes=1)
+    assert abs(lifetime - one_time_password.PASSWORD_LIFETIME) < timedelta(minutes=1)
 
 
 def test_a_new_one_replaces_the_unused_one_and_keeps_the_record_of_used_ones(ann):
-    used = one_time_password.issue(ann)
+    used = one_time_password.issue_password(ann)
     assert authenticate(username="ann", password=used) == ann
-    first, second = one_time_password.issue(ann), one_time_password.issue(ann)
+    first, second = one_time_password.issue_password(ann), one_time_password.issue_password(ann)
     assert authenticate(username="ann", password=first) is None
     assert authenticate(username="ann", password=second) == ann
     assert OneTimePassword.objects.filter(used_at__isnull=False).count() == 2
@@ -71,15 +71,15 @@ def test_a_new_one_replaces_the_unused_one_and_keeps_the_record_of_used_ones(ann
 
 def test_that_of_another_stays_valid(ann):
     bob = UserFactory(username="bob")
-    password = one_time_password.issue(bob)
-    one_time_password.issue(ann)
+    password = one_time_password.issue_password(bob)
+    one_time_password.issue_password(ann)
     assert authenticate(username="bob", password=password) == bob
 
 
 @pytest.mark.parametrize("username", ["bob", "Ann", "", None])
 def test_it_signs_in_nobody_else_and_is_not_used_up_by_trying(ann, username):
     UserFactory(username="bob")
-    password = one_time_password.issue(ann)
+    password = one_time_password.issue_password(ann)
     backend = OneTimePasswordBackend()
     assert backend.authenticate(None, username=username, password=password) is None
     assert backend.authenticate(None, username="ann", password=password) == ann
@@ -87,13 +87,13 @@ def test_it_signs_in_nobody_else_and_is_not_used_up_by_trying(ann, username):
 
 @pytest.mark.parametrize("password", ["", None, "wrong"])
 def test_a_wrong_or_missing_password_does_not_sign_in(ann, password):
-    one_time_password.issue(ann)
+    one_time_password.issue_password(ann)
     backend = OneTimePasswordBackend()
     assert backend.authenticate(None, username="ann", password=password) is None
 
 
 def test_one_who_is_switched_off_is_not_signed_in(ann):
-    password = one_time_password.issue(ann)
+    password = one_time_password.issue_password(ann)
     ann.is_active = False
     ann.save()
     assert authenticate(username="ann", password=password) is None
@@ -102,11 +102,11 @@ def test_one_who_is_switched_off_is_not_signed_in(ann):
 
 
 def test_only_its_digest_is_kept(ann):
-    password = one_time_password.issue(ann)
+    password = one_time_password.issue_password(ann)
     assert password not in str(OneTimePassword.objects.values().get())
     assert len(password) >= 20
 
 
 def test_an_ordinary_password_still_signs_in(client, ann):
-    one_time_password.issue(ann)
+    one_time_password.issue_password(ann)
     assert signed_in(sign_in(client, "ann", "not a secret"))

@@ -18,17 +18,18 @@ OPTIONS = {
 @pytest.fixture
 def run(home, monkeypatch):
     served = []
-    monkeypatch.setattr(over_http.telemetry, "configure", lambda *_args, **_values: None)
+    monkeypatch.setattr(over_http.telemetry, "configure_logging", lambda *_args, **_values: None)
+    monkeypatch.setattr(over_http.stop_guard, "start_guard", lambda _grace_s: None)
 
     def serve(application, listener, *, tls):
         listener.close()
         served.append((application.service, tls))
 
-    monkeypatch.setattr(over_http, "serve", serve)
-    monkeypatch.setattr(over_http.access_log, "to_file", lambda *_args, **_values: None)
+    monkeypatch.setattr(over_http, "serve_http", serve)
+    monkeypatch.setattr(over_http.access_log, "make_access_log", lambda *_args, **_values: None)
 
     def command(**options):
-        over_http.run(BaseCommand(), OPTIONS | options, prepare=lambda *_: None)
+        over_http.serve_over_http(BaseCommand(), OPTIONS | options, prepare=lambda *_: None)
         return served[-1]
 
     return command
@@ -37,10 +38,10 @@ def run(home, monkeypatch):
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        ({"http": "x"}, "--http: 'x' is no address"),
-        ({"http": "[::]:0", "no_auth": True}, "--no-auth would let everybody in who can reach ::"),
+        ({"http": "x"}, "--http: 'x' is not an address"),
+        ({"http": "[::]:0", "no_auth": True}, "--no-auth would let in anyone who can reach ::"),
         ({"http": "192.0.2.1:0", "no_auth": True}, "listen on 127.0.0.1"),
-        ({"user": "ann"}, "each client's token says it"),
+        ({"user": "ann"}, "each client's token does"),
         ({"tls_key": "key.pem"}, "--tls-key needs --tls-cert"),
     ],
 )

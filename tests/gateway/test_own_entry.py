@@ -3,17 +3,19 @@ from pathlib import Path
 import pytest
 
 from gateway_project.client_config import clients, own_entry
-from gateway_project.client_config.addresses import own_urls
-from gateway_project.client_config.entry import Entry
-from gateway_project.client_config.own_entry import Launch, NotOffered
+from gateway_project.client_config.addresses import list_own_urls
+from gateway_project.client_config.entry import ConfiguredServer
+from gateway_project.client_config.own_entry import EntryNotSupported, OwnLaunch
 from gateway_project.foundation.config import Config
 
-LAUNCH = {"python": "/v/bin/python", "manage": "/fg/manage.py"}
+LAUNCH = {"python": "/v/bin/python", "manage_py": "/fg/manage.py"}
 STARTED = {"command": "/v/bin/python", "args": ["/fg/manage.py", "run_gateway"]}
 
 
 def build(client, path="/home/ann/x.json", **fields):
-    return own_entry.build(clients.CLIENTS[client], Path(path), Launch(**(LAUNCH | fields)))
+    return own_entry.build_entry(
+        clients.CLIENTS[client], Path(path), OwnLaunch(**(LAUNCH | fields))
+    )
 
 
 @pytest.mark.parametrize(
@@ -41,14 +43,16 @@ def test_a_user_and_another_home_go_along():
 
 def test_a_client_on_windows_is_led_into_wsl():
     path = "/mnt/c/Users/ann/.cursor/mcp.json"
-    found = build("cursor", path, distribution="Debian", env={"FOREGATE_HOME": "/h"})
+    found = build("cursor", path, wsl_distribution="Debian", env={"FOREGATE_HOME": "/h"})
     assert found == {
         "command": "wsl.exe",
         "args": ["-d", "Debian", "--exec", "env", "FOREGATE_HOME=/h", *LAUNCH.values(),
                  "run_gateway"],
     }  # fmt: skip
-    assert build("cursor", distribution="Debian") == STARTED
-    assert own_entry.is_own(Entry(name="x", command="wsl.exe", args=tuple(found["args"])))
+    assert build("cursor", wsl_distribution="Debian") == STARTED
+    assert own_entry.is_own_entry(
+        ConfiguredServer(name="x", command="wsl.exe", args=tuple(found["args"]))
+    )
 
 
 @pytest.mark.parametrize(
@@ -63,7 +67,7 @@ def test_a_running_gateway_is_reached_with_a_token_from_a_variable(client):
 
 @pytest.mark.parametrize("client", ["claude-desktop", "zed"])
 def test_a_client_that_cannot_send_one_is_refused_with_what_to_do(client):
-    with pytest.raises(NotOffered, match="without --http"):
+    with pytest.raises(EntryNotSupported, match="without --http"):
         build(client, url="http://localhost:8420/mcp")
 
 
@@ -83,5 +87,5 @@ def test_a_client_that_cannot_send_one_is_refused_with_what_to_do(client):
     ],
 )
 def test_foregate_is_known_again(entry, own):
-    urls = own_urls(Config(console_port=8420, public_url="https://tools.example"))
-    assert own_entry.is_own(Entry(name="x", **entry), urls) is own
+    urls = list_own_urls(Config(console_port=8420, public_url="https://tools.example"))
+    assert own_entry.is_own_entry(ConfiguredServer(name="x", **entry), urls) is own

@@ -2,7 +2,7 @@ from pathlib import Path
 
 import pytest
 
-from gateway_project.client_config.placeholders import Translator, variable_of
+from gateway_project.client_config.placeholders import PlaceholderTranslator, name_input_variable
 
 INPUTS = {
     "api-key": {"description": "Key of the service", "password": True},
@@ -12,7 +12,7 @@ INPUTS = {
 
 
 def translator(**fields):
-    return Translator(project=Path("/srv/project"), inputs=INPUTS, **fields)
+    return PlaceholderTranslator(project=Path("/srv/project"), inputs=INPUTS, **fields)
 
 
 @pytest.mark.parametrize(
@@ -59,7 +59,7 @@ def test_what_only_the_editor_knows_stays_and_is_said(text):
 
 
 def test_where_the_client_has_it_a_variable_needs_no_braces():
-    assert translator(unbraced=True).translate("$A-${B}/$C_1 $5") == "${A}-${B}/${C_1} $5"
+    assert translator(allows_unbraced=True).translate("$A-${B}/$C_1 $5") == "${A}-${B}/${C_1} $5"
 
 
 @pytest.mark.parametrize(
@@ -67,4 +67,4 @@ def test_where_the_client_has_it_a_variable_needs_no_braces():
     [("token", "TOKEN"), ("a.b c", "A_B_C"), ("2fa", "INPUT_2FA"), ("-", "INPUT_")],
 )
 def test_the_variable_of_an_input_is_one_that_a_shell_can_set(name, variable):
-    assert variable_of(name) == variable
+    assert name_input_variable(name) == variable

@@ -16,10 +16,10 @@ def test_what_was_typed_before_a_question_is_no_answer_to_it(monkeypatch):
         with open(os.dup(side)) as stdin, open(os.dup(side), "w") as stderr:
             monkeypatch.setattr(sys, "stdin", stdin)
             monkeypatch.setattr(sys, "stderr", stderr)
-            assert question.at_terminal()
+            assert question.is_terminal()
             person.write(b"y\n")
             until_typed(side)
-            question.ask("Really? ")
+            question.show_question("Really? ")
             assert theirs.read(10) is None
             person.write(b"n\n")
             until_typed(side)
@@ -38,4 +38,4 @@ def until_typed(terminal: int) -> None:
 
 
 def test_nobody_is_asked_through_a_pipe():
-    assert not question.at_terminal()
+    assert not question.is_terminal()

@@ -13,22 +13,22 @@ GATEWAY = Gateway(effects=None, caller=ADMIN)
 
 @pytest.fixture(autouse=True)
 def _patient(monkeypatch):
-    for name in ("READY_WAIT_S", "RETRY_WAIT_S"):
+    for name in ("START_TIMEOUT_S", "RETRY_TIMEOUT_S"):
         monkeypatch.setattr(readiness_module, name, PATIENCE_S)
 
 
 async def waiting(readiness):
     """Start a call and return it once it waits."""
-    task = asyncio.create_task(readiness.gateway())
+    task = asyncio.create_task(readiness.wait_for_gateway())
     async with asyncio.timeout(PATIENCE_S):
         await readiness.wanted.wait()
     return task
 
 
-async def test_a_gateway_that_serves_is_had_at_once():
+async def test_a_serving_gateway_is_returned_at_once():
     readiness = Readiness()
     readiness.serve(GATEWAY)
-    assert await readiness.gateway() is GATEWAY
+    assert await readiness.wait_for_gateway() is GATEWAY
     assert readiness.current is GATEWAY
     assert not readiness.wanted.is_set()
 
@@ -40,7 +40,7 @@ async def test_a_call_waits_for_a_gateway_that_is_starting():
     assert await call is GATEWAY
 
 
-async def test_a_call_that_waits_learns_why_there_is_none():
+async def test_a_waiting_call_raises_why_the_gateway_cannot_serve():
     readiness = Readiness()
     call = await waiting(readiness)
     readiness.refuse(UNMIGRATED)
@@ -49,7 +49,7 @@ async def test_a_call_that_waits_learns_why_there_is_none():
     assert readiness.trouble is UNMIGRATED
 
 
-async def test_a_call_in_known_trouble_waits_for_the_attempt_it_sets_off():
+async def test_a_call_after_a_failure_waits_for_the_retry_it_triggers():
     readiness = Readiness()
     readiness.refuse(UNMIGRATED)
     call = await waiting(readiness)
@@ -59,17 +59,17 @@ async def test_a_call_in_known_trouble_waits_for_the_attempt_it_sets_off():
 
 
 async def test_a_call_does_not_wait_long_for_an_attempt_that_hangs(monkeypatch):
-    monkeypatch.setattr(readiness_module, "RETRY_WAIT_S", 0.01)
+    monkeypatch.setattr(readiness_module, "RETRY_TIMEOUT_S", 0.01)
     readiness = Readiness()
     readiness.refuse(UNMIGRATED)
     with pytest.raises(NotReady, match="migrate"):
-        await readiness.gateway()
+        await readiness.wait_for_gateway()
 
 
 async def test_a_call_does_not_wait_forever_for_a_start(monkeypatch):
-    monkeypatch.setattr(readiness_module, "READY_WAIT_S", 0.01)
+    monkeypatch.setattr(readiness_module, "START_TIMEOUT_S", 0.01)
     with pytest.raises(NotReady, match=r"still starting after 0\.01 s") as error:
-        await Readiness().gateway()
+        await Readiness().wait_for_gateway()
     assert error.value.code == "starting"
 
 

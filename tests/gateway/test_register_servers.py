@@ -5,17 +5,17 @@ import pytest
 from gateway_project.foundation.caller import Caller
 from gateway_project.models import AuditEntry
 from gateway_project.use_cases.register_servers import (
-    NotPermitted,
-    NotRegistrable,
+    InvalidServerEntry,
+    RegistrationNotPermitted,
     register_servers,
 )
 from tools.models import Server
-from tools.store.servers import Registration
+from tools.store.servers import ServerRegistration
 
 pytestmark = pytest.mark.django_db
 
-GIT = Registration(name="git", command="mcp-server-git", env={"TOKEN": "hunter2"})
-TIME = Registration(name="time", command="mcp-server-time")
+GIT = ServerRegistration(name="git", command="mcp-server-git", env={"TOKEN": "hunter2"})
+TIME = ServerRegistration(name="time", command="mcp-server-time")
 
 
 def entries():
@@ -34,7 +34,7 @@ def test_new_servers_are_registered_and_written_down(caller, sealer):
 def test_only_a_change_is_written_down_with_the_fields_that_changed(caller, sealer):
     register_servers(caller, [GIT, TIME], sealer=sealer)
     AuditEntry.objects.all().delete()
-    changed = Registration(name="git", command="hg", env={"TOKEN": "other secret"})
+    changed = ServerRegistration(name="git", command="hg", env={"TOKEN": "other secret"})
     register_servers(caller, [changed, TIME], sealer=sealer)
     assert entries() == [("server.changed", "git", {"changed": ["command", "env"]})]
     assert "secret" not in str(entries())
@@ -43,7 +43,7 @@ def test_only_a_change_is_written_down_with_the_fields_that_changed(caller, seal
 @pytest.mark.parametrize("scopes", [set(), {"search", "call"}, {"metrics"}])
 def test_one_who_is_no_superuser_may_not(sealer, scopes):
     someone = Caller(user="ann", team=None, scopes=frozenset(scopes), kind="http")
-    with pytest.raises(NotPermitted, match="only a superuser"):
+    with pytest.raises(RegistrationNotPermitted, match="only a superuser"):
         register_servers(someone, [GIT], sealer=sealer)
     assert not Server.objects.exists()
 
@@ -51,14 +51,14 @@ def test_one_who_is_no_superuser_may_not(sealer, scopes):
 @pytest.mark.parametrize(
     "broken",
     [
-        Registration(name="a:b", command="x"),
-        Registration(name="long" * 30, command="x"),
-        Registration(name="bare", command=""),
+        ServerRegistration(name="a:b", command="x"),
+        ServerRegistration(name="long" * 30, command="x"),
+        ServerRegistration(name="bare", command=""),
     ],
     ids=lambda broken: broken.name[:8],
 )
 def test_one_that_breaks_a_rule_is_named_and_nothing_is_stored(caller, sealer, broken):
-    with pytest.raises(NotRegistrable) as caught:
+    with pytest.raises(InvalidServerEntry) as caught:
         register_servers(caller, [GIT, broken], sealer=sealer)
     assert "\n" not in str(caught.value)
     assert not Server.objects.exists()
@@ -70,18 +70,24 @@ def test_one_that_breaks_a_rule_is_named_and_nothing_is_stored(caller, sealer, b
     ("broken", "said"),
     [
         (
-            Registration(name="x", command="x", price_per_call=Decimal("0.1234567")),
+            ServerRegistration(name="x", command="x", price_per_call=Decimal("0.1234567")),
             "price_per_call: Ensure that there are no more than 6 decimal places.",
         ),
-        (Registration(name="x", command=""), "server 'x': a stdio server needs a command"),
-        (Registration(name="x", transport="http"), "server 'x': the address must begin with"),
-        (Registration(name="a:b", command="x"), "server 'a:b': A server's name holds no colon"),
-        (Registration(name="x", command="\x00"), "server 'x': A text holds a NUL"),
+        (ServerRegistration(name="x", command=""), "server 'x': a stdio server needs a command"),
+        (
+            ServerRegistration(name="x", transport="http"),
+            "server 'x': the address must begin with",
+        ),
+        (
+            ServerRegistration(name="a:b", command="x"),
+            "server 'a:b': A server's name holds no colon",
+        ),
+        (ServerRegistration(name="x", command="\x00"), "server 'x': A text contains a NUL"),
     ],
     ids=["field", "command", "address", "row", "whole"],
 )
 def test_a_broken_rule_is_said_with_its_field_if_it_is_of_one(caller, sealer, broken, said):
-    with pytest.raises(NotRegistrable) as caught:
+    with pytest.raises(InvalidServerEntry) as caught:
         register_servers(caller, [broken], sealer=sealer)
     assert said in str(caught.value)
     assert "__all__" not in str(caught.value)

@@ -15,7 +15,7 @@ from execution.store import worker_rows
 from gateway_project import wiring
 from gateway_project.management import question, run_here
 from gateway_project.management.commands import run as run_command
-from gateway_project.run_face.plan import NotRunnable
+from gateway_project.runs.plan import WorkflowNotRunnable
 from tests.factories import ServerFactory, ToolFactory, UserFactory
 from tests.fakes import FakeEmbedder
 from tests.gateway.catalogues import FakeUpstream
@@ -43,7 +43,7 @@ def answering(monkeypatch, outcome):
             raise outcome
         return outcome
 
-    monkeypatch.setattr(run_here, "run_here", carried_out)
+    monkeypatch.setattr(run_here, "run_locally", carried_out)
     return asked
 
 
@@ -80,11 +80,11 @@ def test_a_run_that_did_not_succeed_ends_the_command_with_an_error(monkeypatch, 
 @pytest.mark.parametrize(
     ("content", "said"),
     [
-        (b"{", "holds no JSON: .* at line 1, column 2; mend it"),
-        (b"", "holds no JSON: .* at line 1, column 1; mend it"),
+        (b"{", "is not valid JSON: .* at line 1, column 2; fix it"),
+        (b"", "is not valid JSON: .* at line 1, column 1; fix it"),
         (b"[" * 100_000, "cannot be read: it is nested too deeply; arguments may have 100 levels"),
         (b"9" * 6_000, "cannot be read: it has a number of more than 4,300 digits"),
-        (b"\xff", "is no text in UTF-8; save it as that"),
+        (b"\xff", "is not UTF-8 text; save it as UTF-8"),
     ],
     ids=["open", "empty", "deep", "digits", "bytes"],
 )
@@ -96,7 +96,7 @@ def test_what_is_no_json_is_told_in_a_line_with_what_to_do(tmp_path, content, sa
 
 
 def test_what_stands_against_a_run_is_told_with_its_code(monkeypatch, tmp_path):
-    answering(monkeypatch, NotRunnable(()))
+    answering(monkeypatch, WorkflowNotRunnable(()))
     file = tmp_path / "workflow.json"
     file.write_text(json.dumps(FLOW))
     with pytest.raises(CommandError, match=r"^workflow_not_runnable: "):
@@ -105,7 +105,7 @@ def test_what_stands_against_a_run_is_told_with_its_code(monkeypatch, tmp_path):
 
 @pytest.mark.parametrize(
     ("backend", "says"),
-    [("local", "a gateway goes on with it"), ("queue", "a worker goes on with it")],
+    [("local", "a gateway continues it"), ("queue", "a worker continues it")],
 )
 def test_a_run_that_is_left_by_ctrl_c_is_named_with_what_can_be_done(
     monkeypatch, settings, tmp_path, backend, says
@@ -116,8 +116,8 @@ def test_a_run_that_is_left_by_ctrl_c_is_named_with_what_can_be_done(
         await started(RUN)
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(run_here, "run_here", interrupted)
-    monkeypatch.setattr(worker_rows, "any_alive", lambda **_: True)
+    monkeypatch.setattr(run_here, "run_locally", interrupted)
+    monkeypatch.setattr(worker_rows, "is_any_worker_alive", lambda **_: True)
     file = tmp_path / "workflow.json"
     file.write_text(json.dumps(FLOW))
     told = io.StringIO()
@@ -142,13 +142,13 @@ def test_where_no_worker_is_alive_it_is_said_how_to_start_one(
     capsys, monkeypatch, settings, tmp_path, alive, is_told
 ):
     settings.FOREGATE = settings.FOREGATE.model_copy(update={"execution_backend": "queue"})
-    monkeypatch.setattr(worker_rows, "any_alive", lambda **_: alive)
+    monkeypatch.setattr(worker_rows, "is_any_worker_alive", lambda **_: alive)
 
     async def carried_out(_config, _request, *, started, **_):
         await started(RUN)
         return view(task("a", TaskStatus.PENDING), status=RunStatus.QUEUED)
 
-    monkeypatch.setattr(run_here, "run_here", carried_out)
+    monkeypatch.setattr(run_here, "run_locally", carried_out)
     file = tmp_path / "workflow.json"
     file.write_text(json.dumps(FLOW))
     told = io.StringIO()
@@ -165,7 +165,7 @@ def terminal(monkeypatch):
     with open(program, encoding="utf-8") as typed:
 
         def sit_down(said=""):
-            ask = question.ask
+            ask = question.show_question
 
             def answered(text):
                 ask(text)
@@ -173,7 +173,7 @@ def terminal(monkeypatch):
 
             monkeypatch.setattr("sys.stdin", typed)
             monkeypatch.setattr("sys.stderr.isatty", lambda: True, raising=False)
-            monkeypatch.setattr(question, "ask", answered)
+            monkeypatch.setattr(question, "show_question", answered)
 
         yield sit_down
     os.close(hands)
@@ -184,8 +184,8 @@ def servers(monkeypatch, home):
     """Have the command's own process call servers in memory, of a tool that a person approves."""
     called = FakeUpstream()
     embedder = CachedEmbedder(FakeEmbedder())
-    monkeypatch.setattr(run_here, "FLUSH_S", PATIENCE_S)
-    monkeypatch.setattr(wiring.embedding, "embedder_for", lambda _config: embedder)
+    monkeypatch.setattr(run_here, "FLUSH_TIMEOUT_S", PATIENCE_S)
+    monkeypatch.setattr(wiring.embedding, "make_embedder", lambda _config: embedder)
     monkeypatch.setattr(wiring, "PinnedUpstream", lambda *_, **__: called)
     UserFactory(username="admin", superuser=True)
     server = ServerFactory(name="fs", command="no-such-command")
@@ -217,13 +217,13 @@ def test_a_run_is_carried_out_here_as_the_person_at_the_terminal_decides(
 
 def test_nobody_is_asked_where_there_is_no_terminal(monkeypatch):
     monkeypatch.setattr("sys.stdin", io.StringIO("y\n"))
-    assert asyncio.run(run_command._decide(approval())) is None
+    assert asyncio.run(run_command._ask_decision(approval())) is None
 
 
 def test_a_person_who_is_asked_can_leave_without_an_answer(terminal):
     async def left():
         terminal()
-        asked = asyncio.create_task(run_command._decide(approval()))
+        asked = asyncio.create_task(run_command._ask_decision(approval()))
         await asyncio.sleep(0)  # it has asked
         asked.cancel()
         with pytest.raises(asyncio.CancelledError):

@@ -25,7 +25,7 @@ def quiet(monkeypatch):
 
 @pytest.fixture
 def sealer(settings, home):
-    return sealing.load_or_create(settings.FOREGATE.home, name=sealing.PAYLOADS)
+    return sealing.load_or_create_sealer(settings.FOREGATE.home, name=sealing.PAYLOADS)
 
 
 @pytest.fixture
@@ -89,7 +89,7 @@ def test_what_is_followed_leaves_json_alone(capsys, sealer):
 def test_a_run_is_followed_until_it_rests_and_its_results_read_once(
     capsys, monkeypatch, sealer, created
 ):
-    read, view = [], views.view
+    read, view = [], views.load_view
 
     def counted(run, *, results, **said):
         read.append(results)
@@ -99,7 +99,7 @@ def test_a_run_is_followed_until_it_rests_and_its_results_read_once(
         end = stored.changes(UUID(created), seqs=[2], status=RunStatus.SUCCEEDED)
         stored.write(sealer, end)
 
-    monkeypatch.setattr(views, "view", counted)
+    monkeypatch.setattr(views, "load_view", counted)
     monkeypatch.setattr(run_show.time, "sleep", goes_on)
     told = io.StringIO()
     call_command("run_show", created, "--follow", stdout=told)

@@ -23,7 +23,7 @@ BOB = Caller(user="bob", team=None, scopes=frozenset({"call"}), kind="http")
 
 @pytest.fixture
 def sealer(home):
-    return sealing.load_or_create(home, name=sealing.PAYLOADS)
+    return sealing.load_or_create_sealer(home, name=sealing.PAYLOADS)
 
 
 def test_runs_are_told_from_their_page(client, sealer):
@@ -31,7 +31,7 @@ def test_runs_are_told_from_their_page(client, sealer):
     one, other, over = held(sealer, caller=BOB).run, held(sealer).run, ended(sealer)
     page = act(client, WorkflowExecution, "pause", row(one), row(other), row(over))
     assert "2 runs were told to pause" in page
-    assert f"Run {over}: the run is succeeded, and pause needs one that is running" in page
+    assert f"Run {over}: the run is succeeded, but pause requires one that is running" in page
     assert told() == [("pause", "root", "console", {})] * 2
     assert [action for action, _, _ in entries()] == ["run.told_to_pause"] * 2
 
@@ -49,7 +49,7 @@ def test_unknown_calls_are_shown_before_they_are_made_again(client, sealer):
     sign_in_root(client)
     lost, known = unknown(sealer, caller=BOB), held(sealer).run
     page = act(client, WorkflowExecution, "rerun_unknown", row(lost), row(known))
-    assert "nobody knows how they ended" in page
+    assert "their outcome is unknown" in page
     assert (str(lost) in page, str(known) in page, "s:a" in page) == (True, False, True)
     assert told() == []
     page = act(client, WorkflowExecution, "rerun_unknown", row(lost), sure="yes")
@@ -66,7 +66,7 @@ def test_unknown_calls_are_shown_with_what_they_would_be_made_with(client, seale
 
 def lost_with_arguments(sealer):
     task = {"id": "a", "tool": "s:a", "arguments": {"path": "/etc\u202e"}}
-    made = runs.create(replace(new(["a"]), workflow={"tasks": [task]}), sealer=sealer).run
+    made = runs.create_run(replace(new(["a"]), workflow={"tasks": [task]}), sealer=sealer).run
     write(sealer, changes(made, change("a", "unknown"), seqs=[2], status=RunStatus.UNKNOWN))
     return made
 
@@ -137,7 +137,7 @@ def test_members_see_runs_of_their_team_and_its_admins_steer_them(client, sealer
 
 
 def test_too_many_at_once_are_refused_whole(client, sealer, monkeypatch):
-    monkeypatch.setattr("gateway_project.console.run_pages.MAX_AT_ONCE", 1)
+    monkeypatch.setattr("gateway_project.console.run_pages.MAX_SELECTED", 1)
     sign_in_root(client)
     rows = [row(held(sealer).run) for _ in range(2)]
     assert "nothing was changed" in act(client, WorkflowExecution, "abort", *rows)
@@ -148,7 +148,7 @@ def test_too_many_at_once_are_refused_whole(client, sealer, monkeypatch):
 def test_what_is_no_id_is_left_out(client, sealer, action):
     sign_in_root(client)
     made = held(sealer).run
-    data = {"action": "pause", "_selected_action": ["<b>", str(made), "\x00"]}
+    data = {"action": "pause", "_selected_action": ["<b>", str(made), "-"]}
     url = page(WorkflowExecution, "changelist")
     assert client.post(url, data).status_code == 302
     assert [one[0] for one in told()] == ["pause"]
@@ -158,8 +158,8 @@ def test_what_is_no_id_is_left_out(client, sealer, action):
 
 
 def test_of_many_long_calls_a_page_shows_the_first_ones_whole(monkeypatch):
-    monkeypatch.setattr(run_decisions, "MAX_PAGE", 1_000)
-    room = run_decisions.Room()
-    shown = [room.shown({"x": "y" * 300, "n": n}) for n in range(5)]
+    monkeypatch.setattr(run_decisions, "MAX_PAGE_CHARS", 1_000)
+    room = run_decisions.DisplayBudget()
+    shown = [room.format_arguments({"x": "y" * 300, "n": n}) for n in range(5)]
     assert ["(shortened)" in one for one in shown] == [False] * 3 + [True] * 2
     assert '"n": 4' in shown[4]

@@ -4,10 +4,14 @@ import pytest
 from django.conf import settings as django_settings
 
 from gateway_project.foundation.caller import SCOPE_ALL, Caller
-from gateway_project.foundation.database import in_database
+from gateway_project.foundation.database import run_in_database_thread
 from gateway_project.models import AuditEntry
 from gateway_project.use_cases import sign_in
-from gateway_project.use_cases.sign_in import Means, NotSignedInTo, SignInNotPermitted
+from gateway_project.use_cases.sign_in import (
+    SignInDependencies,
+    SignInNotApplicable,
+    SignInNotPermitted,
+)
 from tests.factories import ServerFactory, TeamFactory, UserFactory
 from tests.servers import oauth_world
 from tools.models import Server, SignInAttempt
@@ -15,8 +19,8 @@ from tools.store import sign_ins
 from tools.store.sign_ins import NoSuchSignIn
 from tools.upstream.errors import UnsetVariable
 from tools.upstream.http.client import HttpClient
-from tools.upstream.oauth.failures import Refused, SignInFailed
-from tools.upstream.oauth.values import Key
+from tools.upstream.oauth.failures import AuthorizationRefused, SignInFailed
+from tools.upstream.oauth.values import SignInKey
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -51,14 +55,14 @@ async def world():
 @pytest.fixture
 async def means(sealer, clock):
     http = HttpClient()
-    yield Means(http=http, sealer=sealer, clock=clock, environ={"PORT": "1"})
+    yield SignInDependencies(http_client=http, sealer=sealer, clock=clock, environ={"PORT": "1"})
     await http.aclose()
 
 
 @pytest.fixture
 def server(sealer):
     async def find(caller=ROOT, name="notes"):
-        return await in_database(sign_in.find, caller, sealer=sealer, name=name)
+        return await run_in_database_thread(sign_in.find_server, caller, sealer=sealer, name=name)
 
     return find
 
@@ -68,11 +72,11 @@ def run(means, server):
     """Sign in from beginning to end: `await run(ANN)`."""
 
     async def whole(caller=ROOT, *, used=means, redirect_uri=REDIRECT):
-        begun = await sign_in.begin(
-            caller, await server(caller), redirect_uri=redirect_uri, means=used
+        begun = await sign_in.begin_sign_in(
+            caller, await server(caller), redirect_uri=redirect_uri, dependencies=used
         )
-        _, answer = await oauth_world.consent(begun.address, user=caller.user)
-        return await sign_in.finish(caller, answer, means=used)
+        _, answer = await oauth_world.consent(begun.browser_url, user=caller.user)
+        return await sign_in.finish_sign_in(caller, answer, dependencies=used)
 
     return whole
 
@@ -84,124 +88,144 @@ def audited():
 async def test_a_sign_in_for_all_is_made_by_a_superuser_and_written_down(
     world, run, sealer, clock
 ):
-    await in_database(store, world)
+    await run_in_database_thread(store, world)
     done = await run()
-    assert (done.key, done.issuer, done.scope) == (Key("notes", ""), world.issuer, "notes:read")
-    assert done.renews
-    kept = await in_database(sign_ins.load, done.key, sealer=sealer)
+    assert (done.key, done.issuer, done.scope) == (
+        SignInKey("notes", ""),
+        world.issuer,
+        "notes:read",
+    )
+    assert done.is_auto_renewed
+    kept = await run_in_database_thread(sign_ins.load_sign_in, done.key, sealer=sealer)
     assert kept.sign_in.tokens.access.startswith("access-root-")
     assert kept.sign_in.resource == world.mcp_url
-    assert await in_database(audited) == [("sign_in.made", "notes", {"for": "all"})]
+    assert await run_in_database_thread(audited) == [("sign_in.made", "notes", {"for": "all"})]
 
 
 async def test_users_sign_in_for_themselves(world, run, sealer):
-    await in_database(store, world, authorization="oauth_per_user")
+    await run_in_database_thread(store, world, authorization="oauth_per_user")
     for caller in (ANN, BOB):
         done = await run(caller)
-        assert done.key == Key("notes", caller.user)
-        kept = await in_database(sign_ins.load, done.key, sealer=sealer)
+        assert done.key == SignInKey("notes", caller.user)
+        kept = await run_in_database_thread(sign_ins.load_sign_in, done.key, sealer=sealer)
         assert kept.sign_in.tokens.access.startswith(f"access-{caller.user}-")
     assert len(world.clients) == 1  # registered once, for the same way back
 
 
 async def test_who_is_no_superuser_may_not_sign_in_for_all(world, server, means):
-    await in_database(store, world)
+    await run_in_database_thread(store, world)
     found = await server(ANN)
     with pytest.raises(SignInNotPermitted, match="only a superuser"):
-        await sign_in.begin(ANN, found, redirect_uri=REDIRECT, means=means)
+        await sign_in.begin_sign_in(ANN, found, redirect_uri=REDIRECT, dependencies=means)
     with pytest.raises(SignInNotPermitted):
-        await sign_in.forget(ANN, found, means=means)
+        await sign_in.forget_sign_in(ANN, found, dependencies=means)
     assert world.seen == []
 
 
 async def test_a_server_of_another_team_is_not_there(world, server):
-    await in_database(lambda: store(world, team=TeamFactory()))
+    await run_in_database_thread(lambda: store(world, team=TeamFactory()))
     with pytest.raises(NoSuchSignIn, match="no server 'notes'"):
         await server(ANN)
     assert (await server(ROOT)).name == "notes"
 
 
 async def test_only_remote_servers_that_want_it_are_signed_in_to(world, server, means):
-    await in_database(store, world, authorization="none")
-    await in_database(ServerFactory, name="local")
+    await run_in_database_thread(store, world, authorization="none")
+    await run_in_database_thread(ServerFactory, name="local")
     for name, said in (("notes", "called without a sign-in"), ("local", "started by a command")):
-        with pytest.raises(NotSignedInTo, match=said):
-            await sign_in.begin(ROOT, await server(name=name), redirect_uri=REDIRECT, means=means)
+        with pytest.raises(SignInNotApplicable, match=said):
+            await sign_in.begin_sign_in(
+                ROOT, await server(name=name), redirect_uri=REDIRECT, dependencies=means
+            )
 
 
 async def test_signing_in_is_switched_on_by_a_superuser_and_written_down(world, server):
-    await in_database(store, world, authorization="none")
+    await run_in_database_thread(store, world, authorization="none")
     with pytest.raises(SignInNotPermitted):
-        await in_database(sign_in.switch_on, ANN, await server(ANN), "oauth")
-    await in_database(sign_in.switch_on, ROOT, await server(), "oauth_per_user")
+        await run_in_database_thread(sign_in.set_sign_in_mode, ANN, await server(ANN), "oauth")
+    await run_in_database_thread(sign_in.set_sign_in_mode, ROOT, await server(), "oauth_per_user")
     assert (await server()).mode == "oauth_per_user"
     changed = ("server.changed", "notes", {"changed": ["authorization"]})
-    assert await in_database(audited) == [changed]
-    await in_database(ServerFactory, name="local")
-    with pytest.raises(NotSignedInTo):
-        await in_database(sign_in.switch_on, ROOT, await server(name="local"), "oauth")
+    assert await run_in_database_thread(audited) == [changed]
+    await run_in_database_thread(ServerFactory, name="local")
+    with pytest.raises(SignInNotApplicable):
+        await run_in_database_thread(
+            sign_in.set_sign_in_mode, ROOT, await server(name="local"), "oauth"
+        )
 
 
 async def test_an_answer_is_taken_once_from_who_began_and_in_time(world, server, means, clock):
-    await in_database(store, world, authorization="oauth_per_user")
-    begun = await sign_in.begin(ANN, await server(ANN), redirect_uri=REDIRECT, means=means)
-    _, answer = await oauth_world.consent(begun.address)
+    await run_in_database_thread(store, world, authorization="oauth_per_user")
+    begun = await sign_in.begin_sign_in(
+        ANN, await server(ANN), redirect_uri=REDIRECT, dependencies=means
+    )
+    _, answer = await oauth_world.consent(begun.browser_url)
     for caller, given in ((BOB, answer), (ANN, {}), (ANN, {**answer, "state": "guessed"})):
-        with pytest.raises(SignInFailed, match="not begun by you"):
-            await sign_in.finish(caller, given, means=means)
-    await sign_in.finish(ANN, answer, means=means)
-    with pytest.raises(SignInFailed, match="finished already"):
-        await sign_in.finish(ANN, answer, means=means)
-    begun = await sign_in.begin(ANN, await server(ANN), redirect_uri=REDIRECT, means=means)
-    _, answer = await oauth_world.consent(begun.address)
+        with pytest.raises(SignInFailed, match="started by someone else"):
+            await sign_in.finish_sign_in(caller, given, dependencies=means)
+    await sign_in.finish_sign_in(ANN, answer, dependencies=means)
+    with pytest.raises(SignInFailed, match="already finished"):
+        await sign_in.finish_sign_in(ANN, answer, dependencies=means)
+    begun = await sign_in.begin_sign_in(
+        ANN, await server(ANN), redirect_uri=REDIRECT, dependencies=means
+    )
+    _, answer = await oauth_world.consent(begun.browser_url)
     clock.move(minutes=11)
     with pytest.raises(SignInFailed, match="longer than 10 minutes"):
-        await sign_in.finish(ANN, answer, means=means)
+        await sign_in.finish_sign_in(ANN, answer, dependencies=means)
     assert len(world.token_forms) == 1
 
 
 async def test_a_response_of_another_authorization_server_never_sees_the_code(world, run):
-    await in_database(store, world)
+    await run_in_database_thread(store, world)
     world.habits.sent_iss = "https://evil.example"
     with pytest.raises(SignInFailed, match="dropped"):
         await run()
     assert world.token_forms == []
-    assert not await in_database(SignInAttempt.objects.exists)
+    assert not await run_in_database_thread(SignInAttempt.objects.exists)
 
 
 async def test_a_person_who_says_no_is_told_so(world, run):
-    await in_database(store, world)
+    await run_in_database_thread(store, world)
     world.habits.denies = "access_denied"
-    with pytest.raises(Refused, match=r"access_denied: the user\[2J said no"):
+    with pytest.raises(AuthorizationRefused, match=r"access_denied: the user\[2J said no"):
         await run()
 
 
 async def test_a_server_that_changed_meanwhile_is_not_signed_in_to(world, server, means):
-    await in_database(store, world)
-    begun = await sign_in.begin(ROOT, await server(), redirect_uri=REDIRECT, means=means)
-    _, answer = await oauth_world.consent(begun.address)
-    await in_database(sign_ins.set_mode, (await server()).pk, "oauth_per_user")
+    await run_in_database_thread(store, world)
+    begun = await sign_in.begin_sign_in(
+        ROOT, await server(), redirect_uri=REDIRECT, dependencies=means
+    )
+    _, answer = await oauth_world.consent(begun.browser_url)
+    await run_in_database_thread(sign_ins.set_mode, (await server()).pk, "oauth_per_user")
     with pytest.raises(SignInFailed, match="changed meanwhile"):
-        await sign_in.finish(ROOT, answer, means=means)
+        await sign_in.finish_sign_in(ROOT, answer, dependencies=means)
     assert world.token_forms == []
 
 
 async def test_a_server_that_asks_for_nothing_is_said_to(world, server, means):
-    await in_database(store, world, url=f"{world.base}/nothing/here")
-    with pytest.raises(SignInFailed, match="asks for no sign-in"):
-        await sign_in.begin(ROOT, await server(), redirect_uri=REDIRECT, means=means)
+    await run_in_database_thread(store, world, url=f"{world.base}/nothing/here")
+    with pytest.raises(SignInFailed, match="does not ask for a sign-in"):
+        await sign_in.begin_sign_in(
+            ROOT, await server(), redirect_uri=REDIRECT, dependencies=means
+        )
 
 
 async def test_an_address_that_refers_to_a_variable_is_read(world, server, means):
-    await in_database(store, world, url="http://127.0.0.1:${MISSING}/mcp")
+    await run_in_database_thread(store, world, url="http://127.0.0.1:${MISSING}/mcp")
     with pytest.raises(UnsetVariable, match="MISSING"):
-        await sign_in.begin(ROOT, await server(), redirect_uri=REDIRECT, means=means)
+        await sign_in.begin_sign_in(
+            ROOT, await server(), redirect_uri=REDIRECT, dependencies=means
+        )
 
 
 async def test_a_private_address_needs_to_be_allowed(world, server, means):
-    await in_database(store, world, private_network=False)
+    await run_in_database_thread(store, world, private_network=False)
     with pytest.raises(SignInFailed, match="private network"):
-        await sign_in.begin(ROOT, await server(), redirect_uri=REDIRECT, means=means)
+        await sign_in.begin_sign_in(
+            ROOT, await server(), redirect_uri=REDIRECT, dependencies=means
+        )
     assert world.seen == []
 
 
@@ -215,27 +239,36 @@ async def test_an_entered_client_is_used_and_not_carried_elsewhere(
         "redirect_uris": [REDIRECT],
     }
     secret = sealer.seal("s3")
-    await in_database(store, world, oauth_client_id="mine", oauth_client_secret_sealed=secret)
+    await run_in_database_thread(
+        store, world, oauth_client_id="mine", oauth_client_secret_sealed=secret
+    )
     await run()
     world.habits.metadata_at, world.habits.describes_resource = "origin", False  # it moved
     with pytest.raises(SignInFailed, match="the client id was used with"):
-        await sign_in.begin(ROOT, await server(), redirect_uri=REDIRECT, means=means)
+        await sign_in.begin_sign_in(
+            ROOT, await server(), redirect_uri=REDIRECT, dependencies=means
+        )
 
 
 async def test_our_document_is_our_name_where_others_can_read_it(world, run, sealer, clock, means):
     config = django_settings.FOREGATE.model_copy(update={"public_url": f"{PUBLIC}/"})
 
     async def read(_address):
-        return sign_in.client_document(config)
+        return sign_in.build_client_document(config)
 
     world.habits.reads_documents, world.habits.read_document = True, read
-    await in_database(store, world)
-    known = Means(
-        http=means.http, sealer=sealer, clock=clock, document=sign_in.document_address(config)
+    await run_in_database_thread(store, world)
+    known = SignInDependencies(
+        http_client=means.http_client,
+        sealer=sealer,
+        clock=clock,
+        document_url=sign_in.client_document_url(config),
     )
     for way_back in (f"{PUBLIC}/sign-in/callback", "http://127.0.0.1:49152/callback"):
         await run(used=known, redirect_uri=way_back)
-    kept = await in_database(sign_ins.load, Key("notes", ""), sealer=sealer)
+    kept = await run_in_database_thread(
+        sign_ins.load_sign_in, SignInKey("notes", ""), sealer=sealer
+    )
     assert kept.sign_in.client.client_id == f"{PUBLIC}/sign-in/client.json"
     assert world.clients == {}
 
@@ -243,54 +276,58 @@ async def test_our_document_is_our_name_where_others_can_read_it(world, run, sea
 @pytest.mark.parametrize("public", [None, "", "http://foregate.example", "http://127.0.0.1:8420"])
 def test_there_is_no_document_where_others_cannot_read_it(public):
     config = django_settings.FOREGATE.model_copy(update={"public_url": public})
-    assert sign_in.client_document(config) is None
-    assert sign_in.document_address(config) == ""
+    assert sign_in.build_client_document(config) is None
+    assert sign_in.client_document_url(config) == ""
 
 
 async def test_signing_in_again_asks_for_what_was_wanted_since(world, run, sealer):
-    await in_database(store, world)
+    await run_in_database_thread(store, world)
     key = (await run()).key
 
     def want():
-        kept = sign_ins.load(key, sealer=sealer).sign_in
+        kept = sign_ins.load_sign_in(key, sealer=sealer).sign_in
         wanting = type(kept)(**{**vars(kept), "wanted": "notes:write"})
-        sign_ins.save(key, wanting, instead_of=kept, sealer=sealer)
+        sign_ins.replace_sign_in(key, wanting, instead_of=kept, sealer=sealer)
 
-    await in_database(want)
+    await run_in_database_thread(want)
     assert (await run()).scope == "notes:read notes:write"
 
 
 async def test_a_sign_in_that_no_key_opens_does_not_keep_one_from_signing_in_again(
     world, run, sealer
 ):
-    await in_database(store, world)
+    await run_in_database_thread(store, world)
     key = (await run()).key
-    await in_database(lambda: Server.objects.get().sign_ins.update(sealed="broken"))
+    await run_in_database_thread(lambda: Server.objects.get().sign_ins.update(sealed="broken"))
     assert (await run()).key == key
 
 
 async def test_forgetting_gives_the_tokens_back_and_is_written_down(world, run, server, means):
-    await in_database(store, world, authorization="oauth_per_user")
+    await run_in_database_thread(store, world, authorization="oauth_per_user")
     await run(ANN)
     await run(BOB)
-    assert await sign_in.forget(ANN, await server(ANN), means=means) is True
-    assert await sign_in.forget(ANN, await server(ANN), means=means) is None
+    assert await sign_in.forget_sign_in(ANN, await server(ANN), dependencies=means) is True
+    assert await sign_in.forget_sign_in(ANN, await server(ANN), dependencies=means) is None
     assert [grant.revoked for grant in world.grants] == [True, False]
-    assert (await in_database(audited))[-1] == ("sign_in.forgotten", "notes", {"for": "ann"})
+    assert (await run_in_database_thread(audited))[-1] == (
+        "sign_in.forgotten",
+        "notes",
+        {"for": "ann"},
+    )
 
 
 async def test_what_cannot_be_given_back_is_forgotten_all_the_same(world, run, server, means):
-    await in_database(store, world)
+    await run_in_database_thread(store, world)
     world.habits.revokes = False
     await run()
-    assert await sign_in.forget(ROOT, await server(), means=means) is False
-    assert await sign_in.forget(ROOT, await server(), means=means) is None
+    assert await sign_in.forget_sign_in(ROOT, await server(), dependencies=means) is False
+    assert await sign_in.forget_sign_in(ROOT, await server(), dependencies=means) is None
 
 
 async def test_the_configured_means_reach_allowed_networks_only(world, home):
     config = django_settings.FOREGATE.model_copy(update={"allow_private": "127.0.0.0/8"})
-    async with sign_in.means(config) as used:
-        assert used.document == ""
+    async with sign_in.load_dependencies(config) as used:
+        assert used.document_url == ""
         assert abs((used.clock() - datetime.now(UTC)).total_seconds()) < 60
-        answer = await used.http.fetch("GET", f"{world.base}/mcp", headers={})
+        answer = await used.http_client.fetch("GET", f"{world.base}/mcp", headers={})
     assert answer.status == 401

@@ -9,13 +9,13 @@ from django.core.management.base import CommandError
 
 from gateway_project.access import callers
 from gateway_project.foundation import sealing
-from gateway_project.foundation.database import in_database
+from gateway_project.foundation.database import run_in_database_thread
 from tests.factories import ServerFactory, UserFactory
 from tests.patience import PATIENCE_S
 from tests.servers import oauth_world
 from tools.models import Server
 from tools.store import sign_ins
-from tools.upstream.oauth.values import Key
+from tools.upstream.oauth.values import SignInKey
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -57,7 +57,7 @@ def rows(world, home):
             UserFactory(username="ann")
             return ServerFactory(**(entry | values))
 
-        return await in_database(write)
+        return await run_in_database_thread(write)
 
     return store
 
@@ -70,7 +70,9 @@ def sign_in():
         out, terminal = io.StringIO(), Terminal()
         async with asyncio.timeout(PATIENCE_S), asyncio.TaskGroup() as group:
             command = group.create_task(
-                in_database(call_command, "sign_in", *arguments, stdout=out, stderr=terminal)
+                run_in_database_thread(
+                    call_command, "sign_in", *arguments, stdout=out, stderr=terminal
+                )
             )
             back, answer = await oauth_world.consent(await terminal.invited)
             async with (
@@ -87,19 +89,19 @@ def sign_in():
 async def test_a_person_signs_in_from_a_terminal_without_a_console(world, rows, sign_in, home):
     await rows()
     with pytest.raises(CommandError, match=r"authorization none; set it to oauth with --yes"):
-        await in_database(call_command, "sign_in", "notes")
+        await run_in_database_thread(call_command, "sign_in", "notes")
     out, said = await sign_in("notes", "--yes")
     assert f"Signed in to notes at {world.issuer} for all users; scopes: notes:read." in out
     assert "manage.py discover notes" in out
     assert "paste it here" in said
-    assert (await in_database(Server.objects.get)).authorization == "oauth"
+    assert (await run_in_database_thread(Server.objects.get)).authorization == "oauth"
 
     out, _ = await sign_in("notes", "--json")
     report = json.loads(out)
     assert (report["server"], report["user"], report["renews"]) == ("notes", None, True)
-    for forgotten, said in ((True, "took the tokens back"), (False, "There was no sign-in")):
+    for forgotten, said in ((True, "revoked the tokens"), (False, "There was no sign-in")):
         shown = io.StringIO()
-        await in_database(call_command, "sign_in", "notes", "--forget", stdout=shown)
+        await run_in_database_thread(call_command, "sign_in", "notes", "--forget", stdout=shown)
         assert said in shown.getvalue(), forgotten
 
 
@@ -109,21 +111,23 @@ async def test_a_user_signs_in_for_themselves(world, rows, sign_in, home):
     out, _ = await sign_in("notes", "--user", "ann", "--yes")
     assert "for ann" in out
     assert "no refresh token" in out
-    assert (await in_database(Server.objects.get)).authorization == "oauth_per_user"
-    sealer = sealing.load_or_create(home)
-    assert await in_database(sign_ins.load, Key("notes", "ann"), sealer=sealer)
+    assert (await run_in_database_thread(Server.objects.get)).authorization == "oauth_per_user"
+    sealer = sealing.load_or_create_sealer(home)
+    assert await run_in_database_thread(
+        sign_ins.load_sign_in, SignInKey("notes", "ann"), sealer=sealer
+    )
     with pytest.raises(CommandError, match="authorization oauth_per_user; set it to oauth"):
-        await in_database(call_command, "sign_in", "notes", "--shared")
+        await run_in_database_thread(call_command, "sign_in", "notes", "--shared")
 
 
 async def test_what_a_person_can_mend_is_one_line(world, rows, home):
     await rows(authorization="oauth")
-    await in_database(callers.ensure_local_admin)
+    await run_in_database_thread(callers.ensure_local_admin)
     quiet = {"stdout": io.StringIO(), "stderr": io.StringIO()}
 
     async def line(*arguments):
         with pytest.raises((CommandError, callers.UnknownUser)) as caught:
-            await in_database(call_command, "sign_in", *arguments, **quiet)
+            await run_in_database_thread(call_command, "sign_in", *arguments, **quiet)
         assert "\n" not in str(caught.value)
         return str(caught.value)
 

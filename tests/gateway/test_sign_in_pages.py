@@ -5,13 +5,13 @@ from django.test import AsyncClient, Client
 from django.urls import reverse
 
 from gateway_project.foundation import sealing
-from gateway_project.foundation.database import in_database
+from gateway_project.foundation.database import run_in_database_thread
 from tests.factories import ServerFactory, TeamFactory, UserFactory
 from tests.servers import oauth_world
 from tests.tools.store.test_sign_ins import SIGN_IN
 from tools.models import ServerSignIn
 from tools.store import sign_ins
-from tools.upstream.oauth.values import Key
+from tools.upstream.oauth.values import SignInKey
 
 PUBLIC = "https://foregate.example"
 LOCAL = {"HTTP_HOST": "127.0.0.1:8420"}
@@ -39,7 +39,7 @@ async def test_a_person_connects_sees_it_and_forgets_it(home, settings):
             server = remote(url=world.mcp_url, private_network=True)
             return server.pk, UserFactory(superuser=True)
 
-        pk, person = await in_database(rows)
+        pk, person = await run_in_database_thread(rows)
         browser = AsyncClient()
         await browser.aforce_login(person)
         page = await browser.get(reverse("sign-in", args=[pk]))
@@ -49,7 +49,10 @@ async def test_a_person_connects_sees_it_and_forgets_it(home, settings):
         assert sent["Location"].startswith(f"{world.issuer}/authorize?")
         back, answer = await oauth_world.consent(sent["Location"])
         assert back == "http://127.0.0.1:8420/sign-in/callback"
-        for said in ("Signed in to notes", "Not signed in: this sign-in was not begun by you"):
+        for said in (
+            "Signed in to notes",
+            ("Not signed in: this sign-in was started by someone else"),
+        ):
             landed = await browser.get("/sign-in/callback", answer, follow=True)
             assert said in text(landed)
             assert answer["code"] not in landed.request["path"]
@@ -61,7 +64,7 @@ async def test_a_person_connects_sees_it_and_forgets_it(home, settings):
         assert token not in page
 
         gone = await browser.post(reverse("sign-in-forget", args=[pk]), follow=True)
-        assert "took the tokens back" in text(gone)
+        assert "revoked the tokens" in text(gone)
         assert world.revoked[0] == token
         world.habits.pkce = None
         failed = await browser.post(reverse("sign-in-begin", args=[pk]), follow=True)
@@ -98,10 +101,10 @@ def test_a_list_shows_the_servers_that_are_signed_in_to(client, root):
 @pytest.mark.django_db
 def test_a_member_sees_their_own_sign_in_and_no_server_of_others(client, home):
     own, other = remote(authorization="oauth_per_user"), remote(name="x", team=TeamFactory())
-    sealer = sealing.load_or_create(home)
+    sealer = sealing.load_or_create_sealer(home)
     for name in ("ann", "bob"):
         UserFactory(username=name, staff=True)
-        sign_ins.put(Key("notes", name), SIGN_IN, sealer=sealer)
+        sign_ins.store_sign_in(SignInKey("notes", name), SIGN_IN, sealer=sealer)
     client.force_login(UserFactory._meta.model.objects.get(username="ann"))
     page = text(client.get(reverse("sign-in", args=[own.pk])))
     assert "ann" in page
@@ -124,12 +127,14 @@ def test_one_who_may_not_is_told_so(client, home):
 @pytest.mark.django_db
 def test_a_sign_in_that_ended_or_lacks_rights_says_so(client, root, home):
     server = remote()
-    sealer = sealing.load_or_create(home)
+    sealer = sealing.load_or_create_sealer(home)
     for change, said in (
         ({"ended": "<b>refused</b>"}, "ended: &lt;b&gt;refused"),
         ({"wanted": "notes:write"}, "the server wants more: notes:write"),
     ):
-        sign_ins.put(Key("notes", ""), type(SIGN_IN)(**{**vars(SIGN_IN), **change}), sealer=sealer)
+        sign_ins.store_sign_in(
+            SignInKey("notes", ""), type(SIGN_IN)(**{**vars(SIGN_IN), **change}), sealer=sealer
+        )
         assert said in client.get(reverse("sign-in", args=[server.pk])).content.decode()
     assert ServerSignIn.objects.count() == 1
 

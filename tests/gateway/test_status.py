@@ -8,7 +8,7 @@ from django.core.management import CommandError, call_command
 from gateway_project.foundation.postgres import migrate
 from tests.factories import SEEN_AT, ServerFactory, ToolFactory
 from tools.models import Server, Tool
-from tools.store import overview
+from tools.store import overview, servers
 
 pytestmark = pytest.mark.django_db
 
@@ -27,9 +27,9 @@ def test_tools_are_counted_by_what_can_be_done_with_them():
     ToolFactory(server=server, enabled=False)
     ToolFactory(server=server, state=Tool.State.QUARANTINED)
     ToolFactory(server=server, pinned=False)
-    (summary,) = overview.servers()
+    (summary,) = overview.load_server_summaries()
     assert (summary.usable, summary.quarantined, summary.pending) == (2, 1, 1)
-    assert overview.usable_tools() == 2
+    assert overview.count_usable_tools() == 2
 
 
 @pytest.mark.parametrize(
@@ -45,7 +45,7 @@ def test_tools_are_counted_by_what_can_be_done_with_them():
 )
 def test_an_error_stands_until_something_went_well_after_it(times, stands):
     ServerFactory(name="git", last_error="exited" if "last_error_at" in times else "", **times)
-    assert overview.servers()[0].last_error == ("exited" if stands else "")
+    assert overview.load_server_summaries()[0].last_error == ("exited" if stands else "")
 
 
 def test_the_report_says_the_same_as_json():
@@ -68,13 +68,32 @@ def test_the_table_names_each_server_with_its_state_and_error(capsys):
     status("--verbose")
     printed = capsys.readouterr().out
     lines = {line.split()[0]: line for line in printed.splitlines() if line}
-    assert " ok " in lines["fine"]
+    assert " up " in lines["fine"]
     assert "2026-11-01 00:00" in lines["fine"]
-    assert "never discovered" in lines["fresh"]
-    assert " off " in lines["quiet"]
+    assert "never contacted" in lines["fresh"]
+    assert "disabled" in lines["quiet"]
     assert "failing" in lines["bad"]
     assert "1 quarantined" in lines["waiting"]
-    assert "server 'bad': [exited]" in printed
+    assert "server 'bad': [exited] (since 2026-11-01 01:00)" in printed
+
+
+def test_what_a_failing_server_wrote_last_is_shown_on_request(capsys):
+    ServerFactory(name="bad")
+    servers.record_error("bad", at=LATER, error="server 'bad': exited", output=["one", "[two]"])
+    ServerFactory(name="well")
+    servers.record_error("well", at=SEEN_AT, error="server 'well': exited", output=["past"])
+    servers.record_connection("well", at=LATER, protocol_version="x")
+    status()
+    printed = capsys.readouterr().out
+    assert "`status --verbose` shows its last 2 lines" in printed
+    assert "[two]" not in printed
+    status("--verbose")
+    printed = capsys.readouterr().out
+    assert "  | one\n  | [two]\n" in printed
+    assert "past" not in printed
+    rows = {row["name"]: row for row in json.loads(status("--json"))["servers"]}
+    assert rows["bad"]["last_output"] == ["one", "[two]"]
+    assert rows["well"]["last_output"] == []
 
 
 def test_an_empty_installation_says_how_to_add_servers(capsys):
@@ -83,7 +102,7 @@ def test_an_empty_installation_says_how_to_add_servers(capsys):
 
 
 def test_an_unmigrated_database_is_one_line(monkeypatch):
-    monkeypatch.setattr(migrate, "pending_migrations", lambda: ["tools.0001_initial"])
+    monkeypatch.setattr(migrate, "list_pending_migrations", lambda: ["tools.0001_initial"])
     with pytest.raises(CommandError, match=r"manage\.py migrate"):
         status()
 
@@ -91,5 +110,5 @@ def test_an_unmigrated_database_is_one_line(monkeypatch):
 def test_names_leave_out_a_source():
     ServerFactory(name="mine")
     Server.objects.create(name="shown", command="x", source="demo")
-    assert overview.names() == {"mine", "shown"}
-    assert overview.names(but_from=["demo"]) == {"mine"}
+    assert overview.list_server_names() == {"mine", "shown"}
+    assert overview.list_server_names(but_from=["demo"]) == {"mine"}

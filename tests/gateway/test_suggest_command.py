@@ -25,8 +25,8 @@ CITY = {
 @pytest.fixture(autouse=True)
 def embedder(monkeypatch, home):
     fake = FakeEmbedder()
-    monkeypatch.setattr(one_intent, "embedder_for", lambda _config: CachedEmbedder(fake))
-    monkeypatch.setattr(telemetry, "configure", lambda *_, **__: None)
+    monkeypatch.setattr(one_intent, "make_embedder", lambda _config: CachedEmbedder(fake))
+    monkeypatch.setattr(telemetry, "configure_logging", lambda *_, **__: None)
     return fake
 
 
@@ -99,8 +99,8 @@ def test_without_vectors_there_is_a_draft_and_it_says_what_to_do():
     answer = suggested("get weather")
     assert answer["draft_workflow"]["tasks"][0]["tool"] == "sky:get_weather"
     assert answer["warnings"] == [
-        "drafted from words alone, without confidence: no tool is embedded by fake/words yet; "
-        "run `manage.py embed`"
+        "drafted from words alone, without confidence: no tool is embedded with fake/words "
+        "yet; run `manage.py embed`"
     ]
 
 
@@ -116,7 +116,7 @@ def test_a_team_does_not_see_what_is_another_s():
     ("arguments", "said"),
     [
         (("\x07",), "the intent is empty"),
-        (("x", "--parameters", "{"), "--parameters is no JSON"),
+        (("x", "--parameters", "{"), "--parameters is not valid JSON"),
         (("x", "--parameters", "[1]"), "must be a JSON object"),
         (("x", "--team", "none"), "no team 'none'"),
         (("weather", "--parameters", '{"city": {"a": 1}}'), "city"),

@@ -2,7 +2,7 @@ import json
 
 import pytest
 
-from gateway_project.client_config.gather import gather, survey
+from gateway_project.client_config.gather import find_client_files, gather_servers
 
 SERVER = {"command": "x"}
 
@@ -25,7 +25,7 @@ def write(path, document):
 
 
 def on(client):
-    return {entry.name for entry in gather(client).entries if entry.enabled}
+    return {entry.name for entry in gather_servers(client).entries if entry.enabled}
 
 
 def of_claude(project, **own):
@@ -81,7 +81,7 @@ def test_geminis_lists_are_honoured(project, settings, expected):
 def test_foregate_itself_is_left_out_and_said(project):
     own = {"command": "python", "args": ["/fg/manage.py", "run_gateway"]}
     write(project / ".cursor/mcp.json", {"mcpServers": {"foregate": own, "a": SERVER}})
-    found = gather("cursor")
+    found = gather_servers("cursor")
     assert [entry.name for entry in found.entries] == ["a"]
     assert found.notes == ("server 'foregate' is Foregate itself and left out",)
 
@@ -91,7 +91,7 @@ def test_all_clients_that_are_here_are_found_with_what_they_hold(project):
     write(project.parent / ".codex/config.toml", '[mcp_servers.b]\ncommand = "x"\n')
     write(project.parent / ".config/zed/settings.json", '// none\n{ "theme": "x", }')
     write(project.parent / ".gemini/settings.json", "{broken")
-    found = {item.client: item for item in survey()}
+    found = {item.client: item for item in find_client_files()}
     assert set(found) == {"cursor", "codex", "zed", "gemini"}
     assert [entry.name for entry in found["codex"].parsed.entries] == ["b"]
     assert found["zed"].parsed.entries == ()

@@ -6,7 +6,7 @@ from django.db import IntegrityError, OperationalError, transaction
 from django.utils import timezone
 
 from gateway_project.access import tokens
-from gateway_project.access.standing import TokensUnavailable
+from gateway_project.access.active_token import TokensUnavailable
 from gateway_project.foundation.caller import Caller
 from gateway_project.models import ApiToken
 from tests.factories import MembershipFactory, UserFactory
@@ -20,12 +20,12 @@ def user():
 
 
 def make(user, **values):
-    return tokens.create(user, **({"name": "monitor", "scopes": ["metrics"]} | values))
+    return tokens.create_token(user, **({"name": "monitor", "scopes": ["metrics"]} | values))
 
 
 def test_a_token_stands_for_its_user_with_its_scopes(user):
     _, token = make(user)
-    caller = tokens.authenticate(token)
+    caller = tokens.authenticate_token(token)
     assert (caller.user, caller.team, caller.kind) == ("ann", None, "http")
     assert caller.scopes == {"metrics"}
 
@@ -33,17 +33,17 @@ def test_a_token_stands_for_its_user_with_its_scopes(user):
 def test_a_token_of_a_team_acts_for_it(user):
     membership = MembershipFactory(user=user)
     _, token = make(user, team=membership.team)
-    assert tokens.authenticate(token).team == membership.team_id
+    assert tokens.authenticate_token(token).team == membership.team_id
 
 
 def test_a_token_of_a_team_ends_with_its_users_place_there(user):
     membership = MembershipFactory(user=user)
     _, token = make(user, team=membership.team)
     membership.delete()
-    assert tokens.authenticate(token) is None
+    assert tokens.authenticate_token(token) is None
     user.is_superuser = True
     user.save()
-    assert tokens.authenticate(token).team == membership.team_id
+    assert tokens.authenticate_token(token).team == membership.team_id
 
 
 def test_several_are_looked_up_at_once_and_those_that_are_no_good_left_out(user):
@@ -51,7 +51,7 @@ def test_several_are_looked_up_at_once_and_those_that_are_no_good_left_out(user)
     good, _ = make(user, expires_at=end)
     gone, _ = make(user)
     ApiToken.objects.filter(pk=gone.pk).update(revoked_at=timezone.now())
-    found = tokens.standings([good.digest, gone.digest, "0" * 64])
+    found = tokens.load_active_tokens([good.digest, gone.digest, "0" * 64])
     assert set(found) == {good.digest}
     assert found[good.digest].caller.user == "ann"
     assert found[good.digest].expires_at == end.timestamp()
@@ -61,16 +61,16 @@ def test_a_database_that_cannot_be_asked_is_told_from_a_wrong_token(user, monkey
     def gone():
         raise OperationalError("gone\nmore")
 
-    monkeypatch.setattr(tokens, "_good", gone)
+    monkeypatch.setattr(tokens, "_filter_usable", gone)
     with pytest.raises(TokensUnavailable, match=r"^gone$"):
-        tokens.standings(["0" * 64])
+        tokens.load_active_tokens(["0" * 64])
 
 
 def test_only_its_digest_is_kept(user):
     row, token = make(user)
     values = ApiToken.objects.values().get()
     assert token not in str(values)
-    assert values["digest"] == tokens.digest(token)
+    assert values["digest"] == tokens.hash_token(token)
     assert token.startswith(row.prefix)
     assert len(row.prefix) < len(token) / 4
 
@@ -82,37 +82,37 @@ def test_no_two_tokens_are_alike(user):
 @pytest.mark.parametrize("token", ["", "fgt_", "fgt_" + "A" * 43, "é", "x" * 10_000])
 def test_an_unknown_token_stands_for_nobody(user, token):
     make(user)
-    assert tokens.authenticate(token) is None
+    assert tokens.authenticate_token(token) is None
 
 
 def test_a_digest_is_no_token(user):
     row, _ = make(user)
-    assert tokens.authenticate(row.digest) is None
+    assert tokens.authenticate_token(row.digest) is None
 
 
 @pytest.mark.parametrize(("hours", "valid"), [(1, True), (-1, False)])
 def test_a_token_is_valid_until_it_expires(user, hours, valid):
     _, token = make(user, expires_at=timezone.now() + timedelta(hours=hours))
-    assert (tokens.authenticate(token) is not None) is valid
+    assert (tokens.authenticate_token(token) is not None) is valid
 
 
 def test_a_revoked_token_stands_for_nobody(user):
     row, token = make(user)
     row.revoked_at = timezone.now()
     row.save()
-    assert tokens.authenticate(token) is None
+    assert tokens.authenticate_token(token) is None
 
 
 def test_the_token_of_a_user_who_was_switched_off_stands_for_nobody(user):
     _, token = make(user)
     user.is_active = False
     user.save()
-    assert tokens.authenticate(token) is None
+    assert tokens.authenticate_token(token) is None
 
 
 def test_scopes_that_are_not_known_do_not_count(user):
     _, token = make(user, scopes=["metrics", "metrics2", ""])
-    assert tokens.authenticate(token).scopes == {"metrics"}
+    assert tokens.authenticate_token(token).scopes == {"metrics"}
 
 
 @pytest.mark.parametrize(("superuser", "scopes"), [(True, {"*"}), (False, set())])
@@ -122,13 +122,13 @@ def test_a_token_may_do_everything_only_while_its_user_may(user, superuser, scop
     _, token = make(user, scopes=["*"])
     user.is_superuser = superuser
     user.save()
-    assert tokens.authenticate(token).scopes == scopes
+    assert tokens.authenticate_token(token).scopes == scopes
 
 
 @pytest.mark.parametrize("stored", ["*", "metrics", {"metrics": 1}, [["metrics"]], None, 7])
 def test_a_row_whose_scopes_are_no_list_of_texts_has_none(user, stored):
     row = ApiToken(user=UserFactory(superuser=True), scopes=stored)
-    assert tokens._scopes(row) == frozenset()
+    assert tokens._compute_scopes(row) == frozenset()
 
 
 @pytest.mark.parametrize(
@@ -142,7 +142,7 @@ def test_a_row_whose_scopes_are_no_list_of_texts_has_none(user, stored):
 )
 def test_nobody_gives_more_than_they_hold(held, grantable):
     asker = Caller(user="ann", team=None, scopes=frozenset(held), kind="console")
-    assert tokens.grantable(asker) == grantable
+    assert tokens.grantable_scopes(asker) == grantable
 
 
 def store(row):
@@ -172,7 +172,7 @@ def test_the_database_itself_refuses_a_token_in_clear(user):
 def test_the_last_use_of_tokens_is_kept(user):
     used, _ = make(user)
     unused, _ = make(user)
-    tokens.note_used([used.digest, "0" * 64])
+    tokens.record_use([used.digest, "0" * 64])
     used.refresh_from_db()
     unused.refresh_from_db()
     assert used.last_used_at is not None

@@ -1,7 +1,8 @@
 import pytest
 from hypothesis import given
 
-from gateway_project import tool_card
+from gateway_project.find import tool_card
+from gateway_project.foundation.text import strip_invisible, strip_invisible_deep
 from tests.foundation.test_schema_normalise import SCHEMAS
 from tests.gateway.catalogues import tool
 
@@ -17,7 +18,9 @@ LOG = tool("git:log", description="Shows the log.\u202e Newest first.", input_sc
 
 
 def card(detail):
-    made = tool_card.make(LOG, name="git__log", detail=detail, score=0.98765, reasons=("close",))
+    made = tool_card.make_card(
+        LOG, name="git__log", detail=detail, score=0.98765, reasons=("close",)
+    )
     return made.as_json()
 
 
@@ -56,7 +59,7 @@ def test_the_full_card_has_the_schema_as_published_without_hidden_characters():
     ],
 )
 def test_a_summary_keeps_whole_sentences_where_it_can(text, summary):
-    assert tool_card.summary(text) == summary
+    assert tool_card.summarize_text(text) == summary
 
 
 @pytest.mark.parametrize(
@@ -82,35 +85,78 @@ def test_a_summary_keeps_whole_sentences_where_it_can(text, summary):
     ],
 )
 def test_a_signature_says_what_a_field_takes(field, text):
-    assert tool_card.signature({"properties": {"a": field}}) == text
+    assert tool_card.format_signature({"properties": {"a": field}}) == text
 
 
 def test_a_long_signature_loses_fields_from_its_end_and_says_so():
     fields = {f"field_{i}": {"type": "string"} for i in range(60)}
-    text = tool_card.signature({"properties": fields, "required": ["field_7"]})
+    text = tool_card.format_signature({"properties": fields, "required": ["field_7"]})
     assert text.startswith("field_7: string, field_0?: string")
     assert text.endswith(", …")
     assert len(text) <= tool_card.SIGNATURE_LENGTH
 
 
 def test_a_single_field_that_is_too_long_is_cut():
-    text = tool_card.signature({"properties": {"a" * 900: {}}})
+    text = tool_card.format_signature({"properties": {"a" * 900: {}}})
     assert len(text) == tool_card.SIGNATURE_LENGTH
 
 
 def test_what_is_needed_to_write_other_scripts_stays():
-    assert tool_card.clean("क्\u200dष\tx\n") == "क्\u200dष\tx\n"
+    assert strip_invisible("क्\u200dष\tx\n") == "क्\u200dष\tx\n"
 
 
 @given(SCHEMAS)
 def test_any_schema_has_a_bounded_signature(published):
     schema = published if isinstance(published, dict) else {}
-    assert len(tool_card.signature(schema)) <= tool_card.SIGNATURE_LENGTH
-    tool_card.clean_schema(schema)
+    assert len(tool_card.format_signature(schema)) <= tool_card.SIGNATURE_LENGTH
+    strip_invisible_deep(schema)
 
 
 def test_a_card_says_what_was_found_in_the_texts_of_its_tool_a_line_each():
     found = tool("git:log", findings=("severe: bidi in title: x", "notice: link in title: y"))
     trouble = ("in trouble",)
-    made = tool_card.make(found, name="n", detail="name", score=1, reasons=(), warnings=trouble)
+    made = tool_card.make_card(
+        found, name="n", detail="name", score=1, reasons=(), warnings=trouble
+    )
     assert made.as_json()["warnings"] == ["in trouble", *found.findings]
+
+
+def test_a_signature_of_many_fields_writes_no_more_than_fit(monkeypatch):
+    written = []
+    field = tool_card._format_field
+
+    def counted(name, schema, *, is_required):
+        written.append(name)
+        return field(name, schema, is_required=is_required)
+
+    monkeypatch.setattr(tool_card, "_format_field", counted)
+    names = [f"field_{number}" for number in range(5_000)]
+    published = {"properties": {name: {"type": "string"} for name in names}, "required": names}
+    assert tool_card.format_signature(published).endswith(", …")
+    assert len(written) < tool_card.SIGNATURE_LENGTH
+
+
+def test_a_summary_of_a_text_of_many_sentences_looks_at_its_beginning_only(monkeypatch):
+    split = []
+
+    class Recorded:
+        def split(self, text):
+            split.append(len(text))
+            return text.split(". ")
+
+    monkeypatch.setattr(tool_card, "_SENTENCE_END", Recorded())
+    assert (
+        len(tool_card.summarize_text(" " * 50_000 + "a. " * 100_000)) <= tool_card.SUMMARY_LENGTH
+    )
+    assert split
+    assert max(split) <= tool_card._MAX_READ_CHARS
+
+
+def test_a_summary_reads_neither_schema_nor_whole_description(monkeypatch):
+    cleaned = []
+    monkeypatch.setattr(
+        tool_card, "strip_invisible", lambda text: cleaned.append(len(text)) or text
+    )
+    long = tool("a:b", description="a. " * 100_000, input_schema={"description": "x" * 100_000})
+    tool_card.make_card(long, name="b", detail="summary", score=1.0, reasons=())
+    assert sum(cleaned) <= tool_card._MAX_READ_CHARS

@@ -1,6 +1,6 @@
 import pytest
 
-from gateway_project.management.trust import choose
+from gateway_project.management.trust import parse_trust
 
 NAMES = ("git", "time", "my server", "a,b")
 
@@ -24,7 +24,7 @@ NAMES = ("git", "time", "my server", "a,b")
     ],
 )
 def test_names_are_separated_by_commas_or_spaces(said, trusted):
-    choice = choose(said, NAMES)
+    choice = parse_trust(said, NAMES)
     assert choice.trusted == trusted
     assert choice.withdrawn == frozenset()
     assert choice.unknown == ()
@@ -32,16 +32,16 @@ def test_names_are_separated_by_commas_or_spaces(said, trusted):
 
 @pytest.mark.parametrize(("said", "trusted"), [("none", set()), ("none, git", {"git"})])
 def test_none_withdraws_trust_from_all_that_are_not_named(said, trusted):
-    choice = choose([said], NAMES)
+    choice = parse_trust([said], NAMES)
     assert choice.trusted == trusted
     assert choice.withdrawn == set(NAMES) - trusted
 
 
 def test_a_server_is_trusted_not_trusted_or_left_as_it_is():
-    assert choose(["git"], NAMES).of("git") is True
-    assert choose(["git"], NAMES).of("time") is None
-    assert choose(["git none"], NAMES).of("time") is False
+    assert parse_trust(["git"], NAMES).decision_for("git") is True
+    assert parse_trust(["git"], NAMES).decision_for("time") is None
+    assert parse_trust(["git none"], NAMES).decision_for("time") is False
 
 
 def test_words_that_name_no_server_are_returned_each_once():
-    assert choose(["gti, git", "tmie gti"], NAMES).unknown == ("gti", "tmie")
+    assert parse_trust(["gti, git", "tmie gti"], NAMES).unknown == ("gti", "tmie")

@@ -12,8 +12,8 @@ from prometheus_client import CollectorRegistry
 from gateway_project import wiring
 from gateway_project.foundation import telemetry
 from gateway_project.foundation.config import ConfigurationError
-from gateway_project.foundation.database import in_database
-from gateway_project.foundation.sealing import SealBroken
+from gateway_project.foundation.database import run_in_database_thread
+from gateway_project.foundation.sealing import UnsealingFailed
 from gateway_project.readiness import NotReady, Readiness
 from gateway_project.wiring import snapshot
 from tests.factories import ServerFactory, ToolFactory, UserFactory
@@ -27,7 +27,7 @@ from tools.models import Server, Tool
 from tools.search import SearchRequest
 from tools.store import postings
 from tools.upstream.errors import SpawnFailed, UnsetVariable, UpstreamError
-from tools.upstream.oauth.sign_ins import SignIns
+from tools.upstream.oauth.sign_ins import SignInManager
 from tools.upstream.pool import UpstreamPool
 from tools.upstream.spec import ServerSpec
 
@@ -39,8 +39,8 @@ BASE = Path(__file__).resolve().parent.parent.parent
 @pytest.fixture(autouse=True)
 def embedder(monkeypatch, home):
     fake = FakeEmbedder()
-    monkeypatch.setattr(wiring.embedding, "embedder_for", lambda _config: CachedEmbedder(fake))
-    monkeypatch.setattr(wiring.token_count, "count", len)
+    monkeypatch.setattr(wiring.embedding, "make_embedder", lambda _config: CachedEmbedder(fake))
+    monkeypatch.setattr(wiring.token_count, "count_tokens", len)
     return fake
 
 
@@ -49,7 +49,7 @@ async def running(*, user="admin", config=None):
     readiness = Readiness()
     async with asyncio.TaskGroup() as group:
         task = group.create_task(
-            wiring.run(readiness, config=config or django_settings.FOREGATE, user=user)
+            wiring.run_gateway(readiness, config=config or django_settings.FOREGATE, user=user)
         )
         try:
             async with asyncio.timeout(PATIENCE_S):
@@ -62,7 +62,7 @@ async def served(readiness):
     async with asyncio.timeout(PATIENCE_S):
         while True:
             try:
-                return await readiness.gateway()
+                return await readiness.wait_for_gateway()
             except NotReady:
                 await asyncio.sleep(0)
 
@@ -77,12 +77,12 @@ async def until(condition):
 def rows():
     UserFactory(username="admin", superuser=True)
     tool = ToolFactory(server=ServerFactory(name="git", command="no-such-command"), name="git_log")
-    postings.index_text([tool.pk])
+    postings.index_tools([tool.pk])
     return tool
 
 
 async def test_calls_are_served_with_what_the_database_holds():
-    await in_database(rows)
+    await run_in_database_thread(rows)
     async with running() as readiness:
         gateway = await served(readiness)
         assert list(gateway.effects.catalogue().tools) == ["git:git_log"]
@@ -94,10 +94,10 @@ async def test_calls_are_served_with_what_the_database_holds():
 
 
 async def test_a_change_in_the_database_is_taken_over():
-    tool = await in_database(rows)
+    tool = await run_in_database_thread(rows)
     async with running() as readiness:
         gateway = await served(readiness)
-        await in_database(ToolFactory, server=tool.server, name="git_status")
+        await run_in_database_thread(ToolFactory, server=tool.server, name="git_status")
 
         async def both():
             return "git:git_status" in gateway.effects.catalogue().tools
@@ -106,36 +106,36 @@ async def test_a_change_in_the_database_is_taken_over():
 
 
 async def test_a_tool_is_known_no_sooner_than_its_server_can_be_called(monkeypatch):
-    await in_database(rows)
+    await run_in_database_thread(rows)
     reading, may_end = asyncio.Event(), asyncio.Event()
 
     async def reload(_):
         reading.set()
         await may_end.wait()
 
-    monkeypatch.setattr(SignIns, "reload", reload)
+    monkeypatch.setattr(SignInManager, "reload", reload)
     async with running() as readiness:
         effects = (await served(readiness)).effects
 
         async def known():
             return "time:now" in effects.catalogue().tools
 
-        await in_database(ToolFactory, server__name="time", name="now")
+        await run_in_database_thread(ToolFactory, server__name="time", name="now")
         await reading.wait()
         assert not await known()
         may_end.set()
         await until(known)
-        assert effects.requests.status_of("time").state == "idle"
+        effects.requests.get_status("time")  # would raise if it could not be called yet
 
 
 async def test_what_a_server_listed_is_forgotten_once_another_goes_by_its_name(monkeypatch):
-    tool = await in_database(rows)
-    await in_database(ServerFactory, name="other", command="no-such-command")
+    tool = await run_in_database_thread(rows)
+    await run_in_database_thread(ServerFactory, name="other", command="no-such-command")
     async with running() as readiness:
-        lists, forgotten = (await served(readiness)).effects.lists, []
-        monkeypatch.setattr(lists, "forget", forgotten.append)
+        lists, forgotten = (await served(readiness)).effects.item_lists, []
+        monkeypatch.setattr(lists, "forget_server", forgotten.append)
         server = Server.objects.filter(pk=tool.server_id)
-        await in_database(server.update, command="another-command")
+        await run_in_database_thread(server.update, command="another-command")
 
         async def done():
             return bool(forgotten)
@@ -145,10 +145,12 @@ async def test_what_a_server_listed_is_forgotten_once_another_goes_by_its_name(m
 
 
 async def test_a_server_that_is_switched_off_is_let_go():
-    tool = await in_database(rows)
+    tool = await run_in_database_thread(rows)
     async with running() as readiness:
         gateway = await served(readiness)
-        await in_database(Server.objects.filter(pk=tool.server_id).update, enabled=False)
+        await run_in_database_thread(
+            Server.objects.filter(pk=tool.server_id).update, enabled=False
+        )
 
         async def gone():
             return not gateway.effects.catalogue().servers["git"].enabled
@@ -161,17 +163,17 @@ async def test_a_server_that_is_switched_off_is_let_go():
 async def test_an_unknown_user_is_refused_until_there_is_one():
     async with running(user="ann") as readiness:
         with pytest.raises(NotReady, match="no active user 'ann'") as error:
-            await readiness.gateway()
+            await readiness.wait_for_gateway()
         assert error.value.code == "unknown_user"
-        await in_database(UserFactory, username="ann")
+        await run_in_database_thread(UserFactory, username="ann")
         assert (await served(readiness)).caller.user == "ann"
 
 
 async def test_a_user_who_is_removed_is_refused():
-    await in_database(rows)
+    await run_in_database_thread(rows)
     async with running() as readiness:
         await served(readiness)
-        await in_database(_deactivate)
+        await run_in_database_thread(_deactivate)
 
         async def refused():
             return readiness.trouble is not None
@@ -180,7 +182,7 @@ async def test_a_user_who_is_removed_is_refused():
         assert readiness.trouble.code == "unknown_user"
 
 
-def _unreachable():
+def _unreachable(**_):
     raise django.db.OperationalError("gone")
 
 
@@ -202,13 +204,13 @@ def _deactivate():
             "database_unavailable",
             "cannot reach it",
         ),
-        (SealBroken("restore keys/sealing.keys"), "sealed", "sealing.keys"),
+        (UnsealingFailed("restore keys/sealing.keys"), "sealed", "sealing.keys"),
         (ConfigurationError("cannot use /home/x: full"), "configuration", "cannot use"),
     ],
 )
 async def test_what_is_missing_is_told_and_tried_again(monkeypatch, error, code, words):
-    await in_database(rows)
-    real = snapshot.catalogue_store.load
+    await run_in_database_thread(rows)
+    real = snapshot.catalogue_store.load_catalogue
     broken = [True]
 
     def load():
@@ -216,10 +218,10 @@ async def test_what_is_missing_is_told_and_tried_again(monkeypatch, error, code,
             raise error
         return real()
 
-    monkeypatch.setattr(snapshot.catalogue_store, "load", load)
+    monkeypatch.setattr(snapshot.catalogue_store, "load_catalogue", load)
     async with running() as readiness:
         with pytest.raises(NotReady, match=words) as refused:
-            await readiness.gateway()
+            await readiness.wait_for_gateway()
         assert refused.value.code == code
         assert "\n" not in str(refused.value)
         broken[0] = False
@@ -229,7 +231,7 @@ async def test_what_is_missing_is_told_and_tried_again(monkeypatch, error, code,
 @pytest.mark.parametrize(
     ("pending", "code", "words"),
     [
-        (lambda: ["tools.0001_initial"], "database_unmigrated", "run `manage.py migrate`"),
+        (lambda **_: ["tools.0001_initial"], "database_unmigrated", "run `manage.py migrate`"),
         (_unreachable, "database_unavailable", "gone"),
     ],
 )
@@ -237,16 +239,28 @@ async def test_missing_tables_are_told_from_a_missing_database(monkeypatch, pend
     def load():
         raise django.db.ProgrammingError("no such table")
 
-    monkeypatch.setattr(snapshot.catalogue_store, "load", load)
-    monkeypatch.setattr(snapshot.migrate, "pending_migrations", pending)
+    monkeypatch.setattr(snapshot.catalogue_store, "load_catalogue", load)
+    monkeypatch.setattr(snapshot.migrate, "list_pending_migrations", pending)
     async with running() as readiness:
         with pytest.raises(NotReady, match=words) as refused:
-            await readiness.gateway()
+            await readiness.wait_for_gateway()
         assert refused.value.code == code
 
 
+async def test_a_database_that_a_newer_version_has_migrated_is_told_from_a_defect(monkeypatch):
+    def load():
+        raise django.db.ProgrammingError('column "x" does not exist')
+
+    monkeypatch.setattr(snapshot.catalogue_store, "load_catalogue", load)
+    monkeypatch.setattr(snapshot.migrate, "list_unknown_migrations", lambda: ["tools.9999_later"])
+    async with running() as readiness:
+        with pytest.raises(NotReady, match=r"tools\.9999_later") as refused:
+            await readiness.wait_for_gateway()
+        assert refused.value.code == "database_newer"
+
+
 async def test_calls_go_on_while_the_database_is_away(monkeypatch):
-    tool = await in_database(rows)
+    tool = await run_in_database_thread(rows)
     async with running() as readiness:
         gateway = await served(readiness)
         tried = asyncio.Event()
@@ -256,36 +270,40 @@ async def test_calls_go_on_while_the_database_is_away(monkeypatch):
             loop.call_soon_threadsafe(tried.set)
             raise django.db.OperationalError("gone")
 
-        monkeypatch.setattr(snapshot.catalogue_store, "load", load)
-        await in_database(Tool.objects.filter(pk=tool.pk).update, enabled=False)
+        monkeypatch.setattr(snapshot.catalogue_store, "load_catalogue", load)
+        await run_in_database_thread(Tool.objects.filter(pk=tool.pk).update, enabled=False)
         await tried.wait()
         assert readiness.trouble is None
         assert gateway.effects.catalogue().tools["git:git_log"].enabled
 
 
 async def test_trouble_of_a_server_is_recorded_and_told():
-    await in_database(rows)
+    await run_in_database_thread(rows)
     async with running() as readiness:
         gateway = await served(readiness)
-        assert gateway.effects.trouble("git") == ""
+        assert gateway.effects.describe_trouble("git") == ""
         with pytest.raises((SpawnFailed, UnsetVariable)):
             await gateway.effects.upstream.call_tool("git", "git_log", {})
-        assert "no-such-command" in gateway.effects.trouble("git")
-        assert gateway.effects.trouble("absent") == ""
+        assert "no-such-command" in gateway.effects.describe_trouble("git")
+        assert gateway.effects.describe_trouble("absent") == ""
 
         async def recorded():
-            return bool(await in_database(lambda: Server.objects.get(name="git").last_error))
+            return bool(
+                await run_in_database_thread(lambda: Server.objects.get(name="git").last_error)
+            )
 
         await until(recorded)
 
 
 async def test_a_server_whose_tools_change_is_listed_again():
-    await in_database(UserFactory, username="admin", superuser=True)
+    await run_in_database_thread(UserFactory, username="admin", superuser=True)
     script = str(BASE / "tests" / "servers" / "stateless.py")
-    await in_database(ServerFactory, name="stateless", command=sys.executable, args=[script])
+    await run_in_database_thread(
+        ServerFactory, name="stateless", command=sys.executable, args=[script]
+    )
     spec = ServerSpec(name="stateless", command=sys.executable, args=(script,))
     async with UpstreamPool([spec]) as pool:
-        await discover.discover(pool, ["stateless"], approve_new=True)
+        await discover.discover_servers(pool, ["stateless"], approve_new=True)
     async with running() as readiness:
         gateway = await served(readiness)
         await gateway.effects.upstream.call_tool("stateless", "grow", {})
@@ -294,12 +312,12 @@ async def test_a_server_whose_tools_change_is_listed_again():
             return "stateless:grown" in gateway.effects.catalogue().tools
 
         await until(grown)
-        connected = await in_database(lambda: Server.objects.get().last_connected_at)
+        connected = await run_in_database_thread(lambda: Server.objects.get().last_connected_at)
         assert connected is not None
 
 
 async def test_the_model_is_loaded_once_a_client_has_listed_the_tools(embedder):
-    await in_database(rows)
+    await run_in_database_thread(rows)
     async with running() as readiness:
         await served(readiness)
         assert embedder.embedded == []
@@ -315,27 +333,27 @@ async def test_a_model_that_cannot_be_loaded_costs_the_gateway_nothing(monkeypat
     def fail(*_args, **_values):
         raise EmbeddingUnavailable("the model is not there; run `manage.py embed`")
 
-    await in_database(rows)
+    await run_in_database_thread(rows)
     monkeypatch.setattr(embedder, "embed", fail)
     async with running() as readiness:
         gateway = await served(readiness)
         readiness.listed.set()
         answer = await gateway.effects.search(SearchRequest(query="git log"))
-        assert answer.warnings[0].startswith("found by words alone")
+        assert answer.warnings[0].startswith("matched by words only")
 
 
 async def test_a_model_nobody_knows_is_a_wrong_configuration(monkeypatch):
     def fail(_config):
         raise UnknownModel("no recipe for 'x'")
 
-    monkeypatch.setattr(wiring.embedding, "embedder_for", fail)
+    monkeypatch.setattr(wiring.embedding, "make_embedder", fail)
     with pytest.raises(NotReady, match="no recipe") as error:
-        await wiring.run(Readiness(), config=django_settings.FOREGATE, user="admin")
+        await wiring.run_gateway(Readiness(), config=django_settings.FOREGATE, user="admin")
     assert error.value.code == "configuration"
 
 
 async def test_what_can_be_called_is_measured():
-    await in_database(rows)
+    await run_in_database_thread(rows)
     async with running() as readiness:
         await served(readiness)
         assert telemetry.registry.get_sample_value("foregate_tools") == 1
@@ -347,12 +365,12 @@ async def test_what_can_be_called_is_measured():
 async def test_private_networks_that_are_none_are_a_wrong_configuration():
     config = django_settings.FOREGATE.model_copy(update={"allow_private": "intranet"})
     with pytest.raises(NotReady, match="FOREGATE_ALLOW_PRIVATE: ") as error:
-        await wiring.run(Readiness(), config=config, user="admin")
+        await wiring.run_gateway(Readiness(), config=config, user="admin")
     assert error.value.code == "configuration"
 
 
 async def test_where_each_request_names_its_own_user_none_is_needed():
-    await in_database(rows)
+    await run_in_database_thread(rows)
     async with running(user=None) as readiness:
         caller = (await served(readiness)).caller
         assert (caller.user, caller.scopes) == ("", frozenset())

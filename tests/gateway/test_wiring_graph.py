@@ -11,17 +11,17 @@ from django.conf import settings as django_settings
 
 from gateway_project import wiring
 from gateway_project.foundation import advisory, notify, sealing
-from gateway_project.foundation.database import in_database
+from gateway_project.foundation.database import run_in_database_thread
 from gateway_project.readiness import Readiness
 from gateway_project.wiring import follow_graph
-from gateway_project.wiring.follow_graph import GraphKeeper, Refresher
-from graph import fit_models, kept_shapes, kept_usage, output_shape, refresh
-from graph.kept_rankers import KeptRankers
+from gateway_project.wiring.follow_graph import GraphKeeper, GraphRefresher
+from graph import fit_models, output_shape, refresh, shape_recorder, usage_counter
 from graph.models import FittedModel, GraphState, OutputShape, ToolUsage
-from graph.record import Claim
+from graph.ranker_cache import RankerCache
+from graph.record import RelationClaim
 from graph.record_runs import record_runs
-from graph.relations import Kind
-from graph.store import fitted, metrics, patterns, relations, state
+from graph.relations import RelationKind
+from graph.store import fitted_models, metrics, patterns, relations, state
 from tests.factories import ToolFactory, UserFactory
 from tests.fakes import FakeEmbedder
 from tests.graph.histories import run, task
@@ -34,36 +34,36 @@ from tools.store import embeddings
 pytestmark = pytest.mark.django_db(transaction=True)
 
 NOW = datetime(2026, 11, 22, tzinfo=UTC)
-MODEL = embedding.embedder_for(django_settings.FOREGATE).model
+MODEL = embedding.make_embedder(django_settings.FOREGATE).model
 
 
 @pytest.fixture(autouse=True)
 def _quick(monkeypatch):
     fake = FakeEmbedder(model=MODEL)
-    monkeypatch.setattr(wiring.embedding, "embedder_for", lambda _config: CachedEmbedder(fake))
-    monkeypatch.setattr(wiring.token_count, "count", len)
+    monkeypatch.setattr(wiring.embedding, "make_embedder", lambda _config: CachedEmbedder(fake))
+    monkeypatch.setattr(wiring.token_count, "count_tokens", len)
     for module, name in (
-        (follow_graph, "QUIET_S"),
-        (follow_graph, "LEAST_INTERVAL_S"),
+        (follow_graph, "DEBOUNCE_S"),
+        (follow_graph, "MIN_INTERVAL_S"),
         (follow_graph, "RETRY_S"),
-        (follow_graph, "IDLE_SHARE"),
-        (kept_usage, "EVERY_S"),
-        (kept_shapes, "EVERY_S"),
+        (follow_graph, "REST_FACTOR"),
+        (usage_counter, "FLUSH_INTERVAL_S"),
+        (shape_recorder, "FLUSH_INTERVAL_S"),
     ):
         monkeypatch.setattr(module, name, 0.01)
-    monkeypatch.setattr(kept_usage, "LAST_WRITE_S", PATIENCE_S)
+    monkeypatch.setattr(usage_counter, "FINAL_WRITE_TIMEOUT_S", PATIENCE_S)
 
 
 async def until(condition):
     """Wait for what another task or process brings about."""
     async with asyncio.timeout(PATIENCE_S):
-        while not await in_database(condition):  # noqa: ASYNC110 - the database sets no event
+        while not await run_in_database_thread(condition):  # noqa: ASYNC110 - the database sets no event
             await asyncio.sleep(0.02)
 
 
 async def apart():
     """Stand for the process that refreshes: it has its own connections, and so has a thread."""
-    return not (await in_database(refresh.refresh, now=NOW, wait_s=0.0)).is_busy
+    return not (await run_in_database_thread(refresh.refresh_graph, now=NOW, wait_s=0.0)).is_busy
 
 
 @asynccontextmanager
@@ -71,39 +71,41 @@ async def gateway(monkeypatch):
     monkeypatch.setattr(wiring, "GraphKeeper", lambda: GraphKeeper(apart))
     readiness = Readiness()
     async with asyncio.TaskGroup() as group:
-        run = wiring.run(readiness, config=django_settings.FOREGATE, user="admin")
+        run = wiring.run_gateway(readiness, config=django_settings.FOREGATE, user="admin")
         task = group.create_task(run)
         async with asyncio.timeout(PATIENCE_S):
-            yield readiness, (await readiness.gateway()).effects
+            yield readiness, (await readiness.wait_for_gateway()).effects
         task.cancel()
 
 
 @pytest.fixture
 async def tools():
-    await in_database(UserFactory, username="admin", superuser=True)
-    return await in_database(ToolFactory.create_batch, 2)
+    await run_in_database_thread(UserFactory, username="admin", superuser=True)
+    return await run_in_database_thread(ToolFactory.create_batch, 2)
 
 
 def curate(source, target):
-    claim = Claim(source=source.pk, target=target.pk, kind=Kind.DEPENDS_ON)
-    return relations.curate(claim, by="ann", at=NOW)
+    claim = RelationClaim(source=source.pk, target=target.pk, kind=RelationKind.DEPENDS_ON)
+    return relations.curate_relation(claim, by="ann", at=NOW)
 
 
 @pytest.mark.usefixtures("home")
 async def test_relations_and_metrics_reach_a_gateway_and_go_on_to_be_followed(tools, monkeypatch):
     one, other = tools
-    await in_database(curate, one, other)
+    await run_in_database_thread(curate, one, other)
     async with gateway(monkeypatch) as (readiness, effects):
         readiness.listed.set()
-        await until(lambda: effects.topology(None).get(one.pk, other.pk, Kind.DEPENDS_ON))
+        await until(lambda: effects.topology(None).get(one.pk, other.pk, RelationKind.DEPENDS_ON))
         await until(lambda: effects.metrics().keys() == {one.pk, other.pk})
-        await in_database(relations.reject, one.pk, other.pk, Kind.DEPENDS_ON, at=NOW)
+        await run_in_database_thread(
+            relations.reject_relation, one.pk, other.pk, RelationKind.DEPENDS_ON, at=NOW
+        )
         await until(lambda: not len(effects.topology(None)) and not effects.metrics())
 
 
 @pytest.mark.usefixtures("home")
 async def test_a_gateway_serves_before_the_graph_is_read(tools, monkeypatch):
-    await in_database(curate, *tools)
+    await run_in_database_thread(curate, *tools)
     async with gateway(monkeypatch) as (_, effects):
         assert len(effects.topology(None)) == 0
         assert not effects.metrics()
@@ -112,19 +114,19 @@ async def test_a_gateway_serves_before_the_graph_is_read(tools, monkeypatch):
 
 @pytest.mark.usefixtures("home")
 async def test_calls_and_shapes_are_kept_and_counted_to_the_end(tools, monkeypatch):
-    monkeypatch.setattr(output_shape, "shape_of", lambda _: {"type": "object"})
+    monkeypatch.setattr(output_shape, "describe_shape", lambda _: {"type": "object"})
     async with gateway(monkeypatch) as (readiness, effects):
         readiness.listed.set()
         await until(lambda: effects.count_call.__self__._is_loaded)
         tool = effects.catalogue().tools[f"{tools[0].server.name}:{tools[0].name}"]
         effects.count_call(tool.pk, None, True)
-        effects.saw_result(tool, None, {"structuredContent": {"id": 1}})
+        effects.observe_result(tool, None, {"structuredContent": {"id": 1}})
         await until(
             lambda: OutputShape.objects.filter(definition_hash=tool.definition_hash).exists()
         )
         effects.count_call(tool.pk, None, False)
         assert effects.usage(None)[tool.pk] == 2
-    stored = await in_database(lambda: ToolUsage.objects.get())
+    stored = await run_in_database_thread(lambda: ToolUsage.objects.get())
     assert (stored.calls, stored.failures) == (2, 1)
 
 
@@ -133,28 +135,28 @@ async def test_a_gateway_has_what_changes_in_the_catalogue_taken_up(tools, monke
     async with gateway(monkeypatch) as (readiness, _):
         readiness.listed.set()
         await until(lambda: not refresh.is_due(now=NOW))
-        before = await in_database(state.load)
-        await in_database(ToolFactory)
-        await until(lambda: state.load().derived_from != before.derived_from)
+        before = await run_in_database_thread(state.load_state)
+        await run_in_database_thread(ToolFactory)
+        await until(lambda: state.load_state().derived_from != before.derived_from)
 
 
 async def test_the_graph_is_refreshed_in_a_process_of_its_own(tools):
-    assert await follow_graph.in_own_process()
-    assert await in_database(lambda: GraphState.objects.get().computed_at is not None)
-    async with advisory.held(refresh.LOCK, timeout_s=PATIENCE_S):
-        assert not await follow_graph.in_own_process()
+    assert await follow_graph.refresh_in_subprocess()
+    assert await run_in_database_thread(lambda: GraphState.objects.get().computed_at is not None)
+    async with advisory.hold_lock(refresh.LOCK_NAME, timeout_s=PATIENCE_S):
+        assert not await follow_graph.refresh_in_subprocess()
 
 
 async def test_a_process_that_fails_says_why(monkeypatch):
     monkeypatch.setitem(follow_graph.connection.settings_dict, "NAME", "no_such_database")
-    with pytest.raises(follow_graph.NotRefreshed, match="no_such_database"):
-        await follow_graph.in_own_process()
+    with pytest.raises(follow_graph.GraphRefreshFailed, match="no_such_database"):
+        await follow_graph.refresh_in_subprocess()
 
 
 async def test_a_process_that_takes_too_long_is_ended(monkeypatch):
     monkeypatch.setattr(follow_graph, "WORK_TIMEOUT_S", 0)  # in a moment it might be done
-    with pytest.raises(follow_graph.NotRefreshed, match="more than 0 s"):
-        await follow_graph.in_own_process()
+    with pytest.raises(follow_graph.GraphRefreshFailed, match="more than 0 s"):
+        await follow_graph.refresh_in_subprocess()
 
 
 async def test_a_process_is_ended_with_its_gateway(monkeypatch):
@@ -168,7 +170,7 @@ async def test_a_process_is_ended_with_its_gateway(monkeypatch):
         return process
 
     monkeypatch.setattr(asyncio, "create_subprocess_exec", noted)
-    task = asyncio.ensure_future(follow_graph.in_own_process())
+    task = asyncio.ensure_future(follow_graph.refresh_in_subprocess())
     while not started:  # noqa: ASYNC110 - a started process sets no event
         await asyncio.sleep(0.01)
     task.cancel()
@@ -187,7 +189,7 @@ async def test_a_task_of_the_graph_that_fails_begins_again_and_harms_no_other(mo
 
     monkeypatch.setattr(keeper.shapes, "flush", flush)
     task = asyncio.ensure_future(keeper.run(Readiness()))
-    keeper.shapes.saw(1, None, "hash", {})
+    keeper.shapes.enqueue_result(1, None, "hash", {})
     async with asyncio.timeout(PATIENCE_S):
         await again.wait()
     assert not task.done()
@@ -198,7 +200,7 @@ async def test_a_task_of_the_graph_that_fails_begins_again_and_harms_no_other(mo
 class TestRefresher:
     @asynccontextmanager
     async def running(self, work):
-        refresher = Refresher(work)
+        refresher = GraphRefresher(work)
         task = asyncio.ensure_future(refresher.run())
         try:
             async with asyncio.timeout(PATIENCE_S):
@@ -218,15 +220,15 @@ class TestRefresher:
 
         async with self.running(work) as refresher:
             for _ in range(50):
-                refresher.note()
+                refresher.note_change()
                 await asyncio.sleep(0)
             await done.wait()
             assert begun == [1]
 
     async def test_changes_that_never_stop_are_taken_up(self, monkeypatch):
         monkeypatch.setattr(refresh, "is_due", lambda *, now: True)
-        monkeypatch.setattr(follow_graph, "QUIET_S", 0.05)
-        monkeypatch.setattr(follow_graph, "LONGEST_QUIET_S", 0.2)
+        monkeypatch.setattr(follow_graph, "DEBOUNCE_S", 0.05)
+        monkeypatch.setattr(follow_graph, "MAX_DEBOUNCE_S", 0.2)
         done = asyncio.Event()
 
         async def work():
@@ -235,7 +237,7 @@ class TestRefresher:
 
         async with self.running(work) as refresher:
             while not done.is_set():
-                refresher.note()
+                refresher.note_change()
                 await asyncio.sleep(0.01)
 
     async def test_where_another_process_is_at_it_or_the_database_away_it_is_tried_again(
@@ -259,7 +261,7 @@ class TestRefresher:
 
         monkeypatch.setattr(refresh, "is_due", is_due)
         async with self.running(work) as refresher:
-            refresher.note()
+            refresher.note_change()
             await done.wait()
         assert len(looks) == 3
 
@@ -271,12 +273,12 @@ class TestRefresher:
         async def work():
             begun.append(1)
             if len(begun) == 1:
-                raise follow_graph.NotRefreshed("out of memory")
+                raise follow_graph.GraphRefreshFailed("out of memory")
             done.set()
             return True
 
         async with self.running(work) as refresher:
-            refresher.note()
+            refresher.note_change()
             await done.wait()
         assert said == ["out of memory"]
 
@@ -295,7 +297,7 @@ class TestRefresher:
         async with self.running(work) as refresher:
             for _ in range(2):
                 looked.clear()
-                refresher.note()
+                refresher.note_change()
                 await looked.wait()
 
 
@@ -304,25 +306,25 @@ class TestRefresher:
     [
         (notify.GRAPH, "relations:1", 1),
         (notify.GRAPH, "all", 1),
-        (notify.GRAPH, metrics.NOTICE, 0),
-        (notify.GRAPH, patterns.NOTICE, 1),
-        (notify.GRAPH, fitted.NOTICE, 0),
+        (notify.GRAPH, metrics.CHANGE_NOTICE, 0),
+        (notify.GRAPH, patterns.CHANGE_NOTICE, 1),
+        (notify.GRAPH, fitted_models.CHANGE_NOTICE, 0),
         (notify.CATALOGUE, "tools_tool", 1),
     ],
 )
 async def test_what_has_the_graph_refreshed(channel, payload, notes, monkeypatch):
     noted = []
     keeper = GraphKeeper(apart)
-    monkeypatch.setattr(keeper.refresher, "note", lambda: noted.append(1))
-    keeper.told(notify.Event(channel=channel, payload=payload))
+    monkeypatch.setattr(keeper.refresher, "note_change", lambda: noted.append(1))
+    keeper.handle_notification(notify.Notification(channel=channel, payload=payload))
     assert len(noted) == notes
 
 
-@pytest.mark.parametrize("payload", [patterns.NOTICE, fitted.NOTICE])
+@pytest.mark.parametrize("payload", [patterns.CHANGE_NOTICE, fitted_models.CHANGE_NOTICE])
 async def test_what_runs_have_shown_is_no_reason_to_read_the_graph_again(payload, monkeypatch):
     keeper, read = GraphKeeper(apart), []
-    monkeypatch.setattr(keeper.graph, "notice", read.append)
-    keeper.told(notify.Event(channel=notify.GRAPH, payload=payload))
+    monkeypatch.setattr(keeper.graph, "handle_notification", read.append)
+    keeper.handle_notification(notify.Notification(channel=notify.GRAPH, payload=payload))
     assert read == []
 
 
@@ -343,19 +345,19 @@ def record_run(key):
         [one],
         team=None,
         embedder=model,
-        sealer=sealing.load_or_create(django_settings.FOREGATE.home),
+        sealer=sealing.load_or_create_sealer(django_settings.FOREGATE.home),
     )
 
 
 @pytest.mark.usefixtures("_no_index_left")
 async def test_the_process_fits_what_runs_have_shown():
-    await in_database(record_run, "r1")
-    assert await in_database(follow_graph._is_due)
-    assert await follow_graph.in_own_process()
-    assert await in_database(lambda: FittedModel.objects.get().figures["runs"] == 1)
-    assert not await in_database(follow_graph._is_due)
-    async with advisory.held(fit_models.LOCK, timeout_s=PATIENCE_S):
-        assert not await follow_graph.in_own_process()
+    await run_in_database_thread(record_run, "r1")
+    assert await run_in_database_thread(follow_graph._is_refresh_due)
+    assert await follow_graph.refresh_in_subprocess()
+    assert await run_in_database_thread(lambda: FittedModel.objects.get().figures["runs"] == 1)
+    assert not await run_in_database_thread(follow_graph._is_refresh_due)
+    async with advisory.hold_lock(fit_models.LOCK_NAME, timeout_s=PATIENCE_S):
+        assert not await follow_graph.refresh_in_subprocess()
 
 
 @pytest.mark.usefixtures("_no_index_left", "home", "tools")
@@ -364,25 +366,27 @@ async def test_a_gateway_has_runs_fitted_and_goes_by_what_was_fitted(monkeypatch
 
     async def work():
         fitted_by.append(1)
-        return await apart() and await in_database(fit) is not None
+        return await apart() and await run_in_database_thread(fit) is not None
 
     def fit():
-        return fit_models.fit_due(fit_models.terms(django_settings.FOREGATE), now=NOW)
+        return fit_models.fit_due_scopes(
+            fit_models.load_settings(django_settings.FOREGATE), now=NOW
+        )
 
     monkeypatch.setattr(wiring, "GraphKeeper", lambda: GraphKeeper(work))
-    outdated, outdate = asyncio.Event(), KeptRankers.outdate
+    outdated, outdate = asyncio.Event(), RankerCache.invalidate
     readiness = Readiness()
     async with asyncio.TaskGroup() as group:
-        served = wiring.run(readiness, config=django_settings.FOREGATE, user="admin")
+        served = wiring.run_gateway(readiness, config=django_settings.FOREGATE, user="admin")
         gateway = group.create_task(served)
         async with asyncio.timeout(PATIENCE_S):
-            await readiness.gateway()
+            await readiness.wait_for_gateway()
             readiness.listed.set()
             await until(lambda: GraphState.objects.filter(computed_at__isnull=False).exists())
             monkeypatch.setattr(
-                KeptRankers, "outdate", lambda self: (outdate(self), outdated.set())
+                RankerCache, "invalidate", lambda self: (outdate(self), outdated.set())
             )
-            await in_database(record_run, "r1")
+            await run_in_database_thread(record_run, "r1")
             await until(FittedModel.objects.exists)
             await outdated.wait()
         gateway.cancel()

@@ -5,15 +5,16 @@ import asyncio
 import pytest
 from django.conf import settings as django_settings
 
-from gateway_project import flow, intent_ranked, wiring
-from gateway_project.foundation.database import in_database
-from gateway_project.intent_answer import IntentRequest
+from gateway_project import flow, wiring
+from gateway_project.foundation.database import run_in_database_thread
+from gateway_project.intent import rank
+from gateway_project.intent.answer import IntentRequest
 from gateway_project.readiness import NotReady, Readiness
 from gateway_project.wiring import suggester
 from tests.factories import ToolFactory, UserFactory
 from tests.fakes import FakeEmbedder
 from tests.patience import PATIENCE_S
-from tools import kept_index
+from tools import search_index_cache
 from tools.embed.cache import CachedEmbedder
 from tools.embed_catalogue import embed_missing
 
@@ -23,30 +24,30 @@ pytestmark = pytest.mark.django_db(transaction=True)
 @pytest.fixture
 def embedder(monkeypatch, home):
     fake = FakeEmbedder()
-    monkeypatch.setattr(wiring.embedding, "embedder_for", lambda _config: CachedEmbedder(fake))
-    monkeypatch.setattr(kept_index, "DEBOUNCE_S", 0)
+    monkeypatch.setattr(wiring.embedding, "make_embedder", lambda _config: CachedEmbedder(fake))
+    monkeypatch.setattr(search_index_cache, "DEBOUNCE_S", 0)
     return fake
 
 
 async def served(readiness):
     while True:
         try:
-            return await readiness.gateway()
+            return await readiness.wait_for_gateway()
         except NotReady:
             await asyncio.sleep(0)
 
 
 async def test_an_intent_is_ranked_by_what_the_gateway_keeps_in_memory(embedder, monkeypatch):
-    monkeypatch.setattr(suggester, "START_WAIT_S", 0)
+    monkeypatch.setattr(suggester, "INDEX_TIMEOUT_S", 0)
     monkeypatch.setattr(suggester, "RANK_TIMEOUT_S", PATIENCE_S)
-    monkeypatch.setattr(intent_ranked, "SEARCH_TIMEOUT_S", PATIENCE_S)
-    await in_database(UserFactory, username="admin", superuser=True)
-    tool = await in_database(ToolFactory, server__name="sky", name="get_weather")
-    await in_database(embed_missing, embedder)
+    monkeypatch.setattr(rank, "SEARCH_TIMEOUT_S", PATIENCE_S)
+    await run_in_database_thread(UserFactory, username="admin", superuser=True)
+    tool = await run_in_database_thread(ToolFactory, server__name="sky", name="get_weather")
+    await run_in_database_thread(embed_missing, embedder)
     readiness = Readiness()
     async with asyncio.TaskGroup() as group, asyncio.timeout(PATIENCE_S):
         task = group.create_task(
-            wiring.run(readiness, config=django_settings.FOREGATE, user="admin")
+            wiring.run_gateway(readiness, config=django_settings.FOREGATE, user="admin")
         )
         gateway = await served(readiness)
 
@@ -55,7 +56,7 @@ async def test_an_intent_is_ranked_by_what_the_gateway_keeps_in_memory(embedder,
             return await flow.handle_intent(gateway.effects, gateway.caller, request)
 
         early = await answered()
-        assert early.warnings[0].endswith("is still being read into memory; ask again in a second")
+        assert early.warnings[0].endswith("is still loading; try again in a second")
         readiness.listed.set()
         while (answer := await answered()).warnings:
             continue
@@ -64,5 +65,5 @@ async def test_an_intent_is_ranked_by_what_the_gateway_keeps_in_memory(embedder,
         task.cancel()
     for one in (answer, *(done.result() for done in at_once)):
         assert [step.tool for step in one.suggestion.tasks] == [tool.pk]
-        assert one.suggestion.ranked.tools == (tool.pk,)
+        assert one.suggestion.ranked_set.tools == (tool.pk,)
         assert one.ranked.ranking.tool_probabilities.keys() == {tool.pk}

@@ -2,38 +2,38 @@ from types import SimpleNamespace
 
 from gateway_project.wiring import learn
 from gateway_project.wiring.follow_graph import GraphKeeper
-from learning.learned import Learned
+from learning.dependencies import LearnedFromRun
 from tests.fakes import FakeEmbedder
 from tools.embed.cache import CachedEmbedder
 
 INDEX = SimpleNamespace(current=object())
 
 
-def learner(sealer, **values):
-    return learn.learner(sealer=sealer, payloads=sealer, index=INDEX, **values)
+def make_learner(sealer, **values):
+    return learn.make_learner(sealer=sealer, payloads=sealer, index=INDEX, **values)
 
 
-def test_no_model_is_loaded_for_learning_and_one_that_is_loaded_serves(sealer):
+def test_learning_uses_the_model_only_once_it_is_loaded(sealer):
     embedder = CachedEmbedder(FakeEmbedder())
-    made = learner(sealer, embedder=embedder)
-    before = made._means()
+    learner = make_learner(sealer, embedder=embedder)
+    before = learner._dependencies()
     assert (before.embedder, before.index) == (None, None)
     embedder.embed(["warm"], kind="query")
-    after = made._means()
+    after = learner._dependencies()
     assert (after.embedder, after.index) == (embedder, INDEX.current)
 
 
-def test_a_process_without_a_model_learns_all_the_same(sealer):
-    assert learner(sealer)._means().embedder is None
+def test_a_process_without_a_model_still_learns(sealer):
+    assert make_learner(sealer)._dependencies().embedder is None
 
 
-async def test_calls_that_were_counted_are_known_at_once_and_new_shapes_are_taken_up(sealer):
+async def test_learned_calls_are_counted_at_once_and_new_shapes_trigger_a_refresh(sealer):
     noted = []
     keeper = GraphKeeper()
-    keeper.refresher.note = lambda: noted.append(1)
-    made = learner(sealer, keeper=keeper)
-    made._on_learned(Learned(usage={(7, None): 3}))
-    assert keeper.usage.of(None)[7] == 3
+    keeper.refresher.note_change = lambda: noted.append(1)
+    learner = make_learner(sealer, keeper=keeper)
+    learner._on_learned(LearnedFromRun(usage={(7, None): 3}))
+    assert keeper.usage.usage_of_team(None)[7] == 3
     assert noted == []
-    made._on_learned(Learned(shapes=1))
+    learner._on_learned(LearnedFromRun(shape_count=1))
     assert noted == [1]

@@ -5,8 +5,9 @@ import django.db
 import pytest
 
 from gateway_project.wiring import relist
-from gateway_project.wiring.relist import Relister
+from gateway_project.wiring.relist import ServerRelister
 from tests.patience import PATIENCE_S
+from tools.discover import DiscoveryResult
 
 
 class Listings:
@@ -24,8 +25,9 @@ class Listings:
         self.changed.set()
         if self.failing:
             self.failing -= 1
-            raise ExceptionGroup("listing", [django.db.OperationalError("gone")])
+            raise django.db.OperationalError("gone")
         await self.may_end.setdefault(server, asyncio.Event()).wait()
+        return (DiscoveryResult(server=server),)
 
     async def until(self, *begun):
         async with asyncio.timeout(PATIENCE_S):
@@ -40,8 +42,8 @@ def listings(monkeypatch):
         return 0
 
     made = Listings()
-    monkeypatch.setattr(relist.discover, "discover", made.discover)
-    monkeypatch.setattr(relist, "in_database", embedded)
+    monkeypatch.setattr(relist.discover, "discover_servers", made.discover)
+    monkeypatch.setattr(relist, "run_in_database_thread", embedded)
     monkeypatch.setattr(relist, "FIRST_RETRY_S", 0.01)
     return made
 
@@ -49,7 +51,7 @@ def listings(monkeypatch):
 @asynccontextmanager
 async def running():
     changed = asyncio.Queue()
-    relister = Relister(None, None, approve_new=True)
+    relister = ServerRelister(None, None, approve_new=True)
     task = asyncio.ensure_future(relister.run(changed))
     try:
         yield changed
@@ -87,10 +89,10 @@ async def test_a_listing_that_found_no_database_is_made_again(listings):
 async def test_a_listing_that_breaks_down_ends_no_other(listings, monkeypatch):
     async def discover(pool, servers, *, approve_new):
         if servers == ["odd"]:
-            raise ExceptionGroup("listing", [ZeroDivisionError("a defect")])
-        await listings.discover(pool, servers, approve_new=approve_new)
+            raise ZeroDivisionError("a defect")
+        return await listings.discover(pool, servers, approve_new=approve_new)
 
-    monkeypatch.setattr(relist.discover, "discover", discover)
+    monkeypatch.setattr(relist.discover, "discover_servers", discover)
     async with running() as changed:
         changed.put_nowait("odd")
         changed.put_nowait("git")

@@ -4,16 +4,16 @@ import pytest
 from django.conf import settings as django_settings
 
 from gateway_project import wiring
-from gateway_project.foundation.database import in_database
+from gateway_project.foundation.database import run_in_database_thread
 from gateway_project.readiness import NotReady, Readiness
 from tests.factories import ToolFactory, UserFactory
 from tests.fakes import FakeEmbedder
 from tests.patience import PATIENCE_S
-from tools import kept_index
+from tools import search_index_cache
 from tools.embed.cache import CachedEmbedder
 from tools.embed_catalogue import embed_missing
-from tools.kept_index import KeptIndex
 from tools.search import SearchRequest
+from tools.search_index_cache import SearchIndexCache
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -21,9 +21,9 @@ pytestmark = pytest.mark.django_db(transaction=True)
 @pytest.fixture
 def embedder(monkeypatch, home):
     fake = FakeEmbedder()
-    monkeypatch.setattr(wiring.embedding, "embedder_for", lambda _config: CachedEmbedder(fake))
-    monkeypatch.setattr(wiring.token_count, "count", len)
-    monkeypatch.setattr(kept_index, "DEBOUNCE_S", 0)
+    monkeypatch.setattr(wiring.embedding, "make_embedder", lambda _config: CachedEmbedder(fake))
+    monkeypatch.setattr(wiring.token_count, "count_tokens", len)
+    monkeypatch.setattr(search_index_cache, "DEBOUNCE_S", 0)
     return fake
 
 
@@ -31,13 +31,13 @@ def embedder(monkeypatch, home):
 def refreshed(monkeypatch):
     """Tell of every refresh of the index."""
     done = asyncio.Event()
-    refresh = KeptIndex.refresh
+    refresh = SearchIndexCache.refresh
 
     async def watched(self):
         await refresh(self)
         done.set()
 
-    monkeypatch.setattr(KeptIndex, "refresh", watched)
+    monkeypatch.setattr(SearchIndexCache, "refresh", watched)
     return done
 
 
@@ -63,19 +63,19 @@ def is_complete(used):
 async def served(readiness):
     while True:
         try:
-            return await readiness.gateway()
+            return await readiness.wait_for_gateway()
         except NotReady:
             await asyncio.sleep(0)
 
 
 async def test_a_gateway_searches_in_memory_once_a_client_has_listed(embedder, refreshed, used):
-    await in_database(UserFactory, username="admin", superuser=True)
-    await in_database(ToolFactory, name="convert_time")
-    await in_database(embed_missing, embedder)
+    await run_in_database_thread(UserFactory, username="admin", superuser=True)
+    await run_in_database_thread(ToolFactory, name="convert_time")
+    await run_in_database_thread(embed_missing, embedder)
     readiness = Readiness()
     async with asyncio.TaskGroup() as group, asyncio.timeout(PATIENCE_S):
         task = group.create_task(
-            wiring.run(readiness, config=django_settings.FOREGATE, user="admin")
+            wiring.run_gateway(readiness, config=django_settings.FOREGATE, user="admin")
         )
         find = (await served(readiness)).effects.search
         await find(SearchRequest(query="convert"))
@@ -92,16 +92,16 @@ async def test_a_gateway_searches_in_memory_once_a_client_has_listed(embedder, r
 async def test_a_tool_that_is_new_in_the_database_is_soon_searched_in_memory(
     embedder, refreshed, used
 ):
-    await in_database(UserFactory, username="admin", superuser=True)
+    await run_in_database_thread(UserFactory, username="admin", superuser=True)
     readiness = Readiness()
     readiness.listed.set()
     async with asyncio.TaskGroup() as group, asyncio.timeout(PATIENCE_S):
         task = group.create_task(
-            wiring.run(readiness, config=django_settings.FOREGATE, user="admin")
+            wiring.run_gateway(readiness, config=django_settings.FOREGATE, user="admin")
         )
         find = (await served(readiness)).effects.search
-        await in_database(ToolFactory, name="convert_time")
-        await in_database(embed_missing, embedder)
+        await run_in_database_thread(ToolFactory, name="convert_time")
+        await run_in_database_thread(embed_missing, embedder)
         while not is_complete(used):
             await refreshed.wait()
             refreshed.clear()

@@ -20,7 +20,7 @@ class Runs:
     def __init__(self, taken):
         self.taken = taken
 
-    async def take(self, run):
+    async def claim_and_execute(self, run):
         self.taken.append(run)
         return True
 
@@ -33,8 +33,8 @@ class Stage:
         self.fetching = asyncio.Event()
         self.take = None
         self.taken = []
-        monkeypatch.setattr(wiring, "run", self.wire)
-        monkeypatch.setattr(queue_worker, "work", self.work)
+        monkeypatch.setattr(wiring, "run_gateway", self.wire)
+        monkeypatch.setattr(queue_worker, "run_worker", self.work)
 
     async def wire(self, readiness, **options):
         assert options["works"] == 3
@@ -55,7 +55,7 @@ class Stage:
 
 
 def run(stage):
-    return worker.run(
+    return worker.run_worker(
         Config(run_lease_s=7),
         concurrency=3,
         on_ready=lambda: stage.told.append("ready"),
@@ -96,8 +96,26 @@ async def test_a_configuration_that_cannot_work_ends_it(monkeypatch):
     async def refuse(_readiness, **_options):
         raise NotReady("configuration", "no such model")
 
-    monkeypatch.setattr(wiring, "run", refuse)
-    with pytest.raises(ExceptionGroup) as raised:
+    monkeypatch.setattr(wiring, "run_gateway", refuse)
+    with pytest.raises(NotReady, match="no such model"):
         async with asyncio.timeout(PATIENCE_S):
-            await worker.run(Config(), concurrency=3, on_ready=str, on_end=str)
-    assert raised.group_contains(NotReady, match="no such model")
+            await worker.run_worker(Config(), concurrency=3, on_ready=str, on_end=str)
+
+
+async def test_a_lost_cancellation_is_repeated(monkeypatch):
+    class Deaf(Stage):
+        async def work(self, take, *, concurrency, lease_s):
+            self.fetching.set()
+            try:
+                await asyncio.Event().wait()
+            except asyncio.CancelledError:
+                self.told.append("lost")
+            await asyncio.Event().wait()
+
+    stage = Deaf(monkeypatch)
+    monkeypatch.setattr(worker, "CANCEL_AGAIN_S", 0.01)
+    async with asyncio.timeout(PATIENCE_S), asyncio.TaskGroup() as group:
+        group.create_task(run(stage))
+        await stage.fetching.wait()
+        os.kill(os.getpid(), signal.SIGTERM)
+    assert stage.told == ["ready", "told", "lost", "wiring ended"]

@@ -6,8 +6,8 @@ import networkx as nx
 import numpy as np
 from hypothesis import strategies as st
 
-from graph.algorithms.matrix import Matrix, from_arrays
-from graph.relations import PATH_KINDS, Kind, Relation
+from graph.algorithms.matrix import Matrix, matrix_from_arrays
+from graph.relations import PATH_KINDS, Relation, RelationKind
 
 CONFIDENCES = st.one_of(
     st.sampled_from((0.1, 0.25, 0.5, 0.75, 1.0)),
@@ -16,7 +16,11 @@ CONFIDENCES = st.one_of(
 
 
 def relations(
-    kinds: Collection[Kind] = tuple(Kind), *, tools: int = 7, most: int = 24, loops: bool = False
+    kinds: Collection[RelationKind] = tuple(RelationKind),
+    *,
+    tools: int = 7,
+    most: int = 24,
+    loops: bool = False,
 ) -> st.SearchStrategy[list[Relation]]:
     """Draw relations, each key once, in any order: cycles and contradictions as they come."""
     numbers = st.integers(1, tools)
@@ -36,7 +40,7 @@ def arcs_of(drawn: Iterable[Relation]) -> dict[tuple[int, int], float]:
     arcs: dict[tuple[int, int], float] = {}
     for relation in drawn:
         pairs = [(relation.source, relation.target)]
-        if relation.kind is Kind.OFTEN_USED_WITH:
+        if relation.kind is RelationKind.OFTEN_USED_WITH:
             pairs.append((relation.target, relation.source))
         if relation.kind in PATH_KINDS and relation.confidence > 0.0:
             for pair in pairs:
@@ -59,14 +63,14 @@ def random_matrix(*, tools: int, arcs: int, seed: int) -> Matrix:
     popularity = 1.0 / np.sqrt(np.arange(1, tools + 1))
     popularity /= popularity.sum()
     ends = random.choice(tools, (2, arcs), p=popularity)
-    return from_arrays(*ends, 1.0 - random.random(arcs), tools=np.arange(tools))
+    return matrix_from_arrays(*ends, 1.0 - random.random(arcs), tools=np.arange(tools))
 
 
 def with_rows(matrix: Matrix, tools: Iterable[int]) -> Matrix:
     """Return a matrix with rows for more tools, which have no arcs."""
     arcs = matrix.weights.tocoo()
     ends = matrix.tools[arcs.row], matrix.tools[arcs.col]
-    return from_arrays(*ends, arcs.data, tools=np.array([*matrix.tools, *tools], np.int64))
+    return matrix_from_arrays(*ends, arcs.data, tools=np.array([*matrix.tools, *tools], np.int64))
 
 
 def as_networkx(matrix: Matrix) -> nx.DiGraph:

@@ -2,8 +2,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from graph.contradictions import broken_cycles, contradictions
-from graph.relations import Kind, Relation
+from graph.contradictions import find_broken_cycles, find_contradictions
+from graph.relations import Relation, RelationKind
 from graph.topology import Topology
 
 A, B, C = 1, 2, 3
@@ -15,7 +15,7 @@ def relation(source, target, kind, confidence=0.9, *, required=True):
 
 
 def messages(*relations):
-    return [found.message for found in contradictions(relations, name=NAMES.__getitem__)]
+    return [found.message for found in find_contradictions(relations, name=NAMES.__getitem__)]
 
 
 @pytest.mark.parametrize("excluding", [(A, B), (B, A)])
@@ -23,62 +23,66 @@ def messages(*relations):
 def test_tools_that_exclude_each_other_cannot_require_each_other(excluding, requiring):
     first, second = (NAMES[tool] for tool in requiring)
     assert messages(
-        relation(*excluding, Kind.MUTUALLY_EXCLUSIVE), relation(*requiring, Kind.DEPENDS_ON)
+        relation(*excluding, RelationKind.MUTUALLY_EXCLUSIVE),
+        relation(*requiring, RelationKind.DEPENDS_ON),
     ) == [f"{first} cannot both require {second} and exclude it: keep one of the two"]
 
 
 def test_an_optional_dependency_may_be_excluded():
     assert not messages(
-        relation(A, B, Kind.MUTUALLY_EXCLUSIVE), relation(A, B, Kind.DEPENDS_ON, required=False)
+        relation(A, B, RelationKind.MUTUALLY_EXCLUSIVE),
+        relation(A, B, RelationKind.DEPENDS_ON, required=False),
     )
 
 
 def test_two_tools_cannot_replace_each_other():
-    both = relation(A, B, Kind.REPLACES), relation(B, A, Kind.REPLACES)
+    both = relation(A, B, RelationKind.REPLACES), relation(B, A, RelationKind.REPLACES)
     assert messages(*both) == [
         "git:add and git:commit cannot replace each other: keep one of the two"
     ]
-    [found] = contradictions(both)
+    [found] = find_contradictions(both)
     assert (found.first, found.second) == both
 
 
 def test_a_tool_cannot_relate_to_itself():
-    assert messages(relation(A, A, Kind.PRECEDES)) == [
+    assert messages(relation(A, A, RelationKind.PRECEDES)) == [
         "git:add cannot relate to itself: name two tools"
     ]
 
 
 def test_what_can_hold_together_is_left_alone():
     assert not messages(
-        relation(A, B, Kind.REPLACES),
-        relation(B, C, Kind.REPLACES),
-        relation(A, B, Kind.DEPENDS_ON),
-        relation(B, A, Kind.DEPENDS_ON),
-        relation(A, C, Kind.MUTUALLY_EXCLUSIVE),
+        relation(A, B, RelationKind.REPLACES),
+        relation(B, C, RelationKind.REPLACES),
+        relation(A, B, RelationKind.DEPENDS_ON),
+        relation(B, A, RelationKind.DEPENDS_ON),
+        relation(A, C, RelationKind.MUTUALLY_EXCLUSIVE),
     )
 
 
 def test_the_weakest_dependency_of_a_cycle_is_named():
     round_trip = [
-        relation(A, B, Kind.DEPENDS_ON),
-        relation(B, C, Kind.DEPENDS_ON, 0.4),
-        relation(C, A, Kind.DEPENDS_ON),
+        relation(A, B, RelationKind.DEPENDS_ON),
+        relation(B, C, RelationKind.DEPENDS_ON, 0.4),
+        relation(C, A, RelationKind.DEPENDS_ON),
     ]
-    [cycle] = broken_cycles(round_trip, name=NAMES.__getitem__)
-    assert cycle.dropped == round_trip[1]
+    [cycle] = find_broken_cycles(round_trip, name=NAMES.__getitem__)
+    assert cycle.dropped_relation == round_trip[1]
     assert cycle.message.startswith("git:commit depends on git:push, which depends on it in turn")
     assert "(0.4) is dropped" in cycle.message
 
 
 def test_only_dependencies_form_cycles():
-    assert not broken_cycles([relation(A, B, Kind.PRECEDES), relation(B, A, Kind.PRECEDES)])
+    assert not find_broken_cycles(
+        [relation(A, B, RelationKind.PRECEDES), relation(B, A, RelationKind.PRECEDES)]
+    )
 
 
 pairs = st.tuples(st.integers(1, 5), st.integers(1, 5)).filter(lambda pair: pair[0] != pair[1])
 relations = st.builds(
     lambda pair, kind, confidence, required: Relation(*pair, kind, confidence, required),
     pairs,
-    st.sampled_from(Kind),
+    st.sampled_from(RelationKind),
     st.floats(0, 1),
     st.booleans(),
 )
@@ -87,11 +91,11 @@ relations = st.builds(
 @given(stated=st.lists(relations, unique_by=lambda one: one.key))
 def test_nothing_contradicts_once_one_of_each_pair_is_gone(stated):
     topology = Topology(stated)
-    while found := contradictions(topology.relations()):
+    while found := find_contradictions(topology.iterate_relations()):
         topology.discard(found[0].first.key)
-    for one in topology.relations():
-        if one.kind is Kind.DEPENDS_ON and one.required:
-            assert topology.get(one.source, one.target, Kind.MUTUALLY_EXCLUSIVE) is None
-    kept = topology.relations()
-    dropped = {cycle.dropped.key for cycle in broken_cycles(kept)}
-    assert not broken_cycles(one for one in kept if one.key not in dropped)
+    for one in topology.iterate_relations():
+        if one.kind is RelationKind.DEPENDS_ON and one.required:
+            assert topology.get(one.source, one.target, RelationKind.MUTUALLY_EXCLUSIVE) is None
+    kept = topology.iterate_relations()
+    dropped = {cycle.dropped_relation.key for cycle in find_broken_cycles(kept)}
+    assert not find_broken_cycles(one for one in kept if one.key not in dropped)

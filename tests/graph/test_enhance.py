@@ -1,13 +1,13 @@
 import pytest
 
-from graph.enhance.enhance import enhance
-from graph.enhance.found import About, Match
-from graph.enhance.rules import Rules
-from graph.relations import Kind, Relation, Source
+from graph.enhance.answer import RemarkKind, SearchMatch
+from graph.enhance.enhance import enhance_matches
+from graph.enhance.rules import EnhancementRules
+from graph.relations import EvidenceSource, Relation, RelationKind
 from graph.topology import Topology
 
-CURATED = (Source.CURATED,)
-SCHEMA = (Source.SCHEMA,)
+CURATED = (EvidenceSource.CURATED,)
+SCHEMA = (EvidenceSource.SCHEMA,)
 
 
 def relation(source, kind, target, confidence=1.0, *, required=True, sources=CURATED):
@@ -15,21 +15,21 @@ def relation(source, kind, target, confidence=1.0, *, required=True, sources=CUR
 
 
 def needs(source, target, **values):
-    return relation(source, Kind.DEPENDS_ON, target, **values)
+    return relation(source, RelationKind.DEPENDS_ON, target, **values)
 
 
 def found(*tools):
-    return [Match(tool, 0.9 - 0.01 * place) for place, tool in enumerate(tools)]
+    return [SearchMatch(tool, 0.9 - 0.01 * place) for place, tool in enumerate(tools)]
 
 
 def shown(relations, *tools, **rules):
-    enhanced = enhance(Topology(relations), found(*tools), rules=Rules(**rules))
+    enhanced = enhance_matches(Topology(relations), found(*tools), rules=EnhancementRules(**rules))
     return [(entry.tool, entry.role) for entry in enhanced.entries]
 
 
 def remarks(relations, *tools, **rules):
-    enhanced = enhance(Topology(relations), found(*tools), rules=Rules(**rules))
-    return [(remark.about, remark.tool, remark.other) for remark in enhanced.remarks]
+    enhanced = enhance_matches(Topology(relations), found(*tools), rules=EnhancementRules(**rules))
+    return [(remark.kind, remark.tool, remark.other_tool) for remark in enhanced.remarks]
 
 
 def test_without_relations_matches_are_as_they_were_given():
@@ -58,8 +58,12 @@ def test_what_can_be_done_without_is_related_and_not_required():
 def test_what_is_known_to_feed_a_parameter_comes_before_what_must_only_have_happened():
     both = [needs(1, 2), needs(1, 3)]
     assert [tool for tool, _ in shown(both, 1)] == [1, 2, 3]
-    assert [tool for tool, _ in shown([*both, relation(3, Kind.PROVIDES, 1)], 1)] == [1, 3, 2]
-    guessed = relation(3, Kind.PROVIDES, 1, sources=SCHEMA)
+    assert [tool for tool, _ in shown([*both, relation(3, RelationKind.PROVIDES, 1)], 1)] == [
+        1,
+        3,
+        2,
+    ]
+    guessed = relation(3, RelationKind.PROVIDES, 1, sources=SCHEMA)
     assert [tool for tool, _ in shown([*both, guessed], 1)] == [1, 2, 3]
 
 
@@ -77,7 +81,7 @@ def test_what_several_matches_require_stands_once_beneath_the_best_of_them():
 
 
 def test_a_match_that_a_better_one_requires_stands_beneath_that_one_with_its_own_score():
-    enhanced = enhance(Topology([needs(1, 3)]), found(1, 2, 3))
+    enhanced = enhance_matches(Topology([needs(1, 3)]), found(1, 2, 3))
     assert [(entry.tool, entry.role) for entry in enhanced.entries] == [
         (1, "match"),
         (3, "required"),
@@ -95,32 +99,32 @@ def test_tools_that_require_each_other_are_listed_once():
 
 
 def test_filters_hold_for_related_tools_and_not_for_required_ones():
-    relations = [needs(1, 2), relation(1, Kind.OFTEN_USED_WITH, 3, 0.9)]
-    assert shown(relations, 1, wanted=lambda tool: tool == 1) == [(1, "match"), (2, "required")]
+    relations = [needs(1, 2), relation(1, RelationKind.OFTEN_USED_WITH, 3, 0.9)]
+    assert shown(relations, 1, is_wanted=lambda tool: tool == 1) == [(1, "match"), (2, "required")]
 
 
 def test_a_required_tool_that_cannot_be_used_is_left_out_with_a_remark_on_the_match():
     chain = [needs(1, 2), needs(2, 3), needs(3, 4)]
-    rules = {"usable": lambda tool: tool != 3}
+    rules = {"is_usable": lambda tool: tool != 3}
     assert shown(chain, 1, **rules) == [(1, "match"), (2, "required")]
-    assert remarks(chain, 1, **rules) == [(About.LACKS, 1, 3)]
+    assert remarks(chain, 1, **rules) == [(RemarkKind.LACKS, 1, 3)]
 
 
 def test_tools_in_use_are_not_listed_and_neither_is_what_only_they_require():
-    chain = [needs(1, 2), needs(2, 3), relation(1, Kind.PRECEDES, 4)]
-    assert shown(chain, 1, in_use=frozenset({2, 4})) == [(1, "match")]
-    assert remarks(chain, 1, in_use=frozenset({2}), usable=lambda tool: tool != 2) == []
+    chain = [needs(1, 2), needs(2, 3), relation(1, RelationKind.PRECEDES, 4)]
+    assert shown(chain, 1, tools_in_use=frozenset({2, 4})) == [(1, "match")]
+    assert remarks(chain, 1, tools_in_use=frozenset({2}), is_usable=lambda tool: tool != 2) == []
 
 
 def test_related_tools_rank_by_confidence_over_one_relation_and_half_of_it_over_two():
     relations = [
-        relation(1, Kind.OFTEN_USED_WITH, 2, 0.92),
-        relation(2, Kind.OFTEN_USED_WITH, 3, 0.72),
-        relation(3, Kind.OFTEN_USED_WITH, 4, 0.99),
-        relation(1, Kind.PRECEDES, 5, 0.5),
-        relation(1, Kind.PRECEDES, 6, 0.49),
+        relation(1, RelationKind.OFTEN_USED_WITH, 2, 0.92),
+        relation(2, RelationKind.OFTEN_USED_WITH, 3, 0.72),
+        relation(3, RelationKind.OFTEN_USED_WITH, 4, 0.99),
+        relation(1, RelationKind.PRECEDES, 5, 0.5),
+        relation(1, RelationKind.PRECEDES, 6, 0.49),
     ]
-    enhanced = enhance(Topology(relations), [Match(1, 1.0)])
+    enhanced = enhance_matches(Topology(relations), [SearchMatch(1, 1.0)])
     assert [(entry.tool, round(entry.score, 3)) for entry in enhanced.related] == [
         (2, 0.92),
         (5, 0.5),
@@ -130,65 +134,71 @@ def test_related_tools_rank_by_confidence_over_one_relation_and_half_of_it_over_
 
 def test_a_path_of_two_relations_must_reach_one_half():
     weak = [
-        relation(1, Kind.OFTEN_USED_WITH, 2, 0.7),
-        relation(2, Kind.OFTEN_USED_WITH, 3, 0.7),
+        relation(1, RelationKind.OFTEN_USED_WITH, 2, 0.7),
+        relation(2, RelationKind.OFTEN_USED_WITH, 3, 0.7),
     ]
     assert shown(weak, 1) == [(1, "match"), (2, "related")]
 
 
 def test_at_most_three_related_tools_come_along_ties_by_usage_then_by_rank_and_by_key():
-    relations = [relation(1, Kind.OFTEN_USED_WITH, tool, 0.9) for tool in (2, 3, 4, 5)]
-    assert shown(relations, 1, usage={5: 7})[1:] == [
+    relations = [relation(1, RelationKind.OFTEN_USED_WITH, tool, 0.9) for tool in (2, 3, 4, 5)]
+    assert shown(relations, 1, usage_counts={5: 7})[1:] == [
         (5, "related"),
         (2, "related"),
         (3, "related"),
     ]
     ranks = {2: 0.1, 3: 0.1 + 1e-9, 4: 0.2, 5: 0.1}
-    ranked = shown(relations, 1, usage={5: 7}, pagerank=ranks.__getitem__)
+    ranked = shown(relations, 1, usage_counts={5: 7}, pagerank_of=ranks.__getitem__)
     assert [tool for tool, _ in ranked] == [1, 5, 4, 2]
 
 
 def test_what_optimizes_a_match_is_preferred_among_equals_and_brings_nothing_along():
-    relations = [relation(1, Kind.OFTEN_USED_WITH, tool, 0.9) for tool in (2, 3, 4, 5)]
-    faster = [relation(5, Kind.OPTIMIZES, 1), relation(6, Kind.OPTIMIZES, 1)]
-    listed = [tool for tool, _ in shown([*relations, *faster], 1, usage={4: 9})]
+    relations = [relation(1, RelationKind.OFTEN_USED_WITH, tool, 0.9) for tool in (2, 3, 4, 5)]
+    faster = [relation(5, RelationKind.OPTIMIZES, 1), relation(6, RelationKind.OPTIMIZES, 1)]
+    listed = [tool for tool, _ in shown([*relations, *faster], 1, usage_counts={4: 9})]
     assert listed == [1, 5, 4, 2]
 
 
 def test_what_checks_a_match_is_offered_after_it():
-    relations = [relation(9, Kind.VALIDATES, 1, 0.8), relation(1, Kind.VALIDATES, 8, 0.8)]
+    relations = [
+        relation(9, RelationKind.VALIDATES, 1, 0.8),
+        relation(1, RelationKind.VALIDATES, 8, 0.8),
+    ]
     assert shown(relations, 1, 2) == [(1, "match"), (9, "related"), (2, "match")]
 
 
 def test_the_better_of_two_ways_to_a_related_tool_counts():
-    relations = [relation(9, Kind.VALIDATES, 1, 0.6), relation(1, Kind.PRECEDES, 9, 0.9)]
-    (entry,) = enhance(Topology(relations), found(1)).related
+    relations = [
+        relation(9, RelationKind.VALIDATES, 1, 0.6),
+        relation(1, RelationKind.PRECEDES, 9, 0.9),
+    ]
+    (entry,) = enhance_matches(Topology(relations), found(1)).related
     assert entry.confidence == 0.9
 
 
 def test_only_matches_that_stand_out_bring_related_tools_along():
-    relations = [relation(2, Kind.OFTEN_USED_WITH, 3, 0.9)]
-    enhanced = enhance(Topology(relations), [Match(1, 0.9), Match(2, 0.4)])
+    relations = [relation(2, RelationKind.OFTEN_USED_WITH, 3, 0.9)]
+    enhanced = enhance_matches(Topology(relations), [SearchMatch(1, 0.9), SearchMatch(2, 0.4)])
     assert enhanced.related == ()
 
 
 @pytest.mark.parametrize(("score", "expected"), [(0.05, ()), (0.2, (3,))])
 def test_an_unlikely_match_brings_no_related_tool_along(score, expected):
-    topology = Topology([relation(2, Kind.OFTEN_USED_WITH, 3, 0.9)])
-    enhanced = enhance(topology, [Match(2, score)])
+    topology = Topology([relation(2, RelationKind.OFTEN_USED_WITH, 3, 0.9)])
+    enhanced = enhance_matches(topology, [SearchMatch(2, score)])
     assert tuple(entry.tool for entry in enhanced.related) == expected
 
 
 def test_schemas_alone_suggest_only_what_is_sure_and_after_all_matches():
-    unsure = [relation(1, Kind.PROVIDES, 3, 0.79, sources=SCHEMA)]
-    sure = [relation(1, Kind.PROVIDES, 4, 0.8, sources=SCHEMA)]
+    unsure = [relation(1, RelationKind.PROVIDES, 3, 0.79, sources=SCHEMA)]
+    sure = [relation(1, RelationKind.PROVIDES, 4, 0.8, sources=SCHEMA)]
     assert shown([*unsure, *sure], 1, 2) == [(1, "match"), (2, "match"), (4, "related")]
 
 
 def test_what_takes_two_relations_to_reach_stands_after_all_matches():
     relations = [
-        relation(1, Kind.PRECEDES, 3, 0.9),
-        relation(3, Kind.PRECEDES, 4, 0.9),
+        relation(1, RelationKind.PRECEDES, 3, 0.9),
+        relation(3, RelationKind.PRECEDES, 4, 0.9),
     ]
     assert [tool for tool, _ in shown(relations, 1, 2)] == [1, 3, 2, 4]
 
@@ -199,80 +209,93 @@ def test_nothing_is_related_by_requiring_the_same_tool():
 
 def test_no_way_leads_over_a_tool_that_cannot_be_used():
     relations = [
-        relation(1, Kind.PRECEDES, 3, 1.0),
-        relation(3, Kind.PRECEDES, 4, 1.0),
+        relation(1, RelationKind.PRECEDES, 3, 1.0),
+        relation(3, RelationKind.PRECEDES, 4, 1.0),
     ]
-    assert shown(relations, 1, usable=lambda tool: tool != 3) == [(1, "match")]
+    assert shown(relations, 1, is_usable=lambda tool: tool != 3) == [(1, "match")]
 
 
 def test_a_replaced_tool_is_told_of_and_not_offered_as_related():
     relations = [
-        relation(2, Kind.REPLACES, 1),
-        relation(1, Kind.OFTEN_USED_WITH, 4, 0.9),
-        relation(3, Kind.REPLACES, 4),
+        relation(2, RelationKind.REPLACES, 1),
+        relation(1, RelationKind.OFTEN_USED_WITH, 4, 0.9),
+        relation(3, RelationKind.REPLACES, 4),
     ]
-    assert remarks(relations, 1) == [(About.REPLACED, 1, 2)]
+    assert remarks(relations, 1) == [(RemarkKind.REPLACED, 1, 2)]
     assert shown(relations, 1) == [(1, "match")]
-    assert shown(relations, 1, usable=lambda tool: tool != 3) == [(1, "match"), (4, "related")]
+    assert shown(relations, 1, is_usable=lambda tool: tool != 3) == [(1, "match"), (4, "related")]
 
 
 def test_a_related_tool_that_excludes_what_is_listed_or_in_use_is_not_offered():
     relations = [
-        relation(1, Kind.OFTEN_USED_WITH, 2, 0.9),
-        relation(1, Kind.OFTEN_USED_WITH, 3, 0.9),
-        relation(2, Kind.MUTUALLY_EXCLUSIVE, 1),
-        relation(9, Kind.MUTUALLY_EXCLUSIVE, 3),
+        relation(1, RelationKind.OFTEN_USED_WITH, 2, 0.9),
+        relation(1, RelationKind.OFTEN_USED_WITH, 3, 0.9),
+        relation(2, RelationKind.MUTUALLY_EXCLUSIVE, 1),
+        relation(9, RelationKind.MUTUALLY_EXCLUSIVE, 3),
     ]
-    assert shown(relations, 1, in_use=frozenset({9})) == [(1, "match")]
+    assert shown(relations, 1, tools_in_use=frozenset({9})) == [(1, "match")]
 
 
 def test_listed_tools_that_exclude_each_other_are_warned_of_at_the_later_one():
-    relations = [needs(1, 2), relation(2, Kind.MUTUALLY_EXCLUSIVE, 3)]
-    assert remarks(relations, 3, 1) == [(About.EXCLUDES, 2, 3)]
-    assert remarks(relations, 1, 3) == [(About.EXCLUDES, 3, 2)]
-    assert remarks(relations, 3, in_use=frozenset({2})) == [(About.EXCLUDES, 3, 2)]
-    assert remarks(relations, 4, in_use=frozenset({2, 3})) == []
+    relations = [needs(1, 2), relation(2, RelationKind.MUTUALLY_EXCLUSIVE, 3)]
+    assert remarks(relations, 3, 1) == [(RemarkKind.EXCLUDES, 2, 3)]
+    assert remarks(relations, 1, 3) == [(RemarkKind.EXCLUDES, 3, 2)]
+    assert remarks(relations, 3, tools_in_use=frozenset({2})) == [(RemarkKind.EXCLUDES, 3, 2)]
+    assert remarks(relations, 4, tools_in_use=frozenset({2, 3})) == []
 
 
 def test_what_servers_alone_say_of_each_others_tools_brings_nothing_along_unless_vouched_for():
     observed = Relation(
-        1, 2, Kind.PROVIDES, 0.9, True, (Source.OBSERVED,), {"successes": 0.0, "failures": 0.0}
+        1,
+        2,
+        RelationKind.PROVIDES,
+        0.9,
+        True,
+        (EvidenceSource.OBSERVED,),
+        {"successes": 0.0, "failures": 0.0},
     )
-    for flow in (relation(1, Kind.PROVIDES, 2, 0.9, sources=SCHEMA), observed):
+    for flow in (relation(1, RelationKind.PROVIDES, 2, 0.9, sources=SCHEMA), observed):
         assert shown([flow], 1) == [(1, "match"), (2, "related")]
-        assert shown([flow], 1, vouched=lambda _one, _other: False) == [(1, "match")]
-    told = relation(1, Kind.PROVIDES, 2, 0.9)
-    assert shown([told], 1, vouched=lambda _one, _other: False)[1:] == [(2, "related")]
+        assert shown([flow], 1, is_trusted_pair=lambda _one, _other: False) == [(1, "match")]
+    told = relation(1, RelationKind.PROVIDES, 2, 0.9)
+    assert shown([told], 1, is_trusted_pair=lambda _one, _other: False)[1:] == [(2, "related")]
 
 
 def test_what_was_observed_is_no_more_than_a_guess_until_runs_are_counted():
     def seen(successes):
         detail = {"successes": successes, "failures": 0.0}
-        return Relation(1, 2, Kind.PROVIDES, 0.6, True, (Source.OBSERVED,), detail)
+        return Relation(1, 2, RelationKind.PROVIDES, 0.6, True, (EvidenceSource.OBSERVED,), detail)
 
     assert shown([seen(0.0)], 1) == [(1, "match")]
     assert shown([seen(1.0)], 1) == [(1, "match"), (2, "related")]
 
 
 def test_nothing_is_related_to_a_match_for_depending_on_it():
-    relations = [needs(3, 1), needs(4, 1, required=False), relation(5, Kind.PRECEDES, 3, 1.0)]
+    relations = [
+        needs(3, 1),
+        needs(4, 1, required=False),
+        relation(5, RelationKind.PRECEDES, 3, 1.0),
+    ]
     assert shown(relations, 1) == [(1, "match")]
-    habit = relation(3, Kind.OFTEN_USED_WITH, 1, 0.6)
+    habit = relation(3, RelationKind.OFTEN_USED_WITH, 1, 0.6)
     assert shown([*relations, habit], 1)[:2] == [(1, "match"), (3, "related")]
-    (entry, *_) = enhance(Topology([*relations, habit]), found(1)).related
+    (entry, *_) = enhance_matches(Topology([*relations, habit]), found(1)).related
     assert entry.confidence == 0.6
 
 
 def test_what_gives_a_match_an_input_and_what_takes_its_output_are_related():
-    relations = [relation(3, Kind.PROVIDES, 1, 0.9), relation(1, Kind.PROVIDES, 4, 0.8)]
+    relations = [
+        relation(3, RelationKind.PROVIDES, 1, 0.9),
+        relation(1, RelationKind.PROVIDES, 4, 0.8),
+    ]
     assert shown(relations, 1) == [(1, "match"), (3, "related"), (4, "related")]
 
 
 def test_a_match_that_replaces_another_one_stands_right_before_it():
-    replaces = [relation(4, Kind.REPLACES, 2), relation(2, Kind.REPLACES, 1)]
+    replaces = [relation(4, RelationKind.REPLACES, 2), relation(2, RelationKind.REPLACES, 1)]
     assert [tool for tool, _ in shown(replaces, 1, 3, 2, 5, 4)] == [4, 2, 1, 3, 5]
     assert [tool for tool, _ in shown(replaces, 4, 3, 2)] == [4, 3, 2]
-    circle = [relation(1, Kind.REPLACES, 2), relation(2, Kind.REPLACES, 1)]
+    circle = [relation(1, RelationKind.REPLACES, 2), relation(2, RelationKind.REPLACES, 1)]
     assert [tool for tool, _ in shown(circle, 1, 2)] == [2, 1]
-    doubted = [relation(2, Kind.REPLACES, 1, 0.3)]
+    doubted = [relation(2, RelationKind.REPLACES, 1, 0.3)]
     assert [tool for tool, _ in shown(doubted, 1, 2)] == [1, 2]

@@ -3,13 +3,13 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from graph.algorithms.closure import closure
-from graph.algorithms.run_order import run_order
-from graph.enhance.enhance import enhance
-from graph.enhance.found import About, Match
+from graph.algorithms.closure import collect_closure
+from graph.algorithms.run_order import order_for_running
+from graph.enhance.answer import RemarkKind, SearchMatch
+from graph.enhance.enhance import enhance_matches
 from graph.enhance.related import MAX_RELATED
-from graph.enhance.rules import Rules
-from graph.relations import Kind, Relation, Source
+from graph.enhance.rules import EnhancementRules
+from graph.relations import EvidenceSource, Relation, RelationKind
 from graph.topology import Topology
 
 TOOLS = st.integers(1, 12)
@@ -18,8 +18,10 @@ SURE = st.sampled_from([0.0, 0.3, 0.5, 0.75, 0.9, 1.0])
 
 @st.composite
 def relations(draw):
-    kinds = st.sampled_from([*Kind, Kind.DEPENDS_ON, Kind.DEPENDS_ON, Kind.DEPENDS_ON])
-    sources = st.sampled_from([(source,) for source in Source])
+    kinds = st.sampled_from(
+        [*RelationKind, RelationKind.DEPENDS_ON, RelationKind.DEPENDS_ON, RelationKind.DEPENDS_ON]
+    )
+    sources = st.sampled_from([(source,) for source in EvidenceSource])
     rows = draw(st.lists(st.tuples(TOOLS, TOOLS, kinds, SURE, st.booleans(), sources)))
     return [Relation(*row) for row in rows if row[0] != row[1]]
 
@@ -49,11 +51,11 @@ def test_all_that_a_match_requires_is_listed_in_use_or_said_to_be_lacking(
     enhanced = answer(every, tools, barred, in_use)
     topology = Topology(every)
     listed = {entry.tool for entry in enhanced.entries}
-    said = {(r.tool, r.other) for r in enhanced.remarks if r.about is About.LACKS}
+    said = {(r.tool, r.other_tool) for r in enhanced.remarks if r.kind is RemarkKind.LACKS}
     for group in enhanced.groups:
         tool = group.match.tool
-        needed = closure(topology, tool, usable=lambda t: t not in barred | in_use)
-        assert set(needed.ordered) <= listed
+        needed = collect_closure(topology, tool, usable=lambda t: t not in barred | in_use)
+        assert set(needed.ordered_tools) <= listed
         assert {(tool, other) for other in set(needed.missing) - in_use} <= said
 
 
@@ -61,12 +63,12 @@ def test_all_that_a_match_requires_is_listed_in_use_or_said_to_be_lacking(
 def test_the_order_of_an_answer_can_run(every, tools):
     topology = Topology(every)
     listed = [entry.tool for entry in answer(every, tools, frozenset(), frozenset()).entries]
-    order = run_order(topology, listed)
+    order = order_for_running(topology, listed)
     place = {tool: number for number, tool in enumerate(order.tools)}
     assert sorted(order.tools) == sorted(listed)
-    cut = {relation.key for relation in order.cut}
-    for relation in topology.among(listed):
-        if relation.kind is Kind.DEPENDS_ON and relation.key not in cut:
+    cut = {relation.key for relation in order.dropped_relations}
+    for relation in topology.relations_among(listed):
+        if relation.kind is RelationKind.DEPENDS_ON and relation.key not in cut:
             assert place[relation.target] < place[relation.source]
 
 
@@ -82,6 +84,6 @@ def test_the_answer_does_not_depend_on_the_order_relations_were_loaded_in(every,
 
 def answer(every, tools, barred, in_use):
     usable = [tool for tool in tools if tool not in barred | in_use]
-    rules = Rules(usable=lambda tool: tool not in barred, in_use=in_use)
-    ranked = [Match(tool, 0.9 - 0.1 * place) for place, tool in enumerate(usable)]
-    return enhance(Topology(every), ranked, rules=rules)
+    rules = EnhancementRules(is_usable=lambda tool: tool not in barred, tools_in_use=in_use)
+    ranked = [SearchMatch(tool, 0.9 - 0.1 * place) for place, tool in enumerate(usable)]
+    return enhance_matches(Topology(every), ranked, rules=rules)

@@ -6,57 +6,57 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from graph import explain, explanation_json
-from graph.explain import Vocabulary
-from graph.record import Metric, Said
-from graph.relations import Kind, Relation, Source
+from graph.explain import DisplayNames
+from graph.record import GraphMetric, StoredEvidence
+from graph.relations import EvidenceSource, Relation, RelationKind
 from graph.topology import Topology
 
 AT = datetime(2026, 11, 1, tzinfo=UTC)
 NAMES = "s:{}".format
-WORDS = Vocabulary(names=NAMES)
+DISPLAY_NAMES = DisplayNames(name_of=NAMES)
 METRICS = {
-    1: Metric(pagerank=0.4, community=0, betweenness=0.0, closeness=0.0),
-    2: Metric(pagerank=0.1, community=0, betweenness=0.0, closeness=0.0),
-    3: Metric(pagerank=0.5, community=1, betweenness=0.0, closeness=0.0),
+    1: GraphMetric(pagerank=0.4, community=0, betweenness=0.0, closeness=0.0),
+    2: GraphMetric(pagerank=0.1, community=0, betweenness=0.0, closeness=0.0),
+    3: GraphMetric(pagerank=0.5, community=1, betweenness=0.0, closeness=0.0),
 }
 
 
 def relation(source, target, kind="precedes", confidence=1.0, **values):
-    return Relation(source, target, Kind(kind), confidence, **values)
+    return Relation(source, target, RelationKind(kind), confidence, **values)
 
 
-def explained(*relations, a=1, b=2, words=WORDS):
-    return explain.explain(Topology(relations), a, b, words=words, metrics=METRICS)
+def explained(*relations, a=1, b=2, names=DISPLAY_NAMES):
+    return explain.explain_relations(Topology(relations), a, b, names=names, metrics=METRICS)
 
 
 def test_a_tool_and_itself_are_one():
     found = explained(relation(1, 2), a=1, b=1)
     assert found.is_same
-    assert found.links == ()
-    assert found.there.shortest is None
+    assert found.relations == ()
+    assert found.forward.shortest is None
 
 
 def test_direct_relations_are_told_both_ways_the_surest_first():
     found = explained(
         relation(1, 2, confidence=0.5), relation(2, 1, "provides", 0.9), relation(1, 3)
     )
-    assert [link.words for link in found.links] == [
+    assert [link.text for link in found.relations] == [
         "s:2 provides for s:1",
         "s:1 comes before s:2",
     ]
-    assert found.there.shortest.is_direct
-    assert found.back.shortest.confidence == 0.9
+    assert found.forward.shortest.is_direct
+    assert found.backward.shortest.confidence == 0.9
 
 
 def test_a_path_has_its_hops_and_the_product_of_their_confidence():
     found = explained(relation(1, 3, confidence=0.8), relation(3, 2, "depends_on", 0.5))
-    path = found.there.shortest
+    path = found.forward.shortest
     assert path.tools == (1, 3, 2)
     assert not path.is_direct
-    assert [hop.words for hop in path.hops] == ["s:1 comes before s:3", "s:3 requires s:2"]
+    assert [hop.text for hop in path.hops] == ["s:1 comes before s:3", "s:3 requires s:2"]
     assert path.confidence == pytest.approx(0.4)
-    assert found.back.shortest is None
-    assert found.links == ()
+    assert found.backward.shortest is None
+    assert found.relations == ()
 
 
 def test_the_strongest_path_may_be_longer_than_the_shortest():
@@ -65,21 +65,21 @@ def test_the_strongest_path_may_be_longer_than_the_shortest():
         relation(1, 3, confidence=0.9),
         relation(3, 2, confidence=0.9),
     )
-    assert found.there.shortest.tools == (1, 2)
-    assert found.there.strongest.tools == (1, 3, 2)
-    assert found.there.strongest.confidence == pytest.approx(0.81)
+    assert found.forward.shortest.tools == (1, 2)
+    assert found.forward.strongest.tools == (1, 3, 2)
+    assert found.forward.strongest.confidence == pytest.approx(0.81)
 
 
 def test_of_several_kinds_a_hop_rests_on_the_surest():
     found = explained(relation(1, 2, confidence=0.3), relation(1, 2, "depends_on", 0.9))
-    assert found.there.shortest.hops[0].relation.kind is Kind.DEPENDS_ON
+    assert found.forward.shortest.hops[0].relation.kind is RelationKind.DEPENDS_ON
 
 
 def test_co_occurrence_leads_both_ways():
     found = explained(relation(1, 2, "often_used_with", 0.7))
-    assert found.there.shortest.confidence == found.back.shortest.confidence == 0.7
-    assert found.there.shortest.hops[0].words == "s:1 and s:2 are often used together"
-    assert found.back.shortest.hops[0].words == "s:2 and s:1 are often used together"
+    assert found.forward.shortest.confidence == found.backward.shortest.confidence == 0.7
+    assert found.forward.shortest.hops[0].text == "s:1 and s:2 are often used together"
+    assert found.backward.shortest.hops[0].text == "s:2 and s:1 are often used together"
 
 
 def test_where_there_is_no_path_what_is_related_to_both_is_named():
@@ -90,31 +90,31 @@ def test_where_there_is_no_path_what_is_related_to_both_is_named():
         relation(4, 5),
         relation(2, 4, confidence=0.9),
     )
-    assert found.common == ((4, pytest.approx(0.81)), (3, pytest.approx(0.4)))
+    assert found.common_neighbours == ((4, pytest.approx(0.81)), (3, pytest.approx(0.4)))
 
 
 def test_where_there_is_a_path_nothing_else_is_named():
-    assert explained(relation(1, 2), relation(1, 3), relation(2, 3)).common == ()
+    assert explained(relation(1, 2), relation(1, 3), relation(2, 3)).common_neighbours == ()
 
 
 def test_tools_without_relations_or_metrics_are_explained_as_such():
     found = explained(a=8, b=9)
     assert (found.a.name, found.a.pagerank, found.a.community) == ("s:8", None, None)
-    assert found.links == ()
-    assert not found.same_community
+    assert found.relations == ()
+    assert not found.is_same_community
 
 
 def test_places_tell_rank_and_community():
     found = explained()
     assert (found.a.pagerank, found.b.community) == (0.4, 0)
-    assert found.same_community
-    assert not explained(b=3).same_community
+    assert found.is_same_community
+    assert not explained(b=3).is_same_community
 
 
 def test_tools_that_exclude_each_other_are_said_to():
     found = explained(relation(2, 1, "mutually_exclusive"))
-    assert found.exclusive
-    assert not explained(relation(1, 2)).exclusive
+    assert found.is_exclusive
+    assert not explained(relation(1, 2)).is_exclusive
 
 
 def test_evidence_is_asked_for_and_told():
@@ -123,8 +123,8 @@ def test_evidence_is_asked_for_and_told():
     def said(key):
         asked.append(key)
         return [
-            Said(
-                source=Source.OBSERVED,
+            StoredEvidence(
+                source=EvidenceSource.OBSERVED,
                 team=7,
                 confidence=None,
                 successes=7,
@@ -133,20 +133,20 @@ def test_evidence_is_asked_for_and_told():
             )
         ]
 
-    words = Vocabulary(names=NAMES, said=said, teams={7: "team blue"}.__getitem__)
-    found = explained(relation(1, 2), words=words)
-    assert found.links[0].grounds == ("seen by team blue in 7 of 8 runs",)
-    assert set(asked) == {(1, 2, Kind.PRECEDES)}
+    names = DisplayNames(name_of=NAMES, evidence_of=said, team_name={7: "team blue"}.__getitem__)
+    found = explained(relation(1, 2), names=names)
+    assert found.relations[0].evidence_texts == ("seen by team blue in 7 of 8 runs",)
+    assert set(asked) == {(1, 2, RelationKind.PRECEDES)}
 
 
 def test_a_path_that_is_none_is_refused():
     with pytest.raises(ValueError, match="no path leads from 1 to 2"):
-        explain.path(Topology([relation(2, 1)]), (1, 2), words=WORDS)
+        explain.explain_path(Topology([relation(2, 1)]), (1, 2), names=DISPLAY_NAMES)
 
 
 def test_as_json_tools_are_names_and_nothing_is_left_out():
     found = explained(relation(1, 3, confidence=0.5), relation(3, 2))
-    report = explanation_json.as_json(found, NAMES)
+    report = explanation_json.explanation_to_json(found, NAMES)
     assert report["paths"]["b_to_a"] == {"shortest": None, "strongest": None}
     path = report["paths"]["a_to_b"]["shortest"]
     assert path["tools"] == ["s:1", "s:3", "s:2"]
@@ -159,10 +159,12 @@ def test_as_json_tools_are_names_and_nothing_is_left_out():
 PAIRS = st.tuples(st.integers(1, 6), st.integers(1, 6)).filter(lambda pair: pair[0] != pair[1])
 
 
-@given(st.lists(st.tuples(PAIRS, st.sampled_from(Kind), st.floats(0.01, 1.0)), max_size=20))
+@given(
+    st.lists(st.tuples(PAIRS, st.sampled_from(RelationKind), st.floats(0.01, 1.0)), max_size=20)
+)
 def test_whatever_relations_exist_hops_lead_from_one_tool_to_the_other(given_relations):
     found = explained(*(relation(*pair, kind, sure) for pair, kind, sure in given_relations))
-    for routes, ends in ((found.there, (1, 2)), (found.back, (2, 1))):
+    for routes, ends in ((found.forward, (1, 2)), (found.backward, (2, 1))):
         for path in (routes.shortest, routes.strongest):
             if path is None:
                 continue
@@ -173,4 +175,4 @@ def test_whatever_relations_exist_hops_lead_from_one_tool_to_the_other(given_rel
         if routes.shortest is not None:
             assert len(routes.shortest.hops) <= len(routes.strongest.hops)
             assert routes.strongest.confidence >= routes.shortest.confidence - 1e-9
-    assert explanation_json.as_json(found, NAMES)["exclusive"] is found.exclusive
+    assert explanation_json.explanation_to_json(found, NAMES)["exclusive"] is found.is_exclusive

@@ -7,19 +7,19 @@ import pytest
 from cryptography.fernet import Fernet
 
 from gateway_project.foundation import advisory
-from gateway_project.foundation.database import in_database
+from gateway_project.foundation.database import run_in_database_thread
 from gateway_project.foundation.sealing import Sealer
 from graph import fit_models
-from graph.binding import features
-from graph.binding import model as binding_model
-from graph.binding.model import BindingModel
-from graph.fit_models import Failed, Made, Terms
+from graph.fit_models import FailedFit, FitSettings, FittedScope
 from graph.models import FittedModel, PatternRun, WorkflowPattern
-from graph.ranking import fit as ranking_fit
-from graph.ranking import ranker
-from graph.ranking.ranker import Ranker
 from graph.record_runs import record_runs
-from graph.store import fitted, patterns
+from graph.store import fitted_models, patterns
+from graph.suggestion.binding import features
+from graph.suggestion.binding import model as binding_model
+from graph.suggestion.binding.model import BindingModel
+from graph.suggestion.ranking import fit as ranking_fit
+from graph.suggestion.ranking import ranker
+from graph.suggestion.ranking.ranker import Ranker
 from tests.factories import ServerFactory, TeamFactory, ToolFactory
 from tests.fakes import FakeEmbedder
 from tests.graph.histories import NOW, run, task
@@ -32,7 +32,7 @@ pytestmark = pytest.mark.django_db
 
 EMBEDDER = FakeEmbedder()
 SEALER = Sealer([Fernet.generate_key()])
-TERMS = Terms(model=EMBEDDER.model, max_bytes=10_000_000, sealer=SEALER)
+TERMS = FitSettings(embedding_model=EMBEDDER.model, max_bytes=10_000_000, sealer=SEALER)
 
 
 @pytest.fixture
@@ -62,9 +62,9 @@ def made():
     seen = []
 
     def make(team, index):
-        history = patterns.history(team, index.model, sealer=SEALER)
+        history = patterns.load_history(team, index.model, sealer=SEALER)
         seen.append((team, [one.tools for one in history]))
-        return Made(
+        return FittedScope(
             ranker=f"ranker {len(seen)}".encode(),
             bindings=b"",
             figures={"patterns": len(history), "runs": len(history), "samples": 0},
@@ -75,7 +75,7 @@ def made():
 
 
 def fit(make, **more):
-    outcome = fit_models.fit_due(TERMS, now=NOW, make=make, **more)
+    outcome = fit_models.fit_due_scopes(TERMS, now=NOW, fit_scope=make, **more)
     return None if outcome is None else list(outcome.fitted)
 
 
@@ -92,8 +92,8 @@ def test_what_is_recorded_is_fitted_once(tools, record, made):
     assert not fit_models.is_due(TERMS)
     assert fit(made) == []
     assert made.seen == [(None, [(tools[1],)])]
-    stored = fitted.load(None, TERMS.model)
-    assert (SEALER.open_bytes(stored.content), stored.figures["patterns"]) == (b"ranker 1", 1)
+    stored = fitted_models.load_model(None, TERMS.embedding_model)
+    assert (SEALER.unseal_bytes(stored.content), stored.figures["patterns"]) == (b"ranker 1", 1)
     assert stored.peak_memory_mb > 10
 
 
@@ -115,18 +115,18 @@ def test_it_is_fitted_anew_when_tools_come_or_rules_change(tools, record, made, 
     ToolFactory()
     embed_missing(EMBEDDER)
     assert len(fit(made)) == 1
-    monkeypatch.setattr(fit_models, "FITTED_BY", 99)
+    monkeypatch.setattr(fit_models, "FIT_VERSION", 99)
     assert len(fit(made)) == 1
 
 
 def test_with_other_features_all_is_fitted_anew(tools, record, made, monkeypatch):
-    told = " ".join((str(ranker.FORMAT), *ranker.FEATURES, *features.NAMES))
-    assert hashlib.sha256(told.encode()).hexdigest()[:16] == fit_models.FEATURES, (
+    told = " ".join((str(ranker.FORMAT), *ranker.FEATURES, *features.FEATURE_NAMES))
+    assert hashlib.sha256(told.encode()).hexdigest()[:16] == fit_models.FEATURES_DIGEST, (
         "features have changed: bring fit_models.FEATURES up to date"
     )
     record(run("r1", "Send it", task("x", tools[1])))
     fit(made)
-    monkeypatch.setattr(fit_models, "FEATURES", "others")
+    monkeypatch.setattr(fit_models, "FEATURES_DIGEST", "others")
     assert fit_models.is_due(TERMS)
     assert len(fit(made)) == 1
 
@@ -137,8 +137,8 @@ def test_each_team_with_runs_of_its_own_has_a_model_of_its_own(tools, record, ma
     record(run("r2", "Read it", task("x", tools[0])), team=one.pk)
     assert [done.team for done in fit(made)] == [None, one.pk]
     assert made.seen[1] == (one.pk, [(tools[1],), (tools[0],)])
-    assert fitted.load(one.pk, TERMS.model).team == one.pk
-    assert fitted.load(other.pk, TERMS.model).team is None
+    assert fitted_models.load_model(one.pk, TERMS.embedding_model).team == one.pk
+    assert fitted_models.load_model(other.pk, TERMS.embedding_model).team is None
     record(run("r3", "Read it", task("x", tools[0])), team=one.pk)
     assert [done.team for done in fit(made)] == [one.pk], "others learn nothing from it"
     record(run("r4", "Drop it", task("x", tools[2])))
@@ -153,20 +153,20 @@ def test_a_scope_whose_runs_never_succeeded_has_none(tools, record, made):
 def test_without_vectors_of_tools_what_is_stored_stays(tools, record, made):
     record(run("r1", "Send it", task("x", tools[1])))
     fit(made)
-    other = replace(TERMS, model="other")
+    other = replace(TERMS, embedding_model="other")
     assert not fit_models.is_due(other)
-    outcome = fit_models.fit_due(other, now=NOW, make=made)
-    assert outcome.lacking == "no past intent has vectors by other: run `manage.py embed`"
+    outcome = fit_models.fit_due_scopes(other, now=NOW, fit_scope=made)
+    assert outcome.missing_reason == "no past intent has vectors by other: run `manage.py embed`"
     record(run("r2", "Send it", task("x", tools[1])), embedder=FakeEmbedder(model="other"))
-    outcome = fit_models.fit_due(other, now=NOW, make=made)
-    assert outcome.lacking == "no tool has vectors by other: run `manage.py embed`"
+    outcome = fit_models.fit_due_scopes(other, now=NOW, fit_scope=made)
+    assert outcome.missing_reason == "no tool has vectors by other: run `manage.py embed`"
     assert FittedModel.objects.count() == 1
 
 
 def test_where_the_catalogue_does_not_fit_the_memory_nothing_is_fitted(tools, record, made):
     record(run("r1", "Send it", task("x", tools[1])))
-    outcome = fit_models.fit_due(replace(TERMS, max_bytes=10), now=NOW, make=made)
-    assert (outcome.fitted, outcome.lacking) == ((), fit_models.TOO_LARGE)
+    outcome = fit_models.fit_due_scopes(replace(TERMS, max_bytes=10), now=NOW, fit_scope=made)
+    assert (outcome.fitted, outcome.missing_reason) == ((), fit_models.TOO_LARGE_MESSAGE)
 
 
 def test_a_fit_that_fails_leaves_the_old_model(tools, record, made):
@@ -179,7 +179,10 @@ def test_a_fit_that_fails_leaves_the_old_model(tools, record, made):
 
     with pytest.raises(MemoryError):
         fit(broken)
-    assert SEALER.open_bytes(fitted.load(None, TERMS.model).content) == b"ranker 1"
+    assert (
+        SEALER.unseal_bytes(fitted_models.load_model(None, TERMS.embedding_model).content)
+        == b"ranker 1"
+    )
     assert fit_models.is_due(TERMS)
 
 
@@ -209,9 +212,9 @@ def test_a_team_that_is_deleted_meanwhile_does_no_harm(tools, record, made):
 
 @pytest.mark.django_db(transaction=True)
 async def test_one_process_fits_at_a_time(made):
-    async with advisory.held(fit_models.LOCK, timeout_s=PATIENCE_S):
-        assert await in_database(fit, made) is None
-    assert await in_database(fit, made, wait_s=PATIENCE_S) == []
+    async with advisory.hold_lock(fit_models.LOCK_NAME, timeout_s=PATIENCE_S):
+        assert await run_in_database_thread(fit, made) is None
+    assert await run_in_database_thread(fit, made, wait_s=PATIENCE_S) == []
 
 
 def test_values_are_kept_of_the_newest_runs_only(tools, record, made, monkeypatch):
@@ -220,9 +223,9 @@ def test_values_are_kept_of_the_newest_runs_only(tools, record, made, monkeypatc
     for row in PatternRun.objects.all():
         row.samples = row.key.encode()
         row.save()
-    assert patterns.samples(None, limit=3) == [b"r0", b"r1", b"r2"]
+    assert patterns.load_samples(None, limit=3) == [b"r0", b"r1", b"r2"]
     fit(made)
-    assert patterns.samples(None, limit=9) == [b"r0", b"r1"]
+    assert patterns.load_samples(None, limit=9) == [b"r0", b"r1"]
 
 
 def test_the_products_own_fit_can_be_kept_and_read_again(tools, record):
@@ -234,20 +237,22 @@ def test_the_products_own_fit_can_be_kept_and_read_again(tools, record):
             for n, word in enumerate(words)
         )
     )  # fmt: skip
-    (done,) = fit_models.fit_due(TERMS, now=NOW).fitted
+    (done,) = fit_models.fit_due_scopes(TERMS, now=NOW).fitted
     assert done.patterns == len(words)
-    stored = fitted.load(None, TERMS.model)
-    assert Ranker.from_bytes(SEALER.open_bytes(stored.content)).runs == len(words)
+    stored = fitted_models.load_model(None, TERMS.embedding_model)
+    assert Ranker.from_bytes(SEALER.unseal_bytes(stored.content)).runs == len(words)
     BindingModel.from_bytes(stored.bindings)
 
 
 def test_samples_are_taken_with_the_catalogue_in_memory(tools, sealer):
-    index = search_index.refresh(None, model=TERMS.model, max_bytes=TERMS.max_bytes)
+    index = search_index.refresh_index(
+        None, model=TERMS.embedding_model, max_bytes=TERMS.max_bytes
+    )
     schema = {"type": "object", "properties": {"city": {"type": "string"}}}
     tool = ToolFactory(input_schema=schema)
     runs = [run("r1", 'Weather in "Rome"', task("x", tool.pk, city="Rome"))]
     record_runs(runs, team=None, embedder=EMBEDDER, sealer=sealer, index=index)
-    (sample,) = patterns.samples(None, limit=9)
+    (sample,) = patterns.load_samples(None, limit=9)
     assert sample
 
 
@@ -264,11 +269,13 @@ def test_a_scope_that_cannot_be_fitted_holds_up_no_other(tools, record, made):
             raise np.linalg.LinAlgError("singular matrix\nand more")
         return made(team, index)
 
-    outcome = fit_models.fit_due(TERMS, now=NOW, make=broken)
+    outcome = fit_models.fit_due_scopes(TERMS, now=NOW, fit_scope=broken)
     assert [one.team for one in outcome.fitted] == [good.pk]
-    assert outcome.failed == [Failed(team=bad.pk, reason="singular matrix")]
+    assert outcome.failed == [FailedFit(team=bad.pk, reason="singular matrix")]
     assert FittedModel.objects.get(team=bad).failure == "singular matrix"
-    assert fitted.load(bad.pk, TERMS.model).team == bad.pk, "the old one serves on"
+    assert fitted_models.load_model(bad.pk, TERMS.embedding_model).team == bad.pk, (
+        "the old one serves on"
+    )
     assert not fit_models.is_due(TERMS), "it is not tried again as it is"
     record(run("r3", "Read it", task("x", tools[0])), team=bad.pk)
     assert fit_models.is_due(TERMS)
@@ -286,15 +293,15 @@ def test_a_team_that_never_could_be_fitted_goes_by_everybodys(tools, record, mad
             raise ValueError
         return made(scope, index)
 
-    assert len(fit_models.fit_due(TERMS, now=NOW, make=broken).failed) == 1
-    assert fitted.load(team.pk, TERMS.model).team is None
+    assert len(fit_models.fit_due_scopes(TERMS, now=NOW, fit_scope=broken).failed) == 1
+    assert fitted_models.load_model(team.pk, TERMS.embedding_model).team is None
     assert not fit_models.is_due(TERMS)
 
 
 @pytest.mark.parametrize("part", ["tool_model", "set_model", "order_model", "bindings"])
 def test_a_model_that_is_no_finite_numbers_is_not_stored(tools, record, monkeypatch, part):
     record(run("r1", "Send it", task("x", tools[1])))
-    fit_ranker, fit_bindings = ranking_fit.fit, binding_model.fit_binding
+    fit_ranker, fit_bindings = ranking_fit.fit_ranker, binding_model.fit_binding
 
     def spoilt(model):
         return replace(model, coefficients=np.full_like(model.coefficients, np.nan))
@@ -310,17 +317,19 @@ def test_a_model_that_is_no_finite_numbers_is_not_stored(tools, record, monkeypa
             lambda *given, **more: spoilt(fit_bindings(*given, **more)),
         )
     else:
-        monkeypatch.setattr(ranking_fit, "fit", ranker_of)
-    outcome = fit_models.fit_due(TERMS, now=NOW)
+        monkeypatch.setattr(ranking_fit, "fit_ranker", ranker_of)
+    outcome = fit_models.fit_due_scopes(TERMS, now=NOW)
     assert "not finite" in outcome.failed[0].reason
-    assert fitted.load(None, TERMS.model) is None
+    assert fitted_models.load_model(None, TERMS.embedding_model) is None
 
 
 def test_what_was_fitted_longest_ago_comes_first(tools, record, made):
     old, new, never = TeamFactory(), TeamFactory(), TeamFactory()
     for days, team in ((2, old), (3, new)):
         record(run("r1", "Send it", task("x", tools[1])), team=team.pk)
-        fit_models.fit_due(TERMS, now=NOW - timedelta(days=days), make=made, force=True)
+        fit_models.fit_due_scopes(
+            TERMS, now=NOW - timedelta(days=days), fit_scope=made, force=True
+        )
     FittedModel.objects.filter(team=old).update(fitted_at=NOW - timedelta(days=9))
     for team in (new, old, never):
         record(run("r2", "Read it", task("x", tools[0])), team=team.pk)
@@ -335,14 +344,14 @@ def test_in_the_background_none_is_begun_after_some_time(tools, record, made):
 
 
 def test_a_fit_that_takes_too_long_is_given_up(tools, record, made, monkeypatch):
-    monkeypatch.setattr(fit_models, "SCOPE_S", 0.05)
+    monkeypatch.setattr(fit_models, "SCOPE_TIMEOUT_S", 0.05)
     record(run("r1", "Send it", task("x", tools[1])))
 
     def endless(team, index):
         while True:
             pass
 
-    outcome = fit_models.fit_due(TERMS, now=NOW, make=endless)
+    outcome = fit_models.fit_due_scopes(TERMS, now=NOW, fit_scope=endless)
     assert [one.reason for one in outcome.failed] == ["it took more than 0.05 s"]
 
 

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from graph import history_lines
 from graph.history_lines import MAX_LINE_BYTES
-from graph.patterns import InvalidRun, PastRun, UnknownTool, workflow
+from graph.patterns import InvalidRun, PastRun, UnknownRunTool, abstract_workflow
 from tests.graph.histories import NOW, taken, task
 
 TOOLS = {"git:log": 1, "mail:send": 2, "a": 3, "b": 4, "c": 5}
@@ -17,7 +17,7 @@ ROW = {"id": "r1", "intent": "Send the log", "tasks": [{"id": "x", "tool": "git:
 
 def read(row, *, at=NOW):
     line = row if isinstance(row, bytes) else json.dumps(row).encode()
-    return history_lines.run_of(line, tools=TOOLS, now=at)
+    return history_lines.parse_run(line, tools=TOOLS, now=at)
 
 
 def test_a_run_is_read_with_all_that_it_says():
@@ -56,16 +56,16 @@ def test_what_a_run_does_not_say_is_taken_as_usual():
         ({"intent": 3}, 'no "intent"'),
         ({"tasks": []}, 'no "tasks"'),
         ({"tasks": "git:log"}, 'no "tasks"'),
-        ({"tasks": ["git:log"]}, "task 1 is no object"),
+        ({"tasks": ["git:log"]}, "task 1 is not an object"),
         ({"tasks": [{"tool": "git:log"}]}, 'task 1 has no "id"'),
         ({"tasks": [{"id": "x"}]}, 'no "tool"'),
         ({"tasks": [{"id": "x", "tool": "git:lag"}]}, "no tool 'git:lag'"),
-        ({"tasks": [{"id": "x", "tool": "git:log", "arguments": []}]}, "is no object"),
-        ({"tasks": [{"id": "x", "tool": "git:log", "depends_on": "y"}]}, "no list of ids"),
+        ({"tasks": [{"id": "x", "tool": "git:log", "arguments": []}]}, "is not an object"),
+        ({"tasks": [{"id": "x", "tool": "git:log", "depends_on": "y"}]}, "not a list of ids"),
         ({"succeeded": "yes"}, "true or false"),
         ({"at": "yesterday"}, '"at" must be a time'),
         ({"at": 3}, '"at" must be a time'),
-        ({"at": "2030-01-01T00:00:00Z"}, "lies in the future"),
+        ({"at": "2030-01-01T00:00:00Z"}, "is in the future"),
     ],
 )
 def test_what_is_wrong_with_a_run_is_told(change, message):
@@ -76,11 +76,11 @@ def test_what_is_wrong_with_a_run_is_told(change, message):
 @pytest.mark.parametrize(
     ("line", "message"),
     [
-        (b"{", "no JSON: .* at character 2"),
-        (b"[1]", "no JSON object"),
+        (b"{", "not JSON: .* at character 2"),
+        (b"[1]", "not a JSON object"),
         (b"\xff{}", "not UTF-8"),
-        (b'{"id": "r", "id": "s"}', "'id' stands there twice"),
-        (b'{"id": NaN}', "NaN is no number of JSON"),
+        (b'{"id": "r", "id": "s"}', "'id' is given twice"),
+        (b'{"id": NaN}', "NaN is not a JSON number"),
         (b"[" * 100_000, "nested deeper than 200 levels"),
         (b'"' + b"x" * MAX_LINE_BYTES + b'"', "longer than 1,000,000 bytes"),
     ],
@@ -115,7 +115,7 @@ def test_a_clock_that_is_a_little_ahead_is_forgiven():
 
 
 def test_an_unknown_tool_is_named():
-    with pytest.raises(UnknownTool) as refused:
+    with pytest.raises(UnknownRunTool) as refused:
         read(ROW | {"tasks": [{"id": "x", "tool": "git:lag"}]})
     assert refused.value.tool == "git:lag"
 
@@ -123,7 +123,7 @@ def test_an_unknown_tool_is_named():
 def gold(names, edges=None, calls=None):
     row = {"id": "q", "text": "Do it", "gold_tools": names, "gold_edges": edges}
     one, is_partial = read(row | {"gold_args": calls})
-    return workflow(one.tasks), one, is_partial
+    return abstract_workflow(one.tasks), one, is_partial
 
 
 def test_a_chain_of_a_data_set_is_read_in_its_order():

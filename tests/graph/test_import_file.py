@@ -5,11 +5,11 @@ from datetime import UTC, date, datetime, timedelta
 import pytest
 
 from graph import export, import_file, shipped
-from graph.exchange.read import Form
+from graph.exchange.read import GraphFormat
 from graph.import_file import ImportRefused
 from graph.models import RelationEvidence, ToolDependency
-from graph.record import Claim, Metric, Observation
-from graph.relations import Kind, Source
+from graph.record import GraphMetric, RelationClaim, RelationObservation
+from graph.relations import EvidenceSource, RelationKind
 from graph.store import metrics, relations
 from tests.factories import CategoryFactory, ServerFactory, TeamFactory, ToolFactory
 
@@ -34,7 +34,7 @@ def row(source="s:a", target="s:b", kind="precedes", **more):
 
 def take(*rows, filename="graph.jsonl", **options):
     text = "\n".join(map(json.dumps, rows))
-    return import_file.import_text(text, filename=filename, now=NOW, **options)
+    return import_file.import_relations(text, filename=filename, now=NOW, **options)
 
 
 def refused(*rows, **options):
@@ -52,8 +52,8 @@ def said(pk=None):
     ]
 
 
-def text_of(form=Form.JSON, **options):
-    return "".join(export.text(export.document(now=NOW, **options), form))
+def text_of(form=GraphFormat.JSON, **options):
+    return "".join(export.write_text(export.build_document(now=NOW, **options), form))
 
 
 class TestImport:
@@ -130,14 +130,16 @@ class TestImport:
         assert said() == [("imported", None, "graph.jsonl", 0.6)]
 
     def test_a_persons_words_stand_against_a_file(self, tools):
-        claim = Claim(source=tools["a"], target=tools["b"], kind=Kind.PRECEDES, reason="mine")
-        relations.curate(claim, by="ann", at=NOW)
+        claim = RelationClaim(
+            source=tools["a"], target=tools["b"], kind=RelationKind.PRECEDES, reason="mine"
+        )
+        relations.curate_relation(claim, by="ann", at=NOW)
         take(row(reason="theirs"))
         assert ToolDependency.objects.get().reason == "mine"
         assert take(row(reason="theirs")).same == 1
 
     def test_a_rejected_relation_stays_rejected(self, tools):
-        relations.reject(tools["a"], tools["b"], Kind.PRECEDES, at=NOW)
+        relations.reject_relation(tools["a"], tools["b"], RelationKind.PRECEDES, at=NOW)
         done = take(row(), as_curated=True)
         assert (done.added, done.left_out) == (0, 1)
         assert done.warnings == ("1 relations left out: an admin rejected them here",)
@@ -206,13 +208,13 @@ class TestRefusal:
         assert (len(problem.problems), problem.count) == (20, 50)
 
     def test_what_contradicts_something_stored_is_refused(self, tools):
-        claim = Claim(
+        claim = RelationClaim(
             source=tools["a"],
             target=tools["b"],
-            kind=Kind.MUTUALLY_EXCLUSIVE,
+            kind=RelationKind.MUTUALLY_EXCLUSIVE,
             reason="stored before",
         )
-        relations.curate(claim, by="ann", at=NOW)
+        relations.curate_relation(claim, by="ann", at=NOW)
         [problem] = refused(row(kind="depends_on")).problems
         assert str(problem) == (
             "line 1: s:a cannot both require s:b and exclude it: keep one of the two "
@@ -223,13 +225,13 @@ class TestRefusal:
     def test_contradictions_that_were_stored_before_are_not_the_files(self, tools):
         for ends in (("a", "b"), ("b", "a")):
             source, target = (tools[end] for end in ends)
-            claim = Claim(source=source, target=target, kind=Kind.REPLACES)
-            relations.curate(claim, by="ann", at=NOW)
+            claim = RelationClaim(source=source, target=target, kind=RelationKind.REPLACES)
+            relations.curate_relation(claim, by="ann", at=NOW)
         assert take(row("s:c", "s:d")).added == 1
 
     def test_a_tool_that_is_deleted_meanwhile_is_told(self, tools, monkeypatch):
         def gone(records, *, at):
-            raise relations.UnknownTools([tools["a"]])
+            raise relations.ToolsNotFound([tools["a"]])
 
         monkeypatch.setattr(relations, "put_many", gone)
         assert "the tool 's:a' was deleted meanwhile; import it again" in str(refused(row()))
@@ -241,22 +243,24 @@ class TestRefusal:
     def test_text_that_is_no_file_of_relations_is_refused(self, tools):
         for name in ("x.json", "x.jsonl", "x.graphml", "x"):
             with pytest.raises(ImportRefused):
-                import_file.import_text("\ud800 no", filename=name)
+                import_file.import_relations("\ud800 no", filename=name)
 
 
 def fill(tools, team):
     a, b, c, d = tools.values()
     at = NOW - timedelta(days=3)
-    relations.curate(
-        Claim(source=a, target=b, kind=Kind.DEPENDS_ON, required=False, confidence=1 / 3),
+    relations.curate_relation(
+        RelationClaim(
+            source=a, target=b, kind=RelationKind.DEPENDS_ON, required=False, confidence=1 / 3
+        ),
         by="ann",
         at=at,
     )
-    relations.curate(
-        Claim(
+    relations.curate_relation(
+        RelationClaim(
             source=c,
             target=d,
-            kind=Kind.REPLACES,
+            kind=RelationKind.REPLACES,
             version="2",
             deprecated_at=date(2026, 1, 2),
             reason="newer & <better>\x07",
@@ -265,18 +269,28 @@ def fill(tools, team):
         at=at,
     )
     fields = ({"output": "/a", "input": "/b"},)
-    flow = Claim(source=a, target=b, kind=Kind.PROVIDES, confidence=0.7, fields=fields)
+    flow = RelationClaim(
+        source=a, target=b, kind=RelationKind.PROVIDES, confidence=0.7, fields=fields
+    )
     relations.replace_derived([flow], at=at)
     relations.replace_derived_of_teams({team: [replace(flow, confidence=0.8)]}, at=at)
-    relations.curate(
-        Claim(source=d, target=a, kind=Kind.ALTERNATIVE_TO, confidence=0.5), by="bob", at=at
+    relations.curate_relation(
+        RelationClaim(source=d, target=a, kind=RelationKind.ALTERNATIVE_TO, confidence=0.5),
+        by="bob",
+        at=at,
     )
-    seen = Observation(
-        source=a, target=c, kind=Kind.PRECEDES, successes=2.7, failures=0.1, seconds=1.5, at=at
+    seen = RelationObservation(
+        source=a,
+        target=c,
+        kind=RelationKind.PRECEDES,
+        successes=2.7,
+        failures=0.1,
+        seconds=1.5,
+        at=at,
     )
-    relations.observe(None, [seen])
-    relations.observe(team, [seen])
-    relations.reject(b, c, Kind.PRECEDES, reason="no", at=at)
+    relations.observe_relations(None, [seen])
+    relations.observe_relations(team, [seen])
+    relations.reject_relation(b, c, RelationKind.PRECEDES, reason="no", at=at)
 
 
 def snapshot():
@@ -301,29 +315,29 @@ def snapshot():
 
 
 class TestRoundTrip:
-    @pytest.mark.parametrize("form", Form)
+    @pytest.mark.parametrize("form", GraphFormat)
     def test_an_empty_graph_becomes_the_same_again(self, tools, form):
         team = TeamFactory(name="theirs")
         fill(tools, team.pk)
         before = snapshot()
         text = text_of(form, team=team.pk)
         ToolDependency.objects.all().delete()
-        done = import_file.import_text(
+        done = import_file.import_relations(
             text, filename=f"x.{form}", as_curated=True, team=team.pk, now=NOW
         )
-        kept = [one for one in before if not one[1][2]] if form is Form.GRAPHML else before
+        kept = [one for one in before if not one[1][2]] if form is GraphFormat.GRAPHML else before
         assert done.left_out == 0
         assert snapshot() == kept
         assert text_of(form, team=team.pk) == text
 
-    @pytest.mark.parametrize("form", Form)
+    @pytest.mark.parametrize("form", GraphFormat)
     @pytest.mark.parametrize("as_curated", [True, False])
     def test_what_was_just_given_away_changes_nothing(self, tools, form, as_curated):
         team = TeamFactory()
         fill(tools, team.pk)
         before = snapshot()
         text = text_of(form, team=team.pk)
-        done = import_file.import_text(
+        done = import_file.import_relations(
             text, filename=f"x.{form}", as_curated=as_curated, team=team.pk, now=NOW
         )
         assert done.changes == ()
@@ -334,15 +348,15 @@ class TestExport:
     def test_what_a_team_observed_and_owns_is_given_away_only_for_it(self, tools):
         mine, theirs = TeamFactory(), TeamFactory()
         own = ToolFactory(server__name="private", server__team=mine, name="t").pk
-        seen = Observation(
-            source=tools["a"], target=tools["b"], kind=Kind.PRECEDES, successes=1, at=NOW
+        seen = RelationObservation(
+            source=tools["a"], target=tools["b"], kind=RelationKind.PRECEDES, successes=1, at=NOW
         )
-        relations.observe(mine.pk, [seen])
-        claim = Claim(source=own, target=tools["c"], kind=Kind.PRECEDES)
-        relations.curate(claim, by="ann", at=NOW)
-        assert export.document(now=NOW).relations == ()
-        assert export.document(now=NOW, team=theirs.pk).relations == ()
-        found = export.document(now=NOW, team=mine.pk)
+        relations.observe_relations(mine.pk, [seen])
+        claim = RelationClaim(source=own, target=tools["c"], kind=RelationKind.PRECEDES)
+        relations.curate_relation(claim, by="ann", at=NOW)
+        assert export.build_document(now=NOW).relations == ()
+        assert export.build_document(now=NOW, team=theirs.pk).relations == ()
+        found = export.build_document(now=NOW, team=mine.pk)
         assert found.team == mine.name
         assert [one.source for one in found.relations] == ["private:t", "s:a"]
         assert [item.team for item in found.relations[1].evidence] == [mine.name]
@@ -351,8 +365,8 @@ class TestExport:
         category = CategoryFactory(name="code")
         filed = ToolFactory(server__name="x", name="filed", category=category)
         ToolFactory(server=filed.server, name="alone")
-        metrics.replace({filed.pk: Metric(0.25, 1, 0.5, 0.75)})
-        [found] = export.document(now=NOW, with_metrics=True).tools
+        metrics.replace_metrics({filed.pk: GraphMetric(0.25, 1, 0.5, 0.75)})
+        [found] = export.build_document(now=NOW, with_metrics=True).tools
         assert (found.id, found.category) == ("x:filed", "code")
         assert found.metrics == {
             "pagerank": 0.25,
@@ -360,26 +374,28 @@ class TestExport:
             "betweenness": 0.5,
             "closeness": 0.75,
         }
-        assert export.document(now=NOW).tools[0].metrics == {}
+        assert export.build_document(now=NOW).tools[0].metrics == {}
 
     @pytest.mark.parametrize(
         ("hops", "kept"), [(0, ""), (1, "ab"), (2, "abc"), (3, "abcd"), (9, "abcd")]
     )
     def test_a_part_reaches_so_many_steps_either_way(self, tools, hops, kept):
         take(row("s:b", "s:a"), row("s:b", "s:c"), row("s:c", "s:d"))
-        part = export.part(export.document(now=NOW), ["s:a"], hops=hops)
+        part = export.extract_part(export.build_document(now=NOW), ["s:a"], hops=hops)
         assert {tool.id[2:] for tool in part.tools} == set(kept or "a")
         assert len(part.relations) == max(len(kept) - 1, 0)
 
     def test_a_part_around_a_tool_that_is_not_there_is_refused(self, tools):
-        with pytest.raises(export.UnknownTool):
-            export.part(export.document(now=NOW), ["s:a"])
+        with pytest.raises(export.ToolNotInGraph):
+            export.extract_part(export.build_document(now=NOW), ["s:a"])
 
 
 def test_a_shipped_relation_that_was_rejected_stays_rejected(tools):
-    claim = Claim(source=tools["a"], target=tools["b"], kind=Kind.PRECEDES, confidence=0.9)
-    shipping = {"at": NOW, "source": Source.CURATED, "origin": shipped.ORIGIN}
+    claim = RelationClaim(
+        source=tools["a"], target=tools["b"], kind=RelationKind.PRECEDES, confidence=0.9
+    )
+    shipping = {"at": NOW, "source": EvidenceSource.CURATED, "origin": shipped.ORIGIN}
     assert relations.replace_derived([claim], **shipping).added == 1
-    relations.reject(tools["a"], tools["b"], Kind.PRECEDES, at=NOW)
+    relations.reject_relation(tools["a"], tools["b"], RelationKind.PRECEDES, at=NOW)
     relations.replace_derived([claim], **shipping)
-    assert len(relations.topology(now=NOW)) == 0
+    assert len(relations.load_topology(now=NOW)) == 0

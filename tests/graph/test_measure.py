@@ -2,15 +2,15 @@ import json
 
 import pytest
 
-from graph.measure import measure
-from graph.relations import Kind, Relation
+from graph.measure import measure_topology
+from graph.relations import Relation, RelationKind
 from graph.topology import Topology
 
-STAR = Topology(Relation(tool, 1, Kind.DEPENDS_ON, 0.9) for tool in range(2, 7))
+STAR = Topology(Relation(tool, 1, RelationKind.DEPENDS_ON, 0.9) for tool in range(2, 7))
 
 
 def test_each_tool_that_has_relations_is_measured():
-    measured = measure(STAR, known={})
+    measured = measure_topology(STAR, known={})
     assert measured.metrics.keys() == set(range(1, 7))
     assert sum(metric.pagerank for metric in measured.metrics.values()) == pytest.approx(1.0)
     hub = measured.metrics[1]
@@ -21,18 +21,18 @@ def test_each_tool_that_has_relations_is_measured():
 
 
 def test_figures_say_what_they_rest_on_and_are_json():
-    figures = measure(STAR, known={}).statistics
+    figures = measure_topology(STAR, known={}).statistics
     assert json.loads(json.dumps(figures))["top"][0][0] == 1
     assert (figures["pivots"], figures["is_exact"], figures["communities"]) == (6, True, 1)
 
 
 def test_earlier_metrics_are_where_the_ranks_begin():
-    first = measure(STAR, known={})
-    again = measure(STAR, known=first.metrics)
+    first = measure_topology(STAR, known={})
+    again = measure_topology(STAR, known=first.metrics)
     for tool, metric in again.metrics.items():
         assert metric.pagerank == pytest.approx(first.metrics[tool].pagerank, abs=1e-6)
 
 
 def test_an_empty_graph_is_measured():
-    measured = measure(Topology(), known={})
+    measured = measure_topology(Topology(), known={})
     assert (measured.metrics, measured.statistics["relations"]) == ({}, 0)

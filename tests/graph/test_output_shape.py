@@ -8,15 +8,22 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from graph import output_shape
-from graph.output_shape import ALIKE, MAX_DEPTH, MAX_PROPERTIES, certain, merge, shape_of
+from graph.output_shape import (
+    MAX_DEPTH,
+    MAX_PROPERTIES,
+    MIN_ALIKE_VALUES,
+    describe_shape,
+    drop_uncertain_fields,
+    merge_shapes,
+)
 
 
 def structured(value):
-    return shape_of({"structuredContent": value})
+    return describe_shape({"structuredContent": value})
 
 
 def text(value):
-    return shape_of({"content": [{"type": "text", "text": value}]})
+    return describe_shape({"content": [{"type": "text", "text": value}]})
 
 
 def test_names_types_and_requirement_are_told():
@@ -52,7 +59,7 @@ def test_names_types_and_requirement_are_told():
     ],
 )
 def test_formats_are_recognised_by_how_they_are_written(value, expected):
-    assert output_shape.format_of(value) == expected
+    assert output_shape.detect_format(value) == expected
 
 
 @pytest.mark.parametrize(
@@ -74,7 +81,7 @@ def test_formats_are_recognised_by_how_they_are_written(value, expected):
     ],
 )
 def test_structure_is_read_from_where_it_stands(result, expected):
-    assert (shape_of(result) is not None) is expected
+    assert (describe_shape(result) is not None) is expected
 
 
 @pytest.mark.parametrize(
@@ -109,7 +116,7 @@ def test_many_keys_are_data():
 
 def test_objects_of_one_shape_under_several_words_are_a_map():
     names = ["ann", "bob", "cyd", "dan"]
-    assert len(names) == ALIKE
+    assert len(names) == MIN_ALIKE_VALUES
     assert "ann" not in json.dumps(structured({name: {"score": 3} for name in names}))
     assert "min" in json.dumps(structured({name: {"score": 3} for name in ("min", "max")}))
 
@@ -124,24 +131,24 @@ def test_items_of_a_list_are_one_shape_and_need_what_all_have():
 
 
 def test_an_empty_list_says_nothing_of_its_items():
-    assert merge(structured({"a": []}), structured({"a": [1]})) == structured({"a": [1]})
+    assert merge_shapes(structured({"a": []}), structured({"a": [1]})) == structured({"a": [1]})
 
 
 def test_what_is_not_always_there_is_not_required():
-    merged = merge(structured({"id": 1, "next": "x"}), structured({"id": 2}))
+    merged = merge_shapes(structured({"id": 1, "next": "x"}), structured({"id": 2}))
     assert merged["required"] == ["id"]
     assert set(merged["properties"]) == {"id", "next"}
 
 
 def test_formats_that_differ_are_no_format():
     one, other = structured({"at": "2026-11-22"}), structured({"at": "soon"})
-    assert merge(one, other)["properties"]["at"] == {"type": "string"}
+    assert merge_shapes(one, other)["properties"]["at"] == {"type": "string"}
 
 
 def test_keys_that_change_from_result_to_result_become_a_map():
     one = structured({"ann": {"score": 1}, "bob": {"score": 2}})
     other = structured({"cyd": {"score": 1}, "dan": {"score": 2}})
-    assert "properties" not in merge(one, other)
+    assert "properties" not in merge_shapes(one, other)
 
 
 @pytest.mark.parametrize(
@@ -155,12 +162,12 @@ def test_keys_that_change_from_result_to_result_become_a_map():
     ],
 )
 def test_scalars_of_one_type_under_ever_other_keys_become_a_map(one, other, kept):
-    assert ("properties" in merge(structured(one), structured(other))) is kept
+    assert ("properties" in merge_shapes(structured(one), structured(other))) is kept
 
 
 def test_what_only_some_results_had_is_not_certain():
     row = structured({"rows": [{"id": 1, "ann": "x"}, {"id": 2, "bob": {"x": 1}}], "n": 1})
-    found = certain(merge(row, structured({"rows": [], "carol": "x"})))
+    found = drop_uncertain_fields(merge_shapes(row, structured({"rows": [], "carol": "x"})))
     (name,) = found["properties"]
     assert name == "rows"
     assert set(found["properties"]["rows"]["items"]["properties"]) == {"id"}
@@ -170,7 +177,7 @@ def test_results_that_keep_adding_fields_end_as_a_map():
     merged = structured({"a": 1})
     for place in range(MAX_PROPERTIES + 1):
         name = "f" + chr(97 + place // 26) + chr(97 + place % 26)
-        merged = merge(merged, structured({name: 1}))
+        merged = merge_shapes(merged, structured({name: 1}))
     assert merged == {"type": "object", "additionalProperties": {"type": "integer"}}
 
 
@@ -198,7 +205,7 @@ def test_results_made_to_differ_do_not_fill_the_database():
     for first in letters:
         for second in letters[::4]:
             leaves = dict.fromkeys(letters, 1)
-            merged = merge(merged, structured({first: {second: leaves, "k": 1}, "n": 1}))
+            merged = merge_shapes(merged, structured({first: {second: leaves, "k": 1}, "n": 1}))
     assert len(json.dumps(merged)) < 200_000
     assert merged["properties"]["n"] == {"type": "integer"}
 
@@ -233,8 +240,8 @@ def test_a_result_conforms_to_its_shape(value):
 @settings(deadline=None)
 @given(OBJECTS, OBJECTS)
 def test_results_conform_to_the_merged_shape_whichever_came_first(one, other):
-    merged = merge(structured(one), structured(other))
-    assert merged == merge(structured(other), structured(one))
+    merged = merge_shapes(structured(one), structured(other))
+    assert merged == merge_shapes(structured(other), structured(one))
     for value in (one, other):
         jsonschema.validate(value, merged)
 
@@ -242,7 +249,7 @@ def test_results_conform_to_the_merged_shape_whichever_came_first(one, other):
 @settings(deadline=None)
 @given(OBJECTS)
 def test_a_shape_merged_with_itself_is_unchanged(value):
-    assert merge(structured(value), structured(value)) == structured(value)
+    assert merge_shapes(structured(value), structured(value)) == structured(value)
 
 
 ALLOWED = {"type", "format", "properties", "required", "items", "additionalProperties"}
@@ -264,4 +271,4 @@ def keywords(shape):
 def test_nothing_enters_a_shape_but_types_formats_and_names(value):
     for keyword, name in keywords(structured(value)):
         assert keyword is None or keyword in ALLOWED
-        assert name is None or output_shape.is_name(name)
+        assert name is None or output_shape.is_field_name(name)

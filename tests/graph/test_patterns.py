@@ -5,10 +5,10 @@ from hypothesis import strategies as st
 from graph.patterns import (
     MAX_TASKS,
     InvalidRun,
-    document,
-    normal_intent,
-    workflow,
-    workflow_hash,
+    abstract_workflow,
+    compute_workflow_hash,
+    normalize_intent,
+    workflow_to_document,
 )
 from tests.graph.histories import taken, task
 
@@ -16,7 +16,7 @@ NAMES = {1: "git:log", 2: "mail:send", 3: "time:now"}
 
 
 def hashed(*tasks):
-    return workflow_hash(document(workflow(tasks), NAMES))
+    return compute_workflow_hash(workflow_to_document(abstract_workflow(tasks), NAMES))
 
 
 @st.composite
@@ -33,8 +33,10 @@ def workflows(draw):
 
 
 def test_tasks_are_named_by_place_and_lose_their_values():
-    done = workflow([task("a", 1, path="/secret"), task("b", 2, body=taken("a", "/entries"))])
-    assert document(done, NAMES) == [
+    done = abstract_workflow(
+        [task("a", 1, path="/secret"), task("b", 2, body=taken("a", "/entries"))]
+    )
+    assert workflow_to_document(done, NAMES) == [
         {"id": "t1", "tool": "git:log", "depends_on": [], "references": []},
         {
             "id": "t2",
@@ -66,13 +68,13 @@ def test_what_did_something_else_is_not(other):
 
 
 def test_tasks_told_in_the_wrong_order_are_put_right():
-    done = workflow([task("b", 2, "a"), task("a", 1), task("c", 3)])
+    done = abstract_workflow([task("b", 2, "a"), task("a", 1), task("c", 3)])
     assert (done.tools, dict(done.ids)) == ((1, 2, 3), {"a": "t1", "b": "t2", "c": "t3"})
 
 
 @given(workflows())
 def test_every_task_stands_after_what_it_waits_for(tasks):
-    done = workflow(tasks)
+    done = abstract_workflow(tasks)
     seen = set()
     for one in done.tasks:
         assert set(one.depends_on) <= seen
@@ -83,8 +85,8 @@ def test_every_task_stands_after_what_it_waits_for(tasks):
 
 @given(workflows())
 def test_a_workflow_is_the_same_when_read_from_its_own_form(tasks):
-    again = workflow(workflow(tasks).tasks)
-    assert again.tasks == workflow(tasks).tasks
+    again = abstract_workflow(abstract_workflow(tasks).tasks)
+    assert again.tasks == abstract_workflow(tasks).tasks
 
 
 @pytest.mark.parametrize(
@@ -93,16 +95,16 @@ def test_a_workflow_is_the_same_when_read_from_its_own_form(tasks):
         ([], "no tasks"),
         ([task("", 1)], "no id"),
         ([task("a", 1), task("a", 2)], "two tasks have the id 'a'"),
-        ([task("a", 1, "b")], "'a' waits for 'b', which is not there"),
-        ([task("a", 1, x=taken("z"))], "'a' waits for 'z', which is not there"),
-        ([task("a", 1, "a")], "'a' waits for itself"),
-        ([task("a", 1, "b"), task("b", 2, "a")], "wait for each other: 'a', 'b'"),
+        ([task("a", 1, "b")], "'a' depends on 'b', which does not exist"),
+        ([task("a", 1, x=taken("z"))], "'a' depends on 'z', which does not exist"),
+        ([task("a", 1, "a")], "'a' depends on itself"),
+        ([task("a", 1, "b"), task("b", 2, "a")], "depend on each other: 'a', 'b'"),
         ([task(f"t{n}", 1) for n in range(MAX_TASKS + 1)], "at most 100"),
     ],
 )
 def test_what_is_no_workflow_is_refused_with_the_reason(tasks, message):
     with pytest.raises(InvalidRun, match=message):
-        workflow(tasks)
+        abstract_workflow(tasks)
 
 
 def test_what_is_nested_too_deeply_is_refused():
@@ -110,9 +112,9 @@ def test_what_is_nested_too_deeply_is_refused():
     for _ in range(200):
         value = [value]
     with pytest.raises(InvalidRun, match="nested deeper"):
-        workflow([task("a", 1, x=value)])
+        abstract_workflow([task("a", 1, x=value)])
 
 
 @pytest.mark.parametrize("text", ["Book a flight", " book  a FLIGHT. ", "Book a flight!\n"])
 def test_an_intent_is_known_again_by_its_words(text):
-    assert normal_intent(text) == "book a flight"
+    assert normalize_intent(text) == "book a flight"

@@ -5,12 +5,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from graph import record
-from graph.record import Observation, Record, Said, SelfRelation
-from graph.relations import NO_DETAIL, SYMMETRIC, Kind, Source
+from graph.record import RelationObservation, RelationRecord, SelfRelationError, StoredEvidence
+from graph.relations import NO_DETAIL, SYMMETRIC_KINDS, EvidenceSource, RelationKind
 
 NOW = datetime(2026, 11, 22, tzinfo=UTC)
 
-keys = st.tuples(st.integers(1, 5), st.integers(1, 5), st.sampled_from(Kind)).filter(
+keys = st.tuples(st.integers(1, 5), st.integers(1, 5), st.sampled_from(RelationKind)).filter(
     lambda key: key[0] != key[1]
 )
 observations = st.builds(
@@ -26,59 +26,63 @@ observations = st.builds(
 )
 
 
-def said(source=Source.SCHEMA, **values):
+def said(source=EvidenceSource.SCHEMA, **values):
     known = {"confidence": 0.5, "successes": 0.0, "failures": 0.0, "last_seen": NOW}
-    return Said(source=source, **(known | values))
+    return StoredEvidence(source=source, **(known | values))
 
 
 def relation(*heard, **values):
-    return Record(source=1, target=2, kind=Kind.PRECEDES, said=heard, **values)
+    return RelationRecord(source=1, target=2, kind=RelationKind.PRECEDES, evidence=heard, **values)
 
 
-def seen(source, target, kind=Kind.PRECEDES, *, at=NOW, **counts):
-    return Observation(source=source, target=target, kind=kind, at=at, **counts)
+def seen(source, target, kind=RelationKind.PRECEDES, *, at=NOW, **counts):
+    return RelationObservation(source=source, target=target, kind=kind, at=at, **counts)
 
 
 def test_of_a_relation_that_nothing_speaks_for_nothing_is_seen():
-    assert record.view(relation(), None, now=NOW) is None
+    assert record.view_for_team(relation(), None, now=NOW) is None
 
 
 def test_what_a_person_rejected_is_not_seen_whatever_speaks_for_it():
-    assert record.view(relation(said(), rejected=True), None, now=NOW) is None
+    assert record.view_for_team(relation(said(), rejected=True), None, now=NOW) is None
 
 
 def test_what_a_team_observed_is_seen_by_it_alone():
-    one = relation(said(Source.OBSERVED, confidence=None, successes=9.0, team=7))
-    assert record.view(one, None, now=NOW) is None
-    assert record.view(one, 8, now=NOW) is None
-    assert record.view(one, 7, now=NOW).confidence > 0.5
-    assert one.teams == {7}
+    one = relation(said(EvidenceSource.OBSERVED, confidence=None, successes=9.0, team=7))
+    assert record.view_for_team(one, None, now=NOW) is None
+    assert record.view_for_team(one, 8, now=NOW) is None
+    assert record.view_for_team(one, 7, now=NOW).confidence > 0.5
+    assert one.observing_teams == {7}
 
 
 def test_a_plain_relation_carries_no_detail_of_its_own():
-    assert record.view(relation(said()), None, now=NOW).detail is NO_DETAIL
+    assert record.view_for_team(relation(said()), None, now=NOW).detail is NO_DETAIL
 
 
 def test_all_that_is_known_stands_in_the_detail():
     field = {"output": "/id", "input": "/id"}
     one = relation(
         said(fields=(field,)),
-        said(Source.IMPORTED, fields=(field, {"output": "/n", "input": "/n"})),
+        said(EvidenceSource.IMPORTED, fields=(field, {"output": "/n", "input": "/n"})),
         said(
-            Source.OBSERVED,
+            EvidenceSource.OBSERVED,
             confidence=None,
             successes=4.0,
             failures=2.0,
             seconds=10.0,
             last_seen=NOW - timedelta(days=30),
         ),
-        said(Source.OBSERVED, confidence=None, successes=2.0, seconds=30.0, team=7),
+        said(EvidenceSource.OBSERVED, confidence=None, successes=2.0, seconds=30.0, team=7),
         reason="so",
         version="2",
         deprecated_at=date(2026, 1, 2),
     )
-    shown = record.view(one, 7, now=NOW)
-    assert shown.sources == (Source.SCHEMA, Source.OBSERVED, Source.IMPORTED)
+    shown = record.view_for_team(one, 7, now=NOW)
+    assert shown.sources == (
+        EvidenceSource.SCHEMA,
+        EvidenceSource.OBSERVED,
+        EvidenceSource.IMPORTED,
+    )
     assert shown.detail == {
         "reason": "so",
         "version": "2",
@@ -88,25 +92,27 @@ def test_all_that_is_known_stands_in_the_detail():
         "failures": pytest.approx(1.0),
         "seconds": pytest.approx(20.0),
     }
-    assert record.view(one, None, now=NOW).detail["seconds"] == pytest.approx(10.0)
+    assert record.view_for_team(one, None, now=NOW).detail["seconds"] == pytest.approx(10.0)
 
 
-@pytest.mark.parametrize("kind", Kind)
+@pytest.mark.parametrize("kind", RelationKind)
 def test_kinds_that_hold_both_ways_have_one_key(kind):
-    assert (record.ordered(2, 1, kind) == record.ordered(1, 2, kind)) == (kind in SYMMETRIC)
+    assert (record.storage_key(2, 1, kind) == record.storage_key(1, 2, kind)) == (
+        kind in SYMMETRIC_KINDS
+    )
 
 
 def test_a_tool_is_not_related_to_itself():
-    with pytest.raises(SelfRelation, match="tool 3 cannot be related to itself"):
-        record.gathered([seen(3, 3)])
+    with pytest.raises(SelfRelationError, match="tool 3 cannot be related to itself"):
+        record.merge_observations([seen(3, 3)])
 
 
 @given(st.lists(observations, max_size=12))
 def test_gathering_counts_everything_once_at_its_age(batch):
-    gathered = record.gathered(batch)
-    assert [one.key for one in gathered] == sorted({record.ordered(*one.key) for one in batch})
+    gathered = record.merge_observations(batch)
+    assert [one.key for one in gathered] == sorted({record.storage_key(*one.key) for one in batch})
     for one in gathered:
-        of_it = [given for given in batch if record.ordered(*given.key) == one.key]
+        of_it = [given for given in batch if record.storage_key(*given.key) == one.key]
         assert one.at == max(given.at for given in of_it)
         for name in ("successes", "failures"):
             expected = sum(
@@ -121,18 +127,18 @@ def test_gathering_counts_everything_once_at_its_age(batch):
 )
 def test_times_are_averaged_over_where_it_held(first, second, expected):
     batch = [seen(1, 2, successes=1.0, seconds=first), seen(1, 2, successes=3.0, seconds=second)]
-    (one,) = record.gathered(batch)
+    (one,) = record.merge_observations(batch)
     assert one.seconds == expected
 
 
 def test_times_without_any_success_are_kept():
-    (one,) = record.gathered([seen(1, 2, seconds=2.0), seen(1, 2, seconds=4.0)])
+    (one,) = record.merge_observations([seen(1, 2, seconds=2.0), seen(1, 2, seconds=4.0)])
     assert one.seconds == 4.0
 
 
 def test_a_persons_word_is_curated_and_not_what_came_with_the_product():
-    shipped = said(Source.CURATED, origin=record.SHIPPED)
-    imported = said(Source.IMPORTED, origin="ann")
-    own = said(Source.CURATED, origin="ann")
-    assert relation(shipped, imported).by_a_person is None
-    assert relation(imported, own).by_a_person is own
+    shipped = said(EvidenceSource.CURATED, origin=record.SHIPPED)
+    imported = said(EvidenceSource.IMPORTED, origin="ann")
+    own = said(EvidenceSource.CURATED, origin="ann")
+    assert relation(shipped, imported).curated_evidence is None
+    assert relation(imported, own).curated_evidence is own

@@ -4,15 +4,15 @@ import json
 import pytest
 from django.db import connection
 
-from gateway_project.foundation.database import in_database
-from graph.binding.learned import PAIRED
-from graph.encode import encode
-from graph.intent import reading
+from gateway_project.foundation.database import run_in_database_thread
+from graph.encode import encode_intents
 from graph.models import LearnedBinding, PatternEmbedding, PatternRun, WorkflowPattern
 from graph.patterns import InvalidRun
-from graph.record_runs import Recorded, record_runs
-from graph.store import learned, patterns
-from graph.store.recording import TeamGone
+from graph.record_runs import RecordedRuns, record_runs
+from graph.store import binding_uses, patterns
+from graph.store.recording import TeamDeleted
+from graph.suggestion.binding.knowledge import PAIRED_OCCURRENCE
+from graph.suggestion.intent import reading
 from tests.factories import ServerFactory, TeamFactory, ToolFactory
 from tests.fakes import FakeEmbedder
 from tests.graph.histories import NOW, run, taken, task
@@ -69,13 +69,13 @@ def test_what_is_kept_of_a_run_is_its_workflow_and_its_intent_as_numbers(
 ):
     intent = 'Weather in "Rome" tomorrow, then mail it'
     chain = (task("x", tools[0], city="Rome"), task("y", tools[1], "x", city=taken("x", "/name")))
-    assert record(run("r1", intent, *chain)) == Recorded(new=1, patterns=1)
+    assert record(run("r1", intent, *chain)) == RecordedRuns(new_runs=1, patterns=1)
     stored = WorkflowPattern.objects.get()
     assert stored.tools == tools[:2]
     assert [one["tool"] for one in stored.tasks] == ["s:a", "s:b"]
-    assert sealer.open(stored.intent) == reading.read(intent).masked
-    (past,) = patterns.history(None, embedder.model, sealer=sealer)
-    (encoded,) = encode([reading.read(intent)], embedder=embedder)
+    assert sealer.unseal(stored.intent) == reading.read_intent(intent).masked
+    (past,) = patterns.load_history(None, embedder.model, sealer=sealer)
+    (encoded,) = encode_intents([reading.read_intent(intent)], embedder=embedder)
     assert past.tools == tuple(tools[:2])
     assert past.encoded.words == encoded.words
     assert abs(past.encoded.masked - encoded.masked).max() < 1e-3
@@ -85,8 +85,8 @@ def test_what_is_kept_of_a_run_is_its_workflow_and_its_intent_as_numbers(
 def test_a_run_whose_tasks_feed_each_other_in_pairs_is_recorded(tools, record):
     givers = [task(f"g{n}", tools[0], city=f"c{n}") for n in range(2)]
     takers = [task(f"t{n}", tools[1], f"g{n}", city=taken(f"g{n}", "/name")) for n in range(2)]
-    assert record(run("r1", "both names, please", *givers, *takers)).new == 1
-    assert LearnedBinding.objects.get(kind="reference", tool=tools[1]).nth == PAIRED
+    assert record(run("r1", "both names, please", *givers, *takers)).new_runs == 1
+    assert LearnedBinding.objects.get(kind="reference", tool=tools[1]).nth == PAIRED_OCCURRENCE
 
 
 def test_nothing_of_an_intent_or_an_argument_stands_in_clear(tools, record):
@@ -110,12 +110,14 @@ def test_nothing_of_an_intent_or_an_argument_stands_in_clear(tools, record):
 
 
 def test_a_run_counts_once_however_often_it_is_handed_in(tools, record):
-    assert record(flight("r1", tools), flight("r1", tools)) == Recorded(
-        new=1, repeated=1, patterns=1
+    assert record(flight("r1", tools), flight("r1", tools)) == RecordedRuns(
+        new_runs=1, repeated_runs=1, patterns=1
     )
-    assert record(flight("r1", tools)) == Recorded(repeated=1)
+    assert record(flight("r1", tools)) == RecordedRuns(repeated_runs=1)
     # What it says the second time is not looked at.
-    assert record(run("r1", "Something else", task("x", tools[2]))) == Recorded(repeated=1)
+    assert record(run("r1", "Something else", task("x", tools[2]))) == RecordedRuns(
+        repeated_runs=1
+    )
     assert WorkflowPattern.objects.get().successes == 1
     assert LearnedBinding.objects.get(kind="call").uses == 1
 
@@ -127,7 +129,7 @@ def test_of_one_key_the_first_run_counts_and_the_others_leave_nothing(tools, rec
     recorded = record(first, other, rest)
     with connection.cursor() as cursor:  # as at the end of a transaction
         cursor.execute("SET CONSTRAINTS ALL IMMEDIATE")
-    assert (recorded.new, recorded.repeated) == (2, 1)
+    assert (recorded.new_runs, recorded.repeated_runs) == (2, 1)
     assert PatternEmbedding.objects.count() == WorkflowPattern.objects.count() == 2
 
 
@@ -137,7 +139,7 @@ def test_runs_that_did_the_same_are_one_pattern_whatever_values_they_had(tools, 
         flight("r2", tools, "Oslo", days_ago=1),
         flight("r3", tools, "Bonn", succeeded=False, days_ago=3),
     )
-    assert done == Recorded(new=3, patterns=1)
+    assert done == RecordedRuns(new_runs=3, patterns=1)
     one = WorkflowPattern.objects.get()
     assert (one.successes, one.failures) == (2, 1)
     assert (one.last_seen_at - one.first_seen_at).days == 2
@@ -155,7 +157,7 @@ def test_another_intent_or_another_workflow_is_another_pattern(tools, record):
 def test_the_same_key_is_another_run_in_another_team(tools, record):
     team = TeamFactory()
     record(flight("r1", tools))
-    assert record(flight("r1", tools), team=team.pk) == Recorded(new=1, patterns=1)
+    assert record(flight("r1", tools), team=team.pk) == RecordedRuns(new_runs=1, patterns=1)
     hashes = WorkflowPattern.objects.values_list("intent_hash", flat=True)
     assert len(set(hashes)) == 2, "one team's intents cannot be looked up by another's"
 
@@ -165,7 +167,7 @@ def test_a_team_learns_from_its_own_runs_and_everybodys(tools, record, embedder,
     record(run("r1", "Send it", task("x", tools[0])))
     record(run("r2", "Read it", task("x", tools[1])), team=mine.pk)
     seen = {
-        team: {one.tools for one in patterns.history(team, embedder.model, sealer=sealer)}
+        team: {one.tools for one in patterns.load_history(team, embedder.model, sealer=sealer)}
         for team in (None, mine.pk, other.pk)
     }
     assert seen == {
@@ -178,10 +180,10 @@ def test_a_team_learns_from_its_own_runs_and_everybodys(tools, record, embedder,
 def test_what_never_succeeded_is_counted_and_not_learned_from(tools, record, embedder, sealer):
     record(flight("r1", tools, succeeded=False))
     assert WorkflowPattern.objects.get().failures == 1
-    assert patterns.history(None, embedder.model, sealer=sealer) == []
+    assert patterns.load_history(None, embedder.model, sealer=sealer) == []
     assert not LearnedBinding.objects.exists()
     record(flight("r2", tools))
-    (past,) = patterns.history(None, embedder.model, sealer=sealer)
+    (past,) = patterns.load_history(None, embedder.model, sealer=sealer)
     assert (past.successes, past.failures) == (1, 1)
 
 
@@ -210,26 +212,28 @@ def test_where_one_run_cannot_be_recorded_none_is(tools, record, broken):
 
 
 def test_runs_of_a_team_that_is_gone_are_refused(tools, record):
-    with pytest.raises(TeamGone):
+    with pytest.raises(TeamDeleted):
         record(flight("r1", tools), team=999_999)
 
 
 @pytest.mark.parametrize("intent", ["x", "Send it. " * 12_000, "\x07Send\x00 it\u200b"])
 def test_odd_intents_are_recorded(tools, record, intent):
-    assert record(run("r1", intent, task("x", tools[0]))).new == 1
+    assert record(run("r1", intent, task("x", tools[0]))).new_runs == 1
 
 
 def test_values_and_keys_that_postgresql_cannot_hold_do_no_harm(tools, record, sealer):
     odd = {"ci\x00ty": "a\x00b", "surrogate\ud800": "\udfff", "k" * 300: 1}
     record(*(run(f"r{n}", "Send it", task("x", tools[0], **odd)) for n in range(3)))
-    assert learned.knowledge(None, sealer).runs == {tools[0]: 3}
+    assert binding_uses.load_knowledge(None, sealer).run_counts == {tools[0]: 3}
 
 
 def test_without_a_model_runs_are_recorded_to_be_embedded_later(tools, record, embedder, sealer):
-    assert record(flight("r1", tools), by=Missing()) == Recorded(new=1, patterns=1, unembedded=1)
-    assert patterns.history(None, embedder.model, sealer=sealer) == []
-    assert record(flight("r2", tools)) == Recorded(new=1)
-    assert len(patterns.history(None, embedder.model, sealer=sealer)) == 1
+    assert record(flight("r1", tools), by=Missing()) == RecordedRuns(
+        new_runs=1, patterns=1, unembedded=1
+    )
+    assert patterns.load_history(None, embedder.model, sealer=sealer) == []
+    assert record(flight("r2", tools)) == RecordedRuns(new_runs=1)
+    assert len(patterns.load_history(None, embedder.model, sealer=sealer)) == 1
 
 
 def test_an_intent_is_embedded_once_where_its_arguments_teach_nothing(tools, record, embedder):
@@ -252,7 +256,7 @@ class TestWhatArgumentsShow:
             task("y", tools[1], city=taken("x", "/name")),
         )
         record(run("r1", "Weather please", *chain), run("r2", "Weather please", *chain))
-        told = learned.knowledge(None, sealer)
+        told = binding_uses.load_knowledge(None, sealer)
         assert told.references[tools[1], "city"] == {(tools[0], "/name", 0): 2}
         assert [(one.value, one.count) for one in told.constants[tools[0], "unit"]] == [("C", 2)]
         assert [one.value for one in told.constants[tools[0], "is_short"]] == [True]
@@ -261,45 +265,45 @@ class TestWhatArgumentsShow:
             (tools[0], "is_short"): 2,
             (tools[1], "city"): 2,
         }
-        assert told.runs == {tools[0]: 2, tools[1]: 2}
+        assert told.run_counts == {tools[0]: 2, tools[1]: 2}
 
     def test_a_literal_is_kept_once_three_runs_gave_it_and_then_sealed(
         self, tools, record, sealer
     ):
         record(*self.runs(tools, [{"city": "Rome"}] * 2 + [{"city": "Oslo"}]))
-        told = learned.knowledge(None, sealer)
+        told = binding_uses.load_knowledge(None, sealer)
         assert (told.constants, told.totals) == ({}, {(tools[0], "city"): 3})
         assert set(LearnedBinding.objects.values_list("sealed", flat=True)) == {""}
         record(*self.runs(tools, [{"city": "Rome"}], days_ago=1))
-        (one,) = learned.knowledge(None, sealer).constants[tools[0], "city"]
+        (one,) = binding_uses.load_knowledge(None, sealer).constants[tools[0], "city"]
         assert (one.value, one.count) == ("Rome", 3)
         row = LearnedBinding.objects.exclude(sealed="").get()
-        assert sealer.open(row.sealed) == "Rome"
+        assert sealer.unseal(row.sealed) == "Rome"
         assert "Rome" not in json.dumps([row.key, row.sealed, row.value])
 
     def test_a_run_that_gives_a_literal_three_times_is_one_run(self, tools, record, sealer):
         tasks = [task(f"x{n}", tools[0], city="Rome") for n in range(3)]
         record(run("r1", "Weather please", *tasks))
-        assert learned.knowledge(None, sealer).constants == {}
+        assert binding_uses.load_knowledge(None, sealer).constants == {}
         row = LearnedBinding.objects.get(kind="literal")
         assert (row.uses, row.runs) == (3, 1)
 
     def test_a_long_literal_is_counted_and_never_kept(self, tools, record, sealer):
         record(*self.runs(tools, [{"city": "R" * 2_000}] * 4))
-        told = learned.knowledge(None, sealer)
+        told = binding_uses.load_knowledge(None, sealer)
         assert (told.constants, told.totals) == ({}, {(tools[0], "city"): 4})
 
     def test_literals_of_a_team_are_told_to_nobody_else(self, tools, record, sealer):
         team = TeamFactory()
         record(*self.runs(tools, [{"city": "Rome"}] * 3), team=team.pk)
-        assert learned.knowledge(None, sealer).totals == {}
-        assert learned.knowledge(team.pk, sealer).constants[tools[0], "city"]
+        assert binding_uses.load_knowledge(None, sealer).totals == {}
+        assert binding_uses.load_knowledge(team.pk, sealer).constants[tools[0], "city"]
 
     def test_what_a_team_and_everybody_gave_adds_up(self, tools, record, sealer):
         team = TeamFactory()
         for of in (team.pk, None):
             record(*self.runs(tools, [{"city": "Rome"}] * 3), team=of)
-        (one,) = learned.knowledge(team.pk, sealer).constants[tools[0], "city"]
+        (one,) = binding_uses.load_knowledge(team.pk, sealer).constants[tools[0], "city"]
         assert one.count == 6
 
 
@@ -310,10 +314,10 @@ class TestToolsThatGo:
         record(flight("r1", tools), run("r2", "Send it", task("x", tools[1])))
         Tool.objects.filter(pk=tools[0]).delete()
         assert WorkflowPattern.objects.count() == 2
-        assert [one.tools for one in patterns.history(None, embedder.model, sealer=sealer)] == [
-            (tools[1],)
-        ]
-        assert learned.knowledge(None, sealer).totals == {}
+        assert [
+            one.tools for one in patterns.load_history(None, embedder.model, sealer=sealer)
+        ] == [(tools[1],)]
+        assert binding_uses.load_knowledge(None, sealer).totals == {}
 
     def test_a_tool_that_is_back_under_its_name_is_known_again(
         self, tools, record, embedder, sealer
@@ -323,10 +327,10 @@ class TestToolsThatGo:
         server = gone.server
         gone.delete()
         back = ToolFactory(server=server, name="a", input_schema=SCHEMA)
-        assert [one.tools for one in patterns.history(None, embedder.model, sealer=sealer)] == [
-            (back.pk,)
-        ]
-        assert record(flight("r2", [back.pk])) == Recorded(new=1)
+        assert [
+            one.tools for one in patterns.load_history(None, embedder.model, sealer=sealer)
+        ] == [(back.pk,)]
+        assert record(flight("r2", [back.pk])) == RecordedRuns(new_runs=1)
 
 
 @pytest.mark.django_db(transaction=True)
@@ -334,7 +338,7 @@ async def test_runs_that_two_processes_record_at_once_count_once(sealer):
     def prepare():
         return [ToolFactory(input_schema=SCHEMA).pk for _ in range(3)]
 
-    tools = await in_database(prepare)
+    tools = await run_in_database_thread(prepare)
     runs = [flight(f"r{n}", tools, city=f"C{n % 5}") for n in range(40)]
     runs += [run(f"s{n}", f"Send {n} it", task("x", tools[n % 3])) for n in range(40)]
 
@@ -343,16 +347,16 @@ async def test_runs_that_two_processes_record_at_once_count_once(sealer):
 
     async with asyncio.TaskGroup() as group:
         done = [
-            group.create_task(in_database(work, order))
+            group.create_task(run_in_database_thread(work, order))
             for order in (runs, runs[::-1], runs[40:] + runs[:40])
         ]
-    assert sum(one.result().new for one in done) == 80
-    shown = await in_database(WorkflowPattern.objects.count)
+    assert sum(one.result().new_runs for one in done) == 80
+    shown = await run_in_database_thread(WorkflowPattern.objects.count)
     assert sum(one.result().patterns for one in done) == shown
-    counted = await in_database(
+    counted = await run_in_database_thread(
         lambda: sum(WorkflowPattern.objects.values_list("successes", flat=True))
     )
-    calls = await in_database(
+    calls = await run_in_database_thread(
         lambda: sum(LearnedBinding.objects.filter(kind="call").values_list("uses", flat=True))
     )
     assert (counted, calls) == (80, 40)

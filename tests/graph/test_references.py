@@ -3,16 +3,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gateway_project.foundation import canonical
-from graph.references import (
-    as_item,
-    as_literal,
-    as_reference,
-    escaped,
-    is_mark,
-    marks,
-    reference,
-    references,
-    unescaped,
+from gateway_project.foundation.references import (
+    escape_literals,
+    is_reference_mark,
+    iterate_marks,
+    iterate_references,
+    make_reference,
+    parse_item,
+    parse_literal,
+    parse_reference,
+    unescape_literals,
 )
 
 KEYS = st.sampled_from(["$ref", "pointer", "$item", "$literal", "a", "b/c", "d~e", ""])
@@ -26,63 +26,65 @@ JSON = st.recursive(
 @pytest.mark.parametrize(
     ("value", "found"),
     [
-        (reference("a", "/x"), [("", ("a", "/x"))]),
+        (make_reference("a", "/x"), [("", ("a", "/x"))]),
         ({"$ref": "a"}, []),
         ({"type": "array", "items": {"$ref": "#/$defs/order"}}, []),
         (
-            [{"deep": reference("a", "")}, reference("b", "")],
+            [{"deep": make_reference("a", "")}, make_reference("b", "")],
             [("/0/deep", ("a", "")), ("/1", ("b", ""))],
         ),
-        ({"a/b": {"c~d": reference("a", "")}}, [("/a~1b/c~0d", ("a", ""))]),
-        ({"$literal": reference("a", "")}, []),
+        ({"a/b": {"c~d": make_reference("a", "")}}, [("/a~1b/c~0d", ("a", ""))]),
+        ({"$literal": make_reference("a", "")}, []),
         ({"$ref": "a", "pointer": "", "more": 1}, []),
         ({"$ref": 3, "pointer": ""}, []),
-        ({"$ref": "a", "pointer": reference("b", "")}, []),
+        ({"$ref": "a", "pointer": make_reference("b", "")}, []),
         ("$ref", []),
     ],
 )
 def test_references_are_found_at_any_depth_and_literals_are_none(value, found):
-    assert list(references(value)) == found
+    assert list(iterate_references(value)) == found
 
 
 def test_nothing_is_too_deep_to_be_looked_through():
-    value = reference("a", "/x")
+    value = make_reference("a", "/x")
     for _ in range(10_000):
         value = [{"more": value}]
-    ((path, target),) = references(value)
+    ((path, target),) = iterate_references(value)
     assert target == ("a", "/x")
-    assert canonical.resolve(value, path) == reference("a", "/x")
+    assert canonical.resolve_pointer(value, path) == make_reference("a", "/x")
 
 
 @pytest.mark.parametrize(
     "value", [None, 7, "$ref", [], {}, {"$ref": "a"}, {"$item": "", "$literal": 1}]
 )
 def test_what_has_another_form_stands_for_itself(value):
-    assert not is_mark(value)
-    assert (as_reference(value), as_item(value), as_literal(value)) == (None, None, None)
+    assert not is_reference_mark(value)
+    assert (parse_reference(value), parse_item(value), parse_literal(value)) == (None, None, None)
 
 
 @pytest.mark.parametrize("value", [{"$ref": 1, "pointer": ""}, {"$item": 0}])
 def test_what_is_badly_made_is_a_mark_that_stands_for_nothing(value):
-    assert is_mark(value)
-    assert (as_reference(value), as_item(value)) == (None, None)
+    assert is_reference_mark(value)
+    assert (parse_reference(value), parse_item(value)) == (None, None)
 
 
 def test_a_literal_may_be_null():
-    assert as_literal({"$literal": None}) == (None,)
+    assert parse_literal({"$literal": None}) == (None,)
 
 
 @given(JSON)
 def test_nothing_escaped_stands_for_something_else(value):
-    assert all(as_literal(mark.value) is not None for mark in marks(escaped(value)))
+    assert all(
+        parse_literal(mark.value) is not None for mark in iterate_marks(escape_literals(value))
+    )
 
 
 @given(JSON)
 def test_what_was_escaped_is_meant_again(value):
-    assert unescaped(escaped(value)) == value
+    assert unescape_literals(escape_literals(value)) == value
 
 
 @given(JSON)
 def test_a_mark_is_found_where_its_path_leads(value):
-    for mark in marks(value):
-        assert canonical.resolve(value, mark.path) is mark.value
+    for mark in iterate_marks(value):
+        assert canonical.resolve_pointer(value, mark.path) is mark.value

@@ -6,17 +6,17 @@ from itertools import pairwise
 import pytest
 
 from gateway_project.foundation import advisory
-from gateway_project.foundation.database import in_database
+from gateway_project.foundation.database import run_in_database_thread
 from graph import measure, output_shape, refresh, shipped
 from graph.data_flow import derive
-from graph.data_flow.derive import Flow
-from graph.kept_graph import KeptGraph
-from graph.kept_shapes import KeptShapes
+from graph.data_flow.derive import DataFlow
+from graph.graph_cache import GraphCache
 from graph.models import GraphSnapshot, GraphState, ToolMetric
-from graph.record import Claim, Observation
-from graph.relations import Kind, Source
+from graph.record import RelationClaim, RelationObservation
+from graph.relations import EvidenceSource, RelationKind
+from graph.shape_recorder import ShapeRecorder
 from graph.store import metrics, relations, snapshots
-from graph.store.relations import Changes
+from graph.store.relations import RelationChanges
 from tests.factories import ServerFactory, TeamFactory, ToolFactory, store_definition
 from tests.patience import PATIENCE_S
 from tools.definition import Definition
@@ -36,9 +36,9 @@ def derived(monkeypatch):
     def flows(tools, **_):
         looked_at.append(tools)
         pks = sorted(tool.pk for tool in tools)
-        return [Flow(source=a, target=b, confidence=0.5, fields=[]) for a, b in pairwise(pks)]
+        return [DataFlow(source=a, target=b, confidence=0.5, fields=[]) for a, b in pairwise(pks)]
 
-    monkeypatch.setattr(derive, "derive", flows)
+    monkeypatch.setattr(derive, "derive_flows", flows)
     return looked_at
 
 
@@ -48,27 +48,29 @@ def tools():
 
 
 def observe(team, source, target, at=NOW):
-    seen = Observation(source=source, target=target, kind=Kind.PRECEDES, successes=9.0, at=at)
-    relations.observe(team, [seen])
+    seen = RelationObservation(
+        source=source, target=target, kind=RelationKind.PRECEDES, successes=9.0, at=at
+    )
+    relations.observe_relations(team, [seen])
 
 
 def test_relations_are_derived_and_metrics_computed(tools, derived):
-    done = refresh.refresh(now=NOW)
-    assert done.derived == Changes(added=3)
+    done = refresh.refresh_graph(now=NOW)
+    assert done.derived == RelationChanges(added=3)
     assert done.computed
-    assert {one.said[0].source for one in relations.load()} == {Source.SCHEMA}
-    stored = metrics.load()
+    assert {one.evidence[0].source for one in relations.load()} == {EvidenceSource.SCHEMA}
+    stored = metrics.load_metrics()
     assert set(stored) == set(tools)
     assert sum(metric.pagerank for metric in stored.values()) == pytest.approx(1.0)
     assert max(stored, key=lambda tool: stored[tool].pagerank) == tools[-1]
 
 
 def test_what_has_not_changed_is_left_alone(tools, derived, django_assert_max_num_queries):
-    refresh.refresh(now=NOW)
+    refresh.refresh_graph(now=NOW)
     before = list(GraphState.objects.values())
     assert not refresh.is_due(now=NOW + DAY / 2)
     with django_assert_max_num_queries(12) as queries:
-        done = refresh.refresh(now=NOW + DAY / 2)
+        done = refresh.refresh_graph(now=NOW + DAY / 2)
     assert (done.derived, done.computed, done.snapshot) == (None, False, None)
     assert list(GraphState.objects.values()) == before
     written = [q["sql"] for q in queries if q["sql"].lstrip()[:6] in ("INSERT", "UPDATE")]
@@ -77,18 +79,18 @@ def test_what_has_not_changed_is_left_alone(tools, derived, django_assert_max_nu
 
 
 def test_force_does_it_all_again(tools, derived):
-    refresh.refresh(now=NOW)
-    done = refresh.refresh(now=NOW, force=True)
-    assert done.derived == Changes()
+    refresh.refresh_graph(now=NOW)
+    done = refresh.refresh_graph(now=NOW, force=True)
+    assert done.derived == RelationChanges()
     assert done.computed
     assert len(derived) == 2
 
 
 def test_a_new_definition_has_relations_derived_anew(tools, derived):
-    refresh.refresh(now=NOW)
+    refresh.refresh_graph(now=NOW)
     ToolFactory()
     assert refresh.is_due(now=NOW)
-    assert refresh.refresh(now=NOW).derived == Changes(added=1)
+    assert refresh.refresh_graph(now=NOW).derived == RelationChanges(added=1)
 
 
 @pytest.mark.parametrize(
@@ -101,9 +103,9 @@ def test_a_new_definition_has_relations_derived_anew(tools, derived):
     ],
 )
 def test_what_tools_there_are_and_what_they_are_called_counts(tools, derived, change):
-    refresh.refresh(now=NOW)
+    refresh.refresh_graph(now=NOW)
     change(tools[1])
-    assert refresh.refresh(now=NOW).derived is not None
+    assert refresh.refresh_graph(now=NOW).derived is not None
 
 
 @pytest.mark.parametrize("is_first", [True, False])
@@ -111,42 +113,42 @@ def test_what_is_forgotten_during_a_refresh_is_derived_again(
     tools, derived, monkeypatch, is_first
 ):
     if not is_first:
-        refresh.refresh(now=NOW)
+        refresh.refresh_graph(now=NOW)
         ToolFactory()
-    matching = shipped.matching
+    matching = shipped.find_shipped_relations
 
     def meanwhile(catalogue):
-        refresh.state.forget_derived()
+        refresh.state.invalidate_derived()
         return matching(catalogue)
 
-    monkeypatch.setattr(shipped, "matching", meanwhile)
-    refresh.refresh(now=NOW)
+    monkeypatch.setattr(shipped, "find_shipped_relations", meanwhile)
+    refresh.refresh_graph(now=NOW)
     monkeypatch.undo()
     assert refresh.is_outdated(now=NOW)
 
 
 def test_whom_a_person_trusts_counts(tools, derived):
-    refresh.refresh(now=NOW)
+    refresh.refresh_graph(now=NOW)
     Server.objects.filter(tools=tools[0]).update(trusted=True)
-    assert refresh.refresh(now=NOW).derived is not None
+    assert refresh.refresh_graph(now=NOW).derived is not None
 
 
 def test_switching_a_tool_off_changes_nothing(tools, derived):
-    refresh.refresh(now=NOW)
+    refresh.refresh_graph(now=NOW)
     Tool.objects.filter(pk=tools[1]).update(enabled=False)
     assert not refresh.is_due(now=NOW)
 
 
 def test_a_persons_word_has_metrics_computed_and_nothing_derived(tools, derived):
-    refresh.refresh(now=NOW)
-    relations.reject(tools[0], tools[1], Kind.PROVIDES, at=NOW)
-    done = refresh.refresh(now=NOW)
+    refresh.refresh_graph(now=NOW)
+    relations.reject_relation(tools[0], tools[1], RelationKind.PROVIDES, at=NOW)
+    done = refresh.refresh_graph(now=NOW)
     assert (done.derived, done.computed) == (None, True)
     assert not ToolMetric.objects.filter(tool=tools[0]).exists()
 
 
 def test_what_a_team_observed_has_no_part_in_the_metrics(tools, derived):
-    refresh.refresh(now=NOW)
+    refresh.refresh_graph(now=NOW)
     observe(TeamFactory().pk, tools[3], tools[0])
     assert not refresh.is_due(now=NOW)
     observe(None, tools[3], tools[0])
@@ -155,46 +157,48 @@ def test_what_a_team_observed_has_no_part_in_the_metrics(tools, derived):
 
 def test_what_was_observed_is_weighed_anew_each_day(tools, derived):
     observe(None, tools[3], tools[0])
-    refresh.refresh(now=NOW)
+    refresh.refresh_graph(now=NOW)
     assert not refresh.is_due(now=NOW)
-    assert refresh.refresh(now=NOW + DAY).computed
+    assert refresh.refresh_graph(now=NOW + DAY).computed
 
 
 def test_relations_that_only_a_deleted_team_saw_go(tools, derived):
     team = TeamFactory()
     observe(team.pk, tools[3], tools[0])
     team.delete()
-    assert refresh.refresh(now=NOW).swept == 1
+    assert refresh.refresh_graph(now=NOW).deleted_relations == 1
 
 
 def test_a_word_taken_back_on_what_is_shipped_brings_that_back(tools, derived, monkeypatch):
-    known = Claim(source=tools[0], target=tools[2], kind=Kind.VALIDATES, reason="shipped")
-    monkeypatch.setattr(shipped, "matching", lambda _: [known])
-    refresh.refresh(now=NOW)
-    relations.curate(replace(known, reason="mine"), by="ann", at=NOW)
-    refresh.refresh(now=NOW, force=True)
-    assert relations.find(*known.key).reason == "mine"
-    relations.withdraw(*known.key)
-    assert relations.find(*known.key) is None
-    refresh.refresh(now=NOW)
-    assert relations.find(*known.key).reason == "shipped"
+    known = RelationClaim(
+        source=tools[0], target=tools[2], kind=RelationKind.VALIDATES, reason="shipped"
+    )
+    monkeypatch.setattr(shipped, "find_shipped_relations", lambda _: [known])
+    refresh.refresh_graph(now=NOW)
+    relations.curate_relation(replace(known, reason="mine"), by="ann", at=NOW)
+    refresh.refresh_graph(now=NOW, force=True)
+    assert relations.find_relation(*known.key).reason == "mine"
+    relations.withdraw_curation(*known.key)
+    assert relations.find_relation(*known.key) is None
+    refresh.refresh_graph(now=NOW)
+    assert relations.find_relation(*known.key).reason == "shipped"
 
 
 def test_ranks_begin_from_those_stored(tools, derived, monkeypatch):
-    refresh.refresh(now=NOW)
-    stored, compute, told = metrics.load(), measure.measure, []
+    refresh.refresh_graph(now=NOW)
+    stored, compute, told = metrics.load_metrics(), measure.measure_topology, []
 
     def measured(topology, *, known):
         told.append(known)
         return compute(topology, known=known)
 
-    monkeypatch.setattr(measure, "measure", measured)
-    refresh.refresh(now=NOW, force=True)
+    monkeypatch.setattr(measure, "measure_topology", measured)
+    refresh.refresh_graph(now=NOW, force=True)
     assert told == [stored]
 
 
 def test_without_relations_there_are_no_metrics_and_nothing_to_remember():
-    done = refresh.refresh(now=NOW)
+    done = refresh.refresh_graph(now=NOW)
     assert (done.computed, done.snapshot) == (True, None)
     assert not ToolMetric.objects.exists()
     assert not refresh.is_due(now=NOW)
@@ -203,65 +207,75 @@ def test_without_relations_there_are_no_metrics_and_nothing_to_remember():
 @pytest.mark.django_db(transaction=True)
 class TestObservedShapes:
     async def saw(self, tool, team, shape):
-        kept = KeptShapes()
-        kept.saw(tool.pk, team, tool.definition.hash, shape)
+        kept = ShapeRecorder()
+        kept.enqueue_result(tool.pk, team, tool.definition.hash, shape)
         await kept.flush()
 
     async def test_results_seen_by_callers_without_a_team_or_on_its_own_server_count_for_all(
         self, derived, monkeypatch
     ):
-        monkeypatch.setattr(output_shape, "shape_of", lambda result: dict(result))
-        ours = await in_database(TeamFactory)
-        shared, own = await in_database(lambda: (ToolFactory(), ToolFactory(server__team=ours)))
-        await in_database(refresh.refresh, now=NOW)
+        monkeypatch.setattr(output_shape, "describe_shape", lambda result: dict(result))
+        ours = await run_in_database_thread(TeamFactory)
+        shared, own = await run_in_database_thread(
+            lambda: (ToolFactory(), ToolFactory(server__team=ours))
+        )
+        await run_in_database_thread(refresh.refresh_graph, now=NOW)
         await self.saw(shared, ours.pk, {"properties": {"secret": {}}})
         await self.saw(own, ours.pk, {"properties": {"own": {}}})
-        assert await in_database(refresh.is_due, now=NOW)
+        assert await run_in_database_thread(refresh.is_due, now=NOW)
         del derived[:]
-        await in_database(refresh.refresh, now=NOW)
+        await run_in_database_thread(refresh.refresh_graph, now=NOW)
         for_all, for_us = [
-            {tool.pk: (tool.observed, tool.own) for tool in tools} for tools in derived
+            {tool.pk: (tool.observed, tool.team_observed) for tool in tools} for tools in derived
         ]
         assert for_all == {shared.pk: (None, None), own.pk: ({"properties": {"own": {}}}, None)}
         assert for_us == for_all | {shared.pk: (None, {"properties": {"secret": {}}})}
         del derived[:]
         seen = {"properties": {"open": {}}, "required": ["open"]}
         await self.saw(shared, None, seen)
-        await in_database(refresh.refresh, now=NOW)
+        await run_in_database_thread(refresh.refresh_graph, now=NOW)
         assert {tool.pk: tool.observed for tool in derived[0]}[shared.pk] == seen
 
     async def test_what_a_members_call_shows_relates_tools_for_that_team_alone(self):
-        ours, theirs = [team.pk for team in await in_database(TeamFactory.create_batch, 2)]
-        report, paint = await in_database(widgets)
-        await in_database(refresh.refresh, now=NOW)
+        ours, theirs = [
+            team.pk for team in await run_in_database_thread(TeamFactory.create_batch, 2)
+        ]
+        report, paint = await run_in_database_thread(widgets)
+        await run_in_database_thread(refresh.refresh_graph, now=NOW)
         result = {"structuredContent": {"items": [{"widget_id": "w-17"}]}}
         await self.saw(report, ours, result)
-        assert (await in_database(refresh.refresh, now=NOW)).derived == Changes(added=1)
-        flow = (report.pk, paint.pk, Kind.PROVIDES)
-        graph = KeptGraph(clock=lambda: NOW)
-        await graph.catch_up()
+        assert (
+            await run_in_database_thread(refresh.refresh_graph, now=NOW)
+        ).derived == RelationChanges(added=1)
+        flow = (report.pk, paint.pk, RelationKind.PROVIDES)
+        graph = GraphCache(clock=lambda: NOW)
+        await graph.reload_stale()
         graph.topology(ours)
-        await graph.catch_up()
+        await graph.reload_stale()
         seen = {team: graph.topology(team).get(*flow) for team in (ours, theirs, None)}
         assert (seen[theirs], seen[None]) == (None, None)
         assert seen[ours].detail["fields"] == [
             {"output": "/items/*/widget_id", "input": "/widget_id"}
         ]
-        assert not await in_database(ToolMetric.objects.exists)
-        assert not await in_database(refresh.is_due, now=NOW)
+        assert not await run_in_database_thread(ToolMetric.objects.exists)
+        assert not await run_in_database_thread(refresh.is_due, now=NOW)
         await self.saw(report, None, result)
-        assert (await in_database(refresh.refresh, now=NOW)).derived == Changes(changed=1)
-        (record,) = await in_database(relations.load)
-        assert [one.source for one in record.said] == [Source.SCHEMA]
+        assert (
+            await run_in_database_thread(refresh.refresh_graph, now=NOW)
+        ).derived == RelationChanges(changed=1)
+        (record,) = await run_in_database_thread(relations.load)
+        assert [one.source for one in record.evidence] == [EvidenceSource.SCHEMA]
 
     async def test_it_goes_with_the_definition_whose_results_showed_it(self):
-        ours = (await in_database(TeamFactory)).pk
-        report, _ = await in_database(widgets)
+        ours = (await run_in_database_thread(TeamFactory)).pk
+        report, _ = await run_in_database_thread(widgets)
         await self.saw(report, ours, {"structuredContent": {"items": [{"widget_id": "w-17"}]}})
-        await in_database(refresh.refresh, now=NOW)
-        assert len(await in_database(relations.topology, ours)) == 1
-        await in_database(redefine, report)
-        assert (await in_database(refresh.refresh, now=NOW)).derived == Changes(removed=1)
+        await run_in_database_thread(refresh.refresh_graph, now=NOW)
+        assert len(await run_in_database_thread(relations.load_topology, ours)) == 1
+        await run_in_database_thread(redefine, report)
+        assert (
+            await run_in_database_thread(refresh.refresh_graph, now=NOW)
+        ).derived == RelationChanges(removed=1)
 
 
 def widgets():
@@ -291,22 +305,22 @@ def redefine(tool):
 
 class TestSnapshots:
     def test_one_is_taken_a_day_at_most_and_only_of_what_changed(self, tools, derived):
-        first = refresh.refresh(now=NOW).snapshot
+        first = refresh.refresh_graph(now=NOW).snapshot
         assert first is not None
         ToolFactory()
-        assert refresh.refresh(now=NOW + DAY / 2).snapshot is None
-        assert refresh.refresh(now=NOW + DAY).snapshot is not None
-        assert refresh.refresh(now=NOW + 2 * DAY).snapshot is None
+        assert refresh.refresh_graph(now=NOW + DAY / 2).snapshot is None
+        assert refresh.refresh_graph(now=NOW + DAY).snapshot is not None
+        assert refresh.refresh_graph(now=NOW + 2 * DAY).snapshot is None
 
     def test_one_is_taken_on_demand(self, tools, derived):
-        refresh.refresh(now=NOW)
-        pk = refresh.refresh(now=NOW, snapshot="before import").snapshot
-        assert snapshots.every()[0].pk == pk
-        assert [one.reason for one in snapshots.every()] == ["before import", "scheduled"]
+        refresh.refresh_graph(now=NOW)
+        pk = refresh.refresh_graph(now=NOW, snapshot="before import").snapshot
+        assert snapshots.load_headers()[0].pk == pk
+        assert [one.reason for one in snapshots.load_headers()] == ["before import", "scheduled"]
 
     def test_it_holds_tools_with_metrics_and_relations(self, tools, derived):
-        pk = refresh.refresh(now=NOW).snapshot
-        content = snapshots.content(pk)
+        pk = refresh.refresh_graph(now=NOW).snapshot
+        content = snapshots.load_content(pk)
         assert {tool["id"] for tool in content["tools"]} == {
             f"{tool.server.name}:{tool.name}" for tool in Tool.objects.select_related("server")
         }
@@ -317,13 +331,13 @@ class TestSnapshots:
             "kind": "provides",
             "confidence": 0.5,
         }
-        taken = snapshots.last()
+        taken = snapshots.load_newest()
         assert (taken.tools, taken.relations, taken.reason) == (4, 3, "scheduled")
 
     def test_thirty_scheduled_ones_are_kept_and_thirty_others(self):
         for number in range(33):
             for reason in ("scheduled", "by hand"):
-                snapshots.take(
+                snapshots.store_snapshot(
                     {"tools": [], "relations": []},
                     digest=str(number),
                     statistics={},
@@ -331,24 +345,28 @@ class TestSnapshots:
                     at=NOW + number * DAY,
                 )
         assert GraphSnapshot.objects.count() == 60
-        assert snapshots.every()[-1].digest == "3"
+        assert snapshots.load_headers()[-1].digest == "3"
 
 
 @pytest.mark.django_db(transaction=True)
 class TestTogether:
     async def test_where_another_process_is_at_it_nothing_is_done(self, derived):
-        async with advisory.held(refresh.LOCK, timeout_s=PATIENCE_S):
-            done = await in_database(refresh.refresh, now=NOW, wait_s=0.0)
+        async with advisory.hold_lock(refresh.LOCK_NAME, timeout_s=PATIENCE_S):
+            done = await run_in_database_thread(refresh.refresh_graph, now=NOW, wait_s=0.0)
             assert done.is_busy
-            assert (await in_database(refresh.refresh, now=NOW, wait_s=0.05)).is_busy
-        done = await in_database(refresh.refresh, now=NOW, wait_s=PATIENCE_S)
+            assert (
+                await run_in_database_thread(refresh.refresh_graph, now=NOW, wait_s=0.05)
+            ).is_busy
+        done = await run_in_database_thread(refresh.refresh_graph, now=NOW, wait_s=PATIENCE_S)
         assert not done.is_busy
 
     async def test_two_at_once_derive_once(self, derived):
-        await in_database(ToolFactory.create_batch, 4)
+        await run_in_database_thread(ToolFactory.create_batch, 4)
         async with asyncio.TaskGroup() as group:
             tasks = [
-                group.create_task(in_database(refresh.refresh, now=NOW, wait_s=PATIENCE_S))
+                group.create_task(
+                    run_in_database_thread(refresh.refresh_graph, now=NOW, wait_s=PATIENCE_S)
+                )
                 for _ in range(2)
             ]
         assert sorted(task.result().computed for task in tasks) == [False, True]
@@ -360,9 +378,9 @@ class TestTogether:
         def dies(*_, **__):
             raise KeyboardInterrupt
 
-        monkeypatch.setattr(refresh.state, "note_derived", dies)
+        monkeypatch.setattr(refresh.state, "record_derived", dies)
         with pytest.raises(KeyboardInterrupt):
-            refresh.refresh(now=NOW)
+            refresh.refresh_graph(now=NOW)
         assert relations.load() == []
         monkeypatch.undo()
-        assert refresh.refresh(now=NOW, wait_s=0.0).derived is not None
+        assert refresh.refresh_graph(now=NOW, wait_s=0.0).derived is not None

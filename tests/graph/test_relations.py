@@ -5,7 +5,13 @@ from itertools import permutations
 
 import pytest
 
-from graph.relations import UNSEEN, Evidence, Kind, Source, confidence
+from graph.relations import (
+    UNOBSERVED_CONFIDENCE,
+    Evidence,
+    EvidenceSource,
+    RelationKind,
+    combine_confidence,
+)
 
 NOW = datetime(2026, 11, 22, tzinfo=UTC)
 
@@ -14,8 +20,13 @@ def said(source, sure):
     return Evidence(source=source, confidence=sure, successes=0.0, failures=0.0, last_seen=NOW)
 
 
-@pytest.mark.parametrize("sure", [0.1, UNSEEN, 0.9])
+@pytest.mark.parametrize("sure", [0.1, UNOBSERVED_CONFIDENCE, 0.9])
 def test_the_surest_word_counts_in_whatever_order_words_are_read(sure):
-    words = [said(Source.SCHEMA, UNSEEN), said(Source.IMPORTED, sure)]
-    found = {confidence(Kind.PROVIDES, every, now=NOW) for every in permutations(words)}
-    assert found == {max(sure, UNSEEN)}
+    words = [
+        said(EvidenceSource.SCHEMA, UNOBSERVED_CONFIDENCE),
+        said(EvidenceSource.IMPORTED, sure),
+    ]
+    found = {
+        combine_confidence(RelationKind.PROVIDES, every, now=NOW) for every in permutations(words)
+    }
+    assert found == {max(sure, UNOBSERVED_CONFIDENCE)}

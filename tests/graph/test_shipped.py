@@ -3,19 +3,22 @@ from dataclasses import replace
 import pytest
 
 from graph import shipped
-from graph.contradictions import broken_cycles, contradictions
-from graph.relations import Kind, Relation
-from graph.shipped_table import ACROSS, SERVERS
+from graph.contradictions import find_broken_cycles, find_contradictions
+from graph.relations import Relation, RelationKind
+from graph.shipped_table import KNOWN_SERVERS, RELATIONS_BETWEEN_SERVERS
 from tests.gateway.catalogues import catalogue, server, tool
 
-KNOWN = [relation for one in SERVERS.values() for relation in one.relations]
-ALL = [*KNOWN, *(relation for relations in ACROSS.values() for relation in relations)]
+KNOWN = [relation for one in KNOWN_SERVERS.values() for relation in one.relations]
+ALL = [
+    *KNOWN,
+    *(relation for relations in RELATIONS_BETWEEN_SERVERS.values() for relation in relations),
+]
 
 
 def names_of(known):
-    one = SERVERS[known]
+    one = KNOWN_SERVERS[known]
     ends = {end for relation in one.relations for end in (relation.source, relation.target)}
-    return sorted(one.marks | ends)
+    return sorted(one.typical_tools | ends)
 
 
 def listing(known, called, *, team=None, without=()):
@@ -32,34 +35,35 @@ def found(*tools, trusted=("files", "web")):
     called = {one.pk: one.tool for one in numbered}
     teams = {one.server: one.team for one in numbered}
     servers = [server(name, team=team, trusted=name in trusted) for name, team in teams.items()]
-    claims = shipped.matching(catalogue(*numbered, servers=tuple(servers)))
+    claims = shipped.find_shipped_relations(catalogue(*numbered, servers=tuple(servers)))
     return {(called[claim.source], claim.kind, called[claim.target]): claim for claim in claims}
 
 
-@pytest.mark.parametrize("known", SERVERS)
+@pytest.mark.parametrize("known", KNOWN_SERVERS)
 def test_every_relation_of_a_known_server_is_found_whatever_it_is_called(known):
     claims = found(*listing(known, "mine"))
     assert set(claims) == {
-        (f"mine:{one.source}", one.kind, f"mine:{one.target}") for one in SERVERS[known].relations
+        (f"mine:{one.source}", one.kind, f"mine:{one.target}")
+        for one in KNOWN_SERVERS[known].relations
     }
 
 
 def test_a_claim_says_how_sure_it_is_and_why():
-    claim = found(*listing("git", "g"))["g:git_add", Kind.PRECEDES, "g:git_commit"]
+    claim = found(*listing("git", "g"))["g:git_add", RelationKind.PRECEDES, "g:git_commit"]
     assert (claim.confidence, claim.reason) == (0.95, "a commit records what is staged")
     assert claim.required
 
 
 def test_what_depends_can_do_without():
     claims = found(*listing("filesystem", "f")).values()
-    depends = [claim for claim in claims if claim.kind is Kind.DEPENDS_ON]
+    depends = [claim for claim in claims if claim.kind is RelationKind.DEPENDS_ON]
     assert depends
     assert not any(claim.required for claim in depends)
 
 
 def test_a_server_of_another_version_is_known_by_most_of_its_names():
     claims = found(*listing("git", "g", without={"git_show", "git_reset", "git_init"}))
-    assert ("g:git_add", Kind.PRECEDES, "g:git_commit") in claims
+    assert ("g:git_add", RelationKind.PRECEDES, "g:git_commit") in claims
     assert not any("git_show" in source + target for source, _, target in claims)
 
 
@@ -77,31 +81,31 @@ def test_the_names_of_one_server_are_not_gathered_from_several():
 
 
 def test_relations_across_servers_join_each_pair_that_somebody_sees():
-    key = ("web:fetch", Kind.PRECEDES, "files:write_file")
+    key = ("web:fetch", RelationKind.PRECEDES, "files:write_file")
     assert key in found(*listing("fetch", "web"), *listing("filesystem", "files"))
     assert key in found(*listing("fetch", "web"), *listing("filesystem", "files", team=1))
     apart = found(*listing("fetch", "web", team=2), *listing("filesystem", "files", team=1))
     assert key not in apart
-    assert ("files:read_text_file", Kind.REPLACES, "files:read_file") in apart
+    assert ("files:read_text_file", RelationKind.REPLACES, "files:read_file") in apart
 
 
 @pytest.mark.parametrize("trusted", [(), ("files",), ("web",)])
 def test_servers_that_nobody_trusts_are_joined_to_no_other(trusted):
     claims = found(*listing("fetch", "web"), *listing("filesystem", "files"), trusted=trusted)
-    assert ("files:read_text_file", Kind.REPLACES, "files:read_file") in claims
+    assert ("files:read_text_file", RelationKind.REPLACES, "files:read_file") in claims
     assert not [key for key in claims if key[0].split(":")[0] != key[2].split(":")[0]]
 
 
 def test_a_common_name_among_many_others_is_no_fetch_server():
     files = listing("filesystem", "files")
     others = [tool(f"web:other{number}") for number in range(2)]
-    across = ("web:fetch", Kind.PRECEDES, "files:write_file")
+    across = ("web:fetch", RelationKind.PRECEDES, "files:write_file")
     assert across not in found(*listing("fetch", "web"), *others, *files)
     assert across not in found(tool("web:fetch"), *files)
 
 
 def test_an_empty_catalogue_has_none():
-    assert shipped.matching(catalogue()) == []
+    assert shipped.find_shipped_relations(catalogue()) == []
 
 
 def test_what_is_shipped_is_small_stated_once_and_gives_a_reason():
@@ -118,14 +122,16 @@ def test_what_is_shipped_contradicts_nothing():
         Relation(names.index(one.source), names.index(one.target), one.kind, one.confidence)
         for one in ALL
     ]
-    assert not contradictions(relations)
-    assert not broken_cycles(relations)
+    assert not find_contradictions(relations)
+    assert not find_broken_cycles(relations)
 
 
 def test_servers_are_told_apart():
-    for known in SERVERS:
+    for known in KNOWN_SERVERS:
         tools = {one.name: one for one in listing(known, "x")}
-        assert [name for name, one in SERVERS.items() if shipped._is(one, tools)] == [known]
+        assert [
+            name for name, one in KNOWN_SERVERS.items() if shipped._matches_server(one, tools)
+        ] == [known]
 
 
 def test_a_server_can_be_seen_twice():

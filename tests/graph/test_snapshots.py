@@ -1,9 +1,15 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from graph.record import Metric
-from graph.relations import Kind, Relation
-from graph.snapshots import Changed, Moved, Shifted, content, difference
+from graph.record import GraphMetric
+from graph.relations import Relation, RelationKind
+from graph.snapshots import (
+    CommunityChange,
+    ConfidenceChange,
+    RankChange,
+    compare_snapshots,
+    snapshot_content,
+)
 from graph.topology import Topology
 
 
@@ -32,9 +38,11 @@ PLAIN = {"s:a": (0, 0.5), "s:b": (0, 0.3), "s:c": (1, 0.2)}
 
 def test_a_snapshot_names_tools_once_and_relations_by_their_places():
     topology = Topology(
-        [Relation(7, 3, Kind.PROVIDES, 0.123456), Relation(7, 9, Kind.PRECEDES, 1)]
+        [Relation(7, 3, RelationKind.PROVIDES, 0.123456), Relation(7, 9, RelationKind.PRECEDES, 1)]
     )
-    held = content(topology, {3: Metric(0.5, 0, 0.25, 1.0)}, names={3: "s:b", 7: "s:a"})
+    held = snapshot_content(
+        topology, {3: GraphMetric(0.5, 0, 0.25, 1.0)}, names={3: "s:b", 7: "s:a"}
+    )
     assert held == {
         "tools": [
             {"id": "s:a"},
@@ -60,52 +68,58 @@ def test_tools_and_relations_come_and_go_and_change():
         ("s:d", "s:a", "provides", 1.0),
         ("s:a", "s:c", "provides", 0.90001),
     )
-    found = difference(before, after)
+    found = compare_snapshots(before, after)
     assert (found.tools_added, found.tools_removed) == (("s:d",), ())
     assert found.relations_added == (("s:d", "s:a", "provides"),)
     assert found.relations_removed == (("s:a", "s:b", "precedes"),)
     assert found.relations_changed == (
-        Changed("s:b", "s:c", "provides", 0.9, 0.3),
-        Changed("s:a", "s:b", "provides", 0.5, 0.6),
+        ConfidenceChange("s:b", "s:c", "provides", 0.9, 0.3),
+        ConfidenceChange("s:a", "s:b", "provides", 0.5, 0.6),
     )
-    assert difference(after, before).tools_removed == ("s:d",)
+    assert compare_snapshots(after, before).tools_removed == ("s:d",)
 
 
 def test_tools_may_stand_in_another_order():
     one = snapshot(PLAIN, ("s:a", "s:c", "provides", 0.5))
     other = snapshot(dict(reversed(PLAIN.items())), ("s:a", "s:c", "provides", 0.5))
-    assert difference(one, other) == difference(one, one)
+    assert compare_snapshots(one, other) == compare_snapshots(one, one)
 
 
 def test_numbers_of_communities_are_matched_before_any_tool_has_moved():
     before = {"a": (0, 0.2), "b": (0, 0.2), "c": (0, 0.2), "d": (1, 0.2), "e": (1, 0.2)}
     after = {"a": (1, 0.2), "b": (1, 0.2), "c": (0, 0.2), "d": (0, 0.2), "e": (0, 0.2)}
-    assert difference(snapshot(before), snapshot(after)).moved == (Moved("c", 0, 0),)
+    assert compare_snapshots(snapshot(before), snapshot(after)).moved == (
+        CommunityChange("c", 0, 0),
+    )
 
 
 def test_a_community_that_splits_keeps_its_larger_part():
     before = {"a": (0, 0.2), "b": (0, 0.2), "c": (0, 0.2)}
     after = {"a": (0, 0.2), "b": (0, 0.2), "c": (1, 0.2)}
-    assert difference(snapshot(before), snapshot(after)).moved == (Moved("c", 0, 1),)
+    assert compare_snapshots(snapshot(before), snapshot(after)).moved == (
+        CommunityChange("c", 0, 1),
+    )
 
 
 def test_of_communities_that_become_one_the_larger_stays():
     before = {"a": (0, 0.2), "b": (0, 0.2), "c": (1, 0.2)}
     after = {"a": (0, 0.2), "b": (0, 0.2), "c": (0, 0.2)}
-    assert difference(snapshot(before), snapshot(after)).moved == (Moved("c", 1, 0),)
+    assert compare_snapshots(snapshot(before), snapshot(after)).moved == (
+        CommunityChange("c", 1, 0),
+    )
 
 
 def test_a_tool_has_shifted_where_others_overtook_it_not_where_all_have_less():
     after = {"s:a": (0, 0.2), "s:b": (0, 0.25), "s:c": (1, 0.1), "s:d": (1, 0.45)}
-    assert difference(snapshot(PLAIN), snapshot(after)).shifted == (
-        Shifted("s:a", 0.5, 0.2, 1, 2),
-        Shifted("s:b", 0.3, 0.25, 2, 1),
+    assert compare_snapshots(snapshot(PLAIN), snapshot(after)).shifted == (
+        RankChange("s:a", 0.5, 0.2, 1, 2),
+        RankChange("s:b", 0.3, 0.25, 2, 1),
     )
 
 
 def test_tools_not_measured_yet_have_not_moved():
     bare = {"tools": [{"id": "s:a"}, {"id": "s:b"}], "relations": []}
-    found = difference(bare, snapshot(PLAIN))
+    found = compare_snapshots(bare, snapshot(PLAIN))
     assert (found.moved, found.shifted, found.tools_added) == ((), (), ("s:c",))
 
 
@@ -116,5 +130,5 @@ def test_tools_not_measured_yet_have_not_moved():
 )
 def test_nothing_has_changed_since_itself(tools):
     relations = [(one, one, "provides", 0.5) for one in tools]
-    found = difference(snapshot(tools, *relations), snapshot(tools, *relations))
+    found = compare_snapshots(snapshot(tools, *relations), snapshot(tools, *relations))
     assert all(part == () for part in (getattr(found, name) for name in found.__slots__))

@@ -5,21 +5,27 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from graph.relations import SYMMETRIC, Kind, Relation, Source, is_binding
+from graph.relations import (
+    SYMMETRIC_KINDS,
+    EvidenceSource,
+    Relation,
+    RelationKind,
+    is_binding_dependency,
+)
 from graph.topology import Topology
 from tests.graph.drawn import CONFIDENCES, arcs_of, relations
 
 TOOLS = range(1, 5)
-NEEDS = Relation(1, 2, Kind.DEPENDS_ON, 0.9)
-FEEDS = Relation(1, 2, Kind.PROVIDES, 0.6)
-TOGETHER = Relation(3, 1, Kind.OFTEN_USED_WITH, 0.8)
+NEEDS = Relation(1, 2, RelationKind.DEPENDS_ON, 0.9)
+FEEDS = Relation(1, 2, RelationKind.PROVIDES, 0.6)
+TOGETHER = Relation(3, 1, RelationKind.OFTEN_USED_WITH, 0.8)
 
 
 def steps():
     """Relations put and taken out, and tools looked at in between, in any order."""
     tool = st.sampled_from(TOOLS)
     ends = st.tuples(tool, tool).filter(lambda pair: pair[0] != pair[1])
-    key = st.builds(lambda pair, kind: (*pair, kind), ends, st.sampled_from(Kind))
+    key = st.builds(lambda pair, kind: (*pair, kind), ends, st.sampled_from(RelationKind))
     put = st.builds(lambda key, sure: ("put", Relation(*key, sure)), key, CONFIDENCES)
     return st.lists(
         st.one_of(put, st.tuples(st.just("discard"), key), st.tuples(st.just("look"), tool)),
@@ -50,27 +56,27 @@ def test_loading_many_is_the_same_as_putting_one_by_one(drawn):
 
 def check(topology, expected):
     """Compare every answer with one looked up in a plain list."""
-    assert sorted(topology.relations()) == sorted(expected)
+    assert sorted(topology.iterate_relations()) == sorted(expected)
     assert len(topology) == len(expected)
-    assert topology.tools() == {end for one in expected for end in one[:2]}
+    assert topology.collect_tools() == {end for one in expected for end in one[:2]}
     for tool in TOOLS:
         check_relations(topology, tool, [one for one in expected if tool in one[:2]])
         check_arcs(topology, tool, arcs_of(expected))
 
 
 def check_relations(topology, tool, touching):
-    assert sorted(topology.of(tool)) == sorted(touching)
+    assert sorted(topology.relations_of(tool)) == sorted(touching)
     assert (tool in topology) == bool(touching)
-    for kind in Kind:
+    for kind in RelationKind:
         alike = [one for one in touching if one.kind is kind]
-        out = alike if kind in SYMMETRIC else [one for one in alike if one.source == tool]
-        into = alike if kind in SYMMETRIC else [one for one in alike if one.target == tool]
-        assert sorted(topology.outgoing(tool, kind)) == sorted(out)
-        assert sorted(topology.incoming(tool, kind)) == sorted(into)
+        out = alike if kind in SYMMETRIC_KINDS else [one for one in alike if one.source == tool]
+        into = alike if kind in SYMMETRIC_KINDS else [one for one in alike if one.target == tool]
+        assert sorted(topology.outgoing_relations(tool, kind)) == sorted(out)
+        assert sorted(topology.incoming_relations(tool, kind)) == sorted(into)
         for one in out:
             assert topology.get(tool, one.target if one.source == tool else one.source, kind)
-    assert sorted(topology.requires(tool)) == sorted(
-        one for one in touching if one.source == tool and is_binding(one)
+    assert sorted(topology.required_relations(tool)) == sorted(
+        one for one in touching if one.source == tool and is_binding_dependency(one)
     )
 
 
@@ -104,18 +110,18 @@ def test_what_a_path_follows_stays_current_in_mappings_handed_out():
 
 def test_a_symmetric_relation_is_found_whichever_way_it_is_stored():
     topology = Topology([TOGETHER])
-    assert topology.get(1, 3, Kind.OFTEN_USED_WITH) is TOGETHER
-    assert topology.get(3, 1, Kind.OFTEN_USED_WITH) is TOGETHER
-    assert Topology([NEEDS]).get(2, 1, Kind.DEPENDS_ON) is None
+    assert topology.get(1, 3, RelationKind.OFTEN_USED_WITH) is TOGETHER
+    assert topology.get(3, 1, RelationKind.OFTEN_USED_WITH) is TOGETHER
+    assert Topology([NEEDS]).get(2, 1, RelationKind.DEPENDS_ON) is None
     assert topology.successors(1) == {3: 0.8}
 
 
 def test_relations_among_some_tools_leave_out_those_to_others():
     topology = Topology([NEEDS, FEEDS, TOGETHER])
-    assert sorted(topology.among([2, 1])) == sorted([NEEDS, FEEDS])
-    assert list(topology.among([1])) == []
-    assert list(topology.between(1, 3)) == [TOGETHER]
-    assert list(topology.between(3, 1)) == [TOGETHER]
+    assert sorted(topology.relations_among([2, 1])) == sorted([NEEDS, FEEDS])
+    assert list(topology.relations_among([1])) == []
+    assert list(topology.relations_between(1, 3)) == [TOGETHER]
+    assert list(topology.relations_between(3, 1)) == [TOGETHER]
 
 
 def test_tools_without_relations_are_nowhere():
@@ -123,10 +129,10 @@ def test_tools_without_relations_are_nowhere():
     topology.discard(NEEDS.key)
     topology.discard(NEEDS.key)
     assert 1 not in topology
-    assert (topology.tools(), len(topology)) == (set(), 0)
+    assert (topology.collect_tools(), len(topology)) == (set(), 0)
     assert not topology.successors(1)
     assert not topology.neighbours(1)
-    assert list(topology.of(1)) == []
+    assert list(topology.relations_of(1)) == []
 
 
 def test_looking_for_garbage_is_resumed_after_loading():
@@ -144,13 +150,15 @@ def test_looking_for_garbage_is_resumed_after_loading():
 
 @given(relations())
 def test_a_networkx_graph_holds_all_of_it(drawn):
-    topology = Topology(one._replace(sources=(Source.CURATED,)) for one in drawn)
+    topology = Topology(one._replace(sources=(EvidenceSource.CURATED,)) for one in drawn)
     graph = topology.to_networkx()
     assert graph.number_of_edges() == len(drawn)
-    assert sorted(Topology.from_networkx(graph).relations()) == sorted(topology.relations())
+    assert sorted(Topology.from_networkx(graph).iterate_relations()) == sorted(
+        topology.iterate_relations()
+    )
 
 
 def test_an_edge_of_a_networkx_graph_needs_a_kind():
     graph = nx.MultiDiGraph([(1, 2)])
-    with pytest.raises(ValueError, match="0 is not a valid Kind"):
+    with pytest.raises(ValueError, match="0 is not a valid RelationKind"):
         Topology.from_networkx(graph)

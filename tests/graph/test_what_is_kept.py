@@ -10,15 +10,15 @@ from django.db import connection
 
 from gateway_project.foundation.sealing import Sealer
 from graph import fit_models
-from graph.embed_patterns import embed_missing as embed_intents
-from graph.encode import encode
-from graph.fit_models import Terms
-from graph.intent import reading
-from graph.intent.encoded import Encoded
+from graph.embed_patterns import embed_missing_patterns as embed_intents
+from graph.encode import encode_intents
+from graph.fit_models import FitSettings
 from graph.models import FittedModel, LearnedBinding, PatternEmbedding, PatternRun, WorkflowPattern
 from graph.patterns import InvalidRun
 from graph.record_runs import record_runs
-from graph.store import learned, patterns
+from graph.store import binding_uses, patterns
+from graph.suggestion.intent import reading
+from graph.suggestion.intent.encoded import EncodedIntent
 from tests.factories import ServerFactory, TeamFactory, ToolFactory
 from tests.fakes import FakeEmbedder
 from tests.graph.histories import NOW, run, taken, task
@@ -59,7 +59,7 @@ def record(embedder, sealer):
 @pytest.fixture
 def history(embedder, sealer):
     def work(team=None, **more):
-        return patterns.history(team, embedder.model, **{"sealer": sealer} | more)
+        return patterns.load_history(team, embedder.model, **{"sealer": sealer} | more)
 
     return work
 
@@ -67,13 +67,15 @@ def history(embedder, sealer):
 class TestIntents:
     def test_no_guess_of_a_word_can_be_confirmed(self, tools, record, embedder, sealer):
         record(run("r1", INTENT, task("x", tools[0])))
-        fit_models.fit_due(Terms(model=embedder.model, max_bytes=10**7, sealer=sealer), now=NOW)
+        fit_models.fit_due_scopes(
+            FitSettings(embedding_model=embedder.model, max_bytes=10**7, sealer=sealer), now=NOW
+        )
         kept = bytes(PatternEmbedding.objects.get().encoded)
         content = bytes(FittedModel.objects.get().content)
         guessed = ("hunter2", "password", "ann.miller", "miller")
-        keys = [key for found in indexed.lexeme_keys(guessed).values() for key in found]
+        keys = [key for found in indexed.load_lexeme_keys(guessed).values() for key in found]
         assert keys
-        opened = sealer.open_bytes(kept)
+        opened = sealer.unseal_bytes(kept)
         assert any(np.int64(key).tobytes() in opened for key in keys), "the guess is a good one"
         for key in keys:
             assert np.int64(key).tobytes() not in kept
@@ -81,7 +83,7 @@ class TestIntents:
 
     def test_the_vector_in_clear_is_of_what_is_left_without_values(self, tools, record, embedder):
         record(run("r1", INTENT, task("x", tools[0])))
-        (encoded,) = encode([reading.read(INTENT)], embedder=embedder)
+        (encoded,) = encode_intents([reading.read_intent(INTENT)], embedder=embedder)
         stored = np.asarray(PatternEmbedding.objects.get().vector)
         assert np.allclose(stored, encoded.masked, atol=1e-5)
         assert not np.allclose(stored, encoded.whole, atol=1e-2)
@@ -97,7 +99,7 @@ class TestIntents:
         record(*(run(f"r{n}", f"Send {one}", task("x", tools[0])) for n, one in enumerate("ab")))
         with structlog.testing.capture_logs() as logs:
             assert history(sealer=Sealer([Fernet.generate_key()])) == []
-        assert [(one["event"], one["count"]) for one in logs] == [("patterns.not_read", 2)]
+        assert [(one["event"], one["count"]) for one in logs] == [("patterns.unseal_failed", 2)]
 
     def test_what_is_torn_or_of_another_length_is_left_out(self, tools, record, history, sealer):
         record(*(run(f"r{n}", f"Send {one}", task("x", tools[0])) for n, one in enumerate("abc")))
@@ -116,14 +118,14 @@ class TestIntents:
                 return rows
 
         with pytest.raises(EmbeddingUnavailable, match="no usable vectors"):
-            encode([reading.read("Send it")], embedder=Odd())
+            encode_intents([reading.read_intent("Send it")], embedder=Odd())
         assert record(run("r1", "Send it", task("x", tools[0])), by=Odd()).unembedded == 1
         assert history() == []
 
 
 def of_length(dimensions):
     row = np.zeros(dimensions, dtype=np.float32)
-    return Encoded(
+    return EncodedIntent(
         whole=row, masked=row, sentences=row[None], clauses=row[None], masked_clauses=row[None],
         words=(1,), clause_words=((1,),), length=4,
     )  # fmt: skip
@@ -148,7 +150,7 @@ class TestOneIntent:
         assert own.last_seen == NOW
         again = FakeEmbedder(model="other")
         embed_intents(again, sealer=sealer)
-        assert len(patterns.history(team.pk, again.model, sealer=sealer)) == 1
+        assert len(patterns.load_history(team.pk, again.model, sealer=sealer)) == 1
 
     def test_the_newest_order_is_told_of_those_as_frequent(self, tools, record, history):
         a, b = tools
@@ -187,7 +189,7 @@ class TestArguments:
             {"parameter": "body", "task": "t1", "pointer": "/items/0/text"},
             {"parameter": "user", "task": "t1", "pointer": "/accounts/*/name"},
         ]
-        told = learned.knowledge(None, sealer)
+        told = binding_uses.load_knowledge(None, sealer)
         assert list(told.references) == [(tools[1], "body")]
         assert told.totals == {(tools[1], "body"): 1, (tools[1], "user"): 1}
         shown = json.dumps([list(LearnedBinding.objects.values_list("pointer", "parameter"))])
@@ -195,7 +197,7 @@ class TestArguments:
 
     def test_a_schema_as_an_argument_is_no_reference(self, tools, record):
         order = {"type": "array", "items": {"$ref": "#/$defs/order"}}
-        assert record(run("r1", "check it", task("x", tools[0], body=order))).new == 1
+        assert record(run("r1", "check it", task("x", tools[0], body=order))).new_runs == 1
         assert WorkflowPattern.objects.get().tasks[0]["references"] == []
 
     def test_of_many_arguments_those_that_the_schema_names_are_looked_at(
@@ -207,13 +209,13 @@ class TestArguments:
         unknown = {f"q{n}": "x" for n in range(500)}
         given = dict.fromkeys(names, "v")
         record(run("r1", "do it", task("x", tool, **unknown, **given)))
-        places = set(learned.knowledge(None, sealer).totals)
+        places = set(binding_uses.load_knowledge(None, sealer).totals)
         assert places == {(tool, one) for one in names[:60]}
 
     def test_ways_to_give_a_parameter_that_are_told_apart_are_bounded(
         self, tools, record, sealer, monkeypatch
     ):
-        monkeypatch.setattr(learned, "MAX_WAYS", 3)
+        monkeypatch.setattr(binding_uses, "MAX_USES_PER_PARAMETER", 3)
         often = [run(f"o{n}", "do it", task("x", tools[0], city="Rome")) for n in range(4)]
         rare = [
             run(f"r{n}", "do it", task("x", tools[0], city=f"C{n}"), days_ago=n) for n in range(8)
@@ -223,7 +225,7 @@ class TestArguments:
         assert sorted(ways.values_list("kind", "uses")) == [
             ("literal", 1), ("literal", 1), ("literal", 4), ("other", 6)
         ]  # fmt: skip
-        told = learned.knowledge(None, sealer)
+        told = binding_uses.load_knowledge(None, sealer)
         assert told.totals == {(tools[0], "city"): 12}, "what goes counts on"
         assert [one.value for one in told.constants[tools[0], "city"]] == ["Rome"]
 
@@ -235,10 +237,10 @@ class TestArguments:
         broken = LearnedBinding.objects.exclude(sealed="").first()
         LearnedBinding.objects.filter(pk=broken.pk).update(sealed="gAAAAAB")
         with structlog.testing.capture_logs() as logs:
-            told = learned.knowledge(None, sealer)
+            told = binding_uses.load_knowledge(None, sealer)
         assert len(told.constants[tools[0], "city"]) == 1
-        assert told.runs == {tools[0]: 6}
-        assert [(one["event"], one["count"]) for one in logs] == [("bindings.not_opened", 1)]
+        assert told.run_counts == {tools[0]: 6}
+        assert [(one["event"], one["count"]) for one in logs] == [("bindings.unseal_failed", 1)]
 
 
 class TestTeams:
@@ -248,7 +250,7 @@ class TestTeams:
         for team in (None, other.pk):
             with pytest.raises(InvalidRun, match=r"only the team 'ops' sees .* with --team"):
                 record(run("r1", "do x", task("a", tool)), team=team)
-        assert record(run("r1", "do x", task("a", tool)), team=owner.pk).new == 1
+        assert record(run("r1", "do x", task("a", tool)), team=owner.pk).new_runs == 1
 
 
 class TestForgetting:
@@ -259,24 +261,27 @@ class TestForgetting:
         for of in (None, team.pk):
             record(run("r1", "do it", task("x", tools[0], city="Rome")), team=of)
             record(run("r2", "send it", task("x", tools[1], city="Rome")), team=of)
-        terms = Terms(model=embedder.model, max_bytes=10**7, sealer=sealer)
-        fit_models.fit_due(terms, now=NOW)
+        terms = FitSettings(embedding_model=embedder.model, max_bytes=10**7, sealer=sealer)
+        fit_models.fit_due_scopes(terms, now=NOW)
         gone = WorkflowPattern.objects.get(team=team, tools=[tools[0]])
-        going = patterns.forgotten_with([gone.pk])
+        going = patterns.count_forgotten([gone.pk])
         assert (going.runs, going.bindings, going.models) == (1, 2, 1)
-        assert patterns.forget([gone.pk]) == [str(gone)]
+        assert patterns.delete_patterns([gone.pk]) == [str(gone)]
         assert PatternRun.objects.filter(team=team).count() == 1
-        assert learned.knowledge(team.pk, sealer).runs == {tools[0]: 1, tools[1]: 2}
+        assert binding_uses.load_knowledge(team.pk, sealer).run_counts == {
+            tools[0]: 1,
+            tools[1]: 2,
+        }
         assert list(FittedModel.objects.values_list("team", flat=True)) == [None]
         assert fit_models.is_due(terms)
-        assert patterns.forget([gone.pk]) == []
+        assert patterns.delete_patterns([gone.pk]) == []
         shared = WorkflowPattern.objects.get(team=None, tools=[tools[0]])
-        patterns.forget([shared.pk])
+        patterns.delete_patterns([shared.pk])
         assert not FittedModel.objects.exists()
 
     def test_nothing_of_it_is_left_in_any_table(self, tools, record):
         record(*(run(f"r{n}", "do it", task("x", tools[0], city="Rome")) for n in range(3)))
-        patterns.forget(list(WorkflowPattern.objects.values_list("pk", flat=True)))
+        patterns.delete_patterns(list(WorkflowPattern.objects.values_list("pk", flat=True)))
         with connection.cursor() as cursor:
             for model in (WorkflowPattern, PatternRun, PatternEmbedding, LearnedBinding):
                 cursor.execute(f"SELECT count(*) FROM {model._meta.db_table}")

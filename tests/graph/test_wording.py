@@ -3,8 +3,8 @@ from datetime import UTC, datetime
 import pytest
 
 from graph import wording
-from graph.record import Said
-from graph.relations import Kind, Relation, Source
+from graph.record import StoredEvidence
+from graph.relations import EvidenceSource, Relation, RelationKind
 
 NAMES = {1: "a:x", 2: "b:y"}.__getitem__
 AT = datetime(2026, 11, 1, tzinfo=UTC)
@@ -12,12 +12,12 @@ AT = datetime(2026, 11, 1, tzinfo=UTC)
 
 def said(source, **values):
     defaults = {"confidence": None, "successes": 0.0, "failures": 0.0, "last_seen": AT}
-    return Said(source=Source(source), **(defaults | values))
+    return StoredEvidence(source=EvidenceSource(source), **(defaults | values))
 
 
-@pytest.mark.parametrize("kind", Kind)
+@pytest.mark.parametrize("kind", RelationKind)
 def test_every_kind_has_a_sentence_that_names_both_tools(kind):
-    words = wording.sentence(Relation(1, 2, kind, 0.5), NAMES)
+    words = wording.write_sentence(Relation(1, 2, kind, 0.5), NAMES)
     assert words.startswith("a:x ")
     assert "b:y" in words
 
@@ -43,23 +43,25 @@ def test_every_kind_has_a_sentence_that_names_both_tools(kind):
     ],
 )
 def test_a_sentence_says_what_is_known(kind, detail, expected):
-    relation = Relation(1, 2, Kind(kind), 0.5, detail=detail)
-    assert wording.sentence(relation, NAMES) == expected
+    relation = Relation(1, 2, RelationKind(kind), 0.5, detail=detail)
+    assert wording.write_sentence(relation, NAMES) == expected
 
 
 def test_a_dependency_that_is_not_required_says_so():
-    relation = Relation(1, 2, Kind.DEPENDS_ON, 0.5, required=False)
-    assert wording.sentence(relation, NAMES) == "a:x can use b:y first, but does without"
+    relation = Relation(1, 2, RelationKind.DEPENDS_ON, 0.5, required=False)
+    assert (
+        wording.write_sentence(relation, NAMES) == "a:x can use b:y first, but does not require it"
+    )
 
 
 def test_parameters_inside_others_and_whole_outputs_are_named():
     flow = [{"output": "", "input": "/filter/a~1b/*"}]
-    assert wording.data_flow(flow) == "its output (whole) feeds the parameter filter.a/b.*"
+    assert wording.write_data_flow(flow) == "its output (whole) feeds the parameter filter.a/b.*"
 
 
 def test_a_few_fields_are_named_and_the_rest_counted():
     fields = [{"output": f"/{n}", "input": f"/{n}"} for n in range(5)]
-    words = wording.data_flow(fields)
+    words = wording.write_data_flow(fields)
     assert words.count("its output") == wording.MAX_FIELDS
     assert words.endswith(", 2 more")
 
@@ -82,20 +84,27 @@ def test_a_few_fields_are_named_and_the_rest_counted():
     ],
 )
 def test_evidence_is_told_in_plain_words(evidence, expected):
-    assert wording.grounds(Relation(1, 2, Kind.PRECEDES, 0.5), [evidence]) == (expected,)
+    assert wording.write_grounds(Relation(1, 2, RelationKind.PRECEDES, 0.5), [evidence]) == (
+        expected,
+    )
 
 
 def test_co_occurrence_is_use_together():
-    relation = Relation(1, 2, Kind.OFTEN_USED_WITH, 0.5)
+    relation = Relation(1, 2, RelationKind.OFTEN_USED_WITH, 0.5)
     evidence = [said("observed", successes=3, failures=1)]
-    assert wording.grounds(relation, evidence) == ("used together in 3 of 4 runs",)
+    assert wording.write_grounds(relation, evidence) == ("used together in 3 of 4 runs",)
 
 
 def test_without_evidence_the_sources_are_named():
     relation = Relation(
-        1, 2, Kind.PRECEDES, 0.5, sources=tuple(Source), detail={"successes": 2, "failures": 0}
+        1,
+        2,
+        RelationKind.PRECEDES,
+        0.5,
+        sources=tuple(EvidenceSource),
+        detail={"successes": 2, "failures": 0},
     )
-    assert wording.grounds(relation) == (
+    assert wording.write_grounds(relation) == (
         "curated",
         "derived from the schemas of both",
         "seen in 2 of 2 runs",

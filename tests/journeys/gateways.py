@@ -70,7 +70,11 @@ class Installation:
             for name, value in os.environ.items()
             if not name.startswith(("FOREGATE_", "DJANGO_", "COV_")) and name != "DATABASE_URL"
         }
-        return kept | {"FOREGATE_HOME": str(self.home), "FOREGATE_POSTGRES_LINGER_S": "2"}
+        return kept | {
+            "FOREGATE_HOME": str(self.home),
+            "FOREGATE_POSTGRES_LINGER_S": "2",
+            "FOREGATE_CONSOLE_ON_DEMAND": "false",  # one would outlive its test
+        }
 
     def manage(self, *arguments: str) -> str:
         """Run a command and return what it prints."""

@@ -16,7 +16,7 @@ from execution.runs import Runs
 from gateway_project.foundation.sealing import Sealer
 from gateway_project.mcp import handlers
 from gateway_project.mcp.failure import META_KEY
-from gateway_project.mcp.runtime import Prepared
+from gateway_project.mcp.runtime import PreparedRuntime
 from tests.execution.run_setup import means, process
 from tests.gateway.catalogues import catalogue, tool
 from tests.gateway.conftest import World, connected
@@ -53,7 +53,7 @@ class Served:
     @asynccontextmanager
     async def client(self, era: str = "auto", **options: Any) -> AsyncIterator[Client]:
         """Connect a client to a gateway of its own, on the runs of all."""
-        prepared = Prepared(handle=handlers.handle, wire=self.world.wire)
+        prepared = PreparedRuntime(handle=handlers.handle_request, run_wiring=self.world.wire)
         async with connected(lambda: prepared, mode=era, **options) as (client, _):
             yield client
 

@@ -83,7 +83,7 @@ async def test_a_call_waits_for_the_command_and_survives_its_gateway(stage: Stag
     assert (said["code"], stage.counted(name)) == ("approval_required", 0)
     listed = json.loads(stage.installation.manage("approvals", "--json"))["approvals"]
     assert said["approval"] in [one["id"] for one in listed]
-    stage.installation.manage("approvals", "approve", said["approval"])
+    stage.installation.manage("approvals", "approve", said["approval"], "--yes")
     assert stage.counted(name) == 0
     async with stage.client(era) as client:
         result = await call(client, name)
@@ -99,7 +99,7 @@ async def test_a_rejected_call_is_never_made(stage: Stage, era: str):
     name = f"rejected {era}"
     async with stage.client(era) as client:
         said = (await call(client, name)).meta["foregate/error"]
-        stage.installation.manage("approvals", "reject", said["approval"])
+        stage.installation.manage("approvals", "reject", said["approval"], "--yes")
         result = await call(client, name)
     assert result.meta["foregate/error"]["code"] == "approval_rejected"
     assert stage.counted(name) == 0

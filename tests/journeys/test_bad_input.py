@@ -187,14 +187,14 @@ def mounted(use: Installation, options: str) -> Path:
 
 Act = Callable[[Installation], "subprocess.CompletedProcess[str]"]
 CASES: dict[Act, str] = {
-    broken_configuration: r"config\.json: line 1, column \d+: .*; mend the JSON",
+    broken_configuration: r"config\.json: line 1, column \d+: .*; fix the JSON",
     missing_configuration: r"absent\.json does not exist; name an existing file",
     unset_variable: r"'unset': .*ABSENT_COMMAND.*set",
     command_that_does_not_exist: r"'absent': .*no-such-command-anywhere.*",
     server_that_exits_at_once: r"'exits': .*no licence found",
     server_that_hangs: r"'hangs': .*3 s",
     server_that_sends_rubbish: r"'rubbish': ",
-    duplicate_names: r"'twin' stands twice; rename one of the two",
+    duplicate_names: r"'twin' is given twice; rename one of the two",
     wrong_database_url: r"127\.0\.0\.1.*DATABASE_URL",
     malformed_database_url: r"DATABASE_URL: must look like postgresql://",
     unmigrated_database: r"the database is not migrated; run `manage\.py migrate`",

@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.journeys.gateways import free_port
+from tests.journeys.gateways import eventually, free_port
 from tests.patience import PATIENCE_S
 
 pytestmark = pytest.mark.full
@@ -127,6 +127,41 @@ def test_an_admin_signs_in_once_looks_around_and_leaves_a_trail(
 
     assert problems == []
     assert all(url.startswith(console.address) for url in requested), requested
+
+
+def test_a_server_added_by_hand_is_discovered_and_one_that_fails_says_why(
+    console: RunningConsole, page: object, tmp_path: Path
+) -> None:
+    console.manage("shell", "-v0", "-c", MAKE_PASSWORD)
+    page.goto("/admin/tools/server/")
+    sign_in(page, "a-lasting-password-1")
+    for name, args in (
+        ("by hand", ["-m", "mcp_server_time"]),
+        ("failing", ["-c", "import sys; sys.exit('no TOKEN set')"]),
+    ):
+        page.goto("/admin/tools/server/add/")
+        page.locator("#id_name").fill(name)
+        page.locator("#id_command").fill(sys.executable)
+        page.locator("#id_args").fill(json.dumps(args))
+        page.get_by_role("button", name="Save", exact=True).click()
+        page.get_by_text("was added successfully").wait_for()
+
+    def shows(name: str, state: str) -> bool:
+        page.goto("/admin/tools/server/")
+        row = page.locator("tr", has=page.get_by_role("link", name=name, exact=True))
+        return state in row.inner_text()
+
+    eventually(lambda: shows("by hand", "up") and shows("failing", "no TOKEN set"))
+    page.screenshot(path=str(tmp_path / "servers.png"), full_page=True)
+    page.get_by_role("link", name="failing", exact=True).click()
+    page.get_by_role("button", name="Test", exact=True).click()
+    page.get_by_text("Nothing of this was stored").wait_for()
+    assert "no TOKEN set" in page.content()
+    page.goto("/admin/tools/server/")
+    page.get_by_role("link", name="by hand", exact=True).click()
+    page.get_by_role("button", name="Discover now", exact=True).click()
+    page.get_by_text("This page updates itself").wait_for(state="detached")
+    assert "up" in page.locator("tr", has=page.get_by_text("by hand")).inner_text()
 
 
 def test_the_one_time_password_opens_no_second_session(

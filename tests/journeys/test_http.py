@@ -19,7 +19,16 @@ import pytest
 from mcp import Client
 from mcp.client.streamable_http import streamable_http_client
 
-from tests.journeys.gateways import BASE, ERAS, PYTHON, Installation, eventually, free_port, gone
+from tests.journeys.gateways import (
+    BASE,
+    ERAS,
+    PYTHON,
+    Installation,
+    aeventually,
+    eventually,
+    free_port,
+    gone,
+)
 from tests.patience import PATIENCE_S
 
 
@@ -71,7 +80,7 @@ async def test_clients_of_both_eras_call_through_it_and_it_ends_in_order(install
         _, logged = gateway.communicate(timeout=PATIENCE_S)
     assert gateway.returncode == 0
     assert "Traceback" not in logged
-    assert gone(children)
+    await aeventually(lambda: gone(children))
     log = (Path(installation.home) / "logs" / "foregate.log").read_text("utf-8")
     assert '"event": "http.request"' in log
     assert bearer not in log + logged

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from gateway_project.foundation.postgres.cluster import Account
+from gateway_project.foundation.postgres.cluster import OsAccount
 from tests.foundation.postgres import processes
 from tests.foundation.postgres.conftest import (  # noqa: F401 - fixtures
     cluster,
@@ -35,8 +35,8 @@ def a_file_in_it(home: Path) -> None:  # noqa: F811
 
 def of_another_version(home: Path) -> None:  # noqa: F811
     found = located(home)
-    Path(found.data).mkdir(parents=True)
-    Path(found.data, "PG_VERSION").write_text("16\n")
+    Path(found.data_folder).mkdir(parents=True)
+    Path(found.data_folder, "PG_VERSION").write_text("16\n")
 
 
 def open_to_others(home: Path) -> None:  # noqa: F811
@@ -47,8 +47,8 @@ def open_to_others(home: Path) -> None:  # noqa: F811
 @pytest.mark.parametrize(
     ("spoil", "variables", "said"),
     [
-        (a_file, {}, "a file stands where a folder is needed; move it away"),
-        (a_file_in_it, {}, "a file stands where a folder is needed; move it away"),
+        (a_file, {}, "a file is in the place of a folder; move it away"),
+        (a_file_in_it, {}, "a file is in the place of a folder; move it away"),
         (of_another_version, {}, "was written by PostgreSQL 16"),
         (open_to_others, {}, "others may write to"),
         (None, {"DATABASE_URL": "postgres://me:hunter2@h:x/db"}, "DATABASE_URL has a port"),
@@ -84,7 +84,7 @@ def failure(started: User) -> str:
 
 
 def test_a_system_user_that_does_not_exist_is_named(
-    nobody: Account,  # noqa: F811
+    nobody: OsAccount,  # noqa: F811
     user: StartUser,  # noqa: F811
 ) -> None:
     error = failure(user(FOREGATE_POSTGRES_USER="nobody-such"))
@@ -93,7 +93,7 @@ def test_a_system_user_that_does_not_exist_is_named(
 
 def test_a_home_that_may_not_be_written_to_is_named(
     home: Path,  # noqa: F811
-    nobody: Account,  # noqa: F811
+    nobody: OsAccount,  # noqa: F811
     user: StartUser,  # noqa: F811
 ) -> None:
     home.mkdir(mode=0o500)
@@ -104,7 +104,7 @@ def test_a_home_that_may_not_be_written_to_is_named(
 
 def test_a_home_of_somebody_else_is_named(
     home: Path,  # noqa: F811
-    nobody: Account,  # noqa: F811
+    nobody: OsAccount,  # noqa: F811
     user: StartUser,  # noqa: F811
 ) -> None:
     home.mkdir(mode=0o700)

@@ -13,7 +13,7 @@ import psutil
 import pytest
 
 from gateway_project.foundation.postgres import folders, pidfile
-from gateway_project.foundation.postgres.cluster import SYSTEM_FOLDER, Account, Cluster
+from gateway_project.foundation.postgres.cluster import SYSTEM_FOLDER, Cluster, OsAccount
 from gateway_project.foundation.postgres.locate import SHORT_FOLDER
 from tests.foundation.postgres import processes
 from tests.foundation.postgres.conftest import (  # noqa: F401 - fixtures
@@ -59,7 +59,7 @@ class Stage:
         """Kill processes and wait until they are gone, and with a server all that belong to it."""
         going = set(victims)
         if self.server() in going:
-            going |= set(processes.of(self.cluster)) - set(processes.keepers_of(self.cluster))
+            going |= set(processes.server_of(self.cluster))
         for victim in victims:
             victim.kill()
         processes.until(lambda: not going & set(processes.of(self.cluster)), within_s=PATIENCE_S)
@@ -75,7 +75,7 @@ class Stage:
 
 def stock(place: Cluster, template: Cluster) -> None:  # noqa: F811
     """Give a cluster the data of one that was started before."""
-    folders.prepare(place)
+    folders.prepare_folders(place)
     processes.copy_data(template, place)
 
 
@@ -147,7 +147,7 @@ def test_a_server_killed_amid_a_long_query_is_back(stage: Stage) -> None:
     assert stage.recovers()
 
 
-def test_a_killed_keeper_costs_nothing_and_is_replaced_by_the_next_connection(
+def test_a_killed_keeper_costs_nothing_and_is_replaced(
     stage: Stage,
     user: StartUser,  # noqa: F811
 ) -> None:
@@ -182,9 +182,9 @@ def test_a_stopped_keeper_stops_its_server_cleanly(stage: Stage) -> None:
     assert stage.recovers()
 
 
-def test_nobody_else_gets_in(stage: Stage, nobody: Account) -> None:  # noqa: F811
+def test_nobody_else_gets_in(stage: Stage, nobody: OsAccount) -> None:  # noqa: F811
     assert stage.recovers()
-    stranger = Account(uid=nobody.uid - 1, gid=nobody.gid, name="stranger")
+    stranger = OsAccount(uid=nobody.uid - 1, gid=nobody.gid, name="stranger")
     said = subprocess.run(
         [processes.interpreter(stranger), "-c", f"open({stage.cluster.socket_file!r})"],
         user=stranger.uid,
@@ -194,7 +194,7 @@ def test_nobody_else_gets_in(stage: Stage, nobody: Account) -> None:  # noqa: F8
         text=True,
     )
     assert "Permission denied" in said.stderr
-    assert os.stat(stage.cluster.data).st_mode & 0o077 == 0
+    assert os.stat(stage.cluster.data_folder).st_mode & 0o077 == 0
 
 
 def test_a_killed_user_takes_nobody_with_it_and_the_last_ends_the_server(
@@ -210,7 +210,26 @@ def test_a_killed_user_takes_nobody_with_it_and_the_last_ends_the_server(
     assert processes.postmaster_of(warm) == server
     other.kill()
     processes.until(lambda: not processes.of(warm), within_s=PATIENCE_S)
-    assert pidfile.pid(warm) is None
+    assert pidfile.read_pid(warm) is None
+
+
+@pytest.mark.parametrize("killed_first", [True, False])
+def test_a_server_whose_keeper_was_killed_ends_once_its_last_user_is_gone(
+    warm: Cluster,  # noqa: F811
+    user: StartUser,  # noqa: F811
+    *,
+    killed_first: bool,
+) -> None:
+    last = user(linger_s=2.0)
+    assert last.ready().ask() == ONE_ROW
+    keeper = processes.keeper_of(warm)
+    if not killed_first:
+        last.close()
+    keeper.kill()
+    if killed_first:
+        last.kill()
+    processes.until(lambda: not processes.of(warm))
+    assert pidfile.read_pid(warm) is None
 
 
 FIRST_START = """
@@ -220,7 +239,7 @@ from gateway_project.foundation.postgres.cluster import Cluster
 cluster = Cluster.from_json(sys.argv[1])
 sys.stdin.readline()
 supervise.ensure_running(cluster)
-with wire.Session(cluster.socket_file, database="foregate") as session:
+with wire.WireSession(cluster.socket_file, database="foregate") as session:
     print(session.execute("SELECT 1"), flush=True)
 sys.stdin.read()
 """
@@ -254,7 +273,7 @@ def test_users_that_start_together_for_the_first_time_share_one_server(
 
 def test_an_ordinary_users_server_is_its_own(
     home: Path,  # noqa: F811
-    nobody: Account,  # noqa: F811
+    nobody: OsAccount,  # noqa: F811
     user: StartUser,  # noqa: F811
 ) -> None:
     home.mkdir()
@@ -269,7 +288,7 @@ def test_an_ordinary_users_server_is_its_own(
 
 def test_root_joins_an_ordinary_users_server_and_leaves_it_that_users(
     home: Path,  # noqa: F811
-    nobody: Account,  # noqa: F811
+    nobody: OsAccount,  # noqa: F811
     user: StartUser,  # noqa: F811
     template: Cluster,  # noqa: F811
 ) -> None:
@@ -285,7 +304,7 @@ def test_root_joins_an_ordinary_users_server_and_leaves_it_that_users(
 
 def test_roots_server_serves_a_home_that_others_cannot_reach(
     home: Path,  # noqa: F811
-    nobody: Account,  # noqa: F811
+    nobody: OsAccount,  # noqa: F811
     user: StartUser,  # noqa: F811
     template: Cluster,  # noqa: F811
 ) -> None:

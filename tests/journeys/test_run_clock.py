@@ -14,7 +14,7 @@ from execution import runs as runs_module
 from execution.models import ExecutionEvent, WorkflowExecution
 from execution.process import steady_clock
 from execution.store import approvals, leases
-from gateway_project.foundation.database import in_database
+from gateway_project.foundation.database import run_in_database_thread
 from tests.execution.run_setup import look_often, until, until_stored
 from tests.journeys.served_runs import WAIT_S, Served, chained, listed, run, served, task
 from tests.patience import PATIENCE_S
@@ -94,7 +94,7 @@ async def renewed(run: str) -> None:
     """Wait until the lease of a run that goes on was renewed, wholly after this was asked."""
     leased = WorkflowExecution.objects.filter(pk=run)
     for _ in range(2):  # one renewal may have been under way
-        before = (await in_database(leased.get)).lease_until
+        before = (await run_in_database_thread(leased.get)).lease_until
         assert before is not None
         await until_stored(leased.exclude(lease_until=before).exists)
 
@@ -102,14 +102,14 @@ async def renewed(run: str) -> None:
 async def happened(run: str) -> tuple[tuple[str, ...], tuple[datetime, ...]]:
     """Return the kinds and times of a run's events."""
     rows = ExecutionEvent.objects.filter(run=run).values_list("kind", "at")
-    kinds, times = zip(*await in_database(lambda: list(rows)), strict=True)
+    kinds, times = zip(*await run_in_database_thread(lambda: list(rows)), strict=True)
     return kinds, times
 
 
 async def decide(approval: str) -> None:
     """Approve a call as a person does in the console."""
-    await in_database(
-        approvals.decide,
+    await run_in_database_thread(
+        approvals.decide_approval,
         UUID(approval),
         approve=True,
         by="admin",

@@ -1,6 +1,6 @@
 """What goes wrong with runs, as a client meets it: with real servers and a real database.
 
-Each row of "What goes wrong and what then" in docs/execution.md that a client can bring about.
+The outcomes in docs/workflows.md, docs/runs.md and docs/run_faults.md that a client can cause.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from mcp import Client
 
 from execution import retry
 from execution.models import WorkflowExecution
-from gateway_project.foundation.database import in_database
+from gateway_project.foundation.database import run_in_database_thread
 from tests.execution.run_setup import until
 from tests.gateway.conftest import ERAS
 from tests.journeys.served_runs import Served, chained, listed, refused, run, served, spec, task
@@ -70,21 +70,24 @@ def to(own: str, pointer: str = "") -> dict[str, str]:
 
 WRONG = {
     "a cycle": ([echo("a", "b"), echo("b", "c"), echo("c", "a")], "a -> b -> c -> a"),
-    "a self-loop": ([echo("a", "a")], "task 'a' waits for itself"),
-    "a reference to itself": ([echo("a", text=to("a"))], "task 'a' waits for itself"),
+    "a self-loop": ([echo("a", "a")], "task 'a' depends on itself"),
+    "a reference to itself": ([echo("a", text=to("a"))], "task 'a' depends on itself"),
     "an id taken twice": ([echo("a"), echo("a")], "'a'"),
     "an id missing": ([{"tool": "legacy:echo"}], "tasks[0] has no id"),
     "an id of another kind": ([echo(7)], "its id must be text of 1 to 200"),
     "an unknown task": (
         [echo("log"), echo("b", "lgo")],
-        "'lgo', which is no task; did you mean 'l",
+        "'lgo', which is not a task; did you mean 'l",
     ),
     "a reference to no task": (
         [echo("log"), echo("b", text=to("lgo"))],
-        "refers to 'lgo', which is no task; did you mean 'log'?",
+        "refers to 'lgo', which is not a task; did you mean 'log'?",
     ),
     "a pointer that is none": ([echo("a"), echo("b", text=to("a", "x"))], "pointer"),
-    "$item without for_each": ([echo("a", text={"$item": ""})], "$item at '/text' means nothing"),
+    "$item without for_each": (
+        [echo("a", text={"$item": ""})],
+        "$item at '/text' is valid only in a task with for_each",
+    ),
     "for_each of no list": ([echo("a") | {"for_each": [1]}], "for_each takes a reference"),
     "20 MB of arguments": ([echo("a", text="x" * 20_000_000)], "at most 4,194,304 bytes"),
     "millions of values": ([echo("a", text=[0] * 2_000_000)], "250,000 values"),
@@ -102,8 +105,8 @@ async def test_what_is_no_workflow_is_told_with_its_place_and_nothing_is_called(
     assert error["code"] == "invalid_workflow"
     assert says in error["text"]
     assert all(problem["path"].startswith("/tasks") for problem in error["problems"])
-    assert not await in_database(WorkflowExecution.objects.exists)
-    assert gateway.pool.status()["legacy"].state == "idle"
+    assert not await run_in_database_thread(WorkflowExecution.objects.exists)
+    assert gateway.pool.list_statuses()["legacy"].state == "idle"
 
 
 async def test_an_unknown_tool_is_told_with_those_that_may_be_meant(gateway):
@@ -112,7 +115,7 @@ async def test_an_unknown_tool_is_told_with_those_that_may_be_meant(gateway):
     assert error["code"] == "workflow_not_runnable"
     assert [problem["path"] for problem in error["problems"]] == ["/tasks/0/tool"]
     assert "legacy:echo" in error["text"]
-    assert gateway.pool.status()["legacy"].state == "idle"
+    assert gateway.pool.list_statuses()["legacy"].state == "idle"
 
 
 async def test_a_reference_to_what_a_result_does_not_hold_fails_before_the_call(gateway):
@@ -140,7 +143,7 @@ async def test_a_tool_that_hangs_is_cancelled_at_its_server_when_the_time_of_its
     assert state["errors"] == {"bad": {"code": "deadline_exceeded", "message": said}}
     await until(lambda: gateway.ledger.names("cancelled") == {"slow": 1})
     assert gateway.ledger.names("counted") == {"first": 1}
-    assert gateway.pool.status()["counting"].calls_in_flight == 0
+    assert gateway.pool.list_statuses()["counting"].calls_in_flight == 0
 
 
 async def test_so_it_is_when_the_time_of_its_server_is_up(gateway):
@@ -161,7 +164,7 @@ async def test_a_server_that_dies_amid_a_call_is_told_of_and_used_again(gateway)
     assert (state["status"], state["tasks"]["after"]) == ("succeeded", "succeeded")
     error = state["errors"]["bad"]
     assert error["code"] == "server_exited"
-    assert "exited with code 1 during the call of 'die'" in error["message"]
+    assert "exited with code 1 during the call to 'die'" in error["message"]
     assert error["message"].endswith(MAY)
     assert gateway.ledger.names("counted") == {"bad": 1, "after": 1}
 
@@ -197,7 +200,7 @@ ANSWERS = {
         result={**TEXTS, "isError": True}, code="tool_error", says="as it should be"
     ),
     "an error without a word": Rubbish(
-        result={"isError": True}, code="tool_error", says="nothing"
+        result={"isError": True}, code="tool_error", says="without details"
     ),
     "nothing": Rubbish(result={}),
     "content that is none": Rubbish(result={"content": 7}),
@@ -276,11 +279,11 @@ async def test_fifty_requests_at_once_with_one_key_are_one_run(gateway):
             error = await refused(one, {"tasks": workflow}, idempotency_key="k", **more)
             assert error["code"] == "idempotency_conflict"
     assert gateway.ledger.names("begun") == {"a": 1}
-    assert await in_database(WorkflowExecution.objects.count) == 1
+    assert await run_in_database_thread(WorkflowExecution.objects.count) == 1
 
 
 async def test_of_two_gateways_after_one_run_one_gets_it(gateway):
-    async with gateway.process(), gateway.process(executes=False) as asking:
+    async with gateway.process(), gateway.process(is_executor=False) as asking:
         gateway.world.runs = asking
         async with gateway.client() as client, asyncio.TaskGroup() as group:
             states = [
@@ -289,4 +292,4 @@ async def test_of_two_gateways_after_one_run_one_gets_it(gateway):
     assert {state.result()["status"] for state in states} == {"succeeded"}
     assert set(gateway.ledger.names("begun").values()) == {1}
     epochs = WorkflowExecution.objects.values_list("epoch", flat=True)
-    assert set(await in_database(lambda: list(epochs))) == {1}
+    assert set(await run_in_database_thread(lambda: list(epochs))) == {1}

@@ -24,12 +24,15 @@ ALONE = ("--attach", "never")
 ONE = {"tasks": [{"id": "a", "tool": "ledger:count", "arguments": {"name": "@", "after": "@@"}}]}
 RAW = {
     "20 MB": ('"' + "x" * 20_000_000 + '"', "at most 4,194,304 bytes"),
-    "millions of values": ("[" + "0," * 3_000_000 + "0]", "250,000 values"),
+    "millions of values": ("[" + "0," * 3_000_000 + "0]", "500,000 values"),
     "150 levels": ("[" * 150 + "]" * 150, "nested deeper than 100 levels"),
     "10,000 levels": ("[" * 10_000 + "]" * 10_000, "recursion limit exceeded"),
-    "100,000 levels of objects": ('{"a":' * 100_000 + "0" + "}" * 100_000, "recursion limit"),
-    "no number": ("NaN", "no form for at '/after'"),
-    "an infinite number": ("1e999", "no form for at '/after'"),
+    "100,000 levels of objects": (
+        '{"a":' * 100_000 + "0" + "}" * 100_000,
+        "nested deeper than 200 levels",
+    ),
+    "no number": ("NaN", "cannot represent at '/after'"),
+    "an infinite number": ("1e999", "cannot represent at '/after'"),
     "a number of 5,000 digits": ("1" * 5_000, "number out of range"),
 }
 
@@ -69,7 +72,7 @@ def test_arguments_beyond_all_bounds_are_refused_in_one_line_and_all_goes_on(
     assert answer["id"] == number
     error = answer.get("error", {}).get("message") or answer["result"]["content"][0]["text"]
     assert says in error
-    assert ("error" in answer) or error.startswith("invalid_workflow: ")
+    assert "error" in answer or error.startswith(("invalid_workflow: ", "arguments_too_costly: "))
     well = chain(f"after {name}", tool="count", tasks=1, delay_ms=0)
     wanted = asked(well, key=name, wait_s=PATIENCE_S)
     assert run(gateway, 100 + number, wanted)["status"] == "succeeded"

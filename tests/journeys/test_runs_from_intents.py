@@ -47,8 +47,11 @@ def test_a_workflow_is_run_listed_and_shown_on_a_terminal(installation, tmp_path
     ran = json.loads(installation.manage("run", str(file), "--intent", "compare times", "--json"))
     assert ran["status"] == "succeeded"
     assert ran["results"]["here"]["target"]["datetime"].endswith("00:00:00+00:00")
-    listed, shown = installation.manage("runs"), installation.manage("run_show", ran["run_id"])
+    listed, shown = (
+        installation.manage("runs"),
+        installation.manage("run_show", ran["run_id"]),
+    )
     assert ran["run_id"] in listed
     assert "time:get_current_time, time:convert_time" in " ".join(listed.split())
     assert "█" in shown
-    assert "against sequence" in shown
+    assert "over sequential execution" in shown

@@ -8,14 +8,14 @@ import pytest
 
 from gateway_project.access import callers
 from gateway_project.foundation import notify
-from gateway_project.foundation.database import in_database
+from gateway_project.foundation.database import run_in_database_thread
 from gateway_project.use_cases import sign_in
-from gateway_project.use_cases.sign_in import Means
+from gateway_project.use_cases.sign_in import SignInDependencies
 from tests.factories import ServerFactory, UserFactory
 from tests.patience import PATIENCE_S
 from tests.servers import oauth_world
-from tools.keep_sign_ins import remote_with_sign_ins
 from tools.models import ServerSignIn
+from tools.sign_in_store import make_remote_with_sign_ins
 from tools.store import servers
 from tools.upstream.downstream import Downstream
 from tools.upstream.errors import SignInRequired
@@ -52,7 +52,7 @@ def people(world):
                 authorization=authorization,
             )
 
-        await in_database(write)
+        await run_in_database_thread(write)
 
     return store
 
@@ -63,12 +63,16 @@ def signs_in(sealer, clock):
 
     async def run(user):
         http = HttpClient()
-        means = Means(http=http, sealer=sealer, clock=clock)
-        caller = await in_database(callers.for_user, user, kind="console")
-        server = await in_database(sign_in.find, caller, sealer=sealer, name="notes")
-        begun = await sign_in.begin(caller, server, redirect_uri=REDIRECT, means=means)
-        _, answer = await oauth_world.consent(begun.address, user=user)
-        await sign_in.finish(caller, answer, means=means)
+        means = SignInDependencies(http_client=http, sealer=sealer, clock=clock)
+        caller = await run_in_database_thread(callers.caller_for_user, user, kind="console")
+        server = await run_in_database_thread(
+            sign_in.find_server, caller, sealer=sealer, name="notes"
+        )
+        begun = await sign_in.begin_sign_in(
+            caller, server, redirect_uri=REDIRECT, dependencies=means
+        )
+        _, answer = await oauth_world.consent(begun.browser_url, user=user)
+        await sign_in.finish_sign_in(caller, answer, dependencies=means)
         await http.aclose()
 
     return run
@@ -90,7 +94,7 @@ class Gateway:
     async def notices(self):
         """Wait until what was changed last has been heard of."""
         mark = f"mark {next(self._marks)}"
-        await in_database(notify.send, notify.CATALOGUE, mark)
+        await run_in_database_thread(notify.send_notification, notify.CATALOGUE, mark)
         while await self._heard.get() != mark:  # what was said before may be older
             continue
 
@@ -99,7 +103,7 @@ class Gateway:
 def gateway(sealer, clock):
     @asynccontextmanager
     async def run():
-        specs = await in_database(
+        specs = await run_in_database_thread(
             servers.load_specs,
             sealer=sealer,
             connect_timeout_s=PATIENCE_S,
@@ -108,7 +112,7 @@ def gateway(sealer, clock):
         heard = asyncio.Queue()
         async with (
             asyncio.timeout(PATIENCE_S),
-            remote_with_sign_ins(sealer=sealer, rules=NetworkRules(), clock=clock) as (
+            make_remote_with_sign_ins(sealer=sealer, rules=NetworkRules(), clock=clock) as (
                 remote,
                 sign_ins,
             ),
@@ -120,7 +124,9 @@ def gateway(sealer, clock):
                 await sign_ins.reload()
                 heard.put_nowait(event and event.payload)
 
-            listener = notify.Listener((notify.CATALOGUE,), on_event=reload, on_resync=reload)
+            listener = notify.NotificationListener(
+                (notify.CATALOGUE,), on_event=reload, on_resync=reload
+            )
             listening = group.create_task(listener.run())
             await heard.get()
             yield Gateway(pool, heard)
@@ -201,7 +207,7 @@ async def test_what_a_person_forgot_is_used_no_more(world, people, signs_in, gat
     await signs_in("ann")
     async with gateway() as running:
         assert await running.call("ann") == "ann"
-        await in_database(ServerSignIn.objects.all().delete)
+        await run_in_database_thread(ServerSignIn.objects.all().delete)
         await running.notices()
         with pytest.raises(SignInRequired, match="ann has none yet"):
             await running.call("ann")

@@ -2,7 +2,7 @@
 
 import pytest
 
-from learning.learned import Means
+from learning.dependencies import LearningDependencies
 from tests.execution import run_setup
 from tests.factories import ServerFactory, ToolFactory
 from tests.graph.histories import taken
@@ -29,7 +29,7 @@ def tools(server):
 
 @pytest.fixture
 def means(sealer):
-    return Means(sealer=sealer, payloads=sealer)
+    return LearningDependencies(sealer=sealer, payload_sealer=sealer)
 
 
 @pytest.fixture

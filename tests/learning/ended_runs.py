@@ -7,7 +7,7 @@ from django.db import transaction
 
 from execution.models import TaskRun, WorkflowExecution
 from execution.store import payloads
-from execution.store.payloads import Kind
+from execution.store.payloads import PayloadKind
 from tools import ids
 
 ENDED = datetime(2026, 11, 1, 12, 0, tzinfo=UTC)
@@ -16,7 +16,7 @@ ERROR = "tool_error"
 
 def called(name, tool, *after, **arguments):
     """Return a task that calls a tool, after others."""
-    task = {"id": name, "tool": ids.join(tool.server.name, tool.name), "arguments": arguments}
+    task = {"id": name, "tool": ids.join_id(tool.server.name, tool.name), "arguments": arguments}
     return task | ({"depends_on": list(after)} if after else {})
 
 
@@ -93,15 +93,21 @@ def ended_run(
         TaskRun(run=run, position=places.get(row["task"], 0), **row) for row in rows
     )
     held = [
-        payloads.seal(raw, run=run.pk, kind=Kind.RESULT, task=task, item=item, sealer=sealer)
+        payloads.seal_payload(
+            raw, run=run.pk, kind=PayloadKind.RESULT, task=task, item=item, sealer=sealer
+        )
         for task, item, raw in results
     ]
     if workflow:
         document = {"tasks": list(tasks)}
         held.append(
-            payloads.seal(document, run=run.pk, kind=Kind.WORKFLOW, item=version, sealer=sealer)
+            payloads.seal_payload(
+                document, run=run.pk, kind=PayloadKind.WORKFLOW, item=version, sealer=sealer
+            )
         )
     if intent:
-        held.append(payloads.seal(intent, run=run.pk, kind=Kind.INTENT, sealer=sealer))
-    payloads.insert(held)
+        held.append(
+            payloads.seal_payload(intent, run=run.pk, kind=PayloadKind.INTENT, sealer=sealer)
+        )
+    payloads.insert_payloads(held)
     return run.pk

@@ -13,11 +13,11 @@ from graph.models import (
     RelationEvidence,
     WorkflowPattern,
 )
-from graph.relations import Kind
+from graph.relations import RelationKind
 from graph.store import relations
 from learning import knowledge
-from learning.knowledge import learn
-from learning.learned import Learned, Means
+from learning.dependencies import LearnedFromRun, LearningDependencies
+from learning.knowledge import learn_from_run
 from learning.models import ToolExperience
 from tests.factories import TeamFactory
 from tests.fakes import FakeEmbedder
@@ -37,13 +37,13 @@ def test_a_run_teaches_its_pattern_relations_usage_latency_and_shapes(chain, too
     run = ended_run(
         tasks, rows, sealer=sealer, intent=INTENT, results=[("x", -1, text({"text": "hello"}))]
     )
-    learned = learn(run, means, at=ENDED)
+    learned = learn_from_run(run, means, at=ENDED)
     pks = [tool.pk for tool in tools]
-    assert learned == Learned(
-        pattern=True,
-        unembedded=True,
-        relations=3,
-        shapes=1,
+    assert learned == LearnedFromRun(
+        has_pattern=True,
+        lacks_vectors=True,
+        relation_count=3,
+        shape_count=1,
         usage={(pks[0], None): 1, (pks[1], None): 1},
     )
     assert PatternRun.objects.get().key == str(run)
@@ -64,9 +64,9 @@ def test_a_run_teaches_its_pattern_relations_usage_latency_and_shapes(chain, too
 def test_a_run_teaches_once_however_often_it_is_handed_in(chain, means, sealer):
     tasks, rows = chain
     run = ended_run(tasks, rows, sealer=sealer, intent=INTENT)
-    assert learn(run, means, at=ENDED) is not None
+    assert learn_from_run(run, means, at=ENDED) is not None
     before = (observed(), usage(), PatternRun.objects.count())
-    assert learn(run, means, at=ENDED) is None
+    assert learn_from_run(run, means, at=ENDED) is None
     assert (observed(), usage(), PatternRun.objects.count()) == before
 
 
@@ -79,13 +79,18 @@ def test_what_breaks_off_between_its_two_steps_counts_once_in_the_end(
     def killed(*_args, **_kwargs):
         raise KeyboardInterrupt
 
-    for step in ("relations.observe", "usage.add", "shapes.record", "experience.add"):
+    for step in (
+        "relations.observe_relations",
+        "usage.add_usage",
+        "shapes.record_shapes",
+        "experience.add_experience",
+    ):
         with monkeypatch.context() as patched:
             patched.setattr(f"learning.knowledge.{step}", killed)
             with pytest.raises(KeyboardInterrupt):
-                learn(run, means, at=ENDED)
+                learn_from_run(run, means, at=ENDED)
         assert (observed(), usage(), ToolExperience.objects.count()) == ({}, {}, 0)
-    assert learn(run, means, at=ENDED) is not None
+    assert learn_from_run(run, means, at=ENDED) is not None
     assert WorkflowPattern.objects.get().successes == 1
     assert observed()["a", "b", "precedes"][:2] == (1.0, 0.0)
     assert usage()["a"] == (None, 1, 0)
@@ -100,7 +105,7 @@ def test_processes_that_learn_from_one_run_at_once_count_it_once(chain, means, s
 
     def work():
         together.wait(PATIENCE_S)
-        found.append(learn(run, means, at=ENDED))
+        found.append(learn_from_run(run, means, at=ENDED))
         connections.close_all()
 
     threads = [threading.Thread(target=work) for _ in range(4)]
@@ -119,23 +124,25 @@ def test_runs_that_go_on_or_are_gone_teach_nothing(chain, means, sealer):
     tasks, rows = chain
     run = ended_run(tasks, rows, sealer=sealer, intent=INTENT)
     WorkflowExecution.objects.filter(pk=run).update(ended_at=None, status="unknown")
-    assert learn(run, means, at=ENDED) is None
+    assert learn_from_run(run, means, at=ENDED) is None
     WorkflowExecution.objects.filter(pk=run).delete()
-    assert learn(run, means, at=ENDED) is None
+    assert learn_from_run(run, means, at=ENDED) is None
     assert usage() == {}
 
 
 def test_what_a_team_ran_teaches_that_team(chain, means, sealer):
     tasks, rows = chain
     team = TeamFactory()
-    learn(ended_run(tasks, rows, sealer=sealer, intent=INTENT, team=team), means, at=ENDED)
+    learn_from_run(
+        ended_run(tasks, rows, sealer=sealer, intent=INTENT, team=team), means, at=ENDED
+    )
     assert observed() == {}
     assert set(observed(team)) == {
         ("a", "b", kind) for kind in ("precedes", "provides", "often_used_with")
     }
     assert usage()["a"] == (team.pk, 1, 0)
     assert WorkflowPattern.objects.get().team == team
-    assert not list(relations.topology(None).relations())
+    assert not list(relations.load_topology(None).iterate_relations())
 
 
 def test_a_team_deleted_meanwhile_takes_its_runs_with_it(chain, means, sealer, monkeypatch):
@@ -149,17 +156,17 @@ def test_a_team_deleted_meanwhile_takes_its_runs_with_it(chain, means, sealer, m
         return record(*args, **kwargs)
 
     monkeypatch.setattr(knowledge, "record_runs", gone)
-    assert learn(run, means, at=ENDED) is None
+    assert learn_from_run(run, means, at=ENDED) is None
     assert (usage(), ToolExperience.objects.count()) == ({}, 0)
 
 
 def test_an_aborted_run_teaches_what_ran_and_no_pattern(chain, means, sealer):
     tasks, rows = chain
-    learned = learn(
+    learned = learn_from_run(
         ended_run(tasks, rows, sealer=sealer, status="aborted", intent=INTENT), means, at=ENDED
     )
     assert learned is not None
-    assert not learned.pattern
+    assert not learned.has_pattern
     assert ("a", "b", "precedes") in observed()
     assert not WorkflowPattern.objects.exists()
 
@@ -169,16 +176,16 @@ def test_a_run_of_which_nobody_says_what_it_was_for_teaches_all_but_a_pattern(
     chain, means, sealer, intent
 ):
     tasks, rows = chain
-    learned = learn(ended_run(tasks, rows, sealer=sealer, intent=intent), means, at=ENDED)
+    learned = learn_from_run(ended_run(tasks, rows, sealer=sealer, intent=intent), means, at=ENDED)
     assert learned is not None
-    assert not learned.pattern
-    assert learned.relations == 3
+    assert not learned.has_pattern
+    assert learned.relation_count == 3
 
 
 def test_what_expired_leaves_what_the_rows_show(chain, means, sealer):
     tasks, rows = chain
     run = ended_run(tasks, rows, sealer=sealer, workflow=False)
-    learn(run, means, at=ENDED)
+    learn_from_run(run, means, at=ENDED)
     assert usage() == {"a": (None, 1, 0), "b": (None, 1, 0)}
     assert set(observed()) == {("a", "b", "often_used_with")}
 
@@ -191,9 +198,9 @@ def test_what_no_key_opens_is_left_out_with_the_rest_learned(chain, means, seale
     tasks, rows = chain
     lost = Sealer([Fernet.generate_key()])
     run = ended_run(tasks, rows, sealer=lost, intent=INTENT, results=[("x", -1, text({"a": 1}))])
-    learned = learn(run, means, at=ENDED)
+    learned = learn_from_run(run, means, at=ENDED)
     assert learned is not None
-    assert (learned.pattern, learned.shapes) == (False, 0)
+    assert (learned.has_pattern, learned.shape_count) == (False, 0)
     assert usage()["a"] == (None, 1, 0)
 
 
@@ -201,9 +208,9 @@ def test_a_run_of_too_many_tasks_for_a_pattern_teaches_the_rest(tools, means, se
     tasks = [called(f"t{place}", tools[place % 2]) for place in range(101)]
     tasks[1]["depends_on"] = ["t0"]
     run = ended_run(tasks, [answered(task) for task in tasks], sealer=sealer, intent=INTENT)
-    learned = learn(run, means, at=ENDED)
+    learned = learn_from_run(run, means, at=ENDED)
     assert learned is not None
-    assert not learned.pattern
+    assert not learned.has_pattern
     assert usage() == {"a": (None, 51, 0), "b": (None, 50, 0)}
     assert observed()["a", "b", "precedes"][:2] == (1.0, 0.0)
 
@@ -214,7 +221,7 @@ def test_no_value_of_an_intent_or_an_argument_stands_in_clear(tools, means, seal
         run = ended_run(
             [task], [answered(task)], sealer=sealer, intent='Mail "hunter2-secret" to Ann'
         )
-        learn(run, means, at=ENDED)
+        learn_from_run(run, means, at=ENDED)
     kept = [
         *WorkflowPattern.objects.values(),
         *LearnedBinding.objects.values(),
@@ -229,10 +236,10 @@ def test_no_value_of_an_intent_or_an_argument_stands_in_clear(tools, means, seal
 
 def test_an_embedder_makes_the_vectors_at_once(chain, sealer):
     tasks, rows = chain
-    means = Means(sealer=sealer, payloads=sealer, embedder=FakeEmbedder())
-    learned = learn(ended_run(tasks, rows, sealer=sealer, intent=INTENT), means, at=ENDED)
+    means = LearningDependencies(sealer=sealer, payload_sealer=sealer, embedder=FakeEmbedder())
+    learned = learn_from_run(ended_run(tasks, rows, sealer=sealer, intent=INTENT), means, at=ENDED)
     assert learned is not None
-    assert not learned.unembedded
+    assert not learned.lacks_vectors
     assert PatternEmbedding.objects.count() == 1
 
 
@@ -241,7 +248,7 @@ def test_every_status_of_a_run_that_has_ended_can_be_learned_from(chain, means, 
     for status in RunStatus:
         if status.is_final:
             run = ended_run(tasks, rows, sealer=sealer, intent=INTENT, status=status.value)
-            assert learn(run, means, at=ENDED) is not None
+            assert learn_from_run(run, means, at=ENDED) is not None
     pattern = WorkflowPattern.objects.get()
     assert (pattern.successes, pattern.failures) == (1, 2)
-    assert observed()["a", "b", Kind.PRECEDES.value][0] == 4.0
+    assert observed()["a", "b", RelationKind.PRECEDES.value][0] == 4.0

@@ -6,7 +6,7 @@ from graph.models import (
     OutputShape,
     WorkflowPattern,
 )
-from learning.knowledge import learn
+from learning.knowledge import learn_from_run
 from learning.models import ToolExperience
 from tests.factories import ServerFactory, TeamFactory, store_definition
 from tests.graph.histories import taken
@@ -25,7 +25,9 @@ def test_a_task_whose_tool_fails_speaks_against_the_order_and_counts_as_a_failed
 ):
     tasks, (first, second) = chain
     second |= {"status": "failed", "error_code": "tool_error"}
-    learn(ended_run(tasks, [first, second], sealer=sealer, status="failed"), means, at=ENDED)
+    learn_from_run(
+        ended_run(tasks, [first, second], sealer=sealer, status="failed"), means, at=ENDED
+    )
     assert observed() == {
         ("a", "b", "precedes"): (0.0, 1.0, None),
         ("a", "b", "provides"): (0.0, 1.0, None),
@@ -46,7 +48,9 @@ def test_a_task_whose_tool_fails_speaks_against_the_order_and_counts_as_a_failed
 def test_calls_that_nobody_answered_say_nothing_of_their_tools(chain, means, sealer, status, code):
     tasks, (first, second) = chain
     second |= {"status": status, "error_code": code}
-    learn(ended_run(tasks, [first, second], sealer=sealer, status="failed"), means, at=ENDED)
+    learn_from_run(
+        ended_run(tasks, [first, second], sealer=sealer, status="failed"), means, at=ENDED
+    )
     assert (observed(), usage()) == ({}, {"a": (None, 1, 0)})
 
 
@@ -55,7 +59,9 @@ def test_skipped_tasks_say_nothing_and_a_failed_run_counts_against_its_pattern(
 ):
     tasks = [called("x", tools[0]), called("y", tools[1], "x")]
     rows = [answered(tasks[0], status="failed"), uncalled(tasks[1])]
-    learn(ended_run(tasks, rows, sealer=sealer, status="failed", intent=INTENT), means, at=ENDED)
+    learn_from_run(
+        ended_run(tasks, rows, sealer=sealer, status="failed", intent=INTENT), means, at=ENDED
+    )
     assert observed() == {}
     assert usage() == {"a": (None, 1, 1)}
     pattern = WorkflowPattern.objects.get()
@@ -68,9 +74,9 @@ def test_a_direct_call_counts_and_teaches_neither_pattern_nor_use_in_a_workflow(
 ):
     task = called("call", tools[0])
     run = ended_run([task], [answered(task)], sealer=sealer, intent=INTENT, is_direct=True)
-    learned = learn(run, means, at=ENDED)
+    learned = learn_from_run(run, means, at=ENDED)
     assert learned is not None
-    assert not learned.pattern
+    assert not learned.has_pattern
     assert usage() == {"a": (None, 1, 0)}
     known = ToolExperience.objects.get()
     assert (known.runs, known.calls) == (0, 1)
@@ -86,7 +92,7 @@ def test_a_task_that_ran_for_each_of_a_list_is_one_task_and_many_calls(tools, me
         answered(each, item=3, after_s=2.0, status="failed"),
     ]
     run = ended_run([first, each], rows, sealer=sealer, intent=INTENT, status="partial_success")
-    learn(run, means, at=ENDED)
+    learn_from_run(run, means, at=ENDED)
     assert usage()["b"] == (None, 4, 1)
     assert observed()["a", "b", "precedes"] == (0.75, 0.25, 1.0)
     pattern = WorkflowPattern.objects.get()
@@ -101,7 +107,7 @@ def test_a_list_without_items_is_no_call(tools, means, sealer):
     first = called("x", tools[0])
     each = called("y", tools[1], text={"$item": ""}) | {"for_each": taken("x", "/found")}
     rows = [answered(first), uncalled(each, status="succeeded")]
-    learn(ended_run([first, each], rows, sealer=sealer), means, at=ENDED)
+    learn_from_run(ended_run([first, each], rows, sealer=sealer), means, at=ENDED)
     assert usage() == {"a": (None, 1, 0)}
     assert observed() == {}
 
@@ -111,7 +117,7 @@ def test_of_a_run_that_was_replanned_the_last_plan_counts_and_every_call(tools, 
     new = [called("x", tools[0]), called("z", tools[2], "x")]
     rows = [answered(new[0]), answered(old, status="failed"), answered(new[1], after_s=1.0)]
     run = ended_run(new, rows, sealer=sealer, intent=INTENT, version=2)
-    learn(run, means, at=ENDED)
+    learn_from_run(run, means, at=ENDED)
     assert WorkflowPattern.objects.get().tools == [tools[0].pk, tools[2].pk]
     assert usage()["b"] == (None, 1, 1)
     assert ("a", "c", "precedes") in observed()
@@ -128,9 +134,9 @@ def test_a_tool_that_is_gone_is_left_out_with_its_pattern(chain, tools, means, s
         Tool.objects.filter(pk=tools[1].pk).update(name="elsewhere")
     else:
         Tool.objects.filter(pk=tools[1].pk).update(server=ServerFactory(team=TeamFactory()))
-    learned = learn(run, means, at=ENDED)
+    learned = learn_from_run(run, means, at=ENDED)
     assert learned is not None
-    assert not learned.pattern
+    assert not learned.has_pattern
     assert usage() == {"a": (None, 1, 0)}
     assert observed() == {}
 
@@ -142,9 +148,9 @@ def test_a_tool_that_was_withdrawn_meanwhile_is_learned_from_all_the_same(
     tasks, rows = chain
     run = ended_run(tasks, rows, sealer=sealer, intent=INTENT)
     Tool.objects.filter(pk=tools[1].pk).update(state=state)
-    learned = learn(run, means, at=ENDED)
+    learned = learn_from_run(run, means, at=ENDED)
     assert learned is not None
-    assert learned.pattern
+    assert learned.has_pattern
     assert ("a", "b", "precedes") in observed()
 
 
@@ -159,7 +165,7 @@ def test_results_of_a_definition_that_was_replaced_change_no_shape(tools, means,
     )  # fmt: skip
     tool.definition = store_definition(tool, newer)
     tool.save()
-    learn(run, means, at=ENDED)
+    learn_from_run(run, means, at=ENDED)
     assert not OutputShape.objects.exists()
 
 
@@ -173,7 +179,7 @@ def test_shapes_of_several_results_of_a_tool_are_merged_and_large_ones_left_alon
     rows = [answered(task, definition_hash=tools[0].definition.hash) for task in tasks]
     given = [{"a": 1}, {"a": 2, "b": "c"}, {"large": "x" * 2_000}]
     results = [(name, -1, text(value)) for name, value in zip("xyz", given, strict=True)]
-    learn(ended_run(tasks, rows, sealer=sealer, results=results), means, at=ENDED)
+    learn_from_run(ended_run(tasks, rows, sealer=sealer, results=results), means, at=ENDED)
     assert set(OutputShape.objects.get().schema["properties"]) == {"a", "b"}
 
 
@@ -181,7 +187,7 @@ def test_how_often_tools_go_together_is_measured_by_the_one_used_more(tools, mea
     def run(*used):
         tasks = [called(tool.name, tool) for tool in used]
         at = ENDED + timedelta(seconds=1)
-        learn(ended_run(tasks, map(answered, tasks), sealer=sealer, at=at), means, at=at)
+        learn_from_run(ended_run(tasks, map(answered, tasks), sealer=sealer, at=at), means, at=at)
 
     a, b, c, _ = tools
     for used in ([a], [a], [b], [a, b], [a], [b], [a, b], [b, c], [a]):

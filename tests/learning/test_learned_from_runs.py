@@ -3,11 +3,11 @@
 import pytest
 
 from execution.control import Action
-from execution.workflow import Options
-from gateway_project.foundation.database import in_database
+from execution.workflow import RunOptions
+from gateway_project.foundation.database import run_in_database_thread
 from graph.models import OutputShape, PatternRun, RelationEvidence, ToolUsage
-from learning.knowledge import learn
-from learning.learned import Means
+from learning.dependencies import LearningDependencies
+from learning.knowledge import learn_from_run
 from learning.models import ToolExperience
 from tests.execution.run_setup import ADMIN, ended, means, planned, process
 from tests.factories import ServerFactory, ToolFactory
@@ -79,14 +79,14 @@ def taught():
 async def test_a_run_that_was_carried_out_teaches_what_it_did(runs, sealer, upstream):
     async with runs as carried:
         started = await carried.start(
-            ADMIN, workflow(), intent="Find things and get them all", options=Options()
+            ADMIN, workflow(), intent="Find things and get them all", options=RunOptions()
         )
         view = await ended(carried, started.run)
     assert view.status == "partial_success"
-    knows = Means(sealer=sealer, payloads=sealer)
-    learned = await in_database(learn, started.run, knows, at=ENDED)
+    knows = LearningDependencies(sealer=sealer, payload_sealer=sealer)
+    learned = await run_in_database_thread(learn_from_run, started.run, knows, at=ENDED)
     assert learned is not None
-    rows, usage = await in_database(taught)
+    rows, usage = await run_in_database_thread(taught)
     assert usage == {"find": (1, 0), "get": (3, 1), "tell": (1, 0)}
     assert rows["find", "get", "precedes"] == (0.67, 0.33)
     assert rows["find", "get", "provides"] == (0.67, 0.33)
@@ -96,26 +96,28 @@ async def test_a_run_that_was_carried_out_teaches_what_it_did(runs, sealer, upst
         ("find", "tell"),
         ("get", "tell"),
     }
-    assert (await in_database(PatternRun.objects.get)).succeeded is False
-    shapes = await in_database(lambda: set(OutputShape.objects.values_list("tool__name")))
+    assert (await run_in_database_thread(PatternRun.objects.get)).succeeded is False
+    shapes = await run_in_database_thread(
+        lambda: set(OutputShape.objects.values_list("tool__name"))
+    )
     assert {name for (name,) in shapes} == {"find", "get", "tell"}
-    known = await in_database(ToolExperience.objects.get, tool__name="get")
+    known = await run_in_database_thread(ToolExperience.objects.get, tool__name="get")
     assert (known.calls, known.runs) == (3, 1)
     assert len(upstream.calls) == 5
 
 
 async def test_a_run_that_was_aborted_teaches_what_was_answered_before(runs, sealer):
-    options = Options(per_layer_validation=True)
+    options = RunOptions(per_layer_validation=True)
     async with runs as carried:
         started = await carried.start(ADMIN, workflow(), intent="Find things", options=options)
         await ended(carried, started.run)
         await carried.control(ADMIN, started.run, Action.ABORT)
-        view = await carried.view(ADMIN, started.run)
+        view = await carried.load_view(ADMIN, started.run)
     assert view.status == "aborted"
-    knows = Means(sealer=sealer, payloads=sealer)
-    assert await in_database(learn, started.run, knows, at=ENDED) is not None
-    assert await in_database(taught) == ({}, {"find": (1, 0)})
-    assert await in_database(PatternRun.objects.count) == 0
+    knows = LearningDependencies(sealer=sealer, payload_sealer=sealer)
+    assert await run_in_database_thread(learn_from_run, started.run, knows, at=ENDED) is not None
+    assert await run_in_database_thread(taught) == ({}, {"find": (1, 0)})
+    assert await run_in_database_thread(PatternRun.objects.count) == 0
 
 
 async def test_whoever_carries_runs_out_is_told_of_each_that_ended(home, sealer, tools, upstream):
@@ -126,11 +128,11 @@ async def test_whoever_carries_runs_out_is_told_of_each_that_ended(home, sealer,
 
     known = catalogue(tool("s:find", definition_hash="f"))
     given = means(
-        home, sealer, upstream, catalogue=lambda: known, learned=learned, grace_s=PATIENCE_S
+        home, sealer, upstream, catalogue=lambda: known, on_run_ended=learned, grace_s=PATIENCE_S
     )
     async with process(given) as carried:
         started = await carried.start(
-            ADMIN, planned({"id": "a", "tool": "s:find"}), options=Options()
+            ADMIN, planned({"id": "a", "tool": "s:find"}), options=RunOptions()
         )
         await ended(carried, started.run)
     assert told == [started.run]

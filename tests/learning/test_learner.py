@@ -8,12 +8,12 @@ import pytest
 from psycopg.errors import ProgramLimitExceeded
 
 from execution.models import WorkflowExecution
-from gateway_project.foundation.database import in_database
+from gateway_project.foundation.database import run_in_database_thread
 from graph.models import PatternEmbedding, ToolUsage
 from learning import knowledge
 from learning import learner as learner_module
-from learning.learned import Means
-from learning.learner import ATTEMPTS, Learner
+from learning.dependencies import LearningDependencies
+from learning.learner import MAX_ATTEMPTS, Learner
 from tests.factories import ToolFactory
 from tests.fakes import FakeEmbedder
 from tests.learning.ended_runs import ENDED, answered, called, ended_run
@@ -27,17 +27,17 @@ INTENT = "Look for the log and mail it"
 
 @pytest.fixture(autouse=True)
 def _quick(monkeypatch):
-    monkeypatch.setattr(learner_module, "REST", 0)
+    monkeypatch.setattr(learner_module, "REST_FACTOR", 0)
     monkeypatch.setattr(learner_module, "DELAY_S", 0)
     monkeypatch.setattr(learner_module, "RETRY_S", 0)
-    monkeypatch.setattr(learner_module, "FIRST_LOOK_S", 0)
+    monkeypatch.setattr(learner_module, "FIRST_SCAN_S", 0)
     # What is told of is not found by looking: not within the time of a test.
-    monkeypatch.setattr(learner_module, "LOOK_S", 10 * PATIENCE_S)
+    monkeypatch.setattr(learner_module, "SCAN_INTERVAL_S", 10 * PATIENCE_S)
 
 
 @pytest.fixture
 def means(sealer):
-    return Means(sealer=sealer, payloads=sealer)
+    return LearningDependencies(sealer=sealer, payload_sealer=sealer)
 
 
 @pytest.fixture
@@ -98,58 +98,58 @@ class Running:
 
 async def test_at_its_start_runs_that_nobody_learned_from_are_learned_from(ended, means):
     for _ in range(3):
-        await in_database(ended)
+        await run_in_database_thread(ended)
     told = Told()
     async with Running(Learner(lambda: means, on_learned=told)):
         await told.until(3)
-    assert await in_database(unlearned) == set()
-    assert await in_database(calls) == 3
+    assert await run_in_database_thread(unlearned) == set()
+    assert await run_in_database_thread(calls) == 3
 
 
 async def test_a_run_told_of_is_learned_from_at_once_and_twice_counts_once(ended, means):
     told = Told()
     async with Running(Learner(lambda: means, on_learned=told)) as learner:
-        await learner.learned(await in_database(ended))
+        await learner.enqueue_ended_run(await run_in_database_thread(ended))
         await told.until(1)
-        run = await in_database(ended)
-        await learner.learned(run)
-        await learner.learned(run)
+        run = await run_in_database_thread(ended)
+        await learner.enqueue_ended_run(run)
+        await learner.enqueue_ended_run(run)
         await told.until(2)
-    assert await in_database(calls) == 2
+    assert await run_in_database_thread(calls) == 2
 
 
 async def test_two_processes_that_learn_side_by_side_count_every_run_once(ended, means):
-    runs = [await in_database(ended) for _ in range(10)]
+    runs = [await run_in_database_thread(ended) for _ in range(10)]
     one, other = Told(), Told()
     async with (
         Running(Learner(lambda: means, on_learned=one)) as first,
         Running(Learner(lambda: means, on_learned=other)) as second,
     ):
         for run in runs:
-            await first.learned(run)
-            await second.learned(run)
+            await first.enqueue_ended_run(run)
+            await second.enqueue_ended_run(run)
         async with asyncio.timeout(PATIENCE_S):
             while len(one) + len(other) < 10:  # noqa: ASYNC110 - two lists, one condition
                 await asyncio.sleep(0.01)
-    assert await in_database(calls) == 10
+    assert await run_in_database_thread(calls) == 10
 
 
 async def test_a_run_that_just_ended_is_left_to_whoever_ended_it(ended, means):
-    settled = await in_database(ended)
-    fresh = await in_database(ended, at=django.utils.timezone.now())
+    settled = await run_in_database_thread(ended)
+    fresh = await run_in_database_thread(ended, at=django.utils.timezone.now())
     learner = Learner(lambda: means)
-    assert not await learner.look(settled_s=10 * PATIENCE_S)
+    assert not await learner.scan(settled_s=10 * PATIENCE_S)
     await learner.drain()
-    assert await in_database(unlearned) == {fresh}
+    assert await run_in_database_thread(unlearned) == {fresh}
     assert settled != fresh
 
 
 async def test_of_more_runs_than_are_taken_at_once_the_rest_is_found_next(
     ended, means, monkeypatch
 ):
-    monkeypatch.setattr(learner_module, "AT_ONCE", 2)
+    monkeypatch.setattr(learner_module, "SCAN_LIMIT", 2)
     for _ in range(5):
-        await in_database(ended)
+        await run_in_database_thread(ended)
     told = Told()
     async with Running(Learner(lambda: means, on_learned=told)):
         await told.until(5)
@@ -158,88 +158,90 @@ async def test_of_more_runs_than_are_taken_at_once_the_rest_is_found_next(
 async def test_a_run_that_cannot_be_learned_from_is_passed_over_in_the_end(
     ended, means, monkeypatch
 ):
-    poison, good = await in_database(ended), await in_database(ended)
-    learn = knowledge.learn
+    poison, good = await run_in_database_thread(ended), await run_in_database_thread(ended)
+    learn = knowledge.learn_from_run
 
     def broken(run, *args, **kwargs):
         if run == poison:
             raise RuntimeError("cannot be")
         return learn(run, *args, **kwargs)
 
-    monkeypatch.setattr(knowledge, "learn", broken)
+    monkeypatch.setattr(knowledge, "learn_from_run", broken)
     learner = Learner(lambda: means)
-    for attempt in range(1, ATTEMPTS + 1):
-        await learner.look(settled_s=0)
+    for attempt in range(1, MAX_ATTEMPTS + 1):
+        await learner.scan(settled_s=0)
         await learner.drain()
-        assert await in_database(unlearned) == ({poison} if attempt < ATTEMPTS else set())
-    assert await in_database(calls) == 1
+        assert await run_in_database_thread(unlearned) == (
+            {poison} if attempt < MAX_ATTEMPTS else set()
+        )
+    assert await run_in_database_thread(calls) == 1
     assert good != poison
 
 
 async def test_while_the_database_is_away_runs_wait_and_none_is_given_up(
     ended, means, monkeypatch
 ):
-    run = await in_database(ended)
-    learn = knowledge.learn
-    failures = [django.db.OperationalError("away")] * (2 * ATTEMPTS)
+    run = await run_in_database_thread(ended)
+    learn = knowledge.learn_from_run
+    failures = [django.db.OperationalError("away")] * (2 * MAX_ATTEMPTS)
 
     def away(*args, **kwargs):
         if failures:
             raise failures.pop()
         return learn(*args, **kwargs)
 
-    monkeypatch.setattr(knowledge, "learn", away)
+    monkeypatch.setattr(knowledge, "learn_from_run", away)
     told = Told()
     async with Running(Learner(lambda: means, on_learned=told)) as learner:
-        await learner.learned(run)
+        await learner.enqueue_ended_run(run)
         await told.until(1)
-    assert await in_database(calls) == 1
+    assert await run_in_database_thread(calls) == 1
 
 
 async def test_a_run_that_ends_every_connection_blocks_none_and_is_passed_over(
     ended, means, monkeypatch
 ):
-    poison = await in_database(ended)
-    learn = knowledge.learn
+    poison = await run_in_database_thread(ended)
+    learn = knowledge.learn_from_run
 
     def breaks(run, *args, **kwargs):
         if run == poison:
             raise django.db.OperationalError("server closed the connection unexpectedly")
         return learn(run, *args, **kwargs)
 
-    monkeypatch.setattr(knowledge, "learn", breaks)
+    monkeypatch.setattr(knowledge, "learn_from_run", breaks)
     learner = Learner(lambda: means)
-    await learner.learned(poison)
-    for attempt in range(ATTEMPTS):
-        assert await in_database(unlearned) == {poison}, attempt
-        await learner.learned(await in_database(ended))
+    await learner.enqueue_ended_run(poison)
+    for attempt in range(MAX_ATTEMPTS):
+        assert await run_in_database_thread(unlearned) == {poison}, attempt
+        await learner.enqueue_ended_run(await run_in_database_thread(ended))
         with contextlib.suppress(django.db.OperationalError):
             await learner.drain()
         with contextlib.suppress(django.db.OperationalError):
             await learner.drain()
-    assert await in_database(unlearned) == set()
-    assert await in_database(calls) == ATTEMPTS
+    assert await run_in_database_thread(unlearned) == set()
+    assert await run_in_database_thread(calls) == MAX_ATTEMPTS
 
 
 async def test_a_run_too_large_for_the_database_is_passed_over_though_it_is_alone(
     ended, means, monkeypatch
 ):
-    await in_database(ended)
+    await run_in_database_thread(ended)
 
     def too_large(*args, **kwargs):
         raise django.db.OperationalError("too large") from ProgramLimitExceeded("54000")
 
-    monkeypatch.setattr(knowledge, "learn", too_large)
+    monkeypatch.setattr(knowledge, "learn_from_run", too_large)
     learner = Learner(lambda: means)
-    for _ in range(ATTEMPTS):
-        await learner.look(settled_s=0)
+    for _ in range(MAX_ATTEMPTS):
+        await learner.scan(settled_s=0)
         await learner.drain()
-    assert await in_database(unlearned) == set()
+    assert await run_in_database_thread(unlearned) == set()
 
 
 async def test_whatever_fails_learning_goes_on(ended, means, monkeypatch):
-    monkeypatch.setattr(learner_module, "LOOK_S", 0)
-    await in_database(ended)
+    monkeypatch.setattr(learner_module, "SCAN_INTERVAL_S", 0)
+    await run_in_database_thread(ended)
     given = iter([ValueError("a defect")])
 
     def now():
@@ -253,27 +255,29 @@ async def test_whatever_fails_learning_goes_on(ended, means, monkeypatch):
 
 
 async def test_of_more_runs_than_may_wait_the_rest_is_left_to_be_found(ended, means, monkeypatch):
-    monkeypatch.setattr(learner_module, "MAX_WAITING", 1)
-    runs = [await in_database(ended) for _ in range(2)]
+    monkeypatch.setattr(learner_module, "MAX_QUEUED", 1)
+    runs = [await run_in_database_thread(ended) for _ in range(2)]
     learner = Learner(lambda: means)
     for run in (*runs, uuid4()):
-        await learner.learned(run)
+        await learner.enqueue_ended_run(run)
     await learner.drain()
-    assert await in_database(unlearned) == {runs[1]}
+    assert await run_in_database_thread(unlearned) == {runs[1]}
 
 
 async def test_intents_recorded_without_a_model_are_embedded_once_there_is_one(ended, means):
-    await in_database(ended, intent=INTENT)
+    await run_in_database_thread(ended, intent=INTENT)
     models = [None]
     learner = Learner(
-        lambda: Means(sealer=means.sealer, payloads=means.sealer, embedder=models[-1])
+        lambda: LearningDependencies(
+            sealer=means.sealer, payload_sealer=means.sealer, embedder=models[-1]
+        )
     )
-    await learner.look(settled_s=0)
+    await learner.scan(settled_s=0)
     await learner.drain()
-    assert await in_database(PatternEmbedding.objects.count) == 0
+    assert await run_in_database_thread(PatternEmbedding.objects.count) == 0
     models.append(FakeEmbedder())
-    await learner.look(settled_s=0)
-    assert await in_database(PatternEmbedding.objects.count) == 1
+    await learner.scan(settled_s=0)
+    assert await run_in_database_thread(PatternEmbedding.objects.count) == 1
 
 
 async def test_a_model_that_cannot_be_loaded_is_no_harm(ended, means):
@@ -281,20 +285,22 @@ async def test_a_model_that_cannot_be_loaded_is_no_harm(ended, means):
         def embed(self, texts, *, kind):
             raise EmbeddingUnavailable("no such file")
 
-    await in_database(ended, intent=INTENT)
-    missing = Means(sealer=means.sealer, payloads=means.sealer, embedder=Missing())
+    await run_in_database_thread(ended, intent=INTENT)
+    missing = LearningDependencies(
+        sealer=means.sealer, payload_sealer=means.sealer, embedder=Missing()
+    )
     learner = Learner(lambda: missing)
     for _ in range(2):
-        await learner.look(settled_s=0)
+        await learner.scan(settled_s=0)
         await learner.drain()
-    assert await in_database(unlearned) == set()
+    assert await run_in_database_thread(unlearned) == set()
 
 
 async def test_runs_are_marked_with_the_time_of_learning(ended, means, clock):
-    run = await in_database(ended)
+    run = await run_in_database_thread(ended)
     learner = Learner(lambda: means, clock=clock)
-    await learner.learned(run)
+    await learner.enqueue_ended_run(run)
     await learner.drain()
-    row = await in_database(WorkflowExecution.objects.get, pk=run)
+    row = await run_in_database_thread(WorkflowExecution.objects.get, pk=run)
     assert row.learned_at == clock()
     assert row.ended_at == ENDED

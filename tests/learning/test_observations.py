@@ -5,13 +5,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from execution.ended_run import Answered, EndedRun
+from execution.ended_run import AnsweredCalls, EndedRun
 from execution.status import RunStatus
-from execution.workflow import Reference, Task, Workflow
-from graph.references import reference
-from graph.relations import Kind
+from execution.workflow import ResultReference, Workflow, WorkflowTask
+from gateway_project.foundation.references import make_reference
+from graph.relations import RelationKind
 from learning import latency, observations
-from learning.past_run import past_run
+from learning.past_run import build_past_run
 from tests.learning.ended_runs import ENDED
 
 TOOLS = {"s:a": 1, "s:b": 2, "s:c": 3}
@@ -19,10 +19,10 @@ TOOLS = {"s:a": 1, "s:b": 2, "s:c": 3}
 
 def answered(task, tool, *, held=1, failed=0, start_s=0.0):
     start = ENDED + timedelta(seconds=start_s)
-    return Answered(
+    return AnsweredCalls(
         task=task,
         tool=tool,
-        held=held,
+        succeeded=held,
         failed=failed,
         started_at=start,
         ended_at=start + timedelta(seconds=1),
@@ -38,56 +38,59 @@ def run(*tasks, calls=(), status=RunStatus.SUCCEEDED, intent="do it", is_direct=
         ended_at=ENDED,
         intent=intent,
         workflow=Workflow(tasks=tasks),
-        answered=tuple(calls),
+        answered_calls=tuple(calls),
     )
 
 
 def test_several_tasks_that_show_one_relation_are_one_observation():
     tasks = (
-        Task(id="a", tool="s:a"),
-        *(Task(id=f"b{n}", tool="s:b", depends_on=("a",)) for n in range(4)),
+        WorkflowTask(id="a", tool="s:a"),
+        *(WorkflowTask(id=f"b{n}", tool="s:b", depends_on=("a",)) for n in range(4)),
     )
     calls = [
         answered("a", "s:a"),
         *(answered(f"b{n}", "s:b", start_s=1.0 + n, held=n % 2, failed=1 - n % 2) for n in (0, 1)),
         *(answered(f"b{n}", "s:b", start_s=1.0 + n) for n in (2, 3)),
     ]
-    (seen,) = observations.ordered(run(*tasks, calls=calls), TOOLS)
-    assert (seen.source, seen.target, seen.kind) == (1, 2, Kind.PRECEDES)
+    (seen,) = observations.observe_order(run(*tasks, calls=calls), TOOLS)
+    assert (seen.source, seen.target, seen.kind) == (1, 2, RelationKind.PRECEDES)
     assert (seen.successes, seen.failures) == (0.75, 0.25)
     assert seen.seconds == 2.0  # after 1, 2 and 3 seconds
 
 
 def test_a_tool_that_follows_itself_is_no_relation():
-    tasks = (Task(id="a", tool="s:a"), Task(id="b", tool="s:a", depends_on=("a",)))
+    tasks = (WorkflowTask(id="a", tool="s:a"), WorkflowTask(id="b", tool="s:a", depends_on=("a",)))
     calls = [answered("a", "s:a"), answered("b", "s:a")]
-    assert observations.ordered(run(*tasks, calls=calls), TOOLS) == []
+    assert observations.observe_order(run(*tasks, calls=calls), TOOLS) == []
 
 
 def test_what_waited_for_something_that_failed_says_nothing():
-    tasks = (Task(id="a", tool="s:a"), Task(id="b", tool="s:b", depends_on=("a",)))
+    tasks = (WorkflowTask(id="a", tool="s:a"), WorkflowTask(id="b", tool="s:b", depends_on=("a",)))
     calls = [answered("a", "s:a", held=0, failed=1), answered("b", "s:b")]
-    assert observations.ordered(run(*tasks, calls=calls), TOOLS) == []
+    assert observations.observe_order(run(*tasks, calls=calls), TOOLS) == []
 
 
 def test_tools_that_nobody_knows_are_left_out():
-    tasks = (Task(id="a", tool="s:gone"), Task(id="b", tool="s:b", depends_on=("a",)))
+    tasks = (
+        WorkflowTask(id="a", tool="s:gone"),
+        WorkflowTask(id="b", tool="s:b", depends_on=("a",)),
+    )
     one = run(*tasks, calls=[answered("a", "s:gone"), answered("b", "s:b")])
-    assert observations.ordered(one, TOOLS) == []
-    assert observations.used(one, TOOLS) == {2}
-    assert past_run(one, TOOLS) is None
+    assert observations.observe_order(one, TOOLS) == []
+    assert observations.collect_used_tools(one, TOOLS) == {2}
+    assert build_past_run(one, TOOLS) is None
 
 
 def test_a_run_of_very_many_tools_says_nothing_of_any_two_of_them():
-    used = frozenset(range(observations.MAX_TOGETHER + 1))
-    assert observations.together(used, known=[], before={}, at=ENDED) == []
+    used = frozenset(range(observations.MAX_CO_USED_TOOLS + 1))
+    assert observations.observe_co_use(used, known=[], before={}, at=ENDED) == []
 
 
 @given(st.lists(st.sets(st.integers(0, 5), max_size=4), max_size=12))
 def test_together_counts_co_occurrences_and_the_larger_usage(runs):
     held, missed, before = {}, {}, {}
     for used in runs:
-        for one in observations.together(used, known=held, before=before, at=ENDED):
+        for one in observations.observe_co_use(used, known=held, before=before, at=ENDED):
             pair = (one.source, one.target)
             held[pair] = held.get(pair, 0) + one.successes
             missed[pair] = missed.get(pair, 0) + one.failures
@@ -100,27 +103,27 @@ def test_together_counts_co_occurrences_and_the_larger_usage(runs):
 
 
 def test_items_of_a_list_become_references_to_its_first_at_any_depth():
-    each = Task(
+    each = WorkflowTask(
         id="b",
         tool="s:b",
         arguments={
             "whole": {"$item": ""},
             "deep": [{"of": {"$item": "/id"}}],
             "escaped": {"$literal": {"$item": "/id"}},
-            "other": reference("a", "/total"),
+            "other": make_reference("a", "/total"),
         },
         references=("a",),
-        for_each=Reference(task="a", pointer="/found"),
+        for_each=ResultReference(task="a", pointer="/found"),
     )
-    one = run(Task(id="a", tool="s:a"), each, calls=[answered("a", "s:a")])
-    past = past_run(one, TOOLS)
+    one = run(WorkflowTask(id="a", tool="s:a"), each, calls=[answered("a", "s:a")])
+    past = build_past_run(one, TOOLS)
     assert past is not None
     assert past.tasks[1].depends_on == ("a",)
     assert past.tasks[1].arguments == {
-        "whole": reference("a", "/found/0"),
-        "deep": [{"of": reference("a", "/found/0/id")}],
+        "whole": make_reference("a", "/found/0"),
+        "deep": [{"of": make_reference("a", "/found/0/id")}],
         "escaped": {"$literal": {"$item": "/id"}},
-        "other": reference("a", "/total"),
+        "other": make_reference("a", "/total"),
     }
 
 
@@ -135,14 +138,14 @@ def test_items_of_a_list_become_references_to_its_first_at_any_depth():
     ],
 )
 def test_what_says_nothing_of_a_workflow_is_no_past_run(values):
-    tasks = (Task(id="a", tool="s:a"),)
-    assert past_run(run(*tasks, **{"calls": [answered("a", "s:a")]} | values), TOOLS) is None
+    tasks = (WorkflowTask(id="a", tool="s:a"),)
+    assert build_past_run(run(*tasks, **{"calls": [answered("a", "s:a")]} | values), TOOLS) is None
 
 
 @pytest.mark.parametrize("status", [RunStatus.FAILED, RunStatus.PARTIAL_SUCCESS])
 def test_a_run_that_did_not_wholly_succeed_did_not_succeed(status):
-    past = past_run(
-        run(Task(id="a", tool="s:a"), calls=[answered("a", "s:a")], status=status), TOOLS
+    past = build_past_run(
+        run(WorkflowTask(id="a", tool="s:a"), calls=[answered("a", "s:a")], status=status), TOOLS
     )
     assert past is not None
     assert not past.succeeded
@@ -150,7 +153,7 @@ def test_a_run_that_did_not_wholly_succeed_did_not_succeed(status):
 
 @given(st.lists(st.integers(0, 9), min_size=latency.BUCKETS, max_size=latency.BUCKETS))
 def test_no_more_than_the_share_asked_for_took_longer_than_a_quantile(counts):
-    found = latency.quantile(counts, 0.95)
+    found = latency.estimate_quantile_ms(counts, 0.95)
     if found is None:
         assert not any(counts)
         return

@@ -133,7 +133,19 @@ RESULTS = {
 }
 
 
+def misbehave(method, request_id):
+    """Refuse, ignore or die of a request as the options say; False: they say nothing of it."""
+    options = [name for name, methods in OPTIONS.items() if method in methods.split(",")]
+    if "dies_of" in options:
+        os._exit(1)
+    if "refuses" in options:
+        send(id=request_id, error={"code": -32000, "message": f"no {method} here"})
+    return bool(options)
+
+
 def handle(method, request_id, params):
+    if misbehave(method, request_id):
+        return
     if method == "initialize":
         initialize(request_id, params)
     elif method == "tools/call":

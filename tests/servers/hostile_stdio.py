@@ -60,6 +60,18 @@ def big_result(request_id, arguments):
     legacy.huge(request_id, {"size": 50 * MIB})
 
 
+def many_values(request_id, arguments):
+    """Answer with millions of values in few bytes."""
+    head = b'{"jsonrpc":"2.0","id":%d,"result":{"content":[],"structuredContent":{"a":[[]'
+    legacy.write_all(head % request_id + b",[]" * 3_000_000 + b"]}}}\n")
+
+
+def costly_schema():
+    """Return a schema by which each item is judged in hundreds of ways."""
+    ways = [{"properties": {f"k{n}": {"const": n}}, "required": [f"k{n}"]} for n in range(500)]
+    return {"type": "object", "properties": {"items": {"items": {"anyOf": ways}}}}
+
+
 def progress_without_end(request_id, arguments):
     step = 0
     token = legacy.META["progressToken"]
@@ -104,6 +116,8 @@ def family():
         [sys.executable, "-I", "-S", "-c", FAMILY],
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
+        # Elsewhere only their environment tells whose relatives they are.
+        env={} if sys.platform == "linux" else None,
     )
     return [os.getpid(), *(int(child.stdout.readline()) for _ in range(2))]
 
@@ -143,7 +157,8 @@ def pointing(canary):
 def list_tools(request_id, cursor):
     """Return a page as JSON text."""
     does = OPTIONS["does"] if is_armed() else ""
-    tools, more = [tool('{"type":"object"}')], ""
+    costly = OPTIONS["does"] == "costly_schema"
+    tools, more = [tool(json.dumps(costly_schema()) if costly else '{"type":"object"}')], ""
     if does == "looping_cursor":
         more = f', "nextCursor": "{(int(cursor or 0) + 1) % 3}"'
     elif does == "large_schema":
@@ -163,6 +178,7 @@ BEHAVIOURS = {
     "flood": flood,
     "hangs": legacy.hang,
     "line_without_end": line_without_end,
+    "many_values": many_values,
     "not_utf8": legacy.not_utf8,
     "progress_without_end": progress_without_end,
     "stubborn": stubborn,

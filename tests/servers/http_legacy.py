@@ -219,6 +219,8 @@ class LegacyServer(RawServer):
         unknown: How it answers requests of a session it does not know: 404, or 400 with words.
         listening: What it does with a GET; by default there is no such stream.
         own: Behaviours beside the common ones.
+        instead: What it does with requests of some methods, in place of what it should.
+        capabilities: What it says it can do beside having tools.
     """
 
     def __init__(
@@ -227,13 +229,20 @@ class LegacyServer(RawServer):
         unknown: int = 404,
         listening: Behaviour | None = None,
         own: dict[str, Behaviour] | None = None,
+        instead: dict[str, Behaviour] | None = None,
+        capabilities: tuple[str, ...] = (),
     ) -> None:
-        super().__init__(self._answer)
+        super().__init__(self._handle)
         self._unknown = unknown
         self._listening = listening
         self._behaviours = {**BEHAVIOURS, **(own or {})}
+        self._instead = instead or {}
+        self._capabilities = {"tools": {"listChanged": True}, **{one: {} for one in capabilities}}
         self._began = 0
         self.sessions: set[str] = set()
+
+    async def _handle(self, asked: Asked, reply: Reply) -> None:
+        await self._instead.get(asked.rpc, self._answer)(asked, reply)
 
     async def _answer(self, asked: Asked, reply: Reply) -> None:
         if asked.method == "DELETE":
@@ -264,7 +273,7 @@ class LegacyServer(RawServer):
         self.sessions.add(session)
         result = {
             "protocolVersion": VERSION,
-            "capabilities": {"tools": {"listChanged": True}},
+            "capabilities": self._capabilities,
             "serverInfo": {"name": "legacy", "version": "1"},
         }
         answer = {"jsonrpc": "2.0", "id": asked.json["id"], "result": result}

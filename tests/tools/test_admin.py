@@ -5,6 +5,7 @@ from django.contrib.auth.models import Permission
 from django.urls import reverse
 
 from tests.factories import (
+    SEEN_AT,
     MembershipFactory,
     ServerFactory,
     TeamFactory,
@@ -175,3 +176,11 @@ def test_servers_are_listed_with_the_number_of_their_tools(client):
     ToolFactory.create_batch(4, server=ServerFactory())
     shown = client.get(page(Server, "changelist")).content.decode()
     assert '<td class="field-tool_count">4</td>' in shown
+
+
+def test_a_servers_page_shows_what_it_wrote_before_it_failed_escaped(client):
+    server = ServerFactory(
+        last_output=["<b>one</b>", "two"], last_error="exited", last_error_at=SEEN_AT
+    )
+    shown = client.get(page(Server, "change", server.pk)).content.decode()
+    assert "<pre>&lt;b&gt;one&lt;/b&gt;\ntwo</pre>" in shown

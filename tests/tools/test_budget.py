@@ -5,21 +5,21 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tools import token_count
-from tools.budget import cut
+from tools.budget import cut_to_budget
 
 prices = st.lists(st.integers(min_value=0, max_value=50))
 
 
 @given(prices, st.integers(min_value=0, max_value=200))
 def test_what_is_kept_fits_and_nothing_is_lost(items, budget):
-    result = cut(items, cost=sum, budget_tokens=budget)
+    result = cut_to_budget(items, cost=sum, budget_tokens=budget)
     assert result.tokens == sum(result.kept) <= budget
     assert [*result.kept, *result.left_out] == items
 
 
 @given(prices, st.integers(min_value=0, max_value=200))
 def test_as_much_as_fits_is_kept(items, budget):
-    result = cut(items, cost=sum, budget_tokens=budget)
+    result = cut_to_budget(items, cost=sum, budget_tokens=budget)
     if result.left_out:
         assert result.tokens + result.left_out[0] > budget
 
@@ -30,9 +30,9 @@ def test_as_much_as_fits_is_kept(items, budget):
 )
 def test_tokens_are_those_of_the_list_as_it_is_sent(items, budget):
     def cost(some):
-        return token_count.count(json.dumps(list(some), ensure_ascii=False))
+        return token_count.count_tokens(json.dumps(list(some), ensure_ascii=False))
 
-    result = cut(items, cost=cost, budget_tokens=budget)
+    result = cut_to_budget(items, cost=cost, budget_tokens=budget)
     if result.kept:
         assert result.tokens == cost(result.kept) <= budget
     if result.left_out:
@@ -40,18 +40,18 @@ def test_tokens_are_those_of_the_list_as_it_is_sent(items, budget):
 
 
 def test_a_cheap_item_does_not_overtake_a_better_one():
-    assert cut([10, 90, 1], cost=sum, budget_tokens=50).kept == (10,)
+    assert cut_to_budget([10, 90, 1], cost=sum, budget_tokens=50).kept == (10,)
 
 
 def test_a_minimum_is_kept_whatever_it_costs():
-    result = cut([90, 80], cost=sum, budget_tokens=50, at_least=1)
+    result = cut_to_budget([90, 80], cost=sum, budget_tokens=50, at_least=1)
     assert (result.kept, result.tokens) == ((90,), 90)
 
 
 def test_of_nothing_nothing_is_kept():
-    assert cut([], cost=sum, budget_tokens=50, at_least=1).kept == ()
+    assert cut_to_budget([], cost=sum, budget_tokens=50, at_least=1).kept == ()
 
 
 def test_a_negative_budget_is_refused():
     with pytest.raises(ValueError, match="not negative"):
-        cut([1], cost=sum, budget_tokens=-1)
+        cut_to_budget([1], cost=sum, budget_tokens=-1)

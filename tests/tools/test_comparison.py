@@ -1,6 +1,6 @@
 import pytest
 
-from tools.comparison import as_table, visible
+from tools.comparison import render_table, reveal_hidden
 from tools.definition import Definition
 
 
@@ -10,7 +10,7 @@ def definition(**said):
 
 def test_only_what_differs_is_shown():
     old = definition(title="Read", description="Reads.", annotations={"readOnlyHint": True})
-    table = as_table(old, definition(title="Read", description="Mails."))
+    table = render_table(old, definition(title="Read", description="Mails."))
     assert table.count("<tr>") == 3
     assert "<tr><th>description</th><td><pre>Reads.</pre></td><td><pre>Mails.</pre></td></tr>" in (
         table
@@ -19,7 +19,7 @@ def test_only_what_differs_is_shown():
 
 
 def test_a_schema_is_laid_out_to_be_read():
-    table = as_table(definition(), definition(input_schema={"type": "object", "x": ["é"]}))
+    table = render_table(definition(), definition(input_schema={"type": "object", "x": ["é"]}))
     assert (
         "{\n  &quot;type&quot;: &quot;object&quot;,\n  &quot;x&quot;: [\n    &quot;é&quot;"
         in table
@@ -28,7 +28,7 @@ def test_a_schema_is_laid_out_to_be_read():
 
 def test_what_servers_say_is_escaped_wherever_it_stands():
     evil = "<script>alert(1)</script>"
-    table = as_table(
+    table = render_table(
         definition(title=evil), definition(description=evil, annotations={evil: evil})
     )
     assert "<script>" not in table
@@ -46,9 +46,9 @@ def test_what_servers_say_is_escaped_wherever_it_stands():
     ],
 )
 def test_what_a_reader_would_not_see_is_written_out(hidden, written):
-    assert visible(f"a{hidden}b") == f"a{written}b"
+    assert reveal_hidden(f"a{hidden}b") == f"a{written}b"
 
 
 @pytest.mark.parametrize("text", ["", "a b\n\tc", "ünï 漢字 🙂", r"\u200b"])
 def test_what_a_reader_sees_stays(text):
-    assert visible(text) == text
+    assert reveal_hidden(text) == text

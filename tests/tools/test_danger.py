@@ -3,14 +3,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tools import danger
-from tools.danger import Danger, Matcher, Operation, classify
+from tools.danger import Danger, DangerMatcher, DangerPattern, classify
 
-DELETE = Operation(pattern="delete", danger=Danger.DANGEROUS, reason="gone for good")
-SEND = Operation(pattern="send email", danger=Danger.DANGEROUS)
-RUN = Operation(pattern="^run", danger=Danger.WRITE)
-EDIT = Operation(pattern="edit", danger=Danger.WRITE, reason="changes something")
-RESET = Operation(pattern="reset", danger=Danger.DESTRUCTIVE)
-MATCHER = Matcher([DELETE, SEND, RUN, EDIT, RESET])
+DELETE = DangerPattern(pattern="delete", danger=Danger.DANGEROUS, reason="gone for good")
+SEND = DangerPattern(pattern="send email", danger=Danger.DANGEROUS)
+RUN = DangerPattern(pattern="^run", danger=Danger.WRITE)
+EDIT = DangerPattern(pattern="edit", danger=Danger.WRITE, reason="changes something")
+RESET = DangerPattern(pattern="reset", danger=Danger.DESTRUCTIVE)
+MATCHER = DangerMatcher([DELETE, SEND, RUN, EDIT, RESET])
 NAMES = st.from_regex(r"[a-zA-Z_\-. ]{0,20}", fullmatch=True)
 
 
@@ -32,7 +32,7 @@ NAMES = st.from_regex(r"[a-zA-Z_\-. ]{0,20}", fullmatch=True)
     ],
 )
 def test_a_name_is_split_into_its_words_however_it_is_written(text, split):
-    assert danger.words(text) == split
+    assert danger.split_name_words(text) == split
 
 
 @pytest.mark.parametrize(
@@ -41,7 +41,7 @@ def test_a_name_is_split_into_its_words_however_it_is_written(text, split):
     ids=["zero width space", "soft hyphen", "direction mark", "combining accent"],
 )
 def test_invisible_characters_and_accents_do_not_hide_a_word(text):
-    assert danger.words(text) == ("delete", "file")
+    assert danger.split_name_words(text) == ("delete", "file")
 
 
 @pytest.mark.parametrize(
@@ -62,11 +62,11 @@ def test_invisible_characters_and_accents_do_not_hide_a_word(text):
     ],
 )
 def test_a_word_has_its_regular_inflections(word, forms):
-    assert forms <= danger.inflections(word)
+    assert forms <= danger.inflect_word(word)
 
 
 def test_a_very_short_word_has_none():
-    assert danger.inflections("rm") == {"rm"}
+    assert danger.inflect_word("rm") == {"rm"}
 
 
 @pytest.mark.parametrize(
@@ -97,38 +97,43 @@ def test_a_very_short_word_has_none():
     ],
 )
 def test_a_pattern_matches_whole_words_side_by_side_with_their_inflections(name, title, patterns):
-    assert [found.pattern for found in MATCHER.matching(name, title)] == patterns
+    assert [found.pattern for found in MATCHER.find_matches(name, title)] == patterns
 
 
 def test_matches_come_in_the_order_the_operations_were_given():
-    assert Matcher([EDIT, DELETE]).matching("delete_edit") == (EDIT, DELETE)
-    assert Matcher([DELETE, EDIT]).matching("delete_edit") == (DELETE, EDIT)
+    assert DangerMatcher([EDIT, DELETE]).find_matches("delete_edit") == (EDIT, DELETE)
+    assert DangerMatcher([DELETE, EDIT]).find_matches("delete_edit") == (DELETE, EDIT)
 
 
 def test_a_pattern_without_a_word_matches_nothing():
-    assert Matcher([Operation(pattern="^ !", danger=Danger.WRITE)]).matching("! anything") == ()
+    assert (
+        DangerMatcher([DangerPattern(pattern="^ !", danger=Danger.WRITE)]).find_matches(
+            "! anything"
+        )
+        == ()
+    )
 
 
 @given(NAMES, NAMES)
 def test_more_text_never_takes_a_match_away_but_of_leading_verbs(name, more):
-    anywhere = Matcher([DELETE, SEND, EDIT, RESET])
-    found = set(anywhere.matching(name))
-    assert found <= set(anywhere.matching(f"{name} {more}"))
-    assert found <= set(anywhere.matching(f"{more} {name}"))
-    assert found <= set(anywhere.matching(name, more))
+    anywhere = DangerMatcher([DELETE, SEND, EDIT, RESET])
+    found = set(anywhere.find_matches(name))
+    assert found <= set(anywhere.find_matches(f"{name} {more}"))
+    assert found <= set(anywhere.find_matches(f"{more} {name}"))
+    assert found <= set(anywhere.find_matches(name, more))
 
 
 @given(NAMES, NAMES, st.sets(st.sampled_from([DELETE, SEND, RUN, EDIT, RESET])))
 def test_more_operations_never_take_a_match_away(name, title, some):
     ordered = [item for item in (DELETE, SEND, RUN, EDIT, RESET) if item in some]
-    found = Matcher(ordered).matching(name, title)
-    assert found == tuple(item for item in MATCHER.matching(name, title) if item in some)
+    found = DangerMatcher(ordered).find_matches(name, title)
+    assert found == tuple(item for item in MATCHER.find_matches(name, title) if item in some)
 
 
 @given(st.text(max_size=30), st.text(max_size=30))
 def test_any_text_can_be_judged(name, title):
-    verdict = classify(MATCHER.matching(name, title), annotations={}, trusted=False)
-    assert verdict.vetoed == bool(MATCHER.matching(name, title))
+    verdict = classify(MATCHER.find_matches(name, title), annotations={}, trusted=False)
+    assert verdict.vetoed == bool(MATCHER.find_matches(name, title))
 
 
 @pytest.mark.parametrize(
@@ -162,7 +167,7 @@ def test_annotations_of_an_untrusted_server_may_only_raise_the_class(
     [
         ("delete_it", {"readOnlyHint": True}, Danger.DANGEROUS, "its name says 'delete'"),
         ("run_it", {"readOnlyHint": True}, Danger.WRITE, "its name says 'run'"),
-        ("run_it", {"destructiveHint": True}, Danger.DESTRUCTIVE, "its server calls it"),
+        ("run_it", {"destructiveHint": True}, Danger.DESTRUCTIVE, "its server declares it"),
         ("reset_it", {}, Danger.DESTRUCTIVE, "its name says 'reset'"),
         ("edit_delete", {}, Danger.DANGEROUS, "its name says 'delete': gone for good"),
     ],
@@ -170,24 +175,24 @@ def test_annotations_of_an_untrusted_server_may_only_raise_the_class(
 def test_a_curated_match_raises_the_class_and_vetoes_even_a_trusted_server(
     name, annotations, danger_, first
 ):
-    verdict = classify(MATCHER.matching(name), annotations=annotations, trusted=True)
+    verdict = classify(MATCHER.find_matches(name), annotations=annotations, trusted=True)
     assert verdict.danger == danger_
     assert verdict.vetoed
     assert verdict.reasons[0].startswith(first)
-    assert len(verdict.reasons) == 1 + len(MATCHER.matching(name))
+    assert len(verdict.reasons) == 1 + len(MATCHER.find_matches(name))
 
 
 @given(NAMES, st.booleans(), st.sampled_from(["readOnlyHint", "destructiveHint"]))
 def test_the_class_is_never_below_that_of_a_match(name, trusted, hint):
-    verdict = classify(MATCHER.matching(name), annotations={hint: True}, trusted=trusted)
-    for found in MATCHER.matching(name):
+    verdict = classify(MATCHER.find_matches(name), annotations={hint: True}, trusted=trusted)
+    for found in MATCHER.find_matches(name):
         assert danger.SEVERITY[verdict.danger] >= danger.SEVERITY[found.danger]
 
 
 @pytest.mark.parametrize("override", Danger)
 def test_an_admins_override_decides_the_class_but_not_the_veto(override):
     verdict = classify(
-        MATCHER.matching("delete_it"), annotations={}, trusted=False, override=override
+        MATCHER.find_matches("delete_it"), annotations={}, trusted=False, override=override
     )
     assert verdict.danger == override
     assert verdict.vetoed
@@ -216,4 +221,4 @@ def test_the_classes_are_ordered_from_harmless_to_dangerous():
     ],
 )
 def test_a_servers_own_name_before_the_verb_is_passed_over(name, server, patterns):
-    assert [found.pattern for found in MATCHER.matching(name, "", server)] == patterns
+    assert [found.pattern for found in MATCHER.find_matches(name, "", server)] == patterns

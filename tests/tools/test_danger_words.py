@@ -4,10 +4,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tools.danger import Danger, Operation, classify, repeatable
+from tools import danger
+from tools.danger import Danger, DangerMatcher, DangerPattern, classify, is_call_repeatable
 
-RESET = Operation(pattern="reset", danger=Danger.DESTRUCTIVE)
-WIPE = Operation(pattern="wipe", danger=Danger.DESTRUCTIVE, by_admin=True)
+RESET = DangerPattern(pattern="reset", danger=Danger.DESTRUCTIVE)
+WIPE = DangerPattern(pattern="wipe", danger=Danger.DESTRUCTIVE, by_admin=True)
 DESTROYS = {"destructiveHint": True}
 
 
@@ -40,7 +41,7 @@ def test_it_is_known_who_says_that_a_tool_destroys(matched, annotations, trusted
 def test_a_server_that_nobody_trusts_is_no_reason_to_ask_or_to_repeat(annotations, override):
     verdict = classify([], annotations=annotations, trusted=False, override=override)
     assert verdict.destructive_by == ("admin" if override is Danger.DESTRUCTIVE else "")
-    again = repeatable(annotations, trusted=False, danger_override=override)
+    again = is_call_repeatable(annotations, trusted=False, danger_override=override)
     assert again is (override is Danger.READ)
 
 
@@ -60,4 +61,41 @@ def test_a_server_that_nobody_trusts_is_no_reason_to_ask_or_to_repeat(annotation
     ],
 )
 def test_a_tool_of_a_trusted_server_may_be_called_again_if_it_says_so(annotations, said, again):
-    assert repeatable(annotations, trusted=True, **said) is again
+    assert is_call_repeatable(annotations, trusted=True, **said) is again
+
+
+class CountedText(frozenset):
+    """The common objects, counting how often a word is looked up and how long it is."""
+
+    def __init__(self, *_):
+        self.looked_up = []
+
+    def __contains__(self, word):
+        self.looked_up.append(len(word))
+        return super().__contains__(word)
+
+
+def test_a_title_of_one_long_word_is_matched_in_linear_time(monkeypatch):
+    objects = CountedText(danger.OBJECTS)
+    monkeypatch.setattr(danger, "OBJECTS", objects)
+    delete = DangerPattern(pattern="delete", danger=Danger.DESTRUCTIVE)
+    assert DangerMatcher([delete]).find_matches("x", "deletefile" + "a" * 1_000_000) == ()
+    assert DangerMatcher([delete]).find_matches("x", "deletefile") == (delete,)
+    assert len(objects.looked_up) < 100
+    assert max(objects.looked_up) < 100
+
+
+def test_a_title_of_many_words_is_matched_by_as_many_words_as_a_pattern_has(monkeypatch):
+    following = []
+    goes_on = danger._PatternEntry.matches_rest
+
+    def counted(self, words):
+        following.append(len(words))
+        return goes_on(self, words)
+
+    monkeypatch.setattr(danger._PatternEntry, "matches_rest", counted)
+    send = DangerPattern(pattern="send all email", danger=Danger.DANGEROUS)
+    assert DangerMatcher([send]).find_matches("x", "send " * 500_000) == ()
+    assert DangerMatcher([send]).find_matches("x", "send all email now") == (send,)
+    assert set(following) <= {0, 1, 2}
+    assert len(following) <= danger.MAX_CHARS

@@ -2,9 +2,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gateway_project.foundation.canonical import NotCanonical
+from gateway_project.foundation.canonical import NotCanonicalizable
 from tools import definition
-from tools.definition import Definition, differences, launch_hash, next_state, storable
+from tools.definition import (
+    Definition,
+    decide_next_state,
+    find_differing_fields,
+    launch_hash,
+    make_storable,
+)
 
 FULL = Definition(
     name="read",
@@ -44,17 +50,17 @@ def changed(**values):
 def test_a_change_of_any_field_changes_the_hash_and_is_named(field, value):
     other = changed(**{field: value})
     assert other.hash != FULL.hash
-    assert differences(FULL, other) == (field,)
+    assert find_differing_fields(FULL, other) == (field,)
 
 
 def test_several_changes_are_named_in_the_order_of_the_fields():
-    assert differences(FULL, Definition(**CHANGES)) == tuple(CHANGES)
+    assert find_differing_fields(FULL, Definition(**CHANGES)) == tuple(CHANGES)
 
 
 def test_the_order_of_keys_changes_nothing():
     schema = {"properties": {"path": {"type": "string"}}, "type": "object"}
     assert changed(input_schema=schema).hash == FULL.hash
-    assert differences(FULL, changed(input_schema=schema)) == ()
+    assert find_differing_fields(FULL, changed(input_schema=schema)) == ()
 
 
 def test_no_output_schema_and_an_empty_one_are_told_apart():
@@ -63,11 +69,11 @@ def test_no_output_schema_and_an_empty_one_are_told_apart():
 
 @given(DEFINITIONS, DEFINITIONS)
 def test_definitions_differ_in_a_field_exactly_when_their_hashes_do(old, new):
-    assert bool(differences(old, new)) == (old.hash != new.hash)
+    assert bool(find_differing_fields(old, new)) == (old.hash != new.hash)
 
 
 def test_a_definition_that_json_cannot_hold_has_no_hash():
-    with pytest.raises(NotCanonical):
+    with pytest.raises(NotCanonicalizable):
         _ = changed(input_schema={"maximum": float("nan")}).hash
 
 
@@ -108,7 +114,7 @@ def test_the_environment_of_a_server_is_no_part_of_its_launch():
 def test_the_pinned_definition_decides_the_state_of_a_listed_tool(
     state, known, new, auto, becomes
 ):
-    assert next_state(state=state, known_hash=known, new_hash=new, auto=auto) == becomes
+    assert decide_next_state(state=state, known_hash=known, new_hash=new, auto=auto) == becomes
 
 
 @given(
@@ -120,7 +126,7 @@ def test_the_pinned_definition_decides_the_state_of_a_listed_tool(
 def test_nothing_but_the_pinned_definition_or_the_first_sight_of_one_is_active(
     state, known, new, auto
 ):
-    becomes = next_state(state=state, known_hash=known, new_hash=new, auto=auto)
+    becomes = decide_next_state(state=state, known_hash=known, new_hash=new, auto=auto)
     if becomes == "active":
         assert known == new or (known is None and auto)
     assert becomes in {"active", "pending", "quarantined"}
@@ -141,9 +147,9 @@ def test_nothing_but_the_pinned_definition_or_the_first_sight_of_one_is_active(
     ],
 )
 def test_what_postgresql_cannot_hold_is_replaced_at_any_depth(value, stored):
-    assert storable(value) == stored
+    assert make_storable(value) == stored
 
 
 @given(st.text())
 def test_what_is_stored_can_be_encoded_and_holds_no_nul(text):
-    assert b"\x00" not in definition.storable(text).encode()
+    assert b"\x00" not in definition.make_storable(text).encode()

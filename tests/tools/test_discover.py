@@ -1,15 +1,21 @@
 import asyncio
+import sys
+import threading
 
+import django.db
 import pytest
 
-from gateway_project.foundation.database import in_database
+from gateway_project.foundation.database import run_in_database_thread
 from tests.factories import ServerFactory
 from tests.fakes import FakeUpstream, upstream_tool
 from tests.patience import PATIENCE_S
-from tools.discover import Discovered, discover, probe, to_definition
+from tools import discover as discovery
+from tools.discover import DiscoveryResult, discover_servers, probe_servers, to_definition
 from tools.models import Server, Tool
 from tools.upstream.errors import SpawnFailed
 from tools.upstream.listing import ToolListing
+from tools.upstream.pool import UpstreamPool
+from tools.upstream.spec import ServerSpec
 
 DATABASE = pytest.mark.django_db(transaction=True)
 
@@ -23,7 +29,7 @@ def registered(transactional_db):
 async def run(pool, *names, clock, **options):
     options.setdefault("approve_new", True)
     async with asyncio.timeout(PATIENCE_S):
-        return await discover(pool, names or sorted(pool.tools), now=clock, **options)
+        return await discover_servers(pool, names or sorted(pool.tools), now=clock, **options)
 
 
 def states():
@@ -31,7 +37,7 @@ def states():
 
 
 def stored(model, name):
-    return in_database(model.objects.get, name=name)
+    return run_in_database_thread(model.objects.get, name=name)
 
 
 @DATABASE
@@ -42,7 +48,7 @@ async def test_the_tools_of_every_server_are_stored_with_the_time_of_the_clock(r
     assert (git.server, git.tools, git.error, git.warnings) == ("git", 2, "", ())
     assert git.recorded.added == ("log", "diff")
     assert git.duration_s >= 0
-    assert await in_database(states) == {"git:log": "active", "git:diff": "active"}
+    assert await run_in_database_thread(states) == {"git:log": "active", "git:diff": "active"}
     server = await stored(Server, "git")
     assert server.discovered_at == server.last_connected_at == clock.at
 
@@ -51,7 +57,7 @@ async def test_the_tools_of_every_server_are_stored_with_the_time_of_the_clock(r
 async def test_new_tools_wait_where_they_are_approved_by_hand(registered, clock):
     pool = FakeUpstream(tools={"git": [upstream_tool("log")]})
     await run(pool, clock=clock, approve_new=False)
-    assert await in_database(states) == {"git:log": "pending"}
+    assert await run_in_database_thread(states) == {"git:log": "pending"}
 
 
 @DATABASE
@@ -61,9 +67,10 @@ async def test_a_server_that_fails_is_noted_and_harms_no_other(registered, clock
         errors={"files": SpawnFailed("no such command", server="files")},
     )
     files, git = await run(pool, "files", "git", clock=clock)
-    assert files == Discovered(
+    assert files == DiscoveryResult(
         server="files",
         error="server 'files': no such command",
+        error_code="spawn_failed",
         duration_s=files.duration_s,
     )
     assert git.recorded.added == ("log",)
@@ -72,13 +79,42 @@ async def test_a_server_that_fails_is_noted_and_harms_no_other(registered, clock
     assert server.discovered_at is None
 
 
+CRASHES_ON_THE_LIST = """
+import json, sys
+for line in sys.stdin:
+    asked = json.loads(line)
+    if asked["method"] == "tools/list":
+        sys.exit("no index\\nrun the indexer first")
+    version = asked.get("params", {}).get("protocolVersion")
+    said = {"error": {"code": -32601, "message": "unknown"}}
+    if asked["method"] == "initialize":
+        info = {"name": "s", "version": "1"}
+        said = {"result": {"protocolVersion": version, "capabilities": {}, "serverInfo": info}}
+        said["result"]["capabilities"] = {"tools": {}}
+    if "id" in asked:
+        print(json.dumps({"jsonrpc": "2.0", "id": asked["id"], **said}), flush=True)
+"""
+
+
+@DATABASE
+async def test_what_a_server_wrote_before_it_crashed_on_the_list_is_kept(registered, clock):
+    spec = ServerSpec(
+        name="git", command=sys.executable, args=("-I", "-S", "-c", CRASHES_ON_THE_LIST)
+    )
+    async with UpstreamPool([spec]) as pool:
+        (git,) = await run(pool, "git", clock=clock)
+    assert git.error_code == "server_exited"
+    server = await stored(Server, "git")
+    assert server.last_output == ["no index", "run the indexer first"]
+
+
 @DATABASE
 async def test_a_failed_discovery_keeps_what_is_known_of_a_server(registered, clock):
     pool = FakeUpstream(tools={"git": [upstream_tool("log")]})
     await run(pool, clock=clock)
     pool.errors["git"] = SpawnFailed("gone", server="git")
     await run(pool, clock=clock)
-    assert await in_database(states) == {"git:log": "active"}
+    assert await run_in_database_thread(states) == {"git:log": "active"}
 
 
 @DATABASE
@@ -130,7 +166,7 @@ async def test_a_tool_that_cannot_be_stored_is_left_out_with_a_reason(registered
     (warning,) = git.warnings
     assert "\n" not in warning
     assert len(warning) < 500
-    assert await in_database(states) == {"git:l\ufffdg": "active"}
+    assert await run_in_database_thread(states) == {"git:l\ufffdg": "active"}
 
 
 @DATABASE
@@ -141,7 +177,7 @@ async def test_of_two_tools_with_one_name_the_first_counts(registered, clock):
     (git,) = await run(pool, clock=clock)
     assert git.tools == 1
     assert len(git.warnings) == 1
-    tool = await in_database(Tool.objects.select_related("definition").get)
+    tool = await run_in_database_thread(Tool.objects.select_related("definition").get)
     assert tool.definition.description == "one"
 
 
@@ -155,7 +191,7 @@ async def test_what_was_wrong_with_a_listing_is_passed_on_and_a_part_of_it_remov
     pool.tools["git"] = ToolListing(tools=(log,), complete=False, problems=("page 2 is broken",))
     (git,) = await run(pool, clock=clock)
     assert git.warnings == ("page 2 is broken",)
-    assert await in_database(states) == {"git:log": "active", "git:diff": "active"}
+    assert await run_in_database_thread(states) == {"git:log": "active", "git:diff": "active"}
 
 
 @DATABASE
@@ -176,7 +212,7 @@ async def test_what_a_server_says_of_itself_is_stored(registered, clock):
 @DATABASE
 async def test_without_a_clock_the_present_time_is_noted(registered):
     pool = FakeUpstream(tools={"git": []})
-    await discover(pool, ["git"], approve_new=True)
+    await discover_servers(pool, ["git"], approve_new=True)
     server = await stored(Server, "git")
     assert server.discovered_at >= server.created_at
 
@@ -185,12 +221,22 @@ async def test_discovering_nothing_takes_no_database(clock):
     assert await run(FakeUpstream(), clock=clock) == ()
 
 
+async def test_a_database_that_is_away_is_told_as_itself_and_not_in_a_group(monkeypatch, clock):
+    async def away(*_, **__):
+        raise django.db.OperationalError("gone")
+
+    monkeypatch.setattr(discovery, "run_in_database_thread", away)
+    pool = FakeUpstream(tools={"git": [], "time": []})
+    with pytest.raises(django.db.OperationalError, match="gone"):
+        await discover_servers(pool, ["git", "time"], approve_new=True, now=clock)
+
+
 async def test_a_probe_counts_tools_and_stores_nothing():
     pool = FakeUpstream(
         tools={"git": [upstream_tool("log"), upstream_tool("diff")]},
         errors={"files": SpawnFailed("no such command", server="files")},
     )
-    found = await probe(pool, ["git", "files"])
+    found = await probe_servers(pool, ["git", "files"], timeout_s=PATIENCE_S)
     assert found == {"files": "server 'files': no such command", "git": 2}
     assert list(found) == ["files", "git"]
 
@@ -224,3 +270,58 @@ def test_schemas_are_translated_as_they_are():
         upstream_tool("a", description="D", input_schema=schema, output_schema=schema)
     )
     assert (said.description, said.input_schema, said.output_schema) == ("D", schema, schema)
+
+
+class Meeting:
+    """Servers that list their tools only once all of them are being asked."""
+
+    def __init__(self, count):
+        self.barrier = asyncio.Barrier(count)
+
+    async def list_tools(self, server):
+        await self.barrier.wait()
+        return ToolListing(tools=())
+
+
+async def test_servers_are_probed_all_at_the_same_time():
+    names, answers = [f"s{number}" for number in range(35)], []
+    async with asyncio.timeout(PATIENCE_S):
+        found = await probe_servers(
+            Meeting(35), names, timeout_s=PATIENCE_S, on_done=lambda: answers.append(1)
+        )
+    assert found == dict.fromkeys(sorted(names), 0)
+    assert len(answers) == 35
+
+
+async def test_a_probe_ends_without_the_servers_that_say_nothing_in_time():
+    class Pool(Meeting):
+        async def list_tools(self, server):
+            if server == "silent":
+                await asyncio.Event().wait()
+            return ToolListing(tools=())
+
+    assert await probe_servers(Pool(1), ["silent", "quick"], timeout_s=0.01) == {"quick": 0}
+
+
+async def test_a_timeout_that_is_not_of_the_probe_is_not_swallowed():
+    class Pool(Meeting):
+        async def list_tools(self, server):
+            raise TimeoutError("of its own")
+
+    with pytest.raises(TimeoutError, match="of its own"):
+        await probe_servers(Pool(1), ["broken"], timeout_s=PATIENCE_S)
+
+
+@DATABASE
+async def test_what_a_server_lists_is_judged_beside_the_event_loop(registered, clock, monkeypatch):
+    threads = []
+    judge = discovery._find_storage_problem
+
+    def noted(*args):
+        threads.append(threading.get_ident())
+        return judge(*args)
+
+    monkeypatch.setattr(discovery, "_find_storage_problem", noted)
+    await run(FakeUpstream(tools={"git": [upstream_tool("log")]}), clock=clock)
+    assert threads
+    assert threading.get_ident() not in threads

@@ -26,7 +26,7 @@ def test_everything_is_embedded_indexed_and_reported():
     assert (done.embedded, done.indexed, done.dropped) == (3, 3, 0)
     assert told == [(0, 3), (3, 3)]
     assert embeddings.has_index(done.model)
-    assert postings.stale() == []
+    assert postings.find_stale_tools() == []
 
 
 def test_an_unchanged_catalogue_costs_nothing():
@@ -67,14 +67,14 @@ def test_words_are_indexed_though_the_model_is_missing():
 
     with pytest.raises(EmbeddingUnavailable):
         embed_missing(Missing())
-    assert postings.stale() == []
+    assert postings.find_stale_tools() == []
 
 
 def test_another_model_is_prepared_while_the_first_one_stays():
     ToolFactory()
     embed_missing(FakeEmbedder(model="first"))
     embed_missing(FakeEmbedder(model="second", dimensions=8))
-    assert embeddings.models() == ("first", "second")
+    assert embeddings.load_model_names() == ("first", "second")
     assert embeddings.has_index("first")
     assert embeddings.has_index("second")
 

@@ -4,7 +4,7 @@ from hypothesis import strategies as st
 
 from tools import embedding_text
 from tools.definition import Definition
-from tools.embedding_text import compose, fields, pairs, split_name, text_hash
+from tools.embedding_text import character_pairs, compose_text, split_name, text_fields, text_hash
 
 SCHEMA = {
     "type": "object",
@@ -29,22 +29,22 @@ def test_names_are_split_into_words(name, words):
 
 
 def test_a_tool_is_told_by_name_title_description_and_parameters():
-    text = compose(
+    text = compose_text(
         Definition(name="getTime", title="Clock", description="Now.", input_schema=SCHEMA)
     )
     assert text == "get Time (Clock): Now. time zone: IANA name."
 
 
 def test_a_title_that_only_repeats_the_name_is_left_out():
-    assert compose(Definition(name="get_time", title="Get Time")) == "get time:"
+    assert compose_text(Definition(name="get_time", title="Get Time")) == "get time:"
 
 
 def test_a_name_without_any_word_stands_as_it_is():
-    assert compose(Definition(name="___", description="Odd.")) == "___: Odd."
+    assert compose_text(Definition(name="___", description="Odd.")) == "___: Odd."
 
 
 def test_control_and_invisible_characters_are_removed():
-    text = compose(Definition(name="a", description="x\u200by\x00z\u202e\n\n\tw"))
+    text = compose_text(Definition(name="a", description="x\u200by\x00z\u202e\n\n\tw"))
     assert text == "a: xyz w"
 
 
@@ -55,12 +55,12 @@ def test_no_text_of_a_server_makes_it_long_unprintable_or_fail(name, description
         description=description * 50,
         input_schema={"properties": {key: {"description": v} for key, v in parameters.items()}},
     )
-    text = compose(definition)
+    text = compose_text(definition)
     assert len(text) <= embedding_text.MAX_CHARS
     assert "\x00" not in text
     assert "\n" not in text
     text.encode("utf-8")
-    fields(definition, server=name)
+    text_fields(definition, server=name)
 
 
 @pytest.mark.parametrize(
@@ -68,12 +68,12 @@ def test_no_text_of_a_server_makes_it_long_unprintable_or_fail(name, description
     [{}, {"properties": None}, {"properties": []}, {"properties": {"a": True}}, {"type": 7}],
 )
 def test_a_schema_of_any_shape_is_borne(schema):
-    assert compose(Definition(name="x", input_schema=schema)).startswith("x:")
+    assert compose_text(Definition(name="x", input_schema=schema)).startswith("x:")
 
 
 def test_a_parameter_without_text_is_told_by_its_name():
     schema = {"properties": {"maxCount": {"type": "integer", "description": 7}}}
-    assert compose(Definition(name="x", input_schema=schema)) == "x: max count: ."
+    assert compose_text(Definition(name="x", input_schema=schema)) == "x: max count: ."
 
 
 def test_the_hash_follows_the_text():
@@ -81,7 +81,7 @@ def test_the_hash_follows_the_text():
 
 
 def test_names_are_marked_and_weigh_most():
-    parts = fields(
+    parts = text_fields(
         Definition(name="getTime", title="Clock", description="Now.", input_schema=SCHEMA),
         server="world",
     )
@@ -97,7 +97,7 @@ def test_names_are_marked_and_weigh_most():
 
 
 def test_a_title_that_repeats_the_name_counts_once():
-    parts = fields(Definition(name="get_time", title="Get Time"), server="world")
+    parts = text_fields(Definition(name="get_time", title="Get Time"), server="world")
     assert [part.text for part in parts] == ["get time", "world"]
 
 
@@ -112,4 +112,4 @@ def test_a_title_that_repeats_the_name_counts_once():
     ],
 )
 def test_scripts_without_spaces_are_cut_into_pairs(text, cut):
-    assert pairs(text) == cut
+    assert character_pairs(text) == cut

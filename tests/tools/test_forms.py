@@ -5,7 +5,7 @@ import pytest
 from gateway_project.foundation import sealing
 from tests.factories import ServerFactory
 from tools.forms import ServerForm
-from tools.store import servers
+from tools.store import launches, servers
 
 pytestmark = pytest.mark.django_db
 
@@ -31,7 +31,7 @@ def save(instance=None, **values):
 
 
 def opened(server, home):
-    return servers.open_env(server, sealing.load_or_create(home))
+    return launches.open_env(server, sealing.load_or_create_sealer(home))
 
 
 def test_an_environment_is_sealed_with_the_installations_key(home):
@@ -43,7 +43,7 @@ def test_an_environment_is_sealed_with_the_installations_key(home):
 
 @pytest.mark.parametrize("blank", ["", "  \n"])
 def test_left_empty_it_keeps_what_is_stored(home, blank):
-    sealed = sealing.load_or_create(home).seal({"TOKEN": "hunter2"})
+    sealed = sealing.load_or_create_sealer(home).seal({"TOKEN": "hunter2"})
     server = ServerFactory(name="git", env_sealed=sealed)
     save(server, environment=blank)
     server.refresh_from_db()
@@ -73,27 +73,27 @@ def test_saving_may_wait_for_the_caller(home):
     ("field", "value", "said"),
     [
         ("environment", "TOKEN=x", "not JSON"),
-        ("environment", "[]", "JSON object of texts"),
-        ("environment", '{"A": 1}', "JSON object of texts"),
+        ("environment", "[]", "JSON object of strings"),
+        ("environment", '{"A": 1}', "JSON object of strings"),
         ("environment", "9" * 5_000, "not JSON"),
         ("environment", "[" * 100_000, "not JSON"),
-        ("args", '"-v"', "JSON list of texts"),
-        ("args", "[1]", "JSON list of texts"),
-        ("args", "{}", "JSON list of texts"),
-        ("args", "-v", "not JSON"),
+        ("args", '"-v"', "JSON list of strings"),
+        ("args", "[1]", "JSON list of strings"),
+        ("args", "{}", "JSON list of strings"),
+        ("args", "-y 'package", "quotation mark is not closed"),
         ("args", "9" * 5_000, "not JSON"),
         ("args", "[" * 100_000, "not JSON"),
-        ("args", "0", "JSON list of texts"),
+        ("args", "0", "JSON list of strings"),
         ("args", r'["a\u0000b"]', "NUL"),
-        ("args", r'["\ud800"]', "half of a character"),
+        ("args", r'["\ud800"]', "an unpaired surrogate"),
         ("environment", r'{"A": "a\u0000b"}', "NUL"),
-        ("environment", r'{"\ud800": "a"}', "half of a character"),
-        ("environment", '{"A=B": "1"}', "holds no '='"),
-        ("environment", '{"": "1"}', "not empty"),
+        ("environment", r'{"\ud800": "a"}', "an unpaired surrogate"),
+        ("environment", '{"A=B": "1"}', "or contain '='"),
+        ("environment", '{"": "1"}', "not be empty"),
         ("name", "a:b", "no colon"),
         ("command", "", "needs a command"),
-        ("headers", "[]", "JSON object of texts"),
-        ("headers", '{"A B": "x"}', "no name of a header"),
+        ("headers", "[]", "JSON object of strings"),
+        ("headers", '{"A B": "x"}', "not a valid header name"),
         ("headers", r'{"A": "x\r\nB: y"}', "line break"),
         ("url", "ftp://x", "http:// or https://"),
         ("url", "https://x", "no address"),
@@ -123,6 +123,16 @@ def test_what_is_nested_as_deep_as_can_be_read_is_refused_too(home, field, neste
 def test_what_was_entered_for_arguments_is_shown_again_as_it_was(home):
     assert "-v --all" in submit(args="-v --all").as_p()
     assert '"-é"' in html.unescape(ServerForm(instance=ServerFactory(args=["-é"])).as_p())
+
+
+@pytest.mark.parametrize("given", ["-y 'my package' --all", '["-y", "my package", "--all"]'])
+def test_arguments_are_words_of_a_command_line_or_a_json_list(home, given):
+    assert save(args=given).args == ["-y", "my package", "--all"]
+
+
+def test_the_form_of_a_new_server_holds_an_empty_list_of_arguments(home):
+    assert ">\n[]</textarea>" in str(ServerForm()["args"])
+    assert "Words of a command line" in ServerForm().fields["args"].help_text
 
 
 @pytest.mark.parametrize("blank", ["", "[]", "null", " "])
@@ -196,9 +206,9 @@ REMOTE = {"transport": "http", "command": "", "args": "", "url": "https://exampl
 def test_a_remote_server_keeps_its_headers_and_client_secret_sealed(home):
     given = {"headers": '{"Authorization": "Bearer hunter2"}', "client_secret": "hunter3"}
     server = save(**REMOTE, **given, authorization="oauth", oauth_client_id="me")
-    sealer = sealing.load_or_create(home)
+    sealer = sealing.load_or_create_sealer(home)
     assert servers.open_headers(server, sealer) == {"Authorization": "Bearer hunter2"}
-    assert sealer.open(server.oauth_client_secret_sealed) == "hunter3"
+    assert sealer.unseal(server.oauth_client_secret_sealed) == "hunter3"
     shown = ServerForm(instance=server).as_p()
     assert "hunter" not in shown
     assert server.headers_sealed not in shown
@@ -231,3 +241,23 @@ def test_a_second_server_with_the_empty_prefix_is_refused(home):
     form = submit(unprefixed="on")
     assert not form.is_valid()
     assert "empty prefix" in html.unescape(str(form.errors))
+
+
+def test_an_address_with_a_secret_is_sealed_and_shown_without_it(home):
+    url = "https://example.com/mcp?api_key=hunter2"
+    server = save(**REMOTE | {"url": url})
+    assert server.url == "https://example.com/mcp?api_key=[redacted]"
+    assert "hunter" not in server.url_sealed
+    kept = save(server, **REMOTE | {"url": server.url}, description="mine")
+    assert launches.open_url(kept, sealing.load_or_create_sealer(home)) == url
+    half = submit(kept, **REMOTE | {"url": kept.url.replace("/mcp", "/other")})
+    assert "Enter the whole address" in str(half.errors["url"])
+
+
+def test_trust_is_withdrawn_where_a_variable_names_another_program(home):
+    entry = {"args": '["${FILE}"]', "trusted": "on"}
+    server = save(**entry, environment='{"FILE": "a.py"}')
+    for file, withdrawn in (("a.py", False), ("b.py", True)):
+        form = submit(server, **entry, environment=f'{{"FILE": "{file}"}}')
+        assert form.is_valid(), form.errors
+        assert form.trust_withdrawn is withdrawn

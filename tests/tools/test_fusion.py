@@ -4,20 +4,29 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tools.fusion import DEFAULT, DEPTH, Evidence, Weights, fuse, squash, worth
+from tools.fusion import (
+    DEFAULT_WEIGHTS,
+    TENTH_RANK,
+    FusionWeights,
+    SearchEvidence,
+    fuse_candidates,
+    logistic_score,
+    sum_evidence,
+)
 
 cosines = st.none() | st.floats(min_value=-1, max_value=1)
 bm25s = st.none() | st.floats(min_value=0, max_value=1_000)
 
 
 def evidence(tool="s:t", dense=None, lexical=None):
-    return Evidence(tool_pk=1, tool=tool, dense=dense, lexical=lexical)
+    return SearchEvidence(tool_pk=1, tool=tool, dense=dense, lexical=lexical)
 
 
 @given(st.lists(st.tuples(cosines, bm25s)))
 def test_scores_lie_between_0_and_1_and_fall_with_the_rank(pairs):
     scores = [
-        item.score for item in fuse(evidence(f"s:{i}", *pair) for i, pair in enumerate(pairs))
+        item.score
+        for item in fuse_candidates(evidence(f"s:{i}", *pair) for i, pair in enumerate(pairs))
     ]
     assert all(0 <= score <= 1 for score in scores)
     assert scores == sorted(scores, reverse=True)
@@ -25,63 +34,65 @@ def test_scores_lie_between_0_and_1_and_fall_with_the_rank(pairs):
 
 @given(st.floats(allow_nan=False))
 def test_squashing_never_overflows_and_is_symmetric(odds):
-    assert math.isclose(squash(odds) + squash(-odds), 1)
+    assert math.isclose(logistic_score(odds) + logistic_score(-odds), 1)
 
 
 @pytest.mark.parametrize(("dense", "lexical"), [(0.5, None), (None, 9.0), (0.1, 0.1)])
 def test_evidence_of_either_kind_adds_to_what_a_tool_is_worth(dense, lexical):
-    none = worth(evidence(), weights=DEFAULT)
-    assert worth(evidence(dense=dense, lexical=lexical), weights=DEFAULT) > none
+    none = sum_evidence(evidence(), weights=DEFAULT_WEIGHTS)
+    assert sum_evidence(evidence(dense=dense, lexical=lexical), weights=DEFAULT_WEIGHTS) > none
 
 
 def test_a_tool_of_a_server_in_use_is_preferred_among_equals():
-    kin = Evidence(tool_pk=2, tool="z:z", dense=0.5, lexical=1.0, is_kin=True)
-    assert fuse([evidence("a:a", 0.5, 1.0), kin])[0].evidence == kin
+    kin = SearchEvidence(tool_pk=2, tool="z:z", dense=0.5, lexical=1.0, is_related=True)
+    assert fuse_candidates([evidence("a:a", 0.5, 1.0), kin])[0].evidence == kin
 
 
 def test_a_tool_that_stands_out_scores_higher_than_one_of_many_alike():
-    rest = [evidence(f"b:{i}", 0.2, 0.0) for i in range(DEPTH)]
-    alike = [evidence(f"b:{i}", 0.49, 0.0) for i in range(DEPTH)]
+    rest = [evidence(f"b:{i}", 0.2, 0.0) for i in range(TENTH_RANK)]
+    alike = [evidence(f"b:{i}", 0.49, 0.0) for i in range(TENTH_RANK)]
     best = evidence("a:a", 0.5, 0.0)
-    assert fuse([best, *rest])[0].score > 2 * fuse([best, *alike])[0].score
+    assert fuse_candidates([best, *rest])[0].score > 2 * fuse_candidates([best, *alike])[0].score
 
 
 def test_of_few_tools_none_is_made_to_stand_out_by_the_lack_of_others():
-    few = fuse([evidence("a:a", 0.3, 0.0)])[0].score
-    assert few < fuse([evidence("a:a", 0.6, 0.0)])[0].score
-    many = fuse([evidence(f"s:{i}", 0.3, 0.0) for i in range(DEPTH)])[0].score
+    few = fuse_candidates([evidence("a:a", 0.3, 0.0)])[0].score
+    assert few < fuse_candidates([evidence("a:a", 0.6, 0.0)])[0].score
+    many = fuse_candidates([evidence(f"s:{i}", 0.3, 0.0) for i in range(TENTH_RANK)])[0].score
     assert few == pytest.approx(many)
 
 
 def test_nothing_fuses_to_nothing():
-    assert fuse([]) == []
+    assert fuse_candidates([]) == []
 
 
 @given(st.lists(st.tuples(cosines, bm25s)))
 def test_the_order_is_the_same_however_candidates_come(pairs):
     items = [evidence(f"s:{i}", *pair) for i, pair in enumerate(pairs)]
-    assert fuse(items) == fuse(reversed(items))
+    assert fuse_candidates(items) == fuse_candidates(reversed(items))
 
 
 def test_ties_go_by_the_tools_id():
-    ranked = fuse([evidence("b:b", 0.5, 1.0), evidence("a:z", 0.5, 1.0)])
+    ranked = fuse_candidates([evidence("b:b", 0.5, 1.0), evidence("a:z", 0.5, 1.0)])
     assert [item.evidence.tool for item in ranked] == ["a:z", "b:b"]
 
 
 def test_of_two_scores_that_round_to_1_the_better_comes_first():
-    ranked = fuse([evidence("a:a", 1.0, 900.0), evidence("b:b", 1.0, 901.0)])
+    ranked = fuse_candidates([evidence("a:a", 1.0, 900.0), evidence("b:b", 1.0, 901.0)])
     assert [item.evidence.tool for item in ranked] == ["b:b", "a:a"]
 
 
 def test_weights_decide_which_kind_of_evidence_rules():
     close, worded = evidence("a:close", 0.9, 0.0), evidence("b:worded", 0.1, 30.0)
-    by_meaning = fuse([close, worded], weights=Weights(dense=1, lexical=0, bias=0))
-    by_words = fuse([close, worded], weights=Weights(dense=0, lexical=1, bias=0))
+    by_meaning = fuse_candidates(
+        [close, worded], weights=FusionWeights(dense=1, lexical=0, bias=0)
+    )
+    by_words = fuse_candidates([close, worded], weights=FusionWeights(dense=0, lexical=1, bias=0))
     assert by_meaning[0].evidence == close
     assert by_words[0].evidence == worded
 
 
 def test_rare_words_overrule_meaning_and_common_ones_do_not():
     close = evidence("a:close", 0.7, 0.0)
-    assert fuse([close, evidence("b:rare", 0.4, 25.0)])[0].evidence.tool == "b:rare"
-    assert fuse([close, evidence("b:common", 0.4, 5.0)])[0].evidence.tool == "a:close"
+    assert fuse_candidates([close, evidence("b:rare", 0.4, 25.0)])[0].evidence.tool == "b:rare"
+    assert fuse_candidates([close, evidence("b:common", 0.4, 5.0)])[0].evidence.tool == "a:close"

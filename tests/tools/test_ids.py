@@ -14,12 +14,12 @@ TOOLS = st.text(min_size=1, max_size=60)
 # Few letters, so that different ids come close to sharing an exposed name.
 CLOSE_IDS = st.tuples(
     st.text("a_.", min_size=1, max_size=5), st.text("a_.:", min_size=1, max_size=5)
-).map(lambda pair: ids.join(*pair))
+).map(lambda pair: ids.join_id(*pair))
 
 
 @given(SERVERS, TOOLS)
 def test_an_id_splits_into_what_was_joined(server, tool):
-    assert ids.split(ids.join(server, tool)) == (server, tool)
+    assert ids.split_id(ids.join_id(server, tool)) == (server, tool)
 
 
 @pytest.mark.parametrize(
@@ -32,13 +32,13 @@ def test_an_id_splits_into_what_was_joined(server, tool):
     ],
 )
 def test_an_id_is_split_at_its_first_colon(tool_id, halves):
-    assert ids.split(tool_id) == halves
+    assert ids.split_id(tool_id) == halves
 
 
 @pytest.mark.parametrize("text", ["", ":", "git", "git:", ":git_log", "git__git_log"])
 def test_a_text_without_both_halves_is_not_an_id(text):
     with pytest.raises(MalformedToolId, match="server:tool"):
-        ids.split(text)
+        ids.split_id(text)
 
 
 @given(SERVERS, TOOLS)
@@ -53,7 +53,7 @@ def test_the_same_id_always_gets_the_same_name(server, tool):
 
 @given(st.lists(CLOSE_IDS, unique=True, max_size=30))
 def test_two_ids_never_share_an_exposed_name(tool_ids):
-    names = ids.by_exposed_name(tool_ids)
+    names = ids.map_exposed_names(tool_ids)
     assert sorted(names.values()) == sorted(tool_ids)
 
 
@@ -104,23 +104,23 @@ def test_ids_that_look_alike_once_replaced_keep_names_of_their_own(one, other):
 
 
 def test_exposed_names_lead_back_to_ids():
-    assert ids.by_exposed_name(["git:git_log", "a.b:c"]) == {
+    assert ids.map_exposed_names(["git:git_log", "a.b:c"]) == {
         "git__git_log": "git:git_log",
         ids.exposed_name("a.b", "c"): "a.b:c",
     }
-    assert ids.by_exposed_name([]) == {}
+    assert ids.map_exposed_names([]) == {}
 
 
 def test_an_id_that_is_none_is_refused_where_names_are_mapped():
     with pytest.raises(MalformedToolId):
-        ids.by_exposed_name(["git"])
+        ids.map_exposed_names(["git"])
 
 
 @given(TOOLS)
 def test_a_bare_name_is_one_that_clients_accept_and_none_of_the_gateway_s(tool):
     name = ids.bare_name("s", tool)
     assert re.fullmatch(r"[a-zA-Z0-9_-]{1,64}", name)
-    assert name not in ids.RESERVED
+    assert name not in ids.RESERVED_NAMES
 
 
 @pytest.mark.parametrize(
@@ -133,17 +133,17 @@ def test_a_bare_name_is_the_tool_s_own_where_clients_take_it(tool, name):
 
 
 def test_the_gateway_s_own_tools_are_reserved():
-    assert set(meta_tools.NAMES) <= ids.RESERVED
+    assert set(meta_tools.NAMES) <= ids.RESERVED_NAMES
 
 
 @given(st.lists(CLOSE_IDS, unique=True, max_size=30), st.text("a_.", min_size=1, max_size=5))
 def test_bare_and_prefixed_names_never_collide(tool_ids, bare):
-    names = ids.by_exposed_name(tool_ids, bare=[bare])
+    names = ids.map_exposed_names(tool_ids, bare=[bare])
     assert sorted(names.values()) == sorted(tool_ids)
 
 
 def test_of_two_ids_with_one_name_the_second_gets_a_longer_mark():
     taken = ids.exposed_name("my.files", "x")
-    names = ids.by_exposed_name(["my.files:x", f"free:{taken}"], bare=["free"])
+    names = ids.map_exposed_names(["my.files:x", f"free:{taken}"], bare=["free"])
     assert names[taken] == "my.files:x"
     assert len(names) == 2

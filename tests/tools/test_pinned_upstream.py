@@ -2,12 +2,14 @@ import asyncio
 import json
 import os
 import signal
+import threading
 from dataclasses import dataclass, field
 
 import pytest
 
 from tests.fakes import text_result, upstream_tool
 from tests.tools.upstream.conftest import SOON, eventually, legacy
+from tools import pinned_upstream
 from tools.discover import to_definition
 from tools.pinned_upstream import PinnedUpstream
 from tools.upstream.errors import DefinitionChanged, ServerExited, UnknownServer
@@ -108,6 +110,38 @@ async def test_a_server_that_comes_up_with_another_definition_is_not_called(
     assert changed == ["files"]
 
 
+async def test_what_is_refused_was_recorded_before(pool, approved):
+    recorded = []
+
+    async def record(server, definition):
+        await asyncio.sleep(0)
+        recorded.append((server, definition))
+
+    pool.tool = CHANGED
+    guarded = PinnedUpstream(
+        pool,
+        pinned=lambda _, tool: approved.get(tool, ""),
+        on_changed=lambda _: None,
+        record=record,
+    )
+    with pytest.raises(DefinitionChanged):
+        await guarded.call_tool("files", "read", {})
+    assert recorded == [("files", to_definition(CHANGED))]
+
+
+async def test_a_listing_is_hashed_beside_the_event_loop(guarded, pool, monkeypatch):
+    threads = []
+
+    def noted(tool):
+        threads.append(threading.get_ident())
+        return to_definition(tool).hash
+
+    monkeypatch.setattr(pinned_upstream, "_hash_tool", noted)
+    await guarded.call_tool("files", "read", {})
+    assert threads
+    assert threading.get_ident() not in threads
+
+
 async def test_every_life_of_a_server_is_compared_anew(guarded, pool):
     await guarded.call_tool("files", "read", {})
     pool.life, pool.tool = None, CHANGED
@@ -151,7 +185,7 @@ async def test_a_definition_that_cannot_be_hashed_is_a_changed_one(guarded, pool
 
 
 async def test_a_tool_left_out_of_a_listing_is_a_changed_one(guarded, pool, changed):
-    pool.listing = ToolListing(tools=(), left_out=frozenset({"read"}))
+    pool.listing = ToolListing(tools=(), omitted=frozenset({"read"}))
     with pytest.raises(DefinitionChanged):
         await guarded.call_tool("files", "read", {})
     assert (pool.called, changed) == ([], ["files"])
@@ -199,8 +233,8 @@ async def test_on_a_real_server_each_life_is_listed_before_its_first_call():
             asked = [json.loads(await said(guarded)) for _ in range(2)]
             assert asked[0][-2:] == ["tools/list", "tools/call"]
             assert asked[1][-2:] == ["tools/call", "tools/call"]
-            os.kill(pool.status_of("legacy").pid, signal.SIGKILL)
-            await eventually(lambda: pool.status_of("legacy").state != "ready")
+            os.kill(pool.get_status("legacy").pid, signal.SIGKILL)
+            await eventually(lambda: pool.get_status("legacy").state != "ready")
         pins["methods"] = "another"
         with pytest.raises(DefinitionChanged):
             await said(guarded)
@@ -214,3 +248,80 @@ async def test_what_became_of_a_life_is_forgotten_with_it(guarded, pool):
     await guarded.call_tool("files", "read", {})
     pool.life = None
     assert len(guarded._seen) == 0
+
+
+@dataclass(kw_only=True)
+class Lenient:
+    """Accepts every definition but one, as long as there are terms."""
+
+    terms: str | None = "a"
+    threads: list[threading.Thread] = field(default_factory=list)
+
+    def acceptance_key(self, server, name):
+        return self.terms
+
+    def is_accepted(self, server, listed):
+        self.threads.append(threading.current_thread())
+        return listed.description != CHANGED.description
+
+    def find_changed_places(self, server, listed):
+        self.threads.append(threading.current_thread())
+        return ("/description",)
+
+
+@pytest.fixture
+def lenient():
+    return Lenient()
+
+
+@pytest.fixture
+def judged(pool, changed, approved, lenient):
+    return PinnedUpstream(
+        pool,
+        pinned=lambda _, tool: approved[tool],
+        on_changed=changed.append,
+        comparer=lambda: lenient,
+    )
+
+
+async def test_what_differs_is_judged_once_for_a_listing_and_never_on_the_event_loop(
+    pool, judged, lenient
+):
+    pool.tool = upstream_tool("read", description="Reads today.")
+    for _ in range(3):
+        await judged.call_tool("files", "read", {})
+    assert pool.called == ["read"] * 3
+    (thread,) = lenient.threads
+    assert thread is not threading.current_thread()
+
+
+async def test_a_refused_definition_is_compared_off_the_event_loop_too(pool, judged, lenient):
+    pool.tool = CHANGED
+    with pytest.raises(DefinitionChanged, match="/description"):
+        await judged.call_tool("files", "read", {})
+    assert threading.current_thread() not in lenient.threads
+
+
+async def test_a_verdict_ends_with_the_terms_it_was_given_by(pool, judged, lenient):
+    pool.tool = upstream_tool("read", description="Reads today.")
+    await judged.call_tool("files", "read", {})
+    lenient.terms = "b"
+    await judged.call_tool("files", "read", {})
+    assert len(lenient.threads) == 2
+    lenient.terms = None  # nothing may differ any more
+    with pytest.raises(DefinitionChanged):
+        await judged.call_tool("files", "read", {})
+    assert len(pool.called) == 2
+
+
+async def test_of_a_server_that_lists_new_texts_only_the_latest_are_remembered(
+    pool, judged, lenient
+):
+    for number in range(5):
+        pool.tool = upstream_tool("read", description=f"Reads {number}.")
+        if pool.life:
+            pool.life.tools_changed += 1
+        await judged.call_tool("files", "read", {})
+    assert len(lenient.threads) == 5
+    (seen,) = judged._seen.values()
+    assert len(seen.verdicts) == 1

@@ -4,12 +4,12 @@ from tests.factories import CategoryFactory, ServerFactory, TeamFactory, ToolFac
 from tests.fakes import FakeEmbedder
 from tools.embed.embedder import EmbeddingUnavailable
 from tools.embed_catalogue import embed_missing
-from tools.fusion import Weights
+from tools.fusion import FusionWeights
 from tools.models import Server, Tool
 from tools.query_text import QueryError
-from tools.search import SearchRequest, reasons, search
+from tools.search import SearchRequest, explain_hit, search
 from tools.store import postings, search_index
-from tools.store.search import Candidate, Context, Scope
+from tools.store.search import SearchCandidate, SearchContext, SearchScope
 
 
 class MissingEmbedder(FakeEmbedder):
@@ -75,12 +75,12 @@ def test_without_a_model_words_alone_find_with_a_warning(embedder):
     answer = ask("convert zones", MissingEmbedder())
     assert answer.hits[0].tool == "clock:convert_time"
     assert answer.hits[0].dense is None
-    assert answer.warnings == ("found by words alone: the model is not there: install it",)
+    assert answer.warnings == ("matched by words only: the model is not there: install it",)
 
 
 def test_without_vectors_words_alone_find_with_a_warning(db):
     ToolFactory(name="convert_time")
-    postings.index_text(postings.stale())
+    postings.index_tools(postings.find_stale_tools())
     answer = ask("convert", FakeEmbedder())
     assert answer.hits[0].lexical > 0
     assert "run `manage.py embed`" in answer.warnings[0]
@@ -124,7 +124,7 @@ def test_the_lexical_mode_needs_no_model(embedder):
 
 
 def test_filters_are_kept(embedder):
-    answer = ask("convert zones", embedder, scope=Scope(server="files"))
+    answer = ask("convert zones", embedder, scope=SearchScope(server="files"))
     assert [hit.tool for hit in answer.hits] == ["files:read_file"]
 
 
@@ -139,26 +139,26 @@ def test_weights_are_an_argument(embedder):
     answer = search(
         SearchRequest(query="convert zones"),
         embedder=embedder,
-        weights=Weights(dense=0.0, lexical=0.0, bias=0.0),
+        weights=FusionWeights(dense=0.0, lexical=0.0, bias=0.0),
     )
     assert {hit.score for hit in answer.hits} == {0.5}
     assert [hit.tool for hit in answer.hits] == sorted(hit.tool for hit in answer.hits)
 
 
 def candidate(**values):
-    told = {"similarity": None, "bm25": 0.0, "in_name": frozenset(), "elsewhere": frozenset()}
-    return Candidate(tool_pk=1, server="s", name="t", **told | values)
+    told = {"similarity": None, "bm25": 0.0, "in_name": frozenset(), "in_text": frozenset()}
+    return SearchCandidate(tool_pk=1, server="s", name="t", **told | values)
 
 
 def test_many_words_are_counted_not_listed():
     lexemes = {stem: stem for stem in "abcdef"}
-    told = reasons(candidate(in_name=frozenset("abcdef")), lexemes)
+    told = explain_hit(candidate(in_name=frozenset("abcdef")), lexemes)
     assert told == ("matches 'a', 'b', 'c', 'd' and 2 more in its name",)
 
 
 def test_closeness_is_told_from_where_it_means_something():
-    assert reasons(candidate(similarity=0.71), {}) == ("close in meaning (0.71)",)
-    assert reasons(candidate(similarity=0.1), {}) == ("the closest there is, though not close",)
+    assert explain_hit(candidate(similarity=0.71), {}) == ("close in meaning (0.71)",)
+    assert explain_hit(candidate(similarity=0.1), {}) == ("the closest match, though not close",)
 
 
 QUERIES = [
@@ -171,7 +171,7 @@ QUERIES = [
 
 
 def loaded(embedder):
-    return search_index.refresh(None, model=embedder.model, max_bytes=1_000_000)
+    return search_index.refresh_index(None, model=embedder.model, max_bytes=1_000_000)
 
 
 def both_ways(query, embedder, **values):
@@ -200,7 +200,8 @@ def test_memory_and_database_answer_alike(embedder, query, mode):
 
 
 @pytest.mark.parametrize(
-    "scope", [Scope(server="files"), Scope(server="absent"), Scope(category="absent")]
+    "scope",
+    [SearchScope(server="files"), SearchScope(server="absent"), SearchScope(category="absent")],
 )
 def test_memory_and_database_keep_to_the_same_filters(embedder, scope):
     alike(*both_ways("read the date", embedder, scope=scope))
@@ -211,13 +212,13 @@ def test_memory_and_database_show_a_team_the_same(embedder):
     for owner in (team, other):
         ToolFactory(name=f"zones_{owner.pk}", server=ServerFactory(team=owner))
     embed_missing(embedder)
-    for scope in (Scope(), Scope(team=team.pk)):
+    for scope in (SearchScope(), SearchScope(team=team.pk)):
         alike(*both_ways("convert zones", embedder, scope=scope, limit=100))
 
 
 def test_without_vectors_memory_and_database_answer_alike(db):
     ToolFactory(name="convert_time")
-    postings.index_text(postings.stale())
+    postings.index_tools(postings.find_stale_tools())
     alike(*both_ways("convert", FakeEmbedder()))
 
 
@@ -252,14 +253,14 @@ def test_a_server_or_category_the_index_does_not_know_yet_is_found_by_the_databa
         name="late", server=ServerFactory(name="new"), category=CategoryFactory(name="fresh")
     )
     embed_missing(embedder)
-    for scope in (Scope(server="new"), Scope(category="fresh")):
+    for scope in (SearchScope(server="new"), SearchScope(category="fresh")):
         request = SearchRequest(query="late", scope=scope)
         answer = search(request, embedder=embedder, index=behind)
         assert [hit.tool for hit in answer.hits] == ["new:late"]
 
 
 def test_an_index_of_another_model_is_not_used(embedder):
-    index = search_index.refresh(None, model="fake/other", max_bytes=1_000_000)
+    index = search_index.refresh_index(None, model="fake/other", max_bytes=1_000_000)
     request = SearchRequest(query="convert zones")
     alike(search(request, embedder=embedder), search(request, embedder=embedder, index=index))
 
@@ -269,7 +270,7 @@ def test_tools_in_use_are_not_found_again_and_their_servers_come_first(embedder,
     ToolFactory(name="get_date", description="Today's date.", server=ServerFactory(name="aaa"))
     embed_missing(embedder)
     used = Tool.objects.get(name="convert_time")
-    context = Context(tools=frozenset({used.pk}), servers=frozenset({"clock"}))
+    context = SearchContext(tools=frozenset({used.pk}), servers=frozenset({"clock"}))
     index = loaded(embedder) if in_memory else None
     plain = search(SearchRequest(query="today's date"), embedder=embedder, index=index)
     assert plain.hits[0].tool == "aaa:get_date"
@@ -277,9 +278,9 @@ def test_tools_in_use_are_not_found_again_and_their_servers_come_first(embedder,
     found = search(request, embedder=embedder, index=index).hits
     assert [hit.tool for hit in found][:2] == ["clock:get_date", "aaa:get_date"]
     assert "clock:convert_time" not in {hit.tool for hit in found}
-    assert found[0].reasons[-1] == "of a server in use"
+    assert found[0].reasons[-1] == "from a server in use"
 
 
 def test_context_of_a_server_that_is_gone_changes_nothing(embedder):
-    context = Context(tools=frozenset({987_654}), servers=frozenset({"gone"}))
+    context = SearchContext(tools=frozenset({987_654}), servers=frozenset({"gone"}))
     alike(*both_ways("convert zones", embedder, context=context))

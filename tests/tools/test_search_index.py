@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tools.ranking import K1, B
-from tools.search_index import NOBODY, Filter, Postings, Preference, SearchIndex
+from tools.search_index import NO_KEY, Postings, RankingPreference, SearchFilter, SearchIndex
 
 DIMENSIONS = 4
 LEXEMES = range(10, 15)
@@ -44,8 +44,8 @@ def index(vectors, held=None, **columns):
     held = held or [{} for _ in range(size)]
     given = {
         "servers": [1] * size,
-        "categories": [NOBODY] * size,
-        "teams": [NOBODY] * size,
+        "categories": [NO_KEY] * size,
+        "teams": [NO_KEY] * size,
         "embeddings": range(1, size + 1),
     } | columns
     arrays = {name: np.array(list(values), dtype=np.int64) for name, values in given.items()}
@@ -54,18 +54,18 @@ def index(vectors, held=None, **columns):
         tools=np.arange(100, 100 + size),
         texts=np.ones(size, dtype=np.int64),
         lengths=np.array([sum(f for f, _ in words.values()) for words in held], dtype=float),
-        vectors=unit(vectors) * (arrays["embeddings"] != NOBODY)[:, None].astype(np.float32),
+        vectors=unit(vectors) * (arrays["embeddings"] != NO_KEY)[:, None].astype(np.float32),
         postings=postings(held),
         **arrays,
     )
 
 
 def find(catalogue, *, lexemes=(), vectors=None, only=None, preference=None, limit=10):
-    return catalogue.best(
+    return catalogue.find_best(
         list(lexemes),
         vectors=vectors,
-        only=only or Filter(),
-        preference=preference or Preference(dense=1.0, lexical=0.02),
+        only=only or SearchFilter(),
+        preference=preference or RankingPreference(dense=1.0, lexical=0.02),
         limit=limit,
     )
 
@@ -89,17 +89,17 @@ def naive_similarity(catalogue, vectors, at):
 
 
 def expected(catalogue, held, lexemes, vectors, only, preference):
-    """Compute what every tool is worth, one at a time, by the definitions."""
-    seen = [at for at, team in enumerate(catalogue.teams) if team in (NOBODY, only.team)]
+    """Compute the score of every tool individually, by the definitions."""
+    seen = [at for at, team in enumerate(catalogue.teams) if team in (NO_KEY, only.team)]
     found = {}
     for at in seen:
         passes = (
             only.server in (None, catalogue.servers[at])
             and only.category in (None, catalogue.categories[at])
-            and catalogue.tools[at] not in only.without
+            and catalogue.tools[at] not in only.excluded
         )
         bm25 = naive_bm25(catalogue, held, lexemes, seen, at)
-        is_near = vectors is not None and catalogue.embeddings[at] != NOBODY
+        is_near = vectors is not None and catalogue.embeddings[at] != NO_KEY
         if not passes or not (bm25 or is_near):
             continue
         worth = preference.lexical * bm25
@@ -119,8 +119,8 @@ tool = st.tuples(
     words,
     st.integers(1, 3),  # server
     st.integers(0, 2),  # category
-    st.sampled_from([NOBODY, NOBODY, 7, 8]),  # team
-    st.sampled_from([NOBODY, 1, 2]),  # vector
+    st.sampled_from([NO_KEY, NO_KEY, 7, 8]),  # team
+    st.sampled_from([NO_KEY, 1, 2]),  # vector
 )
 
 
@@ -129,21 +129,21 @@ tool = st.tuples(
     queries=st.none() | st.lists(vector, min_size=1, max_size=3),
     lexemes=st.sets(st.sampled_from([*LEXEMES, 99])),
     only=st.builds(
-        Filter,
+        SearchFilter,
         team=st.sampled_from([None, 7]),
         server=st.sampled_from([None, 1, 4]),
         category=st.sampled_from([None, 1]),
-        without=st.sampled_from([frozenset(), frozenset({100, 103})]),
+        excluded=st.sampled_from([frozenset(), frozenset({100, 103})]),
     ),
     preference=st.sampled_from(
         [
-            Preference(dense=1.0, lexical=0.02),
-            Preference(dense=1.0, lexical=0.1, affinity=0.3, servers=frozenset({2})),
+            RankingPreference(dense=1.0, lexical=0.02),
+            RankingPreference(dense=1.0, lexical=0.1, affinity=0.3, servers=frozenset({2})),
         ]
     ),
     limit=st.integers(1, 12),
 )
-def test_what_is_found_under_any_filter_is_what_comparing_one_by_one_finds(
+def test_filtered_search_finds_the_same_as_exhaustive_comparison(
     tools, queries, lexemes, only, preference, limit
 ):
     vectors, held, servers, categories, teams, embeddings = map(list, zip(*tools, strict=True))
@@ -167,13 +167,13 @@ def test_evidence_is_told_with_each_tool():
     )
     best, other = find(catalogue, lexemes=[10, 11, 12], vectors=unit([[1, 0, 0, 0]]))
     assert (best.tool_pk, best.similarity) == (100, pytest.approx(1))
-    assert (best.in_name, best.elsewhere) == ({10}, {11})
-    assert (other.in_name, other.elsewhere) == (frozenset(), {11})
+    assert (best.in_name, best.in_text) == ({10}, {11})
+    assert (other.in_name, other.in_text) == (frozenset(), {11})
     assert best.bm25 > other.bm25 > 0
 
 
 def test_a_tool_without_a_vector_is_found_by_words_and_has_no_similarity():
-    catalogue = index([[1, 0, 0, 0]], [{10: (1.0, True)}], embeddings=[NOBODY])
+    catalogue = index([[1, 0, 0, 0]], [{10: (1.0, True)}], embeddings=[NO_KEY])
     assert find(catalogue, vectors=unit([[1, 0, 0, 0]])) == []
     (found,) = find(catalogue, lexemes=[10], vectors=unit([[1, 0, 0, 0]]))
     assert found.similarity is None
@@ -200,7 +200,7 @@ def test_its_memory_is_counted():
 
 
 def test_what_a_team_sees_is_told_only_where_something_is_private():
-    assert index([[1, 0, 0, 0]] * 2).visible(4) is None
-    private = index([[1, 0, 0, 0]] * 3, teams=[NOBODY, 4, 5])
-    assert private.visible(4).tolist() == [True, True, False]
-    assert private.visible(None).tolist() == [True, False, False]
+    assert index([[1, 0, 0, 0]] * 2).visible_mask(4) is None
+    private = index([[1, 0, 0, 0]] * 3, teams=[NO_KEY, 4, 5])
+    assert private.visible_mask(4).tolist() == [True, True, False]
+    assert private.visible_mask(None).tolist() == [True, False, False]

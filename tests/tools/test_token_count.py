@@ -11,19 +11,19 @@ from tools import token_count
 
 
 def test_words_of_a_common_sentence_are_one_token_each():
-    assert token_count.count("What time is it in Tokyo?") == 7
+    assert token_count.count_tokens("What time is it in Tokyo?") == 7
 
 
 def test_nothing_costs_nothing():
-    assert token_count.count("") == 0
+    assert token_count.count_tokens("") == 0
 
 
 def test_marks_of_the_tokenizer_count_as_the_text_they_are():
-    assert token_count.count("<|endoftext|>") > 1
+    assert token_count.count_tokens("<|endoftext|>") > 1
 
 
 def test_lone_surrogates_are_counted_not_refused():
-    assert token_count.count("a\ud800b") > 0
+    assert token_count.count_tokens("a\ud800b") > 0
 
 
 @pytest.mark.parametrize(
@@ -51,12 +51,21 @@ def packaged():
 @example("<|endoftext|>")
 @example('{"type":"object"}')
 def test_the_extension_by_itself_counts_as_its_package_does(packaged, text):
-    assert token_count.count(text) == len(packaged.encode_ordinary(text))
+    assert token_count.count_tokens(text) == len(packaged.encode_ordinary(text))
 
 
 def test_counting_does_not_load_the_package():
     code = (
-        "import sys; from tools import token_count; token_count.count('a');"
+        "import sys; from tools import token_count; token_count.count_tokens('a');"
         "sys.exit('bpe_openai' in sys.modules)"
     )
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
+def test_a_long_text_is_counted_in_pieces_that_no_thread_waits_long_for(monkeypatch):
+    pieces = []
+    monkeypatch.setattr(
+        token_count, "_load_tokenizer", lambda: lambda text: pieces.append(len(text)) or len(text)
+    )
+    assert token_count.count_tokens("-" * 1_000_000) == 1_000_000
+    assert max(pieces) <= token_count.PIECE_CHARS

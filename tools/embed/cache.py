@@ -1,4 +1,4 @@
-"""Vectors of recent queries, so that the same words are not embedded twice."""
+"""Caches the vectors of recent queries."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ from collections import OrderedDict
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from tools.embed.embedder import Embedder, Kind, Vectors
+from tools.embed.embedder import Embedder, TextKind, Vectors
 
 DEFAULT_SIZE = 2_048  # some 3 MB of vectors with 384 dimensions
 
 
 @dataclass(frozen=True, kw_only=True)
 class CacheStatistics:
-    """How often the cache helped since the process started."""
+    """Hits, misses and size of the cache since the process started."""
 
     hits: int
     misses: int
@@ -22,10 +22,10 @@ class CacheStatistics:
 
 
 class CachedEmbedder:
-    """An embedder that remembers the vectors of its latest queries; documents pass through.
+    """An embedder with an LRU cache of query vectors; documents are not cached.
 
-    Safe to call from several threads. Two that ask for the same new query at once may both embed
-    it: that costs less than making one wait for the other.
+    Thread-safe. Two threads with the same new query may both embed it: that is cheaper than
+    making one wait for the other.
     """
 
     def __init__(self, embedder: Embedder, *, size: int = DEFAULT_SIZE) -> None:
@@ -52,22 +52,22 @@ class CachedEmbedder:
         with self._lock:
             return CacheStatistics(hits=self._hits, misses=self._misses, size=len(self._vectors))
 
-    def embed(self, texts: Sequence[str], *, kind: Kind) -> Vectors:
+    def embed(self, texts: Sequence[str], *, kind: TextKind) -> Vectors:
         """Embed texts; see `Embedder.embed`. The result is the caller's own copy."""
         if kind == "document" or not texts:
             return self._embedder.embed(texts, kind=kind)
-        known = self._recall(texts)
-        missing = [text for text in dict.fromkeys(texts) if text not in known]
+        vectors = self._load_cached(texts)
+        missing = [text for text in dict.fromkeys(texts) if text not in vectors]
         if missing:
             fresh = dict(zip(missing, self._embedder.embed(missing, kind=kind), strict=True))
-            self._remember(fresh)
-            known |= fresh
+            self._store_cached(fresh)
+            vectors |= fresh
         import numpy as np  # noqa: PLC0415 - heavy: loaded by the first use
 
-        return np.stack([known[text] for text in texts])
+        return np.stack([vectors[text] for text in texts])
 
-    def _recall(self, texts: Sequence[str]) -> dict[str, Vectors]:
-        known = {}
+    def _load_cached(self, texts: Sequence[str]) -> dict[str, Vectors]:
+        cached = {}
         with self._lock:
             for text in dict.fromkeys(texts):
                 vector = self._vectors.get((self.model, text))
@@ -76,10 +76,10 @@ class CachedEmbedder:
                     continue
                 self._hits += 1
                 self._vectors.move_to_end((self.model, text))
-                known[text] = vector
-        return known
+                cached[text] = vector
+        return cached
 
-    def _remember(self, fresh: dict[str, Vectors]) -> None:
+    def _store_cached(self, fresh: dict[str, Vectors]) -> None:
         with self._lock:
             for text, vector in fresh.items():
                 self._vectors[self.model, text] = vector

@@ -1,4 +1,4 @@
-"""What turns text into vectors, whatever engine runs the model."""
+"""The interface of embedders, independent of the engine that runs the model."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ if TYPE_CHECKING:  # loading numpy costs 0.1 s and 10 MB, and not every process 
     import numpy as np
     from numpy.typing import NDArray
 
-Kind = Literal["query", "document"]
+TextKind = Literal["query", "document"]
 Vectors: TypeAlias = "NDArray[np.float32]"
 
 
 class EmbeddingUnavailable(Exception):
-    """The model cannot be loaded or run; one line that says what to do."""
+    """The model cannot be loaded or run; the message says what to do, in one line."""
 
 
 class Embedder(Protocol):
@@ -22,18 +22,18 @@ class Embedder(Protocol):
 
     @property
     def model(self) -> str:
-        """Name of the model, as embeddings are keyed by it."""
+        """Name of the model, the key of its embeddings."""
 
     @property
     def dimensions(self) -> int:
         """Length of a vector."""
 
-    def embed(self, texts: Sequence[str], *, kind: Kind) -> Vectors:
-        """Embed texts, in their order.
+    def embed(self, texts: Sequence[str], *, kind: TextKind) -> Vectors:
+        """Embed texts in order.
 
         Args:
-            texts: Any number of texts; what exceeds the model's length is cut.
-            kind: Whether they are searched for or searched in; some models tell them apart.
+            texts: Any number of texts; each is truncated to the model's length.
+            kind: Queries or documents; some models distinguish them.
 
         Returns:
             Array of shape (n, dimensions), float32, each row of L2 norm 1.

@@ -1,4 +1,4 @@
-"""Graphs built once and kept in a folder, each with its digest in front."""
+"""Caches built graphs as files, each prefixed with its digest."""
 
 from __future__ import annotations
 
@@ -17,27 +17,27 @@ log = structlog.get_logger(__name__)
 
 
 def load_or_build(path: Path, build: Callable[[], bytes]) -> bytes:
-    """Return the graph kept at a path; build and keep it where it is missing or damaged.
+    """Return the cached graph; build and cache it if it is missing or damaged.
 
-    Any number of processes may do so at once: a file is put in place whole. A folder that cannot
-    be written costs a rebuild at the next start, nothing else.
+    Safe in several processes at once: files are replaced atomically. If the folder is not
+    writable, the graph is rebuilt at each start.
 
     Args:
-        path: File of the cache.
-        build: Makes the graph.
+        path: The cache file.
+        build: Builds the graph.
     """
-    kept = _read(path)
-    if kept is not None:
-        return kept
+    cached = _read_graph(path)
+    if cached is not None:
+        return cached
     graph = build()
     try:
-        _write(path, graph)
+        _write_graph(path, graph)
     except OSError as error:
-        log.warning("embed.graph_not_kept", path=str(path), reason=error.strerror)
+        log.warning("embed.graph_not_cached", path=str(path), reason=error.strerror)
     return graph
 
 
-def _read(path: Path) -> bytes | None:
+def _read_graph(path: Path) -> bytes | None:
     try:
         content = path.read_bytes()
     except OSError:
@@ -49,7 +49,7 @@ def _read(path: Path) -> bytes | None:
     return None
 
 
-def _write(path: Path, graph: bytes) -> None:
+def _write_graph(path: Path, graph: bytes) -> None:
     path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}-")
     try:

@@ -1,4 +1,4 @@
-"""The embedder an installation is configured for; nothing heavy is loaded before it is used."""
+"""Builds the configured embedder; heavy modules are loaded on first use."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ import structlog
 from gateway_project.foundation.config import Config
 from tools.embed import locate
 from tools.embed.cache import CachedEmbedder
-from tools.embed.embedder import Embedder, EmbeddingUnavailable, Kind, Vectors
-from tools.embed.recipes import Recipe, UnknownModel, recipe_for
+from tools.embed.embedder import Embedder, EmbeddingUnavailable, TextKind, Vectors
+from tools.embed.recipes import ModelRecipe, UnknownModel, find_recipe
 
 RETRY_AFTER_S = 60.0
 
@@ -20,10 +20,9 @@ log = structlog.get_logger(__name__)
 
 
 class LazyEmbedder:
-    """Loads its model at the first use, once, in the thread that asks first.
+    """Loads its model once, on first use, in the calling thread.
 
-    A load that failed is not tried again for `RETRY_AFTER_S`: until then every use fails at once
-    with the same error.
+    After a failed load, every use fails at once with the same error for `RETRY_AFTER_S`.
     """
 
     def __init__(
@@ -50,19 +49,19 @@ class LazyEmbedder:
 
     @property
     def dimensions(self) -> int:
-        """Length of a vector; a model without a recipe is loaded to know it."""
-        return self._dimensions or self._ready().dimensions
+        """Length of a vector; a model without a recipe is loaded for it."""
+        return self._dimensions or self._ensure_loaded().dimensions
 
     @property
     def is_loaded(self) -> bool:
-        """Whether the next use finds the model in memory."""
+        """Whether the model is in memory."""
         return self._loaded is not None
 
-    def embed(self, texts: Sequence[str], *, kind: Kind) -> Vectors:
+    def embed(self, texts: Sequence[str], *, kind: TextKind) -> Vectors:
         """Embed texts; see `Embedder.embed`."""
-        return self._ready().embed(texts, kind=kind)
+        return self._ensure_loaded().embed(texts, kind=kind)
 
-    def _ready(self) -> Embedder:
+    def _ensure_loaded(self) -> Embedder:
         if self._loaded is not None:
             return self._loaded
         with self._lock:
@@ -78,60 +77,64 @@ class LazyEmbedder:
             self._error, self._failed_at = error, self._clock()
             raise
         self._loaded, self._error = loaded, None
-        log.info("embed.loaded", model=self._model, seconds=round(self._clock() - started, 3))
+        log.info(
+            "embed.model_loaded", model=self._model, seconds=round(self._clock() - started, 3)
+        )
         return loaded
 
 
-def embedder_for(
+def make_embedder(
     config: Config, *, model: str | None = None, download: bool = False
 ) -> CachedEmbedder:
-    """Return the configured embedder, or the one of another model; returns at once.
+    """Return an embedder without loading its model.
 
     Args:
-        config: Names the model, the engine, the threads and the home folder.
-        model: Another model than the configured one.
-        download: Whether the model may be fetched from the hub: only where a person asked for it.
+        config: Configures model, engine, threads and home folder.
+        model: A model other than the configured one.
+        download: Whether the model may be fetched from the hub; only at a person's request.
 
     Raises:
         UnknownModel: If the onnx engine has no recipe for the model.
     """
     name = model or config.embedding_model
     if config.embedding_engine == "onnx":
-        recipe = recipe_for(name)
-        build = _onnx(recipe, config, download=download)
+        recipe = find_recipe(name)
+        build = _make_onnx_loader(recipe, config, download=download)
         return CachedEmbedder(LazyEmbedder(recipe.repo, build, dimensions=recipe.dimensions))
     try:
-        known: Recipe | None = recipe_for(name)
+        known_recipe: ModelRecipe | None = find_recipe(name)
     except UnknownModel:
-        known = None
-    full_name = known.repo if known else name
+        known_recipe = None
+    full_name = known_recipe.repo if known_recipe else name
     return CachedEmbedder(
         LazyEmbedder(
             full_name,
-            _torch(full_name, known, config, download=download),
-            dimensions=known.dimensions if known else None,
+            _make_torch_loader(full_name, known_recipe, config, download=download),
+            dimensions=known_recipe.dimensions if known_recipe else None,
         )
     )
 
 
-def _onnx(recipe: Recipe, config: Config, *, download: bool) -> Callable[[], Embedder]:
+def _make_onnx_loader(
+    recipe: ModelRecipe, config: Config, *, download: bool
+) -> Callable[[], Embedder]:
     def build() -> Embedder:
         from tools.embed import onnx  # noqa: PLC0415 - heavy: loaded by the first use
 
-        files = locate.model_files(recipe, home=config.home, download=download)
+        files = locate.find_model_files(recipe, home=config.home, download=download)
         return onnx.OnnxEmbedder(recipe, files, threads=config.embedding_threads)
 
     return build
 
 
-def _torch(
-    name: str, recipe: Recipe | None, config: Config, *, download: bool
+def _make_torch_loader(
+    name: str, recipe: ModelRecipe | None, config: Config, *, download: bool
 ) -> Callable[[], Embedder]:
     def build() -> Embedder:
         from tools.embed import torch  # noqa: PLC0415 - heavy: loaded by the first use
 
         placed = config.home / "models" / name
-        packaged = locate.packaged_folder(recipe) if recipe else None
+        packaged = locate.find_packaged_folder(recipe) if recipe else None
         return torch.TorchEmbedder(
             name,
             recipe,

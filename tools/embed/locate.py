@@ -1,4 +1,4 @@
-"""Find a model's files: in an installed package, the home's models folder, or the hub's cache."""
+"""Find a model's files in an installed package, the home's models folder, or the hub's cache."""
 
 from __future__ import annotations
 
@@ -10,21 +10,21 @@ from pathlib import Path
 from tools.embed import graph_cache
 from tools.embed.embedder import EmbeddingUnavailable
 from tools.embed.graph_version import GRAPH_VERSION
-from tools.embed.recipes import Recipe
+from tools.embed.recipes import ModelRecipe
 
-EXPORT = "onnx/model.onnx"
-TOKENIZER = "tokenizer.json"
+EXPORT_PATH = "onnx/model.onnx"
+TOKENIZER_PATH = "tokenizer.json"
 KEY_LENGTH = 16
 
 
 @dataclass(frozen=True, kw_only=True)
 class ModelFiles:
-    """Where a model lies.
+    """The files of a model.
 
     Attributes:
-        graph: Path of an ONNX file, or a graph in memory that refers to `weights`.
+        graph: Path of an ONNX file, or an in-memory graph that refers to `weights`.
         tokenizer: Path of its `tokenizer.json`.
-        weights: Safetensors file a graph in memory refers to.
+        weights: Safetensors file of an in-memory graph.
     """
 
     graph: Path | bytes
@@ -32,41 +32,44 @@ class ModelFiles:
     weights: Path | None = None
 
 
-def model_files(recipe: Recipe, *, home: Path, download: bool) -> ModelFiles:
-    """Find what the onnx engine needs of a model.
+def find_model_files(recipe: ModelRecipe, *, home: Path, download: bool) -> ModelFiles:
+    """Find the files that the onnx engine needs.
 
     Args:
         recipe: The model.
-        home: Folder with `models/<repo>` for models put there by hand, and the cache.
+        home: Folder with manually installed models in `models/<repo>`, and the cache.
         download: Whether the model may be fetched from the hub.
 
     Raises:
-        EmbeddingUnavailable: If the model is not there; the message says what to do.
+        EmbeddingUnavailable: If the model is missing; the message says what to do.
     """
-    folder = packaged_folder(recipe)
+    folder = find_packaged_folder(recipe)
     if folder is not None:
         weights = folder / "model.safetensors"
-        graph = _packaged_graph(recipe, weights, home=home)
-        return ModelFiles(graph=graph, tokenizer=folder / TOKENIZER, weights=weights)
-    placed = home / "models" / recipe.repo
-    if (placed / EXPORT).is_file() and (placed / TOKENIZER).is_file():
-        return ModelFiles(graph=placed / EXPORT, tokenizer=placed / TOKENIZER)
+        graph = _load_packaged_graph(recipe, weights, home=home)
+        return ModelFiles(graph=graph, tokenizer=folder / TOKENIZER_PATH, weights=weights)
+    manual_folder = home / "models" / recipe.repo
+    if (manual_folder / EXPORT_PATH).is_file() and (manual_folder / TOKENIZER_PATH).is_file():
+        return ModelFiles(
+            graph=manual_folder / EXPORT_PATH, tokenizer=manual_folder / TOKENIZER_PATH
+        )
     export, tokenizer = (
-        _from_hub(recipe, name, home=home, download=download) for name in (EXPORT, TOKENIZER)
+        _find_in_hub(recipe, name, home=home, download=download)
+        for name in (EXPORT_PATH, TOKENIZER_PATH)
     )
     return ModelFiles(graph=export, tokenizer=tokenizer)
 
 
-def packaged_folder(recipe: Recipe) -> Path | None:
-    """Return the folder of a model that an installed package carries, without importing it."""
-    weights = _packaged_file(recipe)
+def find_packaged_folder(recipe: ModelRecipe) -> Path | None:
+    """Return a model's folder in an installed package, without importing the package."""
+    weights = _find_packaged_file(recipe)
     if weights is None:
         return None
     path = Path(str(weights.locate()))
     return path.parent if path.is_file() else None
 
 
-def _packaged_file(recipe: Recipe) -> importlib.metadata.PackagePath | None:
+def _find_packaged_file(recipe: ModelRecipe) -> importlib.metadata.PackagePath | None:
     if recipe.distribution is None or recipe.weights is None:
         return None
     try:
@@ -76,11 +79,11 @@ def _packaged_file(recipe: Recipe) -> importlib.metadata.PackagePath | None:
     return next((file for file in files if file.as_posix() == recipe.weights), None)
 
 
-def _packaged_graph(recipe: Recipe, weights: Path, *, home: Path) -> bytes:
+def _load_packaged_graph(recipe: ModelRecipe, weights: Path, *, home: Path) -> bytes:
     name = recipe.repo.replace("/", "--")
     path = home / "cache" / "embed" / f"{name}-{_weights_key(recipe, weights)}.graph"
     try:
-        return graph_cache.load_or_build(path, lambda: _build(weights))
+        return graph_cache.load_or_build(path, lambda: _build_graph(weights))
     except (OSError, ValueError) as error:
         raise EmbeddingUnavailable(
             f"the packaged model {recipe.repo} is damaged ({error}); "
@@ -88,15 +91,18 @@ def _packaged_graph(recipe: Recipe, weights: Path, *, home: Path) -> bytes:
         ) from error
 
 
-def _build(weights: Path) -> bytes:
+def _build_graph(weights: Path) -> bytes:
     from tools.embed import bert_graph  # noqa: PLC0415 - needs the onnx package, heavy
 
-    return bert_graph.build(weights=weights, config=weights.with_name("config.json"))
+    return bert_graph.build_graph(weights=weights, config=weights.with_name("config.json"))
 
 
-def _weights_key(recipe: Recipe, weights: Path) -> str:
-    """Name the weights and the graph's version: the hash the package records, read in no time."""
-    recorded = _packaged_file(recipe)
+def _weights_key(recipe: ModelRecipe, weights: Path) -> str:
+    """Return a cache key of the weights and the graph's version.
+
+    It uses the hash recorded by the package, since hashing the weights takes long.
+    """
+    recorded = _find_packaged_file(recipe)
     if recorded is not None and recorded.hash is not None:
         digest = base64.urlsafe_b64decode(recorded.hash.value + "=" * 2).hex()
     else:
@@ -104,7 +110,7 @@ def _weights_key(recipe: Recipe, weights: Path) -> str:
     return f"v{GRAPH_VERSION}-{digest[:KEY_LENGTH]}"
 
 
-def _from_hub(recipe: Recipe, name: str, *, home: Path, download: bool) -> Path:
+def _find_in_hub(recipe: ModelRecipe, name: str, *, home: Path, download: bool) -> Path:
     import huggingface_hub  # noqa: PLC0415 - heavy, and the packaged model never needs it
     from huggingface_hub.errors import HfHubHTTPError, LocalEntryNotFoundError  # noqa: PLC0415
 
@@ -120,5 +126,5 @@ def _from_hub(recipe: Recipe, name: str, *, home: Path, download: bool) -> Path:
         )
         raise EmbeddingUnavailable(
             f"the model {recipe.repo} is not on this machine: {remedy}, "
-            f"or put {EXPORT} and {TOKENIZER} into {home / 'models' / recipe.repo}"
+            f"or put {EXPORT_PATH} and {TOKENIZER_PATH} into {home / 'models' / recipe.repo}"
         ) from error

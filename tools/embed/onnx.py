@@ -10,33 +10,33 @@ import numpy as np
 from numpy.typing import NDArray
 from tokenizers import Tokenizer
 
-from gateway_project.foundation.reasons import first_line
-from tools.embed.embedder import EmbeddingUnavailable, Kind, Vectors
+from gateway_project.foundation.reasons import summarize_error
+from tools.embed.embedder import EmbeddingUnavailable, TextKind, Vectors
 from tools.embed.graph_version import WEIGHTS
 from tools.embed.locate import ModelFiles
-from tools.embed.pooling import batches, pool
-from tools.embed.recipes import Recipe
+from tools.embed.pooling import make_batches, pool_states
+from tools.embed.recipes import ModelRecipe
 
-# Read by onnxruntime as it is loaded; switching its telemetry off afterwards comes too late.
+# onnxruntime reads this on import; disabling its telemetry afterwards would be too late.
 os.environ["ORT_DISABLE_TELEMETRY"] = "1"
 import onnxruntime
 
 PROVIDERS = ["CPUExecutionProvider"]
 
-Ids = NDArray[np.int64]
+TokenIds = NDArray[np.int64]
 
 
 class OnnxEmbedder:
-    """An encoder in onnxruntime; safe to call from several threads."""
+    """An encoder in onnxruntime; thread-safe."""
 
-    def __init__(self, recipe: Recipe, files: ModelFiles, *, threads: int) -> None:
+    def __init__(self, recipe: ModelRecipe, files: ModelFiles, *, threads: int) -> None:
         self._recipe = recipe
         try:
             self._tokenizer = _load_tokenizer(files.tokenizer, recipe.max_tokens)
             self._session = _open_session(files, threads=threads)
-        except Exception as error:  # both libraries raise it bare
+        except Exception as error:  # both libraries raise bare Exception
             raise EmbeddingUnavailable(
-                f"the model {recipe.repo} cannot be loaded: {first_line(error)}"
+                f"the model {recipe.repo} cannot be loaded: {summarize_error(error)}"
             ) from error
         self._inputs = {item.name for item in self._session.get_inputs()}
 
@@ -50,21 +50,21 @@ class OnnxEmbedder:
         """Length of a vector."""
         return self._recipe.dimensions
 
-    def embed(self, texts: Sequence[str], *, kind: Kind) -> Vectors:
+    def embed(self, texts: Sequence[str], *, kind: TextKind) -> Vectors:
         """Embed texts; see `Embedder.embed`."""
         prefix = self._recipe.query_prefix if kind == "query" else ""
         tokens = [
             encoding.ids for encoding in self._tokenizer.encode_batch([prefix + t for t in texts])
         ]
         vectors = np.empty((len(texts), self.dimensions), dtype=np.float32)
-        for group in batches([len(ids) for ids in tokens]):
-            vectors[group] = self._run([tokens[index] for index in group])
+        for group in make_batches([len(ids) for ids in tokens]):
+            vectors[group] = self._run_batch([tokens[index] for index in group])
         return vectors
 
-    def _run(self, tokens: list[list[int]]) -> Vectors:
+    def _run_batch(self, tokens: list[list[int]]) -> Vectors:
         longest = max(map(len, tokens))
-        ids: Ids = np.zeros((len(tokens), longest), dtype=np.int64)
-        mask: Ids = np.zeros_like(ids)
+        ids: TokenIds = np.zeros((len(tokens), longest), dtype=np.int64)
+        mask: TokenIds = np.zeros_like(ids)
         for row, sequence in enumerate(tokens):
             ids[row, : len(sequence)] = sequence
             mask[row, : len(sequence)] = 1
@@ -73,9 +73,9 @@ class OnnxEmbedder:
             "attention_mask": mask,
             "token_type_ids": np.zeros_like(ids),
         }
-        wanted = {name: value for name, value in feed.items() if name in self._inputs}
-        states = self._session.run(None, wanted)[0]
-        return pool(states, mask, self._recipe.pooling)
+        inputs = {name: value for name, value in feed.items() if name in self._inputs}
+        states = self._session.run(None, inputs)[0]
+        return pool_states(states, mask, self._recipe.pooling)
 
 
 def _load_tokenizer(path: Path, max_tokens: int) -> Tokenizer:
@@ -89,8 +89,8 @@ def _open_session(files: ModelFiles, *, threads: int) -> onnxruntime.InferenceSe
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = threads
     options.inter_op_num_threads = 1
-    options.log_severity_level = 3  # errors only: warnings of the optimiser help nobody
-    # Without it idle threads spin, and a gateway is idle nearly always.
+    options.log_severity_level = 3  # errors only: the optimiser's warnings are useless here
+    # Otherwise idle threads spin, and a gateway is idle most of the time.
     options.add_session_config_entry("session.intra_op.allow_spinning", "0")
     if isinstance(files.graph, Path):
         return onnxruntime.InferenceSession(str(files.graph), options, providers=PROVIDERS)

@@ -1,4 +1,4 @@
-"""From vectors of tokens to one normalised vector of a text; and texts into even batches."""
+"""Pools token states into one normalised vector per text, and batches texts by length."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ MAX_BATCH = 32
 MAX_BATCH_TOKENS = 4096  # bounds the memory of attention, which grows with the square of length
 
 
-def pool(states: Vectors, mask: NDArray[np.int64], pooling: Pooling) -> Vectors:
+def pool_states(states: Vectors, mask: NDArray[np.int64], pooling: Pooling) -> Vectors:
     """Reduce the states of tokens to one vector of norm 1 per text.
 
     Args:
@@ -32,14 +32,14 @@ def pool(states: Vectors, mask: NDArray[np.int64], pooling: Pooling) -> Vectors:
 
 
 def normalise(vectors: Vectors) -> Vectors:
-    """Scale each row to L2 norm 1; a row of zeros stays."""
+    """Scale each row to L2 norm 1; rows of zeros stay unchanged."""
     norms = np.linalg.norm(vectors, axis=1, keepdims=True)
     scaled: Vectors = (vectors / np.maximum(norms, np.finfo(np.float32).tiny)).astype(np.float32)
     return scaled
 
 
-def batches(lengths: Sequence[int]) -> Iterator[list[int]]:
-    """Group indices of texts of similar length, longest first, so that little is padded.
+def make_batches(lengths: Sequence[int]) -> Iterator[list[int]]:
+    """Group texts of similar length, longest first, to minimise padding.
 
     Args:
         lengths: Tokens of each text.
@@ -48,7 +48,7 @@ def batches(lengths: Sequence[int]) -> Iterator[list[int]]:
         Indices into `lengths`; each group within `MAX_BATCH` and `MAX_BATCH_TOKENS`.
 
     Example:
-        >>> list(batches([3, 9, 4]))
+        >>> list(make_batches([3, 9, 4]))
         [[1, 2, 0]]
     """
     order = sorted(range(len(lengths)), key=lambda index: (-lengths[index], index))

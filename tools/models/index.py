@@ -1,4 +1,4 @@
-"""What search reads: vectors and the inverted index."""
+"""Tables of search: vectors and the inverted index."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from tools.models.tools import Tool
 class ToolEmbedding(models.Model):
     """Vector of a tool's text by one model.
 
-    Vectors of several dimensions share the column; each model has a partial HNSW index of its
-    own (m = 16, ef_construction = 64), made by `tools.store.embeddings` after the bulk load.
+    Vectors of different dimensions share the column; each model has its own partial HNSW index
+    (m = 16, ef_construction = 64), built by `tools.store.embeddings` after a bulk load.
     """
 
     tool = models.ForeignKey(Tool, on_delete=models.CASCADE, related_name="embeddings")
@@ -34,7 +34,7 @@ class ToolEmbedding(models.Model):
 
 
 class ToolText(models.Model):
-    """What the inverted index holds of a tool: present once its postings are written."""
+    """A tool's entry in the inverted index; exists once its postings are written."""
 
     tool = models.OneToOneField(
         Tool, on_delete=models.CASCADE, primary_key=True, related_name="text"

@@ -8,10 +8,10 @@ from django.db.models import Q
 
 
 class Team(models.Model):
-    """People who share servers and what is learned from their runs."""
+    """A group of users that shares servers and the models fitted to its runs."""
 
     class ApproveFrom(models.TextChoices):
-        """Least danger of a call that a person has to approve."""
+        """Lowest danger class of calls that need a person's approval."""
 
         DANGEROUS = "dangerous"
         DESTRUCTIVE = "destructive"
@@ -40,10 +40,10 @@ class Team(models.Model):
 
 
 class Membership(models.Model):
-    """A user's place in a team."""
+    """A user's membership and role in a team."""
 
     class Role(models.TextChoices):
-        """What a member may do in the team."""
+        """A member's role in the team."""
 
         MEMBER = "member"
         ADMIN = "admin"
@@ -78,13 +78,13 @@ class Server(models.Model):
         SSE = "sse"  # HTTP with server-sent events, of 2024-11-05
 
     class Session(models.TextChoices):
-        """Whose calls share one connection."""
+        """Whether callers share one connection."""
 
         SHARED = "shared"
         PER_CALLER = "per_caller"  # for servers that keep state between calls
 
     class Authorization(models.TextChoices):
-        """How a remote server is convinced of who calls."""
+        """How calls to a remote server are authorized."""
 
         NONE = "none"  # or by a header that is configured
         OAUTH = "oauth"  # one sign-in, used by all
@@ -114,6 +114,12 @@ class Server(models.Model):
     )
     url = models.TextField(
         blank=True, default="", help_text="Address of a remote server; ${VAR} is read at connect."
+    )
+    url_sealed = models.TextField(
+        blank=True,
+        default="",
+        editable=False,
+        help_text="The whole address, where it holds secrets; `url` shows it without them.",
     )
     headers_sealed = models.TextField(blank=True, default="", editable=False)
     private_network = models.BooleanField(
@@ -184,6 +190,12 @@ class Server(models.Model):
     last_connected_at = models.DateTimeField(null=True, editable=False)
     last_error = models.TextField(blank=True, default="", editable=False)
     last_error_at = models.DateTimeField(null=True, editable=False)
+    last_output = models.JSONField(
+        default=list,
+        editable=False,
+        help_text="Lines it wrote beside the protocol before it failed last, its secrets blanked "
+        "out; at most 200, oldest first.",
+    )
     created_at = models.DateTimeField(auto_now_add=True)
     updated_at = models.DateTimeField(auto_now=True)
 
@@ -229,8 +241,36 @@ class Server(models.Model):
         return self.name
 
 
+class ServerDiscovery(models.Model):
+    """The latest discovery of a server, and the next one if it is due."""
+
+    server = models.OneToOneField(Server, on_delete=models.CASCADE, related_name="discovery")
+    server_updated_at = models.DateTimeField(
+        null=True, help_text="Version of the server's row that the last attempt went by."
+    )
+    requested_at = models.DateTimeField(
+        null=True, help_text="When a person asked for a discovery that nobody has begun yet."
+    )
+    started_at = models.DateTimeField(
+        null=True, help_text="When the attempt under way began; empty: none is."
+    )
+    ended_at = models.DateTimeField(null=True, help_text="When the last attempt ended.")
+    failures = models.PositiveIntegerField(
+        default=0, help_text="Attempts that failed since the last that succeeded."
+    )
+    failing_since = models.DateTimeField(null=True)
+    retry_at = models.DateTimeField(null=True, help_text="When a failed attempt is repeated.")
+    error_code = models.CharField(max_length=50, blank=True, default="")
+
+    class Meta:
+        verbose_name_plural = "server discoveries"
+
+    def __str__(self) -> str:
+        return f"discovery of {self.server}"
+
+
 class ServerItems(models.Model):
-    """What a server listed last beside its tools, so that a list need not start it."""
+    """A server's stored list of resources, templates or prompts; listing need not start it."""
 
     server = models.ForeignKey(Server, on_delete=models.CASCADE, related_name="items")
     kind = models.CharField(max_length=10, help_text="resources, templates or prompts.")
@@ -255,7 +295,7 @@ class ServerItems(models.Model):
 
 
 class ServerSignIn(models.Model):
-    """Tokens with which a remote server is called, and the client registration they belong to."""
+    """Tokens for a remote server, with their client registration."""
 
     server = models.ForeignKey(Server, on_delete=models.CASCADE, related_name="sign_ins")
     user = models.ForeignKey(
@@ -285,7 +325,7 @@ class ServerSignIn(models.Model):
 
 
 class SignInAttempt(models.Model):
-    """An authorization that was begun in a browser and waits for its end."""
+    """A pending authorization in a browser."""
 
     state_digest = models.CharField(max_length=64, unique=True, help_text="SHA-256 of `state`.")
     server = models.ForeignKey(Server, on_delete=models.CASCADE, related_name="+")

@@ -1,4 +1,4 @@
-"""Tools and what their servers say of them."""
+"""Tools and their definitions."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from tools.models.servers import Server
 
 
 class Category(models.Model):
-    """A subject that tools are filed under."""
+    """A category of tools."""
 
     name = models.CharField(max_length=100, unique=True)
     description = models.TextField(blank=True, default="")
@@ -24,7 +24,7 @@ class Category(models.Model):
 
 
 class Tool(models.Model):
-    """A tool of a server; what it is stands in its pinned definition."""
+    """A tool of a server; its pinned definition describes it."""
 
     class State(models.TextChoices):
         """Whether the tool is listed and may be called."""
@@ -35,7 +35,7 @@ class Tool(models.Model):
         REMOVED = "removed"  # no longer listed by its server
 
     class Danger(models.TextChoices):
-        """Worst that a call may do, from harmless to curated as dangerous."""
+        """Danger class: the worst that a call may do, in ascending order."""
 
         READ = "read"
         WRITE = "write"
@@ -94,6 +94,13 @@ class Tool(models.Model):
         help_text="An admin's verdict whether a call may be made again when nobody knows how it "
         "ended; empty: as its trusted server says.",
     )
+    ignored_places = models.JSONField(
+        default=list,
+        blank=True,
+        editable=False,
+        help_text="JSON pointers to descriptions, defaults, examples and enumerations that may "
+        "differ from what was approved.",
+    )
     first_seen_at = models.DateTimeField()
     last_seen_at = models.DateTimeField()
 
@@ -128,7 +135,7 @@ class Tool(models.Model):
 
 
 class ToolDefinition(models.Model):
-    """One version of what a server says of a tool; immutable once stored."""
+    """One version of a tool's definition; immutable once stored."""
 
     tool = models.ForeignKey(Tool, on_delete=models.CASCADE, related_name="definitions")
     hash = models.CharField(max_length=64, help_text="SHA-256 of the canonical definition.")
@@ -170,10 +177,10 @@ class ToolDefinition(models.Model):
 
 
 class DangerousOperation(models.Model):
-    """A word or phrase in a tool's name or title that marks what it may do."""
+    """A word or phrase in a tool's name or title that implies a danger class."""
 
     class Source(models.TextChoices):
-        """Who put the entry there."""
+        """Origin of the entry."""
 
         SEEDED = "seeded"
         CURATED = "curated"

@@ -1,4 +1,4 @@
-"""Fill an empty catalogue with many defined tools at once, as an evaluation does."""
+"""Loads many tools into an empty catalogue at once, for evaluations."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ class DefinedTool:
     """A tool to load.
 
     Attributes:
-        server: Name of its server, usable as such.
-        definition: What it is; names are unique within a server.
+        server: Valid name of its server.
+        definition: Its definition; names are unique within a server.
         category: May be empty.
     """
 
@@ -31,16 +31,18 @@ class DefinedTool:
     category: str = ""
 
 
-def load(tools: Sequence[DefinedTool], *, at: datetime) -> None:
-    """Store tools as active ones of shared servers, which cannot be started.
+def load_tools(tools: Sequence[DefinedTool], *, at: datetime) -> None:
+    """Store tools as active tools of new shared servers, which cannot be started.
 
     Args:
-        tools: The tools; their servers are not there yet.
-        at: When they count as listed.
+        tools: The tools; their servers must not exist yet.
+        at: Time of their listing.
     """
     with transaction.atomic():
-        servers = _servers({tool.server for tool in tools})
-        categories = _categories({tool.category[:MAX_CATEGORY_CHARS] for tool in tools} - {""})
+        servers = _create_servers({tool.server for tool in tools})
+        categories = _create_categories(
+            {tool.category[:MAX_CATEGORY_CHARS] for tool in tools} - {""}
+        )
         rows = Tool.objects.bulk_create(
             Tool(
                 server=servers[tool.server],
@@ -53,33 +55,34 @@ def load(tools: Sequence[DefinedTool], *, at: datetime) -> None:
             for tool in tools
         )
         definitions = ToolDefinition.objects.bulk_create(
-            _definition(row, tool.definition, at) for row, tool in zip(rows, tools, strict=True)
+            _make_definition_row(row, tool.definition, at)
+            for row, tool in zip(rows, tools, strict=True)
         )
         for row, definition in zip(rows, definitions, strict=True):
             row.definition, row.state = definition, Tool.State.ACTIVE
         Tool.objects.bulk_update(rows, ["definition", "state"], batch_size=BATCH_ROWS)
 
 
-def _servers(names: set[str]) -> dict[str, Server]:
+def _create_servers(names: set[str]) -> dict[str, Server]:
     rows = Server.objects.bulk_create(Server(name=name, command="none") for name in sorted(names))
     return {row.name: row for row in rows}
 
 
-def _categories(names: set[str]) -> dict[str, Category]:
+def _create_categories(names: set[str]) -> dict[str, Category]:
     rows = (Category(name=name) for name in sorted(names))
     Category.objects.bulk_create(rows, ignore_conflicts=True)
     return {row.name: row for row in Category.objects.filter(name__in=names)}
 
 
-def _definition(row: Tool, stated: Definition, at: datetime) -> ToolDefinition:
+def _make_definition_row(row: Tool, definition: Definition, at: datetime) -> ToolDefinition:
     return ToolDefinition(
         tool=row,
-        hash=stated.hash,
+        hash=definition.hash,
         launch_hash="",
-        text_hash=embedding_text.text_hash(embedding_text.compose(stated)),
-        title=stated.title,
-        description=stated.description,
-        input_schema=dict(stated.input_schema),
+        text_hash=embedding_text.text_hash(embedding_text.compose_text(definition)),
+        title=definition.title,
+        description=definition.description,
+        input_schema=dict(definition.input_schema),
         token_count=0,
         listed_at=at,
     )

@@ -1,4 +1,4 @@
-"""The stored catalogue: recording what servers list, loading it as one value."""
+"""The stored catalogue: records what servers list, and loads the snapshot."""
 
 from __future__ import annotations
 
@@ -10,36 +10,36 @@ from typing import Any
 from django.db import transaction
 from django.db.models import F, Q
 
-from tools import definition, embedding_text, ids, scan, token_count
+from tools import definition, definition_changes, embedding_text, ids, scan, token_count
 from tools.catalogue import Catalogue, CatalogueServer, CatalogueTool
-from tools.danger import Danger, Matcher
+from tools.danger import Danger, DangerMatcher
 from tools.definition import Definition
 from tools.models import Server, Team, Tool, ToolDefinition
-from tools.store import danger, servers
+from tools.store import danger, definitions, servers
 
-_Standing = tuple[str, int | None]
-"""State of a tool, and the definition its server lists."""
+_ToolState = tuple[str, int | None]
+"""State of a tool, and primary key of its listed definition."""
 
 
 @dataclass(frozen=True, kw_only=True)
-class Recorded:
-    """What recording a listing changed, by tool name.
+class ListingChanges:
+    """The changes by a listing, as names of tools.
 
     Attributes:
         added: Seen for the first time.
         changed: Quarantined, since their definition differs from the pinned one.
         restored: Back to their pinned definition, or listed again.
         removed: No longer listed.
-        held: Listed and never approved: they wait for a person, by the installation's rule or
-            for what was found in their texts.
-        unchanged: Number of the rest.
+        awaiting_approval: Listed but never approved: they need a person's approval, by the
+            installation's setting or because of findings in their texts.
+        unchanged: Number of the other tools.
     """
 
     added: tuple[str, ...] = ()
     changed: tuple[str, ...] = ()
     restored: tuple[str, ...] = ()
     removed: tuple[str, ...] = ()
-    held: tuple[str, ...] = ()
+    awaiting_approval: tuple[str, ...] = ()
     unchanged: int = 0
 
 
@@ -50,24 +50,24 @@ def record_listing(
     at: datetime,
     approve_new: bool,
     complete: bool = True,
-    instructions: str = "",
-) -> Recorded:
-    """Store what a server lists now; pin what is new, quarantine what changed.
+    instructions: str | None = "",
+) -> ListingChanges:
+    """Store a server's listing; pin new definitions, quarantine changed ones.
 
     Args:
         server_name: A registered server.
-        listed: Its tools; of two with one name the first counts.
+        listed: Its tools; of two with the same name the first counts.
         at: Time of the listing.
-        approve_new: Whether tools seen for the first time may be used at once.
-        complete: Whether this is all the server has; else what is missing is not taken as gone.
-        instructions: What the server says of itself.
+        approve_new: Whether tools seen for the first time are approved automatically.
+        complete: Whether the listing is complete; if not, missing tools are not marked removed.
+        instructions: The server's instructions; None: this is only a part of a listing.
 
     Raises:
-        Server.DoesNotExist: If it is not registered any more.
+        Server.DoesNotExist: If it is no longer registered.
     """
     by_name: dict[str, Definition] = {}
     for item in listed:
-        by_name.setdefault(definition.storable(item.name), item)
+        by_name.setdefault(definition.make_storable(item.name), item)
     with transaction.atomic():
         server = Server.objects.select_for_update().get(name=server_name)
         known = {
@@ -80,40 +80,43 @@ def record_listing(
         rows = _store_definitions(tools, by_name, launch=servers.launch_hash(server), at=at)
         present = [tools[name] for name in by_name]
         fresh = {tool.pk for tool in created.values()}
-        _settle(present, rows, fresh, at=at, auto=approve_new)
+        _settle_states(present, rows, fresh, at=at, auto=approve_new)
+        new = [pk for pk, row in rows.items() if row.listed_at == at]
+        definitions.delete_old_versions(new)
         gone = _mark_removed(known, by_name) if complete else ()
-        _note_listing(server, instructions, at=at)
+        if instructions is not None:
+            _record_listing_time(server, instructions, at=at)
     after = {tool.name: (tool.state, tool.listed_id) for tool in present}
-    return _recorded(before, after, gone)
+    return _compare_states(before, after, gone)
 
 
-def _note_listing(server: Server, instructions: str, *, at: datetime) -> None:
+def _record_listing_time(server: Server, instructions: str, *, at: datetime) -> None:
     fields = ["discovered_at"]
     server.discovered_at = at
-    text = definition.storable(instructions)
+    text = definition.make_storable(instructions)
     if text != server.instructions:
         server.instructions = text
         fields.append("instructions")
     server.save(update_fields=fields)
 
 
-def _recorded(
-    before: Mapping[str, _Standing], after: Mapping[str, _Standing], gone: tuple[str, ...]
-) -> Recorded:
+def _compare_states(
+    before: Mapping[str, _ToolState], after: Mapping[str, _ToolState], gone: tuple[str, ...]
+) -> ListingChanges:
     differ = [name for name in after if name in before and before[name] != after[name]]
     changed = tuple(name for name in differ if after[name][0] == Tool.State.QUARANTINED)
-    return Recorded(
+    return ListingChanges(
         added=tuple(name for name in after if name not in before),
         changed=changed,
         restored=tuple(name for name in differ if name not in changed),
         removed=gone,
-        held=tuple(name for name in after if after[name][0] == Tool.State.PENDING),
-        unchanged=sum(before.get(name) == standing for name, standing in after.items()),
+        awaiting_approval=tuple(name for name in after if after[name][0] == Tool.State.PENDING),
+        unchanged=sum(before.get(name) == state for name, state in after.items()),
     )
 
 
 def _create_tools(server: Server, names: Iterable[str], *, at: datetime) -> dict[str, Tool]:
-    """Insert tools that were never seen; pending, since an active tool must be defined."""
+    """Insert new tools as pending, since an active tool must have a definition."""
     created = Tool.objects.bulk_create(
         Tool(
             server=server,
@@ -130,7 +133,11 @@ def _create_tools(server: Server, names: Iterable[str], *, at: datetime) -> dict
 def _store_definitions(
     tools: Mapping[str, Tool], listed: Mapping[str, Definition], *, launch: str, at: datetime
 ) -> dict[int, ToolDefinition]:
-    """Return the row of each listed definition by tool, inserting those not seen before."""
+    """Return the row of each listed definition by tool, inserting new ones.
+
+    One that differs from the pinned definition in ignored places only counts as the pinned one:
+    a server with ever-changing texts would otherwise add a row at each start.
+    """
     hashes = {tools[name].pk: item.hash for name, item in listed.items()}
     stored = {
         (row.tool_id, row.hash): row
@@ -138,17 +145,20 @@ def _store_definitions(
             tool__in=hashes.keys(), hash__in=set(hashes.values())
         )
     }
+    for row in _load_accepted(tools, listed):
+        hashes[row.tool_id] = row.hash
+        stored[row.tool_id, row.hash] = row
     unseen = [name for name in listed if (tools[name].pk, hashes[tools[name].pk]) not in stored]
-    foreign = _foreign_names(tools[unseen[0]].server_id) if unseen else frozenset()
+    foreign = _load_foreign_names(tools[unseen[0]].server_id) if unseen else frozenset()
     foreign -= scan.foreign_names(listed)
     missing = [
-        _definition_row(
+        _make_definition_row(
             tools[name],
             listed[name],
             hashes[tools[name].pk],
             launch=launch,
             at=at,
-            findings=scan.scan(listed[name], foreign=foreign),
+            findings=scan.scan_definition(listed[name], foreign=foreign),
         )
         for name in unseen
     ]
@@ -157,13 +167,24 @@ def _store_definitions(
     return {pk: stored[pk, digest] for pk, digest in hashes.items()}
 
 
-def _foreign_names(server: int) -> frozenset[str]:
-    """Return the names of other servers' tools, to see whether a text gives rules for them."""
+def _load_accepted(
+    tools: Mapping[str, Tool], listed: Mapping[str, Definition]
+) -> list[ToolDefinition]:
+    """Return the pinned definitions of tools that differ from them in ignored places only."""
+    lenient = [tools[name] for name in listed if tools[name].ignored_places]
+    if not lenient:
+        return []
+    foreign = _load_foreign_names(lenient[0].server_id) - scan.foreign_names(listed)
+    return definitions.find_accepted_definitions(lenient, listed, foreign=foreign)
+
+
+def _load_foreign_names(server: int) -> frozenset[str]:
+    """Return the names of other servers' tools, to find instructions about them in texts."""
     others = Tool.objects.exclude(server=server).exclude(state=Tool.State.REMOVED)
     return scan.foreign_names(others.values_list("name", flat=True))
 
 
-def _definition_row(
+def _make_definition_row(
     tool: Tool,
     listed: Definition,
     listed_hash: str,
@@ -177,21 +198,21 @@ def _definition_row(
         tool=tool,
         hash=listed_hash,
         launch_hash=launch,
-        text_hash=embedding_text.text_hash(embedding_text.compose(listed)),
-        title=definition.storable(listed.title),
-        description=definition.storable(listed.description),
-        input_schema=definition.storable(dict(listed.input_schema)),
-        output_schema=None if output is None else definition.storable(dict(output)),
-        annotations=definition.storable(dict(listed.annotations)),
+        text_hash=embedding_text.text_hash(embedding_text.compose_text(listed)),
+        title=definition.make_storable(listed.title),
+        description=definition.make_storable(listed.description),
+        input_schema=definition.make_storable(dict(listed.input_schema)),
+        output_schema=None if output is None else definition.make_storable(dict(output)),
+        annotations=definition.make_storable(dict(listed.annotations)),
         token_count=token_count.count_definition(
             listed.name, listed.description, listed.input_schema
         ),
-        findings=definition.storable(list(findings)),
+        findings=definition.make_storable(list(findings)),
         listed_at=at,
     )
 
 
-def _settle(
+def _settle_states(
     tools: Sequence[Tool],
     rows: Mapping[int, ToolDefinition],
     fresh: Collection[int],
@@ -199,13 +220,13 @@ def _settle(
     at: datetime,
     auto: bool,
 ) -> None:
-    """Bring each listed tool to the state its definition earns; pin what is new."""
-    pinned, moved = [], []
+    """Set the state of each listed tool by its definition; pin new definitions."""
+    pinned, changed = [], []
     for tool in tools:
         row = rows[tool.pk]
-        stood = (tool.state, tool.listed_id)
+        before = (tool.state, tool.listed_id)
         tool.listed = row
-        tool.state = definition.next_state(
+        tool.state = definition.decide_next_state(
             state=None if tool.pk in fresh else tool.state,
             known_hash=tool.definition.hash if tool.definition else None,
             new_hash=row.hash,
@@ -214,11 +235,11 @@ def _settle(
         if tool.state == Tool.State.ACTIVE and tool.definition is None:
             tool.definition, row.approved_at = row, at
             pinned.append(row)
-        if stood != (tool.state, tool.listed_id):
-            moved.append(tool)
+        if before != (tool.state, tool.listed_id):
+            changed.append(tool)
     ToolDefinition.objects.bulk_update(pinned, ["approved_at"])
-    Tool.objects.bulk_update(moved, ["state", "definition", "listed"])
-    # Apart from the rest: being seen again is nothing that other processes need to hear of.
+    Tool.objects.bulk_update(changed, ["state", "definition", "listed"])
+    # Separately: this must not notify other processes.
     Tool.objects.filter(pk__in=[tool.pk for tool in tools]).update(last_seen_at=at)
 
 
@@ -232,55 +253,82 @@ def _mark_removed(known: Mapping[str, Tool], listed: Mapping[str, Definition]) -
     return tuple(tool.name for tool in gone)
 
 
-def approve(
-    tools: Iterable[Tool], *, user: Any, at: datetime, shown: Mapping[int, str] | None = None
+def approve_tools(
+    tools: Iterable[Tool],
+    *,
+    user: Any,
+    at: datetime,
+    shown: Mapping[int, str] | None = None,
+    ignore: Mapping[int, Collection[str]] | None = None,
 ) -> dict[str, str]:
-    """Pin what their servers list now; return what was pinned: definition hash by tool id.
+    """Pin the listed definitions of tools; return the pinned hashes by tool id.
 
-    A tool that is gone, or active as it is listed, is left as it is.
+    A tool that is removed, or active as listed, stays unchanged.
 
     Args:
-        tools: Tools that a person approves.
-        user: That person.
-        at: When.
-        shown: Hash of the definition that the person saw, by primary key; a tool that is listed
-            otherwise by now is left as it is.
+        tools: Tools to approve.
+        user: The approving person.
+        at: Current time.
+        shown: Hash of the definition that the person saw, by primary key; a tool with another
+            listed definition stays unchanged.
+        ignore: By primary key, JSON pointers to places of the definition to ignore when it is
+            compared with later ones. Places ignored before stay ignored while they are ignorable.
+
+    Raises:
+        NotIgnorable: If a place must not be ignored; nothing is approved then.
     """
     approved: dict[str, str] = {}
     with transaction.atomic():
         chosen = list(tools)
-        # The lock that a listing takes too, so that neither undoes the other.
-        servers_held = Server.objects.select_for_update().filter(
+        # Listings take this lock too, so that neither undoes the other.
+        servers_to_lock = Server.objects.select_for_update().filter(
             pk__in={tool.server_id for tool in chosen}
         )
-        list(servers_held.order_by("pk"))
+        list(servers_to_lock.order_by("pk"))
         rows = Tool.objects.filter(pk__in=[tool.pk for tool in chosen], listed__isnull=False)
         for tool in rows.select_related("server", "listed").order_by("server__name", "name"):
-            stands = tool.state == Tool.State.ACTIVE and tool.definition_id == tool.listed_id
-            if tool.state == Tool.State.REMOVED or stands or tool.listed is None:
+            is_approved = tool.state == Tool.State.ACTIVE and tool.definition_id == tool.listed_id
+            if tool.state == Tool.State.REMOVED or is_approved or tool.listed is None:
                 continue
             if shown is not None and shown.get(tool.pk) != tool.listed.hash:
                 continue
             tool.listed.approved_at, tool.listed.approved_by = at, user
             tool.listed.save(update_fields=["approved_at", "approved_by"])
+            tool.ignored_places = _merge_ignored_places(
+                tool, tool.listed, (ignore or {}).get(tool.pk, ())
+            )
             tool.definition, tool.state = tool.listed, Tool.State.ACTIVE
-            tool.save(update_fields=["definition", "state"])
-            approved[ids.join(tool.server.name, tool.name)] = tool.listed.hash
+            tool.save(update_fields=["definition", "state", "ignored_places"])
+            approved[ids.join_id(tool.server.name, tool.name)] = tool.listed.hash
     return approved
 
 
-def load() -> Catalogue:
-    """Return the whole catalogue as one value; four queries."""
-    matcher = Matcher(danger.load_operations())
+def _merge_ignored_places(tool: Tool, row: ToolDefinition, more: Collection[str]) -> list[str]:
+    listed = definitions.to_definition(tool, row)
+    definition_changes.require_ignorable(listed, more)
+    return sorted({*definition_changes.filter_ignorable(listed, tool.ignored_places), *more})
+
+
+def load_catalogue() -> Catalogue:
+    """Load the whole catalogue; four queries, five if tools are quarantined."""
+    matcher = DangerMatcher(danger.load_patterns())
     tools = Tool.objects.select_related("server", "definition", "category").filter(
         ~Q(state=Tool.State.REMOVED)
     )
     tools = tools.annotate(listed_findings=F("listed__findings"))
+    rows = list(tools.order_by("server__name", "name"))
+    quarantined = [tool.pk for tool in rows if tool.state == Tool.State.QUARANTINED]
+    changed = definitions.load_changed_places(quarantined) if quarantined else {}
     return Catalogue(
-        servers={server.name: _server(server) for server in Server.objects.order_by("name")},
+        servers={
+            server.name: _to_catalogue_server(server)
+            for server in Server.objects.defer("last_output").order_by("name")
+        },
         tools={
             item.tool: item
-            for item in (_tool(tool, matcher) for tool in tools.order_by("server__name", "name"))
+            for item in (
+                _to_catalogue_tool(tool, matcher, changed.get(tool.pk, ())) for tool in rows
+            )
         },
         approve_from={
             team.pk: Danger(team.approve_from)
@@ -289,7 +337,7 @@ def load() -> Catalogue:
     )
 
 
-def _server(server: Server) -> CatalogueServer:
+def _to_catalogue_server(server: Server) -> CatalogueServer:
     return CatalogueServer(
         name=server.name,
         team=server.team_id,
@@ -305,12 +353,14 @@ def _server(server: Server) -> CatalogueServer:
     )
 
 
-def _tool(tool: Tool, matcher: Matcher) -> CatalogueTool:
+def _to_catalogue_tool(
+    tool: Tool, matcher: DangerMatcher, changed_places: tuple[str, ...]
+) -> CatalogueTool:
     pinned = tool.definition
-    verdict = danger.judge(tool, matcher)
+    verdict = danger.judge_tool(tool, matcher)
     return CatalogueTool(
         pk=tool.pk,
-        tool=ids.join(tool.server.name, tool.name),
+        tool=ids.join_id(tool.server.name, tool.name),
         server=tool.server.name,
         name=tool.name,
         title=pinned.title if pinned else "",
@@ -328,8 +378,10 @@ def _tool(tool: Tool, matcher: Matcher) -> CatalogueTool:
         enabled=tool.enabled,
         team=tool.server.team_id,
         pinned=tool.pinned,
-        findings=tuple(map(scan.announce, getattr(tool, "listed_findings", None) or ())),
+        findings=tuple(map(scan.announce_finding, getattr(tool, "listed_findings", None) or ())),
         repeatable=danger.is_repeatable(tool),
         approval=tool.approval,
         destructive_by=verdict.destructive_by,
+        ignored_places=tuple(tool.ignored_places),
+        changed_places=changed_places,
     )

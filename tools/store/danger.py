@@ -1,16 +1,31 @@
-"""Curated dangerous operations."""
+"""Classifies stored tools by the curated dangerous operations."""
 
 from __future__ import annotations
 
-from tools.danger import Danger, Matcher, Operation, Verdict, classify, repeatable
-from tools.models import DangerousOperation, Tool
+from typing import Final
+
+from tools.danger import (
+    Danger,
+    DangerMatcher,
+    DangerPattern,
+    DangerVerdict,
+    classify,
+    is_call_repeatable,
+)
+from tools.executable_input import ExecutableInput, find_executable_input
+from tools.models import DangerousOperation, Tool, ToolDefinition
+
+MAX_REMEMBERED: Final = 20_000
+"""Definitions whose executable input is cached, for when the catalogue is reloaded."""
+
+_input_cache: dict[str, ExecutableInput | None] = {}
 
 
-def load_operations() -> tuple[Operation, ...]:
-    """Return the operations that are switched on, by pattern."""
+def load_patterns() -> tuple[DangerPattern, ...]:
+    """Return the enabled operations, by pattern."""
     rows = DangerousOperation.objects.filter(enabled=True).order_by("pattern")
     return tuple(
-        Operation(
+        DangerPattern(
             pattern=row.pattern,
             danger=Danger(row.danger),
             reason=row.reason,
@@ -20,36 +35,57 @@ def load_operations() -> tuple[Operation, ...]:
     )
 
 
-def judge(tool: Tool, matcher: Matcher) -> Verdict:
-    """Return what a call of a stored tool may do, by its pinned definition.
+def judge_tool(tool: Tool, matcher: DangerMatcher) -> DangerVerdict:
+    """Classify a stored tool by its pinned definition.
 
     Args:
-        tool: With its server and its definition loaded.
-        matcher: Of the operations that are switched on.
+        tool: With its server and definition loaded.
+        matcher: For the enabled operations.
     """
     pinned = tool.definition
+    annotations = pinned.annotations if pinned else {}
+    matched = matcher.find_matches(
+        tool.name,
+        pinned.title if pinned else "",
+        tool.server.name,
+        only_reads=tool.server.trusted and annotations.get("readOnlyHint") is True,
+    )
     return classify(
-        matcher.matching(tool.name, pinned.title if pinned else "", tool.server.name),
-        annotations=pinned.annotations if pinned else {},
+        matched,
+        annotations=annotations,
         trusted=tool.server.trusted,
-        override=_override(tool),
+        override=_danger_override(tool),
+        runs=_find_executable_input(tool.name, pinned) if pinned else None,
     )
 
 
+def _find_executable_input(name: str, pinned: ToolDefinition) -> ExecutableInput | None:
+    """Return the parameter whose value a tool executes, cached by definition hash."""
+    try:
+        return _input_cache[pinned.hash]
+    except KeyError:
+        pass
+    if len(_input_cache) >= MAX_REMEMBERED:
+        _input_cache.pop(next(iter(_input_cache)), None)
+    found = find_executable_input(name, pinned.description, pinned.input_schema)
+    _input_cache[pinned.hash] = found
+    return found
+
+
 def is_repeatable(tool: Tool) -> bool:
-    """Whether a call of a stored tool may be made again when nobody knows how it ended.
+    """Whether a call of a stored tool with an unknown outcome may be repeated.
 
     Args:
-        tool: With its server and its definition loaded.
+        tool: With its server and definition loaded.
     """
     pinned = tool.definition
-    return repeatable(
+    return is_call_repeatable(
         pinned.annotations if pinned else {},
         trusted=tool.server.trusted,
-        danger_override=_override(tool),
+        danger_override=_danger_override(tool),
         override=tool.repeatable_override,
     )
 
 
-def _override(tool: Tool) -> Danger | None:
+def _danger_override(tool: Tool) -> Danger | None:
     return Danger(tool.danger_override) if tool.danger_override else None

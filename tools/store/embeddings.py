@@ -1,4 +1,4 @@
-"""Stored vectors of tools: what is missing, writing in bulk, one HNSW index for each model."""
+"""Stored vectors of tools: missing ones, bulk writes, and one HNSW index per model."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from tools.definition import Definition
 from tools.embed.embedder import Vectors
 from tools.models import Tool, ToolEmbedding
 
-M = 16
+HNSW_M = 16
 EF_CONSTRUCTION = 64
 MAX_INDEXED_DIMENSIONS = 2_000
 """pgvector's limit for an HNSW index on `vector`; longer vectors are searched exactly."""
 
 BULK_SHARE = 0.2
-"""Share of a model's rows from which rebuilding its index beats inserting into it (measured)."""
+"""Share of new rows from which rebuilding a model's index beats inserting into it (measured)."""
 
 BULK_ROWS = 500
 """Fewer rows than this are always inserted into the index."""
@@ -31,13 +31,13 @@ _TABLE = ToolEmbedding._meta.db_table
 
 
 @dataclass(frozen=True, kw_only=True)
-class Missing:
+class MissingEmbedding:
     """A tool whose text has no vector by a model yet.
 
     Attributes:
         tool_pk: Primary key of the tool.
         content_hash: Hash of the text.
-        definition: What the text is composed from.
+        definition: The definition that the text is composed from.
     """
 
     tool_pk: int
@@ -46,35 +46,35 @@ class Missing:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Coverage:
-    """How far a model has got.
+class EmbeddingCoverage:
+    """How many tools a model has embedded.
 
     Attributes:
-        embedded: Tools with a vector of their present text.
-        total: Tools that want one.
+        embedded: Tools with a vector of their current text.
+        total: Tools that need one.
     """
 
     embedded: int
     total: int
 
 
-def _wanted() -> QuerySet[Tool]:
-    """Tools with a pinned definition that their server still lists."""
+def _embeddable_tools() -> QuerySet[Tool]:
+    """Return the tools with a pinned definition that their server still lists."""
     return Tool.objects.filter(~Q(state=Tool.State.REMOVED), definition__isnull=False)
 
 
-def _lacking(model: str) -> QuerySet[Tool]:
+def _tools_without_vector(model: str) -> QuerySet[Tool]:
     present = ToolEmbedding.objects.filter(
         tool=OuterRef("pk"), model=model, content_hash=OuterRef("definition__text_hash")
     )
-    return _wanted().filter(~Exists(present))
+    return _embeddable_tools().filter(~Exists(present))
 
 
-def missing(model: str) -> list[Missing]:
-    """List the tools that lack a vector of their present text, by primary key."""
-    rows = _lacking(model).select_related("definition").order_by("pk")
+def load_missing(model: str) -> list[MissingEmbedding]:
+    """Return the tools without a vector of their current text, by primary key."""
+    rows = _tools_without_vector(model).select_related("definition").order_by("pk")
     return [
-        Missing(
+        MissingEmbedding(
             tool_pk=tool.pk,
             content_hash=tool.definition.text_hash,
             definition=Definition(
@@ -89,23 +89,23 @@ def missing(model: str) -> list[Missing]:
     ]
 
 
-def coverage(model: str) -> Coverage:
-    """Count how many tools have a vector of their present text."""
-    total = _wanted().count()
-    return Coverage(embedded=total - _lacking(model).count(), total=total)
+def load_coverage(model: str) -> EmbeddingCoverage:
+    """Count the tools with a vector of their current text."""
+    total = _embeddable_tools().count()
+    return EmbeddingCoverage(embedded=total - _tools_without_vector(model).count(), total=total)
 
 
-def models() -> tuple[str, ...]:
-    """List the models that have any vectors, by name."""
+def load_model_names() -> tuple[str, ...]:
+    """Return the models with stored vectors, by name."""
     return tuple(
         ToolEmbedding.objects.order_by("model").values_list("model", flat=True).distinct()
     )
 
 
-def write(model: str, batch: Sequence[Missing], vectors: Vectors) -> int:
-    """Store the vectors of a batch and drop those of older texts of the same tools.
+def write_vectors(model: str, batch: Sequence[MissingEmbedding], vectors: Vectors) -> int:
+    """Store the vectors of a batch and delete those of older texts of the same tools.
 
-    Tools that were deleted meanwhile are left out; rows another process wrote are kept.
+    Tools deleted meanwhile are skipped; rows written by another process are kept.
 
     Args:
         model: The model that made them.
@@ -143,13 +143,13 @@ def write(model: str, batch: Sequence[Missing], vectors: Vectors) -> int:
 
 
 def drop_stale(model: str) -> int:
-    """Delete a model's vectors of texts that no tool has any more; return how many."""
+    """Delete a model's vectors of outdated texts; return how many."""
     stale = ToolEmbedding.objects.filter(model=model).filter(
         Q(tool__state=Tool.State.REMOVED)
         | Q(tool__definition__isnull=True)
         | ~Q(content_hash=F("tool__definition__text_hash"))
     )
-    # A vector of an older text still serves while the new one is being made.
+    # A vector of an older text stays in use until the new one exists.
     replaced = stale.filter(
         Q(tool__state=Tool.State.REMOVED)
         | Exists(
@@ -173,12 +173,12 @@ def drop_models(names: Iterable[str]) -> int:
 
 
 def index_name(model: str) -> str:
-    """Name of a model's HNSW index: the same everywhere, short whatever the model's name."""
+    """Return the name of a model's HNSW index: deterministic, and short for any model name."""
     return f"embedding_hnsw_{hashlib.sha256(model.encode()).hexdigest()[:12]}"
 
 
 def has_index(model: str) -> bool:
-    """Whether the model's index exists in the schema in use."""
+    """Whether the model's index exists in the current schema."""
     with connection.cursor() as cursor:
         cursor.execute("SELECT to_regclass(%s) IS NOT NULL", [index_name(model)])
         return bool(cursor.fetchone()[0])
@@ -196,7 +196,7 @@ def create_index(model: str, dimensions: int) -> bool:
         name=sql.Identifier(index_name(model)),
         table=sql.Identifier(_TABLE),
         dimensions=sql.Literal(dimensions),
-        m=sql.Literal(M),
+        m=sql.Literal(HNSW_M),
         ef=sql.Literal(EF_CONSTRUCTION),
         model=sql.Literal(model),
     )
@@ -216,14 +216,14 @@ def drop_index(model: str) -> None:
 
 
 def _check_constraints_now(cursor: Any) -> None:
-    """Within a caller's transaction, checks put off to its end would forbid the next statement."""
+    """Run deferred constraint checks now; pending ones would block DDL in a transaction."""
     if connection.in_atomic_block:
         cursor.execute("SET CONSTRAINTS ALL IMMEDIATE")
         cursor.execute("SET CONSTRAINTS ALL DEFERRED")
 
 
 def is_bulk(*, new: int, present: int) -> bool:
-    """Whether so many rows are to come that the index is better built after them.
+    """Whether enough new rows are coming to rebuild the index after them.
 
     Example:
         >>> is_bulk(new=1_000, present=0), is_bulk(new=1_000, present=90_000)

@@ -1,4 +1,4 @@
-"""Servers and tools in figures."""
+"""Summaries of servers and tools, and memberships of users."""
 
 from __future__ import annotations
 
@@ -8,20 +8,23 @@ from datetime import datetime
 from typing import Any
 
 from django.db.models import Count, Q
+from django.utils import timezone
 
 from tools.models import Membership, Server, Tool
+from tools.server_condition import ServerConditionWord, judge_condition
+from tools.store import discoveries
 
-MAX_TEAMS_LOOKED_AT = 2
+MAX_CHECKED_TEAMS = 2
 
 
 @dataclass(frozen=True, kw_only=True)
 class ServerSummary:
-    """A server with its tools and what is known of its past.
+    """A server with counts of its tools and its recorded history.
 
-    The times are facts, each with its own clock reading; nothing here claims what the server is
-    doing at this moment.
+    All times are recorded facts; none describes what the server is doing right now.
 
     Attributes:
+        pk: Primary key.
         name: First half of its tools' ids.
         enabled: Whether it may be used.
         trusted: Whether a person trusts its annotations.
@@ -30,10 +33,16 @@ class ServerSummary:
         pending: Number of tools that were never approved.
         discovered_at: When its tools were last listed.
         last_connected_at: When it last answered.
-        last_error: What went wrong since it last answered; empty if nothing did.
-        last_error_at: When something last went wrong.
+        last_error: The last error since it last answered; empty if there was none.
+        last_error_at: When the last error occurred.
+        state: Its condition in words; see `tools.server_condition`.
+        failing_since: Since when it is failing.
+        retry_at: When it is contacted again automatically.
+        last_output: Its output before the current error, oldest line first; empty unless
+            requested.
     """
 
+    pk: int
     name: str
     enabled: bool
     trusted: bool
@@ -44,21 +53,49 @@ class ServerSummary:
     last_connected_at: datetime | None
     last_error: str
     last_error_at: datetime | None
+    state: ServerConditionWord
+    failing_since: datetime | None
+    retry_at: datetime | None
+    last_output: tuple[str, ...] = ()
 
 
-def servers() -> tuple[ServerSummary, ...]:
-    """Return all servers by name; one query."""
+def load_server_summaries(
+    *, names: Iterable[str] | None = None, with_output: bool = False
+) -> tuple[ServerSummary, ...]:
+    """Return servers by name; one query.
+
+    Args:
+        names: Only these; None: all.
+        with_output: Whether to load the output before each one's error, up to 64 kB each.
+    """
+    now = timezone.now()
     usable = Q(tools__state=Tool.State.ACTIVE, tools__enabled=True)
-    rows = Server.objects.order_by("name").annotate(
-        usable=Count("tools", filter=usable),
-        quarantined=Count("tools", filter=Q(tools__state=Tool.State.QUARANTINED)),
-        pending=Count("tools", filter=Q(tools__state=Tool.State.PENDING)),
+    rows = (
+        Server.objects.select_related("discovery")
+        .order_by("name")
+        .annotate(
+            usable=Count("tools", filter=usable),
+            quarantined=Count("tools", filter=Q(tools__state=Tool.State.QUARANTINED)),
+            pending=Count("tools", filter=Q(tools__state=Tool.State.PENDING)),
+        )
     )
-    return tuple(_summary(row) for row in rows)
+    if names is not None:
+        rows = rows.filter(name__in=list(names))
+    if not with_output:
+        rows = rows.defer("last_output")
+    return tuple(_make_summary(row, now, with_output=with_output) for row in rows)
 
 
-def _summary(row: Any) -> ServerSummary:
+def load_server_name(pk: int) -> str | None:
+    """Return the name of a server; None if there is none with that key."""
+    return Server.objects.filter(pk=pk).values_list("name", flat=True).first()
+
+
+def _make_summary(row: Any, now: datetime, *, with_output: bool) -> ServerSummary:
+    history = discoveries.make_server_history(row)
+    condition = judge_condition(history, now=now)
     return ServerSummary(
+        pk=row.pk,
         name=row.name,
         enabled=row.enabled,
         trusted=row.trusted,
@@ -67,35 +104,39 @@ def _summary(row: Any) -> ServerSummary:
         pending=row.pending,
         discovered_at=row.discovered_at,
         last_connected_at=row.last_connected_at,
-        last_error=row.last_error if _error_stands(row) else "",
+        last_error=row.last_error if history.has_failed else "",
         last_error_at=row.last_error_at,
+        state=condition.word,
+        failing_since=condition.since if condition.reason else None,
+        retry_at=condition.retry_at,
+        last_output=tuple(row.last_output) if with_output and history.has_failed else (),
     )
 
 
-def _error_stands(server: Server) -> bool:
-    """Whether nothing has gone well since the last error."""
-    failed_at = server.last_error_at
-    if failed_at is None:
-        return False
-    successes = (server.discovered_at, server.last_connected_at)
-    return all(at is None or at < failed_at for at in successes)
-
-
-def usable_tools() -> int:
-    """Count the tools that can be found and called."""
+def count_usable_tools() -> int:
+    """Count the usable tools."""
     return Tool.objects.filter(enabled=True, state=Tool.State.ACTIVE, server__enabled=True).count()
 
 
-def names(*, but_from: Iterable[str] = ()) -> frozenset[str]:
-    """Return the names of the registered servers, those of some sources left out."""
+def load_tool_names(servers: Iterable[str]) -> dict[str, frozenset[str]]:
+    """Return the names of servers' stored tools, by server."""
+    listed = Tool.objects.filter(server__name__in=list(servers)).exclude(state=Tool.State.REMOVED)
+    found: dict[str, set[str]] = {}
+    for server, tool in listed.values_list("server__name", "name"):
+        found.setdefault(server, set()).add(tool)
+    return {server: frozenset(tools) for server, tools in found.items()}
+
+
+def list_server_names(*, but_from: Iterable[str] = ()) -> frozenset[str]:
+    """Return the names of the registered servers, except those from some sources."""
     rows = Server.objects.exclude(source__in=list(but_from))
     return frozenset(rows.values_list("name", flat=True))
 
 
-def only_team_of(username: str) -> int | None:
+def load_only_team(username: str) -> int | None:
     """Return the primary key of a user's team if there is exactly one."""
     found = Membership.objects.filter(user__username=username).values_list("team_id", flat=True)
-    teams = list(found[:MAX_TEAMS_LOOKED_AT])
+    teams = list(found[:MAX_CHECKED_TEAMS])
     return teams[0] if len(teams) == 1 else None
 
 
@@ -104,7 +145,7 @@ def is_member(username: str, team: int) -> bool:
     return Membership.objects.filter(user__username=username, team=team).exists()
 
 
-def administered_by(username: str) -> frozenset[int]:
-    """Return the primary keys of the teams that a user is an admin of."""
+def load_administered_teams(username: str) -> frozenset[int]:
+    """Return the primary keys of the teams that a user administers."""
     found = Membership.objects.filter(user__username=username, role=Membership.Role.ADMIN)
     return frozenset(found.values_list("team_id", flat=True))

@@ -1,4 +1,4 @@
-"""The inverted index of lexical search: kept up to date for what changed, set by set."""
+"""The inverted index of lexical search, updated for changed tools in batches."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ INDEX_VERSION = 1  # part of every content hash: raise it when fields or weights
 BATCH_ROWS = 500
 
 CONFIGURATION = "english"
-"""Postgres' text search configuration: stems English, takes other words as they are."""
+"""PostgreSQL text search configuration: stems English and keeps other words unchanged."""
 
-_STALE = """
+_STALE_SQL = """
 SELECT t.id
 FROM tools_tool t
 JOIN tools_tooldefinition d ON d.id = t.definition_id
@@ -28,7 +28,7 @@ WHERE t.state <> 'removed'
 ORDER BY t.id
 """
 
-_INDEX = """
+_INDEX_SQL = """
 WITH part AS (
     SELECT * FROM unnest(%(tools)s::bigint[], %(texts)s::text[], %(weights)s::float8[],
                          %(names)s::boolean[]) AS part (tool_id, text, weight, is_name)
@@ -62,17 +62,17 @@ SET content_hash = excluded.content_hash, length = excluded.length
 """
 
 
-def stale() -> list[int]:
-    """List the tools whose words are not indexed as they stand now, by primary key."""
+def find_stale_tools() -> list[int]:
+    """Return the tools whose current words are not indexed, by primary key."""
     with connection.cursor() as cursor:
-        cursor.execute(_STALE, {"version": _version()})
+        cursor.execute(_STALE_SQL, {"version": _index_version()})
         return [row[0] for row in cursor.fetchall()]
 
 
-def index_text(tool_pks: Iterable[int]) -> int:
-    """Bring the postings of tools up to date; only rows that differ are written.
+def index_tools(tool_pks: Iterable[int]) -> int:
+    """Update the postings of tools; only differing rows are written.
 
-    Tools that are gone, or have no pinned definition, are left out.
+    Deleted tools and those without a pinned definition are skipped.
 
     Returns:
         Number of tools indexed.
@@ -82,8 +82,8 @@ def index_text(tool_pks: Iterable[int]) -> int:
     for start in range(0, len(pks), BATCH_ROWS):
         done += _index_batch(pks[start : start + BATCH_ROWS])
     if done:
-        # Autovacuum comes minutes later; until then the planner takes a full table for empty,
-        # and joins it by a nested loop (measured at 5,000 tools: 130 ms instead of 3).
+        # Autovacuum runs minutes later; until then the planner assumes an empty table and uses
+        # a nested loop (measured at 5,000 tools: 130 ms instead of 3).
         with connection.cursor() as cursor:
             cursor.execute("ANALYZE tools_server, tools_tool, tools_toolposting, tools_tooltext")
     return done
@@ -91,7 +91,7 @@ def index_text(tool_pks: Iterable[int]) -> int:
 
 def _index_batch(pks: list[int]) -> int:
     with transaction.atomic(), connection.cursor() as cursor:
-        # Locked in one order, so that two processes that index the same tools take turns.
+        # Locked in a fixed order, so that processes indexing the same tools do not deadlock.
         tools = list(
             Tool.objects.select_for_update(of=("self",), no_key=True)
             .filter(pk__in=pks, definition__isnull=False)
@@ -99,12 +99,12 @@ def _index_batch(pks: list[int]) -> int:
             .order_by("pk")
         )
         if tools:
-            cursor.execute(_INDEX, _parameters(tools))
+            cursor.execute(_INDEX_SQL, _index_parameters(tools))
         return len(tools)
 
 
-def _parameters(tools: list[Tool]) -> dict[str, Any]:
-    parts = [(tool.pk, field) for tool in tools for field in _fields(tool)]
+def _index_parameters(tools: list[Tool]) -> dict[str, Any]:
+    parts = [(tool.pk, field) for tool in tools for field in _tool_text_fields(tool)]
     return {
         "tools": [pk for pk, _ in parts],
         "texts": [field.text for _, field in parts],
@@ -112,11 +112,11 @@ def _parameters(tools: list[Tool]) -> dict[str, Any]:
         "names": [field.is_name for _, field in parts],
         "all_tools": [tool.pk for tool in tools],
         "configuration": CONFIGURATION,
-        "version": _version(),
+        "version": _index_version(),
     }
 
 
-def _fields(tool: Tool) -> tuple[embedding_text.Field, ...]:
+def _tool_text_fields(tool: Tool) -> tuple[embedding_text.TextField, ...]:
     pinned = tool.definition
     assert pinned is not None  # noqa: S101 - filtered in the query
     definition = Definition(
@@ -125,8 +125,8 @@ def _fields(tool: Tool) -> tuple[embedding_text.Field, ...]:
         description=pinned.description,
         input_schema=pinned.input_schema,
     )
-    return embedding_text.fields(definition, server=tool.server.name)
+    return embedding_text.text_fields(definition, server=tool.server.name)
 
 
-def _version() -> str:
+def _index_version() -> str:
     return str(INDEX_VERSION)

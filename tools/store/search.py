@@ -1,4 +1,4 @@
-"""Candidates for a query out of the database: by meaning, by words, and what speaks for each."""
+"""Finds candidates for a query in the database, with the evidence for each."""
 
 from __future__ import annotations
 
@@ -16,31 +16,31 @@ from tools.store import embeddings
 from tools.store.postings import CONFIGURATION
 
 EXACT_ROWS = 60_000
-"""Up to so many tools every vector is compared: exact, at the price of milliseconds (4 for 10,000
-vectors of 384 dimensions, where the index takes 1, and lost 8 % of the best ten at 50,000)."""
+"""Up to this many tools, every vector is compared: exact, and takes milliseconds (4 for 10,000
+vectors of 384 dimensions; the HNSW index takes 1, but lost 8 % of the best ten at 50,000)."""
 
 EXACT_SHARE = 0.2
-"""A filter that leaves less than this share of the vectors is searched exactly: the index would
-read most of itself to find what passes, and stop before it had."""
+"""A filter that keeps a smaller share of the vectors is searched exactly: the HNSW index would
+scan most of itself for matching rows, and stop before finding them."""
 
 EF_SEARCH = 400
-"""Candidates the index keeps: many more than a search asks for, since large catalogues are full of
-tools that hardly differ, among which a graph of neighbours loses its way."""
+"""Candidate list size of the HNSW scan: far above the limit of a search, since in large catalogues
+many tools hardly differ, and recall of a neighbour graph drops among them."""
 
 MAX_SCAN_TUPLES = 50_000
 
-_SERVERS = """
+_SERVERS_SQL = """
 SELECT id, name FROM tools_server
 WHERE enabled AND (team_id IS NULL OR team_id = %(team)s)
 """
 
-_KEPT = """
+_SCOPE_CONDITION = """
 (%(server)s::text IS NULL OR s.name = %(server)s)
 AND (%(category)s::text IS NULL OR t.category_id = (
     SELECT id FROM tools_category WHERE name = %(category)s))
 """
 
-_PLAN = f"""
+_PLAN_SQL = f"""
 WITH indexed AS (
     SELECT reltuples FROM pg_class WHERE oid = to_regclass(%(index)s)
 ), bound AS (
@@ -53,17 +53,17 @@ WITH indexed AS (
 SELECT EXISTS (SELECT FROM indexed),
        (SELECT rows FROM bound) < (
            SELECT count(*) FROM (
-               SELECT FROM tools_tool t JOIN ({_SERVERS}) AS s ON s.id = t.server_id
-               WHERE t.state = 'active' AND t.enabled AND {_KEPT}
+               SELECT FROM tools_tool t JOIN ({_SERVERS_SQL}) AS s ON s.id = t.server_id
+               WHERE t.state = 'active' AND t.enabled AND {_SCOPE_CONDITION}
                LIMIT (SELECT rows + 1 FROM bound)
            ) AS kept),
        (SELECT array_agg(ARRAY[lexeme, word]) FROM parsed)
 """
 
-# Postings are read before anything is joined: left to itself the planner would probe their index
-# once for every tool.
-_EVIDENCE = f"""
-WITH server AS MATERIALIZED ({_SERVERS}),
+# Postings are read before anything is joined: otherwise the planner would probe their index once
+# for every tool.
+_EVIDENCE_SQL = f"""
+WITH server AS MATERIALIZED ({_SERVERS_SQL}),
 catalogue AS MATERIALIZED (
     SELECT count(*)::float8 AS size,
            greatest(avg(x.length) FILTER (WHERE x.length > 0), 1) AS mean_length
@@ -73,7 +73,7 @@ catalogue AS MATERIALIZED (
     SELECT lexeme, tool_id, frequency, in_name FROM tools_toolposting
     WHERE lexeme = ANY(%(lexemes)s)
 ), occurrence AS MATERIALIZED (
-    SELECT p.lexeme, p.tool_id, p.frequency, p.in_name, x.length, {_KEPT} AS kept
+    SELECT p.lexeme, p.tool_id, p.frequency, p.in_name, x.length, {_SCOPE_CONDITION} AS kept
     FROM posting p
     JOIN tools_tool t ON t.id = p.tool_id AND t.state = 'active' AND t.enabled
     JOIN server s ON s.id = t.server_id
@@ -104,25 +104,25 @@ LEFT JOIN worded w ON w.tool_id = t.id
 LEFT JOIN held ON held.tool_id = t.id
 """
 
-_WITHOUT_MEANING = """
+_NO_SIMILARITY = """
 meaning AS (SELECT NULL::bigint AS tool_id, NULL::float8 AS similarity),
 pool AS (SELECT tool_id FROM best_worded)
 """
 
-_EXACT_MEANING = f"""
+_EXACT_SIMILARITY = f"""
 meaning AS MATERIALIZED (
     SELECT e.tool_id, {{similarity}} AS similarity
     FROM tools_toolembedding e
     JOIN tools_tool t ON t.id = e.tool_id AND t.state = 'active' AND t.enabled
     JOIN server s ON s.id = t.server_id
-    WHERE e.model = %(model)s AND {_KEPT}
+    WHERE e.model = %(model)s AND {_SCOPE_CONDITION}
 ), pool AS MATERIALIZED (
     (SELECT tool_id FROM meaning ORDER BY similarity DESC, tool_id LIMIT %(limit)s)
     UNION SELECT tool_id FROM best_worded
 )
 """
 
-_INDEXED_MEANING = """
+_INDEXED_SIMILARITY = """
 pool AS MATERIALIZED (
     SELECT unnest(%(near)s::bigint[]) AS tool_id UNION SELECT tool_id FROM best_worded
 ), meaning AS MATERIALIZED (
@@ -133,27 +133,27 @@ pool AS MATERIALIZED (
 """
 
 
-# The model stands there as a literal: the planner must see that the partial index holds it.
-_NEIGHBOURS = f"""
+# The model is a literal: the planner must see that the partial index applies.
+_NEIGHBOURS_SQL = f"""
 SELECT e.tool_id
 FROM tools_toolembedding e
 JOIN tools_tool t ON t.id = e.tool_id
 JOIN tools_server s ON s.id = t.server_id
 WHERE e.model = {{model}} AND t.state = 'active' AND t.enabled
-  AND s.enabled AND (s.team_id IS NULL OR s.team_id = %(team)s) AND {_KEPT}
+  AND s.enabled AND (s.team_id IS NULL OR s.team_id = %(team)s) AND {_SCOPE_CONDITION}
 ORDER BY e.vector::vector({{size}}) <=> %(v0)s::vector({{size}})
 LIMIT %(limit)s
 """
 
 
 @dataclass(frozen=True, kw_only=True)
-class Scope:
-    """Which tools may be found: active and enabled ones, on enabled servers, that pass this.
+class SearchScope:
+    """Restricts a search, which finds only active, enabled tools on enabled servers.
 
     Attributes:
-        team: The caller's team, which sees its own tools beside the shared ones.
-        server: Only this server's.
-        category: Only this category's.
+        team: The caller's team, which sees its own tools and the shared ones.
+        server: Only tools of this server.
+        category: Only tools of this category.
     """
 
     team: int | None = None
@@ -162,12 +162,12 @@ class Scope:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Context:
-    """What the caller uses or considers already.
+class SearchContext:
+    """What the caller already uses or considers.
 
     Attributes:
-        tools: Primary keys of tools, which are not found again.
-        servers: Names of their servers, whose other tools are the likelier ones.
+        tools: Primary keys of tools to exclude.
+        servers: Names of their servers, whose other tools are preferred.
     """
 
     tools: frozenset[int] = frozenset()
@@ -175,12 +175,12 @@ class Context:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Plan:
-    """How a query is best answered.
+class QueryPlan:
+    """How to run a query.
 
     Attributes:
-        lexemes: Word of the query by lexeme; stop words fall out.
-        uses_index: Whether so many tools are in scope that the vector index is worth its error.
+        lexemes: Query word by lexeme, without stop words.
+        uses_index: Whether enough tools are in scope to justify the approximate vector index.
     """
 
     lexemes: Mapping[str, str]
@@ -188,17 +188,17 @@ class Plan:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Candidate:
-    """A tool, and what speaks for it.
+class SearchCandidate:
+    """A tool with its evidence.
 
     Attributes:
         tool_pk: Primary key.
         server: Its server's name.
-        name: Its name there.
-        similarity: In [-1, 1]; None where the query or the tool has no vector.
+        name: Its name on the server.
+        similarity: In [-1, 1]; None if the query or the tool has no vector.
         bm25: Not negative.
-        in_name: Lexemes of the query that its name or title holds.
-        elsewhere: Those that only the rest of its text holds.
+        in_name: Lexemes of the query in its name or title.
+        in_text: Those found only in the rest of its text.
     """
 
     tool_pk: int
@@ -207,93 +207,93 @@ class Candidate:
     similarity: float | None
     bm25: float
     in_name: frozenset[str]
-    elsewhere: frozenset[str]
+    in_text: frozenset[str]
 
 
-def plan(words: Sequence[str], *, model: str, scope: Scope) -> Plan:
-    """Turn words into lexemes, and see how many tools are in scope.
+def plan_query(words: Sequence[str], *, model: str, scope: SearchScope) -> QueryPlan:
+    """Turn words into lexemes, and choose between exact and indexed vector search.
 
     Args:
-        words: Words of the query; the first one of a lexeme stands for it.
+        words: Words of the query; of several with one lexeme, the first is reported.
         model: The model whose vectors would be searched.
-        scope: Which tools may be found.
+        scope: Restricts the search.
     """
-    values = _scope(scope) | {"index": embeddings.index_name(model), "rows": EXACT_ROWS}
+    values = _scope_parameters(scope) | {"index": embeddings.index_name(model), "rows": EXACT_ROWS}
     values |= {"share": EXACT_SHARE, "words": list(words), "configuration": CONFIGURATION}
-    is_indexed, are_many, parsed = _rows(_PLAN, values)[0]
+    is_indexed, is_large, parsed = _fetch_rows(_PLAN_SQL, values)[0]
     lexemes: dict[str, str] = {}
     for lexeme, word in parsed or ():
         lexemes.setdefault(lexeme, word)
-    return Plan(lexemes=lexemes, uses_index=bool(is_indexed and are_many))
+    return QueryPlan(lexemes=lexemes, uses_index=bool(is_indexed and is_large))
 
 
-def candidates(
-    plan: Plan,
+def gather_candidates(
+    plan: QueryPlan,
     *,
     vectors: Vectors | None,
     model: str,
-    scope: Scope,
+    scope: SearchScope,
     limit: int,
-) -> list[Candidate]:
-    """Gather the tools that meaning or words speak for, with the evidence of both for each.
+) -> list[SearchCandidate]:
+    """Gather the tools that match by meaning or by words, with both kinds of evidence for each.
 
-    The similarity is the cosine with the query; with several sentences it is the mean of that
-    and of the cosine with the sentence that fits best. Where few tools are in scope every one is
-    compared; else each vector's neighbours come out of the model's HNSW index.
+    The similarity is the cosine with the query; with several sentences, the mean of that and of
+    the cosine with the best-matching sentence. If few tools are in scope, all are compared;
+    otherwise each vector's neighbours come from the model's HNSW index.
 
-    How rare a word is, and how long texts are, is taken from all tools the caller may see, not
-    from those a filter leaves: a filter must not change what a word proves.
+    Word rarity and mean text length come from all tools visible to the caller, not only from
+    those that pass the filter: a filter must not change the weight of a word.
 
     Args:
-        plan: From `plan`; without lexemes nothing is found by words.
+        plan: From `plan_query`; without lexemes nothing is found by words.
         vectors: Shape (k, d), norm 1: the whole query, then its sentences if it has several;
             None: nothing is found by meaning.
         model: The model that made them.
-        scope: Which tools may be found.
-        limit: Tools to return at most for each vector, and for the words.
+        scope: Restricts the search.
+        limit: Maximum number of tools for each vector, and for the words.
 
     Returns:
-        In no order.
+        Unordered.
 
     References:
         Robertson & Zaragoza, The Probabilistic Relevance Framework: BM25 and Beyond (2009).
     """
-    values = _scope(scope) | {"k1": K1, "b": B, "limit": limit, "model": model}
+    values = _scope_parameters(scope) | {"k1": K1, "b": B, "limit": limit, "model": model}
     values |= {"lexemes": list(plan.lexemes)}
     if vectors is not None:
-        values |= _vectors(vectors)
+        values |= _vector_parameters(vectors)
         if plan.uses_index:
-            values["near"] = _nearest(vectors, model=model, scope=scope, limit=limit)
+            values["near"] = _find_nearest(vectors, model=model, scope=scope, limit=limit)
     count = 0 if vectors is None else len(vectors)
-    rows = _rows(_evidence_statement(count, uses_index=plan.uses_index), values)
-    found: dict[int, Candidate] = {}
+    rows = _fetch_rows(_build_evidence_statement(count, uses_index=plan.uses_index), values)
+    found: dict[int, SearchCandidate] = {}
     for pk, server, name, similarity, bm25, in_name, elsewhere in rows:
-        # A tool whose text is just being replaced may have two vectors; the nearer one counts.
+        # A tool whose text is being replaced may have two vectors; the nearer one counts.
         if pk in found and (found[pk].similarity or -1.0) >= (similarity or -1.0):
             continue
-        found[pk] = Candidate(
+        found[pk] = SearchCandidate(
             tool_pk=pk,
             server=server,
             name=name,
             similarity=similarity,
             bm25=float(bm25 or 0.0),
             in_name=frozenset(in_name or ()),
-            elsewhere=frozenset(elsewhere or ()),
+            in_text=frozenset(elsewhere or ()),
         )
     return list(found.values())
 
 
-def _nearest(vectors: Vectors, *, model: str, scope: Scope, limit: int) -> list[int]:
+def _find_nearest(vectors: Vectors, *, model: str, scope: SearchScope, limit: int) -> list[int]:
     found: set[int] = set()
     with transaction.atomic():
         _prepare_index_scan()
         for vector in vectors:
-            found.update(_neighbours(vector, model=model, scope=scope, limit=limit))
+            found.update(_query_neighbours(vector, model=model, scope=scope, limit=limit))
     return sorted(found)
 
 
 def _prepare_index_scan() -> None:
-    """Leave the planner no way but the index; it would misjudge how much of it a filter reads."""
+    """Force the planner to use the index; it misjudges how much of it a filter reads."""
     settings = {
         "hnsw.ef_search": EF_SEARCH,
         "hnsw.iterative_scan": "relaxed_order",
@@ -305,27 +305,27 @@ def _prepare_index_scan() -> None:
         "jit": "off",
     }
     calls = ", ".join("set_config(%s, %s, true)" for _ in settings)
-    _rows(f"SELECT {calls}", [str(part) for pair in settings.items() for part in pair])
+    _fetch_rows(f"SELECT {calls}", [str(part) for pair in settings.items() for part in pair])
 
 
-def _neighbours(vector: Vectors, *, model: str, scope: Scope, limit: int) -> list[int]:
-    statement = sql.SQL(_NEIGHBOURS).format(
+def _query_neighbours(vector: Vectors, *, model: str, scope: SearchScope, limit: int) -> list[int]:
+    statement = sql.SQL(_NEIGHBOURS_SQL).format(
         model=sql.Literal(model), size=sql.Literal(len(vector))
     )
-    values = _scope(scope) | {"v0": _literal(vector), "limit": limit}
-    return [row[0] for row in _rows(statement, values)]
+    values = _scope_parameters(scope) | {"v0": _vector_literal(vector), "limit": limit}
+    return [row[0] for row in _fetch_rows(statement, values)]
 
 
 @functools.cache
-def _evidence_statement(vectors: int, *, uses_index: bool) -> str:
+def _build_evidence_statement(vectors: int, *, uses_index: bool) -> str:
     if not vectors:
-        return _EVIDENCE.format(meaning=_WITHOUT_MEANING)
-    meaning = _INDEXED_MEANING if uses_index else _EXACT_MEANING
-    return _EVIDENCE.format(meaning=meaning.format(similarity=_similarity(vectors)))
+        return _EVIDENCE_SQL.format(meaning=_NO_SIMILARITY)
+    meaning = _INDEXED_SIMILARITY if uses_index else _EXACT_SIMILARITY
+    return _EVIDENCE_SQL.format(meaning=meaning.format(similarity=_similarity_expression(vectors)))
 
 
-def _similarity(vectors: int) -> str:
-    """Expression of the similarity; on vectors of norm 1 the inner product is the cosine."""
+def _similarity_expression(vectors: int) -> str:
+    """Return the SQL of the similarity; for vectors of norm 1 the inner product is the cosine."""
     whole, *parts = (f"-(e.vector <#> %(v{index})s::vector)" for index in range(vectors))
     if not parts:
         return whole
@@ -333,21 +333,21 @@ def _similarity(vectors: int) -> str:
     return f"{WHOLE_QUERY_SHARE} * {whole} + {rest} * greatest({', '.join(parts)})"
 
 
-def _vectors(vectors: Vectors) -> dict[str, str]:
-    return {f"v{index}": _literal(vector) for index, vector in enumerate(vectors)}
+def _vector_parameters(vectors: Vectors) -> dict[str, str]:
+    return {f"v{index}": _vector_literal(vector) for index, vector in enumerate(vectors)}
 
 
-def _literal(vector: Vectors) -> str:
-    """Write a vector as pgvector reads it; six digits are what its cosine is good for."""
-    form = ",".join(["%.6g"] * len(vector))
-    return f"[{form}]" % tuple(vector.tolist())
+def _vector_literal(vector: Vectors) -> str:
+    """Format a vector for pgvector; six digits suffice for its cosine."""
+    template = ",".join(["%.6g"] * len(vector))
+    return f"[{template}]" % tuple(vector.tolist())
 
 
-def _scope(scope: Scope) -> dict[str, Any]:
+def _scope_parameters(scope: SearchScope) -> dict[str, Any]:
     return {"team": scope.team, "server": scope.server, "category": scope.category}
 
 
-def _rows(statement: Any, values: Any) -> list[Any]:
+def _fetch_rows(statement: Any, values: Any) -> list[Any]:
     with connection.cursor() as cursor:
         cursor.execute(statement, values)
         rows: list[Any] = cursor.fetchall()

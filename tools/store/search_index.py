@@ -1,4 +1,4 @@
-"""Loads the search index out of the database, and brings it up to date by what differs."""
+"""Loads the search index from the database and updates it incrementally."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ from numpy.typing import NDArray
 from tools.search_index import Postings, SearchIndex
 
 TOOL_BYTES = 600
-"""What a tool takes beside its vector, rounded up: 40 postings of 9 bytes, and its columns."""
+"""Bytes per tool besides its vector, rounded up: 40 postings of 9 bytes, and its columns."""
 
 BATCH_ROWS = 5_000
-"""Rows fetched at once: what is copied twice stays small."""
+"""Rows per batch; bounds the memory that is held twice while copying."""
 
 HEADER_BYTES = 19  # of PostgreSQL's binary COPY: signature, flags, length of extension
 TRAILER_BYTES = 2
 
-_TOOLS = """
+_TOOLS_SQL = """
 COPY (
     SELECT DISTINCT ON (t.id) t.id, t.server_id, coalesce(t.category_id, 0),
            coalesce(s.team_id, 0), coalesce(hashtextextended(x.content_hash, 0), 0),
@@ -35,11 +35,11 @@ COPY (
     ORDER BY t.id, (e.content_hash = d.text_hash) DESC NULLS LAST, e.id DESC
 ) TO STDOUT (FORMAT BINARY)
 """
-_VECTORS = """
+_VECTORS_SQL = """
 COPY (SELECT id, vector FROM tools_toolembedding WHERE id = ANY(%(ids)s))
 TO STDOUT (FORMAT BINARY)
 """
-_POSTINGS = """
+_POSTINGS_SQL = """
 COPY (SELECT tool_id, hashtextextended(lexeme, 0), frequency::float4, in_name
       FROM tools_toolposting WHERE tool_id = ANY(%(ids)s))
 TO STDOUT (FORMAT BINARY)
@@ -55,21 +55,23 @@ _NO_POSTINGS = Postings(
 )
 
 
-def refresh(previous: SearchIndex | None, *, model: str, max_bytes: int) -> SearchIndex | None:
-    """Return the index as the database has it now.
+def refresh_index(
+    previous: SearchIndex | None, *, model: str, max_bytes: int
+) -> SearchIndex | None:
+    """Return an index of the database's current state.
 
-    What `previous` holds of tools that have not changed is taken over; only the rest is read.
+    Data of unchanged tools is taken from `previous`; only the rest is read.
 
     Args:
-        previous: The index in force, if any.
-        model: The model whose vectors are wanted.
-        max_bytes: Memory it may take at most, about.
+        previous: The current index, if any.
+        model: The model of the vectors.
+        max_bytes: Approximate memory limit.
 
     Returns:
-        None if the catalogue does not fit the memory.
+        None if the catalogue exceeds `max_bytes`.
     """
-    dimensions = _dimensions(model)
-    rows = _read(_TOOLS, _columns(), {"model": model, "dimensions": dimensions})
+    dimensions = _load_dimensions(model)
+    rows = _copy_rows(_TOOLS_SQL, _tool_row_type(), {"model": model, "dimensions": dimensions})
     if len(rows) * (4 * dimensions + TOOL_BYTES) > max_bytes:
         return None
     if previous is not None and (previous.model, previous.vectors.shape[1]) != (model, dimensions):
@@ -86,15 +88,15 @@ def refresh(previous: SearchIndex | None, *, model: str, max_bytes: int) -> Sear
         texts=texts,
         lengths=rows["length"].astype(np.float64),
         embeddings=embeddings,
-        vectors=_vectors(previous, embeddings, dimensions),
-        postings=_postings(previous, tools, texts),
-        server_names=_names("tools_server"),
-        category_names=_names("tools_category"),
+        vectors=_load_vectors(previous, embeddings, dimensions),
+        postings=_load_postings(previous, tools, texts),
+        server_names=_load_names("tools_server"),
+        category_names=_load_names("tools_category"),
     )
 
 
-def _dimensions(model: str) -> int:
-    """Return the length of a model's vectors, 0 while there are none."""
+def _load_dimensions(model: str) -> int:
+    """Return the dimensions of a model's vectors, 0 if there are none yet."""
     with connection.cursor() as cursor:
         cursor.execute(
             "SELECT dimensions FROM tools_toolembedding WHERE model = %s LIMIT 1", [model]
@@ -103,46 +105,50 @@ def _dimensions(model: str) -> int:
         return int(row[0]) if row else 0
 
 
-def _vectors(
+def _load_vectors(
     previous: SearchIndex | None, embeddings: NDArray[np.int64], dimensions: int
 ) -> NDArray[np.float32]:
-    """Take over the vectors that are known, and read the others."""
+    """Take over the vectors of the previous index and read the missing ones."""
     if previous is not None and np.array_equal(previous.embeddings, embeddings):
         return previous.vectors
     vectors = np.zeros((len(embeddings), dimensions), dtype=np.float32)
     wanted = embeddings != 0
     if previous is not None and len(previous.embeddings):
         order = np.argsort(previous.embeddings)
-        at = _positions(previous.embeddings[order], embeddings)
+        at = _find_positions(previous.embeddings[order], embeddings)
         known = wanted & (at >= 0)
         vectors[known] = previous.vectors[order[at[known]]]
         wanted &= ~known
     missing = np.flatnonzero(wanted)
     missing = missing[np.argsort(embeddings[missing])]
-    form = _record(id=">i8", vector=[("form", ">i4"), ("values", ">f4", (dimensions,))])
+    row_type = _copy_row_type(
+        id=">i8", vector=[("row_type", ">i4"), ("values", ">f4", (dimensions,))]
+    )
     for start in range(0, len(missing), BATCH_ROWS):
         rows = missing[start : start + BATCH_ROWS]
-        read = _read(_VECTORS, form, {"ids": embeddings[rows].tolist()})
-        at = _positions(embeddings[rows], read["id"])
+        read = _copy_rows(_VECTORS_SQL, row_type, {"ids": embeddings[rows].tolist()})
+        at = _find_positions(embeddings[rows], read["id"])
         vectors[rows[at]] = read["vector"]["values"]
     return vectors
 
 
-def _postings(
+def _load_postings(
     previous: SearchIndex | None, tools: NDArray[np.int64], texts: NDArray[np.int64]
 ) -> Postings:
-    """Take over the postings of unchanged tools, and read those of the others."""
+    """Take over the postings of unchanged tools and read those of the others."""
     if (
         previous is not None
         and np.array_equal(previous.tools, tools)
         and np.array_equal(previous.texts, texts)
     ):
         return previous.postings
-    parts, changed = _unchanged(previous, tools, texts)
-    form = _record(tool=">i8", key=">i8", frequency=">f4", in_name="?")
+    parts, changed = _split_unchanged(previous, tools, texts)
+    row_type = _copy_row_type(tool=">i8", key=">i8", frequency=">f4", in_name="?")
     missing = tools[changed & (texts != 0)]
     for start in range(0, len(missing), BATCH_ROWS):
-        read = _read(_POSTINGS, form, {"ids": missing[start : start + BATCH_ROWS].tolist()})
+        read = _copy_rows(
+            _POSTINGS_SQL, row_type, {"ids": missing[start : start + BATCH_ROWS].tolist()}
+        )
         positions = np.searchsorted(tools, read["tool"])
         parts.append((read["key"], positions, read["frequency"], read["in_name"]))
     if not parts:
@@ -161,62 +167,64 @@ def _postings(
     )
 
 
-def _unchanged(
+def _split_unchanged(
     previous: SearchIndex | None, tools: NDArray[np.int64], texts: NDArray[np.int64]
 ) -> tuple[list[tuple[Any, Any, Any, Any]], NDArray[np.bool_]]:
-    """Return the postings that can be taken over, and which tools they leave to be read."""
+    """Return the postings that can be taken over, and a mask of the tools still to be read."""
     changed = np.ones(len(tools), dtype=np.bool_)
     if previous is None or not len(tools):
         return [], changed
-    at = _positions(tools, previous.tools)
-    kept = at >= 0
-    kept[kept] = texts[at[kept]] == previous.texts[kept]
-    changed[at[kept]] = False
+    at = _find_positions(tools, previous.tools)
+    unchanged = at >= 0
+    unchanged[unchanged] = texts[at[unchanged]] == previous.texts[unchanged]
+    changed[at[unchanged]] = False
     old = previous.postings
-    rows = kept[old.tools]
+    rows = unchanged[old.tools]
     keys = np.repeat(old.keys, np.diff(old.starts))
-    taken = (keys[rows], at[old.tools[rows]], old.frequencies[rows], old.in_name[rows])
-    return [taken], changed
+    reused = (keys[rows], at[old.tools[rows]], old.frequencies[rows], old.in_name[rows])
+    return [reused], changed
 
 
-def _positions(ascending: NDArray[Any], wanted: NDArray[Any]) -> NDArray[np.intp]:
-    """Return where values stand in an ascending array, -1 for those it lacks."""
+def _find_positions(ascending: NDArray[Any], wanted: NDArray[Any]) -> NDArray[np.intp]:
+    """Return the positions of values in an ascending array, -1 for missing ones."""
     at = np.minimum(np.searchsorted(ascending, wanted), len(ascending) - 1)
     return np.where(ascending[at] == wanted, at, -1)
 
 
-def _names(table: str) -> dict[str, int]:
+def _load_names(table: str) -> dict[str, int]:
     with connection.cursor() as cursor:
         cursor.execute(f"SELECT name, id FROM {table}")
         return dict(cursor.fetchall())
 
 
-def _columns() -> np.dtype[Any]:
-    return _record(**{name: ">f8" if name == "length" else ">i8" for name in _COLUMNS})
+def _tool_row_type() -> np.dtype[Any]:
+    return _copy_row_type(**{name: ">f8" if name == "length" else ">i8" for name in _COLUMNS})
 
 
-def _record(**fields: Any) -> np.dtype[Any]:
-    """Describe a row of binary COPY: each value follows its length."""
-    form: list[Any] = [("count", ">i2")]
+def _copy_row_type(**fields: Any) -> np.dtype[Any]:
+    """Return the dtype of a binary COPY row, in which each value follows its length."""
+    row_type: list[Any] = [("count", ">i2")]
     for name, kind in fields.items():
-        form += [(f"{name}_bytes", ">i4"), (name, kind)]
-    return np.dtype(form)
+        row_type += [(f"{name}_bytes", ">i4"), (name, kind)]
+    return np.dtype(row_type)
 
 
-def _read(statement: str, form: np.dtype[Any], values: dict[str, Any]) -> NDArray[Any]:
-    """Run a binary COPY whose rows are all of one length, without making Python values."""
+def _copy_rows(statement: str, row_type: np.dtype[Any], values: dict[str, Any]) -> NDArray[Any]:
+    """Run a binary COPY of fixed-length rows, without creating Python values."""
     with (
         connection.cursor() as cursor,
         connection.wrap_database_errors,  # which Django leaves out for COPY
         cursor.copy(statement, values) as copy,
     ):
-        data = b"".join(_chunks(copy))
-    return np.frombuffer(data, dtype=form, offset=HEADER_BYTES, count=_count(data, form))
+        data = b"".join(_iterate_chunks(copy))
+    return np.frombuffer(
+        data, dtype=row_type, offset=HEADER_BYTES, count=_count_rows(data, row_type)
+    )
 
 
-def _chunks(copy: Any) -> Sequence[bytes]:
+def _iterate_chunks(copy: Any) -> Sequence[bytes]:
     return [bytes(chunk) for chunk in copy]
 
 
-def _count(data: bytes, form: np.dtype[Any]) -> int:
-    return (len(data) - HEADER_BYTES - TRAILER_BYTES) // form.itemsize
+def _count_rows(data: bytes, row_type: np.dtype[Any]) -> int:
+    return (len(data) - HEADER_BYTES - TRAILER_BYTES) // row_type.itemsize

@@ -1,9 +1,9 @@
-"""Registered servers: reading them to connect, writing what a person or a connection says."""
+"""Stored servers: registration, specs for connecting, and recorded connections and errors."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from decimal import Decimal
 from typing import Any, Literal, cast
@@ -12,59 +12,59 @@ from django.core.exceptions import ValidationError
 from django.db import transaction
 from django.db.models import Q
 
-from gateway_project.foundation.sealing import SealBroken, Sealer
+from gateway_project.foundation.sealing import Sealer, UnsealingFailed
 from tools import definition
 from tools.models import Server
-from tools.upstream import remote_entry
-from tools.upstream.loaders import loaders_of
+from tools.store import launches
+from tools.upstream import remote_entry, written_secrets
+from tools.upstream.output_tail import MAX_LINES
 from tools.upstream.spec import ServerSpec
 
 MAX_ERROR_LENGTH = 2_000
-LAUNCH_FIELDS = frozenset({"command", "args", "cwd", "transport", "url"})
 MAX_VERSION_LENGTH = 20
 CAPABILITIES = frozenset({"completions", "logging", "prompts", "resources", "tools"})
-SEALED = {
+SEALED_COLUMNS = {
     "env": "env_sealed",
     "headers": "headers_sealed",
     "oauth_client_secret": "oauth_client_secret_sealed",
 }
-"""Secrets by the name they are spoken of, and the column that keeps each."""
+"""Column of each sealed secret, by the secret's name."""
 
 
 @dataclass(frozen=True, kw_only=True)
-class Registration:
+class ServerRegistration:
     """A server as a person registers it.
 
     Attributes:
         name: First half of its tools' ids.
         transport: How it is reached.
-        command: Of a stdio server: executable to start; may hold ${VAR}.
-        args: Arguments; may hold ${VAR}.
-        env: Environment it gets beside the minimal one; sealed at rest.
+        command: Of a stdio server: executable to start; may contain ${VAR}.
+        args: Arguments; may contain ${VAR}.
+        env: Environment in addition to the minimal one; sealed at rest.
         cwd: Working folder; empty: the home folder of the user.
-        url: Of a remote server: its address; may hold ${VAR}.
+        url: Of a remote server: its address; may contain ${VAR}.
         headers: Sent with every request to it; sealed at rest.
-        private_network: Whether its own address may be private; counts as long as the address
-            stays, since an admin may decide otherwise.
-        authorization: Whether it wants a sign-in; None leaves it as it is.
-        oauth_client_id: Client registered by hand, empty if there is none.
+        private_network: Whether its own address may be private; applied only when the address
+            changes, since an admin may decide otherwise.
+        authorization: How it is signed in to; None: unchanged.
+        oauth_client_id: Manually registered client, empty if there is none.
         oauth_client_secret: Its secret; sealed at rest.
-        oauth_scopes: Scopes to ask for, separated by spaces.
-        extra: Keys of an imported entry that mean nothing to us, kept as they are.
-        source: Where the entry came from.
-        trusted: Whether a person trusts its annotations; None leaves it as it is.
-        price_per_call: US dollars; None: unknown. Of a remote server always unknown: a person
-            sets it afterwards.
+        oauth_scopes: Scopes to request, separated by spaces.
+        extra: Unknown keys of an imported entry, kept unchanged.
+        source: Origin of the entry.
+        trusted: Whether a person trusts its annotations; None: unchanged.
+        price_per_call: US dollars; None: unknown. Always unknown for a new remote server: a
+            person sets it afterwards.
         enabled: Whether it may be used.
     """
 
     name: str
     transport: Literal["stdio", "http", "sse"] = "stdio"
     command: str = ""
-    args: tuple[str, ...] = ()
+    args: tuple[str, ...] = field(default=(), repr=False)
     env: Mapping[str, str] = field(default_factory=dict, repr=False)
     cwd: str = ""
-    url: str = ""
+    url: str = field(default="", repr=False)
     headers: Mapping[str, str] = field(default_factory=dict, repr=False)
     private_network: bool = False
     authorization: Literal["none", "oauth", "oauth_per_user"] | None = None
@@ -79,77 +79,133 @@ class Registration:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Registered:
-    """What registering did.
+class RegistrationResult:
+    """The outcome of a registration.
 
     Attributes:
         name: Of the server.
         created: Whether it is new.
-        changed: What is other than before; nothing of a new one.
-        replaced: Where the server of the same name came from that was another program or place
-            before; None where it was none.
+        changed: Names of changed fields; empty for a new one.
+        replaced: Source of the previous server of the same name, if that was another program or
+            address; else None.
+        written_secrets: Places in its arguments with apparent secrets in plain text.
     """
 
     name: str
     created: bool
     changed: tuple[str, ...]
     replaced: str | None = None
+    written_secrets: tuple[str, ...] = ()
 
 
-def register(registrations: Iterable[Registration], *, sealer: Sealer) -> tuple[Registered, ...]:
-    """Add servers or bring them up to date, all or none.
+def register_servers(
+    registrations: Iterable[ServerRegistration], *, sealer: Sealer
+) -> tuple[RegistrationResult, ...]:
+    """Add or update servers in one transaction.
 
-    A server that is known keeps its team and its switch; it keeps its trust as long as what it
-    starts, what that loads by its environment, or where it lies stays, unless the registration
-    says otherwise.
+    An existing server keeps its team and stays enabled or disabled. Unless the registration says
+    otherwise, it stays trusted only while its command, its loader variables and its address stay
+    the same.
 
     Raises:
-        ValidationError: If an entry breaks a rule of the catalogue.
+        ValidationError: If an entry is invalid.
     """
     with transaction.atomic():
-        return tuple(_register(registration, sealer) for registration in registrations)
+        return tuple(_register_server(registration, sealer) for registration in registrations)
 
 
-def _register(registration: Registration, sealer: Sealer) -> Registered:
+def _register_server(registration: ServerRegistration, sealer: Sealer) -> RegistrationResult:
     _require_usable(registration)
     server = Server.objects.select_for_update().filter(name=registration.name).first()
     created = server is None
     server = server or Server(name=registration.name, enabled=registration.enabled)
-    wanted = _wanted(registration, server)
-    changed = [name for name, value in wanted.items() if getattr(server, name) != value]
-    elsewhere = bool(LAUNCH_FIELDS & set(changed))
-    another = elsewhere or _loads_otherwise(server, registration, sealer)
-    replaced = server.source if elsewhere and "source" in changed and not created else None
+    before = launches.load_launch(server, sealer)
+    registration = _keep_moved_secrets(registration, server, sealer)
+    after = _make_launch(registration)
+    wanted = _wanted_columns(registration, server, sealer)
+    changed = _differing_columns(server, wanted, sealer)
+    is_launch_changed = before != after
+    is_other_launch = bool(launches.LAUNCH_FIELDS & set(changed)) and launches.is_launch_different(
+        before, after
+    )
+    replaced = server.source if is_other_launch and "source" in changed and not created else None
     if registration.trusted is not None and registration.trusted != server.trusted:
         wanted["trusted"] = registration.trusted
         changed.append("trusted")
-    elif server.trusted and another and registration.trusted is None:
-        # Trust was given to another program; it does not pass on with the name.
+    elif server.trusted and is_launch_changed and registration.trusted is None:
+        # Trust was given to another program; it does not transfer with the name.
         wanted["trusted"] = False
         changed.append("trusted")
-    for name, secret in _secrets(registration).items():
-        if secret is not None and secret != _known(server, name, sealer):
-            changed.append(name)
-            seal(server, name, secret, sealer=sealer)
-    for name, value in wanted.items():
-        setattr(server, name, value)
-    if another:
-        server.capabilities = None  # another program, perhaps
+    changed += _seal_changed(server, registration, sealer)
+    _assign_columns(server, wanted, sealer=sealer, has_new_url="url" in changed)
+    if is_launch_changed:
+        server.capabilities = None  # it may be another program
     if created or changed:
         server.full_clean(exclude=["team"])
         server.save()
-    told = () if created else tuple(changed)
-    return Registered(name=server.name, created=created, changed=told, replaced=replaced)
+    return RegistrationResult(
+        name=server.name,
+        created=created,
+        changed=() if created else tuple(changed),
+        replaced=replaced,
+        written_secrets=written_secrets.list_secret_places(registration.args),
+    )
 
 
-def _loads_otherwise(server: Server, registration: Registration, sealer: Sealer) -> bool:
-    """Whether the same command would run other code; so it is taken if nobody can tell."""
-    known = _known(server, "env", sealer)
-    return known is None or loaders_of(known) != loaders_of(registration.env)
+def _make_launch(registration: ServerRegistration) -> launches.LaunchIdentity:
+    names = (*launches.LAUNCH_FIELDS, "env")
+    return launches.fill_launch(**{name: getattr(registration, name) for name in names})
 
 
-def _wanted(registration: Registration, server: Server) -> dict[str, Any]:
-    """Return the values of the columns that a registration decides, secrets left out."""
+def _keep_moved_secrets(
+    registration: ServerRegistration, server: Server, sealer: Sealer
+) -> ServerRegistration:
+    """Keep secrets in the variables they were moved to; the entry may contain them as text."""
+    entry = _make_launch(registration)
+    moved = launches.find_moved_variables(server, sealer, entry=entry)
+    added = {name: value for name, value in moved.items() if name not in registration.env}
+    if not added:
+        return registration
+    return replace(
+        registration,
+        args=tuple(map(str, server.args)),
+        url=launches.open_url(server, sealer),
+        env={**registration.env, **added},
+    )
+
+
+def _differing_columns(server: Server, wanted: Mapping[str, Any], sealer: Sealer) -> list[str]:
+    url = launches.try_open_url(server, sealer)
+    return [
+        name
+        for name, value in wanted.items()
+        if (url if name == "url" else getattr(server, name)) != value
+    ]
+
+
+def _seal_changed(server: Server, registration: ServerRegistration, sealer: Sealer) -> list[str]:
+    """Seal the secrets that differ from the stored ones; return their names."""
+    changed = []
+    for name, secret in _entered_secrets(registration).items():
+        if secret is not None and secret != _open_known_secret(server, name, sealer):
+            changed.append(name)
+            seal_secret(server, name, secret, sealer=sealer)
+    return changed
+
+
+def _assign_columns(
+    server: Server, wanted: Mapping[str, Any], *, sealer: Sealer, has_new_url: bool
+) -> None:
+    for name in wanted.keys() - {"url"}:
+        setattr(server, name, wanted[name])
+    if has_new_url:
+        launches.set_url(server, wanted["url"], sealer=sealer)
+
+
+def _wanted_columns(
+    registration: ServerRegistration, server: Server, sealer: Sealer
+) -> dict[str, Any]:
+    """Return the values of the columns that a registration sets, without secrets."""
     remote = registration.transport != "stdio"
     wanted: dict[str, Any] = {
         "transport": registration.transport,
@@ -164,7 +220,7 @@ def _wanted(registration: Registration, server: Server) -> dict[str, Any]:
         wanted["price_per_call"] = registration.price_per_call
     elif server.transport == Server.Transport.STDIO:
         wanted["price_per_call"] = None
-    if registration.url != server.url:
+    if registration.url != launches.try_open_url(server, sealer):
         wanted["private_network"] = registration.private_network
     if registration.authorization is not None:
         wanted["authorization"] = registration.authorization
@@ -173,8 +229,8 @@ def _wanted(registration: Registration, server: Server) -> dict[str, Any]:
     return wanted
 
 
-def _secrets(registration: Registration) -> dict[str, Any]:
-    """Return what is sealed by its name; None keeps what is stored."""
+def _entered_secrets(registration: ServerRegistration) -> dict[str, Any]:
+    """Return a registration's secrets by name; None keeps the stored one."""
     secret = registration.oauth_client_secret
     return {
         "env": dict(registration.env),
@@ -183,21 +239,21 @@ def _secrets(registration: Registration) -> dict[str, Any]:
     }
 
 
-def _require_usable(registration: Registration) -> None:
-    if any(definition.storable(text) != text for text in _texts(registration)):
-        raise ValidationError("A text holds a NUL or half of a character; write it anew.")
+def _require_usable(registration: ServerRegistration) -> None:
+    if any(definition.make_storable(text) != text for text in _list_texts(registration)):
+        raise ValidationError("A text contains a NUL or an unpaired surrogate; enter it again.")
     if any(not name or "=" in name for name in registration.env):
-        raise ValidationError("A name in env holds no equals sign and is not empty.")
+        raise ValidationError("A name in env must not be empty or contain an equals sign.")
     if registration.transport == "stdio":
         problem = "" if registration.command else "a stdio server needs a command"
     else:
-        problem = remote_entry.url_problem(registration.url)
-        problem = problem or remote_entry.headers_problem(registration.headers)
+        problem = remote_entry.find_url_problem(registration.url)
+        problem = problem or remote_entry.find_headers_problem(registration.headers)
     if problem:
         raise ValidationError(problem)
 
 
-def _texts(registration: Registration) -> tuple[str, ...]:
+def _list_texts(registration: ServerRegistration) -> tuple[str, ...]:
     return (
         registration.command,
         registration.cwd,
@@ -212,46 +268,36 @@ def _texts(registration: Registration) -> tuple[str, ...]:
     )
 
 
-def _known(server: Server, name: str, sealer: Sealer) -> Any:
-    """Return a secret stored so far, empty if there is none; None if no key opens it."""
-    sealed = getattr(server, SEALED[name])
+def _open_known_secret(server: Server, name: str, sealer: Sealer) -> Any:
+    """Return a stored secret, empty if there is none; None if it cannot be opened."""
+    sealed = getattr(server, SEALED_COLUMNS[name])
     if not sealed:
         return "" if name == "oauth_client_secret" else {}
     try:
-        return sealer.open(sealed)
-    except SealBroken:
+        return sealer.unseal(sealed)
+    except UnsealingFailed:
         return None
 
 
-def seal(server: Server, name: str, value: Any, *, sealer: Sealer) -> None:
+def seal_secret(server: Server, name: str, value: Any, *, sealer: Sealer) -> None:
     """Set one of a server's secrets, sealed; the caller saves the row.
 
     Args:
         server: Row to change.
-        name: One of `SEALED`.
+        name: One of `SEALED_COLUMNS`.
         value: Environment, headers or client secret; an empty one clears it.
         sealer: Seals it.
     """
-    setattr(server, SEALED[name], sealer.seal(value) if value else "")
-
-
-def open_env(server: Server, sealer: Sealer) -> dict[str, str]:
-    """Return a server's environment in clear.
-
-    Raises:
-        SealBroken: If the installation's keys do not open it.
-    """
-    opened: dict[str, str] = sealer.open(server.env_sealed) if server.env_sealed else {}
-    return opened
+    setattr(server, SEALED_COLUMNS[name], sealer.seal(value) if value else "")
 
 
 def open_headers(server: Server, sealer: Sealer) -> dict[str, str]:
-    """Return the headers sent to a remote server in clear.
+    """Return the headers of a remote server in plain text.
 
     Raises:
-        SealBroken: If the installation's keys do not open them.
+        UnsealingFailed: If the installation's keys do not open them.
     """
-    opened: dict[str, str] = sealer.open(server.headers_sealed) if server.headers_sealed else {}
+    opened: dict[str, str] = sealer.unseal(server.headers_sealed) if server.headers_sealed else {}
     return opened
 
 
@@ -261,19 +307,23 @@ def load_specs(
     connect_timeout_s: float,
     call_timeout_s: float,
     names: Iterable[str] | None = None,
+    with_disabled: bool = False,
 ) -> tuple[ServerSpec, ...]:
-    """Return how to start each enabled server, by name.
+    """Return how to start or reach each enabled server, by name.
 
     Args:
-        sealer: Opens their environments.
-        connect_timeout_s: For servers without a timeout of their own.
+        sealer: Opens their secrets.
+        connect_timeout_s: For servers without their own timeout.
         call_timeout_s: Likewise.
-        names: Only these; None is all.
+        names: Only these; None: all.
+        with_disabled: Whether to include disabled servers.
 
     Raises:
-        SealBroken: If an environment cannot be opened.
+        UnsealingFailed: If an environment cannot be opened.
     """
-    servers = Server.objects.filter(enabled=True).order_by("name")
+    servers = Server.objects.defer("last_output").order_by("name")
+    if not with_disabled:
+        servers = servers.filter(enabled=True)
     if names is not None:
         servers = servers.filter(name__in=list(names))
     return tuple(
@@ -282,9 +332,9 @@ def load_specs(
             transport=cast(Any, server.transport),
             command=server.command,
             args=tuple(str(argument) for argument in server.args),
-            env=open_env(server, sealer),
+            env=launches.open_env(server, sealer),
             cwd=server.cwd or None,
-            url=server.url,
+            url=launches.open_url(server, sealer),
             headers=open_headers(server, sealer),
             private_network=server.private_network,
             authorization=cast(Any, server.authorization),
@@ -298,7 +348,7 @@ def load_specs(
 
 
 def launch_hash(server: Server) -> str:
-    """Return the hash of how a server is started, secrets left out."""
+    """Return the hash of a server's launch settings, without secrets."""
     return definition.launch_hash(
         {
             "transport": server.transport,
@@ -310,32 +360,48 @@ def launch_hash(server: Server) -> str:
     )
 
 
-def record_connected(
+def record_connection(
     name: str,
     *,
     at: datetime,
     protocol_version: str,
     capabilities: Iterable[str] | None = None,
 ) -> None:
-    """Note that a server answered; its last error is kept with its own time.
+    """Record that a server answered; its last error is kept with its own time.
 
     Args:
         name: Of the server.
         at: When it answered.
-        protocol_version: That it speaks.
-        capabilities: Names of what it says it can do; None keeps what is known.
+        protocol_version: The negotiated MCP revision.
+        capabilities: Names of its declared capabilities; None: unchanged.
     """
     row = Server.objects.filter(name=name)
     row.update(last_connected_at=at, protocol_version=protocol_version[:MAX_VERSION_LENGTH])
     if capabilities is None:
         return
-    said = sorted(CAPABILITIES.intersection(capabilities))
-    # The column is watched: whenever it is written, every process loads the catalogue anew.
-    if row.filter(~Q(capabilities=said) | Q(capabilities__isnull=True)).exists():
-        row.update(capabilities=said)
+    declared = sorted(CAPABILITIES.intersection(capabilities))
+    # A write to this column makes every process reload the catalogue.
+    if row.filter(~Q(capabilities=declared) | Q(capabilities__isnull=True)).exists():
+        row.update(capabilities=declared)
 
 
-def record_error(name: str, *, at: datetime, error: str) -> None:
-    """Note what went wrong with a server last."""
-    text = definition.storable(error)[:MAX_ERROR_LENGTH]
-    Server.objects.filter(name=name).update(last_error=text, last_error_at=at)
+def record_error(name: str, *, at: datetime, error: str, output: Iterable[str] = ()) -> None:
+    """Record a server's last error.
+
+    Args:
+        name: Of the server.
+        at: When it occurred.
+        error: In one line.
+        output: Its redacted output before the error; replaces the stored one.
+    """
+    Server.objects.filter(name=name).update(
+        last_error=definition.make_storable(error)[:MAX_ERROR_LENGTH],
+        last_error_at=at,
+        last_output=definition.make_storable(list(output))[-MAX_LINES:],
+    )
+
+
+def load_last_output(name: str) -> tuple[str, ...]:
+    """Return a server's output before its last error, oldest line first; at most 200 lines."""
+    lines = Server.objects.filter(name=name).values_list("last_output", flat=True).first()
+    return tuple(lines or ())

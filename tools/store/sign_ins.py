@@ -1,4 +1,4 @@
-"""Sign-ins to remote servers, sealed; and those that were begun and wait for a browser."""
+"""Stored, sealed sign-ins to remote servers, and pending sign-in attempts."""
 
 from __future__ import annotations
 
@@ -12,35 +12,36 @@ from django.contrib.auth import get_user_model
 from django.db import transaction
 from django.db.models import QuerySet
 
-from gateway_project.foundation.sealing import SealBroken, Sealer
+from gateway_project.foundation.sealing import Sealer, UnsealingFailed
 from tools.models import Server, ServerSignIn, SignInAttempt
-from tools.store import servers
+from tools.store import launches, servers
 from tools.upstream.oauth import values
-from tools.upstream.oauth.keeping import Kept
-from tools.upstream.oauth.values import Attempt, Key, SignIn
+from tools.upstream.oauth.stored_sign_in import StoredSignIn
+from tools.upstream.oauth.values import PendingSignIn, SignIn, SignInKey
 from tools.upstream.spec import ServerSpec
+from tools.upstream.written_secrets import redact_url
 
 ATTEMPT_LIFETIME = timedelta(minutes=10)
-"""Long enough to find a password and a second factor, short enough for a secret in a browser."""
+"""Enough to find a password and a second factor, but short for a secret in a browser."""
 
-Mode = Literal["none", "oauth", "oauth_per_user"]
+SignInMode = Literal["none", "oauth", "oauth_per_user"]
 
 
 class NoSuchSignIn(LookupError):
-    """A server or user that a sign-in would belong to is not there."""
+    """The server or user of a sign-in does not exist."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class RemoteServer:
-    """A server as far as signing in to it is concerned.
+    """A server with its sign-in settings.
 
     Attributes:
         pk: Its primary key.
         name: Its name.
         team: Team that sees it; None: all do.
         spec: How it is reached.
-        mode: Whether it is called with tokens of a sign-in, and whose.
-        client_id: As a person entered it; empty: nobody did.
+        mode: Whether it uses a sign-in, shared or per user.
+        client_id: As entered by a person; may be empty.
         client_secret: Likewise.
         scopes: Likewise.
     """
@@ -49,25 +50,25 @@ class RemoteServer:
     name: str
     team: int | None
     spec: ServerSpec
-    mode: Mode
+    mode: SignInMode
     client_id: str
     client_secret: str = field(repr=False)
     scopes: str
 
 
 @dataclass(frozen=True, kw_only=True)
-class Overview:
-    """What people may see of a sign-in.
+class SignInOverview:
+    """A sign-in without its secrets, for people.
 
     Attributes:
-        user: Whose it is; empty: used by all.
-        issuer: Authorization server that granted it.
-        scope: What was granted.
-        wanted: What the server has asked for since.
-        expires_at: End of the access token; None: not said.
-        renews: Whether it is renewed without a person.
-        ended: Why it cannot be used any more; empty: it can.
-        updated_at: When tokens came last.
+        user: Its user; empty: shared by all.
+        issuer: The authorization server.
+        scope: The granted scopes.
+        wanted: Scopes that the server has demanded since.
+        expires_at: Expiry of the access token; None: unknown.
+        renews: Whether there is a refresh token.
+        ended: Why it is no longer usable; empty: it is.
+        updated_at: When tokens were last stored.
     """
 
     user: str
@@ -80,15 +81,15 @@ class Overview:
     updated_at: datetime
 
 
-def server(*, sealer: Sealer, name: str = "", pk: int | None = None) -> RemoteServer:
+def find_server(*, sealer: Sealer, name: str = "", pk: int | None = None) -> RemoteServer:
     """Return a server by name or primary key.
 
     Raises:
         NoSuchSignIn: If there is none.
-        SealBroken: If its secrets cannot be opened.
+        UnsealingFailed: If its secrets cannot be opened.
     """
-    chosen = {"pk": pk} if pk is not None else {"name": name}
-    row = Server.objects.filter(**chosen).first()
+    key = {"pk": pk} if pk is not None else {"name": name}
+    row = Server.objects.filter(**key).first()
     if row is None:
         raise NoSuchSignIn(f"no server {name!r}; `manage.py status` lists the servers")
     secret = row.oauth_client_secret_sealed
@@ -99,112 +100,119 @@ def server(*, sealer: Sealer, name: str = "", pk: int | None = None) -> RemoteSe
         spec=ServerSpec(
             name=row.name,
             transport=cast(Any, row.transport),
-            url=row.url,
+            env=launches.open_env(row, sealer),
+            url=launches.open_url(row, sealer),
             headers=servers.open_headers(row, sealer),
             private_network=row.private_network,
         ),
-        mode=cast(Mode, row.authorization),
+        mode=cast(SignInMode, row.authorization),
         client_id=row.oauth_client_id,
-        client_secret=str(sealer.open(secret)) if secret else "",
+        client_secret=str(sealer.unseal(secret)) if secret else "",
         scopes=row.oauth_scopes,
     )
 
 
-def with_sign_in() -> tuple[tuple[int, str, int | None], ...]:
-    """Return primary key, name and team of each enabled server that is signed in to, by name."""
+def load_sign_in_servers() -> tuple[tuple[int, str, int | None], ...]:
+    """Return primary key, name and team of each enabled server with a sign-in, by name."""
     rows = Server.objects.filter(enabled=True).exclude(authorization="none").order_by("name")
     return tuple(rows.values_list("pk", "name", "team_id"))
 
 
-def set_mode(pk: int, mode: Mode) -> None:
-    """Say whether a server is called with tokens of a sign-in, and whose."""
+def set_mode(pk: int, mode: SignInMode) -> None:
+    """Set whether a server uses a sign-in, shared or per user."""
     Server.objects.filter(pk=pk).update(authorization=mode)
 
 
-def load(key: Key, *, sealer: Sealer) -> Kept | None:
+def load_sign_in(key: SignInKey, *, sealer: Sealer) -> StoredSignIn | None:
     """Return a sign-in; None if there is none.
 
     Raises:
-        SealBroken: If the installation's keys do not open it.
+        UnsealingFailed: If the installation's keys do not open it.
     """
-    row = _rows(key).first()
-    return _kept(row, sealer) if row else None
+    row = _sign_in_rows(key).first()
+    return _open_stored(row, sealer) if row else None
 
 
-def newer(known: Mapping[Key, datetime], *, sealer: Sealer) -> dict[Key, Kept | None]:
-    """Return those of the known sign-ins that were changed since; None for those that are gone.
+def load_changed(
+    known: Mapping[SignInKey, datetime], *, sealer: Sealer
+) -> dict[SignInKey, StoredSignIn | None]:
+    """Return the known sign-ins that changed since; None for deleted ones.
 
     Raises:
-        SealBroken: If the installation's keys do not open one.
+        UnsealingFailed: If the installation's keys do not open one.
     """
     names = {key.server for key in known}
     rows = ServerSignIn.objects.filter(server__name__in=names).select_related("server", "user")
-    present = {_key(row): row for row in rows}
+    present = {_row_key(row): row for row in rows}
     return {
-        key: _kept(present[key], sealer) if key in present else None
+        key: _open_stored(present[key], sealer) if key in present else None
         for key, at in known.items()
         if key not in present or present[key].updated_at > at
     }
 
 
-def put(key: Key, sign_in: SignIn, *, sealer: Sealer) -> Kept:
-    """Store a sign-in that was just made, in place of any other.
+def store_sign_in(key: SignInKey, sign_in: SignIn, *, sealer: Sealer) -> StoredSignIn:
+    """Store a new sign-in in place of any other with its key.
 
     Raises:
-        NoSuchSignIn: If its server or user has gone.
+        NoSuchSignIn: If its server or user no longer exists.
     """
-    whose: dict[str, Any] = {"server_id": _server_pk(key), "user_id": _user_pk(key)}
-    row, _ = ServerSignIn.objects.update_or_create(**whose, defaults=_columns(sign_in, sealer))
-    return Kept(sign_in=sign_in, at=row.updated_at)
+    owner: dict[str, Any] = {"server_id": _server_pk(key), "user_id": _user_pk(key)}
+    row, _ = ServerSignIn.objects.update_or_create(
+        **owner, defaults=_seal_columns(sign_in, sealer)
+    )
+    return StoredSignIn(sign_in=sign_in, written_at=row.updated_at)
 
 
-def save(key: Key, sign_in: SignIn, *, instead_of: SignIn, sealer: Sealer) -> Kept | None:
-    """Replace a sign-in; None, and nothing is done, if another stands there by now."""
+def replace_sign_in(
+    key: SignInKey, sign_in: SignIn, *, instead_of: SignIn, sealer: Sealer
+) -> StoredSignIn | None:
+    """Replace a sign-in; do nothing and return None if it changed meanwhile."""
     with transaction.atomic():
-        row = _rows(key).select_for_update(of=("self",)).first()
+        row = _sign_in_rows(key).select_for_update(of=("self",)).first()
         if row is None:
             return None
-        if _kept(row, sealer).sign_in.tokens.access != instead_of.tokens.access:
+        if _open_stored(row, sealer).sign_in.tokens.access != instead_of.tokens.access:
             return None
-        for name, value in _columns(sign_in, sealer).items():
+        for name, value in _seal_columns(sign_in, sealer).items():
             setattr(row, name, value)
         row.save()
-        return Kept(sign_in=sign_in, at=row.updated_at)
+        return StoredSignIn(sign_in=sign_in, written_at=row.updated_at)
 
 
-def remove(key: Key, *, sealer: Sealer) -> tuple[bool, SignIn | None]:
-    """Delete a sign-in; return whether there was one, and what it was, to give its tokens back.
+def delete_sign_in(key: SignInKey, *, sealer: Sealer) -> tuple[bool, SignIn | None]:
+    """Delete a sign-in; return whether there was one, and the sign-in, to revoke its tokens.
 
-    One that no key opens any more is deleted all the same; its tokens are lost.
+    One that can no longer be opened is deleted too; its tokens are lost.
     """
     with transaction.atomic():
-        row = _rows(key).select_for_update(of=("self",)).first()
+        row = _sign_in_rows(key).select_for_update(of=("self",)).first()
         if row is None:
             return False, None
-        opened = _openable([row], sealer)
+        opened = _open_all([row], sealer)
         row.delete()
         return True, opened[0] if opened else None
 
 
-def of_server(name: str, *, sealer: Sealer) -> tuple[SignIn, ...]:
-    """Return all sign-ins of a server, the newest first; those that no key opens are left out."""
+def load_server_sign_ins(name: str, *, sealer: Sealer) -> tuple[SignIn, ...]:
+    """Return all sign-ins of a server that can be opened, newest first."""
     rows = ServerSignIn.objects.filter(server__name=name).order_by("-updated_at")
-    return tuple(_openable(rows, sealer))
+    return tuple(_open_all(rows, sealer))
 
 
-def overview(name: str, *, sealer: Sealer) -> tuple[Overview, ...]:
-    """Return what people may see of a server's sign-ins, by user."""
+def load_overview(name: str, *, sealer: Sealer) -> tuple[SignInOverview, ...]:
+    """Return a server's sign-ins without secrets, by user."""
     rows = ServerSignIn.objects.filter(server__name=name).select_related("server", "user")
     found = []
     for row in rows.order_by("user__username"):
         try:
-            sign_in = _kept(row, sealer).sign_in
-        except SealBroken as error:
-            found.append(_unopened(row, str(error)))
+            sign_in = _open_stored(row, sealer).sign_in
+        except UnsealingFailed as error:
+            found.append(_unreadable_overview(row, str(error)))
             continue
         found.append(
-            Overview(
-                user=_key(row).user,
+            SignInOverview(
+                user=_row_key(row).user,
                 issuer=row.issuer,
                 scope=sign_in.tokens.scope,
                 wanted=sign_in.wanted,
@@ -217,100 +225,104 @@ def overview(name: str, *, sealer: Sealer) -> tuple[Overview, ...]:
     return tuple(found)
 
 
-def begin(state: str, attempt: Attempt, *, by: str, at: datetime, sealer: Sealer) -> None:
-    """Store what was begun until its browser comes back; what was never finished is dropped.
+def store_attempt(
+    state: str, attempt: PendingSignIn, *, by: str, at: datetime, sealer: Sealer
+) -> None:
+    """Store a pending sign-in until the browser returns; expired ones are deleted.
 
     Args:
-        state: What the browser will bring; only its digest is kept.
-        attempt: What was begun.
-        by: Name of the user who began it, who alone may finish it.
-        at: Now.
+        state: The `state` parameter; only its digest is stored.
+        attempt: The pending sign-in.
+        by: Name of the user who began it, the only one who may finish it.
+        at: Current time.
         sealer: Seals it.
 
     Raises:
-        NoSuchSignIn: If its server or user has gone.
+        NoSuchSignIn: If its server or user no longer exists.
     """
     SignInAttempt.objects.filter(expires_at__lte=at).delete()
     SignInAttempt.objects.create(
-        state_digest=_digest(state),
+        state_digest=_state_digest(state),
         server_id=_server_pk(attempt.key),
-        user_id=_user_pk(Key(attempt.key.server, by)),
-        sealed=sealer.seal(values.dump(attempt)),
+        user_id=_user_pk(SignInKey(attempt.key.server, by)),
+        sealed=sealer.seal(values.dump_value(attempt)),
         expires_at=at + ATTEMPT_LIFETIME,
     )
 
 
-def take(state: str, *, by: str, at: datetime, sealer: Sealer) -> Attempt | None:
-    """Return what was begun, once; None if it is unknown, another user's, used or too old.
+def take_attempt(state: str, *, by: str, at: datetime, sealer: Sealer) -> PendingSignIn | None:
+    """Return and delete a pending sign-in; None if unknown, another user's, used or expired.
 
     Raises:
-        SealBroken: If the installation's keys do not open it.
+        UnsealingFailed: If the installation's keys do not open it.
     """
     with transaction.atomic():
         row = (
             SignInAttempt.objects.select_for_update()
-            .filter(state_digest=_digest(state), user__username=by, expires_at__gt=at)
+            .filter(state_digest=_state_digest(state), user__username=by, expires_at__gt=at)
             .first()
         )
         if row is None:
             return None
         row.delete()
-    return values.parse(Attempt, sealer.open(row.sealed))
+    return values.parse_value(PendingSignIn, sealer.unseal(row.sealed))
 
 
-def _rows(key: Key) -> QuerySet[ServerSignIn]:
+def _sign_in_rows(key: SignInKey) -> QuerySet[ServerSignIn]:
     rows = ServerSignIn.objects.select_related("server", "user").filter(server__name=key.server)
     return rows.filter(user__username=key.user) if key.user else rows.filter(user=None)
 
 
-def _key(row: ServerSignIn) -> Key:
-    return Key(row.server.name, row.user.get_username() if row.user else "")
+def _row_key(row: ServerSignIn) -> SignInKey:
+    return SignInKey(row.server.name, row.user.get_username() if row.user else "")
 
 
-def _kept(row: ServerSignIn, sealer: Sealer) -> Kept:
-    return Kept(sign_in=values.parse(SignIn, sealer.open(row.sealed)), at=row.updated_at)
+def _open_stored(row: ServerSignIn, sealer: Sealer) -> StoredSignIn:
+    return StoredSignIn(
+        sign_in=values.parse_value(SignIn, sealer.unseal(row.sealed)), written_at=row.updated_at
+    )
 
 
-def _openable(rows: Iterable[ServerSignIn], sealer: Sealer) -> list[SignIn]:
+def _open_all(rows: Iterable[ServerSignIn], sealer: Sealer) -> list[SignIn]:
     found = []
     for row in rows:
         try:
-            found.append(_kept(row, sealer).sign_in)
-        except SealBroken:
+            found.append(_open_stored(row, sealer).sign_in)
+        except UnsealingFailed:
             continue
     return found
 
 
-def _unopened(row: ServerSignIn, why: str) -> Overview:
-    return Overview(
-        user=_key(row).user,
+def _unreadable_overview(row: ServerSignIn, reason: str) -> SignInOverview:
+    return SignInOverview(
+        user=_row_key(row).user,
         issuer=row.issuer,
         scope="",
         wanted="",
         expires_at=row.expires_at,
         renews=False,
-        ended=why,
+        ended=reason,
         updated_at=row.updated_at,
     )
 
 
-def _columns(sign_in: SignIn, sealer: Sealer) -> dict[str, Any]:
+def _seal_columns(sign_in: SignIn, sealer: Sealer) -> dict[str, Any]:
     return {
         "issuer": sign_in.server.issuer,
-        "resource": sign_in.resource,
-        "sealed": sealer.seal(values.dump(sign_in)),
+        "resource": redact_url(sign_in.resource),
+        "sealed": sealer.seal(values.dump_value(sign_in)),
         "expires_at": sign_in.tokens.expires_at,
     }
 
 
-def _server_pk(key: Key) -> int:
+def _server_pk(key: SignInKey) -> int:
     pk = Server.objects.filter(name=key.server).values_list("pk", flat=True).first()
     if pk is None:
         raise NoSuchSignIn(f"no server {key.server!r}; `manage.py status` lists the servers")
     return pk
 
 
-def _user_pk(key: Key) -> int | None:
+def _user_pk(key: SignInKey) -> int | None:
     if not key.user:
         return None
     users = get_user_model().objects.filter(username=key.user, is_active=True)
@@ -320,5 +332,5 @@ def _user_pk(key: Key) -> int | None:
     return pk
 
 
-def _digest(state: str) -> str:
+def _state_digest(state: str) -> str:
     return hashlib.sha256(state.encode("utf-8", "replace")).hexdigest()

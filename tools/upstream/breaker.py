@@ -1,4 +1,4 @@
-"""Backoff with full jitter and a circuit breaker, as values.
+"""Backoff with full jitter, and a circuit breaker, as immutable values.
 
 References:
     Brooker, Exponential Backoff and Jitter, AWS Architecture Blog (2015).
@@ -12,19 +12,19 @@ from typing import Literal
 
 _MAX_DOUBLINGS = 62  # keeps the power finite however long a server has been failing
 
-Position = Literal["closed", "open", "half_open"]
+CircuitState = Literal["closed", "open", "half_open"]
 
 
 @dataclass(frozen=True, kw_only=True)
 class RetryPolicy:
-    """When to try a failing server again.
+    """When to retry a failing server.
 
     Attributes:
-        threshold: Failures in a row that open the circuit.
+        threshold: Consecutive failures that open the circuit.
         base_s: Upper bound of the first wait; doubles with each failure.
         cap_s: Largest upper bound of a wait.
-        open_s: How long the circuit stays open at first; doubles each time it opens again.
-        open_cap_s: Longest it stays open.
+        open_s: Seconds the circuit stays open at first; doubles each time it reopens.
+        open_cap_s: Maximum seconds it stays open.
     """
 
     threshold: int = 5
@@ -36,11 +36,11 @@ class RetryPolicy:
 
 @dataclass(frozen=True, kw_only=True)
 class Circuit:
-    """What is remembered of a server's failures.
+    """State of a circuit breaker.
 
     Attributes:
         failures: Failures since the last success.
-        retry_at: Monotonic second before which it is not tried again.
+        retry_at: Monotonic time in seconds before which no attempt is made.
         openings: Times the circuit opened since the last success; 0 is closed.
     """
 
@@ -49,42 +49,42 @@ class Circuit:
     openings: int = 0
 
 
-def position(circuit: Circuit, *, now: float) -> Position:
-    """Say whether calls may pass: `half_open` lets one attempt find out."""
+def circuit_state(circuit: Circuit, *, now: float) -> CircuitState:
+    """Return the state of the circuit; `half_open` admits one trial connection."""
     if not circuit.openings:
         return "closed"
     return "half_open" if now >= circuit.retry_at else "open"
 
 
-def delay_s(circuit: Circuit, *, now: float) -> float:
-    """Return the seconds until the next attempt is due, zero if it is."""
+def retry_delay_s(circuit: Circuit, *, now: float) -> float:
+    """Return the seconds until the next attempt is due; zero if it is due."""
     return max(0.0, circuit.retry_at - now)
 
 
-def after_failure(circuit: Circuit, *, now: float, policy: RetryPolicy, draw: float) -> Circuit:
+def record_failure(circuit: Circuit, *, now: float, policy: RetryPolicy, draw: float) -> Circuit:
     """Count a failed start or a crash, and set the time of the next attempt.
 
-    A failure while the circuit is half open opens it again, for twice as long.
+    A failure in the half-open state reopens the circuit for twice as long.
 
     Args:
-        circuit: What was known before.
-        now: Monotonic second of the failure.
-        policy: When to try again.
-        draw: Random number in [0, 1): the jitter.
+        circuit: State before the failure.
+        now: Monotonic time of the failure, in seconds.
+        policy: When to retry.
+        draw: Random number in [0, 1), the jitter.
     """
     failed = replace(circuit, failures=circuit.failures + 1)
     if failed.failures >= policy.threshold:
-        bound = _doubled(policy.open_s, times=circuit.openings, cap=policy.open_cap_s)
+        bound = _double_delay(policy.open_s, times=circuit.openings, cap=policy.open_cap_s)
         wait_s = bound * (1 + draw) / 2
         return replace(failed, openings=circuit.openings + 1, retry_at=now + wait_s)
-    bound = _doubled(policy.base_s, times=circuit.failures, cap=policy.cap_s)
+    bound = _double_delay(policy.base_s, times=circuit.failures, cap=policy.cap_s)
     return replace(failed, retry_at=now + bound * draw)
 
 
-def after_success() -> Circuit:
+def make_closed_circuit() -> Circuit:
     """Return a closed circuit without failures."""
     return Circuit()
 
 
-def _doubled(seconds: float, *, times: int, cap: float) -> float:
+def _double_delay(seconds: float, *, times: int, cap: float) -> float:
     return min(cap, seconds * 2.0 ** min(times, _MAX_DOUBLINGS))

@@ -1,47 +1,49 @@
-"""News of changed lists, settled: a burst is told once, and bursts without end are kept apart."""
+"""Debounces and rate-limits the list-change notifications of a server."""
 
 from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
 
-from tools.upstream.status import Kind
+from tools.upstream.status import ListName
 
 # Each report makes the gateway list, compare and embed.
-SETTLE_S, APART_S = 0.1, 5.0
-AT_ONCE = 4
-"""Reports that may follow one another closely before they are kept apart."""
+SETTLE_S, MIN_INTERVAL_S = 0.1, 5.0
+MAX_BURST = 4
+"""Reports that may follow one another closely before `MIN_INTERVAL_S` applies."""
 
 
-class Changes:
-    """Reports each kind of change, now and then.
+class ChangeReporter:
+    """Reports changes of each kind, debounced and rate-limited.
 
     Args:
-        report: Told of a change.
+        report: Called with the kind of list that changed.
         monotonic: Clock in seconds.
     """
 
-    def __init__(self, report: Callable[[Kind], None], *, monotonic: Callable[[], float]) -> None:
+    def __init__(
+        self, report: Callable[[ListName], None], *, monotonic: Callable[[], float]
+    ) -> None:
         self._report = report
         self._monotonic = monotonic
-        self._due: dict[Kind, asyncio.TimerHandle] = {}
-        self._paid_until: dict[Kind, float] = {}
+        self._due: dict[ListName, asyncio.TimerHandle] = {}
+        self._paid_until: dict[ListName, float] = {}
 
-    def note(self, kind: Kind) -> None:
-        """Learn of a change."""
+    def note_change(self, kind: ListName) -> None:
+        """Schedule a report of a change, unless one is due already."""
         if kind not in self._due:
-            free_at = self._paid_until.get(kind, 0.0) - (AT_ONCE - 1) * APART_S
+            free_at = self._paid_until.get(kind, 0.0) - (MAX_BURST - 1) * MIN_INTERVAL_S
             wait_s = max(SETTLE_S, free_at - self._monotonic())
             loop = asyncio.get_running_loop()
-            self._due[kind] = loop.call_later(wait_s, self._tell, kind)
+            self._due[kind] = loop.call_later(wait_s, self._report_change, kind)
 
     def close(self) -> None:
-        """Report nothing more."""
+        """Cancel all pending reports."""
         for timer in self._due.values():
             timer.cancel()
 
-    def _tell(self, kind: Kind) -> None:
+    def _report_change(self, kind: ListName) -> None:
         del self._due[kind]
         now = self._monotonic()
-        self._paid_until[kind] = max(now, self._paid_until.get(kind, now)) + APART_S
+        self._paid_until[kind] = max(now, self._paid_until.get(kind, now)) + MIN_INTERVAL_S
         self._report(kind)

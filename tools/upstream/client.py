@@ -1,48 +1,50 @@
-"""The gateway as one server sees it."""
+"""The gateway as an MCP client of one server."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
-from tools.upstream.flights import Flights
-from tools.upstream.limits import Limits
-from tools.upstream.status import Kind
+from tools.upstream.in_flight import InFlightRequests
+from tools.upstream.limits import UpstreamLimits
+from tools.upstream.status import ListName
 
 SHARED_CAPABILITIES: Mapping[str, Any] = {
     "elicitation": {"form": {}, "url": {}},
     "roots": {},
     "sampling": {},
 }
-"""What some client of a shared connection may be able to do; who is not, answers with an error."""
+"""Declared on a shared connection; a client without one of them answers with an error."""
 
 
 @dataclass(frozen=True, kw_only=True)
-class Listeners:
-    """Who hears of what concerns no request.
+class ServerListeners:
+    """Callbacks for notifications outside any request.
 
     Attributes:
-        changed: Told what kind of list has changed.
-        updated: Told the URI of a resource whose content has changed.
+        on_list_changed: Called with the kind of list that changed.
+        on_resource_updated: Called with the URI of a resource whose content changed.
     """
 
-    changed: Callable[[Kind], None]
-    updated: Callable[[str], None]
+    on_list_changed: Callable[[ListName], None]
+    on_resource_updated: Callable[[str], None]
 
 
 @dataclass(frozen=True, kw_only=True)
-class Client:
-    """Who a server has to do with.
+class ClientProfile:
+    """The client side of the connections to one server.
 
     Attributes:
-        capabilities: What it can be asked, in the handshake of old.
-        flights: Requests under way, also those that wait for the start.
-        listeners: Who hears of changes.
-        limits: Caps on what the server may send and cost.
+        capabilities: Client capabilities declared in the legacy handshake.
+        flights: Requests in flight, including those waiting for the start.
+        listeners: Callbacks for changes.
+        limits: Caps on what the server may send and consume.
+        fatal_requests: Methods of optional requests that crashed the server's process.
     """
 
     capabilities: Mapping[str, Any]
-    flights: Flights
-    listeners: Listeners
-    limits: Limits
+    flights: InFlightRequests
+    listeners: ServerListeners
+    limits: UpstreamLimits
+    fatal_requests: set[str] = field(default_factory=set)

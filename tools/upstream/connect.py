@@ -1,4 +1,4 @@
-"""From a transport to a connection: start, settle the protocol, follow what changes, end."""
+"""Turns a transport into a connection: start, negotiate the protocol, subscribe, close."""
 
 from __future__ import annotations
 
@@ -11,138 +11,145 @@ from mcp.shared.exceptions import MCPError
 from mcp_types import RequestId
 from pydantic import ValidationError
 
-from gateway_project.foundation.reasons import first_line
-from tools.upstream.client import Client
-from tools.upstream.connection import Connection, explain
-from tools.upstream.dispatch import Wire
+from gateway_project.foundation.reasons import summarize_error
+from gateway_project.foundation.task_group import TaskGroup
+from tools.upstream.client import ClientProfile
+from tools.upstream.connection import Connection, translate_error
+from tools.upstream.connection_subscriptions import ConnectionSubscriptions
+from tools.upstream.dispatch import RequestDispatcher
 from tools.upstream.errors import ConnectTimedOut, ProtocolViolation, UpstreamError
-from tools.upstream.flights import Request
-from tools.upstream.following import Following
 from tools.upstream.handshake import Handshake, VersionRefused
-from tools.upstream.inbound import Inbound
-from tools.upstream.listen import Listener
-from tools.upstream.negotiate import REMOTE_PATIENCE_S, negotiate
-from tools.upstream.peer import Era, Peer
+from tools.upstream.in_flight import UpstreamRequest
+from tools.upstream.inbound import InboundHandler
+from tools.upstream.listen import SubscriptionListener
+from tools.upstream.negotiate import REMOTE_PROBE_TIMEOUT_S, negotiate
+from tools.upstream.peer import Era, ServerPeer
+from tools.upstream.redact_definitions import redact_peer
 from tools.upstream.spec import ServerSpec
 from tools.upstream.transport import UpstreamTransport
 
 
-class _Left(Exception):
-    """Ends the tasks of a connection; never seen outside."""
+class _ConnectionLeft(Exception):
+    """Cancels the tasks of a connection; never leaves this module."""
 
 
 @asynccontextmanager
 async def connect(
-    spec: ServerSpec, transport: UpstreamTransport, *, era: Era | None, client: Client
+    spec: ServerSpec, transport: UpstreamTransport, *, era: Era | None, client: ClientProfile
 ) -> AsyncIterator[Connection]:
-    """Start a server, settle the protocol, follow its lists; end it on leaving.
+    """Start a server, negotiate the protocol and subscribe to its lists; close it on exit.
 
     Enter and leave in one task.
 
     Args:
         spec: The server's entry.
         transport: Not yet entered.
-        era: What the server spoke last time, if it was ever connected.
-        client: Who connects.
+        era: The era negotiated last time, if the server was ever connected.
+        client: The client side of the connection.
 
     Raises:
         UpstreamError: If the server cannot be started or does not become ready in time.
     """
-    settled: Peer | UpstreamError | None = None
+    outcome: ServerPeer | UpstreamError | None = None
     async with transport as streams:
-        wire = Wire(streams)
+        redactor = transport.origin.redactor
+        wire = RequestDispatcher(streams, redactor)
         try:
-            # Nothing else may be raised inside: the group would wrap it in a group.
-            async with asyncio.TaskGroup() as group:
-                inbound = Inbound(wire, client=client, group=group, server=spec.name)
+            async with TaskGroup() as group:
+                inbound = InboundHandler(
+                    wire, client=client, group=group, server=spec.name, redactor=redactor
+                )
                 group.create_task(wire.run(inbound), name=f"receive from {spec.name}")
-                settled = await _settle(spec, wire, transport, era, client.capabilities)
-                if isinstance(settled, Peer):
-                    inbound.era = settled.era
+                outcome = await _negotiate_peer(spec, wire, transport, era, client.capabilities)
+                if isinstance(outcome, ServerPeer):
+                    peer = redact_peer(outcome, redactor)
+                    inbound.era = peer.era
                     connection = Connection(
                         spec,
-                        settled,
+                        peer,
                         wire=wire,
                         inbound=inbound,
                         transport=transport,
                         client=client,
                     )
-                    inbound.subscription = _follow(connection, wire, spec, client, group)
+                    inbound.subscription = _subscribe_to_changes(
+                        connection, wire, spec, client, group
+                    )
                     try:
                         yield connection
                     finally:
                         connection.stopping = True
-                raise _Left  # noqa: TRY301 - the only way to end the tasks of a group
-        except* _Left:
+                raise _ConnectionLeft  # noqa: TRY301 - the only way to end the tasks of a group
+        except _ConnectionLeft:
             pass
     if (task := asyncio.current_task()) is not None and task.cancelling():
-        raise asyncio.CancelledError  # a group that ends with an error forgets that it came
-    if isinstance(settled, UpstreamError):
-        raise settled
+        raise asyncio.CancelledError  # an error swallows it in a task group
+    if isinstance(outcome, UpstreamError):
+        raise outcome
 
 
-def _follow(
+def _subscribe_to_changes(
     connection: Connection,
-    wire: Wire,
+    wire: RequestDispatcher,
     spec: ServerSpec,
-    client: Client,
-    group: asyncio.TaskGroup,
+    client: ClientProfile,
+    group: TaskGroup,
 ) -> Callable[[str, Mapping[str, Any]], bool]:
-    """Let a connection hear of changes; return what takes news of subscriptions."""
+    """Subscribe a connection to changes; return the handler of subscription notifications."""
 
     async def send(
         method: str, params: Mapping[str, Any], *, request_id: RequestId
     ) -> dict[str, Any]:
-        request = Request(method=method, params=params, timeout_s=0.0)
+        request = UpstreamRequest(method=method, params=params, timeout_s=0.0)
         return await wire.request(
             method,
-            connection.envelope.params(request, request_id),
+            connection.envelope.build_params(request, request_id),
             request_id=request_id,
-            headers=connection.envelope.headers(request),
+            headers=connection.envelope.build_headers(request),
         )
 
-    listener = Listener(send, group=group)
-    connection.follow_with(
-        Following(
+    listener = SubscriptionListener(send, group=group)
+    connection.attach_subscriptions(
+        ConnectionSubscriptions(
             connection.peer,
-            ask=connection.ask,
+            ask=connection.send_own_request,
             listener=listener,
             listeners=client.listeners,
             timeout_s=spec.call_timeout_s,
         )
     )
-    return listener.heard
+    return listener.handle_notification
 
 
-async def _settle(
+async def _negotiate_peer(
     spec: ServerSpec,
-    wire: Wire,
+    wire: RequestDispatcher,
     transport: UpstreamTransport,
     era: Era | None,
     capabilities: Mapping[str, Any],
-) -> Peer | UpstreamError:
+) -> ServerPeer | UpstreamError:
     """Negotiate within the connect timeout; failures are returned, not raised."""
     handshake = Handshake(wire, capabilities=capabilities)
-    patience = {} if spec.transport == "stdio" else {"patience_s": REMOTE_PATIENCE_S}
+    options = {} if spec.transport == "stdio" else {"patience_s": REMOTE_PROBE_TIMEOUT_S}
     try:
         async with asyncio.timeout(spec.connect_timeout_s):
             return await negotiate(
-                handshake, era="legacy" if spec.transport == "sse" else era, **patience
+                handshake, era="legacy" if spec.transport == "sse" else era, **options
             )
     except TimeoutError:
         return ConnectTimedOut(
             server=spec.name,
             timeout_s=spec.connect_timeout_s,
-            last_stderr=transport.last_words,
+            last_stderr=transport.failure_summary,
             remote=spec.transport != "stdio",
         )
     except MCPError as error:
-        return explain(error, spec, transport, while_doing="while starting")
+        return translate_error(error, spec, transport, while_doing="while starting")
     except UpstreamError as error:
         return error
     except (ValidationError, VersionRefused) as error:
         return ProtocolViolation(
-            f"answered the handshake with something that is not MCP ({first_line(error)}); "
+            f"answered the handshake with something that is not MCP ({summarize_error(error)}); "
             "check that its command starts an MCP server",
             server=spec.name,
         )

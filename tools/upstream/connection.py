@@ -1,4 +1,4 @@
-"""A live connection to a server: requests out, results exactly as they came."""
+"""A live connection to a server: sends requests and returns results exactly as received."""
 
 from __future__ import annotations
 
@@ -8,67 +8,74 @@ from contextlib import asynccontextmanager
 from functools import partial
 from typing import Any
 
+import structlog
 from mcp.shared.exceptions import MCPError
 from mcp_types import CONNECTION_CLOSED, METHOD_NOT_FOUND, RequestId
 
-from tools.upstream.client import Client
-from tools.upstream.dispatch import Wire
-from tools.upstream.envelope import Envelope
+from tools.upstream.client import ClientProfile
+from tools.upstream.connection_subscriptions import ConnectionSubscriptions, SubscriptionRefused
+from tools.upstream.dispatch import RequestDispatcher
+from tools.upstream.envelope import RequestEnvelope
 from tools.upstream.errors import (
     CallTimedOut,
-    NotTaken,
     ProtocolViolation,
+    SendTimedOut,
     ServerExited,
     ServerStopped,
     SessionExpired,
+    UnsendableRequest,
     UpstreamError,
     UpstreamRefused,
 )
-from tools.upstream.flights import Flight, Request
-from tools.upstream.following import Following, NotFollowed
-from tools.upstream.inbound import LEVELS, Inbound
+from tools.upstream.in_flight import InFlightRequest, UpstreamRequest
+from tools.upstream.inbound import LEVELS, InboundHandler
 from tools.upstream.kinds import ITEMS, TOOLS, ItemKind, ListKind
-from tools.upstream.listing import Listing, ToolListing, gather_items, gather_tools
-from tools.upstream.peer import Peer
+from tools.upstream.listing import ItemListing, ToolListing, gather_items, gather_tools
+from tools.upstream.peer import ServerPeer
 from tools.upstream.spec import ServerSpec
 from tools.upstream.transport import UpstreamTransport
 
-LAST_NEWS_S = 1.0  # for a client to take the last progress reports before the result
+SET_LEVEL = "logging/setLevel"
+LAST_NOTICES_S = 1.0  # for a client to receive the last progress reports before the result
+OPTIONAL_REQUEST_S = 5.0  # a call waits this long for a preceding request it could do without
+
+log = structlog.get_logger(__name__)
 
 
 class Connection:
-    """One life of a server as a client sees it; requests may come from any task.
+    """One connection to a running server; requests may come from any task.
 
-    Two calls on the same connection reach the same process, or the same session.
+    All calls on one connection reach the same process, or the same session.
 
     Attributes:
-        transport: Under it.
-        peer: What the server said of itself.
-        ended: Set when no request can be answered any more.
-        stopping: Whether the gateway itself is ending it.
-        interrupted: Requests that the server's own end left without an answer.
-        envelope: Puts requests into the form of its protocol.
-        tools_changed: Times its tools are known to have changed.
+        transport: The underlying transport.
+        peer: The server's description of itself.
+        ended: Set once no request can be answered any more.
+        stopping: Whether the gateway itself is closing it.
+        interrupted: Requests left unanswered when the server ended.
+        envelope: Builds requests in the form of the server's protocol.
+        tools_changed: Reported changes of its list of tools.
     """
 
     def __init__(
         self,
         spec: ServerSpec,
-        peer: Peer,
+        peer: ServerPeer,
         *,
-        wire: Wire,
-        inbound: Inbound,
+        wire: RequestDispatcher,
+        inbound: InboundHandler,
         transport: UpstreamTransport,
-        client: Client,
+        client: ClientProfile,
     ) -> None:
         self._spec = spec
         self._wire = wire
         self._inbound = inbound
         self._flights = client.flights
         self._limits = client.limits
-        self.envelope = Envelope(peer, over_http=spec.transport != "stdio")
+        self.envelope = RequestEnvelope(peer, over_http=spec.transport != "stdio")
         self._log_level = len(LEVELS)
-        self._following: Following | None = None
+        self._fatal_requests = client.fatal_requests
+        self._subscriptions: ConnectionSubscriptions | None = None
         self.transport = transport
         self.peer = peer
         self.ended = wire.ended
@@ -78,198 +85,272 @@ class Connection:
 
     @property
     def is_over(self) -> bool:
-        """Whether no request can be answered any more."""
+        """Whether the connection has ended."""
         return self.ended.is_set() or self.transport.ended.is_set()
 
     @property
     def is_remote(self) -> bool:
-        """Whether it has no process of its own here."""
+        """Whether the server is reached over HTTP, not as a child process."""
         return self._spec.transport != "stdio"
 
-    async def request(self, flight: Flight) -> dict[str, Any]:
-        """Send a request and return its result; giving up, for whatever reason, cancels it.
+    async def request(self, flight: InFlightRequest) -> dict[str, Any]:
+        """Send a request and return its result; a timeout or cancellation cancels it upstream.
 
         Raises:
-            UpstreamError: If there is no result to hand on.
+            UpstreamError: If there is no result.
         """
         request = flight.request
-        await self._want_logs(request.downstream.log_level)
-        if self.envelope.lacks_headers_of(request):
-            await self.list_tools()
+        await self._request_logs(request)
+        if self.envelope.is_missing_headers(request):
+            await self._learn_headers()
         request_id = self._wire.new_id()
-        self._flights.sent(request_id, flight)
+        self._flights.mark_sent(request_id, flight)
         try:
-            result = await self._answer(flight, request_id)
+            result = await self._await_answer(flight, request_id)
         finally:
             flight.deadline = None
-            self._flights.answered(request_id)
-            self._inbound.withdraw_all(flight)
-        await flight.told(within_s=LAST_NEWS_S)
+            self._flights.mark_answered(request_id)
+            self._inbound.withdraw_questions(flight)
+        await flight.drain_notices(within_s=LAST_NOTICES_S)
         return result
 
     async def list_tools(self) -> ToolListing:
         """Fetch all tools.
 
         Raises:
-            UpstreamError: If there is no listing.
+            UpstreamError: If the listing cannot be fetched.
         """
-        page = partial(self._page, TOOLS)
-        async with self._list_timeout(TOOLS):
-            listing = await gather_tools(page, limits=self._limits, over_http=self.is_remote)
-        self.envelope.learn(listing)
+        page = partial(self._fetch_page, TOOLS)
+        async with self._limit_listing(TOOLS):
+            listing = await gather_tools(
+                page,
+                limits=self._limits,
+                over_http=self.is_remote,
+                redactor=self.transport.origin.redactor,
+            )
+        self.envelope.learn_headers(listing)
         return listing
 
-    async def list_items(self, kind: ItemKind) -> Listing:
-        """Fetch all resources, templates or prompts; none of a server that has no such things.
+    async def list_items(self, kind: ItemKind) -> ItemListing:
+        """Fetch all resources, templates or prompts; empty if the server lacks the capability.
 
         Raises:
-            UpstreamError: If there is no listing.
+            UpstreamError: If the listing cannot be fetched.
         """
-        if not self.peer.can(ITEMS[kind].capability):
-            return Listing()
-        async with self._list_timeout(ITEMS[kind]):
-            return await gather_items(partial(self._page, ITEMS[kind]), kind, limits=self._limits)
+        if not self.peer.has_capability(ITEMS[kind].capability):
+            return ItemListing()
+        async with self._limit_listing(ITEMS[kind]):
+            return await gather_items(
+                partial(self._fetch_page, ITEMS[kind]),
+                kind,
+                limits=self._limits,
+                redactor=self.transport.origin.redactor,
+            )
 
-    def follow_with(self, following: Following) -> None:
-        """Learn what follows changes at this server, and begin."""
-        self._following = following
-        following.follow_lists()
+    def attach_subscriptions(self, subscriptions: ConnectionSubscriptions) -> None:
+        """Set the subscriptions of this connection, and subscribe to its lists."""
+        self._subscriptions = subscriptions
+        subscriptions.subscribe_to_lists()
 
-    async def follow(self, uri: str, *, on: bool, all_of_them: frozenset[str]) -> dict[str, Any]:
-        """Begin or stop to hear of changes of a resource.
+    async def change_subscription(
+        self, uri: str, *, on: bool, all_uris: frozenset[str]
+    ) -> dict[str, Any]:
+        """Subscribe to changes of a resource, or unsubscribe.
 
         Args:
-            uri: Its address.
-            on: Whether to begin.
-            all_of_them: Addresses of all that are followed from now on.
+            uri: URI of the resource.
+            on: Whether to subscribe.
+            all_uris: All URIs subscribed to after the change.
 
         Raises:
-            UpstreamError: If the server does not do that.
+            UpstreamError: If the server refuses or does not answer.
         """
-        assert self._following is not None  # noqa: S101 - set while connecting
-        change = self._following.follow if on else self._following.unfollow
+        assert self._subscriptions is not None  # noqa: S101 - set while connecting
+        change = self._subscriptions.subscribe if on else self._subscriptions.unsubscribe
         try:
-            return await change(uri, all_of_them=all_of_them)
-        except NotFollowed:
+            return await change(uri, all_uris=all_uris)
+        except SubscriptionRefused:
             raise UpstreamRefused(
                 server=self._spec.name,
                 rpc_code=METHOD_NOT_FOUND,
                 rpc_message=f"changes of {uri[:200]!r} cannot be subscribed to",
             ) from None
         except TimeoutError:
-            raise self._timed_out("a subscription", self._spec.call_timeout_s) from None
+            raise self._call_timeout_error("a subscription", self._spec.call_timeout_s) from None
         except MCPError as error:
-            raise self._explain(error, during="a subscription") from None
+            raise self._translate_error(error, during="a subscription") from None
 
-    async def ask(self, method: str, params: Mapping[str, Any]) -> dict[str, Any]:
+    async def send_own_request(self, method: str, params: Mapping[str, Any]) -> dict[str, Any]:
         """Send a request of the gateway's own."""
         timeout_s = self._spec.call_timeout_s
         return await self.request(
-            Flight(request=Request(method=method, params=params, timeout_s=timeout_s))
+            InFlightRequest(
+                request=UpstreamRequest(method=method, params=params, timeout_s=timeout_s)
+            )
         )
 
-    async def _answer(self, flight: Flight, request_id: RequestId) -> dict[str, Any]:
+    async def _await_answer(
+        self, flight: InFlightRequest, request_id: RequestId
+    ) -> dict[str, Any]:
         request, has_room = flight.request, False
         try:
             async with asyncio.timeout(request.timeout_s) as deadline:
                 flight.deadline = deadline
-                await self._room(request)
+                await self._wait_for_room(request)
                 has_room = True
                 result = await self._wire.request(
                     request.method,
-                    self.envelope.params(request, request_id),
+                    self.envelope.build_params(request, request_id),
                     request_id=request_id,
-                    headers=self.envelope.headers(request),
+                    headers=self._build_headers(request),
                 )
         except TimeoutError:
             if not has_room:
-                raise self._not_taken(request) from None
-            raise self._timed_out(request.what, request.timeout_s) from None
+                raise self._send_timeout_error(request) from None
+            raise self._call_timeout_error(request.description, request.timeout_s) from None
         except MCPError as error:
-            self._inbound.refused(error.error, request.downstream)
-            raise self._explain(error, during=request.what) from None
+            self._inbound.note_elicitations(error.error, request.downstream)
+            raise self._translate_error(error, during=request.description) from None
         if self.peer.era == "legacy" and result.get("resultType") == "input_required":
             raise ProtocolViolation(
-                f"asks for more input during {request.what} in a way that its version of the "
-                "protocol does not know; update it",
+                f"asks for more input during {request.description} in a way that its protocol "
+                "version "
+                "does not define; update it",
                 server=self._spec.name,
             )
         return result
 
-    async def _page(self, kind: ListKind, cursor: str | None) -> dict[str, Any]:
+    def _build_headers(self, request: UpstreamRequest) -> dict[str, str] | None:
         try:
-            return await self.ask(kind.method, {} if cursor is None else {"cursor": cursor})
+            return self.envelope.build_headers(request)
+        except UnicodeEncodeError as error:
+            raise UnsendableRequest(self._spec.name, why=str(error)) from None
+
+    async def _fetch_page(self, kind: ListKind, cursor: str | None) -> dict[str, Any]:
+        try:
+            return await self.send_own_request(
+                kind.method, {} if cursor is None else {"cursor": cursor}
+            )
         except UpstreamRefused as error:
-            if error.rpc_code == METHOD_NOT_FOUND and self._may_lack(kind):
+            if error.rpc_code == METHOD_NOT_FOUND and self._can_lack(kind):
                 return {kind.field: []}
             raise
 
-    def _may_lack(self, kind: ListKind) -> bool:
-        """Whether a server need not know how to list something."""
-        return kind is ITEMS["templates"] or not self.peer.can(kind.capability)
+    def _can_lack(self, kind: ListKind) -> bool:
+        """Whether a server may lack this list method."""
+        return kind is ITEMS["templates"] or not self.peer.has_capability(kind.capability)
 
     @asynccontextmanager
-    async def _list_timeout(self, kind: ListKind) -> AsyncIterator[None]:
-        """Limit all pages together."""
+    async def _limit_listing(self, kind: ListKind) -> AsyncIterator[None]:
+        """Apply one timeout to all pages of a listing."""
         limit_s = self._limits.list_timeout_s
         try:
             async with asyncio.timeout(limit_s):
                 yield
         except TimeoutError:
-            raise self._timed_out(f"the list of {kind.plural}", limit_s) from None
+            raise self._call_timeout_error(f"the list of {kind.plural}", limit_s) from None
 
-    async def _want_logs(self, level: str | None) -> None:
-        """Have a legacy server send log messages of a level from now on, if it does not yet."""
-        if self.peer.era == "modern" or level not in LEVELS or not self.peer.can("logging"):
+    async def _request_logs(self, request: UpstreamRequest) -> None:
+        """Lower a legacy server's log level to what the client wants, if necessary."""
+        if self.peer.era == "modern" or not self.peer.has_capability("logging"):
             return
-        wanted = LEVELS.index(level)
-        if wanted < self._log_level:
-            self._log_level = wanted
-            await self.ask("logging/setLevel", {"level": level})
+        if request.method == SET_LEVEL:
+            self._log_level = _severity_rank(request.params.get("level"))
+            return
+        level = request.downstream.log_level
+        if _severity_rank(level) < self._log_level:
+            self._log_level = _severity_rank(level)
+            await self._try_request(SET_LEVEL, {"level": level})
 
-    async def _room(self, request: Request) -> None:
-        """Wait until the server can be sent a request.
+    async def _learn_headers(self) -> None:
+        """List the tools to learn a call's headers; the server may accept it without them."""
+        try:
+            await self.list_tools()
+        except UpstreamError as error:
+            self._continue_after(error, TOOLS.method)
+
+    async def _try_request(self, method: str, params: Mapping[str, Any]) -> None:
+        """Send a request of the gateway's own whose failure must not fail the call it precedes.
+
+        If the server's process does not survive the request, it is never sent again.
 
         Raises:
-            UpstreamError: If it ends before that; nothing was sent.
+            UpstreamError: If the connection has ended.
+        """
+        if method in self._fatal_requests:
+            return
+        timeout_s = min(OPTIONAL_REQUEST_S, self._spec.call_timeout_s)
+        request = UpstreamRequest(method=method, params=params, timeout_s=timeout_s)
+        try:
+            await self.request(InFlightRequest(request=request))
+        except UpstreamError as error:
+            if isinstance(error, ServerExited):
+                self._fatal_requests.add(method)
+            self._continue_after(error, method)
+
+    def _continue_after(self, error: UpstreamError, method: str) -> None:
+        if self.is_over:
+            # Other errors are objects shared by all calls.
+            error.is_unsent = isinstance(error, ServerExited)
+            raise error
+        log.info(
+            "server.optional_request_failed",
+            server=self._spec.name,
+            method=method,
+            reason=str(error),
+        )
+
+    async def _wait_for_room(self, request: UpstreamRequest) -> None:
+        """Wait until the transport has room for a request.
+
+        Raises:
+            UpstreamError: If the server ends before that; nothing was sent.
         """
         was_over = self.is_over
-        await self.transport.room()
+        await self.transport.wait_for_room()
         if self.transport.ended.is_set() and not was_over:
-            error = self.transport.why_ended(while_doing=f"before it was sent {request.what}")
-            error.is_unsent = isinstance(error, ServerExited)  # others are shared by all calls
+            error = self.transport.make_end_error(
+                while_doing=f"before it was sent {request.description}"
+            )
+            # Other errors are objects shared by all calls.
+            error.is_unsent = isinstance(error, ServerExited)
             raise error
 
-    def _not_taken(self, request: Request) -> NotTaken:
-        return NotTaken(
+    def _send_timeout_error(self, request: UpstreamRequest) -> SendTimedOut:
+        return SendTimedOut(
             server=self._spec.name,
-            what=request.what,
+            what=request.description,
             timeout_s=request.timeout_s,
             waiting_bytes=self.transport.unsent_bytes,
         )
 
-    def _timed_out(self, what: str, timeout_s: float) -> CallTimedOut:
+    def _call_timeout_error(self, what: str, timeout_s: float) -> CallTimedOut:
         return CallTimedOut(server=self._spec.name, what=what, timeout_s=timeout_s)
 
-    def _explain(self, error: MCPError, *, during: str) -> UpstreamError:
+    def _translate_error(self, error: MCPError, *, during: str) -> UpstreamError:
         if isinstance(error.data, SessionExpired):
-            return error.data  # it was refused, so nothing was interrupted
+            return error.data  # the request was refused, so nothing was interrupted
         if self.transport.ended.is_set():
             self.interrupted += 1
         elif self.stopping and error.code == CONNECTION_CLOSED:
-            # The wire ends before the transport, so this call has just learned of it.
+            # The dispatcher ends before the transport.
             return ServerStopped(self._spec.name)
-        return explain(error, self._spec, self.transport, while_doing=f"during {during}")
+        return translate_error(error, self._spec, self.transport, while_doing=f"during {during}")
 
 
-def explain(
+def _severity_rank(level: Any) -> int:
+    """Return the rank of a log level; an unknown one ranks above all others."""
+    return LEVELS.index(level) if level in LEVELS else len(LEVELS)
+
+
+def translate_error(
     error: MCPError, spec: ServerSpec, transport: UpstreamTransport, *, while_doing: str
 ) -> UpstreamError:
-    """Say what an error means, knowing how the transport fares."""
+    """Turn a JSON-RPC error into an `UpstreamError`, given the state of the transport."""
     if isinstance(error.data, UpstreamError):
-        return error.data  # put there by our own transport
+        return error.data  # made by our own transport
     if transport.ended.is_set() and error.code == CONNECTION_CLOSED:
-        return transport.why_ended(while_doing=while_doing)
+        return transport.make_end_error(while_doing=while_doing)
     return UpstreamRefused(
         server=spec.name, rpc_code=error.code, rpc_message=error.message, data=error.data
     )

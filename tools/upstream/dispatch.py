@@ -1,8 +1,8 @@
-"""Requests and their answers over a transport's two streams, exactly as they are on the wire.
+"""Sends requests and matches responses over a transport's two streams, exactly as on the wire.
 
-The SDK's own session reads a result into its models, which drops every field they do not know,
-refuses what does not conform, and checks structured content against the output schema. A gateway
-has no business doing so, so this takes the place of the SDK's session and dispatcher.
+Replaces the SDK's session and dispatcher, which parse a result into models: that drops unknown
+fields, refuses nonconforming results, and checks structured content against the output schema. A
+gateway must do none of these.
 """
 
 from __future__ import annotations
@@ -28,37 +28,40 @@ from mcp_types import (
     RequestId,
 )
 
+from gateway_project.foundation.redaction import Redactor
 from tools.upstream.errors import UpstreamError
 
-FAREWELL_S = 5.0  # for telling the server that nobody waits for an answer any more
+CANCEL_TIMEOUT_S = 5.0  # to send the server a cancellation
 _NEVER_CANCELLED = frozenset({"initialize", "server/discover"})  # the protocol forbids it
 
 log = structlog.get_logger(__name__)
 
 
-class Receiver(Protocol):
-    """Takes what a server sends of its own accord. Must return at once."""
+class MessageReceiver(Protocol):
+    """Handles unsolicited messages from a server. Must not block."""
 
-    def take_request(self, request: JSONRPCRequest, *, related: RequestId | None) -> None:
-        """Take a request; `related` is ours that it belongs to, where the transport can tell."""
+    def handle_request(self, request: JSONRPCRequest, *, related: RequestId | None) -> None:
+        """Handle a request; `related` is the id of our request it belongs to, if known."""
 
-    def take_notification(
+    def handle_notification(
         self, notification: JSONRPCNotification, *, related: RequestId | None
     ) -> None:
-        """Take a notification."""
+        """Handle a notification."""
 
 
-class Wire:
-    """Sends requests and matches them with what comes back.
+class RequestDispatcher:
+    """Sends requests and matches them with their responses.
 
     Args:
         streams: The transport's two streams.
+        redactor: Removes the server's secrets from its errors; results stay unchanged.
 
     Attributes:
-        ended: Set when no request can be answered any more.
+        ended: Set once no request can be answered any more.
     """
 
-    def __init__(self, streams: TransportStreams) -> None:
+    def __init__(self, streams: TransportStreams, redactor: Redactor | None = None) -> None:
+        self._redactor = redactor or Redactor()
         self._incoming, self._outgoing = streams
         self.ended = asyncio.Event()
         self._last_id = 0
@@ -66,20 +69,20 @@ class Wire:
         self._closed = False
 
     def new_id(self) -> int:
-        """Return an id for the next request, never used before."""
+        """Return a fresh request id."""
         self._last_id += 1
         return self._last_id
 
-    async def run(self, receiver: Receiver) -> None:
+    async def run(self, receiver: MessageReceiver) -> None:
         """Receive until the stream ends."""
         try:
             async with self._incoming, self._outgoing:
                 while True:
-                    self._take(await self._incoming.receive(), receiver)
+                    self._handle_item(await self._incoming.receive(), receiver)
         except (anyio.EndOfStream, anyio.ClosedResourceError):
             pass
         finally:
-            self._close()
+            self._fail_waiting()
 
     async def request(
         self,
@@ -89,22 +92,22 @@ class Wire:
         request_id: RequestId | None = None,
         headers: Mapping[str, str] | None = None,
     ) -> dict[str, Any]:
-        """Send a request and return the `result` of its answer.
+        """Send a request and return the `result` of its response.
 
-        Cancelling this tells the server.
+        Cancelling this coroutine cancels the request at the server.
 
         Args:
-            method: The method.
-            params: Its parameters; left out where there are none.
-            request_id: A new one, if the caller needs to know it.
-            headers: For a transport that has such a thing.
+            method: Method name.
+            params: Parameters; omitted from the message if empty.
+            request_id: From `new_id`, if the caller needs to know it in advance.
+            headers: Headers for HTTP transports.
 
         Raises:
             MCPError: The server's error, or `CONNECTION_CLOSED`.
-            UpstreamError: If the transport will not send it.
+            UpstreamError: If the transport refuses to send it.
         """
         if self._closed:
-            raise _closed()
+            raise _make_closed_error()
         request_id = self.new_id() if request_id is None else request_id
         answer: asyncio.Future[dict[str, Any]] = asyncio.get_running_loop().create_future()
         self._waiting[request_id] = answer
@@ -115,12 +118,12 @@ class Wire:
             await self._send(request, headers)
             return await answer
         except asyncio.CancelledError:
-            await self._give_up(request, headers)
+            await self._cancel_request(request, headers)
             raise
         finally:
             del self._waiting[request_id]
             if answer.done() and not answer.cancelled():
-                answer.exception()  # seen, also where sending failed first
+                answer.exception()  # marks it retrieved, even if sending failed first
 
     async def notify(
         self,
@@ -129,34 +132,34 @@ class Wire:
         *,
         headers: Mapping[str, str] | None = None,
     ) -> None:
-        """Send a notification; one that can no longer be sent is dropped."""
+        """Send a notification, or drop it if the connection has closed."""
         notification = JSONRPCNotification(jsonrpc="2.0", method=method)
         if params:
             notification.params = dict(params)
-        await self._offer(notification, _metadata(headers))
+        await self._send_or_drop(notification, _make_metadata(headers))
 
-    async def answer(
+    async def send_answer(
         self,
         request_id: RequestId,
         outcome: dict[str, Any] | ErrorData,
         *,
         related: RequestId | None,
     ) -> None:
-        """Answer a request of the server's own; what can no longer be sent is dropped."""
+        """Answer a request from the server, or drop the answer if the connection has closed."""
         message: JSONRPCMessage
         if isinstance(outcome, ErrorData):
             message = JSONRPCError(jsonrpc="2.0", id=request_id, error=outcome)
         else:
             message = JSONRPCResponse(jsonrpc="2.0", id=request_id, result=outcome)
-        await self._offer(message, ServerMessageMetadata(related_request_id=related))
+        await self._send_or_drop(message, ServerMessageMetadata(related_request_id=related))
 
     async def _send(self, message: JSONRPCMessage, headers: Mapping[str, str] | None) -> None:
         try:
-            await self._outgoing.send(SessionMessage(message, _metadata(headers)))
+            await self._outgoing.send(SessionMessage(message, _make_metadata(headers)))
         except (anyio.BrokenResourceError, anyio.ClosedResourceError):
-            raise _closed() from None
+            raise _make_closed_error() from None
 
-    async def _offer(
+    async def _send_or_drop(
         self,
         message: JSONRPCMessage,
         metadata: ClientMessageMetadata | ServerMessageMetadata | None,
@@ -164,43 +167,57 @@ class Wire:
         try:
             await self._outgoing.send(SessionMessage(message, metadata))
         except (anyio.BrokenResourceError, anyio.ClosedResourceError):
-            log.debug("a message came too late to be sent")
+            log.debug("server.message_too_late")
         except UpstreamError as error:
-            log.info("a message could not be sent", reason=str(error))
+            log.info("server.message_not_sent", reason=str(error))
 
-    async def _give_up(self, request: JSONRPCRequest, headers: Mapping[str, str] | None) -> None:
-        """Tell the server that nobody waits any more. The write counts as begun."""
+    async def _cancel_request(
+        self, request: JSONRPCRequest, headers: Mapping[str, str] | None
+    ) -> None:
+        """Send the server a cancellation of a request that may have been sent."""
         if request.method in _NEVER_CANCELLED:
             return
         try:
-            async with asyncio.timeout(FAREWELL_S):
+            async with asyncio.timeout(CANCEL_TIMEOUT_S):
                 await self.notify(
                     "notifications/cancelled",
-                    {"requestId": request.id, "reason": "nobody waits for it any more"},
+                    {"requestId": request.id, "reason": "nothing waits for it any more"},
                     headers=headers,
                 )
         except TimeoutError:
-            log.warning("a cancellation could not be sent in time")
+            log.warning("server.cancellation_timed_out")
 
-    def _take(self, item: SessionMessage | Exception, receiver: Receiver) -> None:
+    def _handle_item(self, item: SessionMessage | Exception, receiver: MessageReceiver) -> None:
         if isinstance(item, Exception):
-            log.debug("the transport reports a fault", error=str(item))
+            log.debug("server.transport_fault", error=str(item))
             return
         message = item.message
         if isinstance(message, JSONRPCResponse):
-            self._settle(message.id, message.result)
+            self._resolve_request(message.id, message.result)
         elif isinstance(message, JSONRPCError):
-            self._settle(message.id, message.error)
+            self._resolve_request(message.id, self._redact_error(message.error))
         elif isinstance(message, JSONRPCRequest):
-            receiver.take_request(message, related=_related(item))
+            receiver.handle_request(message, related=_related_request_id(item))
         else:
-            receiver.take_notification(message, related=_related(item))
+            receiver.handle_notification(message, related=_related_request_id(item))
 
-    def _settle(self, request_id: RequestId | None, outcome: dict[str, Any] | ErrorData) -> None:
+    def _redact_error(self, error: ErrorData) -> ErrorData:
+        """Return a server's error without its secrets, safe to show or log."""
+        if isinstance(error.data, UpstreamError):
+            return error  # made by our own transport
+        return ErrorData(
+            code=error.code,
+            message=self._redactor.redact(error.message),
+            data=self._redactor.redact_json(error.data),
+        )
+
+    def _resolve_request(
+        self, request_id: RequestId | None, outcome: dict[str, Any] | ErrorData
+    ) -> None:
         if request_id is None:
             return
         waiting = self._waiting.get(request_id)
-        if waiting is None:  # some servers answer 7 with "7"
+        if waiting is None:  # some servers turn the id 7 into "7"
             waiting = self._waiting.get(coerce_request_id(request_id))
         if waiting is None or waiting.done():
             return
@@ -209,22 +226,22 @@ class Wire:
         else:
             waiting.set_result(outcome)
 
-    def _close(self) -> None:
+    def _fail_waiting(self) -> None:
         self._closed = True
         self.ended.set()
         for waiting in self._waiting.values():
             if not waiting.done():
-                waiting.set_exception(_closed())
+                waiting.set_exception(_make_closed_error())
 
 
-def _closed() -> MCPError:
+def _make_closed_error() -> MCPError:
     return MCPError(CONNECTION_CLOSED, "Connection closed")
 
 
-def _metadata(headers: Mapping[str, str] | None) -> ClientMessageMetadata | None:
+def _make_metadata(headers: Mapping[str, str] | None) -> ClientMessageMetadata | None:
     return ClientMessageMetadata(headers=dict(headers)) if headers else None
 
 
-def _related(item: SessionMessage) -> RequestId | None:
+def _related_request_id(item: SessionMessage) -> RequestId | None:
     metadata = item.metadata
     return metadata.related_request_id if isinstance(metadata, ServerMessageMetadata) else None

@@ -1,4 +1,4 @@
-"""Who a request to a server is made for, and what can be asked of them while it runs."""
+"""The client a request is made for, and how to reach it while the request runs."""
 
 from __future__ import annotations
 
@@ -7,26 +7,26 @@ from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 
-class Ask(Protocol):
-    """Hands a server's request to the client that is being served."""
+class AskClient(Protocol):
+    """Forwards a server's request to the client."""
 
     async def __call__(self, method: str, params: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the client's result as it came.
+        """Return the client's result unchanged.
 
         Args:
             method: `elicitation/create`, `sampling/createMessage` or `roots/list`.
             params: As the server sent them.
 
         Raises:
-            mcp.shared.exceptions.MCPError: With what the client, or the gateway, answers instead.
+            mcp.shared.exceptions.MCPError: The error of the client, or of the gateway.
         """
 
 
-class Tell(Protocol):
-    """Hands a server's notification to the client that is being served."""
+class TellClient(Protocol):
+    """Forwards a server's notification to the client."""
 
     async def __call__(self, method: str, params: Mapping[str, Any]) -> None:
-        """Send it on; what cannot be delivered is dropped."""
+        """Send the notification, or drop it if it cannot be delivered."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -34,21 +34,21 @@ class Downstream:
     """The client behind a request.
 
     Attributes:
-        session: Key by which servers of `session: per_caller` tell callers apart.
-        user: Name of the user, by which tokens of a sign-in are chosen; empty: nobody's.
-        capabilities: What the client can be asked, as in the protocol's `ClientCapabilities`.
-        ask: Asks the client while the request runs; None: it cannot be asked.
-        tell: Tells the client of log messages while the request runs; None: nobody listens.
-        log_level: Least severe log message wanted of a server; None: none.
+        session: Key that separates callers at servers with `session: per_caller`.
+        user: Name of the user whose sign-in is used; empty: none.
+        capabilities: The client's `ClientCapabilities`, as in the protocol.
+        ask: Sends the client a request while the call runs; None if it cannot be asked.
+        tell: Sends the client a notification while the call runs; None if it does not listen.
+        log_level: Least severe log message wanted from a server; None: none.
     """
 
     session: str = ""
     user: str = ""
     capabilities: Mapping[str, Any] = field(default_factory=dict, hash=False)
-    ask: Ask | None = None
-    tell: Tell | None = None
+    ask: AskClient | None = None
+    tell: TellClient | None = None
     log_level: str | None = None
 
 
-NOBODY = Downstream()
-"""The gateway itself, which has nobody to ask."""
+NO_CLIENT = Downstream()
+"""The gateway itself, with no client to ask."""

@@ -1,4 +1,4 @@
-"""One configured server: the connection that all share, or one for each caller."""
+"""One configured server: one connection shared by all callers, or one per caller."""
 
 from __future__ import annotations
 
@@ -9,19 +9,19 @@ from typing import Any, NamedTuple
 
 from tools.upstream.downstream import Downstream
 from tools.upstream.errors import TooManySessions
-from tools.upstream.shared import Shared
 from tools.upstream.spec import ServerSpec
-from tools.upstream.status import ServerStatus, combined
+from tools.upstream.status import ServerStatus, combine_statuses
 from tools.upstream.supervise import Supervisor
+from tools.upstream.supervisor_context import SupervisorContext
 
-Key = tuple[str, str]
-"""What tells callers apart: session and user, empty where that does not matter."""
+SupervisorKey = tuple[str, str]
+"""Session and user of a caller, each empty if the server does not distinguish by it."""
 
-Launch = Callable[[Supervisor, Iterable[asyncio.Task[None]]], asyncio.Task[None]]
-"""Runs a supervisor in a task, after other tasks are over."""
+LaunchSupervisor = Callable[[Supervisor, Iterable[asyncio.Task[None]]], asyncio.Task[None]]
+"""Runs a supervisor in a task, after other tasks have ended."""
 
 
-class _Kept(NamedTuple):
+class _RunningSupervisor(NamedTuple):
     supervisor: Supervisor
     task: asyncio.Task[None]
 
@@ -30,90 +30,97 @@ class _Kept(NamedTuple):
         self.task.cancel()
 
 
-class Entry:
-    """Keeps the supervisors of one server.
+class ServerEntry:
+    """The supervisors of one server.
 
-    That of nobody in particular lists its tools, and serves all calls unless the server keeps
-    something for each caller. Then every caller has one of its own, made when it first calls.
-    When there are too many, the one that was not used for longest gives way.
+    The main supervisor lists the tools and serves all calls, unless the server is personal. Then
+    each caller gets its own supervisor on its first call; at the limit, the least recently used
+    idle one is evicted.
 
     Args:
         spec: The server's entry.
-        shared: What its supervisors have in common with those of others.
+        shared: Dependencies shared by all supervisors of the pool.
         launch: Runs a supervisor.
-        predecessor: Who kept the server before.
+        predecessor: The server's previous entry.
+        after: Tasks that must end before the main supervisor starts.
     """
 
     def __init__(
         self,
         spec: ServerSpec,
-        shared: Shared,
+        shared: SupervisorContext,
         *,
-        launch: Launch,
-        predecessor: Entry | None = None,
+        launch: LaunchSupervisor,
+        predecessor: ServerEntry | None = None,
         after: Iterable[asyncio.Task[None]] = (),
     ) -> None:
         self.spec = spec
         if spec.is_personal:
-            told = shared.on_status
-            shared = replace(shared, on_status=lambda _: told(self.status()))
+            report_status = shared.on_status
+            shared = replace(shared, on_status=lambda _: report_status(self.status()))
         self._shared = shared
         self._launch = launch
-        self._own: dict[Key, _Kept] = {}
+        self._per_caller: dict[SupervisorKey, _RunningSupervisor] = {}
         self._ending: set[asyncio.Task[None]] = set()
         before = predecessor.main if predecessor else None
         self.main: Supervisor = Supervisor(spec, shared, predecessor=before)
-        self._main = _Kept(self.main, launch(self.main, after))
+        self._main = _RunningSupervisor(self.main, launch(self.main, after))
 
     @property
     def tasks(self) -> set[asyncio.Task[None]]:
-        """Everything that runs for this server."""
-        return {self._main.task, *(kept.task for kept in self._own.values()), *self._ending}
+        """All tasks of this server."""
+        return {
+            self._main.task,
+            *(running.task for running in self._per_caller.values()),
+            *self._ending,
+        }
 
     @property
     def capabilities(self) -> Mapping[str, Any] | None:
-        """What the server last said it can do."""
-        known = (one.capabilities for one in self._supervisors())
-        return next((said for said in known if said is not None), None)
+        """Capabilities the server last declared."""
+        declared = (supervisor.capabilities for supervisor in self._supervisors())
+        return next((each for each in declared if each is not None), None)
 
-    def supervisor(self, downstream: Downstream) -> Supervisor:
-        """Return who keeps the connection for a client.
+    def get_supervisor(self, downstream: Downstream) -> Supervisor:
+        """Return the supervisor that serves a client.
 
         Raises:
-            TooManySessions: If all connections of callers are in use.
+            TooManySessions: If all per-caller connections are in use.
         """
         if not self.spec.is_personal:
             return self.main
-        key = self._key(downstream)
+        key = self._supervisor_key(downstream)
         if not any(key):
             return self.main
-        kept = self._own.get(key)
-        if kept is None:
-            self._make_room()
+        running = self._per_caller.get(key)
+        if running is None:
+            self._evict_idle()
             own = Supervisor(self.spec, self._shared, caller=downstream)
-            kept = self._own[key] = _Kept(own, self._launch(own, ()))
-        return kept.supervisor
+            running = self._per_caller[key] = _RunningSupervisor(own, self._launch(own, ()))
+        return running.supervisor
 
     def status(self) -> ServerStatus:
-        """Say how the server fares."""
-        if not self._own:
+        """Return the server's status, combined over its connections."""
+        if not self._per_caller:
             return self.main.status()
-        return combined([one.status() for one in self._supervisors()], sessions=len(self._own))
+        return combine_statuses(
+            [each.status() for each in self._supervisors()], sessions=len(self._per_caller)
+        )
 
     def end(self) -> None:
-        """End it, whatever is in flight."""
-        for kept in (self._main, *self._own.values()):
-            kept.end()
+        """Stop the server, interrupting calls in flight."""
+        for running in (self._main, *self._per_caller.values()):
+            running.end()
 
-    async def drained(self) -> None:
+    async def wait_until_drained(self) -> None:
         """Wait until no call is in flight."""
-        for one in self._supervisors():
-            await one.drained()
+        for supervisor in self._supervisors():
+            await supervisor.wait_until_drained()
 
     def _supervisors(self) -> list[Supervisor]:
-        return [self.main, *(kept.supervisor for kept in self._own.values())]
+        return [self.main, *(running.supervisor for running in self._per_caller.values())]
 
-    def _key(self, downstream: Downstream) -> Key:
+    def _supervisor_key(self, downstream: Downstream) -> SupervisorKey:
         per_caller = self.spec.session == "per_caller"
         per_user = self.spec.authorization == "oauth_per_user"
         return (
@@ -121,14 +128,18 @@ class Entry:
             downstream.user if per_user else "",
         )
 
-    def _make_room(self) -> None:
+    def _evict_idle(self) -> None:
         limit = self._shared.limits.max_sessions
-        if len(self._own) < limit:
+        if len(self._per_caller) < limit:
             return
-        unused = [key for key, kept in self._own.items() if not kept.supervisor.in_use]
-        if not unused:
+        idle = {
+            key: running.supervisor.last_used_at
+            for key, running in self._per_caller.items()
+            if not running.supervisor.is_in_use
+        }
+        if not idle:
             raise TooManySessions(server=self.spec.name, limit=limit)
-        kept = self._own.pop(min(unused, key=lambda key: self._own[key].supervisor.last_used_at))
-        self._ending.add(kept.task)
-        kept.task.add_done_callback(self._ending.discard)
-        kept.end()
+        running = self._per_caller.pop(min(idle, key=lambda key: idle[key]))
+        self._ending.add(running.task)
+        running.task.add_done_callback(self._ending.discard)
+        running.end()

@@ -1,4 +1,4 @@
-"""What stands around a request: its `_meta`, and its headers over HTTP."""
+"""Builds the envelope of a request: its `_meta`, and its headers over HTTP."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ from mcp_types import (
     Tool,
 )
 
-from tools.upstream.flights import Request
 from tools.upstream.handshake import modern_meta
-from tools.upstream.peer import Peer
+from tools.upstream.in_flight import UpstreamRequest
+from tools.upstream.peer import ServerPeer
 
-_OURS = frozenset(
+_RESERVED_META_KEYS = frozenset(
     {
         "progressToken",
         CLIENT_CAPABILITIES_META_KEY,
@@ -38,26 +38,30 @@ _OURS = frozenset(
         SUBSCRIPTION_ID_META_KEY,
     }
 )
-"""Keys that are between two neighbours, and never handed through."""
+"""Keys that are hop-by-hop, never passed through."""
 
 
-class Envelope:
-    """Puts requests to one server into the form its protocol wants.
+class RequestEnvelope:
+    """Builds requests to one server in the form of its protocol version.
 
     Args:
         peer: The server.
-        over_http: Whether requests travel with headers.
+        over_http: Whether requests carry headers.
     """
 
-    def __init__(self, peer: Peer, *, over_http: bool) -> None:
+    def __init__(self, peer: ServerPeer, *, over_http: bool) -> None:
         self._version = peer.protocol_version
         self._is_modern = peer.era == "modern"
         self._over_http = over_http
         self._mirrored: dict[str, dict[tuple[str, ...], str]] | None = None
 
-    def params(self, request: Request, request_id: RequestId) -> dict[str, Any]:
+    def build_params(self, request: UpstreamRequest, request_id: RequestId) -> dict[str, Any]:
         """Return a request's parameters with their `_meta`."""
-        meta = {key: value for key, value in (request.meta or {}).items() if key not in _OURS}
+        meta = {
+            key: value
+            for key, value in (request.meta or {}).items()
+            if key not in _RESERVED_META_KEYS
+        }
         if request.progress is not None:
             meta["progressToken"] = request_id
         if self._is_modern:
@@ -67,8 +71,8 @@ class Envelope:
                 meta[LOG_LEVEL_META_KEY] = downstream.log_level
         return {**request.params, "_meta": meta} if meta else {**request.params}
 
-    def headers(self, request: Request) -> dict[str, str] | None:
-        """Return a request's headers; None where there is no such thing."""
+    def build_headers(self, request: UpstreamRequest) -> dict[str, str] | None:
+        """Return a request's headers; None if not over HTTP."""
         if not self._over_http:
             return None
         headers = {MCP_PROTOCOL_VERSION_HEADER: self._version}
@@ -77,17 +81,17 @@ class Envelope:
             name = request.params.get(NAME_BEARING_METHODS.get(request.method, ""))
             if isinstance(name, str):
                 headers[MCP_NAME_HEADER] = encode_header_value(name)
-                headers.update(self._mirrors(request, name))
+                headers.update(self._mirrored_headers(request, name))
         return headers
 
-    def learn(self, tools: Iterable[Tool]) -> None:
-        """Note which arguments of which tools are to be mirrored as headers."""
+    def learn_headers(self, tools: Iterable[Tool]) -> None:
+        """Record which arguments of which tools must be mirrored as headers."""
         if self._over_http and self._is_modern:
             maps = ((tool.name, x_mcp_header_map(tool.input_schema)) for tool in tools)
             self._mirrored = {name: mirrored for name, mirrored in maps if mirrored}
 
-    def lacks_headers_of(self, request: Request) -> bool:
-        """Whether the tools must be listed before a call, to know its headers."""
+    def is_missing_headers(self, request: UpstreamRequest) -> bool:
+        """Whether the tools must be listed before this call to know its headers."""
         return (
             self._over_http
             and self._is_modern
@@ -95,7 +99,7 @@ class Envelope:
             and request.method == "tools/call"
         )
 
-    def _mirrors(self, request: Request, tool: str) -> Mapping[str, str]:
+    def _mirrored_headers(self, request: UpstreamRequest, tool: str) -> Mapping[str, str]:
         mirrored = (self._mirrored or {}).get(tool)
         if not mirrored or request.method != "tools/call":
             return {}

@@ -1,29 +1,38 @@
-"""What can go wrong with an upstream server: a stable code and one line that says what to do."""
+"""Errors of upstream servers: each has a stable code and a one-line message with advice."""
 
 from __future__ import annotations
 
 import shlex
+from collections.abc import Sequence
 from datetime import datetime
 from typing import Any, ClassVar
 
-SAID_CHARACTERS = 2_000  # of a server's own message in ours
+from gateway_project.foundation.redaction import Redactor
+
+MAX_QUOTED_CHARS = 2_000  # of a server's message quoted in ours
 
 
 class UpstreamError(Exception):
     """Root of every failure of an upstream server.
 
     Attributes:
-        code: Stable word for programs; listed in docs/upstreams.md.
-        server: Name of the server, empty where none is involved.
-        is_unsent: Whether it is certain that nothing of the request was sent.
+        code: Stable machine-readable code; listed in docs/errors.md.
+        server: Name of the server, empty if none is involved.
+        is_unsent: Whether the request was certainly not sent.
+        output: The server's last output outside the protocol, if it may explain the error.
     """
 
     code: ClassVar[str] = "upstream_error"
     is_unsent: bool = False
+    output: tuple[str, ...] = ()
 
     def __init__(self, message: str, *, server: str = "") -> None:
         super().__init__(f"server {server!r}: {message}" if server else message)
         self.server = server
+
+    def redact(self, redactor: Redactor) -> None:
+        """Remove a server's secrets from the message."""
+        self.args = (redactor.redact(str(self)),)
 
 
 class UnknownServer(UpstreamError):
@@ -67,12 +76,12 @@ class ServerExited(UpstreamError):
     def __init__(
         self, *, server: str, how: str, last_stderr: str = "", exit_code: int | None = None
     ) -> None:
-        said = (
-            f"its last words: {last_stderr}"
+        output = (
+            f"its last output: {last_stderr}"
             if last_stderr
-            else "it said nothing on stderr; run its command by hand to see why"
+            else "it wrote nothing to stderr; run its command by hand to see why"
         )
-        super().__init__(f"{how}; {said}", server=server)
+        super().__init__(f"{how}; {output}", server=server)
         self.exit_code = exit_code
         self.last_stderr = last_stderr
 
@@ -95,16 +104,16 @@ class ConnectTimedOut(UpstreamError):
         self, *, server: str, timeout_s: float, last_stderr: str = "", remote: bool = False
     ) -> None:
         since = "" if remote else " of its start"
-        words = last_stderr if remote else f"its last words: {last_stderr}"
-        said = f" ({words})" if last_stderr else ""
+        detail = last_stderr if remote else f"its last output: {last_stderr}"
+        detail = f" ({detail})" if last_stderr else ""
         advice = (
             "check that there is an MCP server at its address"
             if remote
             else "run its command by hand"
         )
         super().__init__(
-            f"did not answer within {timeout_s:g} s{since}{said}; {advice}, or raise its connect "
-            "timeout",
+            f"did not answer within {timeout_s:g} s{since}{detail}; {advice}, or raise its "
+            "connect timeout",
             server=server,
         )
         self.timeout_s = timeout_s
@@ -124,30 +133,30 @@ class CallTimedOut(UpstreamError):
         self.timeout_s = timeout_s
 
 
-class NotTaken(UpstreamError):
-    """The server still had not read what was sent before when a request's time was up."""
+class SendTimedOut(UpstreamError):
+    """A request timed out before sending because the server had not read earlier input."""
 
     code = "not_taken"
     is_unsent = True
 
     def __init__(self, *, server: str, what: str, timeout_s: float, waiting_bytes: int) -> None:
         super().__init__(
-            f"{what} was not sent within {timeout_s:g} s, since it does not read its input: "
-            f"{waiting_bytes:,} bytes of requests before it wait; call again once it is done with "
-            "those, or restart it",
+            f"{what} was not sent within {timeout_s:g} s because the server does not read its "
+            f"input: {waiting_bytes:,} bytes of earlier requests are waiting; call again once "
+            "it has read those, or restart it",
             server=server,
         )
 
 
 class CircuitOpen(UpstreamError):
-    """The server failed too often in a row; it is left alone for a while."""
+    """The server's circuit is open after repeated failures."""
 
     code = "circuit_open"
 
     def __init__(self, *, server: str, last_error: str, retry_at: datetime) -> None:
         super().__init__(
-            f"is left alone after repeated failures until {retry_at:%H:%M:%S %Z}, "
-            f"or until it is restarted; last error: {last_error}",
+            f"is suspended after repeated failures until {retry_at:%H:%M:%S %Z}, or until it is "
+            f"restarted; last error: {last_error}",
             server=server,
         )
         self.last_error = last_error
@@ -177,7 +186,20 @@ class MessageTooLarge(UpstreamError):
         self.is_unsent = is_unsent
 
 
-class Unsendable(UpstreamError):
+class TooManyValuesSent(UpstreamError):
+    """A message holds more values than the gateway reads."""
+
+    code = "too_many_values"
+
+    def __init__(self, *, server: str, limit: int) -> None:
+        super().__init__(
+            f"sent an answer with more than {limit:,} values; ask it for less",
+            server=server,
+        )
+        self.limit = limit
+
+
+class UnsendableRequest(UpstreamError):
     """A request cannot be written as JSON."""
 
     code = "unsendable"
@@ -186,53 +208,54 @@ class Unsendable(UpstreamError):
     def __init__(self, server: str, *, why: str) -> None:
         super().__init__(
             f"the request cannot be written as JSON and was not sent ({why}); send text without "
-            "halves of surrogate pairs, and values that are not nested so deeply",
+            "unpaired surrogates, and less deeply nested values",
             server=server,
         )
 
 
 class UpstreamRefused(UpstreamError):
-    """The server answered with a JSON-RPC error, kept here as it came."""
+    """The server answered with a JSON-RPC error, kept unchanged in the attributes."""
 
     code = "upstream_refused"
 
     def __init__(self, *, server: str, rpc_code: int, rpc_message: str, data: Any = None) -> None:
-        said = rpc_message
-        if len(said) > SAID_CHARACTERS:
-            said = f"{said[:SAID_CHARACTERS]}…"
-        super().__init__(f"answered with error {rpc_code}: {said}", server=server)
+        quoted = rpc_message
+        if len(quoted) > MAX_QUOTED_CHARS:
+            quoted = f"{quoted[:MAX_QUOTED_CHARS]}…"
+        super().__init__(f"answered with error {rpc_code}: {quoted}", server=server)
         self.rpc_code = rpc_code
         self.rpc_message = rpc_message
         self.data = data
 
 
 class TooManySessions(UpstreamError):
-    """All connections that callers may have to a server of their own are taken and in use."""
+    """All per-caller connections that a server may have are in use."""
 
     code = "too_many_sessions"
 
     def __init__(self, *, server: str, limit: int) -> None:
         super().__init__(
-            f"has {limit} callers with a connection of their own, each in the middle of a call; "
-            "try again when one of them is done",
+            f"has {limit} callers with their own connection, each in the middle of a call; try "
+            "again when one of them is done",
             server=server,
         )
 
 
 class DefinitionChanged(UpstreamError):
-    """The server defines the tool otherwise than what was approved."""
+    """The server's definition of the tool differs from the approved one."""
 
     code = "definition_changed"
 
-    def __init__(self, *, server: str, tool: str) -> None:
+    def __init__(self, *, server: str, tool: str, places: Sequence[str] = ()) -> None:
+        where = f" at {', '.join(places)}" if places else ""
         super().__init__(
-            f"{tool!r} is not what was approved: its definition changed; an admin must look at "
-            "the difference and approve it, in the console or by `manage.py approve_tools`",
+            f"{tool!r} is not as approved: its definition changed{where}; an admin must review "
+            "the change and approve it, in the console or with `manage.py approve_tools`",
             server=server,
         )
 
 
-class BadAddress(UpstreamError):
+class InvalidAddress(UpstreamError):
     """A remote server's entry holds an address or headers that cannot be used."""
 
     code = "bad_address"
@@ -244,23 +267,23 @@ class ForbiddenAddress(UpstreamError):
     code = "forbidden_address"
 
 
-class Unreachable(UpstreamError):
+class ServerUnreachable(UpstreamError):
     """No connection to a remote server could be made; nothing was sent."""
 
     code = "unreachable"
 
 
 class ConnectionLost(UpstreamError):
-    """A remote server took a request and ended the connection before it had answered."""
+    """A remote server accepted a request and closed the connection before answering."""
 
     code = "connection_lost"
 
 
 class HttpRefused(UpstreamError):
-    """A remote server answered with a status of HTTP that stands for a failure.
+    """A remote server answered with an HTTP error status.
 
     Attributes:
-        status: The status.
+        status: HTTP status code.
     """
 
     code = "http_refused"
@@ -271,7 +294,7 @@ class HttpRefused(UpstreamError):
 
 
 class SessionExpired(UpstreamError):
-    """A remote server no longer knows the session; it did nothing with the request."""
+    """A remote server no longer knows the session; it did not execute the request."""
 
     code = "session_expired"
 
@@ -282,21 +305,21 @@ class SessionExpired(UpstreamError):
 
 
 class SignInRequired(UpstreamError):
-    """A remote server does not serve the caller without a sign-in, or with the one there is."""
+    """A remote server requires a sign-in, or rejects the current one."""
 
     code = "sign_in_required"
 
     def __init__(self, server: str, *, why: str = "", user: str = "") -> None:
         reason = f" ({why})" if why else ""
-        whose = f" --user {shlex.quote(user)}" if user else ""
+        option = f" --user {shlex.quote(user)}" if user else ""
         super().__init__(
-            f"needs a sign-in{reason}; run `manage.py sign_in {shlex.quote(server)}{whose}`, or "
+            f"needs a sign-in{reason}; run `manage.py sign_in {shlex.quote(server)}{option}`, or "
             "sign in on its page in the console",
             server=server,
         )
 
 
 class SignInUnavailable(UpstreamError):
-    """Tokens have to be renewed and cannot be at the moment; the sign-in itself stands."""
+    """Tokens must be renewed but temporarily cannot be; the sign-in itself remains valid."""
 
     code = "sign_in_unavailable"

@@ -1,4 +1,4 @@
-"""Both ways of getting acquainted with a server: discovery, and the handshake of old."""
+"""Both ways to open a connection: modern discovery and the legacy handshake."""
 
 from __future__ import annotations
 
@@ -23,39 +23,39 @@ from mcp_types.version import (
 )
 from pydantic import ValidationError
 
-from tools.upstream.dispatch import Wire
-from tools.upstream.peer import Peer
+from tools.upstream.dispatch import RequestDispatcher
+from tools.upstream.peer import ServerPeer
 from tools.upstream.status import ServerInfo
 
 
-def _version() -> str:
+def _package_version() -> str:
     try:
         return metadata.version("foregate")
     except metadata.PackageNotFoundError:  # run from its folder
         return "0"
 
 
-CLIENT: Mapping[str, Any] = {"name": "foregate", "version": _version()}
+CLIENT_INFO: Mapping[str, Any] = {"name": "foregate", "version": _package_version()}
 
 
 class VersionRefused(Exception):
-    """The server wants to speak a version that is unknown here."""
+    """The server insists on an unknown protocol version."""
 
 
 class Handshake:
-    """Asks a server what it speaks.
+    """The `ProtocolProber` of a connection.
 
     Args:
-        wire: Running.
-        capabilities: What the client of the connection can be asked, for the handshake of old.
+        wire: A running dispatcher.
+        capabilities: Client capabilities to declare in the legacy handshake.
     """
 
-    def __init__(self, wire: Wire, *, capabilities: Mapping[str, Any]) -> None:
+    def __init__(self, wire: RequestDispatcher, *, capabilities: Mapping[str, Any]) -> None:
         self._wire = wire
         self._capabilities = capabilities
 
     async def discover(self, version: str) -> dict[str, Any]:
-        """Ask for a discovery in one version.
+        """Send `server/discover` in one protocol version.
 
         Raises:
             MCPError: If it is refused.
@@ -69,8 +69,8 @@ class Handshake:
             },
         )
 
-    async def initialize(self) -> Peer:
-        """Shake hands.
+    async def initialize(self) -> ServerPeer:
+        """Perform the legacy handshake.
 
         Raises:
             MCPError: If the server refuses.
@@ -82,7 +82,7 @@ class Handshake:
             {
                 "protocolVersion": LATEST_HANDSHAKE_VERSION,
                 "capabilities": dict(self._capabilities),
-                "clientInfo": dict(CLIENT),
+                "clientInfo": dict(CLIENT_INFO),
             },
         )
         result = InitializeResult.model_validate(raw, by_name=False)
@@ -92,56 +92,60 @@ class Handshake:
         await self._wire.notify(
             "notifications/initialized", headers={MCP_PROTOCOL_VERSION_HEADER: version}
         )
-        return Peer(
+        return ServerPeer(
             era="legacy",
             protocol_version=version,
-            info=_info(result.server_info),
+            info=_make_server_info(result.server_info),
             instructions=result.instructions or "",
-            capabilities=_capabilities(raw),
+            capabilities=_read_capabilities(raw),
         )
 
 
 def modern_meta(version: str, capabilities: Mapping[str, Any]) -> dict[str, Any]:
-    """Build what every modern request says of its client."""
+    """Return the `_meta` that every modern request carries about its client."""
     return {
         PROTOCOL_VERSION_META_KEY: version,
-        CLIENT_INFO_META_KEY: CLIENT,
+        CLIENT_INFO_META_KEY: CLIENT_INFO,
         CLIENT_CAPABILITIES_META_KEY: capabilities,
     }
 
 
-def discovered(raw: dict[str, Any]) -> Peer | None:
-    """Read a discovery; None if it is none, or offers no version that is known here."""
+def parse_discovery(raw: dict[str, Any]) -> ServerPeer | None:
+    """Parse a discovery result; None if it is malformed or offers no known version."""
     ttl = raw.get("ttlMs")
-    if isinstance(ttl, int | float) and ttl < 0:  # to be taken for 0, says the protocol
+    if isinstance(ttl, int | float) and ttl < 0:  # the protocol treats it as 0
         raw = {**raw, "ttlMs": 0}
     try:
         result = DiscoverResult.model_validate(raw, by_name=False)
     except ValidationError:
         return None
-    mutual = [one for one in MODERN_PROTOCOL_VERSIONS if one in result.supported_versions]
+    mutual = [
+        version for version in MODERN_PROTOCOL_VERSIONS if version in result.supported_versions
+    ]
     if not mutual:
         return None
-    return Peer(
+    return ServerPeer(
         era="modern",
         protocol_version=mutual[-1],
-        info=_stamped(result),
+        info=_read_stamped_info(result),
         instructions=result.instructions or "",
-        capabilities=_capabilities(raw),
+        capabilities=_read_capabilities(raw),
     )
 
 
-def _stamped(result: DiscoverResult) -> ServerInfo | None:
+def _read_stamped_info(result: DiscoverResult) -> ServerInfo | None:
     try:
-        return _info(Implementation.model_validate((result.meta or {}).get(SERVER_INFO_META_KEY)))
+        return _make_server_info(
+            Implementation.model_validate((result.meta or {}).get(SERVER_INFO_META_KEY))
+        )
     except ValidationError:  # for display only, so not worth a refusal
         return None
 
 
-def _info(said: Implementation) -> ServerInfo:
-    return ServerInfo(name=said.name, version=said.version, title=said.title or "")
+def _make_server_info(declared: Implementation) -> ServerInfo:
+    return ServerInfo(name=declared.name, version=declared.version, title=declared.title or "")
 
 
-def _capabilities(raw: Mapping[str, Any]) -> Mapping[str, Any]:
-    said = raw.get("capabilities")
-    return said if isinstance(said, dict) else {}
+def _read_capabilities(raw: Mapping[str, Any]) -> Mapping[str, Any]:
+    capabilities = raw.get("capabilities")
+    return capabilities if isinstance(capabilities, dict) else {}

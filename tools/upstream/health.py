@@ -1,4 +1,4 @@
-"""What is remembered of a server's failures, and what follows from them."""
+"""The failure history of a server: its circuit breaker and last error."""
 
 from __future__ import annotations
 
@@ -7,78 +7,87 @@ from datetime import datetime, timedelta
 import structlog
 
 from tools.upstream import breaker
-from tools.upstream.breaker import Circuit, Position, RetryPolicy
+from tools.upstream.breaker import Circuit, CircuitState, RetryPolicy
+from tools.upstream.environment import UpstreamEnvironment
 from tools.upstream.errors import CircuitOpen, UpstreamError
-from tools.upstream.status import State
-from tools.upstream.surroundings import Surroundings
+from tools.upstream.status import ServerState
 
 log = structlog.get_logger(__name__)
 
 
-class Health:
-    """Keeps the circuit and the last error of one server.
+class ServerHealth:
+    """Tracks the circuit and the last error of one server.
 
     Args:
         server: Its name.
-        policy: When to try again.
-        surroundings: Clocks and jitter.
+        policy: When to retry.
+        environment: Clocks and jitter.
 
     Attributes:
-        last_error: The last failure in one line, empty if there was none.
+        last_error: The last failure in one line, or empty.
         last_error_at: When it happened.
+        last_output: Output of the server before that failure.
     """
 
-    def __init__(self, server: str, *, policy: RetryPolicy, surroundings: Surroundings) -> None:
+    def __init__(
+        self, server: str, *, policy: RetryPolicy, environment: UpstreamEnvironment
+    ) -> None:
         self._server = server
         self._policy = policy
-        self._surroundings = surroundings
+        self._environment = environment
         self._circuit = Circuit()
         self.last_error = ""
         self.last_error_at: datetime | None = None
+        self.last_output: tuple[str, ...] = ()
 
     @property
-    def position(self) -> Position:
-        """Whether the server may be tried."""
-        return breaker.position(self._circuit, now=self._surroundings.monotonic())
+    def circuit_state(self) -> CircuitState:
+        """State of the circuit now."""
+        return breaker.circuit_state(self._circuit, now=self._environment.monotonic())
 
     @property
     def is_broken(self) -> bool:
-        """Whether it failed too often in a row."""
+        """Whether the circuit has opened since the last answer."""
         return bool(self._circuit.openings)
 
     @property
-    def delay_s(self) -> float:
-        """Seconds until it may be tried again."""
-        return breaker.delay_s(self._circuit, now=self._surroundings.monotonic())
+    def retry_delay_s(self) -> float:
+        """Seconds until the next attempt is allowed."""
+        return breaker.retry_delay_s(self._circuit, now=self._environment.monotonic())
 
     @property
     def retry_at(self) -> datetime:
-        """When it may be tried again."""
-        return self._surroundings.wall() + timedelta(seconds=self.delay_s)
+        """Time of the next allowed attempt."""
+        return self._environment.wall_clock() + timedelta(seconds=self.retry_delay_s)
 
-    def answered(self) -> None:
-        """Take any answer as a sign of health."""
+    def record_answer(self) -> None:
+        """Close the circuit: any answer is a sign of health."""
         if self._circuit.failures:
-            self._circuit = breaker.after_success()
+            self._circuit = breaker.make_closed_circuit()
 
-    def failed(self, error: UpstreamError) -> State:
-        """Count a failure and return the state it leads to."""
-        self._circuit = breaker.after_failure(
+    def record_failure(self, error: UpstreamError) -> ServerState:
+        """Count a failure and return the resulting state."""
+        self._circuit = breaker.record_failure(
             self._circuit,
-            now=self._surroundings.monotonic(),
+            now=self._environment.monotonic(),
             policy=self._policy,
-            draw=self._surroundings.rng.random(),
+            draw=self._environment.rng.random(),
         )
-        state: State = "open" if self.is_broken else "backoff"
-        self.note(error, state=state)
+        state: ServerState = "open" if self.is_broken else "backoff"
+        self.record_error(error, state=state)
         return state
 
-    def note(self, error: UpstreamError, *, state: State) -> None:
-        """Remember a failure without counting it."""
+    def record_error(self, error: UpstreamError, *, state: ServerState) -> None:
+        """Record a failure without counting it for the circuit."""
         self.last_error = str(error)
-        self.last_error_at = self._surroundings.wall()
-        log.warning("server failed", server=self._server, state=state, error=str(error))
+        self.last_error_at = self._environment.wall_clock()
+        self.last_output = error.output
+        log.warning("server.failed", server=self._server, state=state, error=str(error))
 
-    def refusal(self) -> CircuitOpen:
-        """Return the error of a server that is left alone."""
-        return CircuitOpen(server=self._server, last_error=self.last_error, retry_at=self.retry_at)
+    def make_circuit_open_error(self) -> CircuitOpen:
+        """Return the error for calls while the circuit is open."""
+        error = CircuitOpen(
+            server=self._server, last_error=self.last_error, retry_at=self.retry_at
+        )
+        error.output = self.last_output
+        return error

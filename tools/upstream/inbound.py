@@ -1,8 +1,7 @@
-"""What a server sends of its own accord: each handed to whom it concerns, or answered here."""
+"""Routes a server's unsolicited requests and notifications to their recipients."""
 
 from __future__ import annotations
 
-import asyncio
 from collections import OrderedDict
 from collections.abc import Callable, Mapping
 from functools import partial
@@ -18,18 +17,20 @@ from mcp_types import (
     RequestId,
 )
 
-from tools.upstream.client import Client
-from tools.upstream.dispatch import Wire
+from gateway_project.foundation.redaction import Redactor
+from gateway_project.foundation.task_group import TaskGroup
+from tools.upstream.client import ClientProfile
+from tools.upstream.dispatch import RequestDispatcher
 from tools.upstream.downstream import Downstream
-from tools.upstream.flights import Flight
+from tools.upstream.in_flight import InFlightRequest
 from tools.upstream.peer import Era
-from tools.upstream.questions import QUESTIONS, Questions
-from tools.upstream.status import Kind
+from tools.upstream.questions import QUESTIONS, ClientQuestions
+from tools.upstream.status import ListName
 
 LEVELS = ("debug", "info", "notice", "warning", "error", "critical", "alert", "emergency")
-MAX_ELICITATIONS = 256  # out-of-band ones whose end may still be told
+MAX_ELICITATIONS = 256  # remembered out-of-band ones whose completion may still be reported
 
-_CHANGED: Mapping[str, Kind] = {
+_CHANGED: Mapping[str, ListName] = {
     "notifications/tools/list_changed": "tools",
     "notifications/prompts/list_changed": "prompts",
     "notifications/resources/list_changed": "resources",
@@ -38,156 +39,164 @@ _CHANGED: Mapping[str, Kind] = {
 log = structlog.get_logger(__name__)
 
 
-class Inbound:
-    """The `Receiver` of a connection.
+class InboundHandler:
+    """The `MessageReceiver` of a connection.
 
     Args:
-        wire: Takes the answers.
-        client: Requests under way, caps, and who hears of what concerns no request.
-        group: Runs what takes time.
+        wire: Sends the answers.
+        client: Requests in flight, limits, and listeners for notifications outside any request.
+        group: Runs background work.
         server: Name for messages.
+        redactor: Removes the server's secrets from its logs and progress reports.
 
     Attributes:
-        era: Which protocol is spoken, once that is known.
-        subscription: Told of what belongs to a subscription; says whether that was all of it.
+        era: The protocol's era, once negotiated.
+        subscription: Handler of subscription notifications; returns whether it consumed one.
     """
 
     def __init__(
         self,
-        wire: Wire,
+        wire: RequestDispatcher,
         *,
-        client: Client,
-        group: asyncio.TaskGroup,
+        client: ClientProfile,
+        group: TaskGroup,
         server: str,
+        redactor: Redactor | None = None,
     ) -> None:
         self._wire = wire
+        self._redactor = redactor or Redactor()
         self._flights = client.flights
         self._limits = client.limits
         self._listeners = client.listeners
         self._group = group
-        self._questions = Questions(
+        self._questions = ClientQuestions(
             wire, flights=client.flights, limits=client.limits, server=server
         )
         self._out_of_band: OrderedDict[str, Downstream] = OrderedDict()
         self._handlers: Mapping[str, Callable[[Mapping[str, Any]], None]] = {
-            "notifications/progress": self._progress,
-            "notifications/resources/updated": self._updated,
-            "notifications/elicitation/complete": self._complete,
-            "notifications/cancelled": self._cancelled,
-            "notifications/subscriptions/acknowledged": self._acknowledged,
+            "notifications/progress": self._handle_progress,
+            "notifications/resources/updated": self._handle_resource_update,
+            "notifications/elicitation/complete": self._handle_completion,
+            "notifications/cancelled": self._handle_cancellation,
+            "notifications/subscriptions/acknowledged": self._handle_acknowledgement,
         }
         self.era: Era | None = None
         self.subscription: Callable[[str, Mapping[str, Any]], bool] = lambda *_: False
 
-    def take_request(self, request: JSONRPCRequest, *, related: RequestId | None) -> None:
+    def handle_request(self, request: JSONRPCRequest, *, related: RequestId | None) -> None:
         """Answer a request, or have the client answer it."""
         if self.era == "modern":
-            # It must not ask so, and must not be answered on stdio.
-            log.warning("a server asks in a way its protocol has abolished", method=request.method)
+            # The modern protocol has no such requests, and on stdio they must not be answered.
+            log.warning("server.obsolete_request", method=request.method)
             return
         if request.method in QUESTIONS:
-            self._remember(request.params or {}, self._questions.whose(related))
-            self._questions.take(request, related=related, group=self._group)
+            self._remember_elicitation(request.params or {}, self._questions.find_client(related))
+            self._questions.handle_question(request, related=related, group=self._group)
             return
         outcome: dict[str, Any] | ErrorData = {}
         if request.method != "ping":
             outcome = ErrorData(
                 code=METHOD_NOT_FOUND, message="Method not found", data=request.method
             )
-        self._group.create_task(self._wire.answer(request.id, outcome, related=related))
+        self._group.create_task(self._wire.send_answer(request.id, outcome, related=related))
 
-    def take_notification(
+    def handle_notification(
         self, notification: JSONRPCNotification, *, related: RequestId | None
     ) -> None:
-        """Hand a notification to whom it concerns; what concerns nobody is dropped."""
+        """Route a notification to its recipient; others are dropped."""
         method, params = notification.method, notification.params or {}
         if method in _CHANGED:
-            self._listeners.changed(_CHANGED[method])
+            self._listeners.on_list_changed(_CHANGED[method])
         elif method == "notifications/message":
-            self._message(params, related)
+            self._handle_log_message(params, related)
         elif method in self._handlers:
             self._handlers[method](params)
 
-    def refused(self, error: ErrorData, downstream: Downstream) -> None:
-        """Learn of an error that may name elicitations whose end will be told."""
+    def note_elicitations(self, error: ErrorData, downstream: Downstream) -> None:
+        """Remember the elicitations an error names, whose completion the server may report."""
         data = error.data if isinstance(error.data, dict) else {}
-        asked = data.get("elicitations")
-        for one in asked if isinstance(asked, list) else ():
-            if isinstance(one, dict):
-                self._remember(one, downstream)
+        elicitations = data.get("elicitations")
+        for elicitation in elicitations if isinstance(elicitations, list) else ():
+            if isinstance(elicitation, dict):
+                self._remember_elicitation(elicitation, downstream)
 
-    def withdraw_all(self, flight: Flight) -> None:
-        """Ask no more on behalf of a request that is over."""
-        self._questions.withdraw_all(flight)
+    def withdraw_questions(self, flight: InFlightRequest) -> None:
+        """Withdraw the open questions of a request that has ended."""
+        self._questions.withdraw_for(flight)
 
-    def _progress(self, params: Mapping[str, Any]) -> None:
+    def _handle_progress(self, params: Mapping[str, Any]) -> None:
         token, progress = as_request_id(params.get("progressToken")), params.get("progress")
-        flight = None if token is None else self._flights.by_id(coerce_request_id(token))
-        reached = _number(progress)
-        if flight is None or flight.request.progress is None or reached is None:
+        flight = None if token is None else self._flights.find_by_id(coerce_request_id(token))
+        value = _read_number(progress)
+        if flight is None or flight.request.progress is None or value is None:
             return
         message = params.get("message")
         report = partial(
             flight.request.progress,
-            reached,
-            _number(params.get("total")),
-            message if isinstance(message, str) else None,
+            value,
+            _read_number(params.get("total")),
+            self._redactor.redact(message) if isinstance(message, str) else None,
         )
-        flight.tell(report, group=self._group, at_most=self._limits.max_news)
+        flight.queue_notice(report, group=self._group, at_most=self._limits.max_queued_notices)
 
-    def _message(self, params: Mapping[str, Any], related: RequestId | None) -> None:
-        flight = self._questions.flight(related)
+    def _handle_log_message(self, params: Mapping[str, Any], related: RequestId | None) -> None:
+        flight = self._questions.find_request(related)
         if isinstance(flight, str):
             return
         downstream = flight.request.downstream
         if downstream.tell is None or not _is_wanted(params.get("level"), downstream.log_level):
             return
-        tell = partial(downstream.tell, "notifications/message", params)
-        flight.tell(tell, group=self._group, at_most=self._limits.max_news)
+        redacted = self._redactor.redact_json(params)
+        notice = partial(downstream.tell, "notifications/message", redacted)
+        flight.queue_notice(notice, group=self._group, at_most=self._limits.max_queued_notices)
 
-    def _updated(self, params: Mapping[str, Any]) -> None:
+    def _handle_resource_update(self, params: Mapping[str, Any]) -> None:
         uri = params.get("uri")
         if isinstance(uri, str) and not self.subscription(
             "notifications/resources/updated", params
         ):
-            self._listeners.updated(uri)
+            self._listeners.on_resource_updated(uri)
 
-    def _cancelled(self, params: Mapping[str, Any]) -> None:
+    def _handle_cancellation(self, params: Mapping[str, Any]) -> None:
         request_id = as_request_id(params.get("requestId"))
         if not self.subscription("notifications/cancelled", params) and request_id is not None:
             self._questions.withdraw(request_id)
 
-    def _acknowledged(self, params: Mapping[str, Any]) -> None:
+    def _handle_acknowledgement(self, params: Mapping[str, Any]) -> None:
         self.subscription("notifications/subscriptions/acknowledged", params)
 
-    def _remember(self, params: Mapping[str, Any], downstream: Downstream | None) -> None:
-        elicitation = params.get("elicitationId")
-        if isinstance(elicitation, str) and downstream is not None:
-            self._out_of_band[elicitation] = downstream
+    def _remember_elicitation(
+        self, params: Mapping[str, Any], downstream: Downstream | None
+    ) -> None:
+        elicitation_id = params.get("elicitationId")
+        if isinstance(elicitation_id, str) and downstream is not None:
+            self._out_of_band[elicitation_id] = downstream
             if len(self._out_of_band) > MAX_ELICITATIONS:
                 self._out_of_band.popitem(last=False)
 
-    def _complete(self, params: Mapping[str, Any]) -> None:
-        elicitation = params.get("elicitationId")
+    def _handle_completion(self, params: Mapping[str, Any]) -> None:
+        elicitation_id = params.get("elicitationId")
         downstream = (
-            self._out_of_band.pop(elicitation, None) if isinstance(elicitation, str) else None
+            self._out_of_band.pop(elicitation_id, None)
+            if isinstance(elicitation_id, str)
+            else None
         )
         if downstream is not None and downstream.tell is not None:
             self._group.create_task(
-                _told(downstream, "notifications/elicitation/complete", params)
+                _notify_client(downstream, "notifications/elicitation/complete", params)
             )
 
 
-async def _told(downstream: Downstream, method: str, params: Mapping[str, Any]) -> None:
+async def _notify_client(downstream: Downstream, method: str, params: Mapping[str, Any]) -> None:
     try:
         if downstream.tell is not None:
             await downstream.tell(method, params)
     except Exception:
-        # The top of a task: a client that cannot be told must not end the connection.
-        log.exception("a client could not be told of an elicitation")
+        # Top of a task: an unreachable client must not end the connection.
+        log.exception("client.elicitation_notice_failed")
 
 
-def _number(value: Any) -> float | None:
+def _read_number(value: Any) -> float | None:
     if not isinstance(value, int | float) or isinstance(value, bool):
         return None
     try:
@@ -196,5 +205,7 @@ def _number(value: Any) -> float | None:
         return None
 
 
-def _is_wanted(level: Any, least: str | None) -> bool:
-    return level in LEVELS and least in LEVELS and LEVELS.index(level) >= LEVELS.index(least)
+def _is_wanted(level: Any, threshold: str | None) -> bool:
+    return (
+        level in LEVELS and threshold in LEVELS and LEVELS.index(level) >= LEVELS.index(threshold)
+    )

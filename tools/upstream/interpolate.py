@@ -1,4 +1,4 @@
-"""Environment variables in the text of a server's entry."""
+"""Interpolation of `${VAR}` references in a server's entry."""
 
 from __future__ import annotations
 
@@ -11,25 +11,25 @@ from tools.upstream.errors import UnsetVariable
 _REFERENCE = re.compile(r"\$\{(?:env:)?(?P<name>[A-Za-z_]\w*)(?::-(?P<default>[^}]*))?\}")
 
 
-def interpolate(
+def interpolate_text(
     text: str, environ: Mapping[str, str], *, field: str = "the text", server: str = ""
 ) -> str:
     """Replace `${VAR}` and `${VAR:-default}`; every other dollar sign stays.
 
-    As in the shell, a default also stands in for a variable that is set but empty. What a
-    variable holds is not interpolated again.
+    As in the shell, a default also replaces a variable that is set but empty. Values are not
+    interpolated again.
 
     Args:
         text: Text as written in the server's entry.
         environ: Variables to read from.
-        field: Where the text stands, for the error.
-        server: Whose entry it is, for the error.
+        field: Field of the entry, for the error.
+        server: Name of the server, for the error.
 
     Raises:
         UnsetVariable: If a variable without a default is not set.
 
     Example:
-        >>> interpolate("${HOME}/x?p=${PORT:-80}&c=$5", {"HOME": "/root"})
+        >>> interpolate_text("${HOME}/x?p=${PORT:-80}&c=$5", {"HOME": "/root"})
         '/root/x?p=80&c=$5'
     """
 
@@ -45,11 +45,26 @@ def interpolate(
     return _REFERENCE.sub(replace, text)
 
 
-def variables(text: str) -> frozenset[str]:
-    """Return the names of the variables a text refers to.
+def fill_known(text: str, known: Mapping[str, str]) -> str:
+    """Replace references to known variables; leave others unchanged.
 
     Example:
-        >>> sorted(variables("${A} ${B:-x} $C"))
+        >>> fill_known("${A} ${B:-x} ${C}", {"A": "1", "B": ""})
+        '1 x ${C}'
+    """
+
+    def replace(match: re.Match[str]) -> str:
+        value = known.get(match["name"])
+        return match[0] if value is None else value or match["default"] or ""
+
+    return _REFERENCE.sub(replace, text)
+
+
+def find_variables(text: str) -> frozenset[str]:
+    """Return the names of the variables a text references.
+
+    Example:
+        >>> sorted(find_variables("${A} ${B:-x} $C"))
         ['A', 'B']
     """
     return frozenset(match["name"] for match in _REFERENCE.finditer(text))

@@ -1,4 +1,4 @@
-"""The kinds of things that servers list, and how the protocol names them."""
+"""The kinds of items that servers list, with their names in the protocol."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ ItemKind = Literal["resources", "templates", "prompts"]
 
 @dataclass(frozen=True, kw_only=True)
 class ListKind:
-    """A kind of thing that is listed.
+    """A kind of listed item.
 
     Attributes:
-        method: Lists it.
-        field: Holds the list in a result.
-        noun: For messages.
-        plural: For messages.
-        key: Member that tells two apart.
+        method: Method that lists the items.
+        field: Member of the result that holds the list.
+        noun: Singular, for messages.
+        plural: Plural, for messages.
+        key: Member that identifies an item.
         required: Members that must be text.
-        capability: Says that a server has such things.
+        capability: Capability by which a server declares such items.
     """
 
     method: str

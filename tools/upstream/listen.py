@@ -1,4 +1,4 @@
-"""A modern server's `subscriptions/listen`: streams of news, kept open."""
+"""Keeps `subscriptions/listen` streams open at a modern server."""
 
 from __future__ import annotations
 
@@ -13,40 +13,41 @@ from mcp.shared.exceptions import MCPError
 from mcp.shared.subscriptions import SUBSCRIPTION_ID_META_KEY
 from mcp_types import RequestId
 
+from gateway_project.foundation.task_group import TaskGroup
 from tools.upstream.errors import UpstreamError
 
 RELISTEN_S, RELISTEN_CAP_S = 5.0, 300.0  # between subscriptions that the server keeps ending
 
-Wanted = Mapping[str, Any]
+SubscriptionFilter = Mapping[str, Any]
 """A `SubscriptionFilter` of the protocol."""
 
 
-class Send(Protocol):
-    """Sends a request under an id, and returns its result when it comes."""
+class SendRequest(Protocol):
+    """Sends a request under a given id and returns its result."""
 
     def __call__(
         self, method: str, params: Mapping[str, Any], *, request_id: RequestId
     ) -> Awaitable[dict[str, Any]]:
-        """Send it."""
+        """Send the request."""
 
 
 @dataclass(kw_only=True, eq=False)
 class Subscription:
-    """A wish for news that is renewed whenever the server ends it.
+    """A subscription that is reopened whenever the server ends it.
 
     Attributes:
-        wanted: What to be told of.
-        honored: What of it the server agreed to; raises `MCPError` if it refused.
-        closed: Whether no more news are wanted.
+        wanted: Filter that was requested.
+        honored: Filter that the server agreed to; raises `MCPError` if it refused.
+        closed: Whether `close` was called.
     """
 
-    wanted: Wanted
+    wanted: SubscriptionFilter
     honored: asyncio.Future[Mapping[str, Any]]
     closed: bool = False
     task: asyncio.Task[None] | None = None
 
     def close(self) -> None:
-        """Want no more news."""
+        """End the subscription."""
         self.closed = True
         if self.task is not None:
             self.task.cancel()
@@ -59,34 +60,36 @@ class _Stream:
     sent: asyncio.Future[dict[str, Any]]
 
 
-class Listener:
+class SubscriptionListener:
     """Opens subscriptions and keeps them open.
 
     Args:
         send: Sends a request to the server.
-        group: Runs what waits.
+        group: Runs the tasks that hold the streams.
     """
 
-    def __init__(self, send: Send, *, group: asyncio.TaskGroup) -> None:
+    def __init__(self, send: SendRequest, *, group: TaskGroup) -> None:
         self._send = send
         self._group = group
         self._numbers = itertools.count(1)
         self._streams: dict[RequestId, _Stream] = {}
 
-    def subscribe(self, wanted: Wanted, *, renewed: Callable[[], None]) -> Subscription:
+    def subscribe(
+        self, wanted: SubscriptionFilter, *, renewed: Callable[[], None]
+    ) -> Subscription:
         """Open a subscription.
 
         Args:
-            wanted: What to be told of.
-            renewed: Called when it had to be opened again: news in between are lost.
+            wanted: Filter to request.
+            renewed: Called after the stream was reopened: notifications in between are lost.
         """
         honored: asyncio.Future[Mapping[str, Any]] = asyncio.get_running_loop().create_future()
         subscription = Subscription(wanted=wanted, honored=honored)
-        subscription.task = self._group.create_task(self._keep(subscription, renewed))
+        subscription.task = self._group.create_task(self._keep_open(subscription, renewed))
         return subscription
 
-    def heard(self, method: str, params: Mapping[str, Any]) -> bool:
-        """Take a notification that is about a subscription, or belongs to a closed one."""
+    def handle_notification(self, method: str, params: Mapping[str, Any]) -> bool:
+        """Handle a notification about a subscription; return whether it was consumed."""
         if method == "notifications/cancelled":
             stream = self._streams.get(as_request_id(params.get("requestId")) or "")
             if stream is not None:
@@ -97,26 +100,28 @@ class Listener:
         if method == "notifications/subscriptions/acknowledged":
             honored = params.get("notifications")
             if stream is not None and isinstance(honored, dict):
-                _settle(stream.acknowledged, honored)
+                _resolve_future(stream.acknowledged, honored)
             return True
         return name is not None and (stream is None or stream.subscription.closed)
 
-    async def _keep(self, subscription: Subscription, renewed: Callable[[], None]) -> None:
+    async def _keep_open(self, subscription: Subscription, renewed: Callable[[], None]) -> None:
         delay_s, honored = RELISTEN_S, subscription.honored
         while True:
             try:
-                await self._once(subscription, renewed if honored.done() else None)
+                await self._hold_stream(subscription, renewed if honored.done() else None)
             except (MCPError, UpstreamError) as error:
-                # It offers changes but no subscription, or the connection has ended.
+                # The server lacks subscriptions, or the connection has ended.
                 if not honored.done():
                     honored.set_exception(error)
-                    honored.exception()  # nobody may want to know
+                    honored.exception()  # marks it retrieved: it may have no waiter
                 return
             await asyncio.sleep(delay_s)
             delay_s = min(2 * delay_s, RELISTEN_CAP_S)
 
-    async def _once(self, subscription: Subscription, renewed: Callable[[], None] | None) -> None:
-        """Hold one stream open until it ends, however it does.
+    async def _hold_stream(
+        self, subscription: Subscription, renewed: Callable[[], None] | None
+    ) -> None:
+        """Hold one stream open until it ends for any reason.
 
         Raises:
             MCPError: If it is refused.
@@ -136,20 +141,20 @@ class Listener:
             await asyncio.wait(first, return_when=asyncio.FIRST_COMPLETED)
             if not acknowledged.done():
                 if not sent.cancelled():
-                    sent.result()  # raises what it was refused with
+                    sent.result()  # raises the refusal
                 return
-            _settle(subscription.honored, acknowledged.result())
+            _resolve_future(subscription.honored, acknowledged.result())
             if renewed is not None:
                 renewed()
             await asyncio.wait({sent})
             if not sent.cancelled():
-                sent.exception()  # it was acknowledged: whatever ended it, it is opened again
+                sent.exception()  # marks it retrieved; an acknowledged stream is always reopened
         finally:
             del self._streams[request_id]
             sent.cancel()
 
 
-def _settle(future: asyncio.Future[Mapping[str, Any]], value: Mapping[str, Any]) -> None:
+def _resolve_future(future: asyncio.Future[Mapping[str, Any]], value: Mapping[str, Any]) -> None:
     if not future.done():
         future.set_result(value)
 

@@ -1,4 +1,4 @@
-"""All tools, resources or prompts of a server, page by page, with whatever is wrong said."""
+"""Fetches all tools, resources or prompts of a server, page by page, and reports problems."""
 
 from __future__ import annotations
 
@@ -11,38 +11,40 @@ from mcp_types import Tool
 from pydantic import ValidationError
 
 from gateway_project.foundation import schema
+from gateway_project.foundation.redaction import Redactor
 from tools.upstream import nesting
 from tools.upstream.kinds import ITEMS, TOOLS, ItemKind, ListKind
-from tools.upstream.limits import Limits
+from tools.upstream.limits import UpstreamLimits
+from tools.upstream.redact_definitions import redact_definition
 from tools.upstream.status import ServerInfo
 
-Page = Callable[[str | None], Awaitable[dict[str, Any]]]
-"""Fetches the page at a cursor, the first one at None, as the raw result."""
+FetchPage = Callable[[str | None], Awaitable[dict[str, Any]]]
+"""Fetches the page at a cursor (None: the first page) as the raw result."""
 
-MAX_PROBLEMS = 100  # told of one listing
+MAX_PROBLEMS = 100  # reported per listing
 _REFERENCES = frozenset({"$ref", "$dynamicRef"})
 
 
 @dataclass(frozen=True, kw_only=True)
 class ToolListing(Sequence[Tool]):
-    """What a server offers; itself the sequence of its tools.
+    """A server's tools, as a sequence, with its description of itself.
 
     Attributes:
         tools: In the server's order, each name once.
-        complete: Whether this is all of it; if not, a tool that is missing may still exist.
-        problems: What was wrong with the listing, a line each.
-        left_out: Names of tools that are listed but unusable as they are.
-        ttl_s: Seconds it stays true for, as the server says; None if it does not.
-        instructions: What the server says about how to use it, empty if nothing.
-        server_info: How it names itself, if it does.
+        complete: Whether the listing is complete; if not, a missing tool may still exist.
+        problems: Problems found in the listing, one line each.
+        omitted: Names of tools that are listed but unusable.
+        ttl_s: Seconds the listing stays valid according to the server; None if not given.
+        instructions: The server's instructions for use, or empty.
+        server_info: Its own name and version, if declared.
         protocol_version: Version the listing was fetched with.
-        capabilities: Names of what it says it can do; None if it was not asked.
+        capabilities: Names of its declared capabilities; None if unknown.
     """
 
     tools: tuple[Tool, ...]
     complete: bool = True
     problems: tuple[str, ...] = ()
-    left_out: frozenset[str] = frozenset()
+    omitted: frozenset[str] = frozenset()
     ttl_s: float | None = None
     instructions: str = ""
     server_info: ServerInfo | None = None
@@ -61,13 +63,13 @@ class ToolListing(Sequence[Tool]):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Listing:
-    """What a server offers of another kind than tools.
+class ItemListing:
+    """A server's resources, resource templates or prompts.
 
     Attributes:
-        items: As they came, in the server's order, each name or address once.
-        complete: Whether this is all of it.
-        problems: What was wrong with the listing, a line each.
+        items: As received, in the server's order, each name or URI once.
+        complete: Whether the listing is complete.
+        problems: Problems found in the listing, one line each.
     """
 
     items: tuple[dict[str, Any], ...] = ()
@@ -75,18 +77,18 @@ class Listing:
     problems: tuple[str, ...] = ()
 
 
-class Unusable(Exception):
-    """An entry of a listing that is left out; says why."""
+class UnusableEntry(Exception):
+    """An entry is left out of the listing; the message says why."""
 
 
 @dataclass(kw_only=True)
-class _Gathered:
+class _CollectedEntries:
     kind: ListKind
-    limits: Limits
+    limits: UpstreamLimits
     read: Callable[[dict[str, Any]], Any]
     items: dict[str, Any] = field(default_factory=dict)
     problems: list[str] = field(default_factory=list)
-    left_out: set[str] = field(default_factory=set)
+    omitted: set[str] = field(default_factory=set)
     complete: bool = True
     entries: int = 0
     size: int = 0
@@ -97,9 +99,9 @@ class _Gathered:
         self.complete = False
 
     def add_page(self, result: dict[str, Any]) -> None:
-        entries, most = result.get(self.kind.field), self.limits.max_listed
+        entries, most = result.get(self.kind.field), self.limits.max_listed_items
         if not isinstance(entries, list):
-            self.stop(f"the answer to {self.kind.method} holds no list of {self.kind.plural}")
+            self.stop(f"the answer to {self.kind.method} contains no list of {self.kind.plural}")
             return
         self._note_ttl(result.get("ttlMs"))
         for raw in entries:
@@ -107,46 +109,48 @@ class _Gathered:
             if self.entries > most:
                 self.stop(f"the server lists more than {most} {self.kind.plural}; the rest is cut")
                 return
-            self._add(raw)
+            self._add_entry(raw)
 
-    def cursor(self, result: dict[str, Any]) -> str | None:
+    def next_cursor(self, result: dict[str, Any]) -> str | None:
         cursor = result.get("nextCursor")
         if cursor is None or isinstance(cursor, str):
             return cursor
         self.stop(f"the cursor of the list of {self.kind.plural} is not text; the rest is cut")
         return None
 
-    def _add(self, raw: Any) -> None:
+    def _add_entry(self, raw: Any) -> None:
         try:
-            key = self._require_sound(raw)
+            key = self._check_entry(raw)
             item = self.read(raw)
-        except Unusable as error:
-            self._tell(f"{_shown(self.kind, raw)} is left out: {error}")
-            self.left_out.update(_key(self.kind, raw))
+        except UnusableEntry as error:
+            self._add_problem(f"{_describe_entry(self.kind, raw)} is left out: {error}")
+            self.omitted.update(_entry_key(self.kind, raw))
             return
         if key in self.items:
-            self._tell(f"{self.kind.noun} {key!r} is listed more than once; the first counts")
+            self._add_problem(
+                f"{self.kind.noun} {key!r} is listed more than once; the first counts"
+            )
         else:
             self.items[key] = item
 
-    def _tell(self, problem: str) -> None:
+    def _add_problem(self, problem: str) -> None:
         if len(self.problems) < MAX_PROBLEMS:
             self.problems.append(problem)
 
-    def _require_sound(self, raw: Any) -> str:
-        """Judge an entry before anything that recurses sees it."""
+    def _check_entry(self, raw: Any) -> str:
+        """Check an entry before any recursive code handles it, and return its key."""
         limits = self.limits
-        size = nesting.measure(
+        size = nesting.measure_value(
             raw, max_depth=limits.max_item_depth, max_bytes=limits.max_item_bytes
         )
         if size == "deep":
-            raise Unusable(f"it is nested deeper than {limits.max_item_depth} levels")
+            raise UnusableEntry(f"it is nested deeper than {limits.max_item_depth} levels")
         if size == "large":
-            raise Unusable(f"it has more than {limits.max_item_bytes:,} bytes")
+            raise UnusableEntry(f"it has more than {limits.max_item_bytes:,} bytes")
         self.size += size
         for member in self.kind.required:
             if not isinstance(raw, dict) or not isinstance(raw.get(member), str):
-                raise Unusable(f"{member}: text is required")
+                raise UnusableEntry(f"{member}: text is required")
         return str(raw[self.kind.key])
 
     def _note_ttl(self, ttl_ms: Any) -> None:
@@ -155,52 +159,66 @@ class _Gathered:
             self.ttl_s = ttl_s if self.ttl_s is None else min(self.ttl_s, ttl_s)
 
 
-async def gather_tools(page: Page, *, limits: Limits, over_http: bool = False) -> ToolListing:
+async def gather_tools(
+    page: FetchPage,
+    *,
+    limits: UpstreamLimits,
+    over_http: bool = False,
+    redactor: Redactor | None = None,
+) -> ToolListing:
     """Fetch all pages of the list of tools.
 
-    A listing that does not end, or is too long, is cut and marked as incomplete; a tool that is
-    malformed, too large, too deep or refers to other documents is left out alone.
+    A listing that is endless or too long is cut and marked incomplete; a tool that is malformed,
+    too large, too deep or refers to other documents is left out.
 
     Args:
         page: Fetches one page.
-        limits: How many pages and tools at most, and how large.
-        over_http: Whether a tool must be left out whose arguments cannot be sent as headers as
-            it wishes.
+        limits: Maximum pages, tools and sizes.
+        over_http: Whether to leave out tools whose `x-mcp-header` declarations are invalid.
+        redactor: Removes the server's secrets from texts before they are stored or compared.
     """
+    secrets_redactor = redactor or Redactor()
 
     def read(raw: dict[str, Any]) -> Tool:
-        return _tool(raw, over_http=over_http)
+        return _parse_tool(redact_definition(raw, secrets_redactor), over_http=over_http)
 
-    gathered = await _gather(page, _Gathered(kind=TOOLS, limits=limits, read=read))
+    gathered = await _gather_pages(page, _CollectedEntries(kind=TOOLS, limits=limits, read=read))
     return ToolListing(
         tools=tuple(gathered.items.values()),
         complete=gathered.complete,
         problems=tuple(gathered.problems),
-        left_out=frozenset(gathered.left_out - gathered.items.keys()),
+        omitted=frozenset(gathered.omitted - gathered.items.keys()),
         ttl_s=gathered.ttl_s,
     )
 
 
-async def gather_items(page: Page, kind: ItemKind, *, limits: Limits) -> Listing:
-    """Fetch all pages of another list, in the same way."""
-    gathered = await _gather(
-        page, _Gathered(kind=ITEMS[kind], limits=limits, read=lambda raw: raw)
+async def gather_items(
+    page: FetchPage, kind: ItemKind, *, limits: UpstreamLimits, redactor: Redactor | None = None
+) -> ItemListing:
+    """Fetch all pages of another list; as `gather_tools`."""
+    secrets_redactor = redactor or Redactor()
+
+    def read(raw: dict[str, Any]) -> Any:
+        return redact_definition(raw, secrets_redactor)
+
+    gathered = await _gather_pages(
+        page, _CollectedEntries(kind=ITEMS[kind], limits=limits, read=read)
     )
-    return Listing(
+    return ItemListing(
         items=tuple(gathered.items.values()),
         complete=gathered.complete,
         problems=tuple(gathered.problems),
     )
 
 
-async def _gather(page: Page, gathered: _Gathered) -> _Gathered:
+async def _gather_pages(page: FetchPage, gathered: _CollectedEntries) -> _CollectedEntries:
     limits, plural = gathered.limits, gathered.kind.plural
     cursor: str | None = None
     seen: set[str] = set()
     for _ in range(limits.max_list_pages):
         result = await page(cursor)
         gathered.add_page(result)
-        cursor = gathered.cursor(result)
+        cursor = gathered.next_cursor(result)
         if cursor is None or not gathered.complete:
             return gathered
         if cursor in seen:
@@ -217,24 +235,24 @@ async def _gather(page: Page, gathered: _Gathered) -> _Gathered:
     return gathered
 
 
-def _tool(raw: dict[str, Any], *, over_http: bool) -> Tool:
+def _parse_tool(raw: dict[str, Any], *, over_http: bool) -> Tool:
     try:
         tool = Tool.model_validate(raw, by_name=False)
     except ValidationError as error:
-        raise Unusable(_first(error)) from None
+        raise UnusableEntry(_first_error(error)) from None
     for published in (tool.input_schema, tool.output_schema):
-        if published is not None and _refers_outside(published):
+        if published is not None and _has_outside_reference(published):
             try:
-                schema.check(published)
-            except schema.SchemaUnusable as error:
-                raise Unusable(str(error)) from None
+                schema.check_schema(published)
+            except schema.UnusableSchema as error:
+                raise UnusableEntry(str(error)) from None
     if over_http and (reason := find_invalid_x_mcp_header(tool.input_schema)) is not None:
-        raise Unusable(f"its arguments cannot be sent as headers: {reason}")
+        raise UnusableEntry(f"its arguments cannot be sent as headers: {reason}")
     return tool
 
 
-def _refers_outside(published: Mapping[str, Any]) -> bool:
-    """Whether a reference may lead elsewhere; whether it does is for a closer look to say."""
+def _has_outside_reference(published: Mapping[str, Any]) -> bool:
+    """Whether a reference may lead to another document; over-approximates."""
     waiting: list[Any] = [published]
     while waiting:
         item = waiting.pop()
@@ -250,18 +268,18 @@ def _refers_outside(published: Mapping[str, Any]) -> bool:
     return False
 
 
-def _key(kind: ListKind, raw: Any) -> tuple[str, ...]:
+def _entry_key(kind: ListKind, raw: Any) -> tuple[str, ...]:
     key = raw.get(kind.key) if isinstance(raw, dict) else None
     return (key,) if isinstance(key, str) else ()
 
 
-def _shown(kind: ListKind, raw: Any) -> str:
-    for key in _key(kind, raw):
+def _describe_entry(kind: ListKind, raw: Any) -> str:
+    for key in _entry_key(kind, raw):
         return f"{kind.noun} {key[:200]!r}"
     return f"a {kind.noun} without a name"
 
 
-def _first(error: ValidationError) -> str:
+def _first_error(error: ValidationError) -> str:
     first = error.errors(include_url=False, include_input=False)[0]
     place = ".".join(str(part) for part in first["loc"]) or "the definition"
     return f"{place}: {first['msg'].lower()}"

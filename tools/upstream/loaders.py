@@ -1,4 +1,4 @@
-"""Variables of a server's environment that decide what code runs, whatever command is named."""
+"""Environment variables that determine what code runs, independently of the command."""
 
 from __future__ import annotations
 
@@ -49,11 +49,12 @@ _NAMES: Final = frozenset(
 )
 
 
-def loaders_of(env: Mapping[str, str]) -> dict[str, str]:
-    """Return the variables that make a loader, an interpreter or an installer run other code.
+def find_loader_variables(env: Mapping[str, str]) -> dict[str, str]:
+    """Return the variables that can make a loader, interpreter or installer run other code.
 
     Example:
-        >>> loaders_of({"NODE_OPTIONS": "--require=/x.js", "npm_config_registry": "r", "KEY": "k"})
+        >>> find_loader_variables({"NODE_OPTIONS": "--require=/x.js", "npm_config_registry": "r",
+        ...     "KEY": "k"})
         {'NODE_OPTIONS': '--require=/x.js', 'npm_config_registry': 'r'}
     """
     return {name: value for name, value in env.items() if _is_loader(name.upper())}

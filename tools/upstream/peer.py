@@ -1,4 +1,4 @@
-"""What is known of a server once it is connected."""
+"""A connected server's description of itself."""
 
 from __future__ import annotations
 
@@ -6,23 +6,23 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from tools.upstream.status import Kind, ServerInfo
+from tools.upstream.status import ListName, ServerInfo
 
 Era = Literal["modern", "legacy"]
 
-_KINDS: tuple[Kind, ...] = ("tools", "prompts", "resources")
+_KINDS: tuple[ListName, ...] = ("tools", "prompts", "resources")
 
 
 @dataclass(frozen=True, kw_only=True)
-class Peer:
-    """A connected server, as it described itself.
+class ServerPeer:
+    """A connected server's description of itself.
 
     Attributes:
-        era: Which of the two protocols it speaks.
-        protocol_version: The version settled on.
-        info: How it names itself, if it does.
-        instructions: What it says about how to use it.
-        capabilities: What it says it can do, as it came.
+        era: The generation of the protocol it speaks.
+        protocol_version: The negotiated version.
+        info: Its own name and version, if declared.
+        instructions: Its instructions for use.
+        capabilities: Its declared capabilities, as received.
     """
 
     era: Era
@@ -31,22 +31,22 @@ class Peer:
     instructions: str = ""
     capabilities: Mapping[str, Any] = field(default_factory=dict, hash=False)
 
-    def can(self, capability: str) -> bool:
-        """Whether it says it has a capability, such as `prompts`."""
+    def has_capability(self, capability: str) -> bool:
+        """Whether it declares a capability, such as `prompts`."""
         return isinstance(self.capabilities.get(capability), dict)
 
-    def offers(self) -> tuple[Kind, ...]:
-        """Return the kinds of things it says it has; tools in any case, since some forget."""
-        return tuple(kind for kind in _KINDS if kind == "tools" or self.can(kind))
+    def offered_kinds(self) -> tuple[ListName, ...]:
+        """Return the lists it declares; always includes tools, which some servers omit."""
+        return tuple(kind for kind in _KINDS if kind == "tools" or self.has_capability(kind))
 
-    def tells_of(self) -> tuple[Kind, ...]:
-        """Return the kinds of lists whose changes it says it tells of."""
-        return tuple(kind for kind in _KINDS if self._says(kind, "listChanged"))
+    def notified_kinds(self) -> tuple[ListName, ...]:
+        """Return the lists whose changes it declares to report."""
+        return tuple(kind for kind in _KINDS if self._has_feature(kind, "listChanged"))
 
-    def follows_resources(self) -> bool:
-        """Whether it says that changes of a resource can be subscribed to."""
-        return self._says("resources", "subscribe")
+    def can_subscribe(self) -> bool:
+        """Whether it declares resource subscriptions."""
+        return self._has_feature("resources", "subscribe")
 
-    def _says(self, capability: str, word: str) -> bool:
-        said = self.capabilities.get(capability)
-        return isinstance(said, dict) and said.get(word) is True
+    def _has_feature(self, capability: str, feature: str) -> bool:
+        features = self.capabilities.get(capability)
+        return isinstance(features, dict) and features.get(feature) is True

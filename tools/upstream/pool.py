@@ -1,4 +1,4 @@
-"""All upstream servers of a gateway behind one object."""
+"""The pool of all upstream servers of a gateway."""
 
 from __future__ import annotations
 
@@ -9,78 +9,82 @@ from typing import Any, Self
 
 from mcp.shared.dispatcher import ProgressFnT
 
+from gateway_project.foundation.task_group import TaskGroup
 from tools.upstream.breaker import RetryPolicy
-from tools.upstream.downstream import NOBODY, Downstream
-from tools.upstream.entry import Entry
+from tools.upstream.downstream import NO_CLIENT, Downstream
+from tools.upstream.entry import ServerEntry
+from tools.upstream.environment import UpstreamEnvironment
 from tools.upstream.errors import UnknownServer, UpstreamError
-from tools.upstream.flights import Request
-from tools.upstream.http.remote import Remote
+from tools.upstream.http.remote import RemoteTransports
+from tools.upstream.in_flight import UpstreamRequest
 from tools.upstream.kinds import ItemKind
-from tools.upstream.limits import Limits
-from tools.upstream.listing import Listing, ToolListing
+from tools.upstream.limits import UpstreamLimits
+from tools.upstream.listing import ItemListing, ToolListing
 from tools.upstream.result import UpstreamResult
-from tools.upstream.shared import Shared
 from tools.upstream.slots import StartSlots
-from tools.upstream.spec import ServerSpec, resolve
-from tools.upstream.status import Kind, ServerStatus
+from tools.upstream.spec import ServerSpec, resolve_launch
+from tools.upstream.status import ListName, ServerStatus
 from tools.upstream.stdio import StdioTransport
 from tools.upstream.supervise import Admit, Supervisor
-from tools.upstream.surroundings import Surroundings
+from tools.upstream.supervisor_context import SupervisorContext
 from tools.upstream.transport import UpstreamTransport
-from tools.upstream.watch import Watcher
+from tools.upstream.watch import GatewayWatcher
 
-_SUBSCRIBING: Mapping[str, bool] = {"resources/subscribe": True, "resources/unsubscribe": False}
+_SUBSCRIPTION_METHODS: Mapping[str, bool] = {
+    "resources/subscribe": True,
+    "resources/unsubscribe": False,
+}
 
 
 class UpstreamPool:
-    """Starts servers when they are used, keeps them apart, and ends them with itself.
+    """Starts servers on first use, isolates them from each other, and stops them on exit.
 
-    Use as an async context manager, entered and left in one task. The methods may be called
-    from any task of the same event loop.
+    Use as an async context manager, entered and left in one task. Methods may be called from any
+    task of the same event loop.
 
     Args:
-        specs: Servers to begin with.
-        limits: Caps on what a server may send and cost.
-        policy: When to try a failing server again.
-        surroundings: Clocks, randomness, environment.
+        specs: Initial servers.
+        limits: Caps on what a server may send and consume.
+        policy: When to retry a failing server.
+        environment: Clocks, randomness, environment variables.
         on_status: Called in the event loop with each new state of a server.
-        on_changed: Called in the event loop with a server's name and what it says has changed:
-            `tools`, `prompts` or `resources`; a burst of changes is one call.
-        on_updated: Called in the event loop with a server's name, the URI of a resource, one that
-            was subscribed to, whose content has changed, and the sessions of those it concerns.
-        remote: Reaches the servers that are not started here; closed with the pool.
+        on_changed: Called in the event loop with a server's name and the list that changed:
+            `tools`, `prompts` or `resources`. Bursts are debounced.
+        on_updated: Called in the event loop with a server's name, the URI of a subscribed resource
+            whose content changed, and the sessions that follow it.
+        remote: Connects to remote servers; closed with the pool.
         idle_stop_s: Seconds without a call after which a server that is stateless by protocol is
-            stopped, unless its entry says otherwise; 0: never.
+            stopped, unless its entry overrides it; 0: never.
         session_idle_s: Seconds without a call after which a caller's own connection ends.
     """
 
-    def __init__(  # noqa: PLR0913 - each may be left out
+    def __init__(  # noqa: PLR0913 - all optional
         self,
         specs: Iterable[ServerSpec] = (),
         *,
-        limits: Limits | None = None,
+        limits: UpstreamLimits | None = None,
         policy: RetryPolicy | None = None,
-        surroundings: Surroundings | None = None,
+        environment: UpstreamEnvironment | None = None,
         on_status: Callable[[ServerStatus], None] | None = None,
-        on_changed: Callable[[str, Kind], None] | None = None,
+        on_changed: Callable[[str, ListName], None] | None = None,
         on_updated: Callable[[str, str, Collection[str]], None] | None = None,
-        remote: Remote | None = None,
+        remote: RemoteTransports | None = None,
         idle_stop_s: float = 0.0,
         session_idle_s: float = 1_800.0,
     ) -> None:
-        limits = limits or Limits()
+        limits = limits or UpstreamLimits()
         self._specs = tuple(specs)
-        self._entries: dict[str, Entry] = {}
-        self._leaving: set[Entry] = set()
-        self._group = asyncio.TaskGroup()
-        self._watcher = Watcher()
-        self._remote = remote or Remote()
-        self._shared = Shared(
+        self._entries: dict[str, ServerEntry] = {}
+        self._leaving: set[ServerEntry] = set()
+        self._group = TaskGroup()
+        self._watcher = GatewayWatcher()
+        self._remote = remote or RemoteTransports()
+        self._shared = SupervisorContext(
             limits=limits,
             policy=policy or RetryPolicy(),
-            surroundings=surroundings or Surroundings(),
+            environment=environment or UpstreamEnvironment(),
             slots=StartSlots(count=limits.concurrent_starts, hold_s=limits.start_slot_s),
-            transport=self._transport,
+            transport=self._make_transport,
             on_status=on_status or _ignore,
             on_changed=on_changed or _ignore,
             on_updated=on_updated or _ignore,
@@ -100,18 +104,18 @@ class UpstreamPool:
         exc_tb: TracebackType | None,
     ) -> None:
         await self.aclose()
-        # The tasks are over; told of the exception, the group would wrap it.
+        # The tasks have ended; given the exception, the group would only wrap it.
         await self._group.__aexit__(None, None, None)
 
     def set_servers(self, specs: Iterable[ServerSpec]) -> None:
-        """Have exactly these servers.
+        """Replace the set of servers.
 
-        One whose entry is unchanged is left alone. One that is gone or changed takes no new
-        call and ends when its calls in flight have ended, each within its timeout; a changed
-        one is replaced at once.
+        Servers with an unchanged entry keep running. A removed or changed server accepts no new
+        calls and ends once its calls in flight have finished, each within its timeout; a changed
+        one is replaced immediately.
         """
         wanted = {spec.name: spec for spec in specs}
-        before: dict[str, Entry] = {}
+        before: dict[str, ServerEntry] = {}
         for name, entry in list(self._entries.items()):
             if wanted.get(name) != entry.spec:
                 before[name] = self._entries.pop(name)
@@ -119,36 +123,36 @@ class UpstreamPool:
                 self._group.create_task(self._retire(entry))
         for name, spec in wanted.items():
             if name not in self._entries:
-                self._keep(spec, predecessor=before.get(name))
+                self._make_entry(spec, predecessor=before.get(name))
 
-    async def warm(self, *names: str) -> Mapping[str, UpstreamError]:
+    async def warm_up(self, *names: str) -> Mapping[str, UpstreamError]:
         """Start servers ahead of their first use, all by default.
 
         Returns:
-            Why those that could not be started could not, by name.
+            Errors of the servers that could not be started, by name.
         """
         failures: dict[str, UpstreamError] = {}
 
         async def start(name: str) -> None:
             try:
-                await self._entry(name).main.connection()
+                await self._get_entry(name).main.get_connection()
             except UpstreamError as error:
                 failures[name] = error
 
-        async with asyncio.TaskGroup() as group:
+        async with TaskGroup() as group:
             for name in names or tuple(self._entries):
                 group.create_task(start(name))
         return failures
 
     async def list_tools(self, server: str) -> ToolListing:
-        """Fetch all tools of a server, starting it if need be.
+        """Fetch all tools of a server, starting it if necessary.
 
         Raises:
-            UpstreamError: If there is no listing.
+            UpstreamError: If the listing cannot be fetched.
         """
-        return await self._entry(server).main.list_tools()
+        return await self._get_entry(server).main.list_tools()
 
-    async def call_tool(  # noqa: PLR0913 - each is a part of a call
+    async def call_tool(  # noqa: PLR0913 - the parts of a call
         self,
         server: str,
         tool: str,
@@ -157,33 +161,32 @@ class UpstreamPool:
         timeout_s: float | None = None,
         progress: ProgressFnT | None = None,
         meta: Mapping[str, Any] | None = None,
-        downstream: Downstream = NOBODY,
+        downstream: Downstream = NO_CLIENT,
         input_responses: Mapping[str, Any] | None = None,
         request_state: str | None = None,
         admit: Admit | None = None,
     ) -> UpstreamResult:
-        """Call a tool, starting its server if need be.
+        """Call a tool, starting its server if necessary.
 
-        Running out of time, or being cancelled, cancels the call upstream and leaves other
-        calls of the same server alone. A call is never sent twice.
+        A timeout or cancellation cancels the call upstream and does not affect other calls to the
+        same server. A call is never sent twice.
 
         Args:
             server: The server's name.
             tool: The tool's name at the server.
-            arguments: Passed as they are.
-            timeout_s: Seconds from sending to the answer; default is the server's. A start
-                before that has its own limit.
-            progress: Awaited with (progress, total, message) as the server reports it.
+            arguments: Passed through unchanged.
+            timeout_s: Seconds from sending to the response, by default the server's; starting the
+                server has its own limit.
+            progress: Awaited with (progress, total, message) as the server reports progress.
             meta: The request's `_meta`.
-            downstream: Who it is done for.
-            input_responses: What a server that returned `input_required` asked for.
-            request_state: What it returned with that, unread.
-            admit: Awaited with the connection the call is about to go out on, again if that has
-                ended meanwhile; may raise to prevent the call.
+            downstream: The client the call is made for.
+            input_responses: Answers to a server that returned `input_required`.
+            request_state: The opaque state it returned with that.
+            admit: Awaited with the connection before the call is sent, and again for its successor
+                if that connection ended meanwhile; may raise to prevent the call.
 
         Returns:
-            The result exactly as the server sent it, whether it conforms or not; also one that
-            says that the server needs input.
+            The result exactly as the server sent it, conforming or not; may ask for input.
 
         Raises:
             UpstreamError: If there is no result.
@@ -193,8 +196,8 @@ class UpstreamPool:
             params["inputResponses"] = input_responses
         if request_state is not None:
             params["requestState"] = request_state
-        entry = self._entry(server)
-        request = Request(
+        entry = self._get_entry(server)
+        request = UpstreamRequest(
             method="tools/call",
             params=params,
             timeout_s=entry.spec.call_timeout_s if timeout_s is None else timeout_s,
@@ -202,9 +205,9 @@ class UpstreamPool:
             progress=progress,
             downstream=downstream,
         )
-        return UpstreamResult.from_wire(
-            await entry.supervisor(downstream).request(request, admit=admit)
-        )
+        supervisor = entry.get_supervisor(downstream)
+        raw = await supervisor.request(request, admit=admit)
+        return UpstreamResult.from_wire(raw, supervisor.redactor)
 
     async def request(
         self,
@@ -214,20 +217,20 @@ class UpstreamPool:
         *,
         timeout_s: float | None = None,
         progress: ProgressFnT | None = None,
-        downstream: Downstream = NOBODY,
+        downstream: Downstream = NO_CLIENT,
     ) -> dict[str, Any]:
-        """Send any other request to a server, starting it if need be.
+        """Send any other request to a server, starting it if necessary.
 
-        A resource is subscribed to once for all callers, in the way of the server's era, and
-        again in each of its lives.
+        A resource is subscribed to once for all callers, as the server's era defines it, and
+        again after each restart.
 
         Args:
             server: The server's name.
-            method: A request of the protocol, such as `resources/read`.
-            params: As they are; keys of the protocol itself in `_meta` are replaced.
-            timeout_s: As of `call_tool`.
-            progress: As of `call_tool`.
-            downstream: Who it is done for.
+            method: A method of the protocol, such as `resources/read`.
+            params: Passed through; the protocol's own keys in `_meta` are replaced.
+            timeout_s: As for `call_tool`.
+            progress: As for `call_tool`.
+            downstream: The client the request is made for.
 
         Returns:
             The result exactly as the server sent it.
@@ -235,16 +238,16 @@ class UpstreamPool:
         Raises:
             UpstreamError: If there is no result.
         """
-        entry = self._entry(server)
-        supervisor = entry.supervisor(downstream)
+        entry = self._get_entry(server)
+        supervisor = entry.get_supervisor(downstream)
         uri = params.get("uri")
-        if method in _SUBSCRIBING and isinstance(uri, str):
-            return await supervisor.follow(
-                uri, on=_SUBSCRIBING[method], follower=downstream.session
+        if method in _SUBSCRIPTION_METHODS and isinstance(uri, str):
+            return await supervisor.change_subscription(
+                uri, on=_SUBSCRIPTION_METHODS[method], follower=downstream.session
             )
         meta = params.get("_meta")
         return await supervisor.request(
-            Request(
+            UpstreamRequest(
                 method=method,
                 params={key: value for key, value in params.items() if key != "_meta"},
                 timeout_s=entry.spec.call_timeout_s if timeout_s is None else timeout_s,
@@ -255,50 +258,76 @@ class UpstreamPool:
         )
 
     async def list_items(
-        self, server: str, kind: ItemKind, *, downstream: Downstream = NOBODY
-    ) -> Listing:
-        """Fetch all resources, templates or prompts of a server, starting it if need be.
+        self, server: str, kind: ItemKind, *, downstream: Downstream = NO_CLIENT
+    ) -> ItemListing:
+        """Fetch all resources, templates or prompts of a server, starting it if necessary.
 
         Raises:
-            UpstreamError: If there is no listing.
+            UpstreamError: If the listing cannot be fetched.
         """
-        return await self._entry(server).supervisor(downstream).list_items(kind)
+        return await self._get_entry(server).get_supervisor(downstream).list_items(kind)
 
-    def capabilities(self, server: str) -> Mapping[str, Any] | None:
-        """Say what a server can do, as it said itself; None if it was never connected.
+    def get_capabilities(self, server: str) -> Mapping[str, Any] | None:
+        """Return the capabilities a server last declared; None if it was never connected.
 
         Raises:
-            UnknownServer: If there is none of that name.
+            UnknownServer: If no server has that name.
         """
-        return self._entry(server).capabilities
+        return self._get_entry(server).capabilities
 
-    def status_of(self, server: str) -> ServerStatus:
-        """Say how one server fares.
+    def get_status(self, server: str) -> ServerStatus:
+        """Return the status of a server.
 
         Raises:
-            UnknownServer: If there is none of that name.
+            UnknownServer: If no server has that name.
         """
-        return self._entry(server).status()
+        return self._get_entry(server).status()
 
-    def status(self) -> dict[str, ServerStatus]:
-        """Say how each server fares, by name."""
+    def list_statuses(self) -> dict[str, ServerStatus]:
+        """Return the status of each server, by name."""
         return {name: entry.status() for name, entry in sorted(self._entries.items())}
 
-    async def restart(self, name: str) -> None:
-        """End a server, forget its failures, and start it again.
+    def get_recent_output(self, server: str) -> tuple[str, ...]:
+        """Return a server's last output outside the protocol, oldest line first, redacted.
 
-        Calls in flight fail; new ones wait for the new start.
+        Raises:
+            UnknownServer: If no server has that name.
+        """
+        return self._get_entry(server).main.recent_output
+
+    async def restart(self, name: str) -> None:
+        """Stop a server, reset its circuit, and start it again.
+
+        Calls in flight fail; new ones wait for the start.
 
         Raises:
             UpstreamError: If it cannot be started again.
         """
-        old = self._entry(name)
+        self.reset(name)
+        await self._get_entry(name).main.get_connection()
+
+    def reset(self, name: str) -> None:
+        """Stop a server and reset its circuit; its next use starts it again without delay.
+
+        Calls in flight fail.
+
+        Raises:
+            UnknownServer: If no server has that name.
+        """
+        old = self._get_entry(name)
         old.end()
-        new = self._keep(old.spec, predecessor=old, after=old.tasks)
-        await new.main.connection()
+        self._make_entry(old.spec, predecessor=old, after=old.tasks)
+
+    def stop_if_idle(self, name: str) -> None:
+        """Stop a server if it is not in use; its next use starts it again.
+
+        Raises:
+            UnknownServer: If no server has that name.
+        """
+        self._get_entry(name).main.stop_if_idle()
 
     async def aclose(self) -> None:
-        """End all servers, whatever is in flight, within about six seconds."""
+        """Stop all servers, interrupting calls in flight, within about six seconds."""
         tasks: set[asyncio.Task[None]] = set()
         for entry in (*self._entries.values(), *self._leaving):
             entry.end()
@@ -308,21 +337,21 @@ class UpstreamPool:
         await self._remote.aclose()
         await self._watcher.aclose()
 
-    async def _retire(self, entry: Entry) -> None:
-        """Let a server finish what is in flight, then end it."""
-        await entry.drained()
+    async def _retire(self, entry: ServerEntry) -> None:
+        """Let a server finish its calls in flight, then stop it."""
+        await entry.wait_until_drained()
         entry.end()
         await asyncio.wait(entry.tasks)
         self._leaving.discard(entry)
 
-    def _keep(
+    def _make_entry(
         self,
         spec: ServerSpec,
         *,
-        predecessor: Entry | None = None,
+        predecessor: ServerEntry | None = None,
         after: Iterable[asyncio.Task[None]] = (),
-    ) -> Entry:
-        entry = self._entries[spec.name] = Entry(
+    ) -> ServerEntry:
+        entry = self._entries[spec.name] = ServerEntry(
             spec, self._shared, launch=self._launch, predecessor=predecessor, after=after
         )
         return entry
@@ -334,25 +363,25 @@ class UpstreamPool:
             supervisor.run(after=after), name=f"upstream {supervisor.spec.name}"
         )
 
-    def _entry(self, name: str) -> Entry:
+    def _get_entry(self, name: str) -> ServerEntry:
         if name not in self._entries:
             raise UnknownServer(name)
         return self._entries[name]
 
-    def _transport(self, spec: ServerSpec, user: str = "") -> UpstreamTransport:
-        surroundings, limits = self._shared.surroundings, self._shared.limits
+    def _make_transport(self, spec: ServerSpec, user: str = "") -> UpstreamTransport:
+        environment, limits = self._shared.environment, self._shared.limits
         if spec.transport != "stdio":
-            return self._remote.transport(
-                spec, user=user, limits=limits, surroundings=surroundings
+            return self._remote.make_transport(
+                spec, user=user, limits=limits, environment=environment
             )
         return StdioTransport(
             spec,
-            resolve(spec, surroundings.environ),
+            resolve_launch(spec, environment.environ),
             limits=limits,
             watcher=self._watcher,
-            monotonic=surroundings.monotonic,
+            monotonic=environment.monotonic,
         )
 
 
 def _ignore(*_: object) -> None:
-    """Be called and do nothing."""
+    """Do nothing; the default callback."""

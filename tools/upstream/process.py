@@ -1,198 +1,320 @@
-"""One running server process: its pipes, its end, and ending it with all that stems from it."""
+"""One running server process: its pipes, its exit, and ending it with all its descendants."""
 
 from __future__ import annotations
 
 import asyncio
+import errno
+import os
 import signal
-from typing import Protocol, cast
+import socket
+from contextlib import ExitStack
+from typing import IO, Protocol
 
 import structlog
 
-from tools.upstream import reap
+from tools.upstream import reap, spawner
 from tools.upstream.errors import SpawnFailed
-from tools.upstream.spawn import spawn
-from tools.upstream.spec import Launch, ServerSpec
-from tools.upstream.watch import Watcher
+from tools.upstream.spawn import explain_spawn_error, prepare_request
+from tools.upstream.spec import LaunchSpec, ServerSpec
+from tools.upstream.watch import GatewayWatcher
 
 STDIN_GRACE_S = 2.0  # the protocol's first step of shutdown: close stdin and wait
+GUARD_END_S = 8.0  # longer than a guard needs to end all descendants
 TERM_GRACE_S = 2.0
 KILL_GRACE_S = 0.5
-# SIGKILL goes out again for what was forked meanwhile.
+# SIGKILL is repeated for processes forked meanwhile.
 _STEPS = ((signal.SIGTERM, TERM_GRACE_S), *[(signal.SIGKILL, KILL_GRACE_S)] * 3)
 POLL_S = 0.02
-EXIT_NEWS_S = 1.0  # a killed process is reported by a thread that may have to wait its turn
-DRAIN_S = 0.5  # what a process wrote before it ended may arrive after the news of its end
+EXIT_NOTICE_S = 1.0  # the guard's report of the exit may be delayed
+DRAIN_S = 0.5  # output written before the exit may arrive after the report of it
 
 log = structlog.get_logger(__name__)
 
 
-class Receiver(Protocol):
-    """What a server's process reports to."""
+class ProcessReceiver(Protocol):
+    """Receives the output and the end of a server's process."""
 
     def stdout_received(self, chunk: bytes) -> None:
-        """Take what the server wrote to stdout."""
+        """Process bytes from stdout."""
 
     def stderr_received(self, chunk: bytes) -> None:
-        """Take what the server wrote to stderr."""
+        """Process bytes from stderr."""
 
-    def ended_now(self) -> None:
-        """Learn that nothing more will come; called once."""
+    def handle_end(self) -> None:
+        """Handle the end of the process and its output; called once."""
 
 
-class ServerProcess(asyncio.SubprocessProtocol):
+class _GuardChannel(asyncio.Protocol):
+    """The channel to a server's guard: parses its messages, `word number` per line."""
+
+    def __init__(self, process: ServerProcess) -> None:
+        self._process = process
+        self._rest = b""
+
+    def data_received(self, data: bytes) -> None:
+        *lines, self._rest = (self._rest + data).split(b"\n")
+        for line in lines:
+            word, _, number = line.decode().partition(" ")
+            self._process.handle_guard_message(word, int(number or 0))
+
+    def connection_lost(self, exc: Exception | None) -> None:  # noqa: ARG002
+        self._process.handle_guard_end()
+
+
+class _Pipe(asyncio.Protocol):
+    """One of the three streams of a server."""
+
+    def __init__(self, process: ServerProcess, fd: int) -> None:
+        self._process = process
+        self._fd = fd
+
+    def data_received(self, data: bytes) -> None:
+        self._process.pipe_data_received(self._fd, data)
+
+    def connection_lost(self, exc: Exception | None) -> None:  # noqa: ARG002
+        self._process.pipe_connection_lost(self._fd)
+
+    def pause_writing(self) -> None:
+        self._process.pause_writing()
+
+    def resume_writing(self) -> None:
+        self._process.resume_writing()
+
+
+class ServerProcess:
     """A spawned server.
 
     Args:
-        receiver: Gets its output and the news of its end.
-        watcher: Ends it should the gateway die.
+        receiver: Receives its output and its end.
+        watcher: Starts it through a guard, and ends it if the gateway dies.
+
+    Attributes:
+        pid: Process id of the server.
+        exit_code: Negative for a signal; None while it runs or if unknown.
     """
 
-    def __init__(self, receiver: Receiver, watcher: Watcher) -> None:
+    def __init__(self, receiver: ProcessReceiver, watcher: GatewayWatcher) -> None:
+        self.pid = 0
+        self.exit_code: int | None = None
         self._receiver = receiver
         self._watcher = watcher
         self._marker = watcher.new_marker()
+        self._transports: list[asyncio.BaseTransport] = []
         self._open_pipes = {0, 1, 2}
         self._exited = asyncio.Event()
+        self._guard_ended = asyncio.Event()
         self._has_room = asyncio.Event()
         self._has_room.set()
+        self._is_clean = False
         self._ended = False
 
     @classmethod
     async def start(
-        cls, spec: ServerSpec, launch: Launch, receiver: Receiver, *, watcher: Watcher
+        cls,
+        spec: ServerSpec,
+        launch: LaunchSpec,
+        receiver: ProcessReceiver,
+        *,
+        watcher: GatewayWatcher,
     ) -> ServerProcess:
-        """Start a server under the watcher's eyes.
+        """Start a server through its own guard.
 
         Raises:
             SpawnFailed: If it cannot be started as configured.
         """
         process = cls(receiver, watcher)
-        _watched(spec, watcher)
-        await spawn(spec, launch, process, marker=process._marker)
-        watcher.add(process.pid)
+        request = prepare_request(spec, launch, marker=process._marker)
+        _ensure_watcher(spec, watcher)
+        try:
+            await process._open(request)
+        except OSError as error:
+            process._close()
+            raise SpawnFailed(explain_spawn_error(spec, error), server=spec.name) from None
+        except BaseException:
+            process._close()
+            raise
         return process
 
-    def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        """Take over the running process (asyncio's callback, before `spawn` returns)."""
-        self._transport = cast(asyncio.SubprocessTransport, transport)
-        self._stdin = cast(asyncio.WriteTransport, self._transport.get_pipe_transport(0))
-        self._stdout = cast(asyncio.ReadTransport, self._transport.get_pipe_transport(1))
-        self.pid: int = self._transport.get_pid()
+    async def _open(self, request: spawner.SpawnRequest) -> None:
+        """Open channel and pipes, and wait until the server is executed.
 
-    @property
-    def exit_code(self) -> int | None:
-        """Exit code, negative for a signal, None while it runs."""
-        return self._transport.get_returncode()
+        Raises:
+            OSError: If it cannot be executed.
+        """
+        self._started: asyncio.Future[int] = asyncio.get_running_loop().create_future()
+        with ExitStack() as theirs, ExitStack() as ours:
+            streams = []
+            for fd in range(spawner.STREAMS):
+                mine, its = _make_pipe(is_stdin=fd == 0)
+                theirs.callback(os.close, its)
+                ours.callback(mine.close)
+                streams.append((mine, its))
+            channel = self._watcher.open_guard_channel([its for _, its in streams])
+            ours.callback(channel.close)
+            ours.pop_all()
+        await self._connect(channel, [mine for mine, _ in streams])
+        self._channel.write(spawner.pack_request(request))
+        self.pid = await self._started
+
+    async def _connect(self, channel: socket.socket, files: list[IO[bytes]]) -> None:
+        """Make transports, which own their files; on failure, close the remaining files here.
+
+        Raises:
+            OSError: If the event loop cannot take one.
+        """
+        loop, rest = asyncio.get_running_loop(), list(files)
+        try:
+            self._channel, _ = await loop.create_connection(
+                lambda: _GuardChannel(self), sock=channel
+            )
+            self._transports.append(self._channel)
+            self._stdin, _ = await loop.connect_write_pipe(lambda: _Pipe(self, 0), rest.pop(0))
+            self._transports.append(self._stdin)
+            self._stdout, _ = await loop.connect_read_pipe(lambda: _Pipe(self, 1), rest.pop(0))
+            self._transports.append(self._stdout)
+            stderr, _ = await loop.connect_read_pipe(lambda: _Pipe(self, 2), rest.pop(0))
+            self._transports.append(stderr)
+        finally:
+            for file in rest:
+                file.close()
+
+    def handle_guard_message(self, word: str, number: int) -> None:
+        """Handle a guard's report on the server."""
+        if word == "started" and not self._started.done():
+            self._started.set_result(number)
+        elif word == "failed" and not self._started.done():
+            self._started.set_exception(OSError(number, os.strerror(number)))
+        elif word == "exited":
+            self.exit_code = number
+            self._note_exit()
+        elif word == "done":
+            self._is_clean = True
+
+    def handle_guard_end(self) -> None:
+        """Handle the end of the guard; the server has ended too, or soon will."""
+        if not self._started.done():
+            self._started.set_exception(BrokenPipeError(errno.EPIPE, "its guard has ended"))
+        self._guard_ended.set()
+        self._note_exit()
 
     @property
     def unsent_bytes(self) -> int:
-        """Bytes written but not yet taken by the server."""
+        """Bytes written that the server has not read yet."""
         return self._stdin.get_write_buffer_size()
 
-    async def room(self) -> None:
-        """Wait until little of what was written is not yet taken, or nothing ever will be."""
+    async def wait_for_room(self) -> None:
+        """Wait until the write buffer is nearly empty, or the process has ended."""
         await self._has_room.wait()
 
     def pause_writing(self) -> None:
-        """Note that much is waiting (asyncio's callback)."""
+        """Note that the write buffer is full."""
         self._has_room.clear()
 
     def resume_writing(self) -> None:
-        """Note that little is waiting (asyncio's callback)."""
+        """Note that the write buffer has room."""
         self._has_room.set()
 
     def write(self, data: bytes) -> None:
-        """Queue bytes for the server's stdin; one that has closed it gets nothing."""
+        """Queue bytes for the server's stdin; dropped if it is closed."""
         if not self._stdin.is_closing():
             self._stdin.write(data)
 
     def pause_stdout(self) -> None:
-        """Stop reading stdout for now; the server feels the back pressure."""
+        """Stop reading stdout, which puts backpressure on the server."""
         if not self._stdout.is_closing():
             self._stdout.pause_reading()
 
     def resume_stdout(self) -> None:
-        """Read stdout again."""
+        """Resume reading stdout."""
         if not self._stdout.is_closing():
             self._stdout.resume_reading()
 
     def pipe_data_received(self, fd: int, data: bytes) -> None:
-        """Hand on what the process wrote (asyncio's callback)."""
+        """Pass output on to the receiver."""
         if fd == 1:
             self._receiver.stdout_received(data)
         else:
             self._receiver.stderr_received(data)
 
-    def pipe_connection_lost(self, fd: int, exc: Exception | None) -> None:  # noqa: ARG002
-        """Note that one of the three streams is closed (asyncio's callback)."""
+    def pipe_connection_lost(self, fd: int) -> None:
+        """Record that one of the three streams is closed."""
         self._open_pipes.discard(fd)
-        self._perhaps_end()
+        self._end_if_over()
 
-    def process_exited(self) -> None:
-        """Note the exit; the last output may still be on its way (asyncio's callback)."""
+    def _note_exit(self) -> None:
+        """Record the exit; the last output may still arrive."""
         self._exited.set()
-        self._perhaps_end()
+        self._end_if_over()
 
-    def _perhaps_end(self) -> None:
-        """Without process, stdin or stdout a server is over, but for what is on its way."""
+    def _end_if_over(self) -> None:
+        """End once the process, its stdin or its stdout is gone, after output has drained."""
         if self._exited.is_set() and not self._open_pipes & {1, 2}:
             self._end()
         elif self._exited.is_set() or not self._open_pipes >= {0, 1}:
-            asyncio.get_running_loop().call_later(DRAIN_S, self._drained)
+            asyncio.get_running_loop().call_later(DRAIN_S, self._end_unless_exit_due)
 
-    def _drained(self) -> None:
-        """End, unless the process is gone too and that news is still on its way.
+    def _end_unless_exit_due(self) -> None:
+        """End, unless the process is gone too and the guard's report is still due.
 
-        It comes from a thread, which a gateway that itself stood still gives no turn before this.
+        A gateway that was itself stalled may see the closed pipes before that report.
         """
-        if self._exited.is_set() or self._runs():
+        if self._exited.is_set() or self._is_running():
             self._end()
         else:
-            asyncio.get_running_loop().call_later(EXIT_NEWS_S, self._end)
+            asyncio.get_running_loop().call_later(EXIT_NOTICE_S, self._end)
 
-    def _runs(self) -> bool:
-        started = reap.start_time(self.pid)
+    def _is_running(self) -> bool:
+        started = reap.read_start_time(self.pid)
         return started is not None and reap.is_alive((self.pid, started))
 
     def _end(self) -> None:
         if not self._ended:
             self._ended = True
             self._has_room.set()
-            self._receiver.ended_now()
+            self._receiver.handle_end()
 
     async def stop(self) -> None:
-        """End the server and everything that stems from it, in at most about six seconds.
+        """End the server and all its descendants, in about six seconds.
 
-        Stdin is closed first; what is left after a grace gets SIGTERM, then SIGKILL.
+        Closes stdin first. After a grace period the guard sends SIGTERM, then SIGKILL. If the
+        guard was killed, the gateway does so itself; if the guard hangs, the gateway first waits
+        `STDIN_GRACE_S` and `GUARD_END_S` together.
         """
         if self.unsent_bytes:
             self._stdin.abort()
         else:
             self._stdin.close()
-        await _within(STDIN_GRACE_S, self._exited)
-        await self._end_all()
-        await _within(EXIT_NEWS_S, self._exited)
-        if not self._exited.is_set():
-            log.warning("server process cannot be killed; abandoning it", pid=self.pid)
-        self._transport.close()
-        self._watcher.remove(self.pid)
+        await _wait_within(STDIN_GRACE_S, self._exited)
+        if not self._guard_ended.is_set():
+            self._channel.write_eof()
+        await _wait_within(GUARD_END_S, self._guard_ended)
+        if not self._is_clean:
+            await self._end_all()
+        if self._is_running():
+            log.warning("server.process_unkillable", pid=self.pid)
+        self._close()
         self._end()
 
+    def _close(self) -> None:
+        self._started.cancel()  # else asyncio logs that its exception was never retrieved
+        for transport in self._transports:
+            transport.close()
+
     async def _end_all(self) -> None:
-        leaders = {self.pid: None if self._exited.is_set() else reap.start_time(self.pid)}
+        leaders = {self.pid: None if self._exited.is_set() else reap.read_start_time(self.pid)}
         for number, grace_s in _STEPS:
-            targets = await asyncio.to_thread(reap.find, self._marker, leaders)
+            targets = await asyncio.to_thread(reap.find_processes, self._marker, leaders)
             if not targets:
                 return
             for target in targets:
-                reap.send(target, number)
-            await _gone(targets, within_s=grace_s)
+                reap.send_signal(target, number)
+            await _wait_until_gone(targets, within_s=grace_s)
 
 
-def _watched(spec: ServerSpec, watcher: Watcher) -> None:
-    """Have the watcher run, without which no server may start."""
+def _ensure_watcher(spec: ServerSpec, watcher: GatewayWatcher) -> None:
+    """Start the watcher, without which no server may start."""
     try:
-        watcher.ensure()
+        watcher.ensure_running()
     except OSError as error:
         raise SpawnFailed(
             f"the watcher of server processes cannot be started: {error.strerror}; "
@@ -201,7 +323,15 @@ def _watched(spec: ServerSpec, watcher: Watcher) -> None:
         ) from None
 
 
-async def _within(seconds: float, event: asyncio.Event) -> None:
+def _make_pipe(*, is_stdin: bool) -> tuple[IO[bytes], int]:
+    """Return the gateway's and the server's end of a new pipe."""
+    reader, writer = os.pipe()
+    if is_stdin:
+        return os.fdopen(writer, "wb", 0), reader
+    return os.fdopen(reader, "rb", 0), writer
+
+
+async def _wait_within(seconds: float, event: asyncio.Event) -> None:
     try:
         async with asyncio.timeout(seconds):
             await event.wait()
@@ -209,10 +339,10 @@ async def _within(seconds: float, event: asyncio.Event) -> None:
         return
 
 
-async def _gone(targets: list[reap.Target], *, within_s: float) -> None:
-    """Wait until the processes have ended, but not longer than that."""
+async def _wait_until_gone(targets: list[reap.ProcessTarget], *, within_s: float) -> None:
+    """Wait until the processes have ended, at most `within_s` seconds."""
     loop = asyncio.get_running_loop()
     deadline = loop.time() + within_s
     while loop.time() < deadline and any(map(reap.is_alive, targets)):  # noqa: ASYNC110
-        # Most of them are not our children, so that nothing tells of their end.
+        # Most are not our children, so no event reports their end.
         await asyncio.sleep(POLL_S)

@@ -1,4 +1,4 @@
-"""Requests of a legacy server to the client it works for."""
+"""Forwards a legacy server's requests (sampling, elicitation, roots) to the client it serves."""
 
 from __future__ import annotations
 
@@ -10,100 +10,108 @@ from mcp.shared.dispatcher import coerce_request_id
 from mcp.shared.exceptions import MCPError
 from mcp_types import INTERNAL_ERROR, INVALID_REQUEST, ErrorData, JSONRPCRequest, RequestId
 
+from gateway_project.foundation.task_group import TaskGroup
 from tools.upstream import nesting
-from tools.upstream.dispatch import Wire
-from tools.upstream.downstream import Ask, Downstream
-from tools.upstream.flights import Flight, Flights
-from tools.upstream.limits import Limits
+from tools.upstream.dispatch import RequestDispatcher
+from tools.upstream.downstream import AskClient, Downstream
+from tools.upstream.in_flight import InFlightRequest, InFlightRequests
+from tools.upstream.limits import UpstreamLimits
 
 QUESTIONS = frozenset({"elicitation/create", "sampling/createMessage", "roots/list"})
-_LASTING = "roots/list"  # asked at any time, of interest beyond the call, and troubles no person
+_LONG_LIVED_METHOD = "roots/list"  # may outlive its call, and needs no person
 MAX_DEPTH = 128  # levels of JSON in a question
 
 log = structlog.get_logger(__name__)
 
 
-class _Question(NamedTuple):
+class _ServerQuestion(NamedTuple):
     work: asyncio.Task[dict[str, Any] | ErrorData]
-    concerned: list[Flight]
+    requests: list[InFlightRequest]
 
 
-class Questions:
-    """Hands questions to the client of the request they belong to, and answers back.
+class ClientQuestions:
+    """Forwards questions to the client of the request they belong to, and returns the answers.
 
-    A question belongs to the request on whose stream it came; where the transport cannot tell, to
-    the only client there is at the moment. Whatever else happens, the server gets an answer.
+    A question belongs to the request on whose stream it arrived; if the transport has no such
+    streams, to the only client with requests in flight. The server always gets an answer.
 
     Args:
-        wire: Takes the answers.
-        flights: Requests under way.
-        limits: How many, how large, how long.
+        wire: Sends the answers.
+        flights: Requests in flight.
+        limits: Bounds on number, size and duration of questions.
         server: Name for messages.
     """
 
-    def __init__(self, wire: Wire, *, flights: Flights, limits: Limits, server: str) -> None:
+    def __init__(
+        self,
+        wire: RequestDispatcher,
+        *,
+        flights: InFlightRequests,
+        limits: UpstreamLimits,
+        server: str,
+    ) -> None:
         self._wire = wire
         self._flights = flights
         self._limits = limits
         self._server = server
-        self._open: dict[RequestId, _Question] = {}
+        self._open: dict[RequestId, _ServerQuestion] = {}
 
-    def flight(self, related: RequestId | None) -> Flight | str:
-        """Return the request that something belongs to, or say why there is none."""
+    def find_request(self, related: RequestId | None) -> InFlightRequest | str:
+        """Return the request that a server's message belongs to, or the reason there is none."""
         if related is None:
-            return self._flights.only_party()
-        flight = self._flights.by_id(coerce_request_id(related))
-        return "the request it belongs to is over" if flight is None else flight
+            return self._flights.find_only_party()
+        flight = self._flights.find_by_id(coerce_request_id(related))
+        return "the request it belongs to has ended" if flight is None else flight
 
-    def whose(self, related: RequestId | None) -> Downstream | None:
-        """Return the client that a question would go to."""
-        flight = self.flight(related)
+    def find_client(self, related: RequestId | None) -> Downstream | None:
+        """Return the client that would receive a question."""
+        flight = self.find_request(related)
         return None if isinstance(flight, str) else flight.request.downstream
 
-    def take(
-        self, request: JSONRPCRequest, *, related: RequestId | None, group: asyncio.TaskGroup
+    def handle_question(
+        self, request: JSONRPCRequest, *, related: RequestId | None, group: TaskGroup
     ) -> None:
-        """Have a question answered."""
-        flight = self.flight(related)
-        refusal = flight if isinstance(flight, str) else self._refusal(flight, request)
+        """Start answering a question, by the client or with a refusal."""
+        flight = self.find_request(related)
+        refusal = flight if isinstance(flight, str) else self._find_refusal(flight, request)
         if refusal or isinstance(flight, str):
             error = ErrorData(
                 code=INVALID_REQUEST,
                 message=f"{request.method} cannot be passed on by the gateway: {refusal}",
             )
-            group.create_task(self._wire.answer(request.id, error, related=related))
+            group.create_task(self._wire.send_answer(request.id, error, related=related))
             return
-        flight.questions += 1
-        concerned = [flight] if related is not None else self._flights.partners(flight)
-        waiting = [one for one in concerned if one.deadline is not None]
-        if request.method == _LASTING:
-            concerned = []
-        work = group.create_task(self._client_says(flight.request.downstream.ask, request))
-        question = self._open[coerce_request_id(request.id)] = _Question(work, concerned)
-        for one in waiting:
-            one.pause()
-        group.create_task(self._finish(request, question, waiting, related=related))
+        flight.question_count += 1
+        owners = [flight] if related is not None else self._flights.list_same_party(flight)
+        paused = [owner for owner in owners if owner.deadline is not None]
+        if request.method == _LONG_LIVED_METHOD:
+            owners = []
+        work = group.create_task(self._ask_client(flight.request.downstream.ask, request))
+        question = self._open[coerce_request_id(request.id)] = _ServerQuestion(work, owners)
+        for owner in paused:
+            owner.pause()
+        group.create_task(self._finish(request, question, paused, related=related))
 
     def withdraw(self, request_id: RequestId) -> None:
-        """Stop asking because the server no longer wants to know."""
+        """Cancel a question that the server has cancelled."""
         question = self._open.pop(coerce_request_id(request_id), None)
         if question is not None:
             question.work.cancel()
 
-    def withdraw_all(self, flight: Flight) -> None:
-        """Stop asking what only a request that is over wanted to know."""
+    def withdraw_for(self, flight: InFlightRequest) -> None:
+        """Cancel the questions that belonged only to a request that has ended."""
         for question in self._open.values():
-            if flight in question.concerned:
-                question.concerned.remove(flight)
-                if not question.concerned:
+            if flight in question.requests:
+                question.requests.remove(flight)
+                if not question.requests:
                     question.work.cancel()
 
-    def _refusal(self, flight: Flight, request: JSONRPCRequest) -> str:
+    def _find_refusal(self, flight: InFlightRequest, request: JSONRPCRequest) -> str:
         if flight.request.downstream.ask is None:
             return "the client of this call cannot be asked"
-        if flight.questions >= self._limits.max_questions:
+        if flight.question_count >= self._limits.max_questions:
             return f"one call may ask {self._limits.max_questions} times"
-        excess = nesting.measure(
+        excess = nesting.measure_value(
             request.params or {}, max_depth=MAX_DEPTH, max_bytes=self._limits.max_question_bytes
         )
         return f"it is too {excess}" if isinstance(excess, str) else ""
@@ -111,26 +119,26 @@ class Questions:
     async def _finish(
         self,
         request: JSONRPCRequest,
-        question: _Question,
-        waiting: list[Flight],
+        question: _ServerQuestion,
+        paused: list[InFlightRequest],
         *,
         related: RequestId | None,
     ) -> None:
-        """Wait for the answer and send it, unless the server no longer wants one."""
+        """Wait for the answer and send it, unless the server has cancelled the question."""
         key = coerce_request_id(request.id)
         try:
             await asyncio.wait({question.work})
         finally:
-            for one in waiting:
-                one.resume()
+            for flight in paused:
+                flight.resume()
         if self._open.get(key) is question:
             del self._open[key]
-            await self._wire.answer(request.id, _outcome(question.work), related=related)
+            await self._wire.send_answer(request.id, _task_outcome(question.work), related=related)
 
-    async def _client_says(
-        self, ask: Ask | None, request: JSONRPCRequest
+    async def _ask_client(
+        self, ask: AskClient | None, request: JSONRPCRequest
     ) -> dict[str, Any] | ErrorData:
-        assert ask is not None  # noqa: S101 - or it would have been refused
+        assert ask is not None  # noqa: S101 - _find_refusal checks it
         limit_s = self._limits.question_timeout_s
         try:
             async with asyncio.timeout(limit_s):
@@ -142,12 +150,12 @@ class Questions:
         except MCPError as error:
             return error.error
         except Exception:
-            # The top of a task: the server must get an answer and the connection live on.
-            log.exception("a client could not be asked", server=self._server)
+            # Top of a task: the server must get an answer, and the connection must survive.
+            log.exception("client.question_failed", server=self._server)
             return ErrorData(code=INTERNAL_ERROR, message="the client could not be asked")
 
 
-def _outcome(work: asyncio.Task[dict[str, Any] | ErrorData]) -> dict[str, Any] | ErrorData:
+def _task_outcome(work: asyncio.Task[dict[str, Any] | ErrorData]) -> dict[str, Any] | ErrorData:
     if work.cancelled():
-        return ErrorData(code=INVALID_REQUEST, message="the request it belonged to is over")
+        return ErrorData(code=INVALID_REQUEST, message="the request it belonged to has ended")
     return work.result()

@@ -1,8 +1,11 @@
-"""From a server's raw stdout to messages, with everything unusable accounted for."""
+"""Parses a server's raw output into messages, and accounts for everything unusable."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+import asyncio
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 
 import structlog
 from mcp.shared.message import SessionMessage
@@ -14,22 +17,27 @@ from mcp_types import (
     JSONRPCResponse,
 )
 
-from gateway_project.foundation import sealing
-from tools.upstream.errors import MessageTooLarge, ProtocolViolation, UpstreamError
-from tools.upstream.flood import Flood
-from tools.upstream.lines import LineSplitter, Oversize
-from tools.upstream.origin import Origin
-from tools.upstream.outstanding import Outstanding, RequestId
-from tools.upstream.parse import TooDeep, read_message
-from tools.upstream.salvage import Finding, examine, examine_ends
-from tools.upstream.stderr import printable
-from tools.upstream.streams import Inbox
+from gateway_project.foundation.json_pieces import LARGE_BYTES, TooManyValues
+from tools.upstream.errors import (
+    MessageTooLarge,
+    ProtocolViolation,
+    TooManyValuesSent,
+    UpstreamError,
+)
+from tools.upstream.flood_guard import FloodGuard
+from tools.upstream.lines import KEPT_EDGE_BYTES, LineSplitter, OversizeLine
+from tools.upstream.origin import ConnectionOrigin
+from tools.upstream.output_tail import clean_line
+from tools.upstream.outstanding import OutstandingRequests, RequestId
+from tools.upstream.parse import MessageTooDeep, read_message, receive_message
+from tools.upstream.salvage import BadLine, examine_ends, examine_line
+from tools.upstream.streams import MessageInbox
 
-SHOWN_CHARACTERS = 200  # of an unusable line, in the log
+MAX_SHOWN_CHARS = 200  # of an unusable line, in the log
 LOGGED_PER_S, LOGGED_BURST = 0.2, 5  # unusable lines
 
-# Nobody here listens to any other notification.
-HEEDED = frozenset(
+# Other notifications have no handler.
+HANDLED_NOTIFICATIONS = frozenset(
     {
         "notifications/cancelled",
         "notifications/elicitation/complete",
@@ -43,59 +51,67 @@ HEEDED = frozenset(
     }
 )
 
-_NO_MESSAGE = "sent an answer that is not valid JSON-RPC in UTF-8; update or repair the server"
+_INVALID_ANSWER = "sent an answer that is not valid JSON-RPC in UTF-8; update or repair the server"
+_UNREADABLE_ANSWER = "sent an answer that the gateway failed to read; see the gateway's log"
 
 log = structlog.get_logger(__name__)
 
 
 class MessageReader:
-    """Puts valid messages into the inbox; makes calls fail whose answer cannot be used.
+    """Puts valid messages into the inbox, and fails the calls whose answers are unusable.
 
     Args:
-        origin: Whose output it is.
-        inbox: Where messages go.
-        outstanding: Requests that wait for an answer.
-        condemn: Called once when the server sends nothing but rubbish and must be stopped.
+        origin: The server whose output is read.
+        inbox: Receives the messages.
+        outstanding: Requests not answered yet.
+        on_fatal: Called with the reason when the server must be stopped.
+        on_busy: Called when parsing a large message begins; input should pause.
+        on_read: Called when it has been parsed.
 
     Attributes:
-        wasted_bytes: Of lines that were no message, and of messages beyond the limit.
+        wasted_bytes: Bytes of lines that were not messages and of messages over the rate limit.
     """
 
     def __init__(
         self,
-        origin: Origin,
+        origin: ConnectionOrigin,
         *,
-        inbox: Inbox,
-        outstanding: Outstanding,
-        condemn: Callable[[UpstreamError], None],
+        inbox: MessageInbox,
+        outstanding: OutstandingRequests,
+        on_fatal: Callable[[UpstreamError], None],
+        on_busy: Callable[[], None] = lambda: None,
+        on_read: Callable[[], None] = lambda: None,
     ) -> None:
         limits, monotonic = origin.limits, origin.monotonic
         self._server = origin.server
-        self._secrets = origin.secrets
+        self._origin = origin
         self._limits = limits
         self._inbox = inbox
         self._outstanding = outstanding
-        self._condemn = condemn
+        self._on_fatal = on_fatal
+        self._on_busy, self._on_read = on_busy, on_read
+        self._later: deque[bytes | OversizeLine] = deque()
+        self._reading: asyncio.Task[None] | None = None
         self._lines = LineSplitter(max_bytes=limits.max_line_bytes)
-        self._unasked = Flood(
+        self._unsolicited = FloodGuard(
             per_s=limits.messages_per_s, burst=limits.messages_burst, monotonic=monotonic
         )
-        self._logged = Flood(per_s=LOGGED_PER_S, burst=LOGGED_BURST, monotonic=monotonic)
+        self._logged = FloodGuard(per_s=LOGGED_PER_S, burst=LOGGED_BURST, monotonic=monotonic)
         self._bad_lines = 0
         self._bytes_since_message = 0
         self.wasted_bytes = 0
 
     @property
     def dropped(self) -> int:
-        """Lines that were no message, and messages beyond the limit."""
-        return self._bad_lines + self._unasked.refused
+        """Lines that were not messages, and messages over the rate limit."""
+        return self._bad_lines + self._unsolicited.refused
 
     def feed(self, chunk: bytes) -> None:
-        """Take what arrived."""
+        """Process bytes received."""
         self._bytes_since_message += len(chunk)
-        self._take(self._lines.feed(chunk))
+        self._handle_lines(self._lines.feed(chunk))
         if self._bytes_since_message > self._limits.max_rubbish_bytes:
-            self._condemn(
+            self._on_fatal(
                 ProtocolViolation(
                     f"was stopped after {self._bytes_since_message:,} bytes without a valid "
                     "message; its stdout must carry nothing but MCP",
@@ -104,89 +120,161 @@ class MessageReader:
             )
 
     def close(self) -> None:
-        """Take the last line, which may lack its newline."""
-        self._take(self._lines.close())
+        """Process the last line, which may lack its newline."""
+        self._handle_lines(self._lines.close())
 
-    def _take(self, lines: Iterable[bytes | Oversize]) -> None:
-        for line in lines:
-            if isinstance(line, Oversize):
-                self.oversize(line)
-            elif line and not line.isspace():
-                self._line(line)
+    async def wait_until_drained(self) -> None:
+        """Wait until all input received has been processed."""
+        if self._reading is not None:
+            await asyncio.wait({self._reading})
 
-    def _line(self, line: bytes) -> None:
-        try:
-            message = read_message(line)
-        except TooDeep as error:
-            self._unusable(line, f"sent an answer that {error}; ask it for less")
-        except ValueError:
-            self._unusable(line, _NO_MESSAGE)
+    def call_when_drained(self, callback: Callable[[], None]) -> None:
+        """Call `callback` once all input received has been processed, possibly now."""
+        if self._reading is None:
+            callback()
         else:
-            self._bytes_since_message = 0
-            self._message(message, len(line))
+            self._reading.add_done_callback(lambda _: callback())
 
-    def _message(self, message: JSONRPCMessage, size: int) -> None:
+    def _handle_lines(self, lines: Iterable[bytes | OversizeLine]) -> None:
+        for line in lines:
+            if self._reading is not None or self._later or _is_slow_to_read(line):  # in order
+                self._later.append(line)
+            else:
+                self._handle_line(line)
+        if self._later and self._reading is None:
+            self._on_busy()
+            self._reading = asyncio.get_running_loop().create_task(self._read_later())
+
+    def _handle_line(self, line: bytes | OversizeLine) -> None:
+        if isinstance(line, OversizeLine):
+            self.handle_oversize(line)
+        elif line and not line.isspace():
+            message = None
+            with self._fail_if_unread(line):
+                message = read_message(line)
+            if message is not None:
+                self._deliver(message, len(line))
+
+    async def _read_later(self) -> None:
+        """Process the queued lines, parsing large messages in a worker thread."""
+        try:
+            while self._later:
+                line = self._later.popleft()
+                if isinstance(line, bytes) and _is_slow_to_read(line):
+                    await self._handle_large_line(line)
+                else:
+                    self._handle_line(line)
+        except Exception:
+            log.exception("server.reader_crashed", server=self._server)
+            self._later.clear()
+            self._on_fatal(
+                ProtocolViolation(
+                    "was stopped because the gateway failed to handle what it sent; see the "
+                    "gateway's log",
+                    server=self._server,
+                )
+            )
+        finally:
+            self._reading = None
+            self._on_read()
+
+    async def _handle_large_line(self, line: bytes) -> None:
+        message = None
+        with self._fail_if_unread(line):
+            message = await receive_message(line)
+        if message is not None:
+            self._deliver(message, len(line))
+
+    @contextmanager
+    def _fail_if_unread(self, line: bytes) -> Iterator[None]:
+        """Fail the call whose answer cannot be parsed, whatever the reason."""
+        try:
+            yield
+        except TooManyValues as error:
+            self._bad_lines += 1
+            self._log_line("server sent too many values", line, size=len(line))
+            refusal = TooManyValuesSent(server=self._server, limit=error.limit)
+            self._fail_call(examine_line(line), refusal)
+        except MessageTooDeep as error:
+            self._handle_unusable(line, f"sent an answer that {error}; ask it for less")
+        except ValueError:
+            self._handle_unusable(line, _INVALID_ANSWER)
+        except Exception:
+            log.exception("server.message_unreadable", server=self._server)
+            self._handle_unusable(line, _UNREADABLE_ANSWER)
+
+    def _deliver(self, message: JSONRPCMessage, size: int) -> None:
+        self._bytes_since_message = 0
+        self._deliver_message(message, size)
+
+    def _deliver_message(self, message: JSONRPCMessage, size: int) -> None:
         if isinstance(message, JSONRPCResponse):
-            self._response(message, size)
+            self._deliver_response(message, size)
         elif isinstance(message, JSONRPCError):
             # An error without an id is about a request the server could not read.
-            message.id = self._outstanding.owner(message.id)
-            self._response(message, size)
-        elif not self._unasked.admits():
+            message.id = self._outstanding.find_owner(message.id)
+            self._deliver_response(message, size)
+        elif not self._unsolicited.try_acquire():
             self.wasted_bytes += size
-        elif hasattr(message, "id") or message.method in HEEDED:
+        elif hasattr(message, "id") or message.method in HANDLED_NOTIFICATIONS:
             self._inbox.put(SessionMessage(message))
 
-    def _response(self, message: JSONRPCResponse | JSONRPCError, size: int) -> None:
-        method = self._outstanding.answered(message.id)
+    def _deliver_response(self, message: JSONRPCResponse | JSONRPCError, size: int) -> None:
+        method = self._outstanding.mark_answered(message.id)
         cap = self._limits.max_result_bytes
-        is_page = method is None or method.endswith("/list")  # which has limits of its own
+        is_page = method is None or method.endswith("/list")  # listings have their own limits
         if message.id is not None and not is_page and size > cap:
-            self._answer(message.id, self._too_large("the result", cap))
+            self._answer_with_error(message.id, self._make_too_large_error("the result", cap))
         else:
             self._inbox.put(SessionMessage(message))
 
-    def oversize(self, line: Oversize) -> None:
-        """Let the call fail whose answer is too long."""
-        error = self._too_large("its answer", self._limits.max_line_bytes)
+    def handle_oversize(self, line: OversizeLine) -> None:
+        """Fail the call whose answer is too long."""
+        error = self._make_too_large_error("its answer", self._limits.max_line_bytes)
         finding = examine_ends(line.head, line.tail)
         if line.ended:
             self._bad_lines += 1
-            self._log("server sent a line beyond the limit", line.head, size=line.size)
-            # By now only its own id may say whose answer it was: others may be waiting.
+            self._log_line("server sent a line beyond the limit", line.head, size=line.size)
+            # By now other requests may be outstanding, so only an explicit id counts.
             if finding.request_id is not None:
-                self._fail(finding, error)
+                self._fail_call(finding, error)
         elif finding.kind == "text":
-            # Too long for a stray print, so it may be an answer that lost its beginning.
-            self._fail(Finding(kind="answer"), error)
+            # Too long for a stray print; it may be an answer that lost its beginning.
+            self._fail_call(BadLine(kind="answer"), error)
         else:
-            self._fail(finding, error)
+            self._fail_call(finding, error)
 
-    def _unusable(self, line: bytes, problem: str) -> None:
+    def _handle_unusable(self, line: bytes, problem: str) -> None:
         self._bad_lines += 1
         self.wasted_bytes += len(line)
-        self._log("server sent a line that is no message", line, size=len(line))
-        self._fail(examine(line), ProtocolViolation(problem, server=self._server))
+        self._log_line("server sent a line that is no message", line, size=len(line))
+        self._fail_call(examine_line(line), ProtocolViolation(problem, server=self._server))
 
-    def _fail(self, finding: Finding, error: UpstreamError) -> None:
-        """Let the call fail that a bad line was the answer to."""
+    def _fail_call(self, finding: BadLine, error: UpstreamError) -> None:
+        """Fail the call that a bad line was the answer to."""
         if finding.kind != "answer":
             return
-        owner = self._outstanding.owner(finding.request_id)
+        owner = self._outstanding.find_owner(finding.request_id)
         if owner is not None:
-            self._outstanding.answered(owner)
-            self._answer(owner, error)
+            self._outstanding.mark_answered(owner)
+            self._answer_with_error(owner, error)
 
-    def _answer(self, request_id: RequestId, error: UpstreamError) -> None:
-        # The error itself rides along as data, which nothing that comes over a wire can be.
+    def _answer_with_error(self, request_id: RequestId, error: UpstreamError) -> None:
+        # `data` carries the exception itself, which nothing received over the wire can be.
         body = ErrorData(code=INTERNAL_ERROR, message=str(error), data=error)
         self._inbox.put(SessionMessage(JSONRPCError(jsonrpc="2.0", id=request_id, error=body)))
 
-    def _too_large(self, what: str, cap: int) -> MessageTooLarge:
+    def _make_too_large_error(self, what: str, cap: int) -> MessageTooLarge:
         return MessageTooLarge(server=self._server, what=what, limit_bytes=cap)
 
-    def _log(self, event: str, line: bytes, *, size: int) -> None:
-        if self._logged.admits():
-            text = line[: 4 * SHOWN_CHARACTERS].decode(errors="replace")
-            shown = printable(sealing.redact(text, self._secrets))[:SHOWN_CHARACTERS]
+    def _log_line(self, event: str, line: bytes, *, size: int) -> None:
+        start = line[:KEPT_EDGE_BYTES]
+        self._origin.tail.add(start)
+        if self._logged.try_acquire():
+            shown = clean_line(start, self._origin.redactor)[:MAX_SHOWN_CHARS]
             log.warning(event, server=self._server, bytes=size, text=shown)
+
+
+def _is_slow_to_read(line: bytes | OversizeLine) -> bool:
+    """Whether a line is large and may be a message; other lines are rejected quickly."""
+    return isinstance(line, bytes) and len(line) > LARGE_BYTES and line[:64].lstrip()[:1] == b"{"

@@ -1,4 +1,4 @@
-"""Rules for what a remote server's entry holds: its address and the headers sent to it."""
+"""Validation of a remote server's entry: its address and headers."""
 
 from __future__ import annotations
 
@@ -6,35 +6,36 @@ import ipaddress
 import re
 from collections.abc import Mapping
 from contextlib import suppress
-from urllib.parse import parse_qsl, urlsplit
+from urllib.parse import urlsplit
 
-from tools.upstream.interpolate import interpolate, variables
+from tools.upstream.interpolate import find_variables, interpolate_text
 
 MAX_HEADER_LENGTH = 8_000
 _FIELD_NAME = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
 _FIELD_VALUE = re.compile(r"[\t\x20-\x7e\x80-\xff]*")
 _LOCAL_SUFFIXES = (".localhost", ".local", ".lan", ".home.arpa")
-_STAND_IN = "1"
-"""Reads as a host, a port and a piece of a path alike."""
-_SECRET_NAME = re.compile(r"key|token|secret|pass|auth|sig", re.IGNORECASE)
+_STAND_IN_VALUE = "1"
+"""Valid as a host, as a port and as a path segment."""
 
 
-def url_problem(url: str) -> str:
-    """Say what is wrong with a remote server's address; empty if nothing is.
+def find_url_problem(url: str) -> str:
+    """Return the problem with a remote server's address, or empty.
 
     Args:
-        url: Address as written; may hold ${VAR}, whose values are not looked at.
+        url: Address as written; may contain ${VAR} references, which are not resolved.
 
     Example:
-        >>> url_problem("ftp://x")
+        >>> find_url_problem("ftp://x")
         'the address must begin with http:// or https://'
-        >>> url_problem("${BASE}/mcp")
+        >>> find_url_problem("${BASE}/mcp")
         ''
     """
     if any(char.isspace() or not char.isprintable() for char in url):
-        return "the address holds a space or control character"
+        return "the address contains a space or control character"
     try:
-        parts = urlsplit(interpolate(url, dict.fromkeys(variables(url), _STAND_IN)))
+        parts = urlsplit(
+            interpolate_text(url, dict.fromkeys(find_variables(url), _STAND_IN_VALUE))
+        )
         host, _ = parts.hostname, parts.port
     except ValueError as error:
         return f"the address cannot be read: {error}"
@@ -45,15 +46,15 @@ def url_problem(url: str) -> str:
     if not host:
         return "the address names no host"
     credentials = parts.username is not None
-    return "the address holds a user or password; send them as a header" if credentials else ""
+    return "the address contains a user or password; send them as a header" if credentials else ""
 
 
-def headers_problem(headers: Mapping[str, str]) -> str:
-    """Say what is wrong with headers; empty if nothing is.
+def find_headers_problem(headers: Mapping[str, str]) -> str:
+    """Return the problem with headers, or empty.
 
     Example:
-        >>> headers_problem({"A B": "x"})
-        "'A B' is no name of a header"
+        >>> find_headers_problem({"A B": "x"})
+        "'A B' is not a valid header name"
 
     References:
         RFC 9110, HTTP Semantics, sections 5.1 and 5.5.
@@ -61,29 +62,29 @@ def headers_problem(headers: Mapping[str, str]) -> str:
     folded: set[str] = set()
     for name, value in headers.items():
         if not _FIELD_NAME.fullmatch(name):
-            return f"{name!r} is no name of a header"
+            return f"{name!r} is not a valid header name"
         if name.lower() in folded:
-            return f"header {name!r} stands twice"
+            return f"header {name!r} is given twice"
         if len(value) > MAX_HEADER_LENGTH or not _FIELD_VALUE.fullmatch(value):
-            return f"header {name!r} holds a line break, a control character or too much"
+            return f"header {name!r} contains a line break or a control character, or is too long"
         folded.add(name.lower())
     return ""
 
 
-def names_private_host(url: str, environ: Mapping[str, str]) -> bool:
-    """Whether an address itself says that it lies on this machine or in a private network.
+def is_private_host(url: str, environ: Mapping[str, str]) -> bool:
+    """Whether an address is evidently on this machine or in a private network.
 
-    Nothing is looked up. Link-local addresses do not count: clouds keep credentials there.
+    No name is resolved. Link-local addresses do not count: clouds serve credentials there.
 
     Example:
-        >>> names_private_host("http://localhost:3000/mcp", {})
+        >>> is_private_host("http://localhost:3000/mcp", {})
         True
-        >>> names_private_host("http://169.254.169.254/", {})
+        >>> is_private_host("http://169.254.169.254/", {})
         False
     """
-    missing = dict.fromkeys(variables(url), "")
+    missing = dict.fromkeys(find_variables(url), "")
     try:
-        host = urlsplit(interpolate(url, {**missing, **environ})).hostname
+        host = urlsplit(interpolate_text(url, {**missing, **environ})).hostname
     except ValueError:
         return False
     if not host:
@@ -93,19 +94,3 @@ def names_private_host(url: str, environ: Mapping[str, str]) -> bool:
         return (address.is_private or address.is_loopback) and not address.is_link_local
     name = host.rstrip(".").lower()
     return "." not in name or name.endswith(_LOCAL_SUFFIXES) or name == "host.docker.internal"
-
-
-def open_secrets(url: str) -> tuple[str, ...]:
-    """Name the parameters of an address that look like secrets written out.
-
-    Example:
-        >>> open_secrets("https://x/mcp?api_key=abc&page=1&token=${TOKEN}")
-        ('api_key',)
-    """
-    try:
-        query = parse_qsl(urlsplit(url).query)
-    except ValueError:
-        return ()
-    return tuple(
-        name for name, value in query if _SECRET_NAME.search(name) and not variables(value)
-    )

@@ -10,26 +10,34 @@ from typing import Any, Self
 from mcp_types import CallToolResult, ContentBlock
 from pydantic import TypeAdapter, ValidationError
 
+from gateway_project.foundation.redaction import Redactor
+
 _block: TypeAdapter[ContentBlock] = TypeAdapter(ContentBlock)
 
 
 @dataclass(frozen=True, kw_only=True)
 class UpstreamResult:
-    """Exactly what came over the wire, whatever it holds.
+    """A tool's result exactly as received over the wire, valid or not.
 
-    The SDK's models drop fields they do not know, so a result is never passed on through them.
-    What they make of it is there for who asks, and read only then.
+    The SDK's models drop unknown fields, so a result is never passed on through them. The parsed
+    properties are computed lazily.
 
     Attributes:
         raw: The result exactly as received.
+        redactor: Removes the server's secrets from quoted parts.
     """
 
     raw: dict[str, Any] = field(repr=False)
+    redactor: Redactor = field(default_factory=Redactor, repr=False, compare=False)
 
     @classmethod
-    def from_wire(cls, raw: dict[str, Any]) -> Self:
-        """Take the `result` member of a response."""
-        return cls(raw=raw)
+    def from_wire(cls, raw: dict[str, Any], redactor: Redactor | None = None) -> Self:
+        """Wrap the `result` member of a response."""
+        return cls(raw=raw, redactor=redactor or Redactor())
+
+    def redact(self, text: str) -> str:
+        """Redact a part of the result for an error, an event or a log."""
+        return self.redactor.redact(text)
 
     @property
     def is_error(self) -> bool:
@@ -38,53 +46,53 @@ class UpstreamResult:
 
     @property
     def needs_input(self) -> bool:
-        """Whether the server wants answers before it goes on; `raw` says which."""
+        """Whether the server needs input before it continues; `raw` holds the requests."""
         return self.raw.get("resultType") == "input_required"
 
     @property
-    def conforms(self) -> bool:
-        """Whether the result has the shape the protocol asks for."""
-        return self._valid is not None
+    def is_valid(self) -> bool:
+        """Whether the result conforms to the protocol."""
+        return self._validated is not None
 
     @property
     def content(self) -> list[ContentBlock]:
-        """The blocks that can be read."""
-        return self._read.content
+        """The content blocks that can be parsed."""
+        return self._readable_result.content
 
     @property
     def structured_content(self) -> Any:
         """The structured content, if any."""
-        return self._read.structured_content
+        return self._readable_result.structured_content
 
     @property
     def meta(self) -> Mapping[str, Any] | None:
-        """What the server says beside the result."""
-        return self._read.meta
+        """The result's `_meta`."""
+        return self._readable_result.meta
 
     @cached_property
-    def _valid(self) -> CallToolResult | None:
+    def _validated(self) -> CallToolResult | None:
         try:
             return CallToolResult.model_validate(self.raw, by_name=False)
         except ValidationError:
             return None
 
     @cached_property
-    def _read(self) -> CallToolResult:
-        return self._valid or _as_far_as_readable(self.raw)
+    def _readable_result(self) -> CallToolResult:
+        return self._validated or _parse_readable_parts(self.raw)
 
 
-def _as_far_as_readable(raw: Mapping[str, Any]) -> CallToolResult:
+def _parse_readable_parts(raw: Mapping[str, Any]) -> CallToolResult:
     content = raw.get("content")
     meta = raw.get("_meta")
     return CallToolResult.model_construct(
-        content=[*_readable(content if isinstance(content, list) else [])],
+        content=[*_parse_readable_blocks(content if isinstance(content, list) else [])],
         structured_content=raw.get("structuredContent"),
         is_error=raw.get("isError") is True,
         meta=meta if isinstance(meta, dict) else None,
     )
 
 
-def _readable(blocks: list[Any]) -> list[ContentBlock]:
+def _parse_readable_blocks(blocks: list[Any]) -> list[ContentBlock]:
     readable = []
     for block in blocks:
         try:

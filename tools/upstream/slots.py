@@ -1,4 +1,4 @@
-"""How many servers may be starting at the same time."""
+"""Limits the number of servers starting at the same time."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from contextlib import asynccontextmanager
 
 
 class StartSlots:
-    """Limits concurrent starts without letting a server that hangs hold up the others.
+    """Limits concurrent starts; a hanging server blocks the others only briefly.
 
     Args:
-        count: Starts at the same time.
-        hold_s: Seconds after which a start that is still under way no longer counts.
+        count: Maximum concurrent starts.
+        hold_s: Seconds after which a start still in progress no longer counts.
     """
 
     def __init__(self, *, count: int, hold_s: float) -> None:
@@ -20,8 +20,8 @@ class StartSlots:
         self._hold_s = hold_s
 
     @asynccontextmanager
-    async def slot(self) -> AsyncIterator[None]:
-        """Wait for a slot and hold it for the block, but not longer than `hold_s`."""
+    async def hold_slot(self) -> AsyncIterator[None]:
+        """Wait for a slot and hold it for the block, at most `hold_s` seconds."""
         await self._free.acquire()
         timer = asyncio.get_running_loop().call_later(self._hold_s, self._free.release)
         try:

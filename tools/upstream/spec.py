@@ -1,41 +1,42 @@
-"""How to start an upstream server: as configured, and resolved for one start."""
+"""How to start or reach an upstream server: as configured, and resolved for one start."""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
-from tools.upstream.interpolate import interpolate, variables
+from tools.upstream.interpolate import find_variables, interpolate_text
+from tools.upstream.known_secrets import collect_known_secrets
 
-# The few variables a program needs to find itself, its user and its language. The gateway's
-# other variables (its keys, its database) are none of a server's business.
-INHERITED = ("HOME", "LOGNAME", "PATH", "SHELL", "TERM", "USER", "LANG", "TMPDIR")
-
-_SECRET_NAME = re.compile(r"KEY|TOKEN|SECRET|PASS|PWD|AUTH|CRED|DSN|URL|COOKIE", re.IGNORECASE)
+# The few variables that programs commonly need. The gateway's other variables, such as its keys
+# and database, are withheld from servers.
+INHERITED_VARIABLES = ("HOME", "LOGNAME", "PATH", "SHELL", "TERM", "USER", "LANG", "TMPDIR")
 
 
 @dataclass(frozen=True, kw_only=True)
 class ServerSpec:
-    """A server as configured; `${VAR}` in it is read from the environment at each start.
+    """A server as configured. `${VAR}` references are resolved at each start.
+
+    They are looked up in `env` first, then in the gateway's environment; references within `env`
+    in the gateway's environment only.
 
     Attributes:
         name: Name in the pool and in tool ids.
         transport: How it is reached.
-        command: Of a stdio server: executable, a path or a name on PATH.
-        args: Its arguments.
-        env: Variables set for it beside the inherited few.
-        cwd: Folder it is started in; None is the gateway's.
-        url: Of a remote server: its address.
-        headers: Sent with every request to it.
+        command: Executable of a stdio server, a path or a name on PATH.
+        args: Arguments of the command.
+        env: Variables set in addition to the inherited ones.
+        cwd: Working directory; None is the gateway's.
+        url: Address of a remote server.
+        headers: Sent with every request to a remote server.
         private_network: Whether its own address may be private.
-        authorization: Whether it is called with tokens of a sign-in, and whose.
-        session: Whose calls share one connection.
+        authorization: Whether calls carry tokens of a sign-in, and whose.
+        session: Whether all calls share one connection.
         idle_stop_s: Seconds without a call after which it is stopped; 0: never; None: the pool's
-            own, for servers that are stateless by protocol.
-        connect_timeout_s: Seconds from its start to the end of the handshake.
-        call_timeout_s: Seconds a call may take unless the caller says otherwise.
+            default, for servers that are stateless by protocol.
+        connect_timeout_s: Seconds from the start to the end of the handshake.
+        call_timeout_s: Seconds a call may take, by default.
     """
 
     name: str
@@ -55,19 +56,19 @@ class ServerSpec:
 
     @property
     def is_personal(self) -> bool:
-        """Whether each caller has a connection of its own."""
+        """Whether each caller has its own connection."""
         return self.session == "per_caller" or self.authorization == "oauth_per_user"
 
 
 @dataclass(frozen=True, kw_only=True)
-class Launch:
-    """What is actually executed; holds secrets, so it lives as long as one start and no longer.
+class LaunchSpec:
+    """The command to execute, resolved; holds secrets, so keep it for one start only.
 
     Attributes:
         command: Executable.
         args: Its arguments.
         env: Its whole environment.
-        cwd: Folder it is started in; None is the gateway's.
+        cwd: Working directory; None is the gateway's.
         secrets: Values that must not appear in logs and errors.
     """
 
@@ -78,55 +79,68 @@ class Launch:
     secrets: frozenset[str] = field(repr=False)
 
 
-def resolve(spec: ServerSpec, environ: Mapping[str, str]) -> Launch:
-    """Read the variables a server's entry refers to and build its minimal environment.
+def resolve_launch(spec: ServerSpec, environ: Mapping[str, str]) -> LaunchSpec:
+    """Resolve the variable references of a server's entry and build its minimal environment.
 
     Args:
         spec: The entry.
         environ: The gateway's environment.
 
     Raises:
-        UnsetVariable: Naming the variable and the field that refers to it.
+        UnsetVariable: With the variable and the field that refers to it.
     """
+    env = resolve_own_variables(spec, environ)
+    variables = {**environ, **env}
 
-    def read(text: str, place: str) -> str:
-        return interpolate(text, environ, field=place, server=spec.name)
+    def resolve(text: str, field: str) -> str:
+        return interpolate_text(text, variables, field=field, server=spec.name)
 
-    env = {name: read(value, f"env.{name}") for name, value in spec.env.items()}
-    return Launch(
-        command=read(spec.command, "command"),
-        args=tuple(read(arg, f"args[{index}]") for index, arg in enumerate(spec.args)),
-        env={**inherited(environ), **env},
-        cwd=read(spec.cwd, "cwd") if spec.cwd else None,
-        secrets=_secrets(spec, environ, env),
+    args = tuple(resolve(arg, f"args[{index}]") for index, arg in enumerate(spec.args))
+    return LaunchSpec(
+        command=resolve(spec.command, "command"),
+        args=args,
+        env={**select_inherited_variables(environ), **env},
+        cwd=resolve(spec.cwd, "cwd") if spec.cwd else None,
+        secrets=collect_known_secrets(variables=collect_variables(spec, environ, env), args=args),
     )
 
 
-def inherited(environ: Mapping[str, str]) -> dict[str, str]:
-    """Return the part of the gateway's environment that every server gets.
+def resolve_own_variables(spec: ServerSpec, environ: Mapping[str, str]) -> dict[str, str]:
+    """Return the variables that an entry sets, with their references resolved.
+
+    Raises:
+        UnsetVariable: With the variable and the field that refers to it.
+    """
+    return {
+        name: interpolate_text(value, environ, field=f"env.{name}", server=spec.name)
+        for name, value in spec.env.items()
+    }
+
+
+def collect_variables(
+    spec: ServerSpec, environ: Mapping[str, str], env: Mapping[str, str]
+) -> dict[str, str]:
+    """Return an entry's own variables and those of the gateway's that it references."""
+    return {
+        **{name: environ[name] for name in find_referenced_variables(spec) if name in environ},
+        **env,
+    }
+
+
+def select_inherited_variables(environ: Mapping[str, str]) -> dict[str, str]:
+    """Return the part of the gateway's environment that every server inherits.
 
     Example:
-        >>> inherited({"PATH": "/bin", "DATABASE_URL": "postgres://…"})
+        >>> select_inherited_variables({"PATH": "/bin", "DATABASE_URL": "postgres://…"})
         {'PATH': '/bin'}
     """
-    return {name: environ[name] for name in INHERITED if name in environ}
+    return {name: environ[name] for name in INHERITED_VARIABLES if name in environ}
 
 
-def referred(spec: ServerSpec) -> frozenset[str]:
-    """Return the names of the variables that a server's entry refers to."""
+def find_referenced_variables(spec: ServerSpec) -> frozenset[str]:
+    """Return the names of the variables that a server's entry references."""
     texts = (
         *(spec.command, *spec.args, *spec.env.values(), spec.cwd or ""),
         *(spec.url, *spec.headers.values()),
     )
-    return frozenset(name for text in texts for name in variables(text))
-
-
-def _secrets(
-    spec: ServerSpec, environ: Mapping[str, str], env: Mapping[str, str]
-) -> frozenset[str]:
-    """Values whose variable's name sounds secret, wherever they were put in."""
-    found = {
-        environ[name] for name in referred(spec) if _SECRET_NAME.search(name) and name in environ
-    }
-    found |= {value for name, value in env.items() if _SECRET_NAME.search(name)}
-    return frozenset(found - {""})
+    return frozenset(name for text in texts for name in find_variables(text))

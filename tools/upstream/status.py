@@ -1,4 +1,4 @@
-"""What can truthfully be said of an upstream server right now."""
+"""The observable status of an upstream server."""
 
 from __future__ import annotations
 
@@ -7,20 +7,20 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Literal
 
-State = Literal["idle", "connecting", "ready", "backoff", "open", "failed", "stopped"]
+ServerState = Literal["idle", "connecting", "ready", "backoff", "open", "failed", "stopped"]
 
-Kind = Literal["tools", "prompts", "resources"]
-"""What a server may say has changed; of resources, their templates too."""
+ListName = Literal["tools", "prompts", "resources"]
+"""A list whose changes a server may report; `resources` includes resource templates."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class ServerInfo:
-    """How a server names itself; unverified, for display only.
+    """A server's own name and version; unverified, for display only.
 
     Attributes:
         name: Its name.
-        version: Its version, empty if it gives none.
-        title: Display name, empty if it gives none.
+        version: Its version, or empty.
+        title: Display name, or empty.
     """
 
     name: str
@@ -34,28 +34,29 @@ class ServerStatus:
 
     Attributes:
         name: Name in the pool.
-        state: `idle`: not running, starts at the next use. `connecting`: being started.
-            `ready`: answers. `backoff`: failed lately, tried again at the next use but not
-            before `retry_at`. `open`: failed too often; calls fail at once until `retry_at`.
-            `failed`: cannot be started as configured; tried again at each use. `stopped`:
-            removed, or the pool is closed.
-        last_error: The last failure in one line, empty if there was none.
+        state: `idle`: not running, starts on next use. `connecting`: starting. `ready`: connected.
+            `backoff`: failed recently, retried on next use but not before `retry_at`. `open`:
+            failed too often, calls fail immediately until `retry_at`. `failed`: cannot be started
+            as configured, retried on each use. `stopped`: removed, or the pool is closed.
+        last_error: The last failure in one line, or empty.
         last_error_at: When it happened.
+        last_output: Output outside the protocol before that failure, oldest line first.
         retry_at: Earliest time of the next attempt, in `backoff` and `open`.
-        connected_at: Since when it is ready; None if it is not.
-        protocol_version: Negotiated with the last connection, empty before the first.
-        server_info: How it names itself, if it does.
-        pid: Its process, while there is one.
-        restarts: Times it was started after its first start.
-        calls_in_flight: Calls it has not answered yet.
-        messages_dropped: Messages it sent that were unusable or too many.
-        sessions: Connections that callers have to it of their own.
+        connected_at: When it became ready; None unless it is ready.
+        protocol_version: Negotiated for the last connection, empty before the first.
+        server_info: Its own name and version, if it declares them.
+        pid: Its process id, while there is a process.
+        restarts: Starts after the first.
+        calls_in_flight: Calls not answered yet.
+        messages_dropped: Messages from it that were unusable or over the rate limit.
+        sessions: Connections that belong to single callers.
     """
 
     name: str
-    state: State
+    state: ServerState
     last_error: str = ""
     last_error_at: datetime | None = None
+    last_output: tuple[str, ...] = ()
     retry_at: datetime | None = None
     connected_at: datetime | None = None
     protocol_version: str = ""
@@ -67,7 +68,7 @@ class ServerStatus:
     sessions: int = 0
 
 
-_TELLING: tuple[State, ...] = (
+_STATE_PRECEDENCE: tuple[ServerState, ...] = (
     "ready",
     "connecting",
     "open",
@@ -76,25 +77,26 @@ _TELLING: tuple[State, ...] = (
     "idle",
     "stopped",
 )
-"""Of several connections, that in the first of these states speaks for the server."""
+"""Of several connections, the one in the earliest of these states represents the server."""
 
 
-def combined(connections: Sequence[ServerStatus], *, sessions: int) -> ServerStatus:
-    """Say how a server fares with which several connections are kept.
+def combine_statuses(connections: Sequence[ServerStatus], *, sessions: int) -> ServerStatus:
+    """Combine the statuses of several connections to one server.
 
     Args:
-        connections: How each fares, at least one; of equal ones the first speaks for all.
-        sessions: How many of them belong to callers.
+        connections: At least one; among equals the first represents the server.
+        sessions: How many of them belong to single callers.
     """
-    telling = min(connections, key=lambda one: _TELLING.index(one.state))
-    failures = [(one.last_error_at, one) for one in connections if one.last_error_at]
-    last = max(failures, key=lambda each: each[0], default=(None, telling))[1]
+    leading = min(connections, key=lambda status: _STATE_PRECEDENCE.index(status.state))
+    failures = [(status.last_error_at, status) for status in connections if status.last_error_at]
+    last_failed = max(failures, key=lambda failure: failure[0], default=(None, leading))[1]
     return replace(
-        telling,
-        last_error=last.last_error,
-        last_error_at=last.last_error_at,
-        restarts=sum(one.restarts for one in connections),
-        calls_in_flight=sum(one.calls_in_flight for one in connections),
-        messages_dropped=sum(one.messages_dropped for one in connections),
+        leading,
+        last_error=last_failed.last_error,
+        last_error_at=last_failed.last_error_at,
+        last_output=last_failed.last_output,
+        restarts=sum(status.restarts for status in connections),
+        calls_in_flight=sum(status.calls_in_flight for status in connections),
+        messages_dropped=sum(status.messages_dropped for status in connections),
         sessions=sessions,
     )

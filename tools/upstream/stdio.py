@@ -1,4 +1,4 @@
-"""MCP over the stdin and stdout of a process that may misbehave in every way."""
+"""MCP over the stdin and stdout of an untrusted process."""
 
 from __future__ import annotations
 
@@ -12,45 +12,50 @@ from mcp.client._transport import TransportStreams
 from mcp.shared.message import SessionMessage
 from mcp_types import JSONRPCMessage, JSONRPCNotification, JSONRPCRequest
 
+from gateway_project.foundation.redaction import Redactor
 from tools.upstream.errors import ServerExited, UpstreamError
-from tools.upstream.finish import to_the_end
-from tools.upstream.limits import Limits
-from tools.upstream.origin import Origin
-from tools.upstream.outgoing import encoded
-from tools.upstream.outstanding import Outstanding
+from tools.upstream.failure_reason import summarize_failure
+from tools.upstream.limits import UpstreamLimits
+from tools.upstream.origin import ConnectionOrigin
+from tools.upstream.outgoing import encode_message
+from tools.upstream.outstanding import OutstandingRequests
 from tools.upstream.process import ServerProcess
 from tools.upstream.reader import MessageReader
-from tools.upstream.spec import Launch, ServerSpec
+from tools.upstream.spec import LaunchSpec, ServerSpec
 from tools.upstream.stderr import StderrLog
-from tools.upstream.streams import Inbox, Outbox
-from tools.upstream.valve import Valve
-from tools.upstream.watch import Watcher
+from tools.upstream.streams import MessageInbox, MessageOutbox
+from tools.upstream.uninterrupted import run_uninterrupted
+from tools.upstream.valve import FlowValve
+from tools.upstream.watch import GatewayWatcher
 
-# Whoever floods is read at some 0.4 MB/s, which leaves the processor to the others; the rest waits
-# in the pipe, where the server feels it. A long line costs less than as many bytes in short ones.
+# A flooding server is read at about 0.4 MB/s, which leaves CPU time for the others; the rest waits
+# in the pipe as backpressure. One long line costs less than the same bytes in short lines.
 WASTE_BYTES, WASTE_BYTES_PER_S, LONGEST_REST_S = 16 * 1024, 400_000, 1.0
 
 
 class StdioTransport:
-    """One life of one server process; an `UpstreamTransport`.
+    """One run of one server process; an `UpstreamTransport`.
 
-    Entering starts the process, leaving ends it with all that stems from it.
+    Entering starts the process; leaving ends it with all its descendants.
 
     Args:
         spec: The entry, for names in errors.
         launch: What to execute.
         limits: Caps on what it may send.
-        watcher: Ends the process should the gateway die.
+        watcher: Ends the process if the gateway dies.
         monotonic: Clock in seconds.
+
+    Attributes:
+        origin: Redactor, limits and last output of the server.
     """
 
     def __init__(
         self,
         spec: ServerSpec,
-        launch: Launch,
+        launch: LaunchSpec,
         *,
-        limits: Limits,
-        watcher: Watcher,
+        limits: UpstreamLimits,
+        watcher: GatewayWatcher,
         monotonic: Callable[[], float],
     ) -> None:
         self._spec = spec
@@ -62,33 +67,45 @@ class StdioTransport:
         self._exit_code: int | None = None
         self._ended = asyncio.Event()
         self._turn = asyncio.Lock()
-        self._outstanding = Outstanding()
-        self._valve = Valve(stop=self._pause, start=self._resume)
-        self._inbox = Inbox(
+        self._being_written = 0
+        self._written = asyncio.Event()
+        self._written.set()
+        self._outstanding = OutstandingRequests()
+        self._valve = FlowValve(stop=self._pause, start=self._resume)
+        self._inbox = MessageInbox(
             pause=lambda: self._valve.hold("full"), resume=lambda: self._valve.release("full")
         )
-        origin = Origin(
-            server=spec.name, secrets=launch.secrets, limits=limits, monotonic=monotonic
+        self.origin = origin = ConnectionOrigin(
+            server=spec.name,
+            redactor=Redactor(launch.secrets),
+            limits=limits,
+            monotonic=monotonic,
         )
         self._stderr = StderrLog(origin)
         self._reader = MessageReader(
-            origin, inbox=self._inbox, outstanding=self._outstanding, condemn=self._condemn
+            origin,
+            inbox=self._inbox,
+            outstanding=self._outstanding,
+            on_fatal=self._fail_connection,
+            on_busy=lambda: self._valve.hold("reading"),
+            on_read=self._read_lines,
         )
 
     @property
     def ended(self) -> asyncio.Event:
-        """Set as soon as no answer can come any more."""
+        """Set once no answer can arrive any more."""
         return self._ended
 
-    async def room(self) -> None:
-        """Wait until the server has read nearly all that was sent before."""
+    async def wait_for_room(self) -> None:
+        """Wait, first come first served, until the server has read nearly all earlier input."""
         if self._process is not None:
             async with self._turn:
-                await self._process.room()
+                await self._written.wait()
+                await self._process.wait_for_room()
 
     @property
     def unsent_bytes(self) -> int:
-        """Bytes that wait for the server to read its input."""
+        """Bytes written that the server has not read yet."""
         return 0 if self._process is None else self._process.unsent_bytes
 
     @property
@@ -98,29 +115,31 @@ class StdioTransport:
 
     @property
     def messages_dropped(self) -> int:
-        """Lines that were no message, and messages beyond the limit."""
+        """Lines that were not messages, and messages over the rate limit."""
         return self._reader.dropped
 
     @property
-    def last_words(self) -> str:
-        """Last line on stderr."""
-        return self._stderr.last_line
+    def failure_summary(self) -> str:
+        """The part of its output that explains a failure, in one line."""
+        return summarize_failure(self.origin.last_lines)
 
     @property
-    def ended_well(self) -> bool:
+    def has_ended_cleanly(self) -> bool:
         """Whether the process exited with code 0."""
         return self._fault is None and self._exit_code == 0
 
-    def why_ended(self, *, while_doing: str) -> UpstreamError:
-        """Return the error for what was under way when the server ended."""
+    def make_end_error(self, *, while_doing: str) -> UpstreamError:
+        """Return the error for work interrupted by the server's end."""
         if self._fault is not None:
             return self._fault
-        return ServerExited(
+        error = ServerExited(
             server=self._spec.name,
-            how=f"{_how(self._exit_code)} {while_doing}",
-            last_stderr=self.last_words,
+            how=f"{_explain_exit(self._exit_code)} {while_doing}",
+            last_stderr=self.failure_summary,
             exit_code=self._exit_code,
         )
+        error.output = self.origin.last_lines
+        return error
 
     async def __aenter__(self) -> TransportStreams:
         """Start the process.
@@ -131,7 +150,7 @@ class StdioTransport:
         self._process = await ServerProcess.start(
             self._spec, self._launch, self, watcher=self._watcher
         )
-        return self._inbox, Outbox(self._send)
+        return self._inbox, MessageOutbox(self._send)
 
     async def __aexit__(
         self,
@@ -139,39 +158,46 @@ class StdioTransport:
         exc_val: BaseException | None,
         exc_tb: TracebackType | None,
     ) -> None:
-        """End the process and what stems from it, even if this task is being cancelled."""
+        """End the process and its descendants, even if this task is being cancelled."""
         if self._process is not None:
-            await to_the_end(self._process.stop())
+            await run_uninterrupted(self._process.stop())
 
     def stdout_received(self, chunk: bytes) -> None:
-        """Take what the server wrote to stdout."""
+        """Process bytes from stdout."""
         if not self._ended.is_set():
             self._reader.feed(chunk)
-            self._rest()
+            self._pause_for_waste()
 
     def stderr_received(self, chunk: bytes) -> None:
-        """Take what the server wrote to stderr."""
+        """Process bytes from stderr."""
         self._stderr.feed(chunk)
 
-    def ended_now(self) -> None:
-        """Learn that nothing more will come."""
+    def handle_end(self) -> None:
+        """Handle the end of the process and its output."""
         if not self._ended.is_set():
             self._reader.close()
             self._stderr.close()
-            # Later the gateway itself ends what is left of it.
+            # Read now: later the exit code may be that of the gateway's own kill.
             self._exit_code = self._process.exit_code if self._process else None
-            self._ended.set()
-            self._inbox.end()
+            self._reader.call_when_drained(self._end)
 
-    def _condemn(self, fault: UpstreamError) -> None:
+    def _end(self) -> None:
+        self._ended.set()
+        self._inbox.end()
+
+    def _read_lines(self) -> None:
+        self._valve.release("reading")
+        self._pause_for_waste()
+
+    def _fail_connection(self, fault: UpstreamError) -> None:
         if self._fault is None:
             self._fault = fault
-            self._valve.hold("condemned")
+            self._valve.hold("failed")
             self._ended.set()
             self._inbox.end()
 
-    def _rest(self) -> None:
-        """Read no more for as long as what was of no use deserves."""
+    def _pause_for_waste(self) -> None:
+        """Pause reading in proportion to the useless bytes received."""
         if self._reader.wasted_bytes >= WASTE_BYTES:
             rest_s = min(self._reader.wasted_bytes / WASTE_BYTES_PER_S, LONGEST_REST_S)
             self._reader.wasted_bytes = 0
@@ -186,30 +212,41 @@ class StdioTransport:
         if self._process is not None:
             self._process.resume_stdout()
 
-    def _send(self, item: SessionMessage) -> None:
-        process, message = self._process, item.message
-        if process is None or self._ended.is_set():
+    async def _send(self, item: SessionMessage) -> None:
+        message, limits = item.message, self._limits
+        is_request = isinstance(message, JSONRPCRequest)
+        if self._ended.is_set():
             raise anyio.BrokenResourceError
-        limits, is_request = self._limits, isinstance(message, JSONRPCRequest)
+        self._being_written += 1
+        self._written.clear()
         try:
-            text = encoded(message, server=self._spec.name, max_bytes=limits.max_line_bytes)
+            text = await encode_message(
+                message, server=self._spec.name, max_bytes=limits.max_line_bytes
+            )
         except UpstreamError:
             if is_request:
                 raise
-            raise anyio.BrokenResourceError from None  # which drops answers and notifications
+            raise anyio.BrokenResourceError from None  # the dispatcher drops the message
+        finally:
+            self._being_written -= 1
+            if not self._being_written:
+                self._written.set()
+        process = self._process
+        if process is None or self._ended.is_set():
+            raise anyio.BrokenResourceError
         if not is_request and process.unsent_bytes > limits.max_unsent_bytes:
             raise anyio.BrokenResourceError
-        self._note(message)
+        self._track_message(message)
         process.write(text + b"\n")
 
-    def _note(self, message: JSONRPCMessage) -> None:
+    def _track_message(self, message: JSONRPCMessage) -> None:
         if isinstance(message, JSONRPCRequest):
-            self._outstanding.sent(message.id, message.method)
+            self._outstanding.mark_sent(message.id, message.method)
         elif isinstance(message, JSONRPCNotification):
-            self._outstanding.cancelled(message.params)
+            self._outstanding.mark_cancelled(message.params)
 
 
-def _how(code: int | None) -> str:
+def _explain_exit(code: int | None) -> str:
     if code is None:
         return "closed its input or output"
     if code >= 0:

@@ -1,27 +1,27 @@
-"""The two ends the SDK reads from and writes to, without a task in between."""
+"""The message streams of a transport, without a task in between."""
 
 from __future__ import annotations
 
 import asyncio
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from types import TracebackType
 from typing import Self
 
 import anyio
 from mcp.shared.message import SessionMessage
 
-HIGH_WATER = 1_000  # messages waiting to be dispatched before reading is paused
+HIGH_WATER = 1_000  # queued messages at which reading pauses
 LOW_WATER = 100
-FAIR_SHARE = 64  # messages taken in a row before other tasks get a turn
+FAIR_SHARE = 64  # messages received in a row before yielding to other tasks
 
 
-class Inbox:
-    """Messages from a server, for the SDK's dispatcher.
+class MessageInbox:
+    """Queue of messages from a server, with backpressure.
 
     Args:
-        pause: Called when messages come faster than they are taken.
-        resume: Called when they have been taken.
+        pause: Called when the queue reaches `HIGH_WATER`.
+        resume: Called when it has shrunk to `LOW_WATER`.
     """
 
     def __init__(self, *, pause: Callable[[], None], resume: Callable[[], None]) -> None:
@@ -45,7 +45,7 @@ class Inbox:
             self._pause()
 
     def end(self) -> None:
-        """Let the reader see the end once it has taken what is there."""
+        """End the stream after the messages already queued."""
         self._ended = True
         self._arrived.set()
 
@@ -54,9 +54,9 @@ class Inbox:
 
         Raises:
             anyio.EndOfStream: After the last one.
-            anyio.ClosedResourceError: If the stream was closed by the reader itself.
+            anyio.ClosedResourceError: If the receiver closed the stream.
         """
-        await self._take_turns()
+        await self._yield_to_others()
         while not self._messages:
             if self._closed:
                 raise anyio.ClosedResourceError
@@ -69,14 +69,14 @@ class Inbox:
             self._resume()
         return self._messages.popleft()
 
-    async def _take_turns(self) -> None:
+    async def _yield_to_others(self) -> None:
         self._taken_in_a_row = self._taken_in_a_row + 1 if self._messages else 0
         if self._taken_in_a_row >= FAIR_SHARE:
             self._taken_in_a_row = 0
             await asyncio.sleep(0)
 
     async def aclose(self) -> None:
-        """Stop reading; what is left is dropped."""
+        """Close the stream and drop the queued messages."""
         self._closed = True
         self._messages.clear()
         self._arrived.set()
@@ -102,29 +102,29 @@ class Inbox:
         await self.aclose()
 
 
-class Outbox:
-    """Messages to a server, from the SDK's dispatcher.
+class MessageOutbox:
+    """Stream of messages to a server.
 
     Args:
-        send: Queues one message; what waits too long is the transport's to limit.
+        send: Queues one message; the transport limits the queue.
     """
 
-    def __init__(self, send: Callable[[SessionMessage], None]) -> None:
+    def __init__(self, send: Callable[[SessionMessage], Awaitable[None]]) -> None:
         self._send = send
         self._closed = False
 
     async def send(self, item: SessionMessage, /) -> None:
-        """Write a message.
+        """Send a message.
 
         Raises:
             anyio.ClosedResourceError: If the stream was closed.
         """
         if self._closed:
             raise anyio.ClosedResourceError
-        self._send(item)
+        await self._send(item)
 
     async def aclose(self) -> None:
-        """Write no more."""
+        """Close the stream."""
         self._closed = True
 
     async def __aenter__(self) -> Self:

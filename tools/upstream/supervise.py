@@ -1,4 +1,4 @@
-"""One task per server: started when needed, watched, started again, left alone when hopeless."""
+"""One task per server: starts it on demand, watches it, restarts it, and opens its circuit."""
 
 from __future__ import annotations
 
@@ -12,13 +12,15 @@ from typing import Any, TypeVar
 
 import structlog
 
-from tools.upstream.changes import Changes
-from tools.upstream.client import SHARED_CAPABILITIES, Client, Listeners
+from gateway_project.foundation.redaction import Redactor
+from gateway_project.foundation.task_group import TaskGroup
+from tools.upstream.changes import ChangeReporter
+from tools.upstream.client import SHARED_CAPABILITIES, ClientProfile, ServerListeners
 from tools.upstream.connection import Connection
-from tools.upstream.downstream import NOBODY, Downstream
+from tools.upstream.downstream import NO_CLIENT, Downstream
 from tools.upstream.errors import (
-    BadAddress,
     ForbiddenAddress,
+    InvalidAddress,
     ServerStopped,
     SessionExpired,
     SignInRequired,
@@ -27,16 +29,16 @@ from tools.upstream.errors import (
     UpstreamError,
     UpstreamRefused,
 )
-from tools.upstream.flights import Flight, Flights, Request
-from tools.upstream.followed import Followed
-from tools.upstream.health import Health
+from tools.upstream.health import ServerHealth
+from tools.upstream.in_flight import InFlightRequest, InFlightRequests, UpstreamRequest
 from tools.upstream.kinds import ITEMS, TOOLS, ItemKind
-from tools.upstream.listing import Listing, ToolListing
-from tools.upstream.peer import Peer
-from tools.upstream.shared import Shared
+from tools.upstream.listing import ItemListing, ToolListing
+from tools.upstream.peer import ServerPeer
+from tools.upstream.shared_subscriptions import SharedSubscriptions
 from tools.upstream.spec import ServerSpec
-from tools.upstream.starts import Starts
-from tools.upstream.status import Kind, ServerStatus, State
+from tools.upstream.starts import ServerStarter
+from tools.upstream.status import ListName, ServerState, ServerStatus
+from tools.upstream.supervisor_context import SupervisorContext
 
 log = structlog.get_logger(__name__)
 
@@ -45,59 +47,73 @@ T = TypeVar("T")
 Work = Callable[[Connection], Awaitable[T]]
 
 Admit = Callable[[Connection], Awaitable[None]]
-"""Awaited with the connection that a request is about to go out on; raises to prevent it."""
+"""Awaited with the connection before a request is sent on it; raises to prevent the request."""
 
 
-class _Crashed(Exception):
-    """The server ended after it had been ready."""
+class _ServerCrashed(Exception):
+    """The server ended unexpectedly after it had been ready."""
 
     def __init__(self, error: UpstreamError) -> None:
         self.error = error
 
 
 class Supervisor:
-    """Keeps one connection to a server. `run` is its task; the rest may be called from any task.
+    """Maintains one connection to a server.
+
+    `run` is its task; the other methods may be called from any task.
 
     Args:
         spec: The server's entry.
-        shared: What it has in common with the others.
-        caller: Whose own connection it is; nobody's is shared by all.
-        predecessor: Who kept the server before; what it learned stays known.
+        shared: Dependencies shared by all supervisors of the pool.
+        caller: The client that owns the connection; `NO_CLIENT` if all share it.
+        predecessor: The server's previous supervisor, whose state is carried over.
     """
 
     def __init__(
         self,
         spec: ServerSpec,
-        shared: Shared,
+        shared: SupervisorContext,
         *,
-        caller: Downstream = NOBODY,
+        caller: Downstream = NO_CLIENT,
         predecessor: Supervisor | None = None,
     ) -> None:
         self.spec = spec
         self._shared = shared
-        self._state: State = "idle"
+        self._state: ServerState = "idle"
         self._connected_at: datetime | None = None
-        self._health = Health(spec.name, policy=shared.policy, surroundings=shared.surroundings)
-        self._changes = Changes(self._changed, monotonic=shared.surroundings.monotonic)
+        self._health = ServerHealth(
+            spec.name, policy=shared.policy, environment=shared.environment
+        )
+        self._changes = ChangeReporter(
+            self._report_list_changed, monotonic=shared.environment.monotonic
+        )
         same = predecessor if predecessor and predecessor.spec == spec else None
-        self._flights = Flights(caller)
-        client = Client(
-            capabilities=_announced(caller),
+        self._flights = InFlightRequests(caller)
+        client = ClientProfile(
+            capabilities=_announced_capabilities(caller),
             flights=self._flights,
-            listeners=Listeners(changed=self._changes.note, updated=self._resource_updated),
+            listeners=ServerListeners(
+                on_list_changed=self._changes.note_change,
+                on_resource_updated=self._report_resource_updated,
+            ),
             limits=shared.limits,
         )
-        self._starts: Starts = Starts(
-            spec, shared, client=client, user=caller.user, before=same._starts if same else None
+        self._starter: ServerStarter = ServerStarter(
+            spec,
+            shared,
+            client=client,
+            user=caller.user,
+            predecessor=same._starter if same else None,
         )
-        self._followed: Followed = Followed(
+        self._subscriptions: SharedSubscriptions = SharedSubscriptions(
             spec.name,
-            before=predecessor._followed if predecessor else (),
+            before=predecessor._subscriptions if predecessor else (),
             limit=shared.limits.max_subscriptions,
         )
         self._was_ready = False
-        self._news_due = False
+        self._are_lists_outdated = False
         self._live: Connection | None = None
+        self._stopped_idle: Connection | None = None
         self._drained = asyncio.Event()
         self._drained.set()
         self._wanted = asyncio.Event()
@@ -105,54 +121,59 @@ class Supervisor:
         self.last_used_at = self._monotonic()
 
     @property
-    def in_use(self) -> bool:
-        """Whether a request is under way, or somebody waits for news of a resource."""
-        return bool(self._flights) or bool(self._followed)
+    def is_in_use(self) -> bool:
+        """Whether a request is in flight or a resource is subscribed to."""
+        return bool(self._flights) or bool(self._subscriptions)
 
     @property
     def capabilities(self) -> Mapping[str, Any] | None:
-        """What the server last said it can do."""
-        peer = self._starts.peer
+        """Capabilities the server last declared."""
+        peer = self._starter.peer
         return peer.capabilities if peer else None
+
+    @property
+    def redactor(self) -> Redactor | None:
+        """Removes the server's secrets from texts; None before its first start."""
+        return self._starter.redactor
 
     async def run(self, *, after: Iterable[asyncio.Task[None]] = ()) -> None:
         """Serve until cancelled.
 
         Args:
-            after: The predecessor's tasks, to be over before this one starts anything.
+            after: The predecessor's tasks; nothing is started before they have ended.
         """
         try:
             if predecessors := set(after):
                 await asyncio.wait(predecessors)
             while True:
                 await self._wanted.wait()
-                await asyncio.sleep(self._health.delay_s)
-                await self._live_guarded()
-                if self._followed and self._state in ("backoff", "open"):
-                    self._wanted.set()  # who waits for news does not ask for it
+                await asyncio.sleep(self._health.retry_delay_s)
+                await self._serve_guarded()
+                if self._subscriptions and self._state in ("backoff", "open"):
+                    self._wanted.set()  # subscribers wait without sending requests
         finally:
             self.close()
 
     def close(self) -> None:
-        """Take no more calls. Ending the server is left to the end of `run`."""
+        """Accept no more calls. The server itself is stopped when `run` ends."""
         self._changes.close()
         if self._state != "stopped":
-            self._enter("stopped")
-        self._settle(ServerStopped(self.spec.name))
+            self._enter_state("stopped")
+        self._resolve_attempt(ServerStopped(self.spec.name))
 
-    async def connection(self) -> Connection:
-        """Return the live connection, starting the server if need be.
+    async def get_connection(self) -> Connection:
+        """Return the live connection, starting the server if necessary.
 
         Raises:
-            CircuitOpen: At once, if the server is left alone for now.
+            CircuitOpen: Immediately, while the circuit is open.
             UpstreamError: If it cannot be started.
         """
         if self._live is not None and not self._live.is_over:
             return self._live
         if self._state == "stopped":
             raise ServerStopped(self.spec.name)
-        if self._health.position == "open":
-            raise self._health.refusal()
+        if self._health.circuit_state == "open":
+            raise self._health.make_circuit_open_error()
         if self._attempt is None:
             self._attempt = asyncio.get_running_loop().create_future()
             self._wanted.set()
@@ -161,151 +182,183 @@ class Supervisor:
             raise outcome
         return outcome
 
-    async def request(self, request: Request, *, admit: Admit | None = None) -> dict[str, Any]:
-        """Send a request once; what a crash or a timeout interrupts is not tried again."""
-        with self._flight(request) as flight:
-            return await self._do(lambda connection: connection.request(flight), admit=admit)
+    async def request(
+        self, request: UpstreamRequest, *, admit: Admit | None = None
+    ) -> dict[str, Any]:
+        """Send a request once; it is not retried after a crash or a timeout."""
+        with self._track_request(request) as flight:
+            return await self._run_on_connection(
+                lambda connection: connection.request(flight), admit=admit
+            )
 
     async def list_tools(self) -> ToolListing:
-        """Fetch all tools with what the server says of itself."""
-        with self._flight(self._own(TOOLS.method)):
-            return await self._do(_tools_and_more)
+        """Fetch all tools together with the server's description of itself."""
+        with self._track_request(self._make_own_request(TOOLS.method)):
+            return await self._run_on_connection(_list_described_tools)
 
-    async def list_items(self, kind: ItemKind) -> Listing:
+    async def list_items(self, kind: ItemKind) -> ItemListing:
         """Fetch all resources, templates or prompts."""
-        with self._flight(self._own(ITEMS[kind].method)):
-            return await self._do(lambda connection: connection.list_items(kind))
+        with self._track_request(self._make_own_request(ITEMS[kind].method)):
+            return await self._run_on_connection(lambda connection: connection.list_items(kind))
 
-    async def follow(self, uri: str, *, on: bool, follower: str) -> dict[str, Any]:
-        """Begin or stop to hear of changes of a resource on behalf of a client."""
-        with self._flight(self._own("resources/subscribe" if on else "resources/unsubscribe")):
+    async def change_subscription(self, uri: str, *, on: bool, follower: str) -> dict[str, Any]:
+        """Subscribe a client to changes of a resource, or unsubscribe it."""
+        with self._track_request(
+            self._make_own_request("resources/subscribe" if on else "resources/unsubscribe")
+        ):
             if on:
-                add = partial(self._followed.add, uri, follower=follower)
-                return await self._do(lambda connection: add(connection=connection))
-            return await self._followed.remove(uri, follower=follower, connection=self._live)
+                add = partial(self._subscriptions.add, uri, follower=follower)
+                return await self._run_on_connection(lambda connection: add(connection=connection))
+            return await self._subscriptions.remove(uri, follower=follower, connection=self._live)
 
-    async def drained(self) -> None:
+    def stop_if_idle(self) -> None:
+        """Stop the server if it is not in use; its next use starts it again."""
+        if self._live is not None and not self._live.is_over and not self.is_in_use:
+            self._stopped_idle = self._live
+            self._live.ended.set()  # from now on, calls wait for the next start
+
+    async def wait_until_drained(self) -> None:
         """Wait until no call is in flight."""
         await self._drained.wait()
 
+    @property
+    def recent_output(self) -> tuple[str, ...]:
+        """The server's last output outside the protocol, from its current or last run."""
+        origin = self._starter.origin
+        return origin.last_lines if origin else ()
+
     def status(self) -> ServerStatus:
-        """Say how the server fares."""
-        starts, health = self._starts, self._health
-        peer, transport = starts.peer, starts.transport
+        """Return the server's status."""
+        starter, health = self._starter, self._health
+        peer, transport = starter.peer, starter.transport
         return ServerStatus(
             name=self.spec.name,
             state=self._state,
             last_error=health.last_error,
             last_error_at=health.last_error_at,
+            last_output=health.last_output,
             retry_at=health.retry_at if self._state in ("backoff", "open") else None,
             connected_at=self._connected_at,
             protocol_version=peer.protocol_version if peer else "",
             server_info=peer.info if peer else None,
             pid=transport.pid if transport else None,
-            restarts=max(0, starts.count - 1),
+            restarts=max(0, starter.count - 1),
             calls_in_flight=len(self._flights),
-            messages_dropped=starts.messages_dropped,
+            messages_dropped=starter.messages_dropped,
         )
 
-    async def _do(self, work: Work[T], *, admit: Admit | None = None) -> T:
-        """Do something on the live connection; anew if the server had forgotten the session.
+    async def _run_on_connection(self, work: Work[T], *, admit: Admit | None = None) -> T:
+        """Do work on the live connection, and once more if the server had dropped the session.
 
-        That is safe, for then it has carried out nothing.
+        Repeating is safe because a server without the session has executed nothing.
         """
-        connection = await self._admitted(admit)
+        connection = await self._get_admitted_connection(admit)
         try:
             return await work(connection)
         except SessionExpired:
             if not connection.is_over:
                 raise
-        return await work(await self._admitted(admit))
+        return await work(await self._get_admitted_connection(admit))
 
-    async def _admitted(self, admit: Admit | None) -> Connection:
-        connection = await self.connection()
+    async def _get_admitted_connection(self, admit: Admit | None) -> Connection:
+        connection = await self.get_connection()
         while admit is not None:
             await admit(connection)
             if not connection.is_over:
                 break
-            connection = await self.connection()  # another life, to be admitted anew
+            connection = await self.get_connection()  # a new connection must be admitted too
         return connection
 
-    async def _live_guarded(self) -> None:
-        """Live one life of the server and judge its end."""
+    async def _serve_guarded(self) -> None:
+        """Run the server once, and record how it ended."""
         try:
-            await self._live_once()
-        except _Crashed as crash:
-            # Whoever waits now, waits for the next life.
-            self._enter(self._health.failed(crash.error))
+            await self._serve_once()
+        except _ServerCrashed as crash:
+            # The current attempt stays open: its callers wait for the next start.
+            self._starter.attach_output(crash.error)
+            self._enter_state(self._health.record_failure(crash.error))
             if self._health.is_broken:
-                self._settle(self._health.refusal())
-        except (SpawnFailed, UnsetVariable, BadAddress, ForbiddenAddress, SignInRequired) as error:
-            # Costs nothing to try again, and may be repaired at any time.
-            self._health.note(error, state="failed")
-            self._enter("failed")
-            self._settle(error)
+                self._resolve_attempt(self._health.make_circuit_open_error())
+        except (
+            SpawnFailed,
+            UnsetVariable,
+            InvalidAddress,
+            ForbiddenAddress,
+            SignInRequired,
+        ) as error:
+            # Retrying is cheap and the cause may be fixed at any time: the circuit stays closed.
+            self._starter.attach_output(error)
+            self._health.record_error(error, state="failed")
+            self._enter_state("failed")
+            self._resolve_attempt(error)
         except UpstreamError as error:
-            self._enter(self._health.failed(error))
-            self._settle(error)
+            self._starter.attach_output(error)
+            self._enter_state(self._health.record_failure(error))
+            self._resolve_attempt(error)
         except Exception as error:
-            # The top of a task: whatever this server has done, the others must live on.
-            log.exception("connection to a server broke down", server=self.spec.name)
+            # Top of a task: one server's failure must not end the others.
+            log.exception("server.connection_crashed", server=self.spec.name)
             broken = UpstreamError(
                 f"the connection broke down ({type(error).__name__}); see the gateway's log",
                 server=self.spec.name,
             )
-            self._enter(self._health.failed(broken))
-            self._settle(broken)
+            self._enter_state(self._health.record_failure(broken))
+            self._resolve_attempt(broken)
 
-    async def _live_once(self) -> None:
-        async with self._starts.start(begun=lambda: self._enter("connecting")) as connection:
+    async def _serve_once(self) -> None:
+        async with self._starter.start(
+            begun=lambda: self._enter_state("connecting")
+        ) as connection:
             self._live = connection
-            self._news_due, self._was_ready = self._was_ready, True
-            self._connected_at = self._shared.surroundings.wall()
-            self._enter("ready")
-            self._settle(connection)
+            self._are_lists_outdated, self._was_ready = self._was_ready, True
+            self._connected_at = self._shared.environment.wall_clock()
+            self._enter_state("ready")
+            self._resolve_attempt(connection)
             try:
-                is_idle = await self._until_over(connection)
+                is_idle = await self._wait_until_over(connection)
             finally:
                 self._live = None
                 self._connected_at = None
                 if self._state == "ready":
-                    self._state = "idle"  # until its end has been judged
-        # By now every call that the end interrupted has been told so.
+                    self._state = "idle"  # until its end has been classified
+        # By now every interrupted call has received its error.
         if is_idle:
-            self._starts.count -= 1
-        if is_idle or (connection.transport.ended_well and not connection.interrupted):
-            self._enter("idle")
+            self._starter.count -= 1
+        if is_idle or (connection.transport.has_ended_cleanly and not connection.interrupted):
+            self._enter_state("idle")
         else:
-            raise _Crashed(connection.transport.why_ended(while_doing="while it was running"))
+            raise _ServerCrashed(
+                connection.transport.make_end_error(while_doing="while it was running")
+            )
 
-    async def _until_over(self, connection: Connection) -> bool:
-        """Wait until the server has ended, or is to be stopped because nobody uses it.
+    async def _wait_until_over(self, connection: Connection) -> bool:
+        """Wait until the server has ended or is idle.
 
         Returns:
-            Whether it is to be stopped.
+            Whether it is to be stopped because it is idle.
         """
-        async with asyncio.TaskGroup() as group:
-            again = group.create_task(
-                self._followed.again(connection, updated=self._resource_updated)
+        async with TaskGroup() as group:
+            resubscription = group.create_task(
+                self._subscriptions.resubscribe(connection, updated=self._report_resource_updated)
             )
-            is_idle = await self._ended_or_idle(connection)
-            again.cancel()
+            is_idle = await self._wait_until_ended_or_idle(connection)
+            resubscription.cancel()
         return is_idle
 
-    async def _ended_or_idle(self, connection: Connection) -> bool:
-        idle_s = self._idle_s(connection.peer)
+    async def _wait_until_ended_or_idle(self, connection: Connection) -> bool:
+        idle_s = self._idle_limit_s(connection.peer)
         while not connection.ended.is_set():
-            unused_s = 0.0 if self.in_use else self._monotonic() - self.last_used_at
+            unused_s = 0.0 if self.is_in_use else self._monotonic() - self.last_used_at
             if idle_s and unused_s >= idle_s:
-                connection.ended.set()  # from now on, a call waits for the next life
+                connection.ended.set()  # from now on, calls wait for the next start
                 return True
             with suppress(TimeoutError):
                 async with asyncio.timeout(idle_s - unused_s if idle_s else None):
                     await connection.ended.wait()
-        return False
+        return self._stopped_idle is connection
 
-    def _idle_s(self, peer: Peer) -> float:
-        """Return after how long without use the server is stopped; 0: never."""
+    def _idle_limit_s(self, peer: ServerPeer) -> float:
+        """Return the seconds without use after which the server is stopped; 0: never."""
         spec, shared = self.spec, self._shared
         if spec.is_personal:
             return shared.session_idle_s
@@ -314,60 +367,62 @@ class Supervisor:
         return shared.idle_stop_s if spec.transport == "stdio" and peer.era == "modern" else 0.0
 
     @contextmanager
-    def _flight(self, request: Request) -> Iterator[Flight]:
-        """Count a request, and take any answer as a sign of health."""
-        flight = Flight(request=request)
-        self._flights.begin(flight)
+    def _track_request(self, request: UpstreamRequest) -> Iterator[InFlightRequest]:
+        """Count a request as in flight; any answer to it closes the circuit."""
+        flight = InFlightRequest(request=request)
+        self._flights.add(flight)
         self._drained.clear()
         try:
             yield flight
-        except UpstreamRefused:
-            self._answered()
+        except UpstreamError as error:
+            self._starter.redact(error)
+            if isinstance(error, UpstreamRefused):
+                self._record_answer()
             raise
         else:
-            self._answered()
+            self._record_answer()
         finally:
             self.last_used_at = self._monotonic()
-            self._flights.end(flight)
+            self._flights.remove(flight)
             if not self._flights:
                 self._drained.set()
 
-    def _answered(self) -> None:
-        self._health.answered()
-        if self._news_due:
-            # What changed while it was down, nobody told.
-            self._news_due = False
-            for kind in self._starts.peer.offers() if self._starts.peer else ():
-                self._changes.note(kind)
+    def _record_answer(self) -> None:
+        self._health.record_answer()
+        if self._are_lists_outdated:
+            # Changes made while it was down were never reported.
+            self._are_lists_outdated = False
+            for kind in self._starter.peer.offered_kinds() if self._starter.peer else ():
+                self._changes.note_change(kind)
 
-    def _own(self, method: str) -> Request:
-        return Request(method=method, params={}, timeout_s=self.spec.call_timeout_s)
+    def _make_own_request(self, method: str) -> UpstreamRequest:
+        return UpstreamRequest(method=method, params={}, timeout_s=self.spec.call_timeout_s)
 
-    def _settle(self, outcome: Connection | UpstreamError) -> None:
-        """Tell all who wait for the current attempt how it ended."""
+    def _resolve_attempt(self, outcome: Connection | UpstreamError) -> None:
+        """Resolve the current connection attempt for all its waiters."""
         attempt, self._attempt = self._attempt, None
         self._wanted.clear()
         if attempt is not None and not attempt.done():
             attempt.set_result(outcome)
 
-    def _enter(self, state: State) -> None:
+    def _enter_state(self, state: ServerState) -> None:
         self._state = state
         asyncio.get_running_loop().call_soon(self._shared.on_status, self.status())
 
-    def _changed(self, kind: Kind) -> None:
+    def _report_list_changed(self, kind: ListName) -> None:
         if kind == "tools" and self._live is not None:
             self._live.tools_changed += 1
         self._shared.on_changed(self.spec.name, kind)
 
-    def _resource_updated(self, uri: str) -> None:
-        if sessions := self._followed.followers(uri):
+    def _report_resource_updated(self, uri: str) -> None:
+        if sessions := self._subscriptions.list_followers(uri):
             self._shared.on_updated(self.spec.name, uri, sessions)
 
     def _monotonic(self) -> float:
-        return self._shared.surroundings.monotonic()
+        return self._shared.environment.monotonic()
 
 
-async def _tools_and_more(connection: Connection) -> ToolListing:
+async def _list_described_tools(connection: Connection) -> ToolListing:
     listing, peer = await connection.list_tools(), connection.peer
     return replace(
         listing,
@@ -378,9 +433,9 @@ async def _tools_and_more(connection: Connection) -> ToolListing:
     )
 
 
-def _announced(caller: Downstream) -> Mapping[str, Any]:
-    """Return what a server of the old era is told that it may ask."""
+def _announced_capabilities(caller: Downstream) -> Mapping[str, Any]:
+    """Return the client capabilities declared to a handshake-era server."""
     if not caller.session:
         return SHARED_CAPABILITIES
-    can = caller.capabilities
-    return {name: can[name] for name in SHARED_CAPABILITIES if name in can}
+    offered = caller.capabilities
+    return {name: offered[name] for name in SHARED_CAPABILITIES if name in offered}

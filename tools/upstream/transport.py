@@ -1,4 +1,4 @@
-"""What the supervision of a server needs of the way it is reached."""
+"""The interface of a transport to an upstream server."""
 
 from __future__ import annotations
 
@@ -8,56 +8,61 @@ from typing import Protocol
 from mcp.client import Transport
 
 from tools.upstream.errors import UpstreamError
+from tools.upstream.origin import ConnectionOrigin
 
 
 class UpstreamTransport(Transport, Protocol):
-    """The SDK's transport (a context manager that yields its two streams), and how it fares.
+    """The SDK's transport (a context manager that yields its two streams) with its state.
 
-    Stdio is one; another way to reach a server needs nothing but this. Headers of a request stand
-    in its `ClientMessageMetadata`. A message of the server that came on the stream of one of our
-    requests says so by `ServerMessageMetadata.related_request_id`, and so does our answer to it. A
-    request the transport itself cannot carry out is answered with a `JSONRPCError` whose data is
-    an `UpstreamError`; an HTTP status without a message, with one that has none.
+    The headers of a request are in its `ClientMessageMetadata`. A server's message that arrived
+    on the stream of one of our requests names it in `ServerMessageMetadata.related_request_id`,
+    and so does our answer to it. A request that the transport cannot execute is answered with a
+    `JSONRPCError` whose data is an `UpstreamError`.
     """
 
     @property
-    def ended(self) -> asyncio.Event:
-        """Set as soon as no answer can come any more."""
+    def origin(self) -> ConnectionOrigin:
+        """Redactor, limits and last output of the server."""
         ...
 
-    async def room(self) -> None:
-        """Wait, first come first served, until the server has read enough to be sent a request.
+    @property
+    def ended(self) -> asyncio.Event:
+        """Set once no answer can arrive any more."""
+        ...
 
-        Whoever sends without waiting for anything else after this is the next to do so. Also
-        returns when it has ended.
+    async def wait_for_room(self) -> None:
+        """Wait, first come first served, until the transport has room for a request.
+
+        A caller that sends without another await in between keeps its turn. Also returns when the
+        transport has ended.
         """
         ...
 
     @property
     def unsent_bytes(self) -> int:
-        """Bytes that wait for the server to read its input."""
+        """Bytes written that the server has not read yet."""
         ...
 
     @property
     def pid(self) -> int | None:
-        """Process behind it, None where there is none."""
+        """Process id of the server; None if it has no local process."""
         ...
 
     @property
     def messages_dropped(self) -> int:
-        """Messages of the server that were unusable or too many."""
+        """Messages from the server that were unusable or over the rate limit."""
         ...
 
     @property
-    def last_words(self) -> str:
-        """Last line the server said beside the protocol, empty where it said nothing."""
+    def failure_summary(self) -> str:
+        """The part of the server's output that explains a failure, in one line, or empty."""
         ...
 
     @property
-    def ended_well(self) -> bool:
-        """Whether the end was the server's own free will and not a failure."""
+    def has_ended_cleanly(self) -> bool:
+        """Whether the server ended voluntarily, not by a failure."""
         ...
 
-    def why_ended(self, *, while_doing: str) -> UpstreamError:
-        """Return the error for what was under way when it ended."""
+    def make_end_error(self, *, while_doing: str) -> UpstreamError:
+        """Return the error for work interrupted by its end."""
         ...

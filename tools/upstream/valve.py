@@ -1,19 +1,19 @@
-"""One tap that several hands may hold shut."""
+"""A flow switch that several reasons can hold closed."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 
 
-class Valve:
-    """Stops what flows at the first reason to, and starts it again when none is left.
+class FlowValve:
+    """Stops a flow while at least one reason holds it.
 
     Args:
-        stop: Called when the first reason comes up.
-        start: Called when the last one is gone.
+        stop: Called when the first reason is added.
+        start: Called when the last reason is released.
 
     Example:
-        >>> valve = Valve(stop=lambda: print("stop"), start=lambda: print("start"))
+        >>> valve = FlowValve(stop=lambda: print("stop"), start=lambda: print("start"))
         >>> valve.hold("full"); valve.hold("rest"); valve.release("full"); valve.release("rest")
         stop
         start
@@ -25,13 +25,13 @@ class Valve:
         self._reasons: set[str] = set()
 
     def hold(self, reason: str) -> None:
-        """Let nothing flow as long as this reason stands."""
+        """Add a reason to stop the flow."""
         if not self._reasons:
             self._stop()
         self._reasons.add(reason)
 
     def release(self, reason: str) -> None:
-        """Take a reason back."""
+        """Remove a reason."""
         if reason in self._reasons:
             self._reasons.remove(reason)
             if not self._reasons:

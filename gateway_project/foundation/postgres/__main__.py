@@ -1,4 +1,4 @@
-"""Entry of the keeper's process, which runs this file without site packages."""
+"""Entry point of the keeper's process, which runs this file without site packages."""
 
 import sys
 from pathlib import Path

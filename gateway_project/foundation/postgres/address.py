@@ -1,6 +1,6 @@
-"""Django's DATABASES entry: the embedded database, or the one DATABASE_URL names.
+"""Django's DATABASES entry: for the embedded database, or for the one of DATABASE_URL.
 
-Settings import this, so it starts nothing and imports little.
+Settings import this module, so it starts nothing and imports little.
 """
 
 from __future__ import annotations
@@ -11,27 +11,27 @@ from typing import Any
 from gateway_project.foundation.config import Config, ConfigurationError
 from gateway_project.foundation.postgres import url
 from gateway_project.foundation.postgres.cluster import NAME, PORT, Cluster, ServerError
-from gateway_project.foundation.postgres.locate import locate
+from gateway_project.foundation.postgres.locate import locate_cluster
 
 ENGINE = "gateway_project.foundation.postgres.backend"
 EMBEDDED = "EMBEDDED"
 """Key of the entry under which the backend finds the embedded cluster."""
 
 CONNECT_TIMEOUT_S = 10
-STILL_S = 60
-"""A process that stands still amid a transaction for longer loses its connection, and with it the
-locks for which others wait."""
-SESSION = f"-c idle_in_transaction_session_timeout={STILL_S}s"
+IDLE_IN_TRANSACTION_S = 60
+"""A process that stalls within a transaction for longer loses its connection, which releases the
+locks that others wait for."""
+SESSION_OPTIONS = f"-c idle_in_transaction_session_timeout={IDLE_IN_TRANSACTION_S}s"
 
 
-def cluster(config: Config) -> Cluster:
+def cluster_from_config(config: Config) -> Cluster:
     """Locate the embedded database of an installation.
 
     Raises:
-        ConfigurationError: If no account of the system could run it.
+        ConfigurationError: If no account of the system can run it.
     """
     try:
-        return locate(
+        return locate_cluster(
             str(config.home),
             postgres_user=config.postgres_user,
             linger_s=config.postgres_linger_s,
@@ -41,52 +41,52 @@ def cluster(config: Config) -> Cluster:
         raise ConfigurationError(str(error)) from None
 
 
-def django_database(config: Config) -> dict[str, Any]:
+def build_django_database(config: Config) -> dict[str, Any]:
     """Return the entry for `DATABASES["default"]`.
 
     Raises:
         ConfigurationError: If DATABASE_URL or FOREGATE_POSTGRES_USER cannot be used.
     """
     if config.database_url is None:
-        return _embedded(cluster(config))
+        return _build_embedded_entry(cluster_from_config(config))
     try:
-        found = url.parse(config.database_url)
+        parsed = url.parse_url(config.database_url)
     except ValueError as error:
         raise ConfigurationError(f"DATABASE_URL {error}") from None
-    return _entry(
-        NAME=found.name,
-        USER=found.user,
-        PASSWORD=found.password,
-        HOST=found.host,
-        PORT=found.port,
-        OPTIONS=_options(found.options),
+    return _build_entry(
+        NAME=parsed.name,
+        USER=parsed.user,
+        PASSWORD=parsed.password,
+        HOST=parsed.host,
+        PORT=parsed.port,
+        OPTIONS=_merge_options(parsed.options),
     )
 
 
-def _options(given: Mapping[str, str]) -> dict[str, Any]:
-    """Return the parameters of a connection; what the URL says of them comes last and holds."""
-    ours = {"connect_timeout": CONNECT_TIMEOUT_S, "application_name": NAME}
-    session = " ".join(filter(None, (SESSION, given.get("options"))))
-    return ours | dict(given) | {"options": session}
+def _merge_options(url_options: Mapping[str, str]) -> dict[str, Any]:
+    """Return the parameters of a connection; those of the URL override the defaults."""
+    defaults = {"connect_timeout": CONNECT_TIMEOUT_S, "application_name": NAME}
+    session = " ".join(filter(None, (SESSION_OPTIONS, url_options.get("options"))))
+    return defaults | dict(url_options) | {"options": session}
 
 
-def _embedded(place: Cluster) -> dict[str, Any]:
-    return _entry(
+def _build_embedded_entry(cluster: Cluster) -> dict[str, Any]:
+    return _build_entry(
         NAME=NAME,
         USER=NAME,
-        HOST=place.socket_folder,
+        HOST=cluster.socket_folder,
         PORT=PORT,
         OPTIONS={
             "connect_timeout": CONNECT_TIMEOUT_S,
             "application_name": NAME,
-            "options": SESSION,
-            "requirepeer": place.server.name,
+            "options": SESSION_OPTIONS,
+            "requirepeer": cluster.server.name,
             "sslmode": "disable",
             "gssencmode": "disable",
         },
-        EMBEDDED=place,
+        EMBEDDED=cluster,
     )
 
 
-def _entry(**values: Any) -> dict[str, Any]:
+def _build_entry(**values: Any) -> dict[str, Any]:
     return {"ENGINE": ENGINE, "CONN_MAX_AGE": None, "CONN_HEALTH_CHECKS": True} | values

@@ -1,4 +1,4 @@
-"""Save the database to one file, whole or not at all, while everything goes on."""
+"""Backs up the database to one file, atomically and without interrupting other processes."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from pathlib import Path
 from django.db import DEFAULT_DB_ALIAS
 
 from gateway_project.foundation.postgres import client
-from gateway_project.foundation.postgres.client import ClientError, Target
+from gateway_project.foundation.postgres.client import BackupError, DatabaseTarget
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -22,40 +22,40 @@ class Backup:
     size_bytes: int
 
 
-def backup(path: Path, *, using: str = DEFAULT_DB_ALIAS) -> Backup:
-    """Write all data as of one moment to a file that only its owner may read.
+def create_backup(path: Path, *, using: str = DEFAULT_DB_ALIAS) -> Backup:
+    """Write a consistent snapshot of all data to a file that only its owner may read.
 
-    An older file of that name is replaced once the new one is complete.
+    An existing file of that name is replaced once the new one is complete.
 
     Raises:
-        ClientError: If it cannot be written; an older file stays as it was.
+        BackupError: If it cannot be written; an existing file is left unchanged.
         DatabaseUnavailable: If there is no database.
     """
-    target = Target(using)
+    target = DatabaseTarget(using)
     path = path.absolute()
     if path.is_dir():
-        raise ClientError(f"{path} is a folder: name a file in it")
+        raise BackupError(f"{path} is a folder: name a file in it")
     try:
         descriptor, partial = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
         os.close(descriptor)
         try:
-            _dump(target, partial, path)
+            _run_pg_dump(target, partial, path)
             os.replace(partial, path)
-            _sync(path.parent)
+            _fsync_folder(path.parent)
         finally:
             Path(partial).unlink(missing_ok=True)
         return Backup(path=path, size_bytes=path.stat().st_size)
     except OSError as error:
-        raise ClientError(
+        raise BackupError(
             f"cannot write {path}: {error.strerror}; name a file in a folder you may write to"
         ) from None
 
 
-def _dump(target: Target, partial: str, path: Path) -> None:
-    done = subprocess.run(
+def _run_pg_dump(target: DatabaseTarget, partial: str, path: Path) -> None:
+    result = subprocess.run(
         [
-            client.program("pg_dump"),
-            *target.arguments(),
+            client.find_program("pg_dump"),
+            *target.build_arguments(),
             "--format=custom",
             "--no-owner",
             "--no-privileges",
@@ -63,20 +63,20 @@ def _dump(target: Target, partial: str, path: Path) -> None:
             "--extension=vector",
             f"--file={partial}",
         ],
-        env=target.environment(),
+        env=target.build_environment(),
         stdin=subprocess.DEVNULL,
         stdout=subprocess.DEVNULL,
         stderr=subprocess.PIPE,
         check=False,
     )
-    if done.returncode:
-        raise ClientError(
-            f"cannot save the database to {path}: {client.last_line(done.stderr)}; "
-            "what was there before is unchanged"
+    if result.returncode:
+        raise BackupError(
+            f"cannot save the database to {path}: {client.extract_error_line(result.stderr)}; the "
+            "existing file is unchanged"
         )
 
 
-def _sync(folder: Path) -> None:
+def _fsync_folder(folder: Path) -> None:
     descriptor = os.open(folder, os.O_RDONLY)
     try:
         os.fsync(descriptor)

@@ -1,7 +1,7 @@
-"""One embedded database: its folders, its locks, its accounts.
+"""An embedded database: its folders, locks and accounts.
 
-The keeper imports this module, so it takes nothing but the standard library, and of that nothing
-heavy: values are named tuples because `dataclasses` alone adds 2.5 MB and 20 ms to a process.
+The keeper imports this module, so it uses only light modules of the standard library: values are
+named tuples because `dataclasses` alone adds 2.5 MB and 20 ms to a process.
 """
 
 from __future__ import annotations
@@ -12,20 +12,20 @@ import stat
 from typing import NamedTuple
 
 NAME = "foregate"
-"""Of the database and of the role that owns it."""
+"""Name of the database and of the role that owns it."""
 
 PORT = "5432"
-"""Names the socket's file; nothing listens on the network."""
+"""Part of the socket's file name; nothing listens on the network."""
 
 SYSTEM_FOLDER = "/var/lib/foregate"
-"""Holds the data when root's home folder is closed to the user PostgreSQL runs as."""
+"""Contains the data if the user PostgreSQL runs as cannot reach root's home folder."""
 
 
 class ServerError(Exception):
     """The embedded database cannot be used; one line that says why and what to do."""
 
 
-class Account(NamedTuple):
+class OsAccount(NamedTuple):
     """A user of the operating system."""
 
     uid: int
@@ -34,14 +34,14 @@ class Account(NamedTuple):
 
 
 class Cluster(NamedTuple):
-    """One embedded database: a PostgreSQL data folder and what serves it.
+    """An embedded database: a PostgreSQL data folder and how it is served.
 
     Attributes:
         home: Foregate's home folder, links resolved.
         base: Folder of the data, the locks and the server's configuration.
-        socket_folder: Where clients find the server.
+        socket_folder: Folder of the server's socket.
         server: Account PostgreSQL runs as.
-        keeper: Account its keeper runs as: root where `server` was chosen for root, else the same.
+        keeper: Account its keeper runs as: root if `server` was chosen for root, else the same.
         linger_s: Seconds the server stays up after its last user has gone.
         log_bytes: Size at which the server's log is rotated.
     """
@@ -49,30 +49,30 @@ class Cluster(NamedTuple):
     home: str
     base: str
     socket_folder: str
-    server: Account
-    keeper: Account
+    server: OsAccount
+    keeper: OsAccount
     linger_s: float
     log_bytes: int
 
     @property
-    def data(self) -> str:
+    def data_folder(self) -> str:
         """PostgreSQL's data folder."""
         return os.path.join(self.base, "data")
 
     @property
-    def configuration(self) -> str:
+    def configuration_folder(self) -> str:
         """Folder of the server's configuration files, rewritten at each start."""
         return os.path.join(self.base, "conf")
 
     @property
-    def logs(self) -> str:
+    def log_folder(self) -> str:
         """Folder of the server's log."""
         return os.path.join(self.home, "logs")
 
     @property
     def log_file(self) -> str:
-        """What the server and its keeper have to say."""
-        return os.path.join(self.logs, "postgres.log")
+        """Log of the server and its keeper."""
+        return os.path.join(self.log_folder, "postgres.log")
 
     @property
     def socket_file(self) -> str:
@@ -81,7 +81,7 @@ class Cluster(NamedTuple):
 
     @property
     def keeper_lock(self) -> str:
-        """Held by the one keeper of this cluster."""
+        """Held by the only keeper of this cluster."""
         return os.path.join(self.base, "keeper.lock")
 
     @property
@@ -91,35 +91,35 @@ class Cluster(NamedTuple):
 
     @property
     def server_lock(self) -> str:
-        """Held by the server's processes together, for as long as one of them lives."""
+        """Shared by the server's processes; held as long as any of them lives."""
         return os.path.join(self.base, "server.lock")
 
     @property
     def postmaster_lock(self) -> str:
-        """Held by the server's first process alone."""
+        """Held by the server's first process only."""
         return os.path.join(self.base, "postmaster.lock")
 
     def to_json(self) -> str:
-        """Write for the keeper's command line."""
+        """Serialise for the keeper's command line."""
         return json.dumps(self._asdict())
 
     @classmethod
     def from_json(cls, text: str) -> Cluster:
-        """Read what `to_json` wrote."""
+        """Parse the output of `to_json`."""
         fields = json.loads(text)
-        fields["server"] = Account(*fields["server"])
-        fields["keeper"] = Account(*fields["keeper"])
+        fields["server"] = OsAccount(*fields["server"])
+        fields["keeper"] = OsAccount(*fields["keeper"])
         return cls(**fields)
 
 
-def reachable(path: str, account: Account) -> bool:
-    """Whether the account may pass through every folder of a path.
+def is_reachable(path: str, account: OsAccount) -> bool:
+    """Whether the account may traverse every folder of a path.
 
-    Folders that do not exist yet count as open: Foregate will make them.
+    Folders that do not exist yet count as traversable: Foregate will create them.
     """
     while True:
         try:
-            if not _may(os.stat(path), account, stat.S_IXOTH):
+            if not _has_permission(os.stat(path), account, stat.S_IXOTH):
                 return False
         except FileNotFoundError:
             pass
@@ -131,17 +131,19 @@ def reachable(path: str, account: Account) -> bool:
         path = parent
 
 
-def readable(path: str, account: Account) -> bool:
+def is_readable(path: str, account: OsAccount) -> bool:
     """Whether the account may reach and read a file or folder that exists."""
     try:
         status = os.stat(path)
     except OSError:
         return False
-    return reachable(os.path.dirname(path), account) and _may(status, account, stat.S_IROTH)
+    return is_reachable(os.path.dirname(path), account) and _has_permission(
+        status, account, stat.S_IROTH
+    )
 
 
-def _may(status: os.stat_result, account: Account, bit: int) -> bool:
-    """Whether the permission `bit` (as for others) is the account's."""
+def _has_permission(status: os.stat_result, account: OsAccount, bit: int) -> bool:
+    """Whether the account has a permission, given as its bit for others."""
     if status.st_uid == account.uid:
         return bool(status.st_mode & bit << 6)
     if status.st_gid == account.gid:

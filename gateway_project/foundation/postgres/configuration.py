@@ -1,4 +1,4 @@
-"""How the server is set up; part of the keeper."""
+"""Configuration of the server; part of the keeper."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import sys
 
 from gateway_project.foundation.postgres import binaries
 from gateway_project.foundation.postgres.cluster import NAME, PORT, Cluster
-from gateway_project.foundation.postgres.folders import unusable
+from gateway_project.foundation.postgres.folders import explain_unusable
 
 SETTINGS = {
     "max_connections": "100",
@@ -33,28 +33,28 @@ SETTINGS = {
     "log_min_error_statement": "panic",
     "log_error_verbosity": "terse",
 }
-"""For a small machine that does other work too.
+"""Settings for a small machine that does other work too.
 
-Committed rows survive (`synchronous_commit`). No replication, so the least log of changes; no
-helper processes that only pay on large disks. A query whose client was killed ends within seconds.
-Statements and their values, which may be confidential, are kept out of the log.
+Committed rows survive (`synchronous_commit`). There is no replication, so WAL is minimal, and
+asynchronous I/O workers, which only help on large disks, are off. A query whose client was killed
+ends within seconds. Statements and their values, which may be confidential, are not logged.
 `ALTER SYSTEM` overrides any of these.
 """
 
 ON_LINUX = sys.platform == "linux"
 
 SYNC_METHOD = "syncfs"
-"""One call for the whole disk, where Linux has it, in place of one for each of a thousand files.
+"""One call for the whole disk, available on Linux, instead of one for each of a thousand files.
 
-Measured on two cores: recovery in 0.18 s where the other takes 0.26 s; under load 0.36 and 0.96 s.
+Measured on two cores: recovery takes 0.18 s instead of 0.26 s; under load 0.36 instead of 0.96 s.
 """
 
 SMALL_SHARED_MEMORY = 256 * 2**20
-"""Containers give /dev/shm 64 MB by default, in which parallel index builds fail."""
+"""In containers /dev/shm has 64 MB by default, too little for parallel index builds."""
 
 
-def configure(cluster: Cluster) -> None:
-    """Write the server's configuration, where only the keeper's account can change it.
+def write_configuration(cluster: Cluster) -> None:
+    """Write the server's configuration to where only the keeper's account can change it.
 
     Raises:
         ServerError: If it cannot be written.
@@ -62,50 +62,50 @@ def configure(cluster: Cluster) -> None:
     users = {cluster.server.name, cluster.keeper.name, "root"}
     if cluster.keeper != cluster.server:
         users.remove(cluster.server.name)
-    shown = "".join(f"{key} = {value}\n" for key, value in _settings().items())
-    mapped = "".join(f"{NAME} {_quote(user)} {NAME}\n" for user in sorted(users))
+    settings = "".join(f"{key} = {value}\n" for key, value in _build_settings().items())
+    user_map = "".join(f"{NAME} {_quote_word(user)} {NAME}\n" for user in sorted(users))
     for name, text in (
-        ("postgresql.conf", shown),
+        ("postgresql.conf", settings),
         ("pg_hba.conf", f"local all all peer map={NAME}\n"),
-        ("pg_ident.conf", mapped),
+        ("pg_ident.conf", user_map),
     ):
-        _write(os.path.join(cluster.configuration, name), text)
+        _write_file(os.path.join(cluster.configuration_folder, name), text)
 
 
-def command(cluster: Cluster, programs: str) -> list[str]:
-    """Return the server's command line; what it fixes, `ALTER SYSTEM` cannot change."""
-    files = cluster.configuration
+def build_command(cluster: Cluster, programs: str) -> list[str]:
+    """Return the server's command line; `ALTER SYSTEM` cannot override its settings."""
+    files = cluster.configuration_folder
     fixed = {
         "config_file": os.path.join(files, "postgresql.conf"),
         "hba_file": os.path.join(files, "pg_hba.conf"),
         "ident_file": os.path.join(files, "pg_ident.conf"),
         "listen_addresses": "",
         "port": PORT,
-        "unix_socket_directories": _quote(cluster.socket_folder),
+        "unix_socket_directories": _quote_word(cluster.socket_folder),
         "unix_socket_permissions": "0700",
         "logging_collector": "off",
         "log_destination": "stderr",
     }
     options = [word for key, value in fixed.items() for word in ("-c", f"{key}={value}")]
-    return [binaries.program(programs, "postgres"), "-D", cluster.data, *options]
+    return [binaries.program_path(programs, "postgres"), "-D", cluster.data_folder, *options]
 
 
-def _settings() -> dict[str, str]:
+def _build_settings() -> dict[str, str]:
     settings = dict(SETTINGS)
     if ON_LINUX:
         settings["recovery_init_sync_method"] = SYNC_METHOD
-    if os.path.isdir("/dev/shm"):  # noqa: S108 - looked at, not used
-        room = os.statvfs("/dev/shm")  # noqa: S108
-        if room.f_blocks * room.f_frsize < SMALL_SHARED_MEMORY:
+    if os.path.isdir("/dev/shm"):  # noqa: S108 - only its size is read
+        status = os.statvfs("/dev/shm")  # noqa: S108
+        if status.f_blocks * status.f_frsize < SMALL_SHARED_MEMORY:
             settings["max_parallel_maintenance_workers"] = "0"
     return settings
 
 
-def _quote(word: str) -> str:
+def _quote_word(word: str) -> str:
     return '"' + word.replace('"', '""') + '"'
 
 
-def _write(path: str, text: str) -> None:
+def _write_file(path: str, text: str) -> None:
     partial = f"{path}.new"
     try:
         with open(partial, "w", encoding="utf-8") as file:
@@ -113,4 +113,4 @@ def _write(path: str, text: str) -> None:
         os.chmod(partial, 0o644)
         os.replace(partial, path)
     except OSError as error:
-        raise unusable(path, error) from None
+        raise explain_unusable(path, error) from None

@@ -1,4 +1,4 @@
-"""What went wrong with the database, in one line that says what to do."""
+"""Explains failures of the database in one line that says what to do."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from typing import Any
 
 from django.db import OperationalError
 
-MIN_SERVER = 15
+MIN_SERVER_VERSION = 15
 MIN_PGVECTOR = (0, 8)
 
-PATTERNS = tuple(
+FAILURE_PATTERNS = tuple(
     (re.compile(pattern, re.IGNORECASE), advice)
     for pattern, advice in (
         (
@@ -45,7 +45,7 @@ PATTERNS = tuple(
         ),
         (
             r"too many clients already|remaining connection slots|too many connections",
-            "{place} has no connection to spare: raise its max_connections or end some clients",
+            "{place} has no connection to spare: raise its max_connections or close some clients",
         ),
         (
             r"(invalid connection option|invalid [a-z_]+ value|certificate|ssl[^\n]*)",
@@ -63,51 +63,53 @@ class DatabaseUnavailable(OperationalError):
     """The database cannot be used; the message is one line that says what to do."""
 
 
-def explain(error: Exception, parameters: Mapping[str, Any]) -> str:
-    """Say why a connection failed and what to do about it.
+def explain_failure(error: Exception, parameters: Mapping[str, Any]) -> str:
+    """Return why a connection failed and what to do about it.
 
     Args:
-        error: What the driver raised.
-        parameters: What it was given; of these the password is never repeated.
+        error: Error of the driver.
+        parameters: Connection parameters; the password is never repeated.
     """
     message = str(error)
     values = {
-        "place": _place(parameters),
+        "place": _format_address(parameters),
         "name": parameters.get("dbname"),
         "user": parameters.get("user"),
     }
-    for pattern, advice in PATTERNS:
+    for pattern, advice in FAILURE_PATTERNS:
         if match := pattern.search(message):
             return advice.format(*match.groups(), **values)
-    return f"cannot use the database at {values['place']}: {_first_line(message)}"
+    return f"cannot use the database at {values['place']}: {_extract_first_line(message)}"
 
 
-def unsuitable(server_version: int, installed: str | None, available: str | None) -> str | None:
-    """Say why a server cannot hold Foregate's data, or None if it can.
+def explain_unsuitable(
+    server_version: int, installed: str | None, available: str | None
+) -> str | None:
+    """Return why a server cannot serve Foregate, or None if it can.
 
     Args:
-        server_version: As PostgreSQL counts: 180004 for 18.4.
-        installed: Version of pgvector in the database, if it is there.
-        available: Version of pgvector that could be created there, if one could.
+        server_version: PostgreSQL's version number, such as 180004 for 18.4.
+        installed: Version of pgvector in the database; None if it is not installed.
+        available: Version of pgvector that can be installed there; None if none can.
     """
     major = server_version // 10_000
     needed = ".".join(map(str, MIN_PGVECTOR))
-    if major < MIN_SERVER:
+    if major < MIN_SERVER_VERSION:
         return (
-            f"the database server is PostgreSQL {major} and Foregate needs {MIN_SERVER} or newer: "
-            "upgrade it, or unset DATABASE_URL to use the embedded one"
+            f"the database server is PostgreSQL {major} and Foregate needs {MIN_SERVER_VERSION} "
+            "or newer: upgrade it, or unset DATABASE_URL to use the embedded one"
         )
     if installed is None and available is None:
         return (
             f"the database server lacks pgvector: install pgvector {needed} or newer on it, or "
             "unset DATABASE_URL to use the embedded one"
         )
-    if _version(installed or available or "") >= MIN_PGVECTOR:
+    if _parse_version(installed or available or "") >= MIN_PGVECTOR:
         return None
-    if installed and available and _version(available) >= MIN_PGVECTOR:
+    if installed and available and _parse_version(available) >= MIN_PGVECTOR:
         return (
             f"pgvector {installed} in the database is too old: run `ALTER EXTENSION vector "
-            f"UPDATE` in it (version {available} is at hand)"
+            f"UPDATE` in it (version {available} is available)"
         )
     return (
         f"pgvector {installed or available} of the database server is too old: install "
@@ -115,15 +117,15 @@ def unsuitable(server_version: int, installed: str | None, available: str | None
     )
 
 
-def _version(text: str) -> tuple[int, ...]:
+def _parse_version(text: str) -> tuple[int, ...]:
     return tuple(int(part) for part in re.findall(r"\d+", text)[:2])
 
 
-def _place(parameters: Mapping[str, Any]) -> str:
+def _format_address(parameters: Mapping[str, Any]) -> str:
     host, port = parameters.get("host") or "the default socket", parameters.get("port")
     return f"{host}:{port}" if port else str(host)
 
 
-def _first_line(message: str) -> str:
+def _extract_first_line(message: str) -> str:
     lines = [line.strip() for line in message.splitlines() if line.strip()]
     return lines[0] if lines else "no reason was given"

@@ -1,4 +1,4 @@
-"""The folders of the embedded database: made private, and trusted only if they are."""
+"""The folders of the embedded database: created private, and refused if they are not."""
 
 from __future__ import annotations
 
@@ -7,89 +7,89 @@ import stat
 
 from gateway_project.foundation.postgres.cluster import (
     SYSTEM_FOLDER,
-    Account,
     Cluster,
+    OsAccount,
     ServerError,
-    reachable,
+    is_reachable,
 )
 
-PRIVATE = 0o700
-PASSABLE = 0o711
-"""For root's own folders, so that the account PostgreSQL runs as gets through to its own."""
+PRIVATE_MODE = 0o700
+TRAVERSABLE_MODE = 0o711
+"""For root's own folders, so that the account PostgreSQL runs as can reach its own."""
 
 
-def prepare(cluster: Cluster) -> None:
-    """Make what is missing and check what is there.
+def prepare_folders(cluster: Cluster) -> None:
+    """Create missing folders and check existing ones.
 
     Raises:
-        ServerError: If a folder cannot be made or belongs to somebody else.
+        ServerError: If a folder cannot be created or belongs to another user.
     """
-    split = cluster.keeper != cluster.server
-    mode = PASSABLE if split else PRIVATE
-    _make(cluster.home, mode, cluster.keeper)
+    has_two_accounts = cluster.keeper != cluster.server
+    mode = TRAVERSABLE_MODE if has_two_accounts else PRIVATE_MODE
+    _ensure_folder(cluster.home, mode, cluster.keeper)
     if os.path.dirname(cluster.base) == SYSTEM_FOLDER:
-        _make(SYSTEM_FOLDER, PASSABLE, cluster.keeper)
-    _make(cluster.logs, PRIVATE, cluster.keeper)
+        _ensure_folder(SYSTEM_FOLDER, TRAVERSABLE_MODE, cluster.keeper)
+    _ensure_folder(cluster.log_folder, PRIVATE_MODE, cluster.keeper)
     for folder, owner in (
         (cluster.base, cluster.keeper),
-        (cluster.configuration, cluster.keeper),
+        (cluster.configuration_folder, cluster.keeper),
         (cluster.socket_folder, cluster.server),
     ):
-        _make(folder, mode if owner == cluster.keeper else PRIVATE, owner)
+        _ensure_folder(folder, mode if owner == cluster.keeper else PRIVATE_MODE, owner)
         _check_owner(folder, owner)
-    if split and not reachable(cluster.base, cluster.server):
+    if has_two_accounts and not is_reachable(cluster.base, cluster.server):
         raise ServerError(
-            f"the system user {cluster.server.name!r}, whom the embedded database runs as, cannot "
-            f"reach {cluster.base}: let it through the folders above (chmod o+x), or set "
-            "FOREGATE_HOME to another folder"
+            f"the system user {cluster.server.name!r}, whom the embedded database runs as, "
+            f"cannot reach {cluster.base}: grant it access to the folders above (chmod o+x), or "
+            "set FOREGATE_HOME to another folder"
         )
 
 
-def unusable(path: str, error: OSError) -> ServerError:
-    """Say which path failed and what to do about it."""
+def explain_unusable(path: str, error: OSError) -> ServerError:
+    """Return an error that names the path that failed and what to do about it."""
     if isinstance(error, FileExistsError | NotADirectoryError):
         return ServerError(
-            f"cannot use {path}: a file stands where a folder is needed; move it away, or set "
+            f"cannot use {path}: a file is in the place of a folder; move it away, or set "
             "FOREGATE_HOME to a folder"
         )
     return ServerError(
-        f"cannot use {path}: {error.strerror or error}; make the folder writable, free some room, "
-        "or set FOREGATE_HOME to another folder"
+        f"cannot use {path}: {error.strerror or error}; make the folder writable, free some "
+        "space, or set FOREGATE_HOME to another folder"
     )
 
 
-def _make(path: str, mode: int, owner: Account) -> None:
+def _ensure_folder(path: str, mode: int, owner: OsAccount) -> None:
     try:
         if os.path.isdir(path):
             return
         parent = os.path.dirname(path)
         if not os.path.isdir(parent):
-            _make(parent, mode, owner)
-        _place(path, mode, owner)
+            _ensure_folder(parent, mode, owner)
+        _create_atomically(path, mode, owner)
     except OSError as error:
-        raise unusable(path, error) from None
+        raise explain_unusable(path, error) from None
 
 
-def _place(path: str, mode: int, owner: Account) -> None:
-    """Make a folder under another name and rename it, so that none is seen half made.
+def _create_atomically(path: str, mode: int, owner: OsAccount) -> None:
+    """Create a folder under a temporary name and rename it, so that its mode is right at once.
 
-    An empty folder that another process has just placed is replaced by its like.
+    An empty folder that another process has just created is replaced by an equal one.
     """
-    fresh = f"{path}.{os.getpid()}"
-    os.mkdir(fresh, PRIVATE)
+    temporary = f"{path}.{os.getpid()}"
+    os.mkdir(temporary, PRIVATE_MODE)
     try:
         if os.geteuid() != owner.uid:
-            os.chown(fresh, owner.uid, owner.gid, follow_symlinks=False)
-        os.chmod(fresh, mode)
-        os.rename(fresh, path)
+            os.chown(temporary, owner.uid, owner.gid, follow_symlinks=False)
+        os.chmod(temporary, mode)
+        os.rename(temporary, path)
     except OSError:
-        os.rmdir(fresh)
+        os.rmdir(temporary)
         if not os.path.isdir(path):
             raise
 
 
-def _check_owner(path: str, owner: Account) -> None:
-    """Refuse a folder that others could write to or have put there."""
+def _check_owner(path: str, owner: OsAccount) -> None:
+    """Refuse a folder that another user owns or may write to."""
     status = os.lstat(path)
     if not stat.S_ISDIR(status.st_mode):
         raise ServerError(f"{path} is not a folder: move it away, or set FOREGATE_HOME to another")

@@ -1,9 +1,9 @@
-"""The process that keeps the embedded database: one for each data folder.
+"""The keeper: the process that runs the embedded database, one for each data folder.
 
-It starts PostgreSQL as its child, starts it again when it dies, and stops it once nobody has used
-it for a while. No user of the database is its parent or child, so any of them may be killed. If
-the keeper itself is killed, the server goes on, and the keeper that the next connection starts
-takes it over.
+It starts PostgreSQL as its child, restarts it when it dies, and stops it after it has been unused
+for a while. No user of the database is its parent or child, so any of them may be killed. If the
+keeper itself is killed, the server keeps running, and the keeper's parent, the guard, starts a new
+keeper that adopts the server.
 """
 
 from __future__ import annotations
@@ -15,24 +15,27 @@ import signal
 import sys
 import time
 from collections.abc import Callable
+from functools import partial
 
 from gateway_project.foundation.postgres import binaries, locks, postmaster
 from gateway_project.foundation.postgres.cluster import Cluster, ServerError
-from gateway_project.foundation.postgres.folders import unusable
+from gateway_project.foundation.postgres.folders import explain_unusable
 from gateway_project.foundation.postgres.postmaster import Postmaster
 
-READY = "ready"
-BUSY = "busy"
-FAILED = "failed "
+READY_REPORT = "ready"
+BUSY_REPORT = "busy"
+FAILED_REPORT = "failed "
 """First words of the one line that a keeper reports to the process that started it."""
 
-TITLE = "foregate-keeper"
-SHOWN_NAME = "/proc/self/comm"
+KEEPER_TITLE = "foregate-keeper"
+GUARD_TITLE = "foregate-guard"
+COMM_FILE = "/proc/self/comm"
 LOCK_WAIT_S = 0.2
-"""Others look whether the lock is free by taking it for a moment."""
+"""Other processes test whether the lock is free by acquiring it for a moment."""
 
-LONGEST_TICK_S = 1.0
+MAX_TICK_S = 1.0
 ADOPTED_TICK_S = 0.2
+GUARD_DELAY_S = 0.1
 RESTART_DELAYS_S = (0.0, 0.1, 0.5, 1.0, 2.0)
 
 
@@ -46,111 +49,118 @@ def main(arguments: list[str]) -> None:
     if os.fork():
         os._exit(0)
     os.umask(0o077)
-    _become(cluster)
-    _entitle()
-    keep(cluster, programs, report=_reporter(sys.stdout.fileno()), wake=_signals())
+    _drop_privileges(cluster)
+    _fork_guarded_keeper()
+    _set_process_title(KEEPER_TITLE)
+    keep_server(
+        cluster, programs, report=_make_reporter(sys.stdout.fileno()), wake=_open_signal_pipe()
+    )
 
 
-def keep(cluster: Cluster, programs: str, *, report: Callable[[str], None], wake: int) -> None:
-    """Run the server until nobody needs it, or it cannot run, or this process shall end.
+def keep_server(
+    cluster: Cluster, programs: str, *, report: Callable[[str], None], wake: int
+) -> None:
+    """Run the server until it is unused, cannot run, or this process is asked to stop.
 
     Args:
-        cluster: What to keep.
+        cluster: The cluster to serve.
         programs: Folder of PostgreSQL's programs.
-        report: Called once, when the server serves or is known not to.
-        wake: Descriptor that turns readable when a child dies, and yields the number of the
-            signal; SIGTERM and SIGINT end the keeper.
+        report: Called once, when the server is ready or has failed.
+        wake: Descriptor that becomes readable when a signal arrives, such as for the death of a
+            child, and yields its number; SIGTERM and SIGINT end the keeper.
     """
     lock = locks.acquire(cluster.keeper_lock, uid=cluster.keeper.uid, wait_s=LOCK_WAIT_S)
     if lock is None:
-        report(BUSY)
+        report(BUSY_REPORT)
         return
     try:
-        programs = binaries.for_server(programs, cluster)
-        server = postmaster.ensure(cluster, programs)
+        programs = binaries.prepare_for_server(programs, cluster)
+        server = postmaster.ensure_server(cluster, programs)
     except OSError as error:
-        report(f"{FAILED}{unusable(error.filename or cluster.base, error)}")
+        report(f"{FAILED_REPORT}{explain_unusable(error.filename or cluster.base, error)}")
     except ServerError as error:
-        report(f"{FAILED}{error}")
+        report(f"{FAILED_REPORT}{error}")
     else:
-        report(READY)
-        _watch(cluster, programs, server, lock, wake)
+        report(READY_REPORT)
+        _watch_server(cluster, programs, server, lock, wake)
     finally:
         os.close(lock)
 
 
-def _watch(cluster: Cluster, programs: str, server: Postmaster, lock: int, wake: int) -> None:
-    quiet = Quiet(cluster)
+def _watch_server(
+    cluster: Cluster, programs: str, server: Postmaster, lock: int, wake: int
+) -> None:
+    idle_time = IdleTime(cluster)
     while True:
-        ended = _wait(wake, _tick_s(cluster, server))
+        must_stop = _wait_for_signal(wake, _compute_tick_s(cluster, server))
         if not locks.is_current(lock, cluster.keeper_lock):
-            server.stop(immediately=True)  # the folder was removed: there is nothing to keep
+            server.stop(immediately=True)  # the folder was removed, and the data with it
             return
-        if ended or quiet.has_lasted():
+        if must_stop or idle_time.has_expired():
             server.stop()
             return
         if not server.is_alive():
-            revived = _revive(cluster, programs)
-            if revived is None:
+            restarted = _restart_server(cluster, programs)
+            if restarted is None:
                 return
-            server = revived
+            server = restarted
         postmaster.rotate_log(cluster)
 
 
-class Quiet:
-    """How long nobody has used the database.
+class IdleTime:
+    """Measures how long the database has been unused.
 
-    Once it lasted long enough the users' lock is kept, exclusively, to the end of the process:
-    whoever comes while the server stops waits until it is gone, and then starts it anew.
+    Once the linger time has passed, the users' lock is held exclusively until the process ends: a
+    new user waits until the server has stopped, and then starts it again.
     """
 
     def __init__(self, cluster: Cluster) -> None:
         self._cluster = cluster
-        self._since: float | None = None
+        self._idle_since: float | None = None
         self._lock: int | None = None
 
-    def has_lasted(self) -> bool:
-        """Look for users; True once there were none for the cluster's linger time."""
+    def has_expired(self) -> bool:
+        """Check for users; True once there were none for the cluster's linger time."""
         lock = locks.acquire(self._cluster.users_lock, uid=self._cluster.keeper.uid)
         if lock is None:
-            self._since = None
+            self._idle_since = None
             return False
         now = time.monotonic()
-        if self._since is None:
-            self._since = now
-        if now - self._since >= self._cluster.linger_s:
+        if self._idle_since is None:
+            self._idle_since = now
+        if now - self._idle_since >= self._cluster.linger_s:
             self._lock = lock
             return True
         os.close(lock)
         return False
 
 
-def _tick_s(cluster: Cluster, server: Postmaster) -> float:
-    longest = LONGEST_TICK_S if server.is_ours() else ADOPTED_TICK_S
+def _compute_tick_s(cluster: Cluster, server: Postmaster) -> float:
+    longest = MAX_TICK_S if server.is_child() else ADOPTED_TICK_S
     return min(longest, max(cluster.linger_s / 4, 0.05))
 
 
-def _revive(cluster: Cluster, programs: str) -> Postmaster | None:
-    """Start a dead server again; give up after a few times, for the next user to hear why."""
-    _log("the server died; starting it again")
+def _restart_server(cluster: Cluster, programs: str) -> Postmaster | None:
+    """Restart a dead server; give up after a few attempts, so the next user gets the error."""
+    _log_line("the server died; starting it again")
     for delay_s in RESTART_DELAYS_S:
         time.sleep(delay_s)
         try:
-            return postmaster.ensure(cluster, programs)
+            return postmaster.ensure_server(cluster, programs)
         except ServerError as error:
-            _log(str(error))
+            _log_line(str(error))
     return None
 
 
-def _wait(wake: int, timeout_s: float) -> bool:
-    """Sleep until a signal comes or the time is over; True if this process shall end."""
+def _wait_for_signal(wake: int, timeout_s: float) -> bool:
+    """Sleep until a signal arrives or the timeout expires; True if this process must stop."""
     readable, _, _ = select.select([wake], [], [], timeout_s)
     numbers = os.read(wake, 256) if readable else b""
     return signal.SIGTERM in numbers or signal.SIGINT in numbers
 
 
-def _signals() -> int:
-    """Have signals written to a pipe, whose reading end is returned."""
+def _open_signal_pipe() -> int:
+    """Have signals written to a pipe; return its read end."""
     reader, writer = os.pipe()
     os.set_blocking(writer, False)
     signal.set_wakeup_fd(writer, warn_on_full_buffer=False)
@@ -160,11 +170,11 @@ def _signals() -> int:
     return reader
 
 
-def _become(cluster: Cluster) -> None:
-    """Give up being root unless the keeper is root's.
+def _drop_privileges(cluster: Cluster) -> None:
+    """Drop root's privileges unless the keeper runs as root.
 
-    Python's own files may be out of reach from here on, so nothing may be imported later: no
-    text encoding but UTF-8, which is built in, either.
+    Python's own files may be unreadable afterwards, so nothing may be imported later, including
+    any text encoding but UTF-8, which is built in.
     """
     uid, gid, name = cluster.keeper
     if os.geteuid() == 0 and uid != 0:
@@ -173,29 +183,57 @@ def _become(cluster: Cluster) -> None:
         os.setuid(uid)
 
 
-def _entitle() -> None:
-    """Show in lists of processes what this one is, where the system lets it."""
-    with contextlib.suppress(OSError), open(SHOWN_NAME, "w", encoding="utf-8") as file:
-        file.write(TITLE)
+def _fork_guarded_keeper() -> None:
+    """Return in a child, the keeper; the parent, its guard, forks another when it is killed.
+
+    The guard ends when a keeper exits by itself, and forwards signals that ask it to stop.
+    """
+    _set_process_title(GUARD_TITLE)
+    signal.signal(signal.SIGHUP, signal.SIG_IGN)
+    while keeper := os.fork():
+        for number in (signal.SIGTERM, signal.SIGINT):
+            signal.signal(number, partial(_forward_signal, keeper))
+        # A process that waits for the first keeper's report must not wait for a later keeper.
+        _redirect_to_null(sys.stdout.fileno())
+        _, status = os.waitpid(keeper, 0)
+        if not os.WIFSIGNALED(status):
+            os._exit(0)
+        _log_line("the keeper was killed; starting another")
+        time.sleep(GUARD_DELAY_S)
 
 
-def _reporter(descriptor: int) -> Callable[[str], None]:
-    """Tell the process that started this one, which may be gone, and let go of it."""
+def _forward_signal(keeper: int, number: int, _frame: object) -> None:
+    with contextlib.suppress(ProcessLookupError):
+        os.kill(keeper, number)
+
+
+def _set_process_title(title: str) -> None:
+    """Set the name of this process in process lists, if the system allows it."""
+    with contextlib.suppress(OSError), open(COMM_FILE, "w", encoding="utf-8") as file:
+        file.write(title)
+
+
+def _make_reporter(descriptor: int) -> Callable[[str], None]:
+    """Return a function that reports to the starting process, then detaches from it."""
 
     def report(line: str) -> None:
         with contextlib.suppress(OSError):
             os.write(descriptor, line.encode() + b"\n")
-        silence = os.open(os.devnull, os.O_RDWR)
-        os.dup2(silence, descriptor)
-        os.close(silence)
-        if line != BUSY:
-            _log(line)
+        _redirect_to_null(descriptor)
+        if line != BUSY_REPORT:
+            _log_line(line)
 
     return report
 
 
-def _log(line: str) -> None:
-    """Write among the server's own lines: the keeper's stderr is the same file."""
+def _redirect_to_null(descriptor: int) -> None:
+    silence = os.open(os.devnull, os.O_RDWR)
+    os.dup2(silence, descriptor)
+    os.close(silence)
+
+
+def _log_line(line: str) -> None:
+    """Write a line to stderr, which is the server's log file."""
     with contextlib.suppress(OSError):
         stamp = time.strftime("%Y-%m-%d %H:%M:%S", time.gmtime())
         sys.stderr.write(f"{stamp} UTC [{os.getpid()}] KEEPER:  {line}\n")

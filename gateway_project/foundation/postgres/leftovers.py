@@ -1,8 +1,8 @@
-"""What a server that was killed leaves behind, removed once it is proven dead; for the keeper.
+"""Removes the processes and files of a killed server once it is proven dead; part of the keeper.
 
-After a kill of its first process, the others end by themselves unless they are busy; a new server
-refuses to start beside them. Files that name the dead process stay, too, and may by then name
-another one that happens to have its number.
+When its first process was killed, the others end by themselves unless they are busy; a new server
+refuses to start beside them. Files that name the dead process also remain, and its number may
+meanwhile belong to another process.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from gateway_project.foundation.postgres import locks, pidfile
 from gateway_project.foundation.postgres.cluster import Cluster, ServerError
 
 GRACE_S = 0.5
-"""For the processes of a dead server to notice and end by themselves."""
+"""Time for the processes of a dead server to notice and end by themselves."""
 
 KILL_S = 5.0
 
@@ -24,21 +24,21 @@ PROC = "/proc"
 LSOF = "/usr/sbin/lsof"
 
 
-def clear(cluster: Cluster) -> None:
+def clear_leftovers(cluster: Cluster) -> None:
     """End the processes and remove the files of a server whose first process is dead.
 
     Raises:
-        ServerError: If they do not end, or somebody else runs a server on the data.
+        ServerError: If they do not end, or another program runs a server on the data.
     """
     _end_processes(cluster)
-    pid = pidfile.pid(cluster)
-    if pid and _working_folder(pid) == os.path.realpath(cluster.data):
+    pid = pidfile.read_pid(cluster)
+    if pid and _read_working_folder(pid) == os.path.realpath(cluster.data_folder):
         raise ServerError(
-            f"process {pid} serves {cluster.data} and was not started by Foregate: stop it "
+            f"process {pid} serves {cluster.data_folder} and was not started by Foregate: stop it "
             f"(`kill -INT {pid}`) and start again"
         )
     for path in (
-        pidfile.path(cluster),
+        pidfile.pidfile_path(cluster),
         cluster.socket_file,
         f"{cluster.socket_file}.lock",
     ):
@@ -49,13 +49,13 @@ def clear(cluster: Cluster) -> None:
 def _end_processes(cluster: Cluster) -> None:
     if _wait_until_free(cluster, GRACE_S):
         return
-    for pid in _holders(cluster):
+    for pid in _find_lock_holders(cluster):
         with contextlib.suppress(ProcessLookupError):
             os.kill(pid, signal.SIGKILL)
     if not _wait_until_free(cluster, KILL_S):
         raise ServerError(
-            f"processes of a killed PostgreSQL still use {cluster.data} and do not end: "
-            f"{', '.join(map(str, _holders(cluster)))}; end them or restart the machine"
+            f"processes of a killed PostgreSQL still use {cluster.data_folder} and do not end: "
+            f"{', '.join(map(str, _find_lock_holders(cluster)))}; end them or restart the machine"
         )
 
 
@@ -67,39 +67,39 @@ def _wait_until_free(cluster: Cluster, timeout_s: float) -> bool:
     return True
 
 
-def _holders(cluster: Cluster) -> list[int]:
-    """Return the processes that inherited the server's lock and work in its data folder."""
-    lock, folder = os.path.realpath(cluster.server_lock), os.path.realpath(cluster.data)
+def _find_lock_holders(cluster: Cluster) -> list[int]:
+    """Return the processes that inherited the server's lock and whose cwd is its data folder."""
+    lock, folder = os.path.realpath(cluster.server_lock), os.path.realpath(cluster.data_folder)
     if not os.path.isdir(PROC):
-        found = _lsof("-t", "--", lock)
-        return [pid for pid in map(int, found) if _working_folder(pid) == folder]
+        listed = _run_lsof("-t", "--", lock)
+        return [pid for pid in map(int, listed) if _read_working_folder(pid) == folder]
     pids = [int(name) for name in os.listdir(PROC) if name.isdigit()]
-    return [pid for pid in pids if _working_folder(pid) == folder and _has_open(pid, lock)]
+    return [pid for pid in pids if _read_working_folder(pid) == folder and _has_open(pid, lock)]
 
 
 def _has_open(pid: int, path: str) -> bool:
     links = f"{PROC}/{pid}/fd"
     with contextlib.suppress(OSError):
-        return any(_link(f"{links}/{name}") == path for name in os.listdir(links))
+        return any(_read_link(f"{links}/{name}") == path for name in os.listdir(links))
     return False
 
 
-def _working_folder(pid: int) -> str | None:
-    """Where a process works, or None if it is dead, a zombie, or somebody else's."""
+def _read_working_folder(pid: int) -> str | None:
+    """Return a process's cwd, or None if it is dead, a zombie, or another user's."""
     if os.path.isdir(PROC):
-        return _link(f"{PROC}/{pid}/cwd")
-    lines = _lsof("-a", "-p", str(pid), "-d", "cwd", "-Fn")
+        return _read_link(f"{PROC}/{pid}/cwd")
+    lines = _run_lsof("-a", "-p", str(pid), "-d", "cwd", "-Fn")
     return next((line[1:] for line in lines if line.startswith("n")), None)
 
 
-def _link(path: str) -> str | None:
+def _read_link(path: str) -> str | None:
     try:
         return os.readlink(path)
     except OSError:
         return None
 
 
-def _lsof(*arguments: str) -> list[str]:
-    """Ask the tool that macOS has in place of /proc; it fails where it finds nothing."""
-    done = subprocess.run([LSOF, *arguments], capture_output=True, check=False, timeout=KILL_S)
-    return done.stdout.decode(errors="replace").splitlines()
+def _run_lsof(*arguments: str) -> list[str]:
+    """Run lsof, which replaces /proc on macOS; its exit status is 1 if it finds nothing."""
+    result = subprocess.run([LSOF, *arguments], capture_output=True, check=False, timeout=KILL_S)
+    return result.stdout.decode(errors="replace").splitlines()

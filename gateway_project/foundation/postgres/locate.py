@@ -1,4 +1,4 @@
-"""Find the embedded database of a home folder: where it lives and as whom it runs."""
+"""Locates the embedded database of a home folder and the accounts that it runs as."""
 
 from __future__ import annotations
 
@@ -9,42 +9,42 @@ import pwd
 from gateway_project.foundation.postgres.cluster import (
     PORT,
     SYSTEM_FOLDER,
-    Account,
     Cluster,
+    OsAccount,
     ServerError,
-    reachable,
+    is_reachable,
 )
 
 SHORT_FOLDER = "/tmp"  # noqa: S108 - the folder made in it is private and its owner is checked
-"""Holds the socket when the home folder's path is too long for one.
+"""Contains the socket if the path of the home folder is too long for it.
 
-Neither TMPDIR nor XDG_RUNTIME_DIR: processes of different sessions must come to the same name.
+Neither TMPDIR nor XDG_RUNTIME_DIR: processes of different sessions must arrive at the same path.
 """
 
 MAX_SOCKET_PATH = 103
-"""Bytes of a socket's path on macOS; Linux has 107."""
+"""Bytes of a socket's path on macOS; Linux allows 107."""
 
 
-def locate(home: str, *, postgres_user: str, linger_s: float, log_bytes: int) -> Cluster:
-    """Find the embedded database of a home folder, whether it exists yet or not.
+def locate_cluster(home: str, *, postgres_user: str, linger_s: float, log_bytes: int) -> Cluster:
+    """Locate the embedded database of a home folder, whether it exists yet or not.
 
-    An ordinary user's data lies in the home folder. PostgreSQL refuses to run as root; for root
-    it runs as the home folder's owner, or as `postgres_user` if root owns that too, and the data
-    lies in `SYSTEM_FOLDER` where that user could not reach the home folder. Data that exists is
-    used where it is.
+    An ordinary user's data is in the home folder. PostgreSQL refuses to run as root; for root it
+    runs as the home folder's owner, or as `postgres_user` if root owns that too, and the data is
+    in `SYSTEM_FOLDER` if that user cannot reach the home folder. Existing data is used where it
+    is.
 
     Raises:
         ServerError: If an account is missing.
     """
     home = os.path.realpath(home)
     base = os.path.join(home, "postgres")
-    keeper = server = _account(_responsible_uid(home))
+    keeper = server = _find_account(_find_server_uid(home))
     if server.uid == 0:
-        server = _account_named(postgres_user)
-        base = _base_for_root(home, server)
+        server = _find_account_by_name(postgres_user)
+        base = _choose_base_for_root(home, server)
     folder = os.path.join(base, "run")
     if len(os.fsencode(f"{folder}/.s.PGSQL.{PORT}")) > MAX_SOCKET_PATH or "," in folder:
-        folder = os.path.join(SHORT_FOLDER, f"foregate-{server.uid}-{_digest(base)}")
+        folder = os.path.join(SHORT_FOLDER, f"foregate-{server.uid}-{_hash_path(base)}")
     return Cluster(
         home=home,
         base=base,
@@ -56,8 +56,8 @@ def locate(home: str, *, postgres_user: str, linger_s: float, log_bytes: int) ->
     )
 
 
-def _responsible_uid(home: str) -> int:
-    """Who runs the server: this process's user; for root, the home folder's owner."""
+def _find_server_uid(home: str) -> int:
+    """Return the user who runs the server: this process's; for root, the home folder's owner."""
     uid = os.geteuid()
     if uid != 0:
         return uid
@@ -69,16 +69,16 @@ def _responsible_uid(home: str) -> int:
     return owner
 
 
-def _base_for_root(home: str, server: Account) -> str:
+def _choose_base_for_root(home: str, server: OsAccount) -> str:
     inside = os.path.join(home, "postgres")
-    outside = os.path.join(SYSTEM_FOLDER, _digest(home))
+    outside = os.path.join(SYSTEM_FOLDER, _hash_path(home))
     for base in (inside, outside):
         if os.path.isdir(os.path.join(base, "data")):
             return base
-    return inside if reachable(home, server) else outside
+    return inside if is_reachable(home, server) else outside
 
 
-def _account(uid: int) -> Account:
+def _find_account(uid: int) -> OsAccount:
     try:
         entry = pwd.getpwuid(uid)
     except KeyError:
@@ -86,10 +86,10 @@ def _account(uid: int) -> Account:
             f"user id {uid} has no entry in the system's list of users, which PostgreSQL needs: "
             "add one (useradd), or set DATABASE_URL to use a PostgreSQL of your own"
         ) from None
-    return Account(uid=uid, gid=entry.pw_gid, name=entry.pw_name)
+    return OsAccount(uid=uid, gid=entry.pw_gid, name=entry.pw_name)
 
 
-def _account_named(name: str) -> Account:
+def _find_account_by_name(name: str) -> OsAccount:
     try:
         uid = pwd.getpwnam(name).pw_uid
     except KeyError:
@@ -101,8 +101,8 @@ def _account_named(name: str) -> Account:
         raise ServerError(
             "FOREGATE_POSTGRES_USER: PostgreSQL does not run as root; name another user"
         )
-    return _account(uid)
+    return _find_account(uid)
 
 
-def _digest(path: str) -> str:
+def _hash_path(path: str) -> str:
     return hashlib.sha256(os.fsencode(path)).hexdigest()[:16]

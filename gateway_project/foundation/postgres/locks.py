@@ -1,4 +1,4 @@
-"""Locks of the kernel, which are let go whatever way their holder dies."""
+"""File locks of the kernel, which are released however their holder dies."""
 
 from __future__ import annotations
 
@@ -10,25 +10,25 @@ POLL_S = 0.01
 
 
 def acquire(path: str, *, shared: bool = False, uid: int = -1, wait_s: float = 0.0) -> int | None:
-    """Take an advisory lock on a file, which is made if needed.
+    """Acquire an advisory lock on a file, which is created if needed.
 
     Args:
         path: The lock's file.
-        shared: Several may hold it, or one alone.
-        uid: Owner of the file if this process makes it as root.
+        shared: Whether several processes may hold it together.
+        uid: Owner of the file if this process creates it as root.
         wait_s: How long to try; at least once.
 
     Returns:
-        The descriptor that holds the lock until it is closed, in this process and all that
-        inherit it, or None if somebody else holds the lock.
+        The descriptor that holds the lock until it is closed in this process and in all that
+        inherit it, or None if another process holds the lock.
 
     Raises:
         OSError: If the file cannot be opened.
     """
     deadline = time.monotonic() + wait_s
     while True:
-        descriptor = _open(path, uid)
-        if _try(descriptor, fcntl.LOCK_SH if shared else fcntl.LOCK_EX):
+        descriptor = _open_lock_file(path, uid)
+        if _try_lock(descriptor, fcntl.LOCK_SH if shared else fcntl.LOCK_EX):
             if is_current(descriptor, path):
                 return descriptor
         elif time.monotonic() >= deadline:
@@ -39,7 +39,7 @@ def acquire(path: str, *, shared: bool = False, uid: int = -1, wait_s: float = 0
 
 
 def is_current(descriptor: int, path: str) -> bool:
-    """Whether the path still leads to the file that is open, and not to a successor or nothing."""
+    """Whether the path still leads to the open file: it was neither replaced nor removed."""
     try:
         return os.path.samestat(os.fstat(descriptor), os.stat(path))
     except OSError:
@@ -47,7 +47,7 @@ def is_current(descriptor: int, path: str) -> bool:
 
 
 def is_free(path: str) -> bool:
-    """Whether nobody holds the lock exclusively; True if it was never taken."""
+    """Whether no process holds the lock exclusively; True if the file does not exist."""
     if not os.path.exists(path):
         return True
     descriptor = acquire(path, shared=True)
@@ -57,27 +57,40 @@ def is_free(path: str) -> bool:
     return True
 
 
-def open_record(path: str) -> int:
-    """Open a file for `hold_record`."""
-    return _open(path, -1)
+def wait_until_free(path: str) -> None:
+    """Block until no process holds the lock exclusively.
+
+    Raises:
+        OSError: If there is no such file, or it cannot be opened.
+    """
+    descriptor = os.open(path, os.O_RDWR | os.O_NOFOLLOW)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_SH)
+    finally:
+        os.close(descriptor)
 
 
-def hold_record(descriptor: int) -> None:
-    """Take the lock that belongs to this process alone: children do not inherit it.
+def open_record_lock(path: str) -> int:
+    """Open a file for `take_record_lock`."""
+    return _open_lock_file(path, -1)
 
-    It outlasts `exec`, which is what it is for: taken between fork and exec, it tells whether
-    that very process lives, where its children would keep an `acquire` lock alive.
+
+def take_record_lock(descriptor: int) -> None:
+    """Take a lock that belongs to this process only: children do not inherit it.
+
+    It survives `exec`. Taken between fork and exec, it tells whether that very process lives,
+    while a lock of `acquire` would also be held by its children.
     """
     fcntl.lockf(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
 
 
-def record_is_held(path: str) -> bool:
+def is_record_held(path: str) -> bool:
     """Whether another process holds the record lock."""
     if not os.path.exists(path):
         return False
-    descriptor = _open(path, -1)
+    descriptor = _open_lock_file(path, -1)
     try:
-        hold_record(descriptor)
+        take_record_lock(descriptor)
     except OSError:
         return True
     finally:
@@ -86,19 +99,19 @@ def record_is_held(path: str) -> bool:
 
 
 def open_log(path: str, uid: int) -> int:
-    """Open a private file to append to, owned like the locks."""
-    return _open(path, uid, os.O_WRONLY | os.O_APPEND)
+    """Open a private file for appending, owned like the locks."""
+    return _open_lock_file(path, uid, os.O_WRONLY | os.O_APPEND)
 
 
-def _open(path: str, uid: int, flags: int = os.O_RDWR) -> int:
-    """Open without following a link that somebody may have put there."""
+def _open_lock_file(path: str, uid: int, flags: int = os.O_RDWR) -> int:
+    """Open without following a symbolic link that another user may have planted."""
     descriptor = os.open(path, flags | os.O_CREAT | os.O_NOFOLLOW, 0o600)
     if os.geteuid() == 0 and uid > 0:
         os.fchown(descriptor, uid, -1)
     return descriptor
 
 
-def _try(descriptor: int, operation: int) -> bool:
+def _try_lock(descriptor: int, operation: int) -> bool:
     try:
         fcntl.flock(descriptor, operation | fcntl.LOCK_NB)
     except BlockingIOError:

@@ -1,4 +1,4 @@
-"""What the server writes about itself; it may be out of date, and never counts as proof."""
+"""The server's own pid file; it may be out of date and is never taken as proof."""
 
 from __future__ import annotations
 
@@ -8,31 +8,31 @@ from gateway_project.foundation.postgres.cluster import Cluster
 
 PID_LINE = 0
 STATUS_LINE = 7
-UNREADY = ("starting", "stopping")
+UNREADY_STATES = ("starting", "stopping")
 
 
-def path(cluster: Cluster) -> str:
-    """The file that PostgreSQL keeps while it runs."""
-    return os.path.join(cluster.data, "postmaster.pid")
+def pidfile_path(cluster: Cluster) -> str:
+    """Return the path of the file that PostgreSQL maintains while it runs."""
+    return os.path.join(cluster.data_folder, "postmaster.pid")
 
 
-def pid(cluster: Cluster) -> int | None:
-    """Number of the server's first process, if the file names one."""
-    line = _line(cluster, PID_LINE)
+def read_pid(cluster: Cluster) -> int | None:
+    """Return the pid of the server's first process, if the file has one."""
+    line = _read_line(cluster, PID_LINE)
     return int(line) if line.isdigit() else None
 
 
-def says_unready(cluster: Cluster) -> bool:
-    """Whether the server says that it would turn connections away, so that none need be tried.
+def is_starting(cluster: Cluster) -> bool:
+    """Whether the server is starting or stopping and would refuse connections.
 
-    Each attempt would cost it a process and a line in its log.
+    Each attempt to connect would cost it a process and a line in its log.
     """
-    return _line(cluster, STATUS_LINE) in UNREADY
+    return _read_line(cluster, STATUS_LINE) in UNREADY_STATES
 
 
-def _line(cluster: Cluster, number: int) -> str:
+def _read_line(cluster: Cluster, number: int) -> str:
     try:
-        with open(path(cluster), encoding="utf-8") as file:
+        with open(pidfile_path(cluster), encoding="utf-8") as file:
             lines = file.read().splitlines()
     except OSError:
         return ""

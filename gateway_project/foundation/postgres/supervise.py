@@ -1,11 +1,14 @@
-"""Have the embedded database running: what each process that uses it calls.
+"""Makes sure that the embedded database runs; called by each process that uses it.
 
-A user holds a shared lock for as long as it lives; the kernel lets go of it whatever way it dies.
-The server itself is kept by a process of its own (`keeper`).
+A user of the database holds a shared lock as long as it lives; the kernel releases it however the
+process dies. The server is run by a separate process (`keeper`). If that is killed together with
+its guard, the users of the database start another: a server without a keeper would never be
+stopped.
 """
 
 from __future__ import annotations
 
+import contextlib
 import os
 import select
 import subprocess
@@ -18,41 +21,45 @@ from gateway_project.foundation.postgres.cluster import Cluster, ServerError
 
 START_TIMEOUT_S = 60.0
 POLL_S = 0.02
-MAX_SILENT = 3
-"""Keepers that may end without having reported, as one does that is killed at its start."""
+MAX_SILENT_KEEPERS = 3
+"""Keepers that may end without a report, for instance because they were killed at their start."""
 
-KEPT_VARIABLES = ("LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH", "DYLD_FALLBACK_LIBRARY_PATH")
-"""Some builds of Python do not start without."""
+PASSED_VARIABLES = ("LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH", "DYLD_FALLBACK_LIBRARY_PATH")
+"""Environment variables that some builds of Python need to start."""
 
-_held: dict[str, int] = {}
-_guard = threading.Lock()
+RETRY_S = 1.0
+"""Delay between failed attempts to replace a keeper."""
+
+_user_locks: dict[str, int] = {}
+_watched_clusters: set[Cluster] = set()
+_state_lock = threading.Lock()
 
 
 def ensure_running(cluster: Cluster, *, timeout_s: float = START_TIMEOUT_S) -> None:
-    """Return once the embedded database serves, starting it if it does not.
+    """Return once the embedded database is ready; start it if it does not run.
 
-    Safe to call from any number of processes and threads at once.
+    May be called by any number of processes and threads at once.
 
     Raises:
-        ServerError: If it cannot be had; one line that says what to do.
+        ServerError: If it cannot be started; one line that says what to do.
     """
     deadline = time.monotonic() + timeout_s
-    register(cluster, timeout_s=timeout_s)
-    silent = 0
+    register_user(cluster, timeout_s=timeout_s)
+    silent_keepers = 0
     while True:
-        answer = _probe(cluster)
-        if answer.state is wire.State.READY:
-            attend(cluster)
+        answer = _probe_server(cluster)
+        if answer.state is wire.SocketState.READY:
+            start_keeper(cluster)
             return
-        if answer.state is wire.State.REFUSING:
+        if answer.state is wire.SocketState.REFUSING:
             raise ServerError(f"the embedded PostgreSQL refuses connections: {answer.message}")
-        with _guard:
+        with _state_lock:
             if locks.is_free(cluster.keeper_lock):
-                silent += not _start_keeper(cluster, deadline)
-                if silent < MAX_SILENT:
+                silent_keepers += not _start_keeper(cluster, deadline)
+                if silent_keepers < MAX_SILENT_KEEPERS:
                     continue
                 raise ServerError(
-                    f"the keeper of the embedded PostgreSQL ends without a word; see "
+                    "the keeper of the embedded PostgreSQL ends without a message; see "
                     f"{cluster.log_file}"
                 )
         if time.monotonic() > deadline:
@@ -63,68 +70,104 @@ def ensure_running(cluster: Cluster, *, timeout_s: float = START_TIMEOUT_S) -> N
         time.sleep(POLL_S)
 
 
-def register(cluster: Cluster, *, timeout_s: float = START_TIMEOUT_S) -> None:
-    """Count this process among the users of the database until it ends.
+def register_user(cluster: Cluster, *, timeout_s: float = START_TIMEOUT_S) -> None:
+    """Register this process as a user of the database until it ends.
 
     Raises:
         ServerError: If the folders cannot be used or a stopping server does not end.
     """
-    with _guard:
-        held = _held.get(cluster.users_lock)
-        if held is not None:
-            if locks.is_current(held, cluster.users_lock):
-                return
-            os.close(_held.pop(cluster.users_lock))
-        folders.prepare(cluster)
+    with _state_lock:
+        if _is_registered(cluster):
+            return
+        if cluster.users_lock in _user_locks:
+            os.close(_user_locks.pop(cluster.users_lock))
+        folders.prepare_folders(cluster)
         try:
             lock = locks.acquire(
                 cluster.users_lock, shared=True, uid=cluster.keeper.uid, wait_s=timeout_s
             )
         except OSError as error:
-            raise folders.unusable(cluster.users_lock, error) from None
+            raise folders.explain_unusable(cluster.users_lock, error) from None
         if lock is None:
             raise ServerError(
                 f"the embedded PostgreSQL is stopping and does not end; see {cluster.log_file}"
             )
-        _held[cluster.users_lock] = lock
+        _user_locks[cluster.users_lock] = lock
 
 
-def forget(cluster: Cluster) -> None:
-    """Count this process no longer among the users; open connections do not count."""
-    with _guard:
-        held = _held.pop(cluster.users_lock, None)
-    if held is not None:
-        os.close(held)
+def unregister_user(cluster: Cluster) -> None:
+    """Unregister this process as a user, even if it has open connections."""
+    with _state_lock:
+        lock = _user_locks.pop(cluster.users_lock, None)
+    if lock is not None:
+        os.close(lock)
 
 
-def attend(cluster: Cluster) -> None:
-    """Start a keeper for a running server that has lost its own."""
+def start_keeper(cluster: Cluster) -> None:
+    """Make sure that a running server has a keeper as long as this process uses it."""
     if locks.is_free(cluster.keeper_lock):
         _start_keeper(cluster, deadline=None)
+    with _state_lock:
+        if cluster in _watched_clusters:
+            return
+        _watched_clusters.add(cluster)
+    name = f"keeper watch {cluster.base}"
+    threading.Thread(target=_watch_keeper, args=(cluster,), name=name, daemon=True).start()
 
 
-def _probe(cluster: Cluster) -> wire.Answer:
-    if pidfile.says_unready(cluster):
-        return wire.Answer(wire.State.STARTING, "it is starting or stopping")
-    return wire.probe(cluster.socket_file)
+def _watch_keeper(cluster: Cluster) -> None:
+    """Replace the keeper each time it dies, until the server has stopped too."""
+    while True:
+        with contextlib.suppress(OSError):  # the home folder was removed
+            locks.wait_until_free(cluster.keeper_lock)
+        if not _replace_keeper(cluster):
+            break
+        if locks.is_free(cluster.keeper_lock):  # it is still starting, or failed to
+            time.sleep(RETRY_S)
+    _watched_clusters.discard(cluster)
+
+
+def _replace_keeper(cluster: Cluster) -> bool:
+    """Start a keeper for a server that has none; return False if there is no server.
+
+    A keeper that is asked to stop stops its server first, so that it leaves none behind.
+    """
+    if not locks.is_free(cluster.keeper_lock):
+        return True
+    if not _is_registered(cluster) or _probe_server(cluster).state is wire.SocketState.ABSENT:
+        return False
+    with contextlib.suppress(ServerError):  # the next connection reports it
+        _start_keeper(cluster, deadline=None)
+    return True
+
+
+def _is_registered(cluster: Cluster) -> bool:
+    lock = _user_locks.get(cluster.users_lock)
+    return lock is not None and locks.is_current(lock, cluster.users_lock)
+
+
+def _probe_server(cluster: Cluster) -> wire.ProbeResult:
+    if pidfile.is_starting(cluster):
+        return wire.ProbeResult(wire.SocketState.STARTING, "it is starting or stopping")
+    return wire.probe_server(cluster.socket_file)
 
 
 def _start_keeper(cluster: Cluster, deadline: float | None) -> str:
-    """Start a keeper and, given a deadline, wait for what it reports and return that.
+    """Start a keeper; with a deadline, wait for its report and return it.
 
     Raises:
-        ServerError: What the keeper reports if the server does not start.
+        ServerError: The keeper's report if the server does not start.
     """
-    folders.prepare(cluster)
+    folders.prepare_folders(cluster)
     here = os.path.dirname(os.path.abspath(__file__))
     entry = os.path.join(here, "__main__.py")
-    words = [sys.executable, "-I", "-S", entry, cluster.to_json(), binaries.find()]
+    words = [sys.executable, "-I", "-S", entry, cluster.to_json(), binaries.find_programs()]
     environment = {"LC_ALL": "C", "TZ": "UTC", "PATH": "/usr/bin:/bin"}
-    environment |= {key: os.environ[key] for key in KEPT_VARIABLES if key in os.environ}
+    environment |= {key: os.environ[key] for key in PASSED_VARIABLES if key in os.environ}
     try:
         log = locks.open_log(cluster.log_file, cluster.keeper.uid)
     except OSError as error:
-        raise folders.unusable(cluster.log_file, error) from None
+        raise folders.explain_unusable(cluster.log_file, error) from None
     try:
         process = subprocess.Popen(
             words,
@@ -142,14 +185,14 @@ def _start_keeper(cluster: Cluster, deadline: float | None) -> str:
     assert process.stdout is not None  # noqa: S101 - a pipe was asked for
     with process.stdout as pipe:
         process.wait()
-        line = _line(pipe.fileno(), deadline) if deadline is not None else ""
-    if line.startswith(keeper.FAILED):
-        raise ServerError(line.removeprefix(keeper.FAILED))
+        line = _read_line(pipe.fileno(), deadline) if deadline is not None else ""
+    if line.startswith(keeper.FAILED_REPORT):
+        raise ServerError(line.removeprefix(keeper.FAILED_REPORT))
     return line
 
 
-def _line(descriptor: int, deadline: float) -> str:
-    """Read to the end of the line, or of the pipe, or of the time."""
+def _read_line(descriptor: int, deadline: float) -> str:
+    """Read until the end of the line or of the pipe, or until the deadline."""
     read = b""
     poll = select.poll()
     poll.register(descriptor, select.POLLIN)

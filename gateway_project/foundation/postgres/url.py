@@ -1,4 +1,4 @@
-"""The address of an external PostgreSQL, as given in DATABASE_URL."""
+"""Parses the address of an external PostgreSQL in DATABASE_URL."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ FIELDS = {
     "host": "host",
     "port": "port",
 }
-"""Parameters of the query that stand for a part of the address, as in libpq."""
+"""Query parameters that override a part of the address, as in libpq."""
 
 RESERVED = frozenset({
     "assume_role", "client_encoding", "context", "cursor_factory", "isolation_level", "pool",
     "prepare_threshold", "row_factory", "server_side_binding",
 })  # fmt: skip
-"""Names that mean something to Django or psycopg but are no parameters of a connection."""
+"""Names with a meaning to Django or psycopg that are not connection parameters."""
 
 
-class Address(NamedTuple):
+class DatabaseAddress(NamedTuple):
     """An external database; empty parts are left to libpq's defaults."""
 
     name: str
@@ -36,11 +36,11 @@ class Address(NamedTuple):
     options: dict[str, str] = {}  # noqa: RUF012 - never changed
 
 
-def parse(url: str) -> Address:
-    """Take a PostgreSQL connection URL apart, as libpq does.
+def parse_url(url: str) -> DatabaseAddress:
+    """Parse a PostgreSQL connection URL as libpq does.
 
     Percent-encoding is undone in every part. Several hosts, a socket's folder as `?host=/path`,
-    and options such as `?sslmode=require` are understood.
+    and options such as `?sslmode=require` are supported.
 
     Args:
         url: Such as `postgresql://user:password@host:5432/name`.
@@ -49,7 +49,7 @@ def parse(url: str) -> Address:
         ValueError: One clause that says what is wrong; it never repeats the URL.
 
     Example:
-        >>> parse("postgres://me:p%40ss@db.example:6000/tools?sslmode=require").password
+        >>> parse_url("postgres://me:p%40ss@db.example:6000/tools?sslmode=require").password
         'p@ss'
     """
     try:
@@ -62,8 +62,8 @@ def parse(url: str) -> Address:
         raise ValueError("has a '#', '/', '?' or '@' inside a part: write %23, %2F, %3F or %40")
     credentials, _, hosts = parts.netloc.rpartition("@")
     user, _, password = credentials.partition(":")
-    host, port = _hosts(hosts)
-    found = {
+    host, port = _split_hosts(hosts)
+    fields = {
         "name": unquote(parts.path.removeprefix("/")),
         "user": unquote(user),
         "password": unquote(password),
@@ -71,17 +71,17 @@ def parse(url: str) -> Address:
         "port": port,
     }
     options: dict[str, str] = {}
-    for key, value in _query(parts.query):
+    for key, value in _parse_query(parts.query):
         if key in FIELDS:
-            found[FIELDS[key]] = value
+            fields[FIELDS[key]] = value
         else:
             options[key] = value
-    if not found["name"]:
+    if not fields["name"]:
         raise ValueError(f"names no database: it must look like {EXAMPLE}")
-    return Address(**found, options=options)
+    return DatabaseAddress(**fields, options=options)
 
 
-def _query(query: str) -> list[tuple[str, str]]:
+def _parse_query(query: str) -> list[tuple[str, str]]:
     try:
         pairs = parse_qsl(query.replace("+", "%2B"), strict_parsing=bool(query))
     except ValueError:
@@ -92,14 +92,14 @@ def _query(query: str) -> list[tuple[str, str]]:
     return pairs
 
 
-def _hosts(text: str) -> tuple[str, str]:
+def _split_hosts(text: str) -> tuple[str, str]:
     """Split `a:1,[::1]:2` into libpq's `a,::1` and `1,2`."""
-    pairs = [_host(part) for part in text.split(",")]
+    pairs = [_split_host(part) for part in text.split(",")]
     ports = [port for _, port in pairs]
     return ",".join(host for host, _ in pairs), ",".join(ports) if any(ports) else ""
 
 
-def _host(text: str) -> tuple[str, str]:
+def _split_host(text: str) -> tuple[str, str]:
     if text.startswith("["):
         host, bracket, rest = text[1:].partition("]")
         if not bracket or (rest and not rest.startswith(":")):

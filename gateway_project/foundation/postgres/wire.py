@@ -1,6 +1,6 @@
-"""As much of PostgreSQL's protocol as it takes to ask a server on a socket whether it serves.
+"""The part of PostgreSQL's protocol needed to probe a server on a Unix socket.
 
-The keeper uses it, which must stay small; everything else talks through psycopg.
+For the keeper, which must stay small; everything else uses psycopg.
 
 References:
     PostgreSQL documentation, chapter "Frontend/Backend Protocol" (message formats).
@@ -26,8 +26,8 @@ TOO_MANY_CONNECTIONS = "53300"
 SHUTTING_DOWN = ("57P01", "57P02")
 
 
-class State(enum.Enum):
-    """What answers on a socket."""
+class SocketState(enum.Enum):
+    """State of the server behind a socket."""
 
     ABSENT = "nothing listens"
     STARTING = "not ready to serve yet, or any more"
@@ -35,14 +35,14 @@ class State(enum.Enum):
     REFUSING = "up, but not for us"
 
 
-class Answer(NamedTuple):
-    """Result of a probe; `message` is the server's own, empty if it serves."""
+class ProbeResult(NamedTuple):
+    """Result of a probe; `message` is the server's or the system's, empty if it is ready."""
 
-    state: State
+    state: SocketState
     message: str = ""
 
 
-class Refusal(Exception):
+class ServerRefusal(Exception):
     """The server answered with an error."""
 
     def __init__(self, sqlstate: str, message: str) -> None:
@@ -50,7 +50,7 @@ class Refusal(Exception):
         self.sqlstate = sqlstate
 
 
-class Session:
+class WireSession:
     """A connection as the cluster's role; use as a context manager."""
 
     def __init__(self, socket_file: str, *, database: str) -> None:
@@ -61,12 +61,12 @@ class Session:
             self._socket.connect(socket_file)
             pairs = f"user\0{NAME}\0database\0{database}\0\0".encode()
             self._socket.sendall(struct.pack("!II", len(pairs) + 8, PROTOCOL) + pairs)
-            self._until_ready()
+            self._read_until_ready()
         except BaseException:
             self._close()
             raise
 
-    def __enter__(self) -> Session:
+    def __enter__(self) -> WireSession:
         return self
 
     def __exit__(
@@ -80,28 +80,28 @@ class Session:
     def execute(self, sql: str) -> str:
         """Run one statement and return its tag, such as `SELECT 1`.
 
-        The session is of no further use after an error.
+        The session cannot be used after an error.
 
         Raises:
-            Refusal: If the server reports an error.
+            ServerRefusal: If the server reports an error.
             OSError: If the connection breaks.
         """
         body = sql.encode() + b"\0"
         self._socket.sendall(b"Q" + struct.pack("!I", len(body) + 4) + body)
-        return self._until_ready()
+        return self._read_until_ready()
 
-    def _until_ready(self) -> str:
+    def _read_until_ready(self) -> str:
         tag = ""
         while True:
-            kind, payload = self._receive()
+            kind, payload = self._receive_message()
             if kind == b"E":
-                raise _refusal(payload)
+                raise _parse_refusal(payload)
             if kind == b"C":
                 tag = payload.rstrip(b"\0").decode()
             elif kind == b"Z":
                 return tag
 
-    def _receive(self) -> tuple[bytes, bytes]:
+    def _receive_message(self) -> tuple[bytes, bytes]:
         header = self._file.read(HEADER.size)
         if len(header) < HEADER.size:
             raise ConnectionResetError("the server closed the connection")
@@ -113,28 +113,28 @@ class Session:
         self._socket.close()
 
 
-def probe(socket_file: str, *, database: str = NAME) -> Answer:
-    """Ask a server whether it serves, by connecting and running a query."""
+def probe_server(socket_file: str, *, database: str = NAME) -> ProbeResult:
+    """Probe whether a server is ready, by connecting and running a query."""
     try:
-        with Session(socket_file, database=database) as session:
+        with WireSession(socket_file, database=database) as session:
             session.execute("SELECT 1")
     except (FileNotFoundError, ConnectionRefusedError) as error:
-        return Answer(State.ABSENT, str(error))
-    except Refusal as error:
-        return Answer(_state_of(error.sqlstate), str(error))
+        return ProbeResult(SocketState.ABSENT, str(error))
+    except ServerRefusal as error:
+        return ProbeResult(_state_from_sqlstate(error.sqlstate), str(error))
     except PermissionError as error:
-        return Answer(State.REFUSING, str(error))
+        return ProbeResult(SocketState.REFUSING, str(error))
     except OSError as error:
-        return Answer(State.STARTING, str(error))
-    return Answer(State.READY)
+        return ProbeResult(SocketState.STARTING, str(error))
+    return ProbeResult(SocketState.READY)
 
 
-def _state_of(sqlstate: str) -> State:
+def _state_from_sqlstate(sqlstate: str) -> SocketState:
     if sqlstate in (CANNOT_CONNECT_NOW, NO_SUCH_DATABASE, *SHUTTING_DOWN):
-        return State.STARTING
-    return State.READY if sqlstate == TOO_MANY_CONNECTIONS else State.REFUSING
+        return SocketState.STARTING
+    return SocketState.READY if sqlstate == TOO_MANY_CONNECTIONS else SocketState.REFUSING
 
 
-def _refusal(payload: bytes) -> Refusal:
+def _parse_refusal(payload: bytes) -> ServerRefusal:
     fields = {part[:1]: part[1:].decode() for part in payload.split(b"\0") if part}
-    return Refusal(fields.get(b"C", ""), fields.get(b"M", ""))
+    return ServerRefusal(fields.get(b"C", ""), fields.get(b"M", ""))

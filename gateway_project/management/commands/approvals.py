@@ -1,4 +1,4 @@
-"""Look at calls that wait for a person, and decide them."""
+"""List pending approvals and decide on them."""
 
 from __future__ import annotations
 
@@ -12,17 +12,30 @@ from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError
 from django.utils import timezone
 
-from execution.store.approvals import NotPending, UnknownApproval
+from execution.process import owner
+from execution.store import worker_rows
+from execution.store.approvals import ApprovalNotPending, UnknownApproval
 from execution.view import ApprovalView
-from gateway_project import approval_text
 from gateway_project.access import callers
 from gateway_project.foundation import sealing
 from gateway_project.foundation.caller import Caller
 from gateway_project.foundation.postgres import migrate
+from gateway_project.management import question
+from gateway_project.runs import approval_text
 from gateway_project.use_cases import decide_approval
 
 ACTIONS = ("show", "approve", "reject")
 MINUTE_S = 60
+NEXT_STEPS = (
+    "Next: manage.py approvals show ID, approve ID or reject ID; or in a browser: "
+    "manage.py open_console"
+)
+
+NO_EXECUTOR_NOTE = (
+    "Nothing is running here that would act on it: the run continues as soon as a gateway, a "
+    "console or, if workers execute runs, a worker starts (a client that connects, `manage.py "
+    "open_console`, `manage.py worker`)."
+)
 
 
 class Command(BaseCommand):
@@ -32,102 +45,143 @@ class Command(BaseCommand):
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("action", nargs="?", choices=ACTIONS, help="default: list them")
-        parser.add_argument("approval", nargs="?", metavar="ID", help="of the approval")
-        parser.add_argument("--user", default=callers.LOCAL_ADMIN, help="who decides")
+        parser.add_argument("approval", nargs="?", metavar="ID", help="id of the approval")
+        parser.add_argument("--user", default=callers.LOCAL_ADMIN, help="user who decides")
+        parser.add_argument("--yes", action="store_true", help="decide without confirmation")
         parser.add_argument("--json", action="store_true", help="report as JSON")
 
     def handle(self, *_: Any, **options: Any) -> None:
-        if migrate.pending_migrations():
+        if migrate.list_pending_migrations():
             raise CommandError("the database is not migrated; run `manage.py migrate`")
-        caller = _caller(options["user"])
+        caller = _load_caller(options["user"])
         if options["action"] is None:
-            self._report(_listed(decide_approval.pending(caller), options), options)
+            self._print_report(
+                _report_pending(decide_approval.load_pending(caller), options), options
+            )
             return
-        approval = _id(options["approval"])
+        approval_id = _parse_id(options["approval"])
         try:
             if options["action"] == "show":
-                asked = _get(caller, approval)
+                approval = _load_approval(caller, approval_id)
             else:
                 approve = options["action"] == "approve"
-                asked = decide_approval.decide(caller, approval, approve=approve, via="command")
-        except (UnknownApproval, NotPending) as error:
+                if not options["yes"]:
+                    _confirm_decision(_load_approval(caller, approval_id), approve=approve)
+                approval = decide_approval.decide_approval(
+                    caller, approval_id, approve=approve, via="command"
+                )
+        except (UnknownApproval, ApprovalNotPending) as error:
             raise CommandError(f"{error.code}: {error}") from None
-        self._report(_one(asked, options), options)
+        self._print_report(_report_approval(approval, options), options)
+        if options["action"] != "show" and not _is_executor_alive():
+            self.stderr.write(NO_EXECUTOR_NOTE, style_func=str)
 
-    def _report(self, report: Any, options: dict[str, Any]) -> None:
+    def _print_report(self, report: Any, options: dict[str, Any]) -> None:
         self.stdout.write(json.dumps(report, indent=2) if options["json"] else report)
 
 
-def _caller(user: str) -> Caller:
+def _load_caller(user: str) -> Caller:
     callers.ensure_local_admin()
     try:
-        return callers.for_user(user, kind="command")
+        return callers.caller_for_user(user, kind="command")
     except callers.UnknownUser as error:
         raise CommandError(str(error)) from None
 
 
-def _id(given: str | None) -> UUID:
+def _parse_id(text: str | None) -> UUID:
     try:
-        return UUID(given or "")
+        return UUID(text or "")
     except ValueError:
         raise CommandError(
-            "name one by its id; `manage.py approvals` lists those that wait"
+            "name one by its id; `manage.py approvals` lists the pending ones"
         ) from None
 
 
-def _get(caller: Caller, approval: UUID) -> ApprovalView:
-    sealer = sealing.load_or_create(settings.FOREGATE.home, name=sealing.PAYLOADS)
-    return decide_approval.get(caller, approval, sealer=sealer)
+def _confirm_decision(approval: ApprovalView, *, approve: bool) -> None:
+    """Show a call to the user at the terminal and have them confirm the decision.
+
+    Raises:
+        CommandError: If there is no terminal, or they do not confirm.
+    """
+    if approval.status != "pending":
+        return  # the decision reports its outcome
+    verb = "Approve" if approve else "Reject"
+    if not question.is_terminal():
+        raise CommandError(
+            f"no terminal to confirm at; {verb.lower()} it at a terminal or in the console, or "
+            "add --yes if a person has decided"
+        )
+    if not question.confirm(f"{_describe_approval(approval)}\n{verb} this call? [y/N] "):
+        raise CommandError("nothing was decided")
 
 
-def _listed(pending: Sequence[ApprovalView], options: dict[str, Any]) -> Any:
+def _is_executor_alive() -> bool:
+    """Whether a live process will act on the decision."""
+    config = settings.FOREGATE
+    if config.execution_backend == "queue":
+        return worker_rows.is_any_worker_alive(alive_s=config.run_lease_s)
+    return owner.is_any_owner_alive(config.home)
+
+
+def _load_approval(caller: Caller, approval: UUID) -> ApprovalView:
+    sealer = sealing.load_or_create_sealer(settings.FOREGATE.home, name=sealing.PAYLOADS)
+    return decide_approval.load_approval(caller, approval, sealer=sealer)
+
+
+def _report_pending(pending: Sequence[ApprovalView], options: dict[str, Any]) -> Any:
     if options["json"]:
-        return {"approvals": [_as_json(asked) for asked in pending]}
+        return {"approvals": [_approval_to_json(approval) for approval in pending]}
     if not pending:
         return "No call waits for approval."
-    lines = [_line(asked) for asked in pending]
-    return "\n".join([*lines, "Next: manage.py approvals show ID, approve ID or reject ID"])
+    lines = [_approval_line(approval) for approval in pending]
+    return "\n".join([*lines, NEXT_STEPS])
 
 
-def _line(asked: ApprovalView) -> str:
-    left_s = (asked.expires_at - timezone.now()).total_seconds()
-    return approval_text.line(
-        f"{asked.id}  {asked.tool}  for {asked.user}, {left_s // MINUTE_S:,.0f} min left: "
-        f"{asked.reason}"
+def _approval_line(approval: ApprovalView) -> str:
+    left_s = (approval.expires_at - timezone.now()).total_seconds()
+    return approval_text.single_line(
+        f"{approval.id}  {approval.tool}  for {approval.user}, "
+        f"{left_s // MINUTE_S:,.0f} min left: {approval.reason}"
     )
 
 
-def _one(asked: ApprovalView, options: dict[str, Any]) -> Any:
+def _report_approval(approval: ApprovalView, options: dict[str, Any]) -> Any:
     if options["json"]:
-        return _as_json(asked)
+        return _approval_to_json(approval)
     if options["action"] != "show":
-        return f"{approval_text.line(asked.tool)}: {asked.status}."
-    said = f" by {asked.decided_by} ({asked.decided_via})" if asked.decided_by else ""
+        return f"{approval_text.single_line(approval.tool)}: {approval.status}."
+    return _describe_approval(approval)
+
+
+def _describe_approval(approval: ApprovalView) -> str:
+    decision = f" by {approval.decided_by} ({approval.decided_via})" if approval.decided_by else ""
     return "\n".join(
         (
-            approval_text.line(f"{asked.tool} for {asked.user}: {asked.status}{said}"),
-            approval_text.line(f"why a person is asked: {asked.reason}"),
-            f"until {asked.expires_at:%Y-%m-%d %H:%M:%S %Z}; run {asked.run}",
+            approval_text.single_line(
+                f"{approval.tool} for {approval.user}: {approval.status}{decision}"
+            ),
+            approval_text.single_line(f"reason for approval: {approval.reason}"),
+            f"until {approval.expires_at:%Y-%m-%d %H:%M:%S %Z}; run {approval.run}",
             "exactly what would be sent:",
-            approval_text.exact(asked.arguments),
+            approval_text.format_arguments(approval.arguments),
         )
     )
 
 
-def _as_json(asked: ApprovalView) -> dict[str, Any]:
+def _approval_to_json(approval: ApprovalView) -> dict[str, Any]:
     return {
-        "id": str(asked.id),
-        "run": str(asked.run),
-        "task": asked.task,
-        "item": asked.item,
-        "tool": asked.tool,
-        "reason": asked.reason,
-        "user": asked.user,
-        "status": asked.status,
-        "created_at": asked.created_at.isoformat(),
-        "expires_at": asked.expires_at.isoformat(),
-        "decided_at": asked.decided_at.isoformat() if asked.decided_at else None,
-        "decided_by": asked.decided_by,
-        "decided_via": asked.decided_via,
-        "arguments": asked.arguments,
+        "id": str(approval.id),
+        "run": str(approval.run),
+        "task": approval.task,
+        "item": approval.item,
+        "tool": approval.tool,
+        "reason": approval.reason,
+        "user": approval.user,
+        "status": approval.status,
+        "created_at": approval.created_at.isoformat(),
+        "expires_at": approval.expires_at.isoformat(),
+        "decided_at": approval.decided_at.isoformat() if approval.decided_at else None,
+        "decided_by": approval.decided_by,
+        "decided_via": approval.decided_via,
+        "arguments": approval.arguments,
     }

@@ -1,54 +1,68 @@
-"""Look at tools that wait for approval, and approve them."""
+"""Review tools that wait for approval, and approve them."""
 
 from __future__ import annotations
 
 import json
+import shlex
 from argparse import ArgumentParser
 from collections.abc import Sequence
+from dataclasses import asdict
 from typing import Any
 
 from django.contrib.auth import get_user_model
 from django.core.management.base import BaseCommand, CommandError
-from rich.console import Console
 from rich.markup import escape
 
 from gateway_project.access import callers
 from gateway_project.foundation.postgres import migrate
 from gateway_project.management import question
+from gateway_project.management.terminal import Terminal
 from gateway_project.use_cases.approve_tools import approve_tools
 from tools import comparison, scan
-from tools.definition import Definition, differences
+from tools.definition import Definition, find_differing_fields
+from tools.definition_changes import NotIgnorable
+from tools.hidden_text import reveal_hidden
 from tools.store import approvals
-from tools.store.approvals import Awaiting
+from tools.store.approvals import UnapprovedTool
 
-STYLES = {"+": "green", "-": "red"}
+DIFF_STYLES = {"+": "green", "-": "red"}
 
 
 class Command(BaseCommand):
     """`manage.py approve_tools [TOOL …] [--server NAME] [--all]`."""
 
-    help = "Show tools that wait for approval with what changed, and approve them."
+    help = "Show tools waiting for approval with their changes, and approve them."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("tools", nargs="*", metavar="TOOL", help="ids such as server:tool")
-        parser.add_argument("--server", metavar="NAME", help="only this server's")
-        parser.add_argument("--all", action="store_true", help="approve all that wait")
-        parser.add_argument("--yes", action="store_true", help="approve without asking")
+        parser.add_argument("--server", metavar="NAME", help="only tools of this server")
+        parser.add_argument("--all", action="store_true", help="approve all waiting tools")
+        parser.add_argument(
+            "--ignore",
+            action="append",
+            default=[],
+            metavar="POINTER",
+            help="for one tool: never compare this place again, such as "
+            "/input_schema/properties/fields/default; repeatable",
+        )
+        parser.add_argument("--yes", action="store_true", help="approve without confirmation")
         parser.add_argument("--dry-run", action="store_true", help="only show")
-        parser.add_argument("--user", default=callers.LOCAL_ADMIN, help="who approves")
+        parser.add_argument("--user", default=callers.LOCAL_ADMIN, help="user who approves")
         parser.add_argument("--json", action="store_true", help="report as JSON")
 
     def handle(self, *_: Any, **options: Any) -> None:
-        if migrate.pending_migrations():
+        if migrate.list_pending_migrations():
             raise CommandError("the database is not migrated; run `manage.py migrate`")
-        chosen = _chosen(options)
-        console = Console(highlight=False, soft_wrap=True, stderr=options["json"])
+        chosen = _select_tools(options)
+        console = Terminal(stderr=options["json"])
         for item in chosen:
-            _show(console, item)
+            _show_tool(console, item)
+        if options["ignore"] and len(chosen) != 1:
+            raise CommandError("--ignore needs exactly one TOOL")
         named = bool(options["tools"] or options["server"] or options["all"])
         approved = self._approve(chosen, options) if named and chosen else ()
         if options["json"]:
-            self.stdout.write(json.dumps(_report(chosen, approved, options), indent=2))
+            self.stdout.write(json.dumps(_make_report(chosen, approved, options), indent=2))
         elif not chosen:
             self.stdout.write("No tool waits for approval.")
         elif not named:
@@ -56,50 +70,91 @@ class Command(BaseCommand):
         elif not options["dry_run"]:
             self.stdout.write(f"{len(approved)} of {len(chosen)} tools approved.")
 
-    def _approve(self, chosen: Sequence[Awaiting], options: dict[str, Any]) -> tuple[str, ...]:
-        if options["dry_run"] or not (options["yes"] or _agreed(len(chosen))):
+    def _approve(
+        self, chosen: Sequence[UnapprovedTool], options: dict[str, Any]
+    ) -> tuple[str, ...]:
+        if options["dry_run"] or not (options["yes"] or _confirm_approval(len(chosen))):
             return ()
         callers.ensure_local_admin()
-        caller = callers.for_user(options["user"], kind="command")
+        caller = callers.caller_for_user(options["user"], kind="command")
         user = get_user_model().objects.get(username=options["user"])
         if not user.is_superuser and not user.has_perm("tools.change_tool"):
-            raise CommandError(f"{options['user']!r} may not approve tools; name who may")
+            raise CommandError(f"{options['user']!r} may not approve tools; name a user who may")
         shown = {item.pk: item.listed_hash for item in chosen}
-        return approve_tools(caller, approvals.rows(chosen), user=user, shown=shown)
+        try:
+            return approve_tools(
+                caller,
+                approvals.unapproved_rows(chosen),
+                user=user,
+                shown=shown,
+                ignore=_choose_ignored_places(chosen, options),
+            )
+        except NotIgnorable as error:
+            raise CommandError(str(error)) from None
 
 
-def _agreed(count: int) -> bool:
-    if not question.at_terminal():
-        raise CommandError("nobody is there to confirm; add --yes, or --dry-run to look")
-    return question.agreed(f"Approve {count} as shown? [y/N] ")
+def _confirm_approval(count: int) -> bool:
+    if not question.is_terminal():
+        raise CommandError("no terminal to confirm at; add --yes, or --dry-run to preview")
+    return question.confirm(f"Approve {count} as shown? [y/N] ")
 
 
-def _chosen(options: dict[str, Any]) -> tuple[Awaiting, ...]:
+def _choose_ignored_places(
+    chosen: Sequence[UnapprovedTool], options: dict[str, Any]
+) -> dict[int, tuple[str, ...]]:
+    """Return the places that later comparisons ignore; asks at a terminal if unspecified."""
+    if options["ignore"]:
+        return {chosen[0].pk: tuple(options["ignore"])}
+    unstable = [item for item in chosen if item.unstable_places]
+    if options["yes"] or not question.is_terminal():
+        return {}
+    return {
+        item.pk: item.unstable_places
+        for item in unstable
+        if question.confirm(
+            f"{item.tool} changed only at {', '.join(item.unstable_places)}.\n"
+            "Never compare that again? [y/N] "
+        )
+    }
+
+
+def _select_tools(options: dict[str, Any]) -> tuple[UnapprovedTool, ...]:
     server, wanted = options["server"], list(dict.fromkeys(options["tools"]))
-    if server is not None and not approvals.is_server(server):
+    if server is not None and not approvals.server_exists(server):
         raise CommandError(f"no server {server!r}; `manage.py status` lists them")
-    waiting = {item.tool: item for item in approvals.queue(server=server)}
+    waiting = {item.tool: item for item in approvals.load_unapproved(server=server)}
     if missing := [tool for tool in wanted if tool not in waiting]:
         raise CommandError(
-            f"not waiting for approval: {', '.join(missing)}; without arguments the command lists "
-            "what is"
+            f"not waiting for approval: {', '.join(missing)}; without arguments the command "
+            "lists what is waiting"
         )
     return tuple(waiting[tool] for tool in wanted) if wanted else tuple(waiting.values())
 
 
-def _show(console: Console, item: Awaiting) -> None:
-    console.print(f"[bold]{escape(item.tool)}[/bold] {item.state}")
+def _show_tool(console: Terminal, item: UnapprovedTool) -> None:
+    console.print(f"[bold]{escape(reveal_hidden(item.tool))}[/bold] {item.state}")
     for finding in item.findings:
         color = "red" if finding["severity"] == scan.SEVERE else "yellow"
-        console.print(f"  [{color}]{escape(scan.describe(finding))}[/{color}]")
+        console.print(f"  [{color}]{escape(scan.describe_finding(finding))}[/{color}]")
     old = item.approved or Definition(name=item.listed.name)
-    for line in comparison.as_lines(old, item.listed):
-        style = STYLES.get(line[:1])
+    for line in comparison.render_diff_lines(old, item.listed):
+        style = DIFF_STYLES.get(line[:1])
         console.print(f"    {escape(line)}", style=style)
+    for change in item.changes:
+        console.print(
+            f"  {escape(change.pointer)}: {escape(change.before)} -> {escape(change.after)}"
+        )
+    if item.unstable_places:
+        flags = " ".join(f"--ignore {shlex.quote(place)}" for place in item.unstable_places)
+        console.print(
+            f"  Only descriptions, defaults, examples or the order of enumerations differ, in "
+            f"{item.versions} listings so far.\n  To approve it and never compare these places "
+            f"again: manage.py approve_tools {escape(shlex.quote(item.tool))} {escape(flags)}"
+        )
 
 
-def _report(
-    chosen: Sequence[Awaiting], approved: Sequence[str], options: dict[str, Any]
+def _make_report(
+    chosen: Sequence[UnapprovedTool], approved: Sequence[str], options: dict[str, Any]
 ) -> dict[str, Any]:
     return {
         "dry_run": options["dry_run"],
@@ -109,8 +164,13 @@ def _report(
                 "state": item.state,
                 "definition": item.listed_hash,
                 "changed": list(
-                    differences(item.approved or Definition(name=item.listed.name), item.listed)
+                    find_differing_fields(
+                        item.approved or Definition(name=item.listed.name), item.listed
+                    )
                 ),
+                "places": [asdict(change) for change in item.changes],
+                "unstable": list(item.unstable_places),
+                "versions": item.versions,
                 "findings": [dict(finding) for finding in item.findings],
                 "approved": item.tool in approved,
             }

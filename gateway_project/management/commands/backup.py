@@ -11,25 +11,25 @@ from django.core.management.base import BaseCommand, CommandError
 
 
 class Command(BaseCommand):
-    help = "Save the database to one file, while everything goes on."
+    help = "Save the database to one file while everything keeps running."
     requires_system_checks: list[str] = []
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        parser.add_argument("file", type=Path, help="where to write; replaced if it is there")
+        parser.add_argument("file", type=Path, help="file to write; replaced if it exists")
         parser.add_argument("--json", action="store_true", help="report as JSON")
 
     def handle(self, *, file: Path, **options: Any) -> None:
-        from gateway_project.foundation.postgres.backup import backup
-        from gateway_project.foundation.postgres.client import ClientError
+        from gateway_project.foundation.postgres.backup import create_backup
+        from gateway_project.foundation.postgres.client import BackupError
         from gateway_project.foundation.postgres.failures import DatabaseUnavailable
 
         try:
-            done = backup(file)
-        except (ClientError, DatabaseUnavailable) as error:
+            done = create_backup(file)
+        except (BackupError, DatabaseUnavailable) as error:
             raise CommandError(str(error)) from None
         if options["json"]:
             values = {"path": str(done.path), "size_bytes": done.size_bytes}
             self.stdout.write(json.dumps(values))
         else:
             self.stdout.write(f"Saved {done.size_bytes:,} bytes to {done.path}")
-            self.stdout.write("Sealed secrets in it need the keys of the home folder: keep both.")
+            self.stdout.write("Its sealed secrets need the keys in the home folder: keep both.")

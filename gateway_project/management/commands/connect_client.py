@@ -1,4 +1,4 @@
-"""Write Foregate into a client's configuration, or take it out again."""
+"""Add Foregate to a client's configuration, or remove it."""
 
 from __future__ import annotations
 
@@ -14,50 +14,57 @@ from django.core.management.base import BaseCommand, CommandError
 
 from gateway_project.access import callers
 from gateway_project.client_config import connect, locate, own_entry
-from gateway_project.client_config.clients import Client
-from gateway_project.client_config.connect import Outcome, Target
-from gateway_project.client_config.own_entry import NotOffered
+from gateway_project.client_config.clients import KnownClient
+from gateway_project.client_config.connect import ClientTarget, ConnectOutcome
+from gateway_project.client_config.own_entry import EntryNotSupported
 from gateway_project.client_config.raw_file import UnreadableConfig
-from gateway_project.client_config.records import Records
+from gateway_project.client_config.records import ConnectionRecords
 from gateway_project.foundation.home import default_home
+from tools.hidden_text import reveal_hidden
 from tools.upstream import remote_entry
 
-BACKUPS = Path("backups") / "clients"
+BACKUP_FOLDER = Path("backups") / "clients"
 
 
 class Command(BaseCommand):
     """`manage.py connect_client CLIENT [--undo] [--dry-run]`."""
 
-    help = "Write Foregate's entry into a client's file, with a backup; --undo takes it out."
+    help = "Add Foregate to a client's configuration file, with a backup; --undo removes it."
     requires_system_checks: list[str] = []
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        parser.add_argument("client", choices=locate.CLIENTS, metavar="CLIENT",
-                            help=", ".join(locate.CLIENTS))  # fmt: skip
-        parser.add_argument("--undo", action="store_true", help="take the entry out again")
-        parser.add_argument("--dry-run", action="store_true", help="show the change only")
-        parser.add_argument("--project", action="store_true", help="the file of this folder")
+        parser.add_argument("client", choices=locate.CLIENT_NAMES, metavar="CLIENT",
+                            help=", ".join(locate.CLIENT_NAMES))  # fmt: skip
+        parser.add_argument("--undo", action="store_true", help="remove the entry again")
+        parser.add_argument("--dry-run", action="store_true", help="only show the change")
+        parser.add_argument("--project", action="store_true", help="this folder's file")
         parser.add_argument("--file", metavar="FILE", help="another file of that client")
         parser.add_argument("--name", default="foregate", help="name of the entry (%(default)s)")
         parser.add_argument("--user", default="", help="user the client acts for")
-        parser.add_argument("--http", default="", metavar="URL", help="a gateway that runs there")
+        parser.add_argument(
+            "--http", default="", metavar="URL", help=("address of a running gateway")
+        )
         parser.add_argument("--json", action="store_true", help="report as JSON")
 
     def handle(self, *_: Any, **options: Any) -> None:
-        client = locate.client_named(options["client"])
-        target = Target(client=client, path=_path(client, options), name=options["name"])
+        client = locate.find_client(options["client"])
+        target = ClientTarget(
+            client=client, path=_config_path(client, options), name=options["name"]
+        )
         try:
-            outcome = _change(target, options)
-        except (UnreadableConfig, NotOffered) as error:
+            outcome = _change_config(target, options)
+        except (UnreadableConfig, EntryNotSupported) as error:
             raise CommandError(str(error)) from None
         if options["json"]:
-            self.stdout.write(json.dumps(_report(outcome, options), indent=2))
+            self.stdout.write(json.dumps(_make_report(outcome, options), indent=2))
         else:
-            self._print(outcome, client, options)
+            self._print_outcome(outcome, client, options)
 
-    def _print(self, outcome: Outcome, client: Client, options: dict[str, Any]) -> None:
-        if outcome.difference:
-            self.stdout.write(outcome.difference)
+    def _print_outcome(
+        self, outcome: ConnectOutcome, client: KnownClient, options: dict[str, Any]
+    ) -> None:
+        if outcome.diff:
+            self.stdout.write(reveal_hidden(outcome.diff))
         would = "would be " if options["dry_run"] and outcome.change != "unchanged" else ""
         self.stdout.write(f"{outcome.path}: {would}{outcome.change}")
         if outcome.note:
@@ -66,49 +73,50 @@ class Command(BaseCommand):
             self.stdout.write(f"Backup: {outcome.backup}")
         if outcome.change == "unchanged" or options["dry_run"]:
             return
-        for line in () if options["undo"] else _to_know(options):
+        for line in () if options["undo"] else _list_hints(options):
             self.stderr.write(line, self.style.WARNING)
-        following = f"restart {client.title}" if options["undo"] else client.reload
+        following = f"restart {client.title}" if options["undo"] else client.reload_hint
         self.stdout.write(f"Next: {following}")
 
 
-def _path(client: Client, options: dict[str, Any]) -> Path:
+def _config_path(client: KnownClient, options: dict[str, Any]) -> Path:
     if options["file"]:
         return Path(options["file"]).expanduser().absolute()
     if not options["project"]:
-        files = locate.user_files(client, locate.here())
+        files = locate.find_user_files(client, locate.current_platform())
         return next((path for path in files if path.exists()), files[0])
-    project = locate.project_file(client)
+    project = locate.find_project_file(client)
     if project is None:
-        raise CommandError(f"{client.title} has no file of projects; leave --project out")
+        raise CommandError(f"{client.title} has no project file; omit --project")
     return project
 
 
-def _change(target: Target, options: dict[str, Any]) -> Outcome:
-    kept = Records(settings.FOREGATE.home / BACKUPS)
+def _change_config(target: ClientTarget, options: dict[str, Any]) -> ConnectOutcome:
+    record_store = ConnectionRecords(settings.FOREGATE.home / BACKUP_FOLDER)
     at, dry_run = datetime.now(UTC), options["dry_run"]
     if options["undo"]:
-        return connect.disconnect(target, kept=kept, at=at, dry_run=dry_run)
-    if options["http"] and (problem := remote_entry.url_problem(options["http"])):
+        return connect.disconnect(target, record_store=record_store, at=at, dry_run=dry_run)
+    if options["http"] and (problem := remote_entry.find_url_problem(options["http"])):
         raise CommandError(f"--http {options['http']}: {problem}")
     if options["user"]:
-        callers.for_user(options["user"], kind="command")
+        callers.caller_for_user(options["user"], kind="command")
     home = settings.FOREGATE.home
-    launch = own_entry.launch_here(
+    launch = own_entry.describe_own_launch(
         base=settings.BASE_DIR,
         user=options["user"],
         url=options["http"],
         home=None if home == default_home() else home,
     )
-    wanted = own_entry.build(target.client, target.path, launch)
-    return connect.connect(target, wanted, kept=kept, at=at, dry_run=dry_run)
+    wanted = own_entry.build_entry(target.client, target.path, launch)
+    return connect.connect(target, wanted, record_store=record_store, at=at, dry_run=dry_run)
 
 
-def _to_know(options: dict[str, Any]) -> list[str]:
+def _list_hints(options: dict[str, Any]) -> list[str]:
     if options["http"]:
         return [
-            f"The client sends the token in {own_entry.TOKEN}: make one in the console and set it "
-            "in the client's environment."
+            f"The client sends the token in {own_entry.TOKEN_VARIABLE}: create one in the console "
+            "and "
+            "set it in the client's environment."
         ]
     if os.environ.get("DATABASE_URL"):
         return [
@@ -118,12 +126,12 @@ def _to_know(options: dict[str, Any]) -> list[str]:
     return []
 
 
-def _report(outcome: Outcome, options: dict[str, Any]) -> dict[str, Any]:
+def _make_report(outcome: ConnectOutcome, options: dict[str, Any]) -> dict[str, Any]:
     return {
         "dry_run": options["dry_run"],
         "path": str(outcome.path),
         "change": outcome.change,
-        "difference": outcome.difference,
+        "difference": outcome.diff,
         "backup": str(outcome.backup) if outcome.backup else None,
         "note": outcome.note,
     }

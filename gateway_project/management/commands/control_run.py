@@ -1,4 +1,4 @@
-"""Tell a run what to do."""
+"""Control a run."""
 
 from __future__ import annotations
 
@@ -12,28 +12,28 @@ from uuid import UUID
 from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError
 
-from execution.control import Action, NotPossible
+from execution.control import Action, ActionNotPossible
 from execution.planning import parse
 from execution.planning.parse import InvalidWorkflow
 from execution.store import views
 from execution.store.runs import UnknownRun
 from execution.view import RunView
-from gateway_project import approval_text
 from gateway_project.access import callers
 from gateway_project.foundation import sealing
 from gateway_project.foundation.caller import Caller
 from gateway_project.foundation.sealing import Sealer
 from gateway_project.management import question, run_reports
 from gateway_project.management.workflow_file import read_workflow
-from gateway_project.run_face import plan as run_plan
-from gateway_project.run_face.plan import NotRunnable
+from gateway_project.runs import approval_text
+from gateway_project.runs import plan as run_plan
+from gateway_project.runs.plan import WorkflowNotRunnable
 from gateway_project.use_cases import control_run, lost_calls
-from gateway_project.use_cases.control_run import Steering
+from gateway_project.use_cases.control_run import RunControl
 from tools.store import catalogue
 
-WAIT_S = 5.0
-"""So long it is waited to hear what came of it."""
-LATER = "it is written down, and the next gateway or worker that is running carries it out"
+OUTCOME_TIMEOUT_S = 5.0
+"""Longest wait for the outcome of the action."""
+PENDING_NOTE = "recorded; the next running gateway or worker carries it out"
 
 
 class Command(BaseCommand):
@@ -44,58 +44,62 @@ class Command(BaseCommand):
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("run", metavar="RUN", help="id; `runs` lists them")
-        parser.add_argument("action", type=_action, help=", ".join(Action))
+        parser.add_argument("action", type=_parse_action, help=", ".join(Action))
         parser.add_argument(
             "--rerun-unknown",
             action="store_true",
-            help="with resume: make calls again of which nobody knows how they ended",
+            help="with resume: repeat calls with an unknown outcome",
         )
-        parser.add_argument("--workflow", metavar="FILE|-", help="with replan: the new one")
-        parser.add_argument("--yes", action="store_true", help="do not ask before calling again")
-        parser.add_argument("--user", default=callers.LOCAL_ADMIN, help="who tells it")
+        parser.add_argument("--workflow", metavar="FILE|-", help="with replan: the new workflow")
+        parser.add_argument("--yes", action="store_true", help="repeat calls without confirmation")
+        parser.add_argument(
+            "--user", default=callers.LOCAL_ADMIN, help=("user who gives the command")
+        )
         parser.add_argument("--json", action="store_true", help="report as JSON")
 
     def handle(self, *_: Any, **options: Any) -> None:
         action = options["action"]
-        _check(action, options)
-        run_reports.require_tables()
-        caller, sealer = _caller(options["user"]), _sealer()
+        _check_options(action, options)
+        run_reports.require_migrated()
+        caller, sealer = _load_caller(options["user"]), _load_sealer()
         try:
-            is_replan = action is Action.REPLAN  # for which its own workflow is needed
-            view = control_run.find(caller, _id(options["run"]), sealer=sealer, workflow=is_replan)
+            is_replan = action is Action.REPLAN  # needs the run's own workflow
+            view = control_run.find_run(
+                caller, _parse_run_id(options["run"]), sealer=sealer, workflow=is_replan
+            )
             if options["rerun_unknown"]:
-                _confirm(view, sealer, yes=options["yes"])
-            steering = Steering(
+                _confirm_rerun(view, sealer, yes=options["yes"])
+            steering = RunControl(
                 action=action,
                 rerun_unknown=options["rerun_unknown"],
-                workflow=_workflow(view, options["workflow"]),
+                workflow=_load_replan(view, options["workflow"]),
             )
-            outcome = _told(caller, view.id, steering, sealer)
+            outcome = _send_command(caller, view.id, steering, sealer)
         except UnknownRun:
-            raise _missing(options["run"]) from None
-        except NotPossible as error:
+            raise _build_missing_error(options["run"]) from None
+        except ActionNotPossible as error:
             raise CommandError(
                 f"{error.code}: {error}; `manage.py run_show {options['run']}` shows it"
             ) from None
-        except (InvalidWorkflow, NotRunnable) as error:
+        except (InvalidWorkflow, WorkflowNotRunnable) as error:
             raise CommandError(f"{error.code}: {error}") from None
-        self._report(view.id, action, outcome, as_json=options["json"])
+        self._print_outcome(view.id, action, outcome, as_json=options["json"])
 
-    def _report(self, run: UUID, action: Action, outcome: str, *, as_json: bool) -> None:
-        status = views.status(run).value
+    def _print_outcome(self, run: UUID, action: Action, outcome: str, *, as_json: bool) -> None:
+        status = views.load_status(run).value
         if as_json:
             report = {"run_id": str(run), "action": action.value, "outcome": outcome}
             self.stdout.write(json.dumps({**report, "status": status}, indent=2))
             return
-        said = {
+        outcome_texts = {
             "done": f"{action.value}: done; the run is {status}",
             "unchanged": f"{action.value}: nothing to do; the run is {status}",
-            "pending": f"{action.value}: {LATER}",
+            "pending": f"{action.value}: {PENDING_NOTE}",
         }
-        self.stdout.write(f"{said[outcome]}. `manage.py run_show {run}` shows it")
+        self.stdout.write(f"{outcome_texts[outcome]}. `manage.py run_show {run}` shows it")
 
 
-def _action(text: str) -> Action:
+def _parse_action(text: str) -> Action:
     if text in ("approve", "reject"):
         raise ArgumentTypeError(f"`manage.py approvals {text} ID` decides on a call")
     try:
@@ -104,81 +108,84 @@ def _action(text: str) -> Action:
         raise ArgumentTypeError(f"{text}: not one of {', '.join(Action)}") from None
 
 
-def _check(action: Action, options: dict[str, Any]) -> None:
-    """Refuse options that do not go together.
+def _check_options(action: Action, options: dict[str, Any]) -> None:
+    """Reject incompatible options.
 
     Raises:
         CommandError: Saying which.
     """
     if options["rerun_unknown"] and action is not Action.RESUME:
-        raise CommandError("--rerun-unknown goes with resume alone")
+        raise CommandError("--rerun-unknown goes with resume only")
     if (action is Action.REPLAN) != (options["workflow"] is not None):
-        raise CommandError("replan, and nothing else, takes --workflow FILE")
+        raise CommandError("replan, and only replan, takes --workflow FILE")
 
 
-def _caller(user: str) -> Caller:
+def _load_caller(user: str) -> Caller:
     callers.ensure_local_admin()
     try:
-        return callers.for_user(user, kind="command")
+        return callers.caller_for_user(user, kind="command")
     except callers.UnknownUser as error:
         raise CommandError(str(error)) from None
 
 
-def _sealer() -> Sealer:
-    return sealing.load_or_create(settings.FOREGATE.home, name=sealing.PAYLOADS)
+def _load_sealer() -> Sealer:
+    return sealing.load_or_create_sealer(settings.FOREGATE.home, name=sealing.PAYLOADS)
 
 
-def _id(given: str) -> UUID:
+def _parse_run_id(text: str) -> UUID:
     try:
-        return UUID(given)
+        return UUID(text)
     except ValueError:
-        raise _missing(given) from None
+        raise _build_missing_error(text) from None
 
 
-def _missing(given: str) -> CommandError:
+def _build_missing_error(text: str) -> CommandError:
     return CommandError(
-        f"there is no run {given[:100]!r}, or not for you to steer; `manage.py runs` lists them"
+        f"there is no run {text[:100]!r}, or it is not yours to control; `manage.py runs` "
+        "lists them"
     )
 
 
-def _confirm(view: RunView, sealer: Sealer, *, yes: bool) -> None:
-    """Show which calls would be made again, and have the person say that this is meant.
+def _confirm_rerun(view: RunView, sealer: Sealer, *, yes: bool) -> None:
+    """Show which calls would be repeated, and have the user confirm it.
 
     Raises:
-        CommandError: If there are none, or the person does not say so.
+        CommandError: If there are none, or the user does not confirm.
     """
-    if not lost_calls.unknown_calls(view):
+    if not lost_calls.find_unknown_calls(view):
         raise CommandError(
-            f"the run is {view.status.value}: of each of its calls it is known how it ended"
+            f"the run is {view.status.value}: the outcome of each of its calls is known"
         )
     if yes:
         return
-    if not question.at_terminal():
-        raise CommandError("calls would be made again that may have had their effect; add --yes")
-    for call in lost_calls.lost_calls(view, sealer=sealer):
+    if not question.is_terminal():
+        raise CommandError("calls that may have taken effect would be repeated; add --yes")
+    for call in lost_calls.load_lost_calls(view, sealer=sealer):
         task = call.task
         place = f"{task.task}[{task.item}]" if task.item >= 0 else task.task
-        arguments, _ = approval_text.short(call.arguments)
-        sys.stderr.write(f"{approval_text.line(f'{place}  {task.tool}')}  {arguments}\n")
-    if not question.agreed("These calls may have had their effect. Make them again? [y/N] "):
+        arguments, _ = approval_text.summarize_arguments(call.arguments)
+        sys.stderr.write(f"{approval_text.single_line(f'{place}  {task.tool}')}  {arguments}\n")
+    if not question.confirm("These calls may have taken effect. Repeat them? [y/N] "):
         raise CommandError("nothing was changed")
 
 
-def _workflow(view: RunView, name: str | None) -> Any:
-    """Return what replaces the rest of a run, as JSON, judged for whom it runs."""
+def _load_replan(view: RunView, name: str | None) -> Any:
+    """Return the replacement of the rest of a run as JSON, validated for the run's user."""
     if name is None:
         return None
     try:
-        whose = replace(callers.for_user(view.user, kind="command"), team=view.team)
+        whose = replace(callers.caller_for_user(view.user, kind="command"), team=view.team)
     except callers.UnknownUser as error:
         raise CommandError(str(error)) from None
-    new = run_plan.replanned(view, read_workflow(name), caller=whose, catalogue=catalogue.load())
+    new = run_plan.plan_replan(
+        view, read_workflow(name), caller=whose, catalogue=catalogue.load_catalogue()
+    )
     return parse.dump(new.workflow)
 
 
-def _told(caller: Caller, run: UUID, steering: Steering, sealer: Sealer) -> str:
+def _send_command(caller: Caller, run: UUID, steering: RunControl, sealer: Sealer) -> str:
     command = control_run.control_run(caller, run, steering, sealer=sealer)
     if command is None:
         return "unchanged"
-    is_done = control_run.was_carried_out(run, command, steering.action, wait_s=WAIT_S)
+    is_done = control_run.wait_for_command(run, command, steering.action, wait_s=OUTCOME_TIMEOUT_S)
     return "done" if is_done else "pending"

@@ -1,4 +1,4 @@
-"""Make an API token for a client that connects over HTTP."""
+"""Create an API token for a client that connects over HTTP."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from django.core.management.base import BaseCommand, CommandError
 from django.utils import timezone
 
 from gateway_project.access import callers, grant
-from gateway_project.access.grant import NotGrantable
+from gateway_project.access.grant import TokenNotGrantable
 from gateway_project.access.tokens import CLIENT_SCOPES, SCOPES
 from gateway_project.foundation.caller import SCOPE_ALL
 
@@ -21,48 +21,50 @@ MAX_DAYS = 36_500
 class Command(BaseCommand):
     """`manage.py create_token [--user NAME] [--scope SCOPE ...] [--days N] [--json]`."""
 
-    help = "Make an API token and show it, this one time. Clients send it as a bearer token."
+    help = "Create an API token and show it once. Clients send it as a bearer token."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument(
             "--user",
             default=callers.LOCAL_ADMIN,
             metavar="NAME",
-            help="user the token stands for (default: %(default)s)",
+            help="user the token acts as (default: %(default)s)",
         )
-        parser.add_argument("--name", default="command line", help="what tells it from others")
+        parser.add_argument("--name", default="command line", help="name that identifies it")
         parser.add_argument(
             "--scope",
             action="append",
             choices=(*SCOPES, SCOPE_ALL),
-            help=f"what it may do; may be given again (default: {' '.join(CLIENT_SCOPES)})",
+            help=f"scope it grants; repeatable (default: {' '.join(CLIENT_SCOPES)})",
         )
-        parser.add_argument("--team", metavar="NAME", help="team it acts for (default: their one)")
-        parser.add_argument("--days", type=int, metavar="N", help="days until it ends")
+        parser.add_argument(
+            "--team", metavar="NAME", help=("team it acts for (default: the user's only one)")
+        )
+        parser.add_argument("--days", type=int, metavar="N", help="days until it expires")
         parser.add_argument("--json", action="store_true", help="report as JSON")
 
     def handle(self, *_: Any, **options: Any) -> None:
         days = options["days"]
         if days is not None and not 1 <= days <= MAX_DAYS:
             raise CommandError(
-                f"--days: give 1 to {MAX_DAYS}, or leave it out for a token without end"
+                f"--days: give 1 to {MAX_DAYS}, or omit it for a token that never expires"
             )
         if options["user"] == callers.LOCAL_ADMIN:
             callers.ensure_local_admin()
         try:
-            made = grant.to_user(
+            made = grant.create_user_token(
                 options["user"],
                 name=options["name"],
                 scopes=tuple(dict.fromkeys(options["scope"] or CLIENT_SCOPES)),
                 team=options["team"],
                 expires_at=timezone.now() + timedelta(days=days) if days else None,
             )
-        except NotGrantable as error:
+        except TokenNotGrantable as error:
             raise CommandError(str(error)) from None
         if options["json"]:
             self.stdout.write(json.dumps(made.as_json()))
             return
         self.stdout.write(made.token)
         self.stderr.write(
-            f"It stands for {made.user} ({', '.join(made.scopes)}) and is not shown again."
+            f"It acts as {made.user} ({', '.join(made.scopes)}) and is not shown again."
         )

@@ -1,37 +1,40 @@
-"""Set everything up and show the gateway at work on real MCP servers."""
+"""Set everything up and demonstrate the gateway on real MCP servers."""
 
 from __future__ import annotations
 
 import asyncio
 import json
+import os
+import shlex
 import socket
+import subprocess
 import sys
 from argparse import ArgumentParser
 from typing import Any
 
 from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError
-from rich.console import Console
 
-from gateway_project import demo_servers
 from gateway_project.access import callers
-from gateway_project.console import serve
+from gateway_project.console import on_demand, serve
 from gateway_project.console.serve import PortUnavailable
-from gateway_project.demo_servers import DemoIncomplete
+from gateway_project.demo import servers
+from gateway_project.demo.servers import DemoNotInstalled
 from gateway_project.foundation import sealing, telemetry
 from gateway_project.foundation.postgres import migrate
-from gateway_project.management.commands.discover import line
+from gateway_project.management.commands.discover import describe_outcome
 from gateway_project.management.embedding import embed_changed
+from gateway_project.management.terminal import Terminal
 from gateway_project.use_cases.refresh_catalogue import refresh_catalogue
 from gateway_project.use_cases.register_servers import register_servers
 from tools.store import catalogue, overview
 
 PIPED_WIDTH = 120
-OUTRANKED = (
-    "\n[yellow]For {outranked} of {intents} intents, tools of your other servers fitted better "
-    "than the demonstration's own.[/yellow]\nTo see it by itself, give it a data folder of its "
-    "own: FOREGATE_HOME=~/.foregate-demo make run"
+SEPARATE_HOME_NOTE = (
+    "You have registered servers. The demonstration leaves them alone and uses its own data "
+    "folder; to inspect it afterwards, set FOREGATE_HOME={home}"
 )
+FAILURE_NOTE = "an intent or the workflow failed; `manage.py doctor` looks for the cause"
 
 
 class Command(BaseCommand):
@@ -47,105 +50,124 @@ class Command(BaseCommand):
     def handle(self, *_: Any, **options: Any) -> None:
         config = settings.FOREGATE
         width = None if sys.stdout.isatty() else PIPED_WIDTH
-        console = Console(stderr=options["json"], highlight=False, soft_wrap=True, width=width)
-        # Bound first: a port in use should be said before the work, not after it.
-        listener = _listen() if options["serve"] else None
-        telemetry.configure(config, process="demo", quiet=True)
+        console = Terminal(stderr=options["json"], width=width)
+        # Bound first, so that a port in use is reported before the work, not after it.
+        listener = _open_console_socket() if options["serve"] else None
+        telemetry.configure_logging(config, process="demo", quiet=True)
         console.print("[bold]Foregate[/bold] prepares its database")
         migrate.migrate_once()
         callers.ensure_local_admin()
-        report = self._demonstrate(console)
-        if options["json"]:
-            self.stdout.write(json.dumps(report, indent=2))
-        if report["outranked"]:
-            console.print(OUTRANKED.format(**report), markup=True)
-        if _has_failed(report) and listener is None:
-            raise CommandError(
-                "an intent or the workflow failed; `manage.py doctor` looks for the cause"
-            )
+        if overview.list_server_names(but_from=[servers.DEMO_SOURCE]):
+            worked = _demonstrate_separately(console, as_json=options["json"])
+        else:
+            report = self._demonstrate(console)
+            worked = not _has_failed(report)
+            if options["json"]:
+                self.stdout.write(json.dumps(report, indent=2))
+        if not worked and listener is None:
+            raise CommandError(FAILURE_NOTE)
         if listener is not None:
-            telemetry.configure(config, process="console")
-            console.print(f"\n[bold]Console[/bold] {serve.address(config)}")
-            console.print(callers.sign_in_line(), markup=False)
-            serve.serve(listener)
+            telemetry.configure_logging(config, process="console")
+            console.print(f"\n[bold]Console[/bold] {serve.console_url(config)}")
+            console.print(callers.describe_sign_in(), markup=False)
+            serve.serve_console(listener)
 
-    def _demonstrate(self, console: Console) -> dict[str, Any]:
+    def _demonstrate(self, console: Terminal) -> dict[str, Any]:
         config = settings.FOREGATE
-        _register(console)
+        _register_demo_servers()
         console.print("\n[bold]It asks every server for its tools[/bold], all at once")
         asyncio.run(
-            refresh_catalogue(config, on_done=lambda outcome: console.print(line(outcome)))
+            refresh_catalogue(
+                config, on_done=lambda outcome: console.print(describe_outcome(outcome))
+            )
         )
         embed_changed(console)
-        # Imported here: the SDK takes most of a second, and only now is it needed.
-        from gateway_project import demonstration
+        # Imported here: the SDK takes most of a second to load.
+        from gateway_project.demo import demonstration
 
-        repository = demo_servers.repository(settings.BASE_DIR, config.home)
+        repository = servers.prepare_repository(settings.BASE_DIR, config.home)
         files = config.home / "demo" / "files"
-        tried = demonstration.Tried(
-            steps=demonstration.steps(repository=repository, files=files),
-            whole=demonstration.task(repository),
-            workflow=demonstration.workflow(repository=repository, files=files),
+        tried = demonstration.DemoPlan(
+            steps=demonstration.build_steps(repository=repository, files=files),
+            task_text=demonstration.describe_task(repository),
+            workflow=demonstration.build_workflow(repository=repository, files=files),
         )
-        shown = demonstration.show(console, settings.BASE_DIR, tried)
-        tools = [tool for tool in catalogue.load().tools.values() if tool.usable]
-        return _savings(console, shown, sum(tool.token_count for tool in tools), len(tools))
+        result = demonstration.run_demonstration(console, settings.BASE_DIR, tried)
+        tools = [tool for tool in catalogue.load_catalogue().tools.values() if tool.is_usable]
+        return _report_savings(
+            console, result, sum(tool.token_count for tool in tools), len(tools)
+        )
 
 
 def _has_failed(report: dict[str, Any]) -> bool:
-    """Whether something did not work; that other servers' tools fit better is no failure."""
-    seen = report["found"] + report["outranked"]
+    """Whether any part of the demonstration failed."""
     worked = report["suggested"] and report["ran"]
-    return min(seen, report["called"]) < report["intents"] or not worked
+    return min(report["found"], report["called"]) < report["intents"] or not worked
 
 
-def _listen() -> socket.socket:
+def _open_console_socket() -> socket.socket:
+    on_demand.stop_conflicting_console(settings.FOREGATE)
     try:
         return serve.open_socket(settings.FOREGATE)
     except PortUnavailable as error:
         raise CommandError(str(error)) from None
 
 
-def _register(console: Console) -> None:
-    """Register the demonstration's servers; a server of the same name that a person made stays."""
+def _demonstrate_separately(console: Terminal, *, as_json: bool) -> bool:
+    """Run the demonstration in its own home and database; return whether it succeeded.
+
+    Its servers may have the names of a person's own, and its runs would teach what that person's
+    suggestions are made from.
+    """
+    home = settings.FOREGATE.home / "demo" / "home"
+    console.print(SEPARATE_HOME_NOTE.format(home=shlex.quote(str(home))), markup=False)
+    environ = {name: value for name, value in os.environ.items() if name != "DATABASE_URL"}
+    home.mkdir(mode=0o711, parents=True, exist_ok=True)
+    command = [sys.executable, str(settings.BASE_DIR / "manage.py"), "demo"]
+    done = subprocess.run(
+        [*command, "--json"] if as_json else command,
+        env=environ | {"FOREGATE_HOME": str(home)},
+        check=False,
+    )
+    return done.returncode == 0
+
+
+def _register_demo_servers() -> None:
+    """Register the demonstration's servers."""
     config = settings.FOREGATE
     try:
-        wanted = demo_servers.registrations(settings.BASE_DIR, config.home)
-    except DemoIncomplete as error:
+        wanted = servers.build_registrations(settings.BASE_DIR, config.home)
+    except DemoNotInstalled as error:
         raise CommandError(str(error)) from None
-    own = overview.names(but_from=[demo_servers.SOURCE])
-    for name in sorted(own & {item.name for item in wanted}):
-        console.print(f"[yellow]keeping your own server {name!r}[/yellow]")
     register_servers(
-        callers.for_user(callers.LOCAL_ADMIN, kind="command"),
-        [item for item in wanted if item.name not in own],
-        sealer=sealing.load_or_create(config.home),
+        callers.caller_for_user(callers.LOCAL_ADMIN, kind="command"),
+        wanted,
+        sealer=sealing.load_or_create_sealer(config.home),
     )
 
 
-def _savings(console: Console, shown: Any, all_tokens: int, tools: int) -> dict[str, Any]:
-    from gateway_project.demonstration import CONTEXT_WINDOW
+def _report_savings(console: Terminal, result: Any, all_tokens: int, tools: int) -> dict[str, Any]:
+    from gateway_project.demo.demonstration import CONTEXT_WINDOW
 
-    used = shown.meta_tokens + shown.search_tokens
+    used = result.meta_tokens + result.search_tokens
     console.print(
         f"\n[bold]Tokens[/bold] listing all {tools} tools: {all_tokens:,} "
         f"({all_tokens / CONTEXT_WINDOW:.2%} of a {CONTEXT_WINDOW:,} window); "
-        f"the gateway's {len(shown.listed)} tools: {shown.meta_tokens:,} "
-        f"({shown.meta_tokens / CONTEXT_WINDOW:.2%}), a search answer: {shown.search_tokens:,}; "
+        f"the gateway's {len(result.listed)} tools: {result.meta_tokens:,} "
+        f"({result.meta_tokens / CONTEXT_WINDOW:.2%}), a search answer: {result.search_tokens:,}; "
         f"saved before the first call: {1 - used / all_tokens:.0%}"
     )
     return {
         "tools": tools,
         "all_tokens": all_tokens,
-        "meta_tokens": shown.meta_tokens,
-        "search_tokens": shown.search_tokens,
-        "first_list_s": round(shown.first_list_s, 3),
-        "intents": shown.intents,
-        "found": shown.found,
-        "outranked": shown.outranked,
-        "called": shown.called,
-        "relations": shown.relations,
-        "suggested": shown.suggested,
-        "ran": shown.ran,
-        "speed_up": round(shown.speed_up, 2),
+        "meta_tokens": result.meta_tokens,
+        "search_tokens": result.search_tokens,
+        "first_list_s": round(result.first_list_s, 3),
+        "intents": result.intents,
+        "found": result.found,
+        "called": result.called,
+        "relations": result.relations,
+        "suggested": result.suggested,
+        "ran": result.ran,
+        "speed_up": round(result.speed_up, 2),
     }

@@ -9,13 +9,13 @@ from typing import Any
 
 from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError
-from rich.console import Console
 
 from gateway_project.foundation import telemetry
 from gateway_project.foundation.postgres import migrate
 from gateway_project.management.embedding import embed_changed
-from gateway_project.use_cases.refresh_catalogue import Refreshed, refresh_catalogue
-from tools.discover import Discovered
+from gateway_project.management.terminal import Terminal
+from gateway_project.use_cases.refresh_catalogue import CatalogueRefresh, refresh_catalogue
+from tools.discover import DiscoveryResult
 
 
 class Command(BaseCommand):
@@ -25,23 +25,23 @@ class Command(BaseCommand):
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("servers", nargs="*", metavar="SERVER", help="only these servers")
-        parser.add_argument("--no-embed", action="store_true", help="leave embedding for later")
+        parser.add_argument("--no-embed", action="store_true", help="skip embedding for now")
         parser.add_argument("--json", action="store_true", help="report as JSON")
 
     def handle(self, *_: Any, **options: Any) -> None:
-        telemetry.configure(settings.FOREGATE, process="discover", quiet=True)
+        telemetry.configure_logging(settings.FOREGATE, process="discover", quiet=True)
         migrate.migrate_once()
-        console = Console(stderr=options["json"], highlight=False, soft_wrap=True)
+        console = Terminal(stderr=options["json"])
         refreshed = asyncio.run(
             refresh_catalogue(
                 settings.FOREGATE,
                 names=options["servers"] or None,
-                on_done=lambda outcome: console.print(line(outcome)),
+                on_done=lambda outcome: console.print(describe_outcome(outcome)),
             )
         )
         embedded = None if options["no_embed"] else embed_changed(console)
         if options["json"]:
-            self.stdout.write(json.dumps(report(refreshed, embedded), indent=2))
+            self.stdout.write(json.dumps(outcome_to_json(refreshed, embedded), indent=2))
         if refreshed.unknown:
             raise CommandError(
                 f"not registered or not enabled: {', '.join(refreshed.unknown)}; "
@@ -59,12 +59,12 @@ class Command(BaseCommand):
             console.print("No servers yet: `manage.py import_servers --from FILE` adds some.")
 
 
-def line(outcome: Discovered) -> str:
-    """Return one line on a server, marked up for rich."""
+def describe_outcome(outcome: DiscoveryResult) -> str:
+    """Describe a server's outcome in one line of rich markup."""
     if outcome.error:
-        return f"[red]failed[/red]  {_plain(outcome.error)}"
+        return f"[red]failed[/red]  {_escape_markup(outcome.error)}"
     recorded = outcome.recorded
-    assert recorded is not None  # noqa: S101 - set wherever there is no error
+    assert recorded is not None  # noqa: S101 - set unless there is an error
     parts = [
         f"{len(names)} {label}"
         for label, names in (
@@ -72,7 +72,7 @@ def line(outcome: Discovered) -> str:
             ("changed and quarantined", recorded.changed),
             ("restored", recorded.restored),
             ("gone", recorded.removed),
-            ("waiting for approval: `manage.py approve_tools`", recorded.held),
+            ("waiting for approval: `manage.py approve_tools`", recorded.awaiting_approval),
         )
         if names
     ]
@@ -80,15 +80,15 @@ def line(outcome: Discovered) -> str:
     text = f"[green]ok[/green]      {outcome.server}: {outcome.tools} tools{detail}"
     text += f" in {outcome.duration_s:.1f} s"
     for warning in outcome.warnings:
-        text += f"\n        [yellow]{_plain(warning)}[/yellow]"
+        text += f"\n        [yellow]{_escape_markup(warning)}[/yellow]"
     return text
 
 
-def _plain(text: str) -> str:
+def _escape_markup(text: str) -> str:
     return text.replace("[", "\\[")
 
 
-def report(refreshed: Refreshed, embedded: int | None) -> dict[str, Any]:
+def outcome_to_json(refreshed: CatalogueRefresh, embedded: int | None) -> dict[str, Any]:
     """Return the outcome as JSON values."""
     return {
         "servers": [
@@ -101,7 +101,7 @@ def report(refreshed: Refreshed, embedded: int | None) -> dict[str, Any]:
                 "changed": list(outcome.recorded.changed) if outcome.recorded else [],
                 "restored": list(outcome.recorded.restored) if outcome.recorded else [],
                 "removed": list(outcome.recorded.removed) if outcome.recorded else [],
-                "held": list(outcome.recorded.held) if outcome.recorded else [],
+                "held": list(outcome.recorded.awaiting_approval) if outcome.recorded else [],
                 "warnings": list(outcome.warnings),
                 "duration_s": round(outcome.duration_s, 3),
             }

@@ -1,4 +1,4 @@
-"""Look for what usually goes wrong."""
+"""Check for common problems."""
 
 from __future__ import annotations
 
@@ -6,17 +6,21 @@ import json
 import sys
 from argparse import ArgumentParser
 from dataclasses import asdict
+from functools import partial
 from typing import Any
 
 from django.conf import settings
 from django.core.management.base import BaseCommand
-from rich.console import Console
 from rich.markup import escape
 
-from gateway_project.diagnosis.examine import examine
+from gateway_project.diagnosis.check_servers import DEFAULT_WAIT_S
+from gateway_project.diagnosis.examine import run_checks
+from gateway_project.diagnosis.finding import Finding
 from gateway_project.foundation import telemetry
+from gateway_project.management.progress import show_progress
+from gateway_project.management.terminal import Terminal
 
-MARKS = {
+VERDICT_MARKS = {
     "ok": "[green]ok[/green]     ",
     "warning": "[yellow]warning[/yellow]",
     "failure": "[red]failure[/red]",
@@ -26,22 +30,43 @@ MARKS = {
 class Command(BaseCommand):
     """`manage.py doctor`; exits with 1 if anything failed."""
 
-    help = "Look for the usual mistakes in the installation, servers and clients; say what to do."
+    help = "Check the installation, servers and clients for common problems and say what to do."
     requires_system_checks: list[str] = []
 
     def add_arguments(self, parser: ArgumentParser) -> None:
+        parser.add_argument(
+            "--verbose", action="store_true", help="show all of a failing server's last output"
+        )
         parser.add_argument("--json", action="store_true", help="report as JSON")
+        parser.add_argument(
+            "--wait",
+            type=float,
+            metavar="S",
+            help="start every server, also those that answered recently, and wait this many "
+            f"seconds (default: start only the others, and wait {DEFAULT_WAIT_S:g})",
+        )
 
     def handle(self, *_: Any, **options: Any) -> None:
-        telemetry.configure(settings.FOREGATE, process="doctor", quiet=True)
-        console = Console(highlight=False, soft_wrap=True)
+        telemetry.configure_logging(settings.FOREGATE, process="doctor", quiet=True)
+        console = Terminal()
         findings = []
-        for finding in examine(settings.FOREGATE):
-            findings.append(finding)
-            if not options["json"]:
-                mark = MARKS[finding.verdict]
-                console.print(f"{mark}  {escape(finding.check)}: {escape(finding.detail)}")
+        with show_progress() as report:
+            asking = partial(report, "Asking servers")
+            for finding in run_checks(settings.FOREGATE, wait_s=options["wait"], report=asking):
+                findings.append(finding)
+                if not options["json"]:
+                    mark = VERDICT_MARKS[finding.verdict]
+                    console.print(f"{mark}  {escape(finding.check)}: {escape(finding.detail)}")
+                    _show_output(console, finding, verbose=options["verbose"])
         if options["json"]:
             self.stdout.write(json.dumps([asdict(finding) for finding in findings], indent=2))
         if any(finding.verdict == "failure" for finding in findings):
             sys.exit(1)
+
+
+def _show_output(console: Terminal, finding: Finding, *, verbose: bool) -> None:
+    if verbose:
+        for line in finding.output:
+            console.print(f"         | {escape(line)}")
+    elif len(finding.output) > 1:
+        console.print(f"         `doctor --verbose` shows its last {len(finding.output)} lines")

@@ -1,4 +1,4 @@
-"""Bring search and suggestions up to date: index words, embed tools and what runs were for."""
+"""Update search and suggestions: index words, embed tools and intents of runs."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 class Command(BaseCommand):
     help = (
-        "Embed the tools and past intents that have no vector yet. With --model, prepare another "
-        "model while the present one goes on serving. Safe to interrupt and to run again."
+        "Embed the tools and past intents that have no vector yet. With --model, prepare "
+        "another model while the current one keeps serving. Safe to interrupt and rerun."
     )
 
     def add_arguments(self, parser: CommandParser) -> None:
@@ -23,45 +23,45 @@ class Command(BaseCommand):
 
         from gateway_project.foundation import sealing, telemetry
         from gateway_project.foundation.postgres import migrate
-        from gateway_project.management.progress import progress
+        from gateway_project.management.progress import show_progress
         from graph import embed_patterns
         from tools.embed.embedder import EmbeddingUnavailable
-        from tools.embed.load import embedder_for
+        from tools.embed.load import make_embedder
         from tools.embed.recipes import UnknownModel
         from tools.embed_catalogue import embed_missing
 
-        telemetry.configure(settings.FOREGATE, process="embed", quiet=True)
+        telemetry.configure_logging(settings.FOREGATE, process="embed", quiet=True)
         migrate.migrate_once()
         try:
-            embedder = embedder_for(settings.FOREGATE, model=options["model"], download=True)
-            with progress() as report:
+            embedder = make_embedder(settings.FOREGATE, model=options["model"], download=True)
+            with show_progress() as report:
                 done = embed_missing(
                     embedder,
                     lambda count, total: report(f"embedding ({embedder.model})", count, total),
                 )
-                intents = embed_patterns.embed_missing(
+                intents = embed_patterns.embed_missing_patterns(
                     embedder,
-                    sealer=sealing.load_or_create(settings.FOREGATE.home),
+                    sealer=sealing.load_or_create_sealer(settings.FOREGATE.home),
                     on_progress=lambda count, total: report("past intents", count, total),
                 )
         except (EmbeddingUnavailable, UnknownModel) as error:
             raise CommandError(str(error)) from None
         except KeyboardInterrupt:
             raise CommandError(
-                "interrupted: what is done is kept, run it again to go on"
+                "interrupted: finished work is kept; run it again to continue"
             ) from None
-        self._report(
+        self._print_report(
             done,
             intents,
             configured=settings.FOREGATE.embedding_model,
             as_json=options["json"],
         )
 
-    def _report(self, done: Any, intents: Any, *, configured: str, as_json: bool) -> None:
+    def _print_report(self, done: Any, intents: Any, *, configured: str, as_json: bool) -> None:
         from tools.store import embeddings
 
-        coverage = embeddings.coverage(done.model)
-        others = [name for name in embeddings.models() if name != done.model]
+        coverage = embeddings.load_coverage(done.model)
+        others = [name for name in embeddings.load_model_names() if name != done.model]
         is_configured = done.model in {configured, done.model.partition("/")[2]} or (
             done.model.partition("/")[2] == configured
         )
@@ -91,11 +91,11 @@ class Command(BaseCommand):
             self.stdout.write(f"{intents.embedded} past intents embedded")
         if intents.unreadable:
             self.stdout.write(
-                f"{intents.unreadable} past intents cannot be embedded: nothing was kept of them "
-                "but values, or the key they were sealed with is gone"
+                f"{intents.unreadable} past intents cannot be embedded: they consist of values "
+                "only, or their sealing key is lost"
             )
         if not is_configured:
             self.stdout.write(
                 f"To search with it, set FOREGATE_EMBEDDING_MODEL={done.model} and restart the "
-                f"gateway; until then {configured} goes on serving."
+                f"gateway; until then {configured} keeps serving."
             )

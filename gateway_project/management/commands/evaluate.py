@@ -1,4 +1,4 @@
-"""Measure search and suggestion on a data set with known answers, on tables of its own."""
+"""Evaluate search and suggestion on a data set with gold answers, in separate tables."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
-HEADS = {
+COLUMN_HEADS = {
     "recall@1": "R@1",
     "recall@5": "R@5",
     "recall@10": "R@10",
@@ -18,11 +18,11 @@ HEADS = {
     "complete@10": "comp",
     "ap@10": "AP",
 }
-"""Heads of columns, so short that the table fits 80 characters."""
+"""Column headings, short enough for a table of 80 characters."""
 LEGEND = "in %; R: recall; comp: all found; nDCG, comp, AP: of the first 10"
 
 
-def _positive(text: str) -> int:
+def _parse_positive(text: str) -> int:
     if not text.isdecimal() or int(text) < 1:
         raise ArgumentTypeError(f"must be a whole number from 1, not {text!r}")
     return int(text)
@@ -30,46 +30,50 @@ def _positive(text: str) -> int:
 
 class Command(BaseCommand):
     help = (
-        "Run the real search and suggestion over a data set and report how much of what is needed "
-        "they find: with the graph, without it, and by simpler ways; and how right the workflows "
-        "are that are suggested after a history. The installation's own data stays untouched."
+        "Run the real search and suggestion on a data set and report how much of what is "
+        "needed they find: with the graph, without it, and by simpler methods; and how correct "
+        "the workflows suggested after a history are. The installation's own data stays "
+        "untouched."
     )
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("dataset", type=Path, help="folder: tools.jsonl and queries.jsonl")
-        parser.add_argument("--history", type=Path, help="past runs, in the shape of queries")
+        parser.add_argument("--history", type=Path, help="past runs, in the format of queries")
         parser.add_argument("--queries", type=Path, help="queries; default: the folder's")
-        parser.add_argument("--limit", type=_positive, help="take so many queries only")
+        parser.add_argument("--limit", type=_parse_positive, help="use only this many queries")
         parser.add_argument("--json", action="store_true", help="print the report as JSON")
 
     def handle(self, *_args: Any, **options: Any) -> None:
         from django.conf import settings
 
-        from gateway_project.evaluation import dataset, graph, kept_vectors, run
+        from gateway_project.evaluation import dataset, graph, run, vector_cache
         from gateway_project.foundation import telemetry
         from gateway_project.foundation.postgres import migrate
-        from gateway_project.management.progress import progress
+        from gateway_project.management.progress import show_progress
         from tools.embed.embedder import EmbeddingUnavailable
-        from tools.embed.load import embedder_for
+        from tools.embed.load import make_embedder
         from tools.embed.recipes import UnknownModel
 
         config = settings.FOREGATE
-        telemetry.configure(config, process="evaluate", quiet=True)
+        telemetry.configure_logging(config, process="evaluate", quiet=True)
         migrate.migrate_once()
         try:
-            data = dataset.load(
+            data = dataset.load_dataset(
                 options["dataset"],
                 queries=options["queries"],
                 history=options["history"],
                 limit=options["limit"],
             )
-            embedder = embedder_for(config)
-            with kept_vectors.open_kept(config.home / "cache") as store, progress() as on_progress:
-                kept = kept_vectors.KeptEmbedder(embedder, store)
-                report = run.evaluate(
+            embedder = make_embedder(config)
+            with (
+                vector_cache.open_vector_store(config.home / "cache") as store,
+                show_progress() as on_progress,
+            ):
+                kept = vector_cache.DiskCachedEmbedder(embedder, store)
+                report = run.evaluate_dataset(
                     data,
                     embedder=embedder,
-                    kept=kept,
+                    caching_embedder=kept,
                     token_budget=config.token_budget,
                     on_progress=on_progress,
                 )
@@ -81,29 +85,31 @@ class Command(BaseCommand):
         ) as error:
             raise CommandError(str(error)) from None
         if options["json"]:
-            self.stdout.write(json.dumps(run.to_json(report), indent=2))
+            self.stdout.write(json.dumps(run.report_to_json(report), indent=2))
         else:
             _print_table(data.name, report)
-            _print_suggested(run.to_json(report))
+            _print_suggestions(run.report_to_json(report))
             for note in report.notes:
                 print(f"note: {note}")
 
 
 def _print_table(name: str, report: Any) -> None:
-    from rich.console import Console
+    from rich.console import Console  # noqa: TID251 - shows only figures
     from rich.table import Table
 
-    from gateway_project.evaluation.run import FIGURES, TITLES
+    from gateway_project.evaluation.run import METHOD_TITLES, RETRIEVAL_FIGURES
 
     table = Table(
         title=f"{name}: {report.n} queries, {report.tools} tools, {report.relations} relations\n"
         + LEGEND
     )
     table.add_column("")
-    for figure in FIGURES:
-        table.add_column(HEADS[figure], justify="right", no_wrap=True)
+    for figure in RETRIEVAL_FIGURES:
+        table.add_column(COLUMN_HEADS[figure], justify="right", no_wrap=True)
     for way, figures in report.retrieval.items():
-        table.add_row(TITLES[way], *(f"{100 * figures[figure]:.1f}" for figure in FIGURES))
+        table.add_row(
+            METHOD_TITLES[way], *(f"{100 * figures[figure]:.1f}" for figure in RETRIEVAL_FIGURES)
+        )
     console = Console(file=sys.stdout, soft_wrap=True)
     console.print(table)
     for what, difference in (
@@ -123,22 +129,25 @@ def _print_table(name: str, report: Any) -> None:
         console.print(f"{what}: p50 {taken['p50']:.2f} ms, p95 {taken['p95']:.2f} ms")
 
 
-def _print_suggested(found: dict[str, Any]) -> None:
-    """Tell how right suggestions were, in a few lines; nothing where none was judged."""
+def _print_suggestions(found: dict[str, Any]) -> None:
+    """Print the figures of suggestions in a few lines; nothing if none was judged."""
     workflow, slices = found["workflow"], found["slices"]
     if workflow["node_f1"] is None:
         return
-    print(f"suggested after {slices['history']['runs']} past runs, in %: {_percents(workflow)}")
-    print(f"calibration, in %: {_percents(found['calibration'])}")
+    print(
+        f"suggested after {slices['history']['runs']} past runs, in %: "
+        f"{_format_percents(workflow)}"
+    )
+    print(f"calibration, in %: {_format_percents(found['calibration'])}")
     if found["binding"]["recall"] is not None:
-        print(f"bindings, in %: {_percents(found['binding'])}")
-        given = slices["binding_given_calls"]
-        print(f"bindings if the right calls were known, in %: {_percents(given)}")
+        print(f"bindings, in %: {_format_percents(found['binding'])}")
+        given_calls = slices["binding_given_calls"]
+        print(f"bindings given the right calls, in %: {_format_percents(given_calls)}")
     taken = slices["suggestion_without_embedding_ms"]
     print(f"one suggestion after embedding: p50 {taken['p50']:.2f} ms, p95 {taken['p95']:.2f} ms")
 
 
-def _percents(figures: dict[str, float | None]) -> str:
+def _format_percents(figures: dict[str, float | None]) -> str:
     return ", ".join(
         f"{name.replace('_', ' ')} {100 * value:.1f}"
         for name, value in figures.items()

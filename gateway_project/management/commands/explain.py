@@ -1,4 +1,4 @@
-"""Say how two tools relate, or why a workflow is suggested for an intent."""
+"""Explain how two tools relate, or why a workflow is suggested for an intent."""
 
 from __future__ import annotations
 
@@ -10,36 +10,43 @@ from typing import Any, Final
 
 from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError
-from rich.console import Console
 from rich.markup import escape
 
-from gateway_project import intent_table
 from gateway_project.access import callers
 from gateway_project.foundation import telemetry
 from gateway_project.foundation.caller import SCOPE_ALL, Caller
 from gateway_project.foundation.postgres import migrate
+from gateway_project.intent import table
 from gateway_project.management import intents
-from gateway_project.management.teams import named_team
+from gateway_project.management.teams import find_named_team
+from gateway_project.management.terminal import Terminal
 from graph import explain, explanation_json
-from graph.exchange.check import similar
-from graph.explain import Explanation, Link, Path, Place, Routes, Vocabulary
-from graph.record import Said
-from graph.relations import Key
+from graph.exchange.check import find_similar_ids
+from graph.explain import (
+    DisplayNames,
+    ExplainedRelation,
+    Explanation,
+    RankedTool,
+    ToolPath,
+    ToolRoutes,
+)
+from graph.record import StoredEvidence
+from graph.relations import RelationKey
 from graph.store import metrics, names, relations
 from graph.topology import Topology
 from tools.catalogue import Catalogue, CatalogueTool, UnknownTool
 from tools.store import catalogue
 
-_ID: Final = re.compile(r"[^\s:]+:[^\s:]+")
-"""What is written like the id of a tool."""
+_TOOL_ID: Final = re.compile(r"[^\s:]+:[^\s:]+")
+"""Matches text in the format of a tool id."""
 
 
 class Command(BaseCommand):
     """`manage.py explain A B`, `manage.py explain "INTENT"`."""
 
     help = (
-        "Say how two tools relate: directly, by which paths, and what speaks for it; or, of an "
-        "intent in words, why which workflow is suggested for it."
+        "Explain how two tools relate: directly, through which paths, and on what evidence; or "
+        "which workflow is suggested for an intent in words, and why."
     )
 
     def add_arguments(self, parser: ArgumentParser) -> None:
@@ -51,174 +58,193 @@ class Command(BaseCommand):
         parser.add_argument("--json", action="store_true", help="report as JSON")
 
     def handle(self, *_: Any, **options: Any) -> None:
-        if migrate.pending_migrations():
+        if migrate.list_pending_migrations():
             raise CommandError("the database is not migrated; run `manage.py migrate`")
-        team = named_team(options["team"])
+        team = find_named_team(options["team"])
         scopes = frozenset({SCOPE_ALL})
         caller = Caller(user=callers.LOCAL_ADMIN, team=team, scopes=scopes, kind="command")
-        known = catalogue.load()
+        stored_catalogue = catalogue.load_catalogue()
         if options["b"] is None:
-            self._why(options, known, caller)
+            self._explain_intent(options, stored_catalogue, caller)
             return
-        sides = {side: _find(known, options[side], caller) for side in ("a", "b")}
+        sides = {side: _find_tool(stored_catalogue, options[side], caller) for side in ("a", "b")}
         a, b = sides.values()
-        called = {tool.pk: tool.tool for tool in known.tools.values() if caller.sees(tool.team)}
-        found = explain.explain(
-            _topology(caller, called),
+        name_by_pk = {
+            tool.pk: tool.tool
+            for tool in stored_catalogue.tools.values()
+            if caller.can_see_team(tool.team)
+        }
+        explanation = explain.explain_relations(
+            _load_topology(caller, name_by_pk),
             a.pk,
             b.pk,
-            words=_vocabulary(caller, called),
-            metrics=metrics.load(),
+            names=_build_display_names(caller, name_by_pk),
+            metrics=metrics.load_metrics(),
         )
         if options["json"]:
-            report = explanation_json.as_json(found, called.__getitem__)
+            report = explanation_json.explanation_to_json(explanation, name_by_pk.__getitem__)
             for side, tool in sides.items():
                 report[side] |= {"state": tool.state, "enabled": tool.enabled}
             self.stdout.write(json.dumps(report, indent=2, ensure_ascii=False))
             return
-        console = Console(highlight=False, soft_wrap=True)
-        for line in (*_lines(found, called), *_barred(sides.values())):
+        console = Terminal()
+        for line in (
+            *_explanation_lines(explanation, name_by_pk),
+            *_explain_unusable(sides.values()),
+        ):
             console.print(line)
 
-    def _why(self, options: dict[str, Any], known: Catalogue, caller: Caller) -> None:
-        """Say why a workflow is suggested for an intent."""
+    def _explain_intent(
+        self, options: dict[str, Any], stored_catalogue: Catalogue, caller: Caller
+    ) -> None:
+        """Explain why a workflow is suggested for an intent."""
         server = options["a"].partition(":")[0]
-        if options["a"] in known.tools or (
-            _ID.fullmatch(options["a"]) and server in known.servers
+        if options["a"] in stored_catalogue.tools or (
+            _TOOL_ID.fullmatch(options["a"]) and server in stored_catalogue.servers
         ):
-            _refuse_one_tool(options["a"], caller, known)
-        telemetry.configure(settings.FOREGATE, process="explain", quiet=True)
-        answer = intents.answer(options["a"], parameters={}, team=options["team"])
-        told, why = answer.as_json(), answer.why_json()
+            _refuse_one_tool(options["a"], caller, stored_catalogue)
+        telemetry.configure_logging(settings.FOREGATE, process="explain", quiet=True)
+        answer = intents.suggest_for_team(options["a"], parameters={}, team=options["team"])
+        answer_json, ranking = answer.as_json(), answer.explain_json()
         if options["json"]:
-            self.stdout.write(json.dumps(told | why, indent=2, ensure_ascii=False))
+            self.stdout.write(json.dumps(answer_json | ranking, indent=2, ensure_ascii=False))
             return
-        console = intents.terminal()
+        console = intents.intent_console()
         for shown in (
-            *intent_table.workflow(told),
+            *table.workflow_table(answer_json),
             "\n[bold]Why[/bold]",
-            *intent_table.reasons(told),
+            *table.explanation_lines(answer_json),
             "",
-            *intent_table.likely(why),
-            *((intent_table.bindings(told),) if told["bindings"] else ()),
+            *table.likelihood_table(ranking),
+            *((table.bindings_table(answer_json),) if answer_json["bindings"] else ()),
         ):
             console.print(shown)
 
 
-def _refuse_one_tool(tool_id: str, caller: Caller, known: Catalogue) -> None:
-    """Say that one tool alone relates to nothing.
+def _refuse_one_tool(tool_id: str, caller: Caller, stored_catalogue: Catalogue) -> None:
+    """Reject a single tool, for which there is no relation to explain.
 
     Raises:
         CommandError: Always.
     """
-    _find(known, tool_id, caller)
+    _find_tool(stored_catalogue, tool_id, caller)
     raise CommandError(
         f"{tool_id} is a tool, not an intent: name a second tool to see how the two relate, or "
-        "say an intent in words"
+        "give an intent in words"
     )
 
 
-def _find(known: Catalogue, tool_id: str, caller: Caller) -> CatalogueTool:
+def _find_tool(stored_catalogue: Catalogue, tool_id: str, caller: Caller) -> CatalogueTool:
     try:
-        return known.find(tool_id, caller)
+        return stored_catalogue.find_tool(tool_id, caller)
     except UnknownTool as error:
-        if not known.tools:
+        if not stored_catalogue.tools:
             raise CommandError("no tools yet; `manage.py discover` asks the servers") from None
-        near = " or ".join((*error.suggestions, *_barred_like(known, tool_id, caller)))
-        hint = f"; did you mean {near}?" if near else "; `manage.py graph_stats` names some"
+        similar = " or ".join(
+            (*error.suggestions, *_find_similar_unusable(stored_catalogue, tool_id, caller))
+        )
+        hint = f"; did you mean {similar}?" if similar else "; `manage.py graph_stats` names some"
         raise CommandError(f"no tool {tool_id!r}{hint}") from None
 
 
-def _barred_like(known: Catalogue, tool_id: str, caller: Caller) -> Iterator[str]:
-    """Yield ids that look like an unknown one and may not be used yet, with why."""
+def _find_similar_unusable(
+    stored_catalogue: Catalogue, tool_id: str, caller: Caller
+) -> Iterator[str]:
+    """Yield unusable tools with an id similar to an unknown one, each with the reason."""
     barred = {
         tool.tool: tool
-        for tool in known.tools.values()
-        if caller.sees(tool.team) and not tool.usable
+        for tool in stored_catalogue.tools.values()
+        if caller.can_see_team(tool.team) and not tool.is_usable
     }
-    for name in similar(tool_id, barred):
-        yield f"{name} ({_standing(barred[name])})"
+    for name in find_similar_ids(tool_id, barred):
+        yield f"{name} ({_describe_state(barred[name])})"
 
 
-def _standing(tool: CatalogueTool) -> str:
-    return tool.state if tool.enabled else "switched off"
+def _describe_state(tool: CatalogueTool) -> str:
+    return tool.state if tool.enabled else "disabled"
 
 
-def _barred(tools: Iterable[CatalogueTool]) -> Iterator[str]:
-    """Say of tools that searches leave out why, and what to do."""
-    for name, tool in {tool.tool: tool for tool in tools if not tool.usable}.items():
-        mend = "the console switches it on"
+def _explain_unusable(tools: Iterable[CatalogueTool]) -> Iterator[str]:
+    """Explain why searches leave these tools out, and what to do."""
+    for name, tool in {tool.tool: tool for tool in tools if not tool.is_usable}.items():
+        mend = "it can be enabled in the console"
         if tool.enabled:
             mend = f"`manage.py approve_tools {name}` shows why and approves it"
-        yield escape(f"{name} is {_standing(tool)}, so that searches leave it out; {mend}.")
+        yield escape(f"{name} is {_describe_state(tool)}, so searches leave it out; {mend}.")
 
 
-def _topology(caller: Caller, called: dict[int, str]) -> Topology:
-    """Return the relations between tools that the caller may know of."""
-    every = relations.topology(caller.team).relations()
-    return Topology(one for one in every if one.source in called and one.target in called)
+def _load_topology(caller: Caller, name_by_pk: dict[int, str]) -> Topology:
+    """Return the relations between tools visible to the caller."""
+    every = relations.load_topology(caller.team).iterate_relations()
+    return Topology(one for one in every if one.source in name_by_pk and one.target in name_by_pk)
 
 
-def _vocabulary(caller: Caller, called: dict[int, str]) -> Vocabulary:
-    teams = names.teams()
+def _build_display_names(caller: Caller, name_by_pk: dict[int, str]) -> DisplayNames:
+    teams = names.load_team_names()
 
-    def said(key: Key) -> list[Said]:
-        stored = relations.find(*key)
-        return [one for one in stored.said if caller.sees(one.team)] if stored else []
+    def evidence_of_key(key: RelationKey) -> list[StoredEvidence]:
+        stored = relations.find_relation(*key)
+        return [one for one in stored.evidence if caller.can_see_team(one.team)] if stored else []
 
-    return Vocabulary(
-        names=called.__getitem__, said=said, teams=lambda team: f"team {teams.get(team, team)}"
+    return DisplayNames(
+        name_of=name_by_pk.__getitem__,
+        evidence_of=evidence_of_key,
+        team_name=lambda team: f"team {teams.get(team, team)}",
     )
 
 
-def _lines(found: Explanation, called: dict[int, str]) -> Iterator[str]:
+def _explanation_lines(explanation: Explanation, name_by_pk: dict[int, str]) -> Iterator[str]:
     """Write an explanation as lines of rich markup."""
-    a, b = escape(found.a.name), escape(found.b.name)
-    yield _place(found.a)
-    if found.is_same:
-        yield "Both are this one tool."
+    a, b = escape(explanation.a.name), escape(explanation.b.name)
+    yield _format_ranked_tool(explanation.a)
+    if explanation.is_same:
+        yield "Both names refer to this tool."
         return
-    yield _place(found.b) + (" (the same)" if found.same_community else "")
+    yield _format_ranked_tool(explanation.b) + (
+        " (the same)" if explanation.is_same_community else ""
+    )
     yield ""
-    if found.exclusive:
-        yield "[red]They exclude each other[/red]: they never stand in one workflow."
-    yield "[bold]Direct relations[/bold]" if found.links else "No direct relation."
-    for link in found.links:
-        yield from _link(link)
-    yield from _routes(found.there, f"{a} → {b}", called)
-    yield from _routes(found.back, f"{b} → {a}", called)
-    if found.common:
+    if explanation.is_exclusive:
+        yield "[red]They exclude each other[/red]: they never appear in one workflow."
+    yield "[bold]Direct relations[/bold]" if explanation.relations else "No direct relation."
+    for link in explanation.relations:
+        yield from _relation_lines(link)
+    yield from _route_lines(explanation.forward, f"{a} → {b}", name_by_pk)
+    yield from _route_lines(explanation.backward, f"{b} → {a}", name_by_pk)
+    if explanation.common_neighbours:
         yield "[bold]Related to both[/bold]"
-        for tool, confidence in found.common:
-            yield f"  {escape(called[tool])}  {confidence:.2f}"
+        for tool, confidence in explanation.common_neighbours:
+            yield f"  {escape(name_by_pk[tool])}  {confidence:.2f}"
 
 
-def _place(place: Place) -> str:
+def _format_ranked_tool(place: RankedTool) -> str:
     name = f"[bold]{escape(place.name)}[/bold]"
     if place.pagerank is None:
         return f"{name}  no metrics yet: `manage.py graph_stats --refresh` computes them"
     return f"{name}  PageRank {place.pagerank:.3g}, community {place.community}"
 
 
-def _routes(routes: Routes, ends: str, called: dict[int, str]) -> Iterator[str]:
+def _route_lines(routes: ToolRoutes, ends: str, name_by_pk: dict[int, str]) -> Iterator[str]:
     if routes.shortest is None or routes.strongest is None:
         yield f"No path {ends}."
         return
     if routes.shortest.tools == routes.strongest.tools:
-        yield from _path(routes.shortest, "Path", ends, called)
+        yield from _path_lines(routes.shortest, "Path", ends, name_by_pk)
         return
-    yield from _path(routes.shortest, "Shortest path", ends, called)
-    yield from _path(routes.strongest, "Strongest path", ends, called)
+    yield from _path_lines(routes.shortest, "Shortest path", ends, name_by_pk)
+    yield from _path_lines(routes.strongest, "Strongest path", ends, name_by_pk)
 
 
-def _path(path: Path, title: str, ends: str, called: dict[int, str]) -> Iterator[str]:
-    through = ", ".join(escape(called[tool]) for tool in path.tools[1:-1])
+def _path_lines(
+    path: ToolPath, title: str, ends: str, name_by_pk: dict[int, str]
+) -> Iterator[str]:
+    through = ", ".join(escape(name_by_pk[tool]) for tool in path.tools[1:-1])
     how = "direct" if path.is_direct else f"{len(path.hops)} hops, through {through}"
     yield f"[bold]{title}[/bold] {ends}: {how}; confidence {path.confidence:.2f}"
     for hop in path.hops:
-        yield from _link(hop)
+        yield from _relation_lines(hop)
 
 
-def _link(link: Link) -> Iterator[str]:
-    yield f"  {link.relation.confidence:.2f}  {escape(link.words)}"
-    yield f"        {escape('; '.join(link.grounds))}"
+def _relation_lines(link: ExplainedRelation) -> Iterator[str]:
+    yield f"  {link.relation.confidence:.2f}  {escape(link.text)}"
+    yield f"        {escape('; '.join(link.evidence_texts))}"

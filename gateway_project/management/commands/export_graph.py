@@ -15,11 +15,11 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError
 
 from gateway_project.foundation.postgres import migrate
-from gateway_project.management.teams import named_team
+from gateway_project.management.teams import find_named_team
 from graph import export
-from graph.exchange.check import similar
-from graph.exchange.document import Document
-from graph.exchange.read import Form, form_of
+from graph.exchange.check import find_similar_ids
+from graph.exchange.document import GraphDocument
+from graph.exchange.read import GraphFormat, format_from_name
 
 
 class Command(BaseCommand):
@@ -37,8 +37,8 @@ class Command(BaseCommand):
         )
         parser.add_argument(
             "--format",
-            choices=[form.value for form in Form],
-            help="by default as the file's name says, else json",
+            choices=[form.value for form in GraphFormat],
+            help="default: from the file name, else json",
         )
         parser.add_argument(
             "--team", metavar="NAME", help="with this team's tools and what it observed"
@@ -51,33 +51,37 @@ class Command(BaseCommand):
             "--hops",
             type=int,
             metavar="N",
-            help=f"steps that are near (with --around; {export.HOPS})",
+            help=f"maximum hops from it (with --around; default {export.DEFAULT_HOPS})",
         )
         parser.add_argument(
             "--json", action="store_true", help="report as JSON what was written to FILE"
         )
 
     def handle(self, *_: Any, **options: Any) -> None:
-        if migrate.pending_migrations():
+        if migrate.list_pending_migrations():
             raise CommandError("the database is not migrated; run `manage.py migrate`")
-        form = _form(options)
-        whole = export.document(team=named_team(options["team"]), with_metrics=options["metrics"])
-        document = _part(whole, options)
+        form = _choose_format(options)
+        whole = export.build_document(
+            team=find_named_team(options["team"]), with_metrics=options["metrics"]
+        )
+        document = _select_part(whole, options)
         if options["file"] == "-":
-            self._print(export.text(document, form))
+            self._print_text(export.write_text(document, form))
             return
-        _write(Path(options["file"]), export.text(document, form))
-        self._report(document, form, options)
+        _write_atomically(Path(options["file"]), export.write_text(document, form))
+        self._print_report(document, form, options)
 
-    def _print(self, text: Iterable[str]) -> None:
+    def _print_text(self, text: Iterable[str]) -> None:
         try:
             for piece in text:
                 self.stdout.write(piece, ending="")
             self.stdout.flush()
-        except BrokenPipeError:  # whoever reads, such as `head`, has enough
+        except BrokenPipeError:  # the reader, such as `head`, has enough
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
-    def _report(self, document: Document, form: Form, options: dict[str, Any]) -> None:
+    def _print_report(
+        self, document: GraphDocument, form: GraphFormat, options: dict[str, Any]
+    ) -> None:
         tools, relations = len(document.tools), len(document.relations)
         if options["json"]:
             report = {
@@ -93,18 +97,20 @@ class Command(BaseCommand):
             )
 
 
-def _form(options: dict[str, Any]) -> Form:
+def _choose_format(options: dict[str, Any]) -> GraphFormat:
     if options["format"]:
-        return Form(options["format"])
-    form = form_of(options["file"])
+        return GraphFormat(options["format"])
+    form = format_from_name(options["file"])
     if form is None and options["file"] != "-":
-        forms = ", ".join(form.value for form in Form)
-        raise CommandError(f"{options['file']}: its name tells no format; add --format ({forms})")
-    return form or Form.JSON
+        forms = ", ".join(form.value for form in GraphFormat)
+        raise CommandError(
+            f"{options['file']}: its name implies no format; add --format ({forms})"
+        )
+    return form or GraphFormat.JSON
 
 
-def _part(whole: Document, options: dict[str, Any]) -> Document:
-    hops = export.HOPS if options["hops"] is None else options["hops"]
+def _select_part(whole: GraphDocument, options: dict[str, Any]) -> GraphDocument:
+    hops = export.DEFAULT_HOPS if options["hops"] is None else options["hops"]
     if hops < 0:
         raise CommandError("--hops must be 0 or more")
     if not options["around"]:
@@ -112,15 +118,15 @@ def _part(whole: Document, options: dict[str, Any]) -> Document:
             raise CommandError("--hops counts from a tool; name one with --around")
         return whole
     try:
-        return export.part(whole, options["around"], hops=hops)
-    except export.UnknownTool as error:
-        near = " or ".join(similar(error.tool, error.known))
+        return export.extract_part(whole, options["around"], hops=hops)
+    except export.ToolNotInGraph as error:
+        near = " or ".join(find_similar_ids(error.tool, error.known))
         hint = f"did you mean {near}?" if near else "`manage.py graph_stats` shows what is in it"
         raise CommandError(f"no tool {error.tool!r} in the graph; {hint}") from None
 
 
-def _write(path: Path, text: Iterable[str]) -> None:
-    """Write a file whole or not at all, beside its place and then into it."""
+def _write_atomically(path: Path, text: Iterable[str]) -> None:
+    """Write a file atomically, by way of a temporary file beside it."""
     beside = path.with_name(f".{path.name}.{secrets.token_hex(4)}")
     try:
         with beside.open("w", encoding="utf-8", newline="") as file:

@@ -1,4 +1,4 @@
-"""Show what the graph of tools is like."""
+"""Show statistics of the tool graph."""
 
 from __future__ import annotations
 
@@ -12,28 +12,28 @@ from typing import Any
 from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError
 from django.utils import timezone
-from rich.console import Console
 from rich.markup import escape
 
 from gateway_project.foundation import telemetry
 from gateway_project.foundation.postgres import migrate
+from gateway_project.management.terminal import Terminal
 from graph import refresh, report
-from graph.report import NoSuchSnapshot, Report, Valued
+from graph.report import GraphReport, SnapshotNotFound, ValuedTool
 
-ASKED_FOR = "asked for"
-"""Reason of a snapshot that somebody takes by hand."""
+MANUAL_REASON = "asked for"
+"""Reason of a manual snapshot."""
 MAX_TOP = 1_000
-WORTH_TELLING = 0.01
-"""Change of confidence; what was observed loses less than that from day to day by itself."""
-MEASURES = {"pagerank": "PageRank", "betweenness": "betweenness", "closeness": "closeness"}
-NO_TOOLS = (
+MIN_REPORTED_CHANGE = 0.01
+"""Least reported change of confidence; daily decay of observations is smaller."""
+MEASURE_TITLES = {"pagerank": "PageRank", "betweenness": "betweenness", "closeness": "closeness"}
+NO_TOOLS_MESSAGE = (
     "No tools yet: `manage.py import_servers` registers servers, `manage.py discover` asks them."
 )
-NO_RELATIONS = (
+NO_RELATIONS_MESSAGE = (
     "No relations yet: `manage.py graph_stats --refresh` derives some from the tools' schemas, "
     "`manage.py import_graph FILE` imports some, and the console takes them one by one."
 )
-BUSY = "another process is computing the graph right now; try again in a minute"
+BUSY_MESSAGE = "another process is computing the graph right now; try again in a minute"
 
 
 class Command(BaseCommand):
@@ -45,61 +45,67 @@ class Command(BaseCommand):
         parser.add_argument(
             "--refresh", action="store_true", help="derive and compute what is out of date first"
         )
-        parser.add_argument("--snapshot", action="store_true", help="keep the graph as it is now")
+        parser.add_argument(
+            "--snapshot", action="store_true", help=("store a snapshot of the graph")
+        )
         parser.add_argument(
             "--since",
-            type=_moment,
+            type=_parse_moment,
             metavar="ID|DATE",
             help="what changed since a snapshot: its number, or a day such as 2026-11-01",
         )
         parser.add_argument(
-            "--top", type=_count, default=report.TOP, metavar="N", help="how many of each to name"
+            "--top",
+            type=_parse_count,
+            default=report.DEFAULT_TOP,
+            metavar="N",
+            help="how many of each to name",
         )
         parser.add_argument("--json", action="store_true", help="report as JSON")
 
     def handle(self, *_: Any, **options: Any) -> None:
-        if migrate.pending_migrations():
+        if migrate.list_pending_migrations():
             raise CommandError("the database is not migrated; run `manage.py migrate`")
-        telemetry.configure(settings.FOREGATE, process="graph_stats", quiet=True)
+        telemetry.configure_logging(settings.FOREGATE, process="graph_stats", quiet=True)
         now = timezone.now()
-        taken = _refresh(options, now)
-        found = report.gather(now=now, top=options["top"])
-        changed = None if options["since"] is None else _since(options["since"], now)
+        taken = _refresh_graph(options, now)
+        found = report.build_report(now=now, top=options["top"])
+        changed = None if options["since"] is None else _load_changes_since(options["since"], now)
         if options["json"]:
-            self.stdout.write(json.dumps(_as_json(found, taken, changed), indent=2))
+            self.stdout.write(json.dumps(_report_to_json(found, taken, changed), indent=2))
             return
-        console = Console(highlight=False, soft_wrap=True)
-        for item in (*_lines(found), *_changes(changed, options["top"])):
+        console = Terminal()
+        for item in (*_report_lines(found), *_change_lines(changed, options["top"])):
             console.print(item)
         if taken is not None:
             console.print(f"Snapshot {taken} taken; `--since {taken}` compares with it.")
 
 
-def _refresh(options: Mapping[str, Any], now: datetime) -> int | None:
-    """Bring the graph up to date and take a snapshot, as asked; return the snapshot's key."""
+def _refresh_graph(options: Mapping[str, Any], now: datetime) -> int | None:
+    """Refresh the graph and take a snapshot, as requested; return the snapshot's key."""
     if not (options["refresh"] or options["snapshot"]):
         return None
-    done = refresh.refresh(now=now, snapshot=ASKED_FOR if options["snapshot"] else None)
+    done = refresh.refresh_graph(now=now, snapshot=MANUAL_REASON if options["snapshot"] else None)
     if done.is_busy:
-        raise CommandError(BUSY)
+        raise CommandError(BUSY_MESSAGE)
     return done.snapshot if options["snapshot"] else None
 
 
-def _since(asked: int | datetime, now: datetime) -> dict[str, Any]:
+def _load_changes_since(reference: int | datetime, now: datetime) -> dict[str, Any]:
     try:
-        snapshot = report.find_snapshot(asked)
-    except NoSuchSnapshot as error:
+        snapshot = report.find_snapshot(reference)
+    except SnapshotNotFound as error:
         raise CommandError(str(error)) from None
-    found = dataclasses.asdict(report.since(snapshot.pk, now=now))
-    is_later = isinstance(asked, datetime) and snapshot.taken_at > asked
+    found = dataclasses.asdict(report.compare_with_snapshot(snapshot.pk, now=now))
+    is_later = isinstance(reference, datetime) and snapshot.taken_at > reference
     for name in ("relations_changed", "moved", "shifted"):
         found[name] = [one._asdict() for one in found[name]]
     head = {"snapshot": snapshot.pk, "taken_at": snapshot.taken_at.isoformat()}
     return {**head, "is_later": is_later, **found}
 
 
-def _moment(text: str) -> int | datetime:
-    """Read the number of a snapshot, or a date with or without a time."""
+def _parse_moment(text: str) -> int | datetime:
+    """Parse the number of a snapshot, or a date with or without a time."""
     if text.isdecimal():
         return int(text)
     try:
@@ -111,20 +117,22 @@ def _moment(text: str) -> int | datetime:
     return at if at.tzinfo else at.replace(tzinfo=UTC)
 
 
-def _count(text: str) -> int:
+def _parse_count(text: str) -> int:
     if not text.isdecimal() or not 1 <= int(text) <= MAX_TOP:
-        raise ArgumentTypeError(f"{text!r} is no number from 1 to {MAX_TOP:,}")
+        raise ArgumentTypeError(f"{text!r} is not a number from 1 to {MAX_TOP:,}")
     return int(text)
 
 
-def _as_json(
-    found: Report, taken: int | None, changed: Mapping[str, Any] | None
+def _report_to_json(
+    found: GraphReport, taken: int | None, changed: Mapping[str, Any] | None
 ) -> dict[str, Any]:
     content = dataclasses.asdict(found)
-    for name in ("cycles", "top"):  # which the report has too, with the names of the tools
+    for name in ("cycles", "top"):  # also in the report, with tool names
         del content["statistics"][name]
-    content["top"] = {measure: list(map(_valued, tools)) for measure, tools in found.top.items()}
-    content["most_called"] = list(map(_valued, found.most_called))
+    content["top"] = {
+        measure: list(map(_valued_to_json, tools)) for measure, tools in found.top.items()
+    }
+    content["most_called"] = list(map(_valued_to_json, found.most_called))
     content["snapshots"] = [
         {"id": one.pk, "taken_at": one.taken_at.isoformat(), "reason": one.reason}
         for one in found.snapshots
@@ -135,55 +143,55 @@ def _as_json(
     return content | {name: value for name, value in extra.items() if value is not None}
 
 
-def _valued(one: Valued) -> dict[str, Any]:
+def _valued_to_json(one: ValuedTool) -> dict[str, Any]:
     return one._asdict()
 
 
-def _lines(found: Report) -> Iterator[str]:
-    """Write a report as lines of rich markup."""
+def _report_lines(found: GraphReport) -> Iterator[str]:
+    """Format a report as lines of rich markup."""
     if not found.catalogue_tools:
-        yield NO_TOOLS
+        yield NO_TOOLS_MESSAGE
         return
     figures = found.statistics
     yield f"[bold]Tools[/bold] {found.catalogue_tools:,}, {figures.isolated:,} without relations"
     if not figures.relations:
-        yield NO_RELATIONS
-        yield from _computed(found)
+        yield NO_RELATIONS_MESSAGE
+        yield from _freshness_lines(found)
         return
-    yield f"[bold]Relations[/bold] {figures.relations:,}: {_counts(figures.kinds)}"
-    yield f"  resting on: {_counts(figures.sources)}"
+    yield f"[bold]Relations[/bold] {figures.relations:,}: {_format_counts(figures.kinds)}"
+    yield f"  sources: {_format_counts(figures.sources)}"
     yield (
         f"[bold]Paths[/bold] {figures.arcs:,} arcs, density {figures.density:.2g}; "
         f"{figures.components:,} separate parts, the largest of {figures.largest_component:,} "
-        f"tools; from a tool {_degrees(figures.out_degree)}, to a tool "
-        f"{_degrees(figures.in_degree)}"
+        f"tools; from a tool {_format_degrees(figures.out_degree)}, to a tool "
+        f"{_format_degrees(figures.in_degree)}"
     )
-    yield from _cycles(found)
-    yield from _communities(found)
+    yield from _cycle_lines(found)
+    yield from _community_lines(found)
     if any(found.top.values()):
-        yield from _central(found)
+        yield from _centrality_lines(found)
     if found.isolated:
-        yield f"[bold]Without relations[/bold] {_listed(found.isolated, figures.isolated)}"
-    yield from _usage(found)
-    yield from _computed(found)
+        yield f"[bold]Without relations[/bold] {_format_names(found.isolated, figures.isolated)}"
+    yield from _usage_lines(found)
+    yield from _freshness_lines(found)
 
 
-def _counts(counts: Mapping[str, int]) -> str:
+def _format_counts(counts: Mapping[str, int]) -> str:
     return ", ".join(f"{name.replace('_', ' ')} {count:,}" for name, count in counts.items())
 
 
-def _degrees(degrees: Mapping[str, int]) -> str:
+def _format_degrees(degrees: Mapping[str, int]) -> str:
     if not degrees:
         return "none"
     return f"{degrees['p50']:,} (half of them), at most {degrees['max']:,}"
 
 
-def _listed(names: tuple[str, ...], count: int) -> str:
+def _format_names(names: tuple[str, ...], count: int) -> str:
     more = f" and {count - len(names):,} more" if count > len(names) else ""
     return escape(", ".join(names)) + more
 
 
-def _cycles(found: Report) -> Iterator[str]:
+def _cycle_lines(found: GraphReport) -> Iterator[str]:
     count = found.statistics.cycle_count
     if not count:
         yield "[bold]Cycles[/bold] none among dependencies"
@@ -193,7 +201,7 @@ def _cycles(found: Report) -> Iterator[str]:
         yield f"  {escape(', '.join(cycle.tools))}: {escape('; '.join(cycle.dropped))}"
 
 
-def _communities(found: Report) -> Iterator[str]:
+def _community_lines(found: GraphReport) -> Iterator[str]:
     if not found.communities:
         return
     figures = found.statistics
@@ -202,14 +210,14 @@ def _communities(found: Report) -> Iterator[str]:
         yield f"  {one.number}: {one.size:,} tools around {escape(', '.join(one.members))}"
 
 
-def _central(found: Report) -> Iterator[str]:
+def _centrality_lines(found: GraphReport) -> Iterator[str]:
     yield "[bold]Most central[/bold]"
     for measure, tools in found.top.items():
         named = ", ".join(f"{one.tool} {one.value:.3g}" for one in tools)
-        yield f"  by {MEASURES[measure]}: {escape(named) or 'none'}"
+        yield f"  by {MEASURE_TITLES[measure]}: {escape(named) or 'none'}"
 
 
-def _usage(found: Report) -> Iterator[str]:
+def _usage_lines(found: GraphReport) -> Iterator[str]:
     if not found.calls:
         yield "[bold]Calls[/bold] none counted yet"
         return
@@ -217,39 +225,41 @@ def _usage(found: Report) -> Iterator[str]:
     yield f"[bold]Calls[/bold] {found.calls:,} counted; most: {escape(most)}"
 
 
-def _computed(found: Report) -> Iterator[str]:
+def _freshness_lines(found: GraphReport) -> Iterator[str]:
     late = "[yellow]out of date[/yellow]: `manage.py graph_stats --refresh`"
     yield (
-        f"[bold]Computed[/bold] derived from schemas {_minute(found.derived_at)}, ranks and "
-        f"communities {_minute(found.computed_at)}; {late if found.is_outdated else 'up to date'}"
+        f"[bold]Computed[/bold] derived from schemas {_format_minute(found.derived_at)}, ranks "
+        "and "
+        f"communities {_format_minute(found.computed_at)}; "
+        f"{late if found.is_outdated else 'up to date'}"
     )
     if found.snapshots:
         last = found.snapshots[0]
-        taken_at = _minute(last.taken_at)
+        taken_at = _format_minute(last.taken_at)
         yield f"[bold]Snapshots[/bold] {len(found.snapshots)}, the last {last.pk} of {taken_at}"
 
 
-def _minute(at: datetime | None) -> str:
+def _format_minute(at: datetime | None) -> str:
     return f"{at:%Y-%m-%d %H:%M}" if at else "never"
 
 
-def _changes(changed: Mapping[str, Any] | None, top: int) -> Iterator[str]:
-    """Write what differs from a snapshot."""
+def _change_lines(changed: Mapping[str, Any] | None, top: int) -> Iterator[str]:
+    """Format the differences from a snapshot."""
     if changed is None:
         return
     taken_at = changed["taken_at"][:16].replace("T", " ")
-    later = ", the oldest kept: none is as old as the date asked for" * changed["is_later"]
+    later = ", the oldest stored: none is as old as the date asked for" * changed["is_later"]
     yield f"[bold]Since snapshot {changed['snapshot']}[/bold] of {taken_at}{later}"
     texts = {
         "tools added": changed["tools_added"],
         "tools removed": changed["tools_removed"],
-        "relations added": [_link(*one) for one in changed["relations_added"]],
-        "relations removed": [_link(*one) for one in changed["relations_removed"]],
-        "relations surer or less sure": [
-            f"{_link(one['source'], one['target'], one['kind'])} "
+        "relations added": [_format_relation(*one) for one in changed["relations_added"]],
+        "relations removed": [_format_relation(*one) for one in changed["relations_removed"]],
+        "relations with changed confidence": [
+            f"{_format_relation(one['source'], one['target'], one['kind'])} "
             f"{one['before']:.2f} → {one['after']:.2f}"
             for one in changed["relations_changed"]
-            if abs(one["after"] - one["before"]) >= WORTH_TELLING
+            if abs(one["after"] - one["before"]) >= MIN_REPORTED_CHANGE
         ],
         "in another community": [one["tool"] for one in changed["moved"]],
         "moved by PageRank": [
@@ -259,10 +269,10 @@ def _changes(changed: Mapping[str, Any] | None, top: int) -> Iterator[str]:
     }
     for title, items in texts.items():
         if items:
-            yield f"  {len(items):,} {title}: {_listed(tuple(items[:top]), len(items))}"
+            yield f"  {len(items):,} {title}: {_format_names(tuple(items[:top]), len(items))}"
     if not any(texts.values()):
         yield "  nothing changed"
 
 
-def _link(source: str, target: str, kind: str) -> str:
+def _format_relation(source: str, target: str, kind: str) -> str:
     return f"{source} {kind.replace('_', ' ')} {target}"

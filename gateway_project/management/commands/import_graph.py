@@ -1,4 +1,4 @@
-"""Read relations between tools from a file."""
+"""Import relations between tools from a file."""
 
 from __future__ import annotations
 
@@ -17,14 +17,15 @@ from gateway_project.access import callers
 from gateway_project.foundation import telemetry
 from gateway_project.foundation.caller import Caller
 from gateway_project.foundation.postgres import migrate
-from gateway_project.management.teams import named_team
+from gateway_project.management.teams import find_named_team
 from gateway_project.use_cases.import_graph import import_graph
 from graph import refresh
-from graph.exchange.read import MAX_BYTES, Form
-from graph.import_file import Imported, ImportRefused
+from graph.exchange.read import MAX_BYTES, GraphFormat
+from graph.import_file import ImportedRelations, ImportRefused
+from tools.hidden_text import reveal_hidden
 
-MAX_SHOWN = 20
-"""Changes that are shown without --json; the rest is counted."""
+MAX_SHOWN_CHANGES = 20
+"""Changes shown without --json; the rest are counted."""
 
 
 class Command(BaseCommand):
@@ -38,75 +39,76 @@ class Command(BaseCommand):
         )
         parser.add_argument(
             "--format",
-            choices=[form.value for form in Form],
-            help="by default as the file's name or content says",
+            choices=[form.value for form in GraphFormat],
+            help="default: from the file name or content",
         )
         parser.add_argument(
             "--curated",
             action="store_true",
-            help="vouch for it: what it says is curated counts as curated, rejections too",
+            help="vouch for it: entries marked curated count as curated, rejections too",
         )
         parser.add_argument(
-            "--team", metavar="NAME", help="take what was observed over for this team"
+            "--team", metavar="NAME", help="take over observed relations for this team"
         )
         parser.add_argument(
             "--skip-unknown",
             action="store_true",
             help="leave out relations of tools that are not here",
         )
-        parser.add_argument("--user", default=callers.LOCAL_ADMIN, help="who imports")
+        parser.add_argument("--user", default=callers.LOCAL_ADMIN, help="user who imports")
         parser.add_argument("--dry-run", action="store_true", help="show what would change")
         parser.add_argument("--json", action="store_true", help="report as JSON")
 
     def handle(self, *_: Any, **options: Any) -> None:
-        if migrate.pending_migrations():
+        if migrate.list_pending_migrations():
             raise CommandError("the database is not migrated; run `manage.py migrate`")
-        telemetry.configure(settings.FOREGATE, process="import_graph", quiet=True)
-        caller = _caller(options["user"])
+        telemetry.configure_logging(settings.FOREGATE, process="import_graph", quiet=True)
+        caller = _load_caller(options["user"])
         name = "standard input" if options["file"] == "-" else Path(options["file"]).name
         try:
             imported = import_graph(
                 caller,
-                _content(options["file"]),
+                _read_content(options["file"]),
                 filename=name,
                 dry_run=options["dry_run"],
-                form=Form(options["format"]) if options["format"] else None,
+                form=GraphFormat(options["format"]) if options["format"] else None,
                 origin=caller.user if options["curated"] else "",
                 as_curated=options["curated"],
-                team=named_team(options["team"]),
+                team=find_named_team(options["team"]),
                 skip_unknown=options["skip_unknown"],
             )
         except ImportRefused as refused:
-            self._refuse(refused, options)
+            self._print_refusal(refused, options)
             return
         if imported.changes and not imported.dry_run:
-            refresh.refresh(now=timezone.now())
-        self._report(imported, options)
+            refresh.refresh_graph(now=timezone.now())
+        self._print_report(imported, options)
 
-    def _refuse(self, refused: ImportRefused, options: dict[str, Any]) -> None:
+    def _print_refusal(self, refused: ImportRefused, options: dict[str, Any]) -> None:
         if options["json"]:
-            self.stdout.write(json.dumps(_refusal(refused), indent=2))
+            self.stdout.write(json.dumps(_refusal_to_json(refused), indent=2))
         else:
             for problem in refused.problems:
-                self.stderr.write(str(problem), self.style.ERROR)
+                self.stderr.write(reveal_hidden(str(problem)), self.style.ERROR)
             if (more := refused.count - len(refused.problems)) > 0:
                 self.stderr.write(f"and {more:,} more", self.style.ERROR)
         count = f"{refused.count:,} problem{'s' if refused.count != 1 else ''}"
         raise CommandError(f"nothing was imported from {options['file']}: {count}")
 
-    def _report(self, imported: Imported, options: dict[str, Any]) -> None:
+    def _print_report(self, imported: ImportedRelations, options: dict[str, Any]) -> None:
         if options["json"]:
-            self.stdout.write(json.dumps(_summary(imported), indent=2))
+            self.stdout.write(json.dumps(_summary_to_json(imported), indent=2))
             return
         for warning in imported.warnings:
-            self.stderr.write(warning, self.style.WARNING)
+            self.stderr.write(reveal_hidden(warning), self.style.WARNING)
         if imported.dry_run:
-            for change in imported.changes[:MAX_SHOWN]:
+            for change in imported.changes[:MAX_SHOWN_CHANGES]:
+                edge = f"{change.source} {change.kind} {change.target}"
+                self.stdout.write(reveal_hidden(f"{change.change:>8}  {edge}"))
+            if len(imported.changes) > MAX_SHOWN_CHANGES:
                 self.stdout.write(
-                    f"{change.change:>8}  {change.source} {change.kind} {change.target}"
+                    f"          and {len(imported.changes) - MAX_SHOWN_CHANGES:,} more"
                 )
-            if len(imported.changes) > MAX_SHOWN:
-                self.stdout.write(f"          and {len(imported.changes) - MAX_SHOWN:,} more")
         self.stdout.write(
             f"{imported.added:,} new, {imported.changed:,} changed, {imported.same:,} the same, "
             f"{imported.left_out:,} left out"
@@ -114,22 +116,22 @@ class Command(BaseCommand):
         )
 
 
-def _caller(username: str) -> Caller:
-    """Return who imports.
+def _load_caller(username: str) -> Caller:
+    """Return the importing user as a caller.
 
     Raises:
-        CommandError: If they may not.
+        CommandError: If the user may not import.
     """
     callers.ensure_local_admin()
-    caller = callers.for_user(username, kind="command")
+    caller = callers.caller_for_user(username, kind="command")
     user = get_user_model().objects.get(username=username)
     if not user.has_perms(["graph.add_tooldependency", "graph.change_tooldependency"]):
-        raise CommandError(f"{username!r} may not change relations; name who may")
+        raise CommandError(f"{username!r} may not change relations; name a user who may")
     return caller
 
 
-def _content(file: str) -> bytes:
-    """Read a file, or standard input; a little more than is allowed, so that too much is told."""
+def _read_content(file: str) -> bytes:
+    """Read a file or stdin, up to slightly more than the limit, so that excess is detected."""
     if file == "-":
         return sys.stdin.buffer.read(MAX_BYTES + 1)
     try:
@@ -141,7 +143,7 @@ def _content(file: str) -> bytes:
         raise CommandError(f"{file} cannot be read: {error.strerror}") from None
 
 
-def _refusal(refused: ImportRefused) -> dict[str, Any]:
+def _refusal_to_json(refused: ImportRefused) -> dict[str, Any]:
     return {
         "imported": False,
         "problem_count": refused.count,
@@ -149,7 +151,7 @@ def _refusal(refused: ImportRefused) -> dict[str, Any]:
     }
 
 
-def _summary(imported: Imported) -> dict[str, Any]:
+def _summary_to_json(imported: ImportedRelations) -> dict[str, Any]:
     return {
         "imported": not imported.dry_run,
         "dry_run": imported.dry_run,

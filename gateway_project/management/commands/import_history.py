@@ -1,4 +1,4 @@
-"""Read past runs of workflows from a file, and learn from them."""
+"""Import past runs of workflows from a file, and learn from them."""
 
 from __future__ import annotations
 
@@ -17,22 +17,23 @@ from gateway_project.access import callers
 from gateway_project.foundation import telemetry
 from gateway_project.foundation.caller import Caller
 from gateway_project.foundation.postgres import migrate
-from gateway_project.management.progress import Report, progress
-from gateway_project.management.teams import named_team
+from gateway_project.management.progress import StageReporter, show_progress
+from gateway_project.management.teams import find_named_team
 from gateway_project.use_cases.import_history import import_history
 from graph import fit_models
-from graph.fit_models import Fitted, Outcome, Terms
-from graph.history_file import MAX_BYTES, HistoryRefused, Imported
-from graph.record_runs import Means
+from graph.fit_models import FitOutcome, FitSettings, StoredModel
+from graph.history_file import MAX_BYTES, HistoryRefused, ImportedHistory
+from graph.record_runs import RecordingDependencies
 from graph.store import names
-from graph.store.recording import TeamGone
-from tools.embed.load import embedder_for
+from graph.store.recording import TeamDeleted
+from tools.embed.load import make_embedder
 from tools.embed.recipes import UnknownModel
+from tools.hidden_text import reveal_hidden
 
-MAX_SHOWN = 20
-"""Lines that were not imported and are told without --json; the rest is counted."""
-FIT_WAIT_S = 600.0
-"""A gateway that fits in the background is done within that time."""
+MAX_SHOWN_PROBLEMS = 20
+"""Rejected lines listed without --json; the rest are counted."""
+FIT_TIMEOUT_S = 600.0
+"""Longest wait for a gateway that is fitting in the background."""
 
 
 class Command(BaseCommand):
@@ -41,110 +42,122 @@ class Command(BaseCommand):
     help = "Import past runs of workflows from JSON Lines, and fit suggestions to them."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        parser.add_argument("file", metavar="FILE", help="one run a line; - reads stdin")
+        parser.add_argument("file", metavar="FILE", help="one run per line; - reads stdin")
         parser.add_argument(
-            "--team", metavar="NAME", help="whose runs these are; default: everybody learns"
+            "--team", metavar="NAME", help="team the runs belong to; default: everybody learns"
         )
-        parser.add_argument("--user", default=callers.LOCAL_ADMIN, help="who imports")
+        parser.add_argument("--user", default=callers.LOCAL_ADMIN, help="user who imports")
         parser.add_argument("--dry-run", action="store_true", help="show what would be imported")
         parser.add_argument("--json", action="store_true", help="report as JSON")
 
     def handle(self, *_: Any, **options: Any) -> None:
-        telemetry.configure(settings.FOREGATE, process="import_history", quiet=True)
+        telemetry.configure_logging(settings.FOREGATE, process="import_history", quiet=True)
         migrate.migrate_once()
-        caller, content = _caller(options["user"]), _content(options["file"])
-        team = named_team(options["team"])
-        terms = _terms()
-        with progress() as report:
+        caller, content = _load_caller(options["user"]), _read_content(options["file"])
+        team = find_named_team(options["team"])
+        terms = _load_fit_settings()
+        with show_progress() as report:
             try:
                 imported = import_history(
                     caller,
                     content,
-                    _means(team, terms),
-                    filename=_name(options["file"]),
+                    _make_dependencies(team, terms),
+                    filename=_display_name(options["file"]),
                     now=timezone.now(),
                     dry_run=options["dry_run"],
                     on_progress=lambda done, total: report("Recording", done, total),
                 )
-            except (HistoryRefused, TeamGone) as refused:
+            except (HistoryRefused, TeamDeleted) as refused:
                 raise CommandError(
                     f"nothing was imported from {options['file']}: {refused}"
                 ) from None
-            outcome = Outcome() if imported.dry_run else _fit(terms, report)
-        self._report(imported, outcome, as_json=options["json"])
+            outcome = FitOutcome() if imported.dry_run else _fit_models(terms, report)
+        self._print_report(imported, outcome, as_json=options["json"])
         if imported.problem_count:
             count = f"{imported.problem_count:,} line{'s' if imported.problem_count != 1 else ''}"
-            raise CommandError(f"{count} of {options['file']} not imported; all others are")
+            raise CommandError(f"{count} of {options['file']} not imported; all others were")
 
-    def _report(self, imported: Imported, outcome: Outcome | None, *, as_json: bool) -> None:
+    def _print_report(
+        self, imported: ImportedHistory, outcome: FitOutcome | None, *, as_json: bool
+    ) -> None:
         if as_json:
-            self.stdout.write(json.dumps(_summary(imported, outcome), indent=2))
+            self.stdout.write(json.dumps(_summary_to_json(imported, outcome), indent=2))
             return
-        for problem in imported.problems[:MAX_SHOWN]:
-            self.stderr.write(str(problem), self.style.ERROR)
-        if (more := imported.problem_count - MAX_SHOWN) > 0:
+        for problem in imported.problems[:MAX_SHOWN_PROBLEMS]:
+            self.stderr.write(reveal_hidden(str(problem)), self.style.ERROR)
+        if (more := imported.problem_count - MAX_SHOWN_PROBLEMS) > 0:
             self.stderr.write(f"and {more:,} more", self.style.ERROR)
-        for warning in (*_warnings(imported), *_unfitted(outcome)):
-            self.stderr.write(warning, self.style.WARNING)
+        for warning in (*_list_warnings(imported), *_list_unfitted(outcome)):
+            self.stderr.write(reveal_hidden(warning), self.style.WARNING)
         done = imported.recorded
-        told = f"{_counted(done.new, 'new run')}, {done.repeated:,} known already"
+        told = f"{_format_count(done.new_runs, 'new run')}, {done.repeated_runs:,} known already"
         if imported.dry_run:
             self.stdout.write(f"{told}; nothing was stored")
             return
-        self.stdout.write(f"{told}; {_counted(done.patterns, 'new intent')}")
+        self.stdout.write(f"{told}; {_format_count(done.patterns, 'new intent')}")
         for one in outcome.fitted if outcome else ():
-            runs = f"{_counted(one.runs, 'run')} of {_counted(one.patterns, 'different intent')}"
+            runs = (
+                f"{_format_count(one.runs, 'run')} of "
+                f"{_format_count(one.patterns, 'different intent')}"
+            )
             self.stdout.write(f"Fitted to {runs} in {one.seconds:.1f} s")
-            if meaning := _meaning(one):
+            if meaning := _explain_small_history(one):
                 self.stdout.write(meaning)
 
 
-def _counted(number: int, what: str) -> str:
+def _format_count(number: int, what: str) -> str:
     return f"{number:,} {what}{'' if number == 1 else 's'}"
 
 
-def _meaning(one: Fitted) -> str:
+def _explain_small_history(one: StoredModel) -> str:
     """Say what a small history means for the confidence of suggestions; empty of a large one."""
-    from graph.ranking.calibrate import CEILING, FEW
-    from graph.ranking.past import COUNTED
+    from graph.suggestion.ranking.calibrate import FEW_RUNS, MAX_UNPROVEN_CONFIDENCE
+    from graph.suggestion.ranking.past_intents import MAX_COUNTED_RUNS
 
-    if min(one.runs, COUNTED * one.patterns) < FEW:
+    if min(one.runs, MAX_COUNTED_RUNS * one.patterns) < FEW_RUNS:
         return (
-            f"Confidence is at most {CEILING:.2f} until {FEW} runs have succeeded, counting no "
-            f"more than {COUNTED} of one intent."
+            f"Confidence is at most {MAX_UNPROVEN_CONFIDENCE:.2f} until {FEW_RUNS} runs have "
+            "succeeded, counting at "
+            f"most {MAX_COUNTED_RUNS} per intent."
         )
-    if one.patterns < FEW:
+    if one.patterns < FEW_RUNS:
         return (
-            f"Confidence in a new intent's workflow is at most {CEILING:.2f} until {FEW} "
-            "different intents are known; what ran before can be surer."
+            f"Confidence in a new intent's workflow is at most {MAX_UNPROVEN_CONFIDENCE:.2f} "
+            f"until {FEW_RUNS} "
+            "different intents are known; known intents can exceed it."
         )
     return ""
 
 
-def _warnings(imported: Imported) -> list[str]:
+def _list_warnings(imported: ImportedHistory) -> list[str]:
     told = []
-    if imported.without_arguments:
+    if imported.without_argument_count:
         told.append(
-            f"{imported.without_arguments:,} runs taken over without their arguments, which are "
-            "in a form that is not known"
+            f"{imported.without_argument_count:,} runs taken over without their arguments, which "
+            "are "
+            "in an unknown form"
         )
-    if imported.cut:
-        told.append(f"{imported.cut:,} intents are longer than what is read; their end is cut")
+    if imported.truncated_count:
+        told.append(
+            f"{imported.truncated_count:,} intents are longer than the limit; their end is cut"
+        )
     if imported.recorded.unembedded:
         told.append(
-            f"{imported.recorded.unembedded:,} patterns have no vectors, since the model cannot "
-            "be loaded: `manage.py embed` says why, and makes them"
+            f"{imported.recorded.unembedded:,} patterns have no vectors because the model "
+            "cannot be loaded: `manage.py embed` says why and creates them"
         )
     return told
 
 
-def _unfitted(outcome: Outcome | None) -> list[str]:
+def _list_unfitted(outcome: FitOutcome | None) -> list[str]:
     """Say what was not fitted, and why."""
     if outcome is None:
         return ["another process is fitting; the gateway fits these runs after it"]
-    if outcome.lacking:
-        return [f"nothing could be fitted: {outcome.lacking}"]
-    teams: dict[int | None, str] = {pk: f"the team {name}" for pk, name in names.teams().items()}
+    if outcome.missing_reason:
+        return [f"nothing could be fitted: {outcome.missing_reason}"]
+    teams: dict[int | None, str] = {
+        pk: f"the team {name}" for pk, name in names.load_team_names().items()
+    }
     return [
         f"not fitted for {teams.get(one.team, 'everybody')}: {one.reason}; "
         "it is tried again when its history changes"
@@ -152,17 +165,17 @@ def _unfitted(outcome: Outcome | None) -> list[str]:
     ]
 
 
-def _summary(imported: Imported, outcome: Outcome | None) -> dict[str, Any]:
-    done, told = imported.recorded, outcome or Outcome()
+def _summary_to_json(imported: ImportedHistory, outcome: FitOutcome | None) -> dict[str, Any]:
+    done, told = imported.recorded, outcome or FitOutcome()
     return {
         "imported": not imported.dry_run,
         "dry_run": imported.dry_run,
-        "new": done.new,
-        "repeated": done.repeated,
+        "new": done.new_runs,
+        "repeated": done.repeated_runs,
         "patterns": done.patterns,
         "unembedded": done.unembedded,
-        "without_arguments": imported.without_arguments,
-        "cut": imported.cut,
+        "without_arguments": imported.without_argument_count,
+        "cut": imported.truncated_count,
         "problem_count": imported.problem_count,
         "problems": [problem._asdict() for problem in imported.problems],
         "fitted": [
@@ -175,65 +188,67 @@ def _summary(imported: Imported, outcome: Outcome | None) -> dict[str, Any]:
             for one in told.fitted
         ],
         "not_fitted": [{"team": one.team, "reason": one.reason} for one in told.failed],
-        "lacking": told.lacking,
+        "lacking": told.missing_reason,
         "busy": outcome is None,
     }
 
 
-def _terms() -> Terms:
+def _load_fit_settings() -> FitSettings:
     """Return what models are fitted with.
 
     Raises:
         CommandError: If the configured model is unknown.
     """
     try:
-        embedder_for(settings.FOREGATE)
+        make_embedder(settings.FOREGATE)
     except UnknownModel as error:
         raise CommandError(str(error)) from None
-    terms = fit_models.terms(settings.FOREGATE)
+    terms = fit_models.load_settings(settings.FOREGATE)
     assert terms is not None  # noqa: S101 - its model is known
     return terms
 
 
-def _means(team: int | None, terms: Terms) -> Means:
+def _make_dependencies(team: int | None, terms: FitSettings) -> RecordingDependencies:
     from tools.store import search_index
 
-    return Means(
+    return RecordingDependencies(
         team=team,
-        embedder=embedder_for(settings.FOREGATE),
+        embedder=make_embedder(settings.FOREGATE),
         sealer=terms.sealer,
-        index=search_index.refresh(None, model=terms.model, max_bytes=terms.max_bytes),
+        index=search_index.refresh_index(
+            None, model=terms.embedding_model, max_bytes=terms.max_bytes
+        ),
     )
 
 
-def _fit(terms: Terms, report: Report) -> Outcome | None:
-    return fit_models.fit_due(
+def _fit_models(terms: FitSettings, report: StageReporter) -> FitOutcome | None:
+    return fit_models.fit_due_scopes(
         terms,
         now=timezone.now(),
-        wait_s=FIT_WAIT_S,
+        wait_s=FIT_TIMEOUT_S,
         on_progress=lambda done, total: report("Fitting", done, total),
     )
 
 
-def _caller(username: str) -> Caller:
-    """Return who imports.
+def _load_caller(username: str) -> Caller:
+    """Return the user who imports.
 
     Raises:
         CommandError: If they may not.
     """
     callers.ensure_local_admin()
-    caller = callers.for_user(username, kind="command")
+    caller = callers.caller_for_user(username, kind="command")
     user = get_user_model().objects.get(username=username)
     if not user.has_perm("graph.add_patternrun"):
-        raise CommandError(f"{username!r} may not record runs; name who may")
+        raise CommandError(f"{username!r} may not record runs; name a user who may")
     return caller
 
 
-def _name(file: str) -> str:
+def _display_name(file: str) -> str:
     return "standard input" if file == "-" else Path(file).name
 
 
-def _content(file: str) -> bytes:
+def _read_content(file: str) -> bytes:
     """Read a file, or standard input; a little more than is allowed, so that too much is told."""
     if file == "-":
         return sys.stdin.buffer.read(MAX_BYTES + 1)

@@ -7,6 +7,7 @@ import os
 import tempfile
 from argparse import ArgumentParser
 from collections.abc import Collection, Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -16,17 +17,19 @@ from django.db import transaction
 
 from gateway_project.access import callers
 from gateway_project.client_config import addresses, locate, own_entry
-from gateway_project.client_config.gather import Found, gather, survey
-from gateway_project.client_config.read import Entry, UnreadableConfig
-from gateway_project.client_config.unset import unset_variables
+from gateway_project.client_config.gather import DetectedClient, find_client_files, gather_servers
+from gateway_project.client_config.read_config import ConfiguredServer, UnreadableConfig
+from gateway_project.client_config.unset_variables import find_unset_variables
 from gateway_project.foundation import sealing
 from gateway_project.foundation.postgres import migrate
 from gateway_project.foundation.sealing import Sealer
 from gateway_project.management import question
-from gateway_project.management.trust import ALL, NONE, Choice, choose
+from gateway_project.management.trust import TRUST_ALL, TRUST_NONE, TrustChoices, parse_trust
 from gateway_project.use_cases.register_servers import register_servers
-from tools.store.servers import Registered, Registration
+from tools.hidden_text import reveal_hidden
+from tools.store.servers import RegistrationResult, ServerRegistration
 from tools.upstream import remote_entry
+from tools.upstream.written_secrets import list_secret_places, move_to_variables
 
 
 class Command(BaseCommand):
@@ -39,14 +42,21 @@ class Command(BaseCommand):
             "--from",
             dest="origin",
             metavar="CLIENT|FILE",
-            help=f"{', '.join(locate.CLIENTS)}, or a file with an mcpServers object; without it: "
+            help=f"{', '.join(locate.CLIENT_NAMES)}, or a file with an mcpServers object; without "
+            "it: "
             "show which clients there are here",
         )
         parser.add_argument(
             "--trust",
             action="append",
             metavar="NAME",
-            help="believe this server's annotations; repeatable; 'all', or 'none' to withdraw it",
+            help="trust this server's annotations; repeatable; 'all', or 'none' to withdraw trust",
+        )
+        parser.add_argument(
+            "--seal-secrets",
+            action="store_true",
+            help="move secrets in arguments and addresses to sealed variables of the server; "
+            "without it, you are asked at a terminal",
         )
         parser.add_argument("--dry-run", action="store_true", help="show what would change")
         parser.add_argument("--json", action="store_true", help="report as JSON")
@@ -54,84 +64,96 @@ class Command(BaseCommand):
     def handle(self, *_: Any, **options: Any) -> None:
         origin, dry_run = options["origin"], options["dry_run"]
         if origin is None:
-            self._survey(as_json=options["json"])
+            self._show_clients(as_json=options["json"])
             return
         try:
-            parsed = gather(origin, own_urls=addresses.own_urls(settings.FOREGATE))
+            parsed = gather_servers(origin, own_urls=addresses.list_own_urls(settings.FOREGATE))
         except UnreadableConfig as error:
             raise CommandError(str(error)) from None
-        choice = self._choice(options, [entry.name for entry in parsed.entries])
-        registrations = [_registration(entry, origin, choice) for entry in parsed.entries]
-        registered = _register(registrations, dry_run=dry_run)
+        choice = self._choose_trust(options, [entry.name for entry in parsed.entries])
+        entries, moved = parsed.entries, list[str]()
+        if _confirm_sealing(parsed.entries, options):
+            entries, moved = _move_secrets(parsed.entries)
+        registrations = [_make_registration(entry, origin, choice) for entry in entries]
+        registered = _register_or_simulate(registrations, dry_run=dry_run)
         report = {
             "dry_run": dry_run,
             "servers": [
                 {
                     "name": item.name,
-                    "change": _change(item, dry_run=dry_run),
+                    "change": _describe_change(item, dry_run=dry_run),
                     "fields": list(item.changed),
                 }
                 for item in registered
             ],
             "problems": list(parsed.problems),
+            "sealed": moved,
             "warnings": [
                 *parsed.notes,
-                *_warnings(parsed.entries, choice),
-                *_replacements(registered),
+                *_list_warnings(entries, choice),
+                *_secret_warnings(registered),
+                *_replacement_warnings(registered),
             ],
         }
-        self._print(report, as_json=options["json"])
+        self._print_report(report, as_json=options["json"])
         if parsed.problems and not parsed.entries:
             raise CommandError("nothing could be imported")
 
-    def _survey(self, *, as_json: bool) -> None:
+    def _show_clients(self, *, as_json: bool) -> None:
         """Show the clients that are here and what each holds; import nothing."""
-        own = addresses.own_urls(settings.FOREGATE)
-        report = [_surveyed(found, own) for found in survey()]
+        own = addresses.list_own_urls(settings.FOREGATE)
+        report = [_client_to_json(found, own) for found in find_client_files()]
         if as_json:
             self.stdout.write(json.dumps({"clients": report}, indent=2))
             return
         for row in report:
             held = ", ".join(row["servers"]) or "no servers"
             connected = "; connected to Foregate" if row["connected"] else ""
-            self.stdout.write(f"{row['client']}  {row['path']}\n    {held}{connected}")
+            self.stdout.write(
+                reveal_hidden(f"{row['client']}  {row['path']}\n    {held}{connected}")
+            )
             for line in row["problems"]:
-                self.stderr.write(f"    {line}", self.style.WARNING)
+                self.stderr.write(reveal_hidden(f"    {line}"), self.style.WARNING)
         if not report:
             self.stdout.write("No client's configuration is here; name a file with --from.")
         elif any(row["servers"] for row in report):
             self.stdout.write("Next: manage.py import_servers --from CLIENT")
 
-    def _choice(self, options: dict[str, Any], names: Sequence[str]) -> Choice:
+    def _choose_trust(self, options: dict[str, Any], names: Sequence[str]) -> TrustChoices:
         if options["trust"] is not None:
-            choice = choose(options["trust"], names)
+            choice = parse_trust(options["trust"], names)
             if choice.unknown:
                 raise CommandError(
                     f"--trust {', '.join(choice.unknown)}: no such server in the file; "
                     f"it has {', '.join(sorted(names)) or 'none'}"
                 )
             return choice
-        asking = names and not options["dry_run"] and question.at_terminal()
-        return choose([_trusted(names)], names) if asking else Choice()
+        asking = names and not options["dry_run"] and question.is_terminal()
+        return parse_trust([_ask_for_trust(names)], names) if asking else TrustChoices()
 
-    def _print(self, report: dict[str, Any], *, as_json: bool) -> None:
+    def _print_report(self, report: dict[str, Any], *, as_json: bool) -> None:
         if as_json:
             self.stdout.write(json.dumps(report, indent=2))
             return
         for server in report["servers"]:
             fields = f" ({', '.join(server['fields'])})" if server["fields"] else ""
-            self.stdout.write(f"{server['change']:>10}  {server['name']}{fields}")
+            self.stdout.write(reveal_hidden(f"{server['change']:>10}  {server['name']}{fields}"))
+        for line in report["sealed"]:
+            self.stdout.write(reveal_hidden(line))
         for line in [*report["problems"], *report["warnings"]]:
-            self.stderr.write(line, self.style.WARNING)
+            self.stderr.write(reveal_hidden(line), self.style.WARNING)
         if not report["servers"] and not report["problems"]:
             self.stdout.write("No servers in it; nothing to import.")
         if report["servers"] and not report["dry_run"]:
-            self.stdout.write("Next: manage.py discover")
+            self.stdout.write(
+                "A running gateway or console discovers them within seconds, otherwise the "
+                "next one to start. Next: manage.py status; or manage.py discover to do it now"
+            )
 
 
-def _surveyed(found: Found, own_urls: Collection[str]) -> dict[str, Any]:
+def _client_to_json(found: DetectedClient, own_urls: Collection[str]) -> dict[str, Any]:
     entries = found.parsed.entries if found.parsed else ()
-    own = [entry.name for entry in entries if own_entry.is_own(entry, own_urls)]
+    own = [entry.name for entry in entries if own_entry.is_own_entry(entry, own_urls)]
     problems = found.parsed.problems if found.parsed else (found.problem,)
     return {
         "client": found.client,
@@ -142,9 +164,46 @@ def _surveyed(found: Found, own_urls: Collection[str]) -> dict[str, Any]:
     }
 
 
-def _registration(entry: Entry, origin: str, choice: Choice) -> Registration:
-    known = origin in locate.CLIENTS
-    return Registration(
+def _confirm_sealing(entries: Sequence[ConfiguredServer], options: dict[str, Any]) -> bool:
+    """Whether secrets are to be moved to variables; ask whoever sits at the terminal."""
+    if options["seal_secrets"]:
+        return True
+    found = [
+        f"  {entry.name}: {', '.join(places)}"
+        for entry in entries
+        if (places := list_secret_places(entry.args, entry.url))
+    ]
+    if not found or options["dry_run"] or not question.is_terminal():
+        return False
+    return question.confirm(
+        "These look like secrets; arguments are stored and shown as is:\n"
+        + "\n".join(found)
+        + "\nMove them to sealed variables of their servers (y/N)? "
+    )
+
+
+def _move_secrets(
+    entries: Sequence[ConfiguredServer],
+) -> tuple[tuple[ConfiguredServer, ...], list[str]]:
+    """Return the entries with their secrets in variables, and a line on each that has some."""
+    sealed: list[ConfiguredServer] = []
+    lines: list[str] = []
+    for entry in entries:
+        moved = move_to_variables(entry.args, entry.url, env=entry.env)
+        env = {**entry.env, **moved.env}
+        sealed.append(replace(entry, args=moved.args, url=moved.url, env=env))
+        if (moved.args, moved.url) != (entry.args, entry.url):
+            places = ", ".join(list_secret_places(entry.args, entry.url))
+            names = ", ".join(moved.env) or "a variable it has already"
+            lines.append(f"server {entry.name!r}: {places} moved to {names}, which is sealed")
+    return tuple(sealed), lines
+
+
+def _make_registration(
+    entry: ConfiguredServer, origin: str, choice: TrustChoices
+) -> ServerRegistration:
+    known = origin in locate.CLIENT_NAMES
+    return ServerRegistration(
         name=entry.name,
         transport=entry.transport,
         command=entry.command,
@@ -153,41 +212,47 @@ def _registration(entry: Entry, origin: str, choice: Choice) -> Registration:
         cwd=entry.cwd,
         url=entry.url,
         headers=entry.headers,
-        private_network=remote_entry.names_private_host(entry.url, os.environ),
+        private_network=remote_entry.is_private_host(entry.url, os.environ),
         authorization="oauth" if entry.signs_in else None,
         oauth_client_id=entry.client_id,
         oauth_client_secret=entry.client_secret,
         oauth_scopes=entry.scopes,
         extra=entry.extra,
         source=origin if known else str(Path(origin).expanduser().absolute()),
-        trusted=choice.of(entry.name),
+        trusted=choice.decision_for(entry.name),
         enabled=entry.enabled,
     )
 
 
-def _register(registrations: Sequence[Registration], *, dry_run: bool) -> tuple[Registered, ...]:
-    """Register all or none; a dry run does the same and takes it back."""
+def _register_or_simulate(
+    registrations: Sequence[ServerRegistration], *, dry_run: bool
+) -> tuple[RegistrationResult, ...]:
+    """Register all or none; a dry run rolls the registration back."""
     if not dry_run:
         migrate.migrate_once()
-    sealer = _passing_sealer() if dry_run else sealing.load_or_create(settings.FOREGATE.home)
+    sealer = (
+        _load_sealer_for_dry_run()
+        if dry_run
+        else sealing.load_or_create_sealer(settings.FOREGATE.home)
+    )
     with transaction.atomic():
         callers.ensure_local_admin()
-        caller = callers.for_user(callers.LOCAL_ADMIN, kind="command")
+        caller = callers.caller_for_user(callers.LOCAL_ADMIN, kind="command")
         outcome = register_servers(caller, registrations, sealer=sealer)
         transaction.set_rollback(dry_run)
     return outcome
 
 
-def _passing_sealer() -> Sealer:
-    """Return the installation's sealer; before it has one, one whose key is not kept."""
+def _load_sealer_for_dry_run() -> Sealer:
+    """Return the installation's sealer; if it has none yet, one with an ephemeral key."""
     home = settings.FOREGATE.home
     if (home / "keys" / "sealing.keys").exists():
-        return sealing.load_or_create(home)
+        return sealing.load_or_create_sealer(home)
     with tempfile.TemporaryDirectory() as folder:
-        return sealing.load_or_create(Path(folder))
+        return sealing.load_or_create_sealer(Path(folder))
 
 
-def _change(item: Registered, *, dry_run: bool) -> str:
+def _describe_change(item: RegistrationResult, *, dry_run: bool) -> str:
     if item.created:
         return "add" if dry_run else "added"
     if item.changed:
@@ -195,41 +260,51 @@ def _change(item: Registered, *, dry_run: bool) -> str:
     return "unchanged"
 
 
-def _trusted(names: Sequence[str]) -> str:
-    """Ask whom the person at the terminal trusts."""
-    return question.answer(
-        "A trusted server's own word that a tool only reads is believed.\n"
-        f"Servers: {', '.join(sorted(names))}\n"
-        f"Which do you trust (names, {ALL}, {NONE}, or Enter to leave it as it is)? "
+def _ask_for_trust(names: Sequence[str]) -> str:
+    """Ask the user at the terminal which servers they trust."""
+    return question.read_answer(
+        "A trusted server is believed if it declares that a tool only reads.\nServers: "
+        f"{', '.join(sorted(names))}\nWhich do you trust (names, {TRUST_ALL}, {TRUST_NONE}, or "
+        "Enter for no "
+        "change)? "
     )
 
 
-def _warnings(entries: Sequence[Entry], choice: Choice) -> list[str]:
-    """Say what a person should know of servers that are imported all the same."""
-    lines = [line for entry in entries for line in _concerns(entry)]
+def _list_warnings(entries: Sequence[ConfiguredServer], choice: TrustChoices) -> list[str]:
+    """Return warnings about servers that are imported nevertheless."""
+    lines = [line for entry in entries for line in _entry_warnings(entry)]
     if choice.unknown:
-        lines.append(f"not trusted, since no such server is in it: {', '.join(choice.unknown)}")
+        lines.append(
+            f"not trusted because no such server is in the file: {', '.join(choice.unknown)}"
+        )
     return lines
 
 
-def _replacements(registered: Sequence[Registered]) -> Iterator[str]:
+def _secret_warnings(registered: Sequence[RegistrationResult]) -> Iterator[str]:
+    for item in registered:
+        if item.written_secrets:
+            yield (
+                f"server {item.name!r} has what looks like a secret in "
+                f"{', '.join(item.written_secrets)}, which is not sealed; import it again with "
+                "--seal-secrets, or write ${NAME} there and NAME into its env"
+            )
+
+
+def _replacement_warnings(registered: Sequence[RegistrationResult]) -> Iterator[str]:
     for item in registered:
         if item.replaced is not None:
             before = item.replaced or "the console"
             yield f"server {item.name!r} replaces another of that name, which came from {before}"
 
 
-def _concerns(entry: Entry) -> Iterator[str]:
+def _entry_warnings(entry: ConfiguredServer) -> Iterator[str]:
     who = f"server {entry.name!r}"
-    if unset := unset_variables(entry, os.environ):
+    if unset := find_unset_variables(entry, os.environ):
         yield (
             f"{who} refers to variables that are not set: {', '.join(unset)}; set them in "
             f"the gateway's environment, or write ${{{unset[0]}:-default}}"
         )
-    if remote_entry.names_private_host(entry.url, os.environ):
+    if remote_entry.is_private_host(entry.url, os.environ):
         yield f"{who} lies on this machine or in a private network; its own address is allowed"
-    if secrets := remote_entry.open_secrets(entry.url):
-        yield (
-            f"{who} has what looks like a secret in its address ({', '.join(secrets)}); "
-            "addresses are shown, so write it as ${VAR} or send it as a header"
-        )
+    if places := list_secret_places((), entry.url):
+        yield f"{who} has what looks like a secret in {', '.join(places)}; it is sealed there"

@@ -13,24 +13,28 @@ from gateway_project.management import question
 
 
 class Command(BaseCommand):
-    help = "Replace all data by a backup's, whole or not at all."
+    help = "Replace all data with a backup, all or nothing."
     requires_system_checks: list[str] = []
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        parser.add_argument("file", type=Path, help="what `backup` wrote; only files you trust")
-        parser.add_argument("--yes", action="store_true", help="replace the data without asking")
+        parser.add_argument(
+            "file", type=Path, help=("file written by `backup`; only files you trust")
+        )
+        parser.add_argument(
+            "--yes", action="store_true", help=("replace the data without confirmation")
+        )
         parser.add_argument("--json", action="store_true", help="report as JSON")
 
     def handle(self, *, file: Path, yes: bool, **options: Any) -> None:
         from gateway_project.foundation.postgres import restore
-        from gateway_project.foundation.postgres.client import ClientError
+        from gateway_project.foundation.postgres.client import BackupError
         from gateway_project.foundation.postgres.failures import DatabaseUnavailable
 
         try:
-            if not yes and restore.holds_data():
-                _confirm(file)
-            done = restore.restore(file)
-        except (ClientError, DatabaseUnavailable) as error:
+            if not yes and restore.has_data():
+                _confirm_restore(file)
+            done = restore.restore_backup(file)
+        except (BackupError, DatabaseUnavailable) as error:
             raise CommandError(str(error)) from None
         if options["json"]:
             values = {
@@ -45,13 +49,13 @@ class Command(BaseCommand):
             self.stdout.write(f"Brought it up to date: {', '.join(done.migrated)}")
 
 
-def _confirm(file: Path) -> None:
-    """Ask whoever sits at the terminal.
+def _confirm_restore(file: Path) -> None:
+    """Ask the user at the terminal for confirmation.
 
     Raises:
-        CommandError: If they decline, or nobody sits there.
+        CommandError: If they decline, or there is no terminal.
     """
-    if not question.at_terminal():
+    if not question.is_terminal():
         raise CommandError("this replaces all data in the database: add --yes to do so")
-    if not question.agreed(f"Replace all data in the database by {file}? [y/N] "):
+    if not question.confirm(f"Replace all data in the database with {file}? [y/N] "):
         raise CommandError("nothing was changed")

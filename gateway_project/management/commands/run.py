@@ -13,27 +13,27 @@ from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError
 
 from execution.status import RunStatus
-from execution.workflow import OnError, Options
+from execution.workflow import OnError, RunOptions
 from gateway_project.access import callers
 from gateway_project.foundation import surrogates, telemetry
 from gateway_project.management import question
 from gateway_project.management.workflow_file import read_workflow
-from gateway_project.run_face.request import RunRequest
+from gateway_project.runs.request import RunRequest
 
 if TYPE_CHECKING:
     from datetime import datetime
     from uuid import UUID
 
-    from execution.changes import Event
+    from execution.changes import RunEvent
     from execution.planning.plan import Plan
     from execution.view import ApprovalView, RunView
 
-LONG_S = 10 * 365 * 86_400.0
-"""Where no time is given: until it is at rest."""
-INTERRUPTED = 130
-"""How a program ends that was stopped by Ctrl+C."""
-NOT_STARTED = "stopped before the run was started"
-NO_WORKER = (
+UNLIMITED_WAIT_S = 10 * 365 * 86_400.0
+"""Default: until the run is at rest."""
+INTERRUPTED_EXIT_CODE = 130
+"""Exit status of a program stopped by Ctrl+C."""
+NOT_STARTED_NOTE = "stopped before the run was started"
+NO_WORKER_NOTE = (
     "No worker is running, and the run stays queued until one is; start one: "
     "FOREGATE_EXECUTION_BACKEND=queue manage.py worker"
 )
@@ -44,108 +44,112 @@ class Command(BaseCommand):
 
     help = (
         'Run a workflow from a file, or - for stdin: {"tasks": […]}, or an answer of '
-        "`suggest --json`. Ends when it is at rest."
+        "`suggest --json`. Returns when it comes to rest."
     )
     requires_system_checks: list[str] = []
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("file", metavar="FILE|-", help="the workflow, as JSON")
-        parser.add_argument("--intent", default="", help="what it is for, to learn from")
+        parser.add_argument("--intent", default="", help="its purpose, used for learning")
         parser.add_argument("--dry-run", action="store_true", help="plan only, call nothing")
-        parser.add_argument("--wait", type=_seconds, metavar="S", help="seconds to wait at most")
+        parser.add_argument(
+            "--wait", type=_parse_seconds, metavar="S", help="seconds to wait at most"
+        )
         parser.add_argument(
             "--on-error",
             choices=[word.value for word in OnError],
             default=OnError.STOP.value,
             help="default: stop",
         )
-        parser.add_argument("--user", default=callers.LOCAL_ADMIN, help="who it runs for")
+        parser.add_argument("--user", default=callers.LOCAL_ADMIN, help="user it runs for")
         parser.add_argument("--json", action="store_true", help="report as JSON")
 
     def handle(self, *_: Any, **options: Any) -> None:
-        telemetry.configure(settings.FOREGATE, process="run", quiet=True)
-        if surrogates.any_half(options["intent"]):
-            raise CommandError("--intent is no text in UTF-8")
+        telemetry.configure_logging(settings.FOREGATE, process="run", quiet=True)
+        if surrogates.has_lone_surrogate(options["intent"]):
+            raise CommandError("--intent is not UTF-8 text")
         request = RunRequest(
             workflow=read_workflow(options["file"]),
             intent=options["intent"],
-            options=Options(on_error=OnError(options["on_error"])),
+            options=RunOptions(on_error=OnError(options["on_error"])),
             dry_run=options["dry_run"],
-            wait_s=LONG_S if options["wait"] is None else options["wait"],
+            wait_s=UNLIMITED_WAIT_S if options["wait"] is None else options["wait"],
         )
-        _prepare(options["user"])
-        # Imported here: what serves runs takes half a second to load, and mistakes are told first.
+        _prepare_database(options["user"])
+        # Imported here: takes half a second to load, and usage errors are reported first.
         from execution.planning.plan import Plan
 
-        told = self._run(request, options["user"])
-        if isinstance(told, Plan):
-            self._plan(told, as_json=options["json"])
+        outcome = self._run_workflow(request, options["user"])
+        if isinstance(outcome, Plan):
+            self._print_plan(outcome, as_json=options["json"])
         else:
-            self._state(told, as_json=options["json"])
+            self._print_run(outcome, as_json=options["json"])
 
-    def _run(self, request: RunRequest, user: str) -> Plan | RunView:
+    def _run_workflow(self, request: RunRequest, user: str) -> Plan | RunView:
         from gateway_project import user_errors
-        from gateway_project.management.run_here import run_here
+        from gateway_project.management.run_here import run_locally
 
         runs: list[UUID] = []
 
         async def started(run: UUID) -> None:
             runs.append(run)
-            self._say(f"run {run}")
-            if await _lacks_workers():
-                self._say(NO_WORKER)
+            self._print_line(f"run {run}")
+            if await _is_without_workers():
+                self._print_line(NO_WORKER_NOTE)
 
         try:
             return asyncio.run(
-                run_here(
+                run_locally(
                     settings.FOREGATE,
                     request,
                     user=user,
                     started=started,
-                    tell=self._teller(),
-                    decide=_decide,
+                    tell=self._make_event_printer(),
+                    decide=_ask_decision,
                 )
             )
-        except user_errors.KNOWN as error:
-            raise CommandError(": ".join(user_errors.explained(error) or ())) from None
+        except user_errors.USER_ERRORS as error:
+            raise CommandError(": ".join(user_errors.explain_error(error) or ())) from None
         except KeyboardInterrupt:
-            raise CommandError(_left(runs), returncode=INTERRUPTED) from None
+            raise CommandError(
+                _explain_interruption(runs), returncode=INTERRUPTED_EXIT_CODE
+            ) from None
 
-    def _say(self, line: str) -> None:
+    def _print_line(self, line: str) -> None:
         self.stderr.write(line, style_func=str)
         self.stderr.flush()
 
-    def _teller(self) -> Any:
+    def _make_event_printer(self) -> Any:
         from gateway_project.management import run_reports
 
         first: list[datetime] = []
 
-        def tell(event: Event) -> None:
+        def tell(event: RunEvent) -> None:
             first.append(event.at)
-            self._say(run_reports.event_line(event, first[0]))
+            self._print_line(run_reports.format_event(event, first[0]))
 
         return tell
 
-    def _plan(self, plan: Plan, *, as_json: bool) -> None:
+    def _print_plan(self, plan: Plan, *, as_json: bool) -> None:
         if as_json:
-            self.stdout.write(json.dumps(plan.as_json(), indent=2, ensure_ascii=False))
+            self.stdout.write(json.dumps(plan.to_json(), indent=2, ensure_ascii=False))
         else:
             from gateway_project.management import run_reports
-            from gateway_project.run_face import table as run_table
+            from gateway_project.runs import table as run_table
 
-            for shown in run_table.planned(plan.as_json()):
-                run_reports.terminal().print(shown)
+            for shown in run_table.render_plan(plan.to_json()):
+                run_reports.run_console().print(shown)
         if plan.problems:
-            raise CommandError("the workflow cannot be run as it is")
+            raise CommandError("the workflow cannot be run as is")
 
-    def _state(self, view: RunView, *, as_json: bool) -> None:
+    def _print_run(self, view: RunView, *, as_json: bool) -> None:
         from gateway_project.management import run_reports
 
         if as_json:
-            self.stdout.write(run_reports.as_text(run_reports.report(view)))
+            self.stdout.write(run_reports.to_json_text(run_reports.run_to_json(view)))
         else:
-            console = run_reports.terminal()
-            for shown in run_reports.shown(view):
+            console = run_reports.run_console()
+            for shown in run_reports.render_run(view):
                 console.print(shown)
         if view.status is not RunStatus.SUCCEEDED:
             raise CommandError(
@@ -153,59 +157,62 @@ class Command(BaseCommand):
             )
 
 
-def _prepare(user: str) -> None:
+def _prepare_database(user: str) -> None:
     from gateway_project.foundation.postgres import migrate
 
     migrate.migrate_once()
     callers.ensure_local_admin()
     try:
-        callers.for_user(user, kind="command")
+        callers.caller_for_user(user, kind="command")
     except callers.UnknownUser as error:
         raise CommandError(str(error)) from None
 
 
-async def _lacks_workers() -> bool:
+async def _is_without_workers() -> bool:
     """Whether workers run workflows, and none is alive."""
     from execution.store import worker_rows
-    from gateway_project.foundation.database import in_database
+    from gateway_project.foundation.database import run_in_database_thread
 
     config = settings.FOREGATE
     if config.execution_backend != "queue":
         return False
-    return not await in_database(worker_rows.any_alive, alive_s=config.run_lease_s)
+    return not await run_in_database_thread(
+        worker_rows.is_any_worker_alive, alive_s=config.run_lease_s
+    )
 
 
-def _left(runs: list[UUID]) -> str:
-    """Say what becomes of a run that is not waited for any more, and what can be done."""
+def _explain_interruption(runs: list[UUID]) -> str:
+    """Explain what happens to a run that is no longer waited for, and what to do."""
     if not runs:
-        return NOT_STARTED
+        return NOT_STARTED_NOTE
     run = runs[0]
     who = "a worker" if settings.FOREGATE.execution_backend == "queue" else "a gateway"
     return (
-        f"stopped waiting for run {run}; {who} goes on with it. `manage.py run_show {run}` "
-        f"shows it, `manage.py control_run {run} abort` ends it"
+        f"stopped waiting for run {run}; {who} continues it. `manage.py run_show {run}` shows "
+        f"it, `manage.py control_run {run} abort` ends it"
     )
 
 
-async def _decide(approval: ApprovalView) -> bool | None:
-    """Ask whoever sits at the terminal; a pipe is nobody."""
-    if not question.at_terminal():
+async def _ask_decision(approval: ApprovalView) -> bool | None:
+    """Ask the user at the terminal; None without one."""
+    if not question.is_terminal():
         return None
-    from gateway_project import approval_text
+    from gateway_project.runs import approval_text
 
-    question.ask(
-        f"\n{approval_text.name(approval.tool)} needs a person's approval: "
-        f"{approval_text.line(approval.reason)}\n"
-        f"{approval_text.exact(approval.arguments)}\nMake this call, once? [y/n, else later] "
+    question.show_question(
+        f"\n{approval_text.quote_tool_name(approval.tool)} needs a person's approval: "
+        f"{approval_text.single_line(approval.reason)}\n"
+        f"{approval_text.format_arguments(approval.arguments)}\nMake this call, once? [y/n, else "
+        "later] "
     )
-    said = (await _line_typed()).strip().lower()
-    return {"y": True, "yes": True, "n": False, "no": False}.get(said)
+    reply = (await _read_typed_line()).strip().lower()
+    return {"y": True, "yes": True, "n": False, "no": False}.get(reply)
 
 
-async def _line_typed() -> str:
-    """Return the next line from the terminal, which hands lines over whole.
+async def _read_typed_line() -> str:
+    """Return the next line from the terminal, which delivers whole lines.
 
-    No thread reads it: one that waits for a line cannot be stopped, and Ctrl+C would not end this.
+    Reads in the event loop: a thread that waits for a line could not be stopped by Ctrl+C.
     """
     loop, typed = asyncio.get_running_loop(), asyncio.Event()
     loop.add_reader(sys.stdin, typed.set)
@@ -216,11 +223,11 @@ async def _line_typed() -> str:
     return sys.stdin.readline()
 
 
-def _seconds(text: str) -> float:
+def _parse_seconds(text: str) -> float:
     try:
         seconds = float(text)
     except ValueError:
         seconds = math.nan
-    if not 0 <= seconds < LONG_S:
+    if not 0 <= seconds < UNLIMITED_WAIT_S:
         raise ArgumentTypeError(f"{text}: not a number of seconds")
     return seconds

@@ -1,4 +1,4 @@
-"""Serve MCP, on stdin and stdout or over HTTP: what an AI client starts or connects to."""
+"""Serve MCP to AI clients, on stdin and stdout or over HTTP."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING, Any
 from django.core.management.base import BaseCommand
 
 if TYPE_CHECKING:
-    from gateway_project.foundation.caller import Kind
-    from gateway_project.mcp.runtime import Prepared
-    from gateway_project.mcp.wire import Wire
+    from gateway_project.foundation.caller import CallerKind
+    from gateway_project.mcp.runtime import PreparedRuntime
+    from gateway_project.mcp.wire import ProtocolWire
 
 LOCAL_ADMIN = "admin"
-ATTACH = ("auto", "never")
+ATTACH_MODES = ("auto", "never")
 EXPOSURES = ("meta", "hybrid", "full")
 
 
@@ -24,8 +24,8 @@ class Command(BaseCommand):
     """`manage.py run_gateway [--user NAME] [--exposure …] [--http HOST:PORT]`."""
 
     help = (
-        "Serve MCP on stdin and stdout, where an MCP client starts this; or over HTTP. "
-        "See docs/mcp.md and docs/http.md."
+        "Serve MCP on stdin and stdout if started by an MCP client, or over HTTP. See "
+        "docs/mcp.md and docs/http.md."
     )
     requires_system_checks: list[str] = []
 
@@ -33,82 +33,88 @@ class Command(BaseCommand):
         parser.add_argument(
             "--user",
             metavar="NAME",
-            help=f"user the client acts for (default: {LOCAL_ADMIN}); over HTTP a token says it",
+            help=f"user the client acts for (default: {LOCAL_ADMIN}); over HTTP the token says so",
         )
         parser.add_argument(
             "--exposure",
             choices=EXPOSURES,
-            help="what clients are shown (default: as FOREGATE_EXPOSURE says, or meta)",
+            help="what clients are shown (default: FOREGATE_EXPOSURE, or meta)",
         )
         parser.add_argument(
             "--attach",
-            choices=ATTACH,
+            choices=ATTACH_MODES,
             default="auto",
-            help="auto: use the servers of a gateway of this home that already serves, if there "
-            "is one (default); never: have servers of its own",
+            help="auto: share the servers of a running gateway of this home, if there is one "
+            "(default); never: start its own servers",
         )
         http = parser.add_argument_group("over HTTP")
         http.add_argument("--http", metavar="HOST:PORT", help="serve on this address at /mcp")
         http.add_argument(
             "--no-auth",
             action="store_true",
-            help="ask for no token; only on an address of this machine alone",
+            help="require no token; only on an address reachable from this machine alone",
         )
         http.add_argument("--tls-cert", metavar="FILE", help="certificate with its chain, PEM")
         http.add_argument("--tls-key", metavar="FILE", help="key of the certificate, PEM")
 
     def handle(self, *_: Any, **options: Any) -> None:
-        # Collecting garbage while modules load costs a fifth of the start and finds nothing.
+        # Garbage collection while modules load takes a fifth of the start and frees nothing.
         gc.disable()
         if options["exposure"]:
             os.environ["FOREGATE_EXPOSURE"] = options["exposure"]
         if options["http"] is not None:
             from gateway_project.management import over_http
 
-            over_http.run(self, options, prepare=prepare)
+            over_http.serve_over_http(self, options, prepare=load_runtime)
             return
         from gateway_project.mcp import wire
 
-        claimed = wire.claim()
+        claimed = wire.claim_wire()
         if os.isatty(claimed.read_fd):
             self.stderr.write("foregate speaks MCP here; an MCP client should start it")
-        _serve(claimed, user=options["user"] or LOCAL_ADMIN, attach=options["attach"] == "auto")
+        _attach_or_serve(
+            claimed, user=options["user"] or LOCAL_ADMIN, attach=options["attach"] == "auto"
+        )
 
 
-def _serve(claimed: Wire, *, user: str, attach: bool) -> None:
-    """Serve through a gateway that does so already, or else from here."""
-    from gateway_project.foundation.home import home
+def _attach_or_serve(claimed: ProtocolWire, *, user: str, attach: bool) -> None:
+    """Serve through a running gateway if there is one, otherwise in this process."""
+    from gateway_project.foundation.home import resolve_home
 
     exposure = os.environ.get("FOREGATE_EXPOSURE", "").lower() or "meta"
     prelude = None
     if attach:
         from gateway_project.mcp.attach.relay import serve_attached
 
-        ended, prelude = serve_attached(claimed, home(), user=user, exposure=exposure)
+        ended, prelude = serve_attached(claimed, resolve_home(), user=user, exposure=exposure)
         if ended:
             return
+    from gateway_project.foundation import stop_guard
     from gateway_project.mcp import serve
-    from gateway_project.mcp.attach.hosting import Offered
+    from gateway_project.mcp.attach.hosting import AttachOffer
 
-    serve.serve(
+    stop_guard.start_guard(
+        serve.KILL_TIMEOUT_S, client_fd=claimed.read_fd, client_grace_s=serve.ORPHAN_TIMEOUT_S
+    )
+    serve.serve_stdio(
         claimed,
-        prepare=partial(prepare, user),
-        host=Offered(home=home(), exposure=exposure) if attach else None,
+        prepare=partial(load_runtime, user),
+        host=AttachOffer(home=resolve_home(), exposure=exposure) if attach else None,
         prelude=prelude,
     )
 
 
-def prepare(user: str | None, kind: Kind = "stdio") -> Prepared:
+def load_runtime(user: str | None, kind: CallerKind = "stdio") -> PreparedRuntime:
     """Load Django, the handlers and the wiring; runs in a thread, beside the handshake.
 
     Raises:
-        NotReady: If the configuration cannot work.
+        NotReady: If the configuration is invalid.
     """
     from gateway_project.foundation import config as configuration
     from gateway_project.readiness import NotReady
 
     try:
-        return _load(user, kind)
+        return _load_django_and_prepare(user, kind)
     except configuration.ConfigurationError as error:
         raise NotReady("configuration", str(error)) from None
     finally:
@@ -116,20 +122,20 @@ def prepare(user: str | None, kind: Kind = "stdio") -> Prepared:
         gc.enable()
 
 
-def _load(user: str | None, kind: Kind) -> Prepared:
+def _load_django_and_prepare(user: str | None, kind: CallerKind) -> PreparedRuntime:
     from gateway_project.foundation import config as configuration
     from gateway_project.foundation import secret_key, telemetry
     from gateway_project.foundation.postgres import address
 
-    config = configuration.load()
-    telemetry.configure(config, process="gateway")
-    # The settings end the process on these errors; here a client must be told instead.
-    secret_key.load_or_create(config)
-    address.django_database(config)
+    config = configuration.load_config()
+    telemetry.configure_logging(config, process="gateway")
+    # The settings exit on these errors; here they must be reported to the client instead.
+    secret_key.load_or_create_key(config)
+    address.build_django_database(config)
 
     import django
 
     django.setup()
-    from gateway_project.prepare import prepare as prepared
+    from gateway_project.prepare import prepare_runtime as prepared
 
     return prepared(config, user=user, kind=kind)

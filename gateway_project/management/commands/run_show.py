@@ -1,4 +1,4 @@
-"""Show a run: its calls over time, what came of them, what it waits for."""
+"""Show a run: its calls over time, their results, and what it waits for."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from django.core.management.base import BaseCommand, OutputWrapper
 from execution.view import RunView
 from gateway_project.management import run_reports
 
-LOOKED_AT_S = 0.5
-"""A run that is followed is read so often."""
+POLL_INTERVAL_S = 0.5
+"""Interval between reads of a followed run."""
 
 
 class Command(BaseCommand):
@@ -24,48 +24,50 @@ class Command(BaseCommand):
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("run", metavar="RUN", help="id; `runs` lists them")
         parser.add_argument(
-            "--follow", action="store_true", help="tell what happens until it rests"
+            "--follow", action="store_true", help="follow what happens until it comes to rest"
         )
-        parser.add_argument("--events", action="store_true", help="list all that happened")
+        parser.add_argument("--events", action="store_true", help="list all events")
         parser.add_argument("--json", action="store_true", help="report as JSON")
 
     def handle(self, *_: Any, **options: Any) -> None:
-        run_reports.require_tables()
-        # What is read as JSON holds nothing else.
+        run_reports.require_migrated()
+        # Nothing but the JSON goes to stdout.
         out = self.stderr if options["json"] else self.stdout
         if options["follow"]:
-            self._follow(options["run"], out)
-        view = run_reports.find(options["run"])
+            self._follow_run(options["run"], out)
+        view = run_reports.find_run(options["run"])
         if options["events"] and not (options["follow"] or options["json"]):
-            _tell(view, out, after=0)
+            _print_new_events(view, out, after=0)
         if options["json"]:
-            self.stdout.write(run_reports.as_text(_report(view, options)))
+            self.stdout.write(run_reports.to_json_text(_make_report(view, options)))
             return
-        console = run_reports.terminal()
-        for shown in run_reports.shown(view):
+        console = run_reports.run_console()
+        for shown in run_reports.render_run(view):
             console.print(shown)
 
-    def _follow(self, run: str, out: OutputWrapper) -> None:
-        """Tell what happens until the run is at rest; what it gave is not read meanwhile."""
-        view = run_reports.find(run, results=False)
-        told = _tell(view, out, after=0)
+    def _follow_run(self, run: str, out: OutputWrapper) -> None:
+        """Print events until the run is at rest; results are not loaded meanwhile."""
+        view = run_reports.find_run(run, results=False)
+        last_seq = _print_new_events(view, out, after=0)
         while not view.status.is_at_rest:
-            time.sleep(LOOKED_AT_S)
-            view = run_reports.find(run, results=False)
-            told = _tell(view, out, after=told)
+            time.sleep(POLL_INTERVAL_S)
+            view = run_reports.find_run(run, results=False)
+            last_seq = _print_new_events(view, out, after=last_seq)
 
 
-def _tell(view: RunView, out: OutputWrapper, *, after: int) -> int:
-    """Tell what happened since an event; return the number of the last."""
-    for event in run_reports.events(view.id, after=after):
-        out.write(run_reports.event_line(event, view.created_at), style_func=str)
+def _print_new_events(view: RunView, out: OutputWrapper, *, after: int) -> int:
+    """Print the events after a sequence number; return the last one's."""
+    for event in run_reports.iterate_events(view.id, after=after):
+        out.write(run_reports.format_event(event, view.created_at), style_func=str)
         after = event.seq
     out.flush()
     return after
 
 
-def _report(view: RunView, options: dict[str, Any]) -> dict[str, Any]:
-    report = run_reports.report(view)
+def _make_report(view: RunView, options: dict[str, Any]) -> dict[str, Any]:
+    report = run_reports.run_to_json(view)
     if options["events"]:
-        report["events"] = [run_reports.event_json(one) for one in run_reports.events(view.id)]
+        report["events"] = [
+            run_reports.event_to_json(event) for event in run_reports.iterate_events(view.id)
+        ]
     return report

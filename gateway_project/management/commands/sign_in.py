@@ -16,12 +16,12 @@ from gateway_project.management import question
 
 if TYPE_CHECKING:
     from gateway_project.foundation.caller import Caller
-    from gateway_project.use_cases.sign_in import Done
-    from tools.store.sign_ins import Mode, RemoteServer
-    from tools.upstream.oauth.loopback import Loopback
+    from gateway_project.use_cases.sign_in import CompletedSignIn
+    from tools.store.sign_ins import RemoteServer, SignInMode
+    from tools.upstream.oauth.loopback import LoopbackListener
 
-WAIT_S = 300.0
-PASTED_NOTHING = "That is not the address this sign-in ends on; copy it whole."
+BROWSER_TIMEOUT_S = 300.0
+INVALID_PASTE_NOTE = "That is not the address this sign-in ends on; copy all of it."
 
 
 class Command(BaseCommand):
@@ -38,15 +38,17 @@ class Command(BaseCommand):
             "--shared", action="store_true", help="make one sign-in that serves all users"
         )
         parser.add_argument(
-            "--forget", action="store_true", help="delete the sign-in and give its tokens back"
+            "--forget", action="store_true", help="delete the sign-in and revoke its tokens"
         )
         parser.add_argument(
-            "--yes", action="store_true", help="change without asking how the server is called"
+            "--yes",
+            action="store_true",
+            help=("change the server's authorization without confirmation"),
         )
         parser.add_argument(
             "--wait",
             type=float,
-            default=WAIT_S,
+            default=BROWSER_TIMEOUT_S,
             metavar="S",
             help="seconds to wait for the browser (default: %(default)g)",
         )
@@ -60,58 +62,67 @@ class Command(BaseCommand):
         from gateway_project.foundation.postgres import migrate
         from gateway_project.use_cases import sign_in
 
-        telemetry.configure(settings.FOREGATE, process="sign_in", quiet=True)
+        telemetry.configure_logging(settings.FOREGATE, process="sign_in", quiet=True)
         migrate.migrate_once()
         callers.ensure_local_admin()
-        sealer = sealing.load_or_create(settings.FOREGATE.home)
-        with _one_line():
-            caller = callers.for_user(options["user"] or callers.LOCAL_ADMIN, kind="command")
-            server = sign_in.find(caller, sealer=sealer, name=options["server"])
+        sealer = sealing.load_or_create_sealer(settings.FOREGATE.home)
+        with _report_in_one_line():
+            caller = callers.caller_for_user(
+                options["user"] or callers.LOCAL_ADMIN, kind="command"
+            )
+            server = sign_in.find_server(caller, sealer=sealer, name=options["server"])
             if options["forget"]:
-                self._forget(caller, server, as_json=options["json"])
+                self._forget_sign_in(caller, server, as_json=options["json"])
                 return
-            wanted = _mode(server.mode, options)
+            wanted = _choose_mode(server.mode, options)
             if wanted != server.mode:
-                self._confirm(server, wanted, sure=options["yes"])
-                operator = callers.for_user(callers.LOCAL_ADMIN, kind="command")
-                sign_in.switch_on(operator, server, wanted)
-                server = sign_in.find(caller, sealer=sealer, name=server.name)
+                self._confirm_mode_change(server, wanted, sure=options["yes"])
+                operator = callers.caller_for_user(callers.LOCAL_ADMIN, kind="command")
+                sign_in.set_sign_in_mode(operator, server, wanted)
+                server = sign_in.find_server(caller, sealer=sealer, name=server.name)
             done = asyncio.run(self._sign_in(caller, server, wait_s=options["wait"]))
-        self._report(done, as_json=options["json"])
+        self._print_report(done, as_json=options["json"])
 
-    def _confirm(self, server: RemoteServer, wanted: Mode, *, sure: bool) -> None:
-        """Ask on stderr before a server is called otherwise than so far."""
+    def _confirm_mode_change(
+        self, server: RemoteServer, wanted: SignInMode, *, sure: bool
+    ) -> None:
+        """Ask on stderr before changing how a server is called."""
         change = f"Server {server.name!r} has authorization {server.mode}; set it to {wanted}"
         if sure:
             return
-        if not question.at_terminal():
+        if not question.is_terminal():
             raise CommandError(f"{change} with --yes")
-        if not question.agreed(f"{change}? [y/N] "):
+        if not question.confirm(f"{change}? [y/N] "):
             raise CommandError("nothing was changed")
 
-    async def _sign_in(self, caller: Caller, server: RemoteServer, *, wait_s: float) -> Done:
+    async def _sign_in(
+        self, caller: Caller, server: RemoteServer, *, wait_s: float
+    ) -> CompletedSignIn:
         from django.conf import settings
 
         from gateway_project.use_cases import sign_in
         from tools.upstream.oauth import loopback
 
-        async with sign_in.means(settings.FOREGATE) as means, loopback.listening() as listener:
-            begun = await sign_in.begin(
-                caller, server, redirect_uri=listener.redirect_uri, means=means
+        async with (
+            sign_in.load_dependencies(settings.FOREGATE) as means,
+            loopback.open_loopback() as listener,
+        ):
+            begun = await sign_in.begin_sign_in(
+                caller, server, redirect_uri=listener.redirect_uri, dependencies=means
             )
-            self._invite(begun.address, wait_s)
-            with self._pasting(listener):
+            self._print_instructions(begun.browser_url, wait_s)
+            with self._accept_pasted_lines(listener):
                 try:
                     async with asyncio.timeout(wait_s):
-                        answer = await listener.wait(begun.state)
+                        answer = await listener.wait_for_response(begun.state)
                 except TimeoutError:
                     raise CommandError(
                         f"no browser came back within {wait_s:g} s; run the command again"
                     ) from None
-            return await sign_in.finish(caller, answer, means=means)
+            return await sign_in.finish_sign_in(caller, answer, dependencies=means)
 
-    def _invite(self, address: str, wait_s: float) -> None:
-        """Say what to do, on stderr, since stdout is for the report."""
+    def _print_instructions(self, address: str, wait_s: float) -> None:
+        """Print instructions on stderr, since stdout is for the report."""
         self.stderr.write(
             f"Open this address in a browser and sign in there (within {wait_s:g} s):\n\n"
             f"{address}\n\n"
@@ -122,8 +133,8 @@ class Command(BaseCommand):
         self.stderr.flush()
 
     @contextmanager
-    def _pasting(self, listener: Loopback) -> Iterator[None]:
-        """Take pasted lines while waiting, where there is a terminal to paste them into."""
+    def _accept_pasted_lines(self, listener: LoopbackListener) -> Iterator[None]:
+        """Accept pasted lines while waiting, if there is a terminal."""
         if not sys.stdin.isatty():
             yield
             return
@@ -133,8 +144,8 @@ class Command(BaseCommand):
             line = sys.stdin.readline()
             if not line:
                 loop.remove_reader(terminal)
-            elif line.strip() and not listener.paste(line):
-                self.stderr.write(PASTED_NOTHING, self.style.WARNING)
+            elif line.strip() and not listener.accept_pasted_url(line):
+                self.stderr.write(INVALID_PASTE_NOTE, self.style.WARNING)
 
         loop.add_reader(terminal, read)
         try:
@@ -142,23 +153,23 @@ class Command(BaseCommand):
         finally:
             loop.remove_reader(terminal)
 
-    def _forget(self, caller: Caller, server: RemoteServer, *, as_json: bool) -> None:
+    def _forget_sign_in(self, caller: Caller, server: RemoteServer, *, as_json: bool) -> None:
         from django.conf import settings
 
         from gateway_project.use_cases import sign_in
 
         async def run() -> bool | None:
-            async with sign_in.means(settings.FOREGATE) as means:
-                return await sign_in.forget(caller, server, means=means)
+            async with sign_in.load_dependencies(settings.FOREGATE) as means:
+                return await sign_in.forget_sign_in(caller, server, dependencies=means)
 
         given_back = asyncio.run(run())
         if as_json:
             report = {"server": server.name, "forgotten": given_back is not None}
             self.stdout.write(json.dumps({**report, "revoked": bool(given_back)}))
             return
-        self.stdout.write(sign_in.forgotten(given_back))
+        self.stdout.write(sign_in.describe_forgotten(given_back))
 
-    def _report(self, done: Done, *, as_json: bool) -> None:
+    def _print_report(self, done: CompletedSignIn, *, as_json: bool) -> None:
         expires_at = done.expires_at.isoformat(timespec="seconds") if done.expires_at else None
         if as_json:
             self.stdout.write(
@@ -168,7 +179,7 @@ class Command(BaseCommand):
                         "user": done.key.user or None,
                         "issuer": done.issuer,
                         "scopes": done.scope.split(),
-                        "renews": done.renews,
+                        "renews": done.is_auto_renewed,
                         "expires_at": expires_at,
                     },
                     indent=2,
@@ -176,17 +187,17 @@ class Command(BaseCommand):
             )
             return
         self.stdout.write(
-            f"Signed in to {done.key.server} at {done.issuer} for {done.key.user or 'all users'}; "
-            f"scopes: {done.scope or 'not said'}."
+            f"Signed in to {done.key.server} at {done.issuer} for "
+            f"{done.key.user or 'all users'}; scopes: {done.scope or 'not stated'}."
         )
-        if not done.renews:
-            until = f"until {expires_at}" if expires_at else "until the server ends it"
-            self.stdout.write(f"There is no refresh token: it holds {until}.")
+        if not done.is_auto_renewed:
+            until = f"until {expires_at}" if expires_at else "until the server revokes it"
+            self.stdout.write(f"There is no refresh token: it is valid {until}.")
         self.stdout.write(f"Next: manage.py discover {done.key.server}")
 
 
-def _mode(present: Mode, options: dict[str, Any]) -> Mode:
-    """Return how the server is to be called; what is set stays unless --shared says otherwise."""
+def _choose_mode(present: SignInMode, options: dict[str, Any]) -> SignInMode:
+    """Return the mode of the server's sign-in; the current one stays unless --shared is set."""
     if options["shared"]:
         return "oauth"
     if present != "none":
@@ -195,13 +206,13 @@ def _mode(present: Mode, options: dict[str, Any]) -> Mode:
 
 
 @contextmanager
-def _one_line() -> Iterator[None]:
-    """End the command with one line where a person can mend what is wrong."""
+def _report_in_one_line() -> Iterator[None]:
+    """Convert errors that a user can fix to a one-line CommandError."""
     from gateway_project.use_cases import sign_in
 
     try:
         yield
-    except sign_in.EXPECTED as error:
+    except sign_in.EXPECTED_ERRORS as error:
         raise CommandError(str(error)) from None
     except OSError as error:
         raise CommandError(f"cannot listen on this machine: {error.strerror}") from None

@@ -7,36 +7,41 @@ from argparse import ArgumentParser
 from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
-from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from gateway_project import overview
 from gateway_project.foundation.postgres import migrate
+from gateway_project.management.terminal import Terminal
+from tools import overview
 
 
 class Command(BaseCommand):
     """`manage.py status [--verbose] [--json]`."""
 
-    help = "Show the registered servers, their tools and last errors, and what is embedded."
+    help = "Show the registered servers, their tools and last errors, and the state of embedding."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        parser.add_argument("--verbose", action="store_true", help="show times and trust too")
+        parser.add_argument(
+            "--verbose",
+            action="store_true",
+            help="show times, trust, and failing servers' last output",
+        )
         parser.add_argument("--json", action="store_true", help="report as JSON")
 
     def handle(self, *_: Any, **options: Any) -> None:
-        if migrate.pending_migrations():
+        if migrate.list_pending_migrations():
             raise CommandError("the database is not migrated; run `manage.py migrate`")
-        state = overview.load()
+        state = overview.load_overview()
         if options["json"]:
             self.stdout.write(json.dumps(state, indent=2))
             return
-        console = Console(highlight=False, soft_wrap=True)
+        console = Terminal()
         if state["servers"]:
-            console.print(_table(state["servers"], verbose=options["verbose"]))
+            console.print(_make_table(state["servers"], verbose=options["verbose"]))
             for server in state["servers"]:
                 if server["last_error"]:
-                    console.print(f"[red]last error[/red] {escape(server['last_error'])}")
+                    console.print(f"[red]last error[/red] {_format_error(server)}")
+                    _show_output(console, server, verbose=options["verbose"])
         else:
             console.print("No servers yet: `manage.py import_servers --from FILE` adds some.")
         if waiting := sum(row["quarantined"] + row["pending"] for row in state["servers"]):
@@ -50,32 +55,46 @@ class Command(BaseCommand):
         )
 
 
-def _table(servers: list[dict[str, Any]], *, verbose: bool) -> Table:
+def _show_output(console: Terminal, server: dict[str, Any], *, verbose: bool) -> None:
+    lines = server["last_output"]
+    if verbose:
+        for line in lines:
+            console.print(f"  | {escape(line)}")
+    elif len(lines) > 1:
+        console.print(f"  `status --verbose` shows its last {len(lines)} lines")
+
+
+def _make_table(servers: list[dict[str, Any]], *, verbose: bool) -> Table:
     headings = ["server", "tools", "state"]
     if verbose:
         headings += ["trusted", "discovered", "last connected"]
     table = Table(*headings, box=None, pad_edge=False, padding=(0, 2, 0, 0))
     for server in servers:
-        row = [server["name"], str(server["usable"]), _state(server)]
+        row = [server["name"], str(server["usable"]), _format_state(server)]
         if verbose:
             row += [
                 "yes" if server["trusted"] else "no",
-                _minute(server["discovered_at"]),
-                _minute(server["last_connected_at"]),
+                _format_minute(server["discovered_at"]),
+                _format_minute(server["last_connected_at"]),
             ]
         table.add_row(*(escape(cell) for cell in row))
     return table
 
 
-def _state(server: dict[str, Any]) -> str:
+def _format_error(server: dict[str, Any]) -> str:
+    since, retry_at = server["failing_since"], server["retry_at"]
+    times = [f"since {_format_minute(since)}"] if since else []
+    times += [f"next attempt at {_format_minute(retry_at)}"] if retry_at else []
+    return escape(server["last_error"] + (f" ({'; '.join(times)})" if times else ""))
+
+
+def _format_state(server: dict[str, Any]) -> str:
     if not server["enabled"]:
-        return "off"
-    parts = ["failing" if server["last_error"] else "ok"]
-    if server["discovered_at"] is None:
-        parts = ["failing" if server["last_error"] else "never discovered"]
+        return str(server["state"])
+    parts = [str(server["state"])]
     parts += [f"{server[key]} {key}" for key in ("quarantined", "pending") if server[key]]
     return ", ".join(parts)
 
 
-def _minute(at: str | None) -> str:
+def _format_minute(at: str | None) -> str:
     return at[:16].replace("T", " ") if at else "never"

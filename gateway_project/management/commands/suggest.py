@@ -9,8 +9,8 @@ from typing import Any
 from django.conf import settings
 from django.core.management.base import BaseCommand
 
-from gateway_project import intent_table
 from gateway_project.foundation import telemetry
+from gateway_project.intent import table
 from gateway_project.management import intents
 
 
@@ -26,14 +26,14 @@ class Command(BaseCommand):
         parser.add_argument("--json", action="store_true", help="report as JSON")
 
     def handle(self, *_: Any, **options: Any) -> None:
-        telemetry.configure(settings.FOREGATE, process="suggest", quiet=True)
-        parameters = intents.parsed(options["parameters"])
-        answer = intents.answer(
+        telemetry.configure_logging(settings.FOREGATE, process="suggest", quiet=True)
+        parameters = intents.parse_parameters(options["parameters"])
+        answer = intents.suggest_for_team(
             options["intent"], parameters=parameters, team=options["team"]
         ).as_json()
         if options["json"]:
             self.stdout.write(json.dumps(answer, indent=2, ensure_ascii=False))
             return
-        console = intents.terminal()
-        for shown in (*intent_table.workflow(answer), *intent_table.reasons(answer)):
+        console = intents.intent_console()
+        for shown in (*table.workflow_table(answer), *table.explanation_lines(answer)):
             console.print(shown)

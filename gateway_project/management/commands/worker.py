@@ -17,29 +17,30 @@ if TYPE_CHECKING:
 DEFAULT_CONCURRENCY = 16
 """Eight for one user, however many others there are."""
 MAX_CONCURRENCY = 1_000
-STOP_S = 20.0
-"""After this the process ends whatever still hangs, such as a query that nobody answers."""
+STOP_TIMEOUT_S = 20.0
+"""After this the process exits even if something hangs, such as an unanswered query."""
+KILL_TIMEOUT_S = STOP_TIMEOUT_S + 3.0
+"""Grace period after a signal, enforced by the guard process even if the event loop hangs."""
 
 
 class Command(BaseCommand):
     """`manage.py worker [--concurrency N]`."""
 
     help = (
-        "Run workflows from the queue, where FOREGATE_EXECUTION_BACKEND is queue. "
-        "Start as many workers as are needed, on this machine or on others. "
-        "See docs/execution.md."
+        "Run workflows from the queue, if FOREGATE_EXECUTION_BACKEND is queue. Start as many "
+        "workers as needed, on this machine or on others. See docs/runs.md."
     )
     requires_system_checks: list[str] = []
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument(
             "--concurrency",
-            type=_concurrency,
+            type=_parse_concurrency,
             default=DEFAULT_CONCURRENCY,
             metavar="N",
-            help="runs that it carries out at once, of one user in one team half as many, so "
-            f"that nobody takes them all (default: {DEFAULT_CONCURRENCY}); "
-            "their tasks share FOREGATE_TASKS_AT_ONCE",
+            help="runs to execute at once, half as many per user and team, so that nobody "
+            f"takes them all (default: {DEFAULT_CONCURRENCY}); their tasks share "
+            "FOREGATE_TASKS_AT_ONCE",
         )
 
     def handle(self, *_: Any, **options: Any) -> None:
@@ -49,38 +50,39 @@ class Command(BaseCommand):
                 "gateways run workflows themselves here; to have workers do it, set "
                 "FOREGATE_EXECUTION_BACKEND=queue for gateways and workers alike"
             )
-        from gateway_project.foundation import telemetry
+        from gateway_project.foundation import stop_guard, telemetry
         from gateway_project.foundation.postgres import migrate
 
-        telemetry.configure(config, process="worker")
+        telemetry.configure_logging(config, process="worker")
         migrate.migrate_once()
-        self._work(config, options["concurrency"])
+        stop_guard.start_guard(KILL_TIMEOUT_S)
+        self._run_worker(config, options["concurrency"])
 
-    def _work(self, config: Config, concurrency: int) -> None:
+    def _run_worker(self, config: Config, concurrency: int) -> None:
         from gateway_project.readiness import NotReady
         from gateway_project.wiring import worker
 
         def ready() -> None:
-            self._say(f"Running up to {concurrency} workflows at once. Ctrl+C ends this.")
+            self._print_line(f"Running up to {concurrency} workflows at once. Ctrl+C ends this.")
 
         def end() -> None:
-            self._say("Ending; what is under way goes on elsewhere.")
-            watchdog = threading.Timer(STOP_S, os._exit, args=(1,))
+            self._print_line("Stopping; runs in progress continue elsewhere.")
+            watchdog = threading.Timer(STOP_TIMEOUT_S, os._exit, args=(1,))
             watchdog.daemon = True
             watchdog.start()
 
-        working = worker.run(config, concurrency=concurrency, on_ready=ready, on_end=end)
+        working = worker.run_worker(config, concurrency=concurrency, on_ready=ready, on_end=end)
         try:
             asyncio.run(working)
-        except* NotReady as errors:
-            raise CommandError(str(errors.exceptions[0])) from None
+        except NotReady as error:
+            raise CommandError(str(error)) from None
 
-    def _say(self, line: str) -> None:
+    def _print_line(self, line: str) -> None:
         self.stdout.write(line)
         self.stdout.flush()
 
 
-def _concurrency(text: str) -> int:
+def _parse_concurrency(text: str) -> int:
     if not text.isdecimal() or not 1 <= int(text) <= MAX_CONCURRENCY:
         raise ArgumentTypeError(f"{text}: not a number from 1 to {MAX_CONCURRENCY:,}")
     return int(text)

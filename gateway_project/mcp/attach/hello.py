@@ -1,7 +1,7 @@
-"""What two gateways of one home tell each other before one attaches to the other.
+"""Handshake of two gateways of one home before one attaches to the other.
 
-The host says what it is and under which environment it runs servers; who would attach compares
-that with its own and leaves if they differ. Values of variables travel as keyed digests only.
+The host describes itself and the environment in which it runs servers; the other side compares
+that with its own and leaves if they differ. Values of variables are sent as keyed digests only.
 Imports the standard library only.
 """
 
@@ -16,17 +16,19 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Final
 
-PROTOCOL: Final = 1
+PROTOCOL_VERSION: Final = 1
 WELCOME: Final = "welcome"
 SALT_BYTES: Final = 16
-_SETTINGS: Final = ("FOREGATE_", "DATABASE_URL")
-_OF_NO_MATTER: Final = frozenset(
+_SETTING_PREFIXES: Final = ("FOREGATE_", "DATABASE_URL")
+_IGNORED_SETTINGS: Final = frozenset(
     {
         "FOREGATE_ALLOWED_HOSTS",
         "FOREGATE_ALLOWED_ORIGINS",
         "FOREGATE_CONSOLE_HOST",
+        "FOREGATE_CONSOLE_IDLE_S",
+        "FOREGATE_CONSOLE_ON_DEMAND",
         "FOREGATE_CONSOLE_PORT",
-        "FOREGATE_EXPOSURE",  # compared as it comes out, with --exposure
+        "FOREGATE_EXPOSURE",  # its effective value is compared, which includes --exposure
         "FOREGATE_HOME",
         "FOREGATE_LOG_FILE_BYTES",
         "FOREGATE_LOG_LEVEL",
@@ -36,16 +38,16 @@ _OF_NO_MATTER: Final = frozenset(
 
 
 @dataclass(frozen=True, kw_only=True)
-class Offer:
-    """What a host offers.
+class HostOffer:
+    """A host's description of itself.
 
     Attributes:
-        protocol: Of attaching.
+        protocol: Version of this handshake.
         code: Folder of the program.
-        exposure: What its clients are shown.
-        salt: Key of the digests, in hexadecimal digits.
+        exposure: Which tools its clients are shown.
+        salt: Key of the digests, hexadecimal.
         settings: Digest of its settings.
-        variables: Digest of each variable its servers' entries refer to; None: not set.
+        variables: Digest of each variable that its server entries refer to; None if unset.
     """
 
     protocol: int
@@ -56,75 +58,77 @@ class Offer:
     variables: Mapping[str, str | None]
 
 
-def offer(*, exposure: str, variables: Iterable[str], environ: Mapping[str, str]) -> Offer:
+def make_offer(
+    *, exposure: str, variables: Iterable[str], environ: Mapping[str, str]
+) -> HostOffer:
     """Describe this process.
 
     Args:
-        exposure: What its clients are shown.
-        variables: Names that its servers' entries refer to.
+        exposure: Which tools its clients are shown.
+        variables: Names of the variables that its server entries refer to.
         environ: Its environment.
     """
     salt = os.urandom(SALT_BYTES)
-    return Offer(
-        protocol=PROTOCOL,
-        code=code(),
+    return HostOffer(
+        protocol=PROTOCOL_VERSION,
+        code=code_folder(),
         exposure=exposure,
         salt=salt.hex(),
-        settings=_settings(environ, salt),
-        variables={name: _of_variable(name, environ, salt) for name in sorted(set(variables))},
+        settings=_digest_settings(environ, salt),
+        variables={name: _digest_variable(name, environ, salt) for name in sorted(set(variables))},
     )
 
 
-def objection(offered: Offer, *, exposure: str, environ: Mapping[str, str]) -> str:
-    """Say why a process had better not attach to a host; empty if nothing speaks against it."""
-    salt = bytes.fromhex(offered.salt)
-    if (offered.protocol, offered.code) != (PROTOCOL, code()):
+def find_objection(offer: HostOffer, *, exposure: str, environ: Mapping[str, str]) -> str:
+    """Return why this process cannot attach to a host; empty if it can."""
+    salt = bytes.fromhex(offer.salt)
+    if (offer.protocol, offer.code) != (PROTOCOL_VERSION, code_folder()):
         return "it runs another version of the program"
-    if offered.exposure != exposure:
-        return f"its exposure is {offered.exposure!r}"
-    if offered.settings != _settings(environ, salt):
+    if offer.exposure != exposure:
+        return f"its exposure is {offer.exposure!r}"
+    if offer.settings != _digest_settings(environ, salt):
         return "its settings differ"
     differing = [
         name
-        for name, digest in offered.variables.items()
-        if digest != _of_variable(name, environ, salt)
+        for name, digest in offer.variables.items()
+        if digest != _digest_variable(name, environ, salt)
     ]
     return f"its servers see another value of {', '.join(differing)}" if differing else ""
 
 
-def encode(message: Offer | Mapping[str, Any]) -> bytes:
-    """Return a message as a line."""
-    value = asdict(message) if isinstance(message, Offer) else message
+def encode_line(message: HostOffer | Mapping[str, Any]) -> bytes:
+    """Encode a message as a line of JSON."""
+    value = asdict(message) if isinstance(message, HostOffer) else message
     return json.dumps(value).encode() + b"\n"
 
 
-def read_offer(line: bytes) -> Offer | None:
-    """Read a host's first line; None if it is none."""
+def read_offer(line: bytes) -> HostOffer | None:
+    """Parse a host's first line; None if it is not an offer."""
     try:
         value = json.loads(line)
         bytes.fromhex(value["salt"])
-        return Offer(**value)
+        return HostOffer(**value)
     except (ValueError, TypeError, KeyError):
         return None
 
 
-def code() -> str:
-    """Return the folder this program is run from."""
+def code_folder() -> str:
+    """Return the folder that this program runs from."""
     return str(Path(__file__).resolve().parents[3])
 
 
-def _settings(environ: Mapping[str, str], salt: bytes) -> str:
-    named = {
+def _digest_settings(environ: Mapping[str, str], salt: bytes) -> str:
+    settings = {
         name: value
         for name, value in environ.items()
-        if name.startswith(_SETTINGS) and name not in _OF_NO_MATTER and value
+        if name.startswith(_SETTING_PREFIXES) and name not in _IGNORED_SETTINGS and value
     }
-    return _digest(json.dumps(named, sort_keys=True), salt)
+    return _compute_digest(json.dumps(settings, sort_keys=True), salt)
 
 
-def _of_variable(name: str, environ: Mapping[str, str], salt: bytes) -> str | None:
-    return _digest(environ[name], salt) if name in environ else None
+def _digest_variable(name: str, environ: Mapping[str, str], salt: bytes) -> str | None:
+    return _compute_digest(environ[name], salt) if name in environ else None
 
 
-def _digest(text: str, salt: bytes) -> str:
+def _compute_digest(text: str, salt: bytes) -> str:
     return hmac.new(salt, text.encode("utf-8", "surrogateescape"), hashlib.sha256).hexdigest()

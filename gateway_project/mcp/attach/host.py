@@ -1,8 +1,9 @@
-"""Serving other gateways of the same home, so that they need no servers of their own."""
+"""Serves other gateways of the same home, so that they need no servers of their own."""
 
 from __future__ import annotations
 
 import asyncio
+import codecs
 import json
 import os
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping
@@ -12,38 +13,40 @@ from typing import Final, Protocol
 
 import structlog
 
-from gateway_project.mcp.attach import hello, place
-from gateway_project.mcp.refused_lines import MAX_LINE_BYTES, Line, TooLong
+from gateway_project.foundation.computing import run_in_message_thread
+from gateway_project.mcp.attach import hello, sockets
+from gateway_project.mcp.refused_lines import MAX_LINE_BYTES, Line, LineTooLong
 
-HELLO_S: Final = 5.0
+HELLO_TIMEOUT_S: Final = 5.0
+CHUNK_BYTES: Final = 256 * 1024
 
 log = structlog.get_logger(__name__)
 
 
-class Refused(Exception):
-    """A user cannot be served; the message says why."""
+class AttachRefused(Exception):
+    """A user cannot be served; the message gives the reason."""
 
 
-class Serve(Protocol):
-    """Serves one attached client until it has gone."""
+class ServeClient(Protocol):
+    """Serves one attached client."""
 
     async def __call__(self, lines: SocketLines, writer: SocketWriter) -> None:
-        """Return when the client has gone."""
+        """Serve until the client has gone."""
 
 
-Admit = Callable[[str], Awaitable[Serve]]
-"""Returns what serves a user of that name; raises `Refused`."""
+AdmitUser = Callable[[str], Awaitable[ServeClient]]
+"""Returns the function that serves a user, by name; raises `AttachRefused`."""
 
 
-class Host:
+class AttachHost:
     """Listens on a socket that only the user who runs this process can reach.
 
     Args:
         home: Folder of the installation.
-        exposure: What clients are shown.
-        variables: Names that the entries of servers refer to, as of now; raises `Refused` where
-            nobody can be served yet.
-        admit: Says who serves a user.
+        exposure: Which tools clients are shown.
+        variables: Returns the variables that server entries refer to now; raises `AttachRefused`
+            while nobody can be served.
+        admit: Admits a user by name.
         environ: This process's environment.
     """
 
@@ -53,7 +56,7 @@ class Host:
         *,
         exposure: str,
         variables: Callable[[], Iterable[str]],
-        admit: Admit,
+        admit: AdmitUser,
         environ: Mapping[str, str] = os.environ,
     ) -> None:
         self._home = home
@@ -64,13 +67,13 @@ class Host:
         self._attached: set[asyncio.Task[None]] = set()
 
     @asynccontextmanager
-    async def listening(self) -> AsyncIterator[None]:
-        """Take attachments while inside; leaving ends those there are."""
+    async def listen(self) -> AsyncIterator[None]:
+        """Accept attachments while the context is open; leaving it ends them."""
         try:
-            path = place.prepare(self._home)
+            path = sockets.prepare_socket(self._home)
             path.unlink(missing_ok=True)
-            server = await asyncio.start_unix_server(self._accept, path, limit=MAX_LINE_BYTES)
-        except (OSError, place.Untrusted) as error:
+            server = await asyncio.start_unix_server(self._accept, path, limit=CHUNK_BYTES)
+        except (OSError, sockets.UntrustedFolder) as error:
             log.warning("attach.not_listening", reason=str(error))
             yield
             return
@@ -89,7 +92,7 @@ class Host:
         assert task is not None  # noqa: S101 - a coroutine runs in a task
         self._attached.add(task)
         try:
-            await self._attend(reader, writer)
+            await self._serve_client(reader, writer)
         except (ConnectionError, asyncio.CancelledError):
             log.debug("attach.ended")
         except Exception:
@@ -98,18 +101,20 @@ class Host:
             writer.close()
             self._attached.discard(task)
 
-    async def _attend(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    async def _serve_client(
+        self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
+    ) -> None:
         try:
-            offered = hello.offer(
+            offer = hello.make_offer(
                 exposure=self._exposure, variables=self._variables(), environ=self._environ
             )
-            writer.write(hello.encode(offered))
-            async with asyncio.timeout(HELLO_S):
+            writer.write(hello.encode_line(offer))
+            async with asyncio.timeout(HELLO_TIMEOUT_S):
                 greeting = await reader.readline()
-                serve = await self._admit(_user(greeting))
+                serve = await self._admit(_read_user(greeting))
         except (TimeoutError, ValueError):
-            return  # it has compared and left, or is none of ours
-        except Refused as refusal:
+            return  # it compared and left, or is not a gateway
+        except AttachRefused as refusal:
             writer.write(f"{' '.join(str(refusal).split())}\n".encode())
             return
         writer.write(f"{hello.WELCOME}\n".encode())
@@ -117,67 +122,92 @@ class Host:
 
 
 class SocketLines:
-    """Lines from a socket; one that is too long is dropped, and that is told."""
+    """Reads lines from a socket; yields `LineTooLong` for one that is dropped.
 
-    def __init__(self, reader: asyncio.StreamReader) -> None:
+    A line is decoded as its chunks arrive: decoding 64 MiB at once would block the loop.
+
+    Args:
+        reader: Of the socket.
+        max_line_bytes: Longest line that is accepted.
+    """
+
+    def __init__(
+        self, reader: asyncio.StreamReader, *, max_line_bytes: int = MAX_LINE_BYTES
+    ) -> None:
         self._reader = reader
+        self._max_line_bytes = max_line_bytes
+        self._rest = b""
 
     def __aiter__(self) -> SocketLines:
         return self
 
     async def __anext__(self) -> Line:
         while True:
-            try:
-                line = await self._reader.readuntil(b"\n")
-            except asyncio.IncompleteReadError:
-                raise StopAsyncIteration from None
-            except asyncio.LimitOverrunError:
-                await self._drop_line()
-                return TooLong(MAX_LINE_BYTES)
-            if line.strip():
-                return line.decode("utf-8", "replace")
+            line = await self._read_next_line()
+            if isinstance(line, LineTooLong):
+                log.warning("attach.message_too_long", limit_bytes=self._max_line_bytes)
+                return line
+            if not line.isspace():
+                return line
 
-    async def _drop_line(self) -> None:
-        log.warning("attach.message_too_long", limit_bytes=MAX_LINE_BYTES)
+    async def _read_next_line(self) -> Line:
+        """Return the next line with its terminator.
+
+        Raises:
+            StopAsyncIteration: If the socket ends before the line does.
+        """
+        decoder = codecs.getincrementaldecoder("utf-8")("replace")
+        pieces: list[str] = []
+        size = 0
         while True:
-            try:
-                await self._reader.readuntil(b"\n")
-            except asyncio.LimitOverrunError as overrun:
-                await self._reader.readexactly(overrun.consumed)
-            except asyncio.IncompleteReadError:
-                return
+            chunk = self._rest or await self._reader.read(CHUNK_BYTES)
+            if not chunk:
+                raise StopAsyncIteration
+            end = chunk.find(b"\n") + 1
+            self._rest = chunk[end:] if end else b""
+            piece = chunk[:end] if end else chunk
+            size += len(piece)
+            if size > self._max_line_bytes:
+                pieces.clear()
             else:
-                return
+                pieces.append(decoder.decode(piece, final=bool(end)))
+            if end:
+                break
+        if size > self._max_line_bytes:
+            return LineTooLong(self._max_line_bytes)
+        if size > CHUNK_BYTES:
+            return await run_in_message_thread("".join, pieces)
+        return "".join(pieces)
 
 
 class SocketWriter:
-    """Lines to a socket; whoever writes waits while the other side does not read."""
+    """Writes lines to a socket; waits while the other side does not read."""
 
     def __init__(self, writer: asyncio.StreamWriter) -> None:
         self._writer = writer
 
-    async def write(self, text: str) -> None:
-        """Write a text whole.
+    async def write(self, line: bytes) -> None:
+        """Write a line whole.
 
         Raises:
             ConnectionError: If nobody reads any more.
         """
-        self._writer.write(text.encode("utf-8", "replace"))
+        self._writer.write(line)
         await self._writer.drain()
 
-    async def idle(self) -> None:
-        """Return when all is handed on."""
+    async def wait_until_idle(self) -> None:
+        """Return when the buffer is drained."""
         with suppress(ConnectionError):
             await self._writer.drain()
 
 
-def _user(greeting: bytes) -> str:
-    """Read who attaches.
+def _read_user(greeting: bytes) -> str:
+    """Return the user name in a greeting.
 
     Raises:
-        ValueError: If that is no greeting.
+        ValueError: If the line is not a greeting.
     """
     message = json.loads(greeting)
     if not isinstance(message, dict) or not isinstance(message.get("user"), str):
-        raise ValueError("no greeting")  # noqa: TRY004 - one kind for the caller
+        raise ValueError("no greeting")  # noqa: TRY004 - one error type for the caller
     return str(message["user"])

@@ -1,4 +1,4 @@
-"""A gateway that takes in others: each attached client is a connection like the first one."""
+"""Hosts attached gateways: each attached client is another connection of the server."""
 
 from __future__ import annotations
 
@@ -11,11 +11,18 @@ from typing import TYPE_CHECKING, Any
 
 from mcp.server import Server
 
+from gateway_project.foundation.task_group import TaskGroup
+from gateway_project.mcp import callers, stdio
 from gateway_project.mcp import server as mcp_server
-from gateway_project.mcp import stdio, who
-from gateway_project.mcp.attach.host import Host, Refused, Serve, SocketLines, SocketWriter
+from gateway_project.mcp.attach.host import (
+    AttachHost,
+    AttachRefused,
+    ServeClient,
+    SocketLines,
+    SocketWriter,
+)
 from gateway_project.mcp.runtime import Runtime
-from gateway_project.mcp.server import InFlight
+from gateway_project.mcp.server import InFlightCounter
 from gateway_project.readiness import NotReady
 
 if TYPE_CHECKING:
@@ -23,25 +30,25 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Offered:
-    """What other gateways may attach to.
+class AttachOffer:
+    """Offer to other gateways to attach.
 
     Attributes:
         home: Folder of the installation.
-        exposure: What clients are shown.
+        exposure: Which tools clients are shown.
     """
 
     home: Path
     exposure: str
 
 
-class Hosting:
-    """Takes in other gateways of the same home while this one serves.
+class AttachHosting:
+    """Accepts other gateways of the same home while this one serves.
 
     Args:
-        runtime: What calls are served with.
+        runtime: Serves the requests.
         server: Serves all connections.
-        in_flight: Requests being handled.
+        in_flight: Counts the requests being handled.
         offered: What others may attach to.
     """
 
@@ -50,68 +57,68 @@ class Hosting:
         runtime: Runtime,
         server: Server[Any],
         *,
-        in_flight: InFlight,
-        offered: Offered,
+        in_flight: InFlightCounter,
+        offered: AttachOffer,
     ) -> None:
         self._runtime = runtime
         self._server = server
         self._in_flight = in_flight
-        self._host = Host(
+        self._host = AttachHost(
             offered.home,
             exposure=offered.exposure,
-            variables=self._variables,
-            admit=self._admit,
+            variables=self._list_variables,
+            admit=self._admit_user,
         )
 
     @asynccontextmanager
     async def open(self) -> AsyncIterator[None]:
-        """Take in others while inside, as soon as there is something to serve them with."""
-        async with asyncio.TaskGroup() as group:
-            listening = group.create_task(self._listen(), name="attachments")
+        """Accept attachments while the context is open, once the runtime is loaded."""
+        async with TaskGroup() as group:
+            listening = group.create_task(self._run_host(), name="attachments")
             try:
                 yield
             finally:
                 listening.cancel()
 
-    async def _listen(self) -> None:
+    async def _run_host(self) -> None:
         with suppress(NotReady):
-            await self._runtime.prepared()
-            async with self._host.listening():
+            await self._runtime.get_prepared()
+            async with self._host.listen():
                 await asyncio.Event().wait()
 
-    def _variables(self) -> frozenset[str]:
-        """Return the names that the entries of servers refer to.
+    def _list_variables(self) -> frozenset[str]:
+        """Return the variables that server entries refer to.
 
         Raises:
-            Refused: If this gateway does not serve yet.
+            AttachRefused: If this gateway does not serve yet.
         """
         gateway = self._runtime.readiness.current
         if gateway is None:
-            raise Refused("it does not serve yet")
+            raise AttachRefused("it does not serve yet")
         return gateway.variables
 
-    async def _admit(self, user: str) -> Serve:
-        prepared = await self._runtime.prepared()
-        if prepared.caller_of is None:
-            raise Refused("it serves no other")
+    async def _admit_user(self, user: str) -> ServeClient:
+        prepared = await self._runtime.get_prepared()
+        if prepared.find_caller is None:
+            raise AttachRefused("it serves no other")
         try:
-            caller = await prepared.caller_of(user)
+            caller = await prepared.find_caller(user)
         except LookupError as error:
-            raise Refused(str(error)) from None
+            raise AttachRefused(str(error)) from None
         return _Attachment(self._server, caller, self._in_flight)
 
 
 class _Attachment:
     """One attached client."""
 
-    def __init__(self, server: Server[Any], caller: Caller, in_flight: InFlight) -> None:
+    def __init__(self, server: Server[Any], caller: Caller, in_flight: InFlightCounter) -> None:
         self._server = server
         self._caller = caller
         self._in_flight = in_flight
 
     async def __call__(self, lines: SocketLines, writer: SocketWriter) -> None:
-        options = mcp_server.initialization_options(self._server)
-        idle = self._in_flight.idle
-        with who.connection_of(self._caller):
-            async with stdio.joined(lines, writer, idle=idle) as (received, sent):
+        options = mcp_server.make_initialization_options(self._server)
+        idle = self._in_flight.wait_until_idle
+        with callers.bind_connection_caller(self._caller):
+            async with stdio.open_streams(lines, writer, idle=idle) as (received, sent):
                 await self._server.run(received, sent, options)

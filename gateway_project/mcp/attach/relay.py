@@ -1,4 +1,4 @@
-"""Attaching to a gateway that already serves: lines are passed on, and nothing is loaded.
+"""Attaches to a gateway that already serves: relays lines and loads nothing.
 
 Imports the standard library only, so that an attached gateway starts at once and stays small.
 """
@@ -15,17 +15,17 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
-from gateway_project.mcp.attach import hello, place
+from gateway_project.mcp.attach import hello, sockets
 from gateway_project.mcp.conversation import (
     Conversation,
-    Prelude,
-    is_repeated,
-    response_id,
+    ConversationReplay,
+    is_replay_response,
+    read_response_id,
 )
-from gateway_project.mcp.wire import Wire
+from gateway_project.mcp.wire import ProtocolWire
 
-HELLO_S: Final = 5.0
-"""A host that has not agreed by then is passed over; a busy machine may hold it up for a while."""
+HELLO_TIMEOUT_S: Final = 5.0
+"""A host that has not answered by then is skipped; generous, for busy machines."""
 MAX_HELLO_BYTES: Final = 1_000_000
 CHUNK_BYTES: Final = 256 * 1024
 
@@ -33,48 +33,49 @@ log = logging.getLogger(__name__)
 
 
 def serve_attached(
-    wire: Wire,
+    wire: ProtocolWire,
     home: Path,
     *,
     user: str,
     exposure: str,
     environ: Mapping[str, str] = os.environ,
-) -> tuple[bool, Prelude | None]:
-    """Serve a client through other gateways of the home, for as long as there are any.
+) -> tuple[bool, ConversationReplay | None]:
+    """Serve a client through other gateways of the home for as long as there are any.
 
     Args:
         wire: The client's.
         home: Folder of the installation.
         user: Whom the client acts for.
-        exposure: What the client is to be shown.
+        exposure: Which tools the client is shown.
         environ: This process's environment.
 
     Returns:
-        Whether the client has gone; and if not, where it is, None if nobody has served it yet.
+        Whether the client has gone; and if not, the state of its conversation, None if no gateway
+        has served it yet.
     """
     conversation = Conversation()
-    prelude: Prelude | None = None
-    while connection := attach(home, user=user, exposure=exposure, environ=environ):
-        prelude = relay(wire, connection, conversation, prelude=prelude)
+    prelude: ConversationReplay | None = None
+    while connection := attach_to_gateway(home, user=user, exposure=exposure, environ=environ):
+        prelude = relay_lines(wire, connection, conversation, prelude=prelude)
         if prelude is None:
             return True, None
     return False, prelude
 
 
-def attach(
+def attach_to_gateway(
     home: Path, *, user: str, exposure: str, environ: Mapping[str, str] = os.environ
 ) -> socket.socket | None:
-    """Return a connection to a gateway that serves for this one; None if there is none to suit.
+    """Return a connection to a gateway that serves for this one; None if none is suitable.
 
     Args:
         home: Folder of the installation.
         user: Whom the client acts for.
-        exposure: What the client is to be shown.
+        exposure: Which tools the client is shown.
         environ: This process's environment.
     """
-    for path in place.candidates(home):
+    for path in sockets.find_sockets(home):
         try:
-            connection = _connect(path)
+            connection = _connect_socket(path)
         except ConnectionRefusedError:
             with suppress(OSError):
                 path.unlink()  # its process is gone
@@ -83,7 +84,7 @@ def attach(
             log.info("not attached to the gateway at %s: %s", path.name, error)
             continue
         try:
-            reason = _agree(connection, user=user, exposure=exposure, environ=environ)
+            reason = _negotiate(connection, user=user, exposure=exposure, environ=environ)
         except OSError as error:
             reason = str(error) or "it did not answer"
         if not reason:
@@ -94,9 +95,9 @@ def attach(
     return None
 
 
-def _connect(path: Path) -> socket.socket:
+def _connect_socket(path: Path) -> socket.socket:
     connection = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
-    connection.settimeout(HELLO_S)
+    connection.settimeout(HELLO_TIMEOUT_S)
     try:
         connection.connect(os.fspath(path))
     except OSError:
@@ -105,101 +106,101 @@ def _connect(path: Path) -> socket.socket:
     return connection
 
 
-def _agree(
+def _negotiate(
     connection: socket.socket, *, user: str, exposure: str, environ: Mapping[str, str]
 ) -> str:
-    """Greet a host; return what speaks against attaching, empty if it serves from now on."""
-    offered = hello.read_offer(_line(connection))
-    if offered is None:
+    """Greet a host; return why attaching fails, empty if the host now serves the client."""
+    offer = hello.read_offer(_read_line(connection))
+    if offer is None:
         return "it speaks another language"
-    if reason := hello.objection(offered, exposure=exposure, environ=environ):
+    if reason := hello.find_objection(offer, exposure=exposure, environ=environ):
         return reason
-    connection.sendall(hello.encode({"user": user}))
-    answer = _line(connection).decode("utf-8", "replace").strip()
+    connection.sendall(hello.encode_line({"user": user}))
+    answer = _read_line(connection).decode("utf-8", "replace").strip()
     return "" if answer == hello.WELCOME else answer or "it refused"
 
 
-def _line(connection: socket.socket) -> bytes:
+def _read_line(connection: socket.socket) -> bytes:
     """Read one line and not a byte more: what follows belongs to the client."""
-    read = bytearray()
-    while len(read) < MAX_HELLO_BYTES:
+    line = bytearray()
+    while len(line) < MAX_HELLO_BYTES:
         byte = connection.recv(1)
-        read += byte
+        line += byte
         if not byte or byte == b"\n":
-            return bytes(read)
+            return bytes(line)
     return b""
 
 
-def relay(
-    wire: Wire,
+def relay_lines(
+    wire: ProtocolWire,
     connection: socket.socket,
     conversation: Conversation,
     *,
-    prelude: Prelude | None = None,
-) -> Prelude | None:
-    """Pass on lines until one side ends.
+    prelude: ConversationReplay | None = None,
+) -> ConversationReplay | None:
+    """Relay lines until one side ends.
 
     Args:
         wire: The client's.
-        connection: As returned by `attach`.
-        conversation: What the client has said so far.
-        prelude: What the gateway is told first, if another one has served the client so far.
+        connection: As returned by `attach_to_gateway`.
+        conversation: The client's conversation so far.
+        prelude: Input to replay first, if another gateway has served the client so far.
 
     Returns:
-        None when the client has gone; else what another gateway needs to go on, after every
-        request that was under way has been answered with an error.
+        None if the client has gone; else the input that another gateway needs to continue, after
+        every pending request has been answered with an error.
     """
-    pump = _Pump(wire, connection, conversation, prelude or Prelude())
-    thread = threading.Thread(target=pump.upwards, name="client", daemon=True)
+    pump = _RelayPump(wire, connection, conversation, prelude or ConversationReplay())
+    thread = threading.Thread(target=pump.pump_to_gateway, name="client", daemon=True)
     thread.start()
-    gone = pump.downwards()
+    client_gone = pump.pump_to_client()
     pump.stop()
     thread.join()
     pump.close()
-    if gone or pump.client_ended:
+    if client_gone or pump.client_ended:
         return None
-    for line in conversation.interrupted():
+    for line in conversation.take_failed_answers():
         _write_all(wire.write_fd, line)
-    return Prelude(lines=conversation.repeated(), unsent=bytes(pump.unsent))
+    return ConversationReplay(lines=conversation.list_replay_lines(), unsent=bytes(pump.unsent))
 
 
-class _Pump:
-    """Both directions of one conversation, each in a thread that may block."""
+class _RelayPump:
+    """Relays both directions of one conversation, each in a thread that may block."""
 
     def __init__(
         self,
-        wire: Wire,
+        wire: ProtocolWire,
         connection: socket.socket,
         conversation: Conversation,
-        prelude: Prelude,
+        prelude: ConversationReplay,
     ) -> None:
         self.unsent = bytearray(prelude.unsent)
         self.client_ended = False
         self._conversation = conversation
-        self._repeated = prelude.lines
+        self._replay_lines = prelude.lines
         self._wire = wire
         self._connection = connection
         self._stop_read, self._stop_write = os.pipe()
         self._lock = threading.Lock()
 
     def close(self) -> None:
-        """Give back what the conversation took."""
+        """Close the connection and the stop pipe."""
         self._connection.close()
         os.close(self._stop_read)
         os.close(self._stop_write)
 
-    def upwards(self) -> None:
-        """Pass on what the client sends, whole lines at a time, until it ends or `stop`."""
+    def pump_to_gateway(self) -> None:
+        """Relay the client's input, in whole lines, until it ends or `stop` is called."""
         poll = select.poll()
         poll.register(self._wire.read_fd, select.POLLIN | select.POLLHUP)
         poll.register(self._stop_read, select.POLLIN)
-        if not self._send(b"".join(self._repeated)):
+        if not self._send(b"".join(self._replay_lines)):
             return
         while True:
             ready = {descriptor for descriptor, _ in poll.poll()}
             if self._stop_read in ready:
                 return
-            chunk = _read(self._wire.read_fd)
+            chunk = _read_chunk(self._wire.read_fd)
             if not chunk:
                 self.client_ended = True
                 with suppress(OSError):
@@ -214,7 +215,7 @@ class _Pump:
         lines = bytes(self.unsent[:end])
         with self._lock:
             for line in lines.split(b"\n"):
-                self._conversation.sent(line)
+                self._conversation.record_sent(line)
         del self.unsent[:end]
         return self._send(lines)
 
@@ -225,8 +226,8 @@ class _Pump:
             return False
         return True
 
-    def downwards(self) -> bool:
-        """Pass on what the gateway sends until it ends; tell whether the client was the first."""
+    def pump_to_client(self) -> bool:
+        """Relay the gateway's output until it ends; return whether the client ended first."""
         pending = bytearray()
         while chunk := self._receive():
             pending += chunk
@@ -236,20 +237,20 @@ class _Pump:
             try:
                 _write_all(
                     self._wire.write_fd,
-                    b"".join(line for line in lines if self._meant_for_client(line)),
+                    b"".join(line for line in lines if self._is_for_client(line)),
                 )
             except OSError:
                 return True
         return False
 
-    def _meant_for_client(self, line: bytes) -> bool:
-        identifier = response_id(line)
+    def _is_for_client(self, line: bytes) -> bool:
+        identifier = read_response_id(line)
         with self._lock:
-            self._conversation.answered(identifier)
-        return not is_repeated(identifier)
+            self._conversation.record_answered(identifier)
+        return not is_replay_response(identifier)
 
     def stop(self) -> None:
-        """Have `upwards` return."""
+        """Make `pump_to_gateway` return."""
         os.write(self._stop_write, b"x")
 
     def _receive(self) -> bytes:
@@ -259,7 +260,7 @@ class _Pump:
             return b""
 
 
-def _read(descriptor: int) -> bytes:
+def _read_chunk(descriptor: int) -> bytes:
     try:
         return os.read(descriptor, CHUNK_BYTES)
     except OSError:

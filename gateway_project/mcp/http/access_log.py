@@ -1,4 +1,4 @@
-"""One line in the log file for each request, written together: a line costs more than a check."""
+"""Access log with one line per request, written in batches because each write is expensive."""
 
 from __future__ import annotations
 
@@ -13,62 +13,62 @@ from typing import Any, Final
 from gateway_project.foundation import telemetry
 from gateway_project.foundation.config import Config
 
-EVERY_S: Final = 0.5
-MAX_WAITING: Final = 2_000
-"""Lines that wait for the next turn at most; then they are written at once."""
+FLUSH_INTERVAL_S: Final = 0.5
+MAX_BUFFERED: Final = 2_000
+"""Lines buffered at most; the next flush then happens at once."""
 
-Write = Callable[[str], None]
+WriteLine = Callable[[str], None]
 
 
 class AccessLog:
-    """Collects lines and writes them in turns; the last ones when the process ends in order.
+    """Buffers lines and writes them in batches; the last one on an orderly exit.
 
     Args:
-        write: Writes lines, parted by line feeds.
-        process: What this process is, as in other lines.
+        write: Writes lines separated by line feeds.
+        process: Kind of this process, as in other log lines.
         close: Called after the last line.
     """
 
     def __init__(
-        self, write: Write, *, process: str, close: Callable[[], None] = lambda: None
+        self, write: WriteLine, *, process: str, close: Callable[[], None] = lambda: None
     ) -> None:
         self._write = write
         self._close = close
         self._process = f"{process}[{os.getpid()}]"
-        self._waiting: list[str] = []
+        self._buffered_lines: list[str] = []
 
-    def note(self, fields: Mapping[str, Any]) -> None:
-        """Take down a request."""
+    def record(self, fields: Mapping[str, Any]) -> None:
+        """Record a request."""
         line = {
             "event": "http.request",
             **fields,
             "process": self._process,
             "timestamp": datetime.now(UTC).isoformat().replace("+00:00", "Z"),
         }
-        self._waiting.append(json.dumps(line))
-        if len(self._waiting) >= MAX_WAITING:
+        self._buffered_lines.append(json.dumps(line))
+        if len(self._buffered_lines) >= MAX_BUFFERED:
             self.flush()
 
     async def run(self) -> None:
-        """Write what waits, until cancelled, and once more then."""
+        """Flush at intervals until cancelled, and once more then."""
         try:
             while True:
-                await asyncio.sleep(EVERY_S)
+                await asyncio.sleep(FLUSH_INTERVAL_S)
                 self.flush()
         finally:
             self.flush()
             self._close()
 
     def flush(self) -> None:
-        """Write what waits."""
-        if self._waiting:
-            lines, self._waiting = self._waiting, []
+        """Write the buffered lines."""
+        if self._buffered_lines:
+            lines, self._buffered_lines = self._buffered_lines, []
             self._write("\n".join(lines))
 
 
-def to_file(config: Config, *, process: str) -> AccessLog:
-    """Return an access log that goes to the log file of the installation."""
-    handler = telemetry.line_handler(config)
+def make_access_log(config: Config, *, process: str) -> AccessLog:
+    """Return an access log that writes to the log file of the installation."""
+    handler = telemetry.make_line_handler(config)
 
     def write(lines: str) -> None:
         if logging.getLogger().isEnabledFor(logging.INFO):

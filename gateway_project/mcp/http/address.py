@@ -1,4 +1,4 @@
-"""Where to listen."""
+"""Addresses and sockets to listen on."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ class AddressError(Exception):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Address:
+class ListenAddress:
     """An address to listen on.
 
     Attributes:
-        host: Name or number; IPv6 without brackets.
+        host: Name or IP address; IPv6 without brackets.
         port: 0 lets the system choose.
     """
 
@@ -32,7 +32,7 @@ class Address:
         return f"[{self.host}]:{self.port}" if ":" in self.host else f"{self.host}:{self.port}"
 
     @property
-    def loopback(self) -> bool:
+    def is_loopback(self) -> bool:
         """Whether only this machine can reach it."""
         if self.host == "localhost":
             return True
@@ -42,41 +42,41 @@ class Address:
             return False
 
 
-def parse(text: str) -> Address:
-    """Read `HOST:PORT`, `[IPV6]:PORT` or `PORT`, which is of this machine alone.
+def parse_address(text: str) -> ListenAddress:
+    """Parse `HOST:PORT`, `[IPV6]:PORT` or `PORT`, which means the loopback address.
 
     Raises:
-        AddressError: If it is none of these.
+        AddressError: If the text has none of these forms.
 
     Example:
-        >>> parse("8421"), parse("[::1]:80")
-        (Address(host='127.0.0.1', port=8421), Address(host='::1', port=80))
+        >>> parse_address("8421"), parse_address("[::1]:80")
+        (ListenAddress(host='127.0.0.1', port=8421), ListenAddress(host='::1', port=80))
     """
     host, colon, port = text.rpartition(":")
     host = host.removeprefix("[").removesuffix("]") if colon else LOOPBACK
     unbracketed = ":" in host and not text.startswith("[")
     if not host or unbracketed or not port.isascii() or not port.isdigit() or int(port) > MAX_PORT:
-        raise AddressError(f"{text!r} is no address; give HOST:PORT, [IPV6]:PORT or PORT")
-    return Address(host=host, port=int(port))
+        raise AddressError(f"{text!r} is not an address; use HOST:PORT, [IPV6]:PORT or PORT")
+    return ListenAddress(host=host, port=int(port))
 
 
-def listen(address: Address) -> socket.socket:
+def open_listener(address: ListenAddress) -> socket.socket:
     """Listen on an address.
 
     Raises:
         AddressError: If it is in use, not this machine's, or not allowed.
     """
     try:
-        found = socket.getaddrinfo(
+        infos = socket.getaddrinfo(
             address.host, address.port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
         )
-        family, kind, protocol, _, place = found[0]
+        family, kind, protocol, _, sockaddr = infos[0]
         listener = socket.socket(family, kind, protocol)
     except OSError as error:
         raise AddressError(f"cannot listen on {address}: {error.strerror}") from None
     try:
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        listener.bind(place)
+        listener.bind(sockaddr)
         listener.listen(BACKLOG)
     except OSError as error:
         listener.close()
@@ -84,7 +84,7 @@ def listen(address: Address) -> socket.socket:
     return listener
 
 
-def bound(listener: socket.socket) -> Address:
+def bound_address(listener: socket.socket) -> ListenAddress:
     """Return the address a socket listens on, with the port the system chose."""
     host, port = listener.getsockname()[:2]
-    return Address(host=host, port=port)
+    return ListenAddress(host=host, port=port)

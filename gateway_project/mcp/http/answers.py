@@ -1,4 +1,4 @@
-"""Answers that are given before a request reaches the protocol."""
+"""HTTP answers to requests that do not reach the protocol."""
 
 from __future__ import annotations
 
@@ -10,47 +10,47 @@ from typing import Any, Final
 from mcp_types import INVALID_REQUEST
 from starlette.types import Send
 
-JSON: Final = (b"content-type", b"application/json")
-Headers = tuple[tuple[bytes, bytes], ...]
+JSON_HEADER: Final = (b"content-type", b"application/json")
+HeaderPairs = tuple[tuple[bytes, bytes], ...]
 
 
 @dataclass(frozen=True, kw_only=True)
-class Answer:
+class HttpAnswer:
     """A whole HTTP response."""
 
     status: int
-    headers: Headers = ()
+    headers: HeaderPairs = ()
     body: bytes = b""
 
     async def send(self, send: Send) -> None:
-        """Send it."""
+        """Send the response."""
         length = (b"content-length", str(len(self.body)).encode())
         headers = [*self.headers, length]
         await send({"type": "http.response.start", "status": self.status, "headers": headers})
         await send({"type": "http.response.body", "body": self.body})
 
 
-class Rejected(Exception):
-    """A request that goes no further.
+class RequestRejected(Exception):
+    """A request was rejected before it reached the protocol.
 
     Attributes:
-        answer: What it is answered with.
+        answer: The response to it.
     """
 
-    def __init__(self, answer: Answer) -> None:
+    def __init__(self, answer: HttpAnswer) -> None:
         super().__init__(answer.status)
         self.answer = answer
 
 
-def rejected(
+def reject(
     status: int,
     word: str,
     message: str,
     *,
     code: int = INVALID_REQUEST,
     request_id: str | int | None = None,
-    headers: Headers = (),
-) -> Rejected:
+    headers: HeaderPairs = (),
+) -> RequestRejected:
     """Return a rejection that carries a JSON-RPC error.
 
     Args:
@@ -58,19 +58,21 @@ def rejected(
         word: Stable code, listed in docs/errors.md.
         message: One line that says what to do.
         code: Of JSON-RPC.
-        request_id: Of the JSON-RPC request, where it is known.
+        request_id: Of the JSON-RPC request; None if unknown.
         headers: More headers.
     """
     error = {"code": code, "message": message, "data": {"code": word}}
     value = {"jsonrpc": "2.0", "id": request_id, "error": error}
-    return Rejected(Answer(status=status, headers=(JSON, *headers), body=dumped(value)))
+    return RequestRejected(
+        HttpAnswer(status=status, headers=(JSON_HEADER, *headers), body=dump_json(value))
+    )
 
 
-def json_answer(value: Mapping[str, Any], *, status: int = 200) -> Answer:
+def make_json_answer(value: Mapping[str, Any], *, status: int = 200) -> HttpAnswer:
     """Return an answer that carries a JSON value."""
-    return Answer(status=status, headers=(JSON,), body=dumped(value))
+    return HttpAnswer(status=status, headers=(JSON_HEADER,), body=dump_json(value))
 
 
-def dumped(value: Mapping[str, Any]) -> bytes:
+def dump_json(value: Mapping[str, Any]) -> bytes:
     """Return a value as JSON in its shortest form."""
     return json.dumps(value, separators=(",", ":")).encode()

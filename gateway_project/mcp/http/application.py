@@ -1,4 +1,4 @@
-"""The ASGI application: the MCP endpoint beside whatever else the process serves."""
+"""ASGI application: the MCP endpoint beside everything else that the process serves."""
 
 from __future__ import annotations
 
@@ -10,74 +10,78 @@ from typing import Final
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from gateway_project.mcp.http.probes import Probes
-from gateway_project.mcp.http.service import Service
+from gateway_project.mcp.http.service import HttpService
 
-PATH: Final = "/mcp"
+ENDPOINT_PATH: Final = "/mcp"
 
 log = logging.getLogger(__name__)
 
 
 class Application:
-    """Routes requests, and runs the service for as long as the server runs.
+    """Routes requests and runs the service for as long as the server runs.
 
-    A server that tells of its start and its end (uvicorn) has the service started and stopped with
-    it. One that does not (daphne) has it started by the first request.
+    Under a server with the lifespan protocol (uvicorn) the service starts and stops with the
+    server; under one without (daphne) the first request starts it.
 
     Args:
         make: Makes the service; called once, in the event loop.
-        otherwise: Serves all other paths; by default what a monitor asks.
+        otherwise: Serves all other paths; by default the probes.
     """
 
-    def __init__(self, make: Callable[[], Service], *, otherwise: ASGIApp | None = None) -> None:
+    def __init__(
+        self, make: Callable[[], HttpService], *, otherwise: ASGIApp | None = None
+    ) -> None:
         self._make = make
         self._otherwise = otherwise or Probes(lambda: self.service)
-        self._service: Service | None = None
+        self._service: HttpService | None = None
         self._started: asyncio.Event | None = None
         self._background: asyncio.Task[None] | None = None
 
     @property
-    def service(self) -> Service:
-        """The service, made when it is first needed."""
+    def service(self) -> HttpService:
+        """The service, made on first use."""
         if self._service is None:
             self._service = self._make()
         return self._service
 
     def close(self) -> None:
-        """End streams that would keep the server from ending."""
+        """End streams that would keep the server from stopping."""
         if self._service is not None:
             self._service.gate.close()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Serve what the server hands on."""
+        """Route an ASGI connection."""
         if scope["type"] == "lifespan":
-            await self._lifespan(receive, send)
-        elif scope["type"] == "http" and scope["path"].rstrip("/") == PATH:
+            await self._handle_lifespan(receive, send)
+        elif scope["type"] == "http" and scope["path"].rstrip("/") == ENDPOINT_PATH:
             if self._started is None or not self._started.is_set():
-                await self._start()
+                await self._start_service()
             await self.service.gate(scope, receive, send)
         else:
             await self._otherwise(scope, receive, send)
 
-    async def _lifespan(self, receive: Receive, send: Send) -> None:
+    async def _handle_lifespan(self, receive: Receive, send: Send) -> None:
         await receive()
         self._started = asyncio.Event()
-        async with self.service.running():
+        async with self.service.run_service():
             self._started.set()
             await send({"type": "lifespan.startup.complete"})
             await receive()
         await send({"type": "lifespan.shutdown.complete"})
 
-    async def _start(self) -> None:
-        """Start the service where the server tells nothing of its life."""
+    async def _start_service(self) -> None:
+        """Start the service under a server without the lifespan protocol."""
         if self._started is None:
             self._started = asyncio.Event()
-            self._background = asyncio.get_running_loop().create_task(self._run(self._started))
+            self._background = asyncio.get_running_loop().create_task(
+                self._run_service(self._started)
+            )
         await self._started.wait()
 
-    async def _run(self, started: asyncio.Event) -> None:
-        """Run until the loop ends; the task's own top, so that no error of it is lost."""
+    async def _run_service(self, started: asyncio.Event) -> None:
+        """Run until the loop ends; the top level of its task, which logs any error."""
         try:
-            async with self.service.running():
+            async with self.service.run_service():
                 started.set()
                 await asyncio.Event().wait()
         except Exception:

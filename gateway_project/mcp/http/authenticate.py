@@ -1,110 +1,127 @@
-"""Who sends a request: judged by its bearer token, or nobody asks on this machine alone."""
+"""Authenticates HTTP requests: by bearer token, or not at all on a loopback address."""
 
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
 from typing import Final, Protocol
 
-from gateway_project.access.bearers import Bearer, Bearers, Refused, Throttled
-from gateway_project.access.standing import Standing, TokensUnavailable
+from gateway_project.access.active_token import ActiveToken, TokensUnavailable
+from gateway_project.access.bearers import (
+    BearerToken,
+    BearerTokenCache,
+    TokenRefused,
+    TooManyWrongTokens,
+)
 from gateway_project.foundation.caller import Caller
-from gateway_project.mcp.http.answers import Rejected, rejected
-from gateway_project.mcp.http.checks import Given, text
+from gateway_project.mcp.http.answers import RequestRejected, reject
+from gateway_project.mcp.http.checks import HeaderMap, header_text
 
-SCHEME: Final = "bearer"
-REALM: Final = 'Bearer realm="foregate"'
+BEARER_SCHEME: Final = "bearer"
+BEARER_REALM: Final = 'Bearer realm="foregate"'
 CLIENT_SCOPES: Final = ("search", "call", "read")
-"""One of these is needed to speak MCP at all."""
-RETRY_S: Final = 2
+"""Scopes of which a token needs at least one to speak MCP."""
+RETRY_AFTER_S: Final = 2
 
 
-class Authenticate(Protocol):
-    """Says who sends a request."""
+class Authenticator(Protocol):
+    """Authenticates requests."""
 
-    async def __call__(self, given: Given, address: str) -> tuple[Bearer, Caller | None]:
-        """Return what the request runs under and its caller; None: the local one.
+    async def __call__(
+        self, headers: HeaderMap, address: str
+    ) -> tuple[BearerToken, Caller | None]:
+        """Return the request's bearer token and caller; None means the local caller.
 
         Raises:
-            Rejected: If nobody is let in with it.
+            RequestRejected: If authentication fails.
         """
 
 
-class ByToken:
-    """Lets in who has a token that is good for something here.
+class TokenAuthenticator:
+    """Admits requests with a valid token that has one of `CLIENT_SCOPES`.
 
     Args:
-        bearers: Judges tokens, once it can.
+        bearers: Returns the token cache once it is available.
     """
 
-    def __init__(self, bearers: Callable[[], Awaitable[Bearers]]) -> None:
+    def __init__(self, bearers: Callable[[], Awaitable[BearerTokenCache]]) -> None:
         self._bearers = bearers
 
-    async def __call__(self, given: Given, address: str) -> tuple[Bearer, Caller | None]:
-        """See `Authenticate`."""
-        bearer = await judged(await self._bearers(), given, address)
-        caller = bearer.standing.caller
-        if not any(caller.may(scope) for scope in CLIENT_SCOPES):
-            raise lacking(" ".join(CLIENT_SCOPES))
+    async def __call__(
+        self, headers: HeaderMap, address: str
+    ) -> tuple[BearerToken, Caller | None]:
+        """See `Authenticator`."""
+        bearer = await judge_token(await self._bearers(), headers, address)
+        caller = bearer.active_token.caller
+        if not any(caller.has_scope(scope) for scope in CLIENT_SCOPES):
+            raise answer_lacking_scope(" ".join(CLIENT_SCOPES))
         return bearer, caller
 
 
-class Local:
-    """Lets in everybody who can reach this machine's own addresses."""
+class LocalAuthenticator:
+    """Admits every request; only for loopback addresses."""
 
     def __init__(self) -> None:
         nobody = Caller(user="", team=None, scopes=frozenset(), kind="http")
-        self._bearer = Bearer(digest="", standing=Standing(caller=nobody), checked_at=0.0)
+        self._bearer = BearerToken(
+            digest="", active_token=ActiveToken(caller=nobody), checked_at=0.0
+        )
 
-    async def __call__(self, given: Given, address: str) -> tuple[Bearer, Caller | None]:  # noqa: ARG002
-        """See `Authenticate`."""
+    async def __call__(
+        self,
+        headers: HeaderMap,  # noqa: ARG002 - the protocol's
+        address: str,  # noqa: ARG002
+    ) -> tuple[BearerToken, Caller | None]:
+        """See `Authenticator`."""
         return self._bearer, None
 
 
-async def judged(bearers: Bearers, given: Given, address: str) -> Bearer:
-    """Return who holds the token of a request.
+async def judge_token(bearers: BearerTokenCache, headers: HeaderMap, address: str) -> BearerToken:
+    """Return the bearer token of a request.
 
     Raises:
-        Rejected: If it has none, or none that is good.
+        RequestRejected: If it is missing or invalid, or cannot be checked now.
     """
-    scheme, _, token = text(given, b"authorization").partition(" ")
-    if scheme.lower() != SCHEME or not token.strip():
-        raise unauthorized("a bearer token is needed: `manage.py create_token` makes one")
+    scheme, _, token = header_text(headers, b"authorization").partition(" ")
+    if scheme.lower() != BEARER_SCHEME or not token.strip():
+        raise answer_unauthorized(
+            "a bearer token is required: `manage.py create_token` creates one"
+        )
     try:
-        return await bearers.admit(token.strip(), address=address)
-    except Refused:
-        raise unauthorized(
+        return await bearers.authenticate(token.strip(), address=address)
+    except TokenRefused:
+        raise answer_unauthorized(
             "the token is unknown, expired or revoked", error="invalid_token"
         ) from None
-    except Throttled as error:
+    except TooManyWrongTokens as error:
         wait = (b"retry-after", str(max(1, round(error.wait_s))).encode())
-        raise rejected(429, "throttled", str(error), headers=(wait,)) from None
+        raise reject(429, "throttled", str(error), headers=(wait,)) from None
     except TokensUnavailable as error:
-        raise unavailable(f"the token cannot be checked now: {error}") from None
+        raise answer_unavailable(f"the token cannot be checked now: {error}") from None
 
 
-def unauthorized(message: str, *, error: str = "") -> Rejected:
-    """Return the answer to who has no good token.
+def answer_unauthorized(message: str, *, error: str = "") -> RequestRejected:
+    """Return the answer to a request without a valid token.
 
     References:
-        RFC 6750, section 3.1: no error is named where no token was sent.
+        RFC 6750, section 3.1: the challenge names no error if no token was sent.
     """
-    challenge = f'{REALM}, error="{error}"' if error else REALM
+    challenge = f'{BEARER_REALM}, error="{error}"' if error else BEARER_REALM
     header = (b"www-authenticate", challenge.encode())
-    return rejected(401, "unauthorized", message, headers=(header,))
+    return reject(401, "unauthorized", message, headers=(header,))
 
 
-def lacking(scope: str) -> Rejected:
+def answer_lacking_scope(scope: str) -> RequestRejected:
     """Return the answer to a token that lacks a scope."""
-    challenge = f'{REALM}, error="insufficient_scope", scope="{scope}"'
-    return rejected(
+    challenge = f'{BEARER_REALM}, error="insufficient_scope", scope="{scope}"'
+    return reject(
         403,
         "not_permitted",
-        f"the token has none of the scopes needed ({scope}); make one that has",
+        f"the token has none of the required scopes ({scope}); create one that has",
         headers=((b"www-authenticate", challenge.encode()),),
     )
 
 
-def unavailable(message: str) -> Rejected:
-    """Return the answer to who comes while nobody can be judged."""
-    wait = (b"retry-after", str(RETRY_S).encode())
-    return rejected(503, "database_unavailable", message, headers=(wait,))
+def answer_unavailable(message: str) -> RequestRejected:
+    """Return the answer while tokens cannot be checked."""
+    wait = (b"retry-after", str(RETRY_AFTER_S).encode())
+    return reject(503, "database_unavailable", message, headers=(wait,))

@@ -1,62 +1,68 @@
-"""Bodies of requests: read whole before anything parses them, bounded in size and in time."""
+"""Request bodies: read completely before they are parsed, bounded in size and time."""
 
 from __future__ import annotations
 
 import asyncio
-from typing import Final
+from typing import Any, Final
 
-from mcp_types import JSONRPCError
+from mcp_types import JSONRPCError, JSONRPCMessage, JSONRPCResponse
+from pydantic_core import from_json
 from starlette.types import Message, Receive
 
+from gateway_project.foundation import json_pieces
+from gateway_project.foundation.computing import run_in_message_thread
+from gateway_project.foundation.json_pieces import LARGE_BYTES, TooManyValues
 from gateway_project.mcp import refused_lines
-from gateway_project.mcp.http.answers import rejected
-from gateway_project.mcp.refused_lines import MAX_LOOKED_AT
+from gateway_project.mcp.http.answers import reject
+from gateway_project.mcp.refused_lines import MAX_SEARCHED, MAX_SEARCHED_ENDS
 
 MAX_BODY_BYTES: Final = 64 * 1024 * 1024
-"""As long as a line over stdio may be: arguments may carry documents as base64."""
-PAUSE_S: Final = 15.0
-"""Longest pause between two pieces of a body."""
-WHOLE_S: Final = 120.0
-"""Longest that a body may take."""
-_CLOSE: Final = ((b"connection", b"close"),)  # what is left of the body will not be read
+"""The same limit as for a line over stdio: arguments may carry documents as base64."""
+CHUNK_TIMEOUT_S: Final = 15.0
+"""Longest pause between two chunks of a body."""
+BODY_TIMEOUT_S: Final = 120.0
+"""Longest time that a body may take."""
+HTTP_OK: Final = 200
+HTTP_BAD_REQUEST: Final = 400
+_CLOSE: Final = ((b"connection", b"close"),)  # the rest of the body is not read
 
 
-class Gone(Exception):
-    """The client left before its request was complete."""
+class ClientGone(Exception):
+    """The client disconnected before its request was complete."""
 
 
-async def read(receive: Receive, *, declared: str, max_bytes: int = MAX_BODY_BYTES) -> bytes:
+async def read_body(receive: Receive, *, declared: str, max_bytes: int = MAX_BODY_BYTES) -> bytes:
     """Return the body of a request.
 
     Args:
         receive: Of the request.
-        declared: Its `Content-Length`, if it has one.
-        max_bytes: Largest that is taken.
+        declared: Its `Content-Length`; empty if it has none.
+        max_bytes: Largest body that is accepted.
 
     Raises:
-        Rejected: If it is too large or too slow.
-        Gone: If the client leaves.
+        RequestRejected: If the body is too large or too slow.
+        ClientGone: If the client disconnects.
     """
     if declared.isdigit() and int(declared) > max_bytes:
-        raise _too_large(max_bytes)
-    pieces: list[bytes] = []
+        raise _build_too_large_error(max_bytes)
+    chunks: list[bytes] = []
     size = 0
     loop = asyncio.get_running_loop()
-    last = loop.time() + WHOLE_S
+    last = loop.time() + BODY_TIMEOUT_S
     try:
-        async with asyncio.timeout_at(min(last, loop.time() + PAUSE_S)) as limit:
+        async with asyncio.timeout_at(min(last, loop.time() + CHUNK_TIMEOUT_S)) as limit:
             while True:
                 message = await receive()
-                piece = _piece(message)
-                size += len(piece)
+                chunk = _extract_chunk(message)
+                size += len(chunk)
                 if size > max_bytes:
-                    raise _too_large(max_bytes)
-                pieces.append(piece)
+                    raise _build_too_large_error(max_bytes)
+                chunks.append(chunk)
                 if not message.get("more_body", False):
-                    return pieces[0] if len(pieces) == 1 else b"".join(pieces)
-                limit.reschedule(min(last, loop.time() + PAUSE_S))
+                    return chunks[0] if len(chunks) == 1 else b"".join(chunks)
+                limit.reschedule(min(last, loop.time() + CHUNK_TIMEOUT_S))
     except TimeoutError:
-        raise rejected(
+        raise reject(
             408,
             "request_timed_out",
             "the body of the request came too slowly; send it again",
@@ -64,25 +70,25 @@ async def read(receive: Receive, *, declared: str, max_bytes: int = MAX_BODY_BYT
         ) from None
 
 
-def replay(body: bytes, receive: Receive) -> Receive:
-    """Return a `receive` that tells of a body that was read, and then of what follows."""
-    waiting: list[Message] = [{"type": "http.request", "body": body, "more_body": False}]
+def replay_body(body: bytes, receive: Receive) -> Receive:
+    """Return a `receive` that replays a body and then continues with the original messages."""
+    replayed: list[Message] = [{"type": "http.request", "body": body, "more_body": False}]
 
-    async def again() -> Message:
-        return waiting.pop() if waiting else await receive()
+    async def receive_next() -> Message:
+        return replayed.pop() if replayed else await receive()
 
-    return again
+    return receive_next
 
 
-def _piece(message: Message) -> bytes:
+def _extract_chunk(message: Message) -> bytes:
     if message["type"] != "http.request":
-        raise Gone
-    piece: bytes = message.get("body", b"")
-    return piece
+        raise ClientGone
+    chunk: bytes = message.get("body", b"")
+    return chunk
 
 
-def _too_large(max_bytes: int) -> Exception:
-    return rejected(
+def _build_too_large_error(max_bytes: int) -> Exception:
+    return reject(
         413,
         "message_too_large",
         f"a request may have {max_bytes:,} bytes at most; send less",
@@ -90,7 +96,26 @@ def _too_large(max_bytes: int) -> Exception:
     )
 
 
-def unreadable(whole: bytes, error: ValueError) -> JSONRPCError:
-    """Return what is answered to a body that is no JSON that can be read."""
-    shown = whole[: MAX_LOOKED_AT + 1].decode("utf-8", "replace")
-    return refused_lines.unreadable(shown, f"Invalid JSON: {error}")
+async def parse_body(content: bytes) -> Any:
+    """Return the JSON value of a body; a large one is parsed in a side thread.
+
+    Raises:
+        TooManyValues: If it holds more values than are accepted.
+        ValueError: If it cannot be parsed as JSON.
+    """
+    if len(content) > LARGE_BYTES:
+        return await run_in_message_thread(json_pieces.parse_in_pieces, content)
+    return from_json(content)
+
+
+def answer_too_many_values(content: bytes, error: TooManyValues) -> tuple[JSONRPCMessage, int]:
+    """Return the answer to a body with too many values, and its HTTP status."""
+    ends = content[:MAX_SEARCHED_ENDS] + content[-MAX_SEARCHED_ENDS:]
+    answer = refused_lines.answer_too_many_values(ends.decode("utf-8", "replace"), error)
+    return answer, HTTP_OK if isinstance(answer, JSONRPCResponse) else HTTP_BAD_REQUEST
+
+
+def answer_unreadable(content: bytes, error: ValueError) -> JSONRPCError:
+    """Return the answer to a body that cannot be parsed as JSON."""
+    shown = content[: MAX_SEARCHED + 1].decode("utf-8", "replace")
+    return refused_lines.answer_unreadable(shown, f"Invalid JSON: {error}")

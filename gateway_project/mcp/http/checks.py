@@ -1,4 +1,4 @@
-"""What a request has to be before anybody looks at its body."""
+"""Checks of a request's headers, before its body is read."""
 
 from __future__ import annotations
 
@@ -8,13 +8,14 @@ from typing import Any, Final
 
 from mcp_types import HEADER_MISMATCH, PROTOCOL_VERSION_META_KEY
 
-from gateway_project.mcp.http.answers import Answer, Rejected, rejected
-from gateway_project.mcp.http.names import Names
+from gateway_project.foundation.json_pieces import LARGE_BYTES
+from gateway_project.mcp.http.answers import HttpAnswer, RequestRejected, reject
+from gateway_project.mcp.http.names import AllowedNames
 
-METHODS: Final = frozenset({"GET", "POST", "DELETE"})
-ALLOW: Final = (b"allow", b"GET, POST, DELETE, OPTIONS")
-_ENVELOPE: Final = PROTOCOL_VERSION_META_KEY.encode()
-_PREFLIGHT: Final = (
+ALLOWED_METHODS: Final = frozenset({"GET", "POST", "DELETE"})
+ALLOW_HEADER: Final = (b"allow", b"GET, POST, DELETE, OPTIONS")
+_VERSION_KEY: Final = PROTOCOL_VERSION_META_KEY.encode()
+_PREFLIGHT_HEADERS: Final = (
     (b"access-control-allow-methods", b"GET, POST, DELETE"),
     (
         b"access-control-allow-headers",
@@ -24,95 +25,102 @@ _PREFLIGHT: Final = (
     (b"access-control-max-age", b"600"),
 )
 
-Given = Mapping[bytes, bytes]
-"""Headers of a request by name in lower case."""
+HeaderMap = Mapping[bytes, bytes]
+"""Headers of a request by lower-case name."""
 
 
-def text(given: Given, name: bytes) -> str:
-    """Return a header, empty if it is not there."""
-    return given.get(name, b"").decode("latin-1")
+def header_text(headers: HeaderMap, name: bytes) -> str:
+    """Return a header; empty if it is missing."""
+    return headers.get(name, b"").decode("latin-1")
 
 
-def place(given: Given, names: Names) -> None:
-    """Check the names a request uses.
+def check_names(headers: HeaderMap, names: AllowedNames) -> None:
+    """Check the host and origin of a request.
 
     Raises:
-        Rejected: If it was meant for another host, or comes from a page that may not call.
+        RequestRejected: If it names another host or comes from a page that may not call.
     """
-    host = text(given, b"host")
-    if not names.answer_to(host):
-        raise rejected(
+    host = header_text(headers, b"host")
+    if not names.is_own_host(host):
+        raise reject(
             421,
             "host_not_allowed",
             f"this gateway does not answer to the host {host[:100]!r}; an admin can add it to "
             "FOREGATE_ALLOWED_HOSTS",
         )
-    if b"origin" in given and not names.admit(text(given, b"origin"), host=host):
-        raise rejected(
+    if b"origin" in headers and not names.is_allowed_origin(
+        header_text(headers, b"origin"), host=host
+    ):
+        raise reject(
             403,
             "origin_not_allowed",
-            f"pages of {text(given, b'origin')[:100]!r} may not call this gateway; an admin can "
+            f"pages of {header_text(headers, b'origin')[:100]!r} may not call this gateway; an "
+            "admin can "
             "add it to FOREGATE_ALLOWED_ORIGINS",
         )
 
 
-def method(verb: str, given: Given) -> None:
-    """Check the method of a request and the form its content has.
+def check_method(verb: str, headers: HeaderMap) -> None:
+    """Check the method and the content type of a request.
 
     Raises:
-        Rejected: If the endpoint does not take it; also the answer to a browser that asks what
-            it may send.
+        RequestRejected: If the endpoint does not accept it; also carries the answer to a
+            browser's preflight request.
     """
-    if verb == "OPTIONS" and b"access-control-request-method" in given:
-        raise Rejected(_preflight(given))
-    if verb not in METHODS:
-        raise rejected(405, "method_not_allowed", "use POST", headers=(ALLOW,))
+    if verb == "OPTIONS" and b"access-control-request-method" in headers:
+        raise RequestRejected(_answer_preflight(headers))
+    if verb not in ALLOWED_METHODS:
+        raise reject(405, "method_not_allowed", "use POST", headers=(ALLOW_HEADER,))
     if verb != "POST":
         return
-    kind = text(given, b"content-type").partition(";")[0].strip().lower()
+    kind = header_text(headers, b"content-type").partition(";")[0].strip().lower()
     if kind != "application/json":
-        raise rejected(415, "unsupported_media_type", "send Content-Type: application/json")
-    if text(given, b"content-encoding").lower() not in ("", "identity"):
-        raise rejected(415, "unsupported_media_type", "send the body uncompressed")
+        raise reject(415, "unsupported_media_type", "send Content-Type: application/json")
+    if header_text(headers, b"content-encoding").lower() not in ("", "identity"):
+        raise reject(415, "unsupported_media_type", "send the body uncompressed")
 
 
-def _preflight(given: Given) -> Answer:
-    """Tell a browser what its page may send; `Mcp-Param-` headers have any name."""
-    asked = text(given, b"access-control-request-headers").lower().split(",")
-    params = [name.strip() for name in asked if name.strip().startswith("mcp-param-")]
-    methods, (name, allowed), age = _PREFLIGHT
+def _answer_preflight(headers: HeaderMap) -> HttpAnswer:
+    """Return the answer to a preflight request; `Mcp-Param-` headers may have any name."""
+    requested = header_text(headers, b"access-control-request-headers").lower().split(",")
+    params = [name.strip() for name in requested if name.strip().startswith("mcp-param-")]
+    methods, (name, allowed), age = _PREFLIGHT_HEADERS
     listed = b", ".join([allowed, *(param.encode("latin-1") for param in params)])
-    return Answer(status=204, headers=(methods, (name, listed), age))
+    return HttpAnswer(status=204, headers=(methods, (name, listed), age))
 
 
-def era(given: Given, body: bytes) -> None:
-    """Check that a request of the stateless era says so in its headers.
+def check_era(headers: HeaderMap, body: bytes) -> None:
+    """Check that a request of the stateless era declares its version in the headers.
 
-    The header decides which era serves a request; without it one of the stateless era would be
-    taken for a broken one of the other.
+    The header decides which era serves a request; without it, a stateless request would be treated
+    as an invalid one of the handshake era.
 
     Raises:
-        Rejected: If the body speaks of a version that the headers leave out.
+        RequestRejected: If the body names a version and the headers do not.
     """
-    if b"mcp-protocol-version" in given or _ENVELOPE not in body:
+    # A large body is not parsed twice: the handshake era rejects it too, with its own error.
+    if b"mcp-protocol-version" in headers or len(body) > LARGE_BYTES or _VERSION_KEY not in body:
         return
-    request = _object(body)
+    request = _parse_object(body)
     params = request.get("params")
     meta = params.get("_meta") if isinstance(params, dict) else None
     if isinstance(meta, dict) and PROTOCOL_VERSION_META_KEY in meta:
-        given_id = request.get("id")
-        raise rejected(
+        identifier = request.get("id")
+        raise reject(
             400,
             "header_mismatch",
-            "the header MCP-Protocol-Version is missing; send the version of the body there too",
+            (
+                "the header MCP-Protocol-Version is missing; send the version given in the "
+                "body there too"
+            ),
             code=HEADER_MISMATCH,
-            request_id=given_id if isinstance(given_id, str | int) else None,
+            request_id=identifier if isinstance(identifier, str | int) else None,
         )
 
 
-def _object(body: bytes) -> dict[str, Any]:
+def _parse_object(body: bytes) -> dict[str, Any]:
     try:
         value = json.loads(body)
-    except (ValueError, RecursionError):  # the protocol says what is wrong with it
+    except (ValueError, RecursionError):  # reported later by the protocol
         return {}
     return value if isinstance(value, dict) else {}

@@ -1,4 +1,4 @@
-"""The answer to a request of 2026-07-28: one JSON body, or a stream once something precedes it."""
+"""The answer to a request of 2026-07-28: a JSON body, or a stream if events precede the result."""
 
 from __future__ import annotations
 
@@ -11,77 +11,77 @@ from starlette.types import Send
 
 from gateway_project.mcp import encoding
 
-PING_S: Final = 15.0
+PING_INTERVAL_S: Final = 15.0
 PING: Final = b": ping\r\n\r\n"
-OK: Final = 200
-_STREAM: Final = (
+HTTP_OK: Final = 200
+_STREAM_HEADERS: Final = (
     (b"content-type", b"text/event-stream"),
     (b"cache-control", b"no-cache, no-transform"),
     (b"x-accel-buffering", b"no"),
 )
-_JSON: Final = (b"content-type", b"application/json")
+_JSON_HEADERS: Final = (b"content-type", b"application/json")
 
 
 class EventReply:
-    """Sends what belongs to one request, in order.
+    """Sends the messages of one request, in order.
 
     Args:
         request_id: Of the request.
         send: Of its HTTP response.
 
     Attributes:
-        ping_at: Time of the loop from which on the client would take the silence for a dead line.
+        ping_at: Loop time at which a ping is due, before the client gives up on a silent stream.
     """
 
     def __init__(self, request_id: RequestId, send: Send) -> None:
         self._request_id = request_id
         self._send = send
-        self._turn = asyncio.Lock()
+        self._send_lock = asyncio.Lock()
         self._streams = False
         self._ended = False
         self._loop = asyncio.get_running_loop()
-        self.ping_at = self._loop.time() + PING_S
+        self.ping_at = self._loop.time() + PING_INTERVAL_S
 
-    async def event(self, message: Mapping[str, Any]) -> None:
-        """Send a message ahead of the result; one that comes after it is dropped."""
-        text = encoding.news_text({"jsonrpc": "2.0", **message})
+    async def send_event(self, message: Mapping[str, Any]) -> None:
+        """Send a message ahead of the result; drops it if the result has been sent."""
+        text = encoding.notification_to_json({"jsonrpc": "2.0", **message})
         if text is not None:
-            await self._chunk(_event(text))
+            await self._send_chunk(_format_event(text))
 
-    async def ping(self) -> None:
-        """Give a sign of life."""
-        await self._chunk(PING)
+    async def send_ping(self) -> None:
+        """Send a comment that keeps the stream alive."""
+        await self._send_chunk(PING)
 
-    async def end(self, outcome: Mapping[str, Any], *, status: int) -> None:
-        """Send the result, or the error, and nothing after it.
+    async def send_result(self, outcome: Mapping[str, Any], *, status: int) -> None:
+        """Send the result or the error, which ends the response.
 
         Args:
-            outcome: Member of JSON-RPC that the response has.
-            status: Of HTTP, where it is not decided yet.
+            outcome: The JSON-RPC member `result` or `error`.
+            status: Of HTTP; ignored if a stream has started.
         """
-        content = encoding.answer_text(self._request_id, outcome)
-        async with self._turn:
+        content = await encoding.write_answer(self._request_id, outcome)
+        async with self._send_lock:
             self._ended = True
             if self._streams:
-                content = _event(content)
+                content = _format_event(content)
             else:
                 length = (b"content-length", b"%d" % len(content))
-                await self._start(status, [_JSON, length])
+                await self._start_response(status, [_JSON_HEADERS, length])
             await self._send({"type": "http.response.body", "body": content})
 
-    async def _chunk(self, chunk: bytes) -> None:
-        async with self._turn:
+    async def _send_chunk(self, chunk: bytes) -> None:
+        async with self._send_lock:
             if self._ended:
                 return
             if not self._streams:
                 self._streams = True
-                await self._start(OK, [*_STREAM])
-            self.ping_at = self._loop.time() + PING_S
+                await self._start_response(HTTP_OK, [*_STREAM_HEADERS])
+            self.ping_at = self._loop.time() + PING_INTERVAL_S
             await self._send({"type": "http.response.body", "body": chunk, "more_body": True})
 
-    async def _start(self, status: int, headers: list[tuple[bytes, bytes]]) -> None:
+    async def _start_response(self, status: int, headers: list[tuple[bytes, bytes]]) -> None:
         await self._send({"type": "http.response.start", "status": status, "headers": headers})
 
 
-def _event(message: bytes) -> bytes:
+def _format_event(message: bytes) -> bytes:
     return b"event: message\r\ndata: " + message + b"\r\n\r\n"

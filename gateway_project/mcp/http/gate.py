@@ -1,131 +1,204 @@
-"""The way of an HTTP request to the protocol: checks first, cheapest and most public first."""
+"""Gate of the HTTP endpoint: checks each request, cheapest checks first, before the protocol."""
 
 from __future__ import annotations
 
+import asyncio
 import re
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import contextmanager
 from typing import Any, Final
 
 import structlog
 from mcp_types import INTERNAL_ERROR
-from starlette.types import Receive, Scope, Send
+from starlette.types import Message, Receive, Scope, Send
 
-from gateway_project.access.bearers import Bearer
+from gateway_project.access.bearers import BearerToken
 from gateway_project.foundation import telemetry
 from gateway_project.foundation.caller import Caller
-from gateway_project.mcp import who
+from gateway_project.mcp import callers
 from gateway_project.mcp.http import body, checks
 from gateway_project.mcp.http.access_log import AccessLog
-from gateway_project.mcp.http.answers import Answer, Headers, Rejected, rejected
-from gateway_project.mcp.http.authenticate import Authenticate, unauthorized
-from gateway_project.mcp.http.checks import Given, text
-from gateway_project.mcp.http.names import Names
-from gateway_project.mcp.http.open_requests import OpenRequests
-from gateway_project.mcp.http.reply import Reply
+from gateway_project.mcp.http.answers import HeaderPairs, HttpAnswer, RequestRejected, reject
+from gateway_project.mcp.http.authenticate import Authenticator, answer_unauthorized
+from gateway_project.mcp.http.checks import HeaderMap, header_text
+from gateway_project.mcp.http.names import AllowedNames
 
-MAX_OPEN: Final = 256
+MAX_OPEN_REQUESTS: Final = 256
 """Requests that one token may have open at once, streams included."""
 CLOSED_BY_CLIENT: Final = 499
-LISTEN: Final = "subscriptions/listen"
-REQUEST_ID: Final = b"x-request-id"
-_USABLE_ID: Final = re.compile(rb"[A-Za-z0-9._-]{1,32}")
-_EXPOSED: Final = (b"access-control-expose-headers", b"mcp-session-id, x-request-id")
+LISTEN_METHOD: Final = "subscriptions/listen"
+REQUEST_ID_HEADER: Final = b"x-request-id"
+_VALID_REQUEST_ID: Final = re.compile(rb"[A-Za-z0-9._-]{1,32}")
+_EXPOSE_HEADERS: Final = (b"access-control-expose-headers", b"mcp-session-id, x-request-id")
 
-Serve = Callable[[Scope, Receive, Send], Awaitable[None]]
+ServeScope = Callable[[Scope, Receive, Send], Awaitable[None]]
 
 log = structlog.get_logger("foregate.http")
 
 
-class Gate:
+class OpenRequests:
+    """Tracks requests that would stay open as long as their client, so that they can be ended."""
+
+    def __init__(self) -> None:
+        self._endless: set[asyncio.Timeout] = set()
+        self.is_closing = False
+
+    @contextmanager
+    def track_request(self, end: asyncio.Timeout, *, endless: bool) -> Iterator[None]:
+        """Track a request while it is served; an endless one ends at once if closing."""
+        if not endless:
+            yield
+            return
+        if self.is_closing:
+            end.reschedule(0.0)
+        self._endless.add(end)
+        try:
+            yield
+        finally:
+            self._endless.discard(end)
+
+    def close(self) -> None:
+        """End all endless requests, later ones included."""
+        self.is_closing = True
+        now = asyncio.get_running_loop().time()
+        for end in self._endless:
+            end.reschedule(now)
+
+
+class HttpReply:
+    """Sends a response with the headers common to all responses, and records its status.
+
+    Attributes:
+        status: Of HTTP; 0 until one is sent.
+    """
+
+    def __init__(self, send: Send, *, headers: HeaderPairs) -> None:
+        self._send = send
+        self._headers = headers
+        self._finished = False
+        self.status = 0
+
+    async def send(self, message: Message) -> None:
+        """Send an ASGI message."""
+        if message["type"] == "http.response.start":
+            self.status = int(message["status"])
+            message = {**message, "headers": [*message.get("headers", ()), *self._headers]}
+        elif message["type"] == "http.response.body":
+            self._finished = not message.get("more_body", False)
+        await self._send(message)
+
+    async def send_answer(self, answer: HttpAnswer) -> None:
+        """Send a whole answer, or end a response that has already started."""
+        if not self.status:
+            await answer.send(self.send)
+        elif not self._finished:
+            await self.send({"type": "http.response.body", "body": b""})
+
+
+class EndpointGate:
     """ASGI application of the endpoint.
 
     Args:
-        names: What requests may name.
-        authenticate: Says who sends a request.
-        serve: Speaks the protocol; gets requests whose scope names the caller.
-        access_log: Takes down each request.
+        names: Host names and origins that are accepted.
+        authenticate: Identifies the caller of a request.
+        serve: Serves MCP; receives requests whose scope holds the caller.
+        access_log: Records each request.
     """
 
     def __init__(
-        self, *, names: Names, authenticate: Authenticate, serve: Serve, access_log: AccessLog
+        self,
+        *,
+        names: AllowedNames,
+        authenticate: Authenticator,
+        serve: ServeScope,
+        access_log: AccessLog,
     ) -> None:
         self._names = names
         self._authenticate = authenticate
         self._serve = serve
         self._access_log = access_log
-        self._open = OpenRequests()
+        self._open_requests = OpenRequests()
 
     def close(self) -> None:
-        """End what would never end by itself, and take nothing new of its kind."""
-        self._open.close()
+        """End endless requests and refuse new ones."""
+        self._open_requests.close()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Serve a request; whatever goes wrong is told in its response and in the log."""
+        """Serve a request; failures are reported in its response and in the log."""
         started = time.perf_counter()
-        given: Given = dict(scope["headers"])
-        with telemetry.request(_given_id(given)) as request_id:
-            reply = Reply(send, headers=self._headers(given, request_id))
+        headers: HeaderMap = dict(scope["headers"])
+        with telemetry.bind_request_id(_read_request_id(headers)) as request_id:
+            reply = HttpReply(send, headers=self._build_headers(headers, request_id))
             try:
-                caller = await self._pass(scope, given, receive, reply)
-            except Rejected as refusal:
+                caller = await self._check_and_serve(scope, headers, receive, reply)
+            except RequestRejected as refusal:
                 caller = None
-                await reply.answer(refusal.answer)
-            except body.Gone:
+                await reply.send_answer(refusal.answer)
+            except body.ClientGone:
                 caller, reply.status = None, CLOSED_BY_CLIENT
             except Exception:
                 caller = None
                 log.exception("http.internal_error")
-                await reply.answer(_defect(request_id))
-            self._record(scope, given, reply.status, caller, started)
+                await reply.send_answer(_answer_internal_error(request_id))
+            self._log_request(scope, headers, reply.status, caller, started)
 
-    async def _pass(
-        self, scope: Scope, given: Given, receive: Receive, reply: Reply
+    async def _check_and_serve(
+        self, scope: Scope, headers: HeaderMap, receive: Receive, reply: HttpReply
     ) -> Caller | None:
-        checks.place(given, self._names)
-        checks.method(scope["method"], given)
+        checks.check_names(headers, self._names)
+        checks.check_method(scope["method"], headers)
         client = scope.get("client")
-        bearer, caller = await self._authenticate(given, client[0] if client else "")
-        if len(bearer.open) >= MAX_OPEN:
-            raise rejected(429, "throttled", f"{MAX_OPEN} requests are open; wait for one to end")
-        who.admit(scope, caller)
-        await self._while_valid(bearer, scope, given, receive, reply)
+        bearer, caller = await self._authenticate(headers, client[0] if client else "")
+        if len(bearer.open_timeouts) >= MAX_OPEN_REQUESTS:
+            raise reject(
+                429, "throttled", f"{MAX_OPEN_REQUESTS} requests are open; wait for one to end"
+            )
+        callers.note_caller(scope, caller)
+        await self._serve_while_valid(bearer, scope, headers, receive, reply)
         return caller
 
-    async def _while_valid(
-        self, bearer: Bearer, scope: Scope, given: Given, receive: Receive, reply: Reply
+    async def _serve_while_valid(
+        self,
+        bearer: BearerToken,
+        scope: Scope,
+        headers: HeaderMap,
+        receive: Receive,
+        reply: HttpReply,
     ) -> None:
-        """Serve until the response is complete, the token is good no more, or the end is near."""
-        endless = scope["method"] == "GET" or text(given, b"mcp-method") == LISTEN
+        """Serve until the response is complete, the token becomes invalid or the gate closes."""
+        endless = scope["method"] == "GET" or header_text(headers, b"mcp-method") == LISTEN_METHOD
         try:
-            async with bearer.valid() as end:
-                with self._open.held(end, endless=endless):
-                    # Bodies count as open: they lie in memory while they come.
-                    receive = await _complete(scope, given, receive)
+            async with bearer.enforce_validity() as end:
+                with self._open_requests.track_request(end, endless=endless):
+                    # A request counts as open while its body arrives: the body is in memory.
+                    receive = await _receive_body(scope, headers, receive)
                     await self._serve(scope, receive, reply.send)
         except TimeoutError:
             if not end.expired():
                 raise
-            if self._open.closing:
-                raise rejected(503, "stopping", "the gateway is shutting down") from None
-            raise unauthorized("the token has just ended", error="invalid_token") from None
+            if self._open_requests.is_closing:
+                raise reject(503, "stopping", "the gateway is shutting down") from None
+            raise answer_unauthorized(
+                "the token is no longer valid", error="invalid_token"
+            ) from None
 
-    def _headers(self, given: Given, request_id: str) -> Headers:
-        own: Headers = ((REQUEST_ID, request_id.encode()),)
-        origin = given.get(b"origin")
-        if origin is None or not self._names.foreign(origin.decode("latin-1")):
-            return own
+    def _build_headers(self, headers: HeaderMap, request_id: str) -> HeaderPairs:
+        base: HeaderPairs = ((REQUEST_ID_HEADER, request_id.encode()),)
+        origin = headers.get(b"origin")
+        if origin is None or not self._names.is_configured_origin(origin.decode("latin-1")):
+            return base
         return (
-            *own,
+            *base,
             (b"access-control-allow-origin", origin),
             (b"vary", b"origin"),
-            _EXPOSED,
+            _EXPOSE_HEADERS,
         )
 
-    def _record(
-        self, scope: Scope, given: Given, status: int, caller: Caller | None, started: float
+    def _log_request(
+        self, scope: Scope, headers: HeaderMap, status: int, caller: Caller | None, started: float
     ) -> None:
-        """Take down a request: no token, no argument, of a session its first digits."""
+        """Record a request without tokens or arguments; of a session only its first digits."""
         telemetry.http_requests.labels(scope["method"], str(status)).inc()
         fields: dict[str, Any] = {
             "method": scope["method"],
@@ -136,31 +209,31 @@ class Gate:
         }
         if caller is not None:
             fields["user"] = caller.user
-        if b"mcp-method" in given:
-            fields["mcp"] = text(given, b"mcp-method")[:64]
-        if b"mcp-session-id" in given:
-            fields["session"] = text(given, b"mcp-session-id")[:8]
-        self._access_log.note(fields)
+        if b"mcp-method" in headers:
+            fields["mcp"] = header_text(headers, b"mcp-method")[:64]
+        if b"mcp-session-id" in headers:
+            fields["session"] = header_text(headers, b"mcp-session-id")[:8]
+        self._access_log.record(fields)
 
 
-async def _complete(scope: Scope, given: Given, receive: Receive) -> Receive:
-    """Read the body of a request and return a `receive` that tells of it."""
+async def _receive_body(scope: Scope, headers: HeaderMap, receive: Receive) -> Receive:
+    """Read the body of a request and return a `receive` that replays it."""
     if scope["method"] != "POST":
         return receive
-    whole = await body.read(receive, declared=text(given, b"content-length"))
-    checks.era(given, whole)
-    return body.replay(whole, receive)
+    content = await body.read_body(receive, declared=header_text(headers, b"content-length"))
+    checks.check_era(headers, content)
+    return body.replay_body(content, receive)
 
 
-def _given_id(given: Given) -> str | None:
-    value = given.get(REQUEST_ID)
-    return value.decode() if value and _USABLE_ID.fullmatch(value) else None
+def _read_request_id(headers: HeaderMap) -> str | None:
+    value = headers.get(REQUEST_ID_HEADER)
+    return value.decode() if value and _VALID_REQUEST_ID.fullmatch(value) else None
 
 
-def _defect(request_id: str) -> Answer:
-    return rejected(
+def _answer_internal_error(request_id: str) -> HttpAnswer:
+    return reject(
         500,
         "internal_error",
-        f"something in the gateway went wrong; the log of this request ({request_id}) says what",
+        f"internal gateway error; see the log for request {request_id}",
         code=INTERNAL_ERROR,
     ).answer

@@ -1,9 +1,9 @@
-"""Requests of 2026-07-28, answered with one JSON body where nothing comes before the result.
+"""Serves requests of 2026-07-28, with a plain JSON body if nothing precedes the result.
 
-The SDK's own entry starts two tasks and a queue for each request, so that it can send events ahead
-of a result and notice a client that leaves. Most requests are answered before either matters. Here
-a request is served in the task it came in on, and is watched only if it takes a while. All that is
-not a sound request is left to the SDK, which says what is wrong with it.
+The SDK's own entry point starts two tasks and a queue for each request, to send events ahead of a
+result and to notice a client that disconnects. Most requests are answered before either matters.
+Here a request is served in the task that received it and is watched only if it takes a while.
+Invalid requests are left to the SDK, which reports their errors.
 """
 
 from __future__ import annotations
@@ -33,32 +33,32 @@ from mcp.shared.transport_context import TransportContext
 from mcp_types import JSONRPCRequest, ProgressToken, RequestId
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 from pydantic import ValidationError
-from pydantic_core import from_json
 from starlette.requests import Request
 from starlette.types import Receive, Scope, Send
 
+from gateway_project.foundation.json_pieces import TooManyValues
+from gateway_project.foundation.task_group import TaskGroup
 from gateway_project.mcp.http import body
-from gateway_project.mcp.http.answers import Rejected, json_answer
+from gateway_project.mcp.http.answers import RequestRejected, make_json_answer
+from gateway_project.mcp.http.body import HTTP_BAD_REQUEST, HTTP_OK
 from gateway_project.mcp.http.event_reply import EventReply
 
 WATCH_AFTER_S: Final = 0.05
-"""A request that is answered sooner is not watched for a client that leaves."""
-OK: Final = 200
-BAD_REQUEST: Final = 400
-_LISTEN: Final = "subscriptions/listen"
+"""Delay before a request is watched for a disconnecting client."""
+_LISTEN_METHOD: Final = "subscriptions/listen"
 _VERSION: Final = b"mcp-protocol-version"
 
-Otherwise = Callable[[Scope, Receive, Send], Awaitable[None]]
+FallbackHandler = Callable[[Scope, Receive, Send], Awaitable[None]]
 
 
 @dataclass(frozen=True, kw_only=True)
-class _Sound:
+class _ValidRequest:
     """A request that can be served.
 
     Attributes:
-        http: As it came.
+        http: The HTTP request.
         message: Its body.
-        route: What its envelope says.
+        route: Protocol version, client and capabilities from its envelope.
     """
 
     http: Request
@@ -66,17 +66,17 @@ class _Sound:
     route: InboundModernRoute
 
 
-class Modern:
-    """Serves requests that stand for themselves.
+class ModernHandler:
+    """Serves requests of the stateless era.
 
     Args:
         server: Of the SDK.
-        lifespan: Returns what lasts as long as the server.
-        otherwise: Answers requests that are not sound, and subscriptions.
+        lifespan: Returns the server's lifespan state.
+        otherwise: Answers invalid requests, and subscriptions.
     """
 
     def __init__(
-        self, server: Server[Any], *, lifespan: Callable[[], Any], otherwise: Otherwise
+        self, server: Server[Any], *, lifespan: Callable[[], Any], otherwise: FallbackHandler
     ) -> None:
         self._server = server
         self._lifespan = lifespan
@@ -86,29 +86,35 @@ class Modern:
         """Serve a request whose body is complete.
 
         Raises:
-            Rejected: If it is no JSON that can be read.
+            RequestRejected: If the body cannot be parsed as JSON.
         """
-        whole: bytes = (await receive())["body"]
+        content: bytes = (await receive())["body"]
         http = Request(scope, receive)
-        sound = await self._read(http, whole)
-        if sound is None:
-            await self._otherwise(scope, body.replay(whole, receive), send)
+        request = await self._read_request(http, content)
+        if request is None:
+            await self._otherwise(scope, body.replay_body(content, receive), send)
         else:
-            await self._answer(sound, send)
+            await self._answer_request(request, send)
 
-    async def _read(self, http: Request, whole: bytes) -> _Sound | None:
+    async def _read_request(self, http: Request, content: bytes) -> _ValidRequest | None:
         try:
-            value = from_json(whole)
-        except ValueError as error:  # the SDK's own parser would take what cannot be sent on
-            refusal = body.unreadable(whole, error).model_dump(exclude_unset=True)
-            raise Rejected(json_answer(refusal, status=BAD_REQUEST)) from None
+            value = await body.parse_body(content)
+        except TooManyValues as error:
+            answer, status = body.answer_too_many_values(content, error)
+            dumped = answer.model_dump(by_alias=True, exclude_unset=True)
+            raise RequestRejected(make_json_answer(dumped, status=status)) from None
+        except (
+            ValueError
+        ) as error:  # the SDK's own parser would accept values that cannot be forwarded
+            refusal = body.answer_unreadable(content, error).model_dump(exclude_unset=True)
+            raise RequestRejected(make_json_answer(refusal, status=HTTP_BAD_REQUEST)) from None
         try:
             message = JSONRPCRequest.model_validate(value)
         except ValidationError:
             return None
         pairs = http.headers.items()
         if (
-            message.method == _LISTEN
+            message.method == _LISTEN_METHOD
             or check_accept_headers(http) != (True, True)
             or find_duplicated_routing_header(pairs) is not None
         ):
@@ -118,73 +124,75 @@ class Modern:
             return None
         if await _mcp_param_rejection(self._server, http, message, route, self._lifespan()):
             return None
-        return _Sound(http=http, message=message, route=route)
+        return _ValidRequest(http=http, message=message, route=route)
 
-    async def _answer(self, sound: _Sound, send: Send) -> None:
+    async def _answer_request(self, request: _ValidRequest, send: Send) -> None:
         """Serve a request for as long as its client waits."""
-        message, loop = sound.message, asyncio.get_running_loop()
+        message, loop = request.message, asyncio.get_running_loop()
         reply = EventReply(message.id, send)
         try:
-            async with asyncio.timeout(None) as left, asyncio.TaskGroup() as group:
+            async with asyncio.timeout(None) as deadline, TaskGroup() as group:
                 watches: list[asyncio.Task[None]] = []
 
                 def watch() -> None:
-                    watches.append(group.create_task(_watch(sound.http.receive, reply, left)))
+                    watches.append(
+                        group.create_task(_watch_client(request.http.receive, reply, deadline))
+                    )
 
-                due = loop.call_later(WATCH_AFTER_S, watch)
+                watch_timer = loop.call_later(WATCH_AFTER_S, watch)
                 try:
-                    await self._serve(sound, reply)
+                    await self._serve_request(request, reply)
                 finally:
-                    due.cancel()
+                    watch_timer.cancel()
                     for task in watches:
                         task.cancel()
         except TimeoutError:
-            if not left.expired():
+            if not deadline.expired():
                 raise
 
-    async def _serve(self, sound: _Sound, reply: EventReply) -> None:
-        message, route = sound.message, sound.route
+    async def _serve_request(self, request: _ValidRequest, reply: EventReply) -> None:
+        message, route = request.message, request.route
         connection = Connection.from_envelope(
             route.protocol_version, route.client_info, route.client_capabilities
         )
         try:
             result = await serve_one(
                 self._server,
-                _Dispatch(sound, reply),
+                _Dispatch(request, reply),
                 message.method,
                 message.params,
                 connection=connection,
                 lifespan_state=self._lifespan(),
             )
-        except Exception as error:  # noqa: BLE001 - the SDK's boundary: it logs what is a defect
+        except Exception as error:  # noqa: BLE001 - the SDK's boundary, which logs defects
             data = modern_error_data(error)
-            status = ERROR_CODE_HTTP_STATUS.get(data.code, OK)
+            status = ERROR_CODE_HTTP_STATUS.get(data.code, HTTP_OK)
             dumped = data.model_dump(mode="json", by_alias=True, exclude_none=True)
-            await reply.end({"error": dumped}, status=status)
+            await reply.send_result({"error": dumped}, status=status)
         else:
-            await reply.end({"result": result}, status=OK)
+            await reply.send_result({"result": result}, status=HTTP_OK)
 
 
 class _Dispatch:
-    """What the SDK wants to know of a request, and how it sends something ahead of the result."""
+    """Dispatch context of a request; sends notifications ahead of the result."""
 
     can_send_request = False
 
-    def __init__(self, sound: _Sound, reply: EventReply) -> None:
+    def __init__(self, request: _ValidRequest, reply: EventReply) -> None:
         self.transport = TransportContext(
-            kind="streamable-http", can_send_request=False, headers=sound.http.headers
+            kind="streamable-http", can_send_request=False, headers=request.http.headers
         )
-        self.request_id: RequestId | None = sound.message.id
-        self.message_metadata = ServerMessageMetadata(request_context=sound.http)
+        self.request_id: RequestId | None = request.message.id
+        self.message_metadata = ServerMessageMetadata(request_context=request.http)
         self._progress_token: ProgressToken | None = progress_token_from_params(
-            sound.message.params
+            request.message.params
         )
         self._reply = reply
         self._cancel_requested: anyio.Event | None = None
 
     @property
     def cancel_requested(self) -> anyio.Event:
-        """Never set: a client cancels by leaving."""
+        """Never set: a client cancels by disconnecting."""
         if self._cancel_requested is None:
             self._cancel_requested = anyio.Event()
         return self._cancel_requested
@@ -205,41 +213,41 @@ class _Dispatch:
         opts: CallOptions | None = None,  # noqa: ARG002
     ) -> None:
         """Send a notification ahead of the result."""
-        note: dict[str, Any] = {"method": method}
+        notification: dict[str, Any] = {"method": method}
         if params is not None:
-            note["params"] = params
-        await self._reply.event(note)
+            notification["params"] = params
+        await self._reply.send_event(notification)
 
     async def progress(
         self, progress: float, total: float | None = None, message: str | None = None
     ) -> None:
-        """Report progress, if it was asked for."""
+        """Report progress, if the request has a progress token."""
         if self._progress_token is None:
             return
-        said = {"progress": progress, "total": total, "message": message}
-        given = {key: value for key, value in said.items() if value is not None}
+        fields = {"progress": progress, "total": total, "message": message}
+        present = {key: value for key, value in fields.items() if value is not None}
         await self.notify(
-            "notifications/progress", {"progressToken": self._progress_token, **given}
+            "notifications/progress", {"progressToken": self._progress_token, **present}
         )
 
 
 def is_modern(scope: Scope) -> bool:
-    """Whether a request says that it is of this era."""
+    """Whether a request declares a version of the stateless era."""
     return scope["method"] == "POST" and any(
         name == _VERSION and value.decode("latin-1") in MODERN_PROTOCOL_VERSIONS
         for name, value in scope["headers"]
     )
 
 
-async def _watch(receive: Receive, reply: EventReply, left: asyncio.Timeout) -> None:
-    """End a request whose client has left; give signs of life to one that waits."""
+async def _watch_client(receive: Receive, reply: EventReply, deadline: asyncio.Timeout) -> None:
+    """End a request whose client disconnects; send pings while it waits."""
     while True:
         try:
             async with asyncio.timeout_at(reply.ping_at):
                 message = await receive()
         except TimeoutError:
-            await reply.ping()
+            await reply.send_ping()
             continue
         if message["type"] == "http.disconnect":
-            left.reschedule(asyncio.get_running_loop().time())
+            deadline.reschedule(asyncio.get_running_loop().time())
             return

@@ -1,4 +1,4 @@
-"""What a monitor asks of a gateway that serves over HTTP."""
+"""Health and metrics endpoints for monitoring."""
 
 from __future__ import annotations
 
@@ -8,24 +8,28 @@ from typing import Final
 from mcp_types import METHOD_NOT_FOUND
 from starlette.types import Receive, Scope, Send
 
-from gateway_project.mcp.http.answers import Answer, Rejected, json_answer, rejected
-from gateway_project.mcp.http.authenticate import judged, lacking, unavailable
-from gateway_project.mcp.http.service import Service
+from gateway_project.mcp.http.answers import HttpAnswer, RequestRejected, make_json_answer, reject
+from gateway_project.mcp.http.authenticate import (
+    answer_lacking_scope,
+    answer_unavailable,
+    judge_token,
+)
+from gateway_project.mcp.http.service import HttpService
 from gateway_project.readiness import NotReady
 
 METRICS_SCOPE: Final = "metrics"
 METRICS_TYPE: Final = b"text/plain; version=0.0.4; charset=utf-8"
-READ: Final = frozenset({"GET", "HEAD"})
+READ_METHODS: Final = frozenset({"GET", "HEAD"})
 
 
 class Probes:
     """ASGI application of `/health`, `/health/ready` and `/metrics`.
 
     Args:
-        service: Returns what is asked about.
+        service: Returns the service to report on.
     """
 
-    def __init__(self, service: Callable[[], Service]) -> None:
+    def __init__(self, service: Callable[[], HttpService]) -> None:
         self._service = service
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:  # noqa: ARG002
@@ -34,38 +38,38 @@ class Probes:
             await send({"type": "websocket.close", "code": 1000})
             return
         try:
-            answer = await self._answer(scope)
-        except Rejected as refusal:
+            answer = await self._answer_request(scope)
+        except RequestRejected as refusal:
             answer = refusal.answer
         await answer.send(send)
 
-    async def _answer(self, scope: Scope) -> Answer:
-        if scope["method"] not in READ:
-            raise rejected(405, "method_not_allowed", "use GET", headers=((b"allow", b"GET"),))
+    async def _answer_request(self, scope: Scope) -> HttpAnswer:
+        if scope["method"] not in READ_METHODS:
+            raise reject(405, "method_not_allowed", "use GET", headers=((b"allow", b"GET"),))
         if scope["path"] == "/health":
-            return json_answer({"status": "ok"})
+            return make_json_answer({"status": "ok"})
         if scope["path"] == "/health/ready":
-            return self._ready()
+            return self._answer_ready()
         if scope["path"] == "/metrics":
-            return await self._metrics(scope)
-        raise rejected(404, "not_found", "MCP is spoken at /mcp", code=METHOD_NOT_FOUND)
+            return await self._answer_metrics(scope)
+        raise reject(404, "not_found", "MCP is spoken at /mcp", code=METHOD_NOT_FOUND)
 
-    def _ready(self) -> Answer:
+    def _answer_ready(self) -> HttpAnswer:
         readiness = self._service().runtime.readiness
         if readiness.current is not None:
-            return json_answer({"status": "ok"})
+            return make_json_answer({"status": "ok"})
         code = readiness.trouble.code if readiness.trouble else "starting"
-        return json_answer({"status": "unavailable", "reason": code}, status=503)
+        return make_json_answer({"status": "unavailable", "reason": code}, status=503)
 
-    async def _metrics(self, scope: Scope) -> Answer:
+    async def _answer_metrics(self, scope: Scope) -> HttpAnswer:
         service = self._service()
         client = (scope.get("client") or ("",))[0]
-        bearer = await judged(await service.bearers(), dict(scope["headers"]), client)
-        if not bearer.standing.caller.may(METRICS_SCOPE):
-            raise lacking(METRICS_SCOPE)
+        bearer = await judge_token(await service.get_token_cache(), dict(scope["headers"]), client)
+        if not bearer.active_token.caller.has_scope(METRICS_SCOPE):
+            raise answer_lacking_scope(METRICS_SCOPE)
         try:
-            exposition = (await service.runtime.prepared()).exposition
-        except NotReady as trouble:
-            raise unavailable(str(trouble)) from None
+            exposition = (await service.runtime.get_prepared()).render_metrics
+        except NotReady as error:
+            raise answer_unavailable(str(error)) from None
         body = await exposition() if exposition else b""
-        return Answer(status=200, headers=((b"content-type", METRICS_TYPE),), body=body)
+        return HttpAnswer(status=200, headers=((b"content-type", METRICS_TYPE),), body=body)

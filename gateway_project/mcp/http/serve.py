@@ -1,4 +1,4 @@
-"""Serve an application over HTTP, from a bound socket to a clean end."""
+"""Serves an application over HTTP, from a bound socket to a clean exit."""
 
 from __future__ import annotations
 
@@ -10,18 +10,21 @@ import ssl
 import threading
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final
+from typing import Final, Protocol
 
 import uvicorn
 import uvloop
+from starlette.types import Receive, Scope, Send
 
-from gateway_project.mcp.http.application import Application
+from gateway_project.foundation import stop_guard
 from gateway_project.mcp.http.protocol import BoundedProtocol
 
-CALLS_END_S: Final = 5
-"""Calls in flight have this long to end once the process is asked to stop."""
-STOP_S: Final = 15.0
-"""After this the process ends whatever still hangs; upstream children follow by themselves."""
+CALL_GRACE_S: Final = 5
+"""Time for calls in flight to finish after a request to stop."""
+STOP_TIMEOUT_S: Final = 15.0
+"""After this the process exits even if something hangs; upstream children follow by themselves."""
+KILL_TIMEOUT_S: Final = STOP_TIMEOUT_S + 3.0
+"""Grace after a signal, enforced by the guard process even if the event loop is stuck."""
 KEEP_ALIVE_S: Final = 30
 MAX_CONNECTIONS: Final = 2_000
 
@@ -29,19 +32,29 @@ log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, kw_only=True)
-class Tls:
-    """Files of a certificate with its chain, and of its key; PEM."""
+class TlsFiles:
+    """PEM files of a certificate with its chain, and of its key."""
 
     certificate: Path
     key: Path | None = None
+
+
+class ClosableApplication(Protocol):
+    """An ASGI application that can end its endless streams."""
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Serve an ASGI connection."""
+
+    def close(self) -> None:
+        """End streams that would keep the server from stopping."""
 
 
 class TlsUnusable(Exception):
     """The certificate or the key cannot be used; the message says why."""
 
 
-def check(tls: Tls) -> None:
-    """Read a certificate and its key.
+def check_certificate(tls: TlsFiles) -> None:
+    """Check that a certificate and its key can be loaded.
 
     Raises:
         TlsUnusable: If they cannot be used.
@@ -54,20 +67,23 @@ def check(tls: Tls) -> None:
         raise TlsUnusable(f"cannot use {tls.certificate} or its key: {reason}") from None
 
 
-def serve(application: Application, listener: socket.socket, *, tls: Tls | None = None) -> None:
+def serve_http(
+    application: ClosableApplication, listener: socket.socket, *, tls: TlsFiles | None = None
+) -> None:
     """Serve until a signal asks to stop.
 
     Args:
-        application: What is served.
-        listener: Already bound, so that a port in use is known before anything is started.
-        tls: How connections are encrypted, as checked; None: not at all.
+        application: The application to serve.
+        listener: Already bound, so that a port in use is noticed before anything starts.
+        tls: Checked certificate files; None for plain HTTP.
 
     Raises:
-        SystemExit: If the application broke down, as the log says.
+        SystemExit: If the application failed; the log has the reason.
     """
     configuration = uvicorn.Config(
         application,
         http=BoundedProtocol,
+        ws="none",
         lifespan="on",
         log_config=None,
         log_level="warning",
@@ -76,49 +92,54 @@ def serve(application: Application, listener: socket.socket, *, tls: Tls | None 
         proxy_headers=False,
         limit_concurrency=MAX_CONNECTIONS,
         timeout_keep_alive=KEEP_ALIVE_S,
-        timeout_graceful_shutdown=CALLS_END_S,
+        timeout_graceful_shutdown=CALL_GRACE_S,
         ssl_certfile=str(tls.certificate) if tls else None,
         ssl_keyfile=str(tls.key) if tls and tls.key else None,
     )
-    logging.getLogger("mcp.server").setLevel(logging.WARNING)  # tells of each session otherwise
-    server = Server(configuration, application)
+    logging.getLogger("mcp.server").setLevel(logging.WARNING)  # otherwise it logs each session
+    server = HttpServer(configuration, application)
     with listener, asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
         runner.run(server.serve(sockets=[listener]))
-    if server.broke_down:
+    if server.has_broken_down:
         raise SystemExit(1)
 
 
-class Server(uvicorn.Server):
-    """Ends what has no end of its own before it waits for the rest."""
+class HttpServer(uvicorn.Server):
+    """Ends endless streams before it waits for the remaining requests."""
 
-    def __init__(self, configuration: uvicorn.Config, application: Application) -> None:
+    def __init__(self, configuration: uvicorn.Config, application: ClosableApplication) -> None:
         super().__init__(configuration)
         self._application = application
 
     @property
-    def broke_down(self) -> bool:
-        """Whether what stands behind the application has ended by itself."""
-        broke: bool = self.lifespan.error_occurred
-        return broke
+    def has_broken_down(self) -> bool:
+        """Whether the application has failed."""
+        has_failed: bool = self.lifespan.error_occurred
+        return has_failed
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        """Start to serve; the signal handlers are installed by now."""
+        stop_guard.watch_signals()
+        await super().startup(sockets)
 
     async def on_tick(self, counter: int) -> bool:
-        """Stop when asked to, and rather than go on without what requests are served with."""
-        asked: bool = await super().on_tick(counter)
-        return asked or self.broke_down
+        """Return whether to stop: on request, or because the application has failed."""
+        should_stop: bool = await super().on_tick(counter)
+        return should_stop or self.has_broken_down
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
-        """Take no more connections, let calls end, and stop what stands behind them."""
-        _leave_in_time()
+        """Accept no more connections, let calls finish, and stop the application."""
+        _exit_in_time()
         self._application.close()
         await super().shutdown(sockets)
-        # uvicorn would raise the signal again, and the process would end by it, not in order.
+        # uvicorn would raise the signal again, which would kill the process.
         self._captured_signals.clear()
 
 
-def _leave_in_time() -> None:
-    """End the process in bounded time, even if a thread of a query or a model hangs."""
+def _exit_in_time() -> None:
+    """Exit the process within `STOP_TIMEOUT_S`, even if a database or model thread hangs."""
     if threading.current_thread() is not threading.main_thread():
         return
-    watchdog = threading.Timer(STOP_S, os._exit, args=(0,))
+    watchdog = threading.Timer(STOP_TIMEOUT_S, os._exit, args=(0,))
     watchdog.daemon = True
     watchdog.start()

@@ -1,68 +1,75 @@
-"""The gateway over HTTP: what stands behind the protocol, its sessions, the gate in front."""
+"""Assembles the gateway over HTTP: runtime, sessions and the gate in front of them."""
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager, nullcontext
 
-from gateway_project.access.bearers import Bearers
+from gateway_project.access.bearers import BearerTokenCache
 from gateway_project.foundation import telemetry
+from gateway_project.foundation.task_group import TaskGroup
 from gateway_project.mcp import server as mcp_server
-from gateway_project.mcp.attach.hosting import Hosting, Offered
+from gateway_project.mcp.attach.hosting import AttachHosting, AttachOffer
 from gateway_project.mcp.http.access_log import AccessLog
-from gateway_project.mcp.http.answers import Rejected
-from gateway_project.mcp.http.authenticate import Authenticate, ByToken, Local, unavailable
-from gateway_project.mcp.http.gate import Gate
-from gateway_project.mcp.http.names import Names
+from gateway_project.mcp.http.answers import RequestRejected
+from gateway_project.mcp.http.authenticate import (
+    Authenticator,
+    LocalAuthenticator,
+    TokenAuthenticator,
+    answer_unavailable,
+)
+from gateway_project.mcp.http.gate import EndpointGate
+from gateway_project.mcp.http.names import AllowedNames
 from gateway_project.mcp.http.sessions import Sessions
-from gateway_project.mcp.runtime import Prepared, Runtime
+from gateway_project.mcp.runtime import PreparedRuntime, Runtime
 from gateway_project.readiness import NotReady
 
 
-class Service:
+class HttpService:
     """Serves clients over HTTP, for one event loop.
 
     Attributes:
-        runtime: What stands behind the protocol.
+        runtime: Serves the requests.
         gate: ASGI application of the endpoint.
 
     Args:
-        prepare: Loads what calls are served with, in a thread.
-        names: What requests may name.
-        access_log: Takes down each request.
-        open_to_all: Whether requests need no token and stand for the local user; only where
-            nobody but this machine can connect.
-        offered: What gateways over stdio may attach to; None: nothing.
+        prepare: Loads the runtime; called in a thread.
+        names: Host names and origins that are accepted.
+        access_log: Records each request.
+        open_to_all: Whether requests need no token and act for the local user; only where nobody
+            but this machine can connect.
+        offered: Offer to gateways over stdio to attach; None if they may not.
     """
 
     def __init__(
         self,
-        prepare: Callable[[], Prepared],
+        prepare: Callable[[], PreparedRuntime],
         *,
-        names: Names,
+        names: AllowedNames,
         access_log: AccessLog,
         open_to_all: bool = False,
-        offered: Offered | None = None,
+        offered: AttachOffer | None = None,
     ) -> None:
         self.runtime = Runtime(prepare)
-        in_flight = mcp_server.InFlight()
-        server = mcp_server.build(self.runtime, in_flight=in_flight)
+        in_flight = mcp_server.InFlightCounter()
+        server = mcp_server.build_server(self.runtime, in_flight=in_flight)
         self._hosting = (
-            Hosting(self.runtime, server, in_flight=in_flight, offered=offered)
+            AttachHosting(self.runtime, server, in_flight=in_flight, offered=offered)
             if offered
             else None
         )
-        announced = mcp_server.initialization_options(server)
-        server.create_initialization_options = lambda *_, **__: announced  # type: ignore[method-assign]
+        options = mcp_server.make_initialization_options(server)
+        server.create_initialization_options = lambda *_, **__: options  # type: ignore[method-assign]
         if server.get_tool_input_schema is None:
-            # Otherwise the SDK lists all tools before each call, to look for headers to check.
+            # Otherwise the SDK lists all tools before each call to find headers to check.
             server.get_tool_input_schema = lambda _: None
         self._sessions = Sessions(server)
-        self._bearers: Bearers | None = None
-        authenticate: Authenticate = Local() if open_to_all else ByToken(self.bearers)
+        self._bearers: BearerTokenCache | None = None
+        authenticate: Authenticator = (
+            LocalAuthenticator() if open_to_all else TokenAuthenticator(self.get_token_cache)
+        )
         self._access_log = access_log
-        self.gate = Gate(
+        self.gate = EndpointGate(
             names=names,
             authenticate=authenticate,
             serve=self._sessions.serve,
@@ -70,14 +77,14 @@ class Service:
         )
 
     @asynccontextmanager
-    async def running(self) -> AsyncIterator[None]:
-        """Serve while inside; entered and left in one task."""
-        telemetry.http_sessions.set_function(lambda: self._sessions.count)
+    async def run_service(self) -> AsyncIterator[None]:
+        """Serve while the context is open; it must be entered and left in one task."""
+        telemetry.http_sessions.set_function(lambda: self._sessions.session_count)
         attachable = self._hosting.open() if self._hosting else nullcontext()
-        async with asyncio.TaskGroup() as group, self._sessions.run(), attachable:
+        async with TaskGroup() as group, self._sessions.run(), attachable:
             tasks = [
                 group.create_task(self.runtime.run(), name="runtime"),
-                group.create_task(self._check_tokens(), name="tokens"),
+                group.create_task(self._recheck_tokens(), name="tokens"),
                 group.create_task(self._access_log.run(), name="access log"),
             ]
             try:
@@ -86,27 +93,29 @@ class Service:
                 for task in tasks:
                     task.cancel()
 
-    async def bearers(self) -> Bearers:
-        """Return what judges tokens.
+    async def get_token_cache(self) -> BearerTokenCache:
+        """Return the cache that authenticates tokens, once the runtime is loaded.
 
         Raises:
-            Rejected: If there is nothing to judge them with.
+            RequestRejected: If tokens cannot be checked.
         """
         if self._bearers is None:
             try:
-                prepared = await self.runtime.prepared()
-            except NotReady as trouble:
-                raise unavailable(str(trouble)) from None
-            if prepared.look_up is None:
-                raise unavailable("this gateway knows no tokens")
+                prepared = await self.runtime.get_prepared()
+            except NotReady as error:
+                raise answer_unavailable(str(error)) from None
+            if prepared.look_up_tokens is None:
+                raise answer_unavailable("this gateway knows no tokens")
             if self._bearers is None:  # another request may have come first
-                self._bearers = Bearers(prepared.look_up, note_use=prepared.note_use)
+                self._bearers = BearerTokenCache(
+                    prepared.look_up_tokens, record_use=prepared.record_token_use
+                )
         return self._bearers
 
-    async def _check_tokens(self) -> None:
-        """Take notice of tokens that end while they are in use."""
+    async def _recheck_tokens(self) -> None:
+        """Keep noticing tokens that expire or are revoked while in use."""
         try:
-            bearers = await self.bearers()
-        except Rejected:
+            bearers = await self.get_token_cache()
+        except RequestRejected:
             return
         await bearers.run()

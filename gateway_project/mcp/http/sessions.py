@@ -1,4 +1,4 @@
-"""The SDK's sessions and stateless requests, with caps for each caller."""
+"""Serves sessions and stateless requests through the SDK, with limits for each caller."""
 
 from __future__ import annotations
 
@@ -14,28 +14,28 @@ from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 from mcp.server.transport_security import TransportSecuritySettings
 from starlette.types import Receive, Scope, Send
 
-from gateway_project.mcp import who
+from gateway_project.mcp import callers
 from gateway_project.mcp.http.body import MAX_BODY_BYTES
-from gateway_project.mcp.http.legacy import Transport
-from gateway_project.mcp.http.modern import Modern, is_modern
+from gateway_project.mcp.http.legacy import LegacyTransport
+from gateway_project.mcp.http.modern import ModernHandler, is_modern
 
 MAX_SESSIONS: Final = 2_000
-MAX_SESSIONS_EACH: Final = 200
-"""Of one caller, so that one cannot keep all others out."""
+MAX_SESSIONS_PER_CALLER: Final = 200
+"""Limit for one caller, so that none can lock out the others."""
 SESSION_IDLE_S: Final = 1_800.0
 
 
 class Sessions(StreamableHTTPSessionManager):
     """Serves requests that have passed the gate.
 
-    A session belongs to the user, and the team, whose token opened it; to anybody else it does not
+    A session belongs to the user and team whose token opened it; for anybody else it does not
     exist.
 
     Args:
         server: Of the SDK.
         idle_s: Seconds without a request after which a session ends.
-        max_sessions: Sessions at once.
-        max_each: Sessions at once of one caller.
+        max_sessions: Limit of open sessions.
+        max_each: Limit of open sessions of one caller.
     """
 
     def __init__(
@@ -44,30 +44,30 @@ class Sessions(StreamableHTTPSessionManager):
         *,
         idle_s: float = SESSION_IDLE_S,
         max_sessions: int = MAX_SESSIONS,
-        max_each: int = MAX_SESSIONS_EACH,
+        max_each: int = MAX_SESSIONS_PER_CALLER,
     ) -> None:
         super().__init__(
             server,
             session_idle_timeout=idle_s,
             max_sessions=max_sessions,
             max_request_body_size=MAX_BODY_BYTES,
-            # The gate has checked all this; unset, it would be made anew for each request.
+            # The gate has checked this already; without it the SDK builds one per request.
             security_settings=TransportSecuritySettings(enable_dns_rebinding_protection=False),
         )
         self._max_each = max_each
-        self._modern = Modern(
+        self._modern = ModernHandler(
             server, lifespan=lambda: self._lifespan_state, otherwise=self._handle_request
         )
 
     @property
-    def count(self) -> int:
-        """Sessions that are open."""
+    def session_count(self) -> int:
+        """Number of open sessions."""
         return len(self._server_instances)
 
     async def serve(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Serve a request whose scope names its caller and whose body is complete."""
-        caller = scope[who.SCOPE_KEY]
-        scope["user"] = _principal(*(caller.user, caller.team) if caller else ("", None))
+        """Serve a request whose scope holds its caller and whose body is complete."""
+        caller = scope[callers.CALLER_SCOPE_KEY]
+        scope["user"] = _make_principal(*(caller.user, caller.team) if caller else ("", None))
         serve = self._modern.serve if is_modern(scope) else self._handle_request
         await serve(scope, receive, send)
 
@@ -75,11 +75,11 @@ class Sessions(StreamableHTTPSessionManager):
         self, requestor: AuthorizationContext | None
     ) -> StreamableHTTPServerTransport | None:
         owned = sum(owner == requestor for owner in self._session_owners.values())
-        full = self.max_sessions is not None and self.count >= self.max_sessions
+        full = self.max_sessions is not None and self.session_count >= self.max_sessions
         if requestor is None or full or owned >= self._max_each:
             return None
         session_id = uuid4().hex
-        transport = Transport(
+        transport = LegacyTransport(
             mcp_session_id=session_id,
             idle_timeout=self.session_idle_timeout,
             security_settings=self.security_settings,
@@ -90,7 +90,7 @@ class Sessions(StreamableHTTPSessionManager):
 
 
 @lru_cache(maxsize=10_000)
-def _principal(user: str, team: int | None) -> AuthenticatedUser:
-    """Return what the SDK tells owners of sessions apart by."""
-    whose = "" if team is None else str(team)
-    return AuthenticatedUser(AccessToken(token="", client_id=user, subject=whose, scopes=[]))
+def _make_principal(user: str, team: int | None) -> AuthenticatedUser:
+    """Return the principal by which the SDK identifies the owner of a session."""
+    subject = "" if team is None else str(team)
+    return AuthenticatedUser(AccessToken(token="", client_id=user, subject=subject, scopes=[]))

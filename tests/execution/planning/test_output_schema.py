@@ -1,6 +1,15 @@
 import pytest
 
-from execution.planning.output_schema import ANYTHING, MAX_FORMS, follow, items, may_be
+from execution.planning import output_schema
+from execution.planning.output_schema import (
+    ANY_SCHEMA,
+    MAX_ALTERNATIVES,
+    OutputSchema,
+    WorkBudget,
+    allows_type,
+    resolve_item_schemas,
+    resolve_schemas,
+)
 
 LISTED = {
     "type": "object",
@@ -53,7 +62,7 @@ LISTED = {
     ],
 )
 def test_what_a_schema_tells_of_has_a_place(pointer):
-    assert follow(LISTED, pointer)
+    assert resolve_schemas(LISTED, pointer)
 
 
 @pytest.mark.parametrize(
@@ -72,23 +81,23 @@ def test_what_a_schema_tells_of_has_a_place(pointer):
     ],
 )
 def test_what_a_schema_rules_out_has_none(pointer):
-    assert follow(LISTED, pointer) == ()
+    assert resolve_schemas(LISTED, pointer) == ()
 
 
 def test_what_a_list_holds_is_told():
-    assert items(LISTED, "/maybe") == ({"type": "integer"},)
-    assert items(LISTED, "/any") == ANYTHING
-    assert items(LISTED, "/by_name") == ()
-    assert items(LISTED, "/commits")[0]["properties"].keys() == {"sha", "parent"}
+    assert resolve_item_schemas(LISTED, "/maybe") == ({"type": "integer"},)
+    assert resolve_item_schemas(LISTED, "/any") == ANY_SCHEMA
+    assert resolve_item_schemas(LISTED, "/by_name") == ()
+    assert resolve_item_schemas(LISTED, "/commits")[0]["properties"].keys() == {"sha", "parent"}
 
 
 def test_a_schema_that_refers_to_itself_without_end_may_hold_anything():
-    assert follow({"properties": {"a": {"$ref": "#/properties/a"}}}, "/a/b") == ANYTHING
+    assert resolve_schemas({"properties": {"a": {"$ref": "#/properties/a"}}}, "/a/b") == ANY_SCHEMA
 
 
 def test_with_very_many_forms_it_may_be_anything():
-    forms = [{"type": "string"}] * (MAX_FORMS + 1)
-    assert follow({"properties": {"a": {"anyOf": forms}}}, "/a/b") == ANYTHING
+    forms = [{"type": "string"}] * (MAX_ALTERNATIVES + 1)
+    assert resolve_schemas({"properties": {"a": {"anyOf": forms}}}, "/a/b") == ANY_SCHEMA
 
 
 @pytest.mark.parametrize(
@@ -102,4 +111,33 @@ def test_with_very_many_forms_it_may_be_anything():
     ],
 )
 def test_a_type_that_is_not_excluded_is_possible(schema, may):
-    assert may_be(schema, "array") is may
+    assert allows_type(schema, "array") is may
+
+
+def test_no_step_of_a_pointer_is_followed_twice(monkeypatch):
+    steps = []
+    members = output_schema._iterate_step_schemas
+
+    def counted(schema, step):
+        steps.append(step)
+        return members(schema, step)
+
+    monkeypatch.setattr(output_schema, "_iterate_step_schemas", counted)
+    schema = OutputSchema(LISTED, WorkBudget())
+    for _ in range(1_000):
+        assert schema.resolve_schemas("/commits/0/parent/sha") == ({"type": "string"},)
+    assert not schema.resolve_schemas("/commits/0/parent/name")
+    assert steps == ["commits", "0", "parent", "sha", "name"]
+
+
+def test_where_too_many_forms_were_looked_at_anything_may_be_anywhere():
+    budget = WorkBudget(remaining=30)
+    schema = OutputSchema(LISTED, budget)
+    found = [schema.resolve_schemas(f"/commits/{number}/name") for number in range(100)]
+    assert found[0] == ()
+    assert found[-1] == ANY_SCHEMA
+    many = {"anyOf": [{"type": "string"}] * 50}
+    assert (
+        OutputSchema({"properties": {"a": many}}, WorkBudget(remaining=30)).resolve_schemas("/a")
+        == ANY_SCHEMA
+    )

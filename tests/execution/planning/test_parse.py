@@ -5,10 +5,17 @@ import pytest
 from hypothesis import given as drawn_from
 from hypothesis import strategies as st
 
-from execution.planning.parse import LIMITS, MAX_TOLD, InvalidWorkflow, Limits, dump, parse
+from execution.planning.parse import (
+    DEFAULT_LIMITS,
+    MAX_REPORTED_PROBLEMS,
+    InvalidWorkflow,
+    WorkflowLimits,
+    dump,
+    parse,
+)
 from execution.planning.parse_task import MAX_PROBLEMS
-from execution.workflow import OnError, Reference
-from graph.references import reference
+from execution.workflow import OnError, ResultReference
+from gateway_project.foundation.references import make_reference
 from tests.execution.workflows import drawn, given, task
 
 KEYS = (
@@ -43,15 +50,15 @@ def test_a_task_is_read_with_all_it_has():
             task(
                 "each",
                 "first",
-                for_each=reference("list", "/ids"),
+                for_each=make_reference("list", "/ids"),
                 on_error="safe_to_fail",
                 timeout_s=5,
                 who={"$item": "/name"},
-                what=[reference("first", "")],
+                what=[make_reference("first", "")],
             ),
         )
     ).tasks[2]
-    assert found.for_each == Reference(task="list", pointer="/ids")
+    assert found.for_each == ResultReference(task="list", pointer="/ids")
     assert found.on_error is OnError.SAFE_TO_FAIL
     assert found.timeout_s == 5.0
     assert found.references == ("list", "first")
@@ -126,7 +133,7 @@ def test_whatever_is_given_is_read_or_refused_with_reasons(value):
         (given(task("a", tool=["s:t"])), "/tasks/0/tool", "must be text, not an array"),
         (given(task("a", arguments=[1])), "/tasks/0/arguments", "an object, not an array"),
         (
-            given(task("b"), task("a", arguments=reference("b", ""))),
+            given(task("b"), task("a", arguments=make_reference("b", ""))),
             "/tasks/1/arguments",
             "must be an object, not a reference",
         ),
@@ -135,45 +142,45 @@ def test_whatever_is_given_is_read_or_refused_with_reasons(value):
         (
             given(task("send"), task("a", "sent")),
             "/tasks/1/depends_on/0",
-            "names 'sent', which is no task; did you mean 'send'",
+            "names 'sent', which is not a task; did you mean 'send'",
         ),
-        (given(task("a", "a")), "/tasks", "task 'a' waits for itself"),
-        (given(task("a", x=reference("a", ""))), "/tasks", "task 'a' waits for itself"),
+        (given(task("a", "a")), "/tasks", "task 'a' depends on itself"),
+        (given(task("a", x=make_reference("a", ""))), "/tasks", "task 'a' depends on itself"),
         (
-            given(task("a", x=[{"y": reference("z", "")}])),
+            given(task("a", x=[{"y": make_reference("z", "")}])),
             "/tasks/0/arguments/x/0/y/$ref",
-            "argument '/x/0/y' refers to 'z', which is no task",
+            "argument '/x/0/y' refers to 'z', which is not a task",
         ),
         (
-            given(task("b"), task("a", x=reference("b", "id"))),
+            given(task("b"), task("a", x=make_reference("b", "id"))),
             "/tasks/1/arguments/x/pointer",
-            "'id' is no JSON pointer",
+            "'id' is not a JSON pointer",
         ),
         (
             given(task("a", x={"$ref": ["b"], "pointer": ""})),
             "/tasks/0/arguments/x",
-            "at '/x' is no reference",
+            "at '/x' is not a reference",
         ),
-        (given(task("a", x={"$item": ""})), "/tasks/0/arguments/x", "without for_each"),
+        (given(task("a", x={"$item": ""})), "/tasks/0/arguments/x", "with for_each"),
         (given(task("a", for_each=[1, 2])), "/tasks/0/for_each", "a reference to a list"),
         (
-            given(task("a", for_each=reference("z", ""))),
+            given(task("a", for_each=make_reference("z", ""))),
             "/tasks/0/for_each/$ref",
-            "for_each refers to 'z', which is no task",
+            "for_each refers to 'z', which is not a task",
         ),
         (
-            given(task("b"), task("a", for_each=reference("b", ""), x={"$item": "name"})),
+            given(task("b"), task("a", for_each=make_reference("b", ""), x={"$item": "name"})),
             "/tasks/1/arguments/x/$item",
-            "'name' is no JSON pointer",
+            "'name' is not a JSON pointer",
         ),
         (given(task("a", on_error="ignore")), "/tasks/0/on_error", "stop, continue or safe_to"),
         (given(task("a", timeout_s=0)), "/tasks/0/timeout_s", "more than 0"),
         (given(task("a", timeout_s=math.nan)), "/tasks/0/timeout_s", "more than 0"),
         (given(task("a", timeout_s=10**400)), "/tasks/0/timeout_s", "not a number"),
         (given(task("a", timeout_s=True)), "/tasks/0/timeout_s", "not true"),
-        (given(task("a", x=math.inf)), "/tasks/0/arguments/x", "JSON has no form for at '/x'"),
-        (given(task("a", x=10**5000)), "/tasks/0/arguments/x", "JSON has no form for"),
-        (given(task("a", arguments={"x": {3: 4}})), "/tasks/0/arguments/x/3", "no text"),
+        (given(task("a", x=math.inf)), "/tasks/0/arguments/x", "JSON cannot represent at '/x'"),
+        (given(task("a", x=10**5000)), "/tasks/0/arguments/x", "JSON cannot represent"),
+        (given(task("a", arguments={"x": {3: 4}})), "/tasks/0/arguments/x/3", "not text"),
     ],
 )
 def test_what_is_wrong_is_told_with_its_place(value, path, says):
@@ -203,7 +210,9 @@ def test_everything_that_is_wrong_is_told_at_once():
 
 
 def test_a_cycle_is_named_by_its_path():
-    value = given(task("a", "b"), task("b", x=reference("c", "")), task("c", "a"), task("d", "a"))
+    value = given(
+        task("a", "b"), task("b", x=make_reference("c", "")), task("c", "a"), task("d", "a")
+    )
     assert only_problem(value).message.endswith("a -> b -> c -> a")
 
 
@@ -213,7 +222,7 @@ def test_of_a_long_cycle_the_beginning_is_named():
 
 
 def test_what_a_run_has_begun_may_be_referred_to():
-    value = given(task("b", "a", x=reference("a", "/id")))
+    value = given(task("b", "a", x=make_reference("a", "/id")))
     assert parse(value, known=["a"]).tasks[0].waits_for == ("a",)
     assert len(problems(value)) == 2
 
@@ -239,14 +248,14 @@ def test_many_values_are_refused_before_they_are_all_looked_at():
 
 
 def test_many_references_are_refused():
-    refers = [reference("b", "")] * (LIMITS.references + 1)
+    refers = [make_reference("b", "")] * (DEFAULT_LIMITS.max_references + 1)
     assert "too many references" in only_problem(given(task("b"), task("a", x=refers))).message
 
 
 def test_many_waits_are_refused():
     ids = [f"t{n}" for n in range(300)]
     value = given(*(task(own, *ids[:place]) for place, own in enumerate(ids)))
-    limits = Limits(waits=1_000)
+    limits = WorkflowLimits(max_dependencies=1_000)
     assert "at most 1,000 ids" in only_problem(value, limits=limits).message
     parse(value)
 
@@ -264,7 +273,7 @@ def test_deep_arguments_are_refused(wrap):
 
 def test_arguments_as_deep_as_allowed_are_read():
     value = 0
-    for _ in range(LIMITS.depth - 1):
+    for _ in range(DEFAULT_LIMITS.max_depth - 1):
         value = [value]
     parse(given(task("a", x=value)))
     problems(given(task("a", x=[value])))
@@ -281,13 +290,13 @@ def test_a_field_that_is_nested_without_end_is_refused(field):
 def test_of_very_many_problems_the_first_are_told_and_the_rest_counted():
     found = problems(given(*(task(f"t{n}", "x", "y", "z") for n in range(500))))
     assert len(found) == MAX_PROBLEMS + 1
-    assert found[-1].message == "1,400 more are wrong"
+    assert found[-1].message == "1,400 more problems"
 
 
 def test_the_message_of_the_error_stays_short():
     with pytest.raises(InvalidWorkflow) as caught:
         parse(given(*(task(f"t{n}", "x" * 5_000) for n in range(500))))
-    assert str(caught.value).endswith(f"; and {MAX_PROBLEMS + 1 - MAX_TOLD} more")
+    assert str(caught.value).endswith(f"; and {MAX_PROBLEMS + 1 - MAX_REPORTED_PROBLEMS} more")
     assert len(str(caught.value)) < 2_000
 
 
@@ -308,4 +317,4 @@ def test_the_same_problems_are_told_in_the_same_words_each_time():
 def test_half_a_surrogate_pair_is_refused_with_its_place(arguments, path):
     problem = only_problem({"tasks": [{"id": "a", "tool": "s:t", "arguments": arguments}]})
     assert problem.path == path
-    assert "hold half a surrogate pair" in problem.message
+    assert "hold an unpaired surrogate" in problem.message

@@ -3,12 +3,12 @@ import json
 import pytest
 from hypothesis import given as drawn_from
 
-from execution.planning import check_task
+from execution.planning import check_task, output_schema
 from execution.planning.parse import parse
-from execution.planning.plan import plan
-from execution.workflow import Options
+from execution.planning.plan import plan_workflow
+from execution.workflow import RunOptions
 from gateway_project.foundation.caller import Caller
-from graph.references import reference
+from gateway_project.foundation.references import make_reference
 from tests.execution.workflows import drawn, given, task
 from tests.gateway.catalogues import catalogue, server, tool
 from tools.danger import Danger
@@ -53,7 +53,7 @@ KNOWN = catalogue(
 
 
 def planned(*tasks, caller=ANN, known=KNOWN):
-    return plan(parse(given(*tasks)), Options(), caller=caller, catalogue=known)
+    return plan_workflow(parse(given(*tasks)), RunOptions(), caller=caller, catalogue=known)
 
 
 def log(own, *depends_on, **values):
@@ -74,9 +74,11 @@ def only_warning(*tasks):
 
 def test_a_plan_says_what_a_run_would_do():
     found = planned(
-        log("history"), task("send", tool="mail__send", it=reference("history", "")), log("more")
+        log("history"),
+        task("send", tool="mail__send", it=make_reference("history", "")),
+        log("more"),
     )
-    assert found.as_json() == {
+    assert found.to_json() == {
         "plan": [
             {"task": "history", "tool": "git:log", "waits_for": []},
             {"task": "send", "tool": "mail:send", "waits_for": ["history"]},
@@ -99,8 +101,8 @@ def test_tools_get_their_canonical_ids():
 
 def test_it_says_where_a_person_has_to_approve():
     found = planned(log("a"), task("b", tool="git:push"))
-    assert found.approvals.keys() == {"b"}
-    assert found.as_json()["approvals_needed"][0]["reason"].startswith("it is dangerous")
+    assert found.approval_reasons.keys() == {"b"}
+    assert found.to_json()["approvals_needed"][0]["reason"].startswith("it is dangerous")
 
 
 def test_it_says_what_may_be_called_again():
@@ -108,19 +110,19 @@ def test_it_says_what_may_be_called_again():
 
 
 def test_a_list_that_a_task_runs_for_is_shown():
-    found = planned(log("a"), log("b", for_each=reference("a", "/commits")))
-    assert found.as_json()["plan"][1]["for_each"] == "a"
+    found = planned(log("a"), log("b", for_each=make_reference("a", "/commits")))
+    assert found.to_json()["plan"][1]["for_each"] == "a"
 
 
 @drawn_from(drawn())
 def test_all_tasks_have_a_layer_after_those_they_wait_for(value):
-    found = plan(parse(value), Options(), caller=ANN, catalogue=KNOWN)
+    found = plan_workflow(parse(value), RunOptions(), caller=ANN, catalogue=KNOWN)
     done = set()
     for layer in found.layers:
         assert all(set(found.workflow.by_id[one].waits_for) <= done for one in layer)
         done.update(layer)
     assert done == found.workflow.by_id.keys()
-    json.dumps(found.as_json())
+    json.dumps(found.to_json())
 
 
 @pytest.mark.parametrize(
@@ -128,7 +130,7 @@ def test_all_tasks_have_a_layer_after_those_they_wait_for(value):
     [
         ("git:lag", "no tool 'git:lag'; did you mean git:log"),
         ("other:secret", "no tool 'other:secret'"),
-        ("git:old", "git:old is switched off"),
+        ("git:old", "git:old is disabled"),
         ("git:new", "git:new changed since it was approved"),
         ("bad:schema", "bad:schema cannot be called safely"),
     ],
@@ -141,12 +143,12 @@ def test_a_tool_that_cannot_be_called_is_a_problem(name, says):
 
 def test_the_tool_of_another_team_leaves_no_trace():
     found = planned(task("a", tool="other:secret"))
-    assert (found.effects, found.approvals, found.repeatable) == ({}, {}, {})
+    assert (found.dangers, found.approval_reasons, found.repeatable) == ({}, {}, {})
 
 
 def test_a_server_that_is_switched_off_is_a_problem():
     known = catalogue(LOG, servers=(server("git", enabled=False),))
-    assert "server that is switched off" in only_problem(log("a"), known=known).message
+    assert "server that is disabled" in only_problem(log("a"), known=known).message
 
 
 def test_who_may_not_call_tools_is_told():
@@ -167,11 +169,11 @@ def test_problems_come_in_the_order_of_tasks():
     ("arguments", "path", "says"),
     [
         ({}, "/repo", "repo is missing"),
-        ({"n": reference("first", "/total")}, "/repo", "repo is missing"),
+        ({"n": make_reference("first", "/total")}, "/repo", "repo is missing"),
         ({"repo": ".", "n": "five"}, "/n", "n must be an integer"),
-        ({"repo": {"$literal": reference("first", "")}}, "/repo", "repo must be a string"),
-        ({"repo": ".", "m": reference("first", "")}, "/m", "m is not a known field"),
-        ({"repo": [reference("first", "")]}, "/repo", "repo must be a string"),
+        ({"repo": {"$literal": make_reference("first", "")}}, "/repo", "repo must be a string"),
+        ({"repo": ".", "m": make_reference("first", "")}, "/m", "m is not a known field"),
+        ({"repo": [make_reference("first", "")]}, "/repo", "repo must be a string"),
     ],
 )
 def test_what_cannot_fit_whatever_references_give_is_a_problem(arguments, path, says):
@@ -183,58 +185,64 @@ def test_what_cannot_fit_whatever_references_give_is_a_problem(arguments, path, 
 def test_what_is_known_later_may_fit():
     found = planned(
         log("first"),
-        log("a", repo=reference("first", "/commits/0/sha"), n=reference("first", "/total")),
-        log("b", repo={"$item": "/sha"}, for_each=reference("first", "/commits")),
+        log(
+            "a",
+            repo=make_reference("first", "/commits/0/sha"),
+            n=make_reference("first", "/total"),
+        ),
+        log("b", repo={"$item": "/sha"}, for_each=make_reference("first", "/commits")),
     )
     assert not found.problems
     assert not found.warnings
 
 
 def test_what_an_output_schema_does_not_tell_of_is_warned_of():
-    warning = only_warning(log("a"), log("b", repo=reference("a", "/comits/0/sha")))
-    assert warning == "task 'b': the output schema of git:log tells of nothing at '/comits/0/sha'"
+    warning = only_warning(log("a"), log("b", repo=make_reference("a", "/comits/0/sha")))
+    assert warning == "task 'b': the output schema of git:log declares nothing at '/comits/0/sha'"
 
 
 def test_a_tool_without_output_schema_may_give_anything():
-    assert not planned(task("a"), log("b", repo=reference("a", "/x/0/y"))).warnings
+    assert not planned(task("a"), log("b", repo=make_reference("a", "/x/0/y"))).warnings
 
 
 def test_of_a_task_that_has_begun_or_whose_tool_is_unknown_nothing_is_said():
-    rows = given(task("x", tool="nix"), log("b", repo=reference("x", "/y")))
-    rows["tasks"] += [log("c", for_each=reference("begun", "/z"), repo={"$item": "/id"})]
-    found = plan(parse(rows, known=["begun"]), Options(), caller=ANN, catalogue=KNOWN)
+    rows = given(task("x", tool="nix"), log("b", repo=make_reference("x", "/y")))
+    rows["tasks"] += [log("c", for_each=make_reference("begun", "/z"), repo={"$item": "/id"})]
+    found = plan_workflow(parse(rows, known=["begun"]), RunOptions(), caller=ANN, catalogue=KNOWN)
     assert [one.path for one in found.problems] == ["/tasks/0/tool"]
     assert found.warnings == ()
     assert found.layers == (("x", "c"), ("b",))
 
 
 def test_a_list_that_an_output_schema_does_not_tell_of_is_warned_of():
-    warning = only_warning(log("a"), log("b", for_each=reference("a", "/total")))
-    assert warning.endswith("tells of no list at '/total' for for_each")
-    assert "no list at its root" in only_warning(log("a"), log("b", for_each=reference("a", "")))
+    warning = only_warning(log("a"), log("b", for_each=make_reference("a", "/total")))
+    assert warning.endswith("declares no list at '/total' for for_each")
+    assert "no list at its root" in only_warning(
+        log("a"), log("b", for_each=make_reference("a", ""))
+    )
 
 
 def test_a_field_that_items_do_not_have_is_warned_of():
     warning = only_warning(
-        log("a"), log("b", for_each=reference("a", "/commits"), repo={"$item": "/shaa"})
+        log("a"), log("b", for_each=make_reference("a", "/commits"), repo={"$item": "/shaa"})
     )
-    assert warning.endswith("tells of nothing at '/shaa' of an item")
+    assert warning.endswith("declares nothing at '/shaa' of an item")
 
 
 def test_what_a_task_gives_for_each_item_is_a_list():
-    tasks = (log("a"), log("b", for_each=reference("a", "/commits")))
-    assert not planned(*tasks, log("c", repo=reference("b", "/0/commits/0/sha"))).warnings
-    assert not planned(*tasks, log("c", for_each=reference("b", ""))).warnings
-    problem = only_problem(*tasks, log("c", repo=reference("b", "/commits")))
+    tasks = (log("a"), log("b", for_each=make_reference("a", "/commits")))
+    assert not planned(*tasks, log("c", repo=make_reference("b", "/0/commits/0/sha"))).warnings
+    assert not planned(*tasks, log("c", for_each=make_reference("b", ""))).warnings
+    problem = only_problem(*tasks, log("c", repo=make_reference("b", "/commits")))
     assert problem.path == "/tasks/2/arguments/repo"
-    assert "task 'b' gives a list, one result for each item" in problem.message
+    assert "task 'b' returns a list with one result per item" in problem.message
 
 
 def test_what_looks_like_a_reference_and_is_none_is_warned_of():
     found = planned(task("a"), task("b", x={"$ref": "a"}), task("c", x=[{"$item": "", "y": 1}]))
     assert [one.partition(" is sent")[0] for one in found.warnings] == [
-        "task 'b': what stands at '/x'",
-        "task 'c': what stands at '/x/0'",
+        "task 'b': the value at '/x'",
+        "task 'c': the value at '/x/0'",
     ]
     assert not planned(task("a", x={"$ref": "#/$defs/a"})).warnings
 
@@ -255,3 +263,30 @@ def test_a_plan_of_a_thousand_tasks_is_complete():
     found = planned(log("t0"), *(log(f"t{n}", f"t{n - 1}") for n in range(1, 1_000)))
     assert len(found.layers) == 1_000
     assert not found.problems
+
+
+def test_a_plan_of_many_references_does_bounded_work(monkeypatch):
+    looked_at = []
+    inner = output_schema._find_alternatives
+
+    def counted(schema, root):
+        looked_at.append(1)
+        return inner(schema, root)
+
+    monkeypatch.setattr(output_schema, "_find_alternatives", counted)
+    deeper = {"type": "object", "additionalProperties": {"$ref": "#/$defs/level"}}
+    schema = {"$defs": {"level": {"anyOf": [deeper] * 3}}, "$ref": "#/$defs/level"}
+    deep = tool("a:deep", output_schema=schema)
+
+    def work(pointers):
+        looked_at.clear()
+        first = task("first", tool="a:deep")
+        rows = [[make_reference("first", pointer) for pointer in row] for row in pointers]
+        others = [task(f"t{n}", tool="a:deep", rows=row) for n, row in enumerate(rows)]
+        planned(first, *others, known=catalogue(deep))
+        return len(looked_at)
+
+    once = work([["/a" * 40]])
+    assert work([["/a" * 40] * 10] * 500) == once
+    different = [[f"/{task}/{n}{'/a' * 40}" for n in range(10)] for task in range(500)]
+    assert 100 * once < work(different) <= output_schema.MAX_WORKFLOW_ALTERNATIVES

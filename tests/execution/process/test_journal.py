@@ -7,10 +7,10 @@ import psycopg
 import pytest
 from django.db import DataError, OperationalError, connections
 
-from execution.changes import Changes, Fenced
+from execution.changes import RunChanges, RunFenced
 from execution.process import journal as module
 from execution.process.journal import DatabaseJournal, JournalClosed
-from execution.store import patience, prepared, views, writing
+from execution.store import prepared, retry_patience, views, writing
 from tests.execution.stored import EXPIRY_S, change, changes, held, task_row
 from tests.patience import PATIENCE_S
 
@@ -28,11 +28,11 @@ class Pen:
         if any(one is self.poison for one in batch):
             raise DataError("rubbish")
         self.batches.append(list(batch))
-        return [Fenced(one.run) if one.epoch == 0 else None for one in batch]
+        return [RunFenced(one.run) if one.epoch == 0 else None for one in batch]
 
 
 def entry(*, epoch=1, rows=0):
-    return Changes(run=uuid4(), epoch=epoch, tasks=(change(),) * rows)
+    return RunChanges(run=uuid4(), epoch=epoch, tasks=(change(),) * rows)
 
 
 async def recorded(pen, *entries):
@@ -60,7 +60,7 @@ def _quick(monkeypatch, request):
     """Retry at once, and keep what needs no database away from it."""
     monkeypatch.setattr(module, "FIRST_RETRY_S", 0.001)
     if "django_db" not in request.keywords:
-        monkeypatch.setattr(module, "in_database", asyncio.to_thread)
+        monkeypatch.setattr(module, "run_in_database_thread", asyncio.to_thread)
 
 
 async def test_all_that_waits_is_written_at_once_and_in_order():
@@ -70,7 +70,7 @@ async def test_all_that_waits_is_written_at_once_and_in_order():
 
 
 async def test_a_long_queue_is_written_in_parts(monkeypatch):
-    monkeypatch.setattr(module, "MAX_BATCH", 8)
+    monkeypatch.setattr(module, "MAX_BATCH_ENTRIES", 8)
     pen, entries = Pen(), [entry() for _ in range(20)]
     await recorded(pen, *entries)
     assert [len(batch) for batch in pen.batches] == [8, 8, 4]
@@ -78,7 +78,7 @@ async def test_a_long_queue_is_written_in_parts(monkeypatch):
 
 
 async def test_what_has_many_rows_is_written_in_parts(monkeypatch):
-    monkeypatch.setattr(module, "MAX_ROWS", 4)
+    monkeypatch.setattr(module, "MAX_BATCH_ROWS", 4)
     pen, entries = Pen(), [entry(rows=rows) for rows in (2, 2, 1, 9, 4, 0)]
     await recorded(pen, *entries)
     assert [[len(one.tasks) for one in batch] for batch in pen.batches] == [
@@ -93,7 +93,7 @@ async def test_each_is_told_of_its_own_refusal():
     good, stale = entry(), entry(epoch=0)
     fine, refused = await recorded(Pen(), good, stale)
     assert fine is None
-    assert (type(refused), refused.run) == (Fenced, stale.run)
+    assert (type(refused), refused.run) == (RunFenced, stale.run)
 
 
 async def test_what_could_not_be_written_is_written_once_the_database_is_back():
@@ -104,11 +104,11 @@ async def test_what_could_not_be_written_is_written_once_the_database_is_back():
 
 
 async def test_what_takes_too_long_may_take_longer_the_next_time(monkeypatch):
-    monkeypatch.setattr(patience, "LONGEST_S", 0.01)
+    monkeypatch.setattr(retry_patience, "MAX_TRANSACTION_S", 0.01)
     limits = []
 
     def write(batch):
-        limits.append(prepared.time_limit(0))
+        limits.append(prepared.format_time_limit(0))
         if len(limits) < 3:
             over.wait(0.05)
             raise OperationalError("server closed the connection")
@@ -178,7 +178,7 @@ async def test_who_stops_waiting_does_not_stop_the_writing():
 async def test_a_refusal_that_nobody_waits_for_any_more_is_no_error_of_the_loop():
     complaints, one = [], entry()
     asyncio.get_running_loop().set_exception_handler(lambda _loop, said: complaints.append(said))
-    journal = DatabaseJournal(lambda _batch: [Fenced(one.run)])
+    journal = DatabaseJournal(lambda _batch: [RunFenced(one.run)])
     async with asyncio.timeout(PATIENCE_S), asyncio.TaskGroup() as group:
         gone = group.create_task(journal.record(one))
         await asyncio.sleep(0)
@@ -197,8 +197,8 @@ async def test_whoever_lets_go_of_a_run_can_wait_for_what_is_still_to_be_written
         gone = group.create_task(journal.record(one))
         await asyncio.sleep(0)
         gone.cancel()
-        await journal.settled(uuid4())  # of any other nothing waits
-        settling = group.create_task(journal.settled(one.run))
+        await journal.wait_until_settled(uuid4())  # of any other nothing waits
+        settling = group.create_task(journal.wait_until_settled(one.run))
         await asyncio.sleep(0)
         assert not settling.done()
         group.create_task(journal.run())
@@ -213,7 +213,7 @@ async def test_many_runs_share_their_commits_and_each_keeps_its_order(sealer):
 
     def write(batch):
         batches.append(len(batch))
-        return writing.write(batch, sealer=sealer, approval_expiry_s=EXPIRY_S)
+        return writing.write_batch(batch, sealer=sealer, approval_expiry_s=EXPIRY_S)
 
     journal = DatabaseJournal(write)
     runs = [(await asyncio.to_thread(_closing, held, sealer, ["a"])).run for _ in range(12)]
@@ -232,7 +232,7 @@ async def test_many_runs_share_their_commits_and_each_keeps_its_order(sealer):
     assert len(batches) < 30
 
     def check():
-        return [(task_row(run)["attempts"], len(views.events(run))) for run in runs]
+        return [(task_row(run)["attempts"], len(views.load_events(run))) for run in runs]
 
     assert await asyncio.to_thread(_closing, check) == [(5, 6)] * 12
 
@@ -246,7 +246,7 @@ async def test_a_connection_that_dies_around_a_commit_loses_and_doubles_nothing(
         if fault == "before the commit":
             with connections["default"].cursor() as cursor:
                 cursor.execute("SELECT pg_terminate_backend(pg_backend_pid())")
-        written = writing.write(batch, sealer=sealer, approval_expiry_s=EXPIRY_S)
+        written = writing.write_batch(batch, sealer=sealer, approval_expiry_s=EXPIRY_S)
         if fault == "after the commit":
             raise OperationalError("server closed the connection unexpectedly")
         return written
@@ -260,7 +260,7 @@ async def test_a_connection_that_dies_around_a_commit_loses_and_doubles_nothing(
         journal.close()
 
     def check():
-        return task_row(run)["status"], [event.seq for event in views.events(run)]
+        return task_row(run)["status"], [event.seq for event in views.load_events(run)]
 
     assert faults == []
     assert await asyncio.to_thread(_closing, check) == ("succeeded", [1, 2, 3])

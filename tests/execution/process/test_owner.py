@@ -4,12 +4,12 @@ import sys
 import pytest
 
 from execution.process import owner
-from execution.process.owner import Owner
+from execution.process.owner import ProcessOwner
 
 HOLD = """
 import sys, pathlib
-from execution.process.owner import Owner
-print(Owner(pathlib.Path(sys.argv[1])).id, flush=True)
+from execution.process.owner import ProcessOwner
+print(ProcessOwner(pathlib.Path(sys.argv[1])).id, flush=True)
 sys.stdin.read()
 """
 
@@ -30,43 +30,43 @@ def name_of(process):
 
 def test_an_owner_lives_as_long_as_its_process_and_is_dead_once_that_was_killed(tmp_path, other):
     name = name_of(other)
-    assert owner.dead(tmp_path, [name]) == set()
+    assert owner.find_dead_owners(tmp_path, [name]) == set()
     other.kill()
     other.wait()
-    assert owner.dead(tmp_path, [name]) == {name}
+    assert owner.find_dead_owners(tmp_path, [name]) == {name}
 
 
 def test_each_start_is_another_owner(tmp_path):
-    first, second = Owner(tmp_path), Owner(tmp_path)
+    first, second = ProcessOwner(tmp_path), ProcessOwner(tmp_path)
     assert first.id != second.id
     first.close(is_owning=True)
-    assert owner.dead(tmp_path, [first.id, second.id]) == {first.id}
+    assert owner.find_dead_owners(tmp_path, [first.id, second.id]) == {first.id}
     second.close(is_owning=False)
 
 
 def test_of_an_owner_of_another_home_nothing_is_known(tmp_path):
-    here = Owner(tmp_path / "here")
+    here = ProcessOwner(tmp_path / "here")
     here.close(is_owning=True)
-    assert owner.dead(tmp_path / "there", [here.id]) == set()
+    assert owner.find_dead_owners(tmp_path / "there", [here.id]) == set()
 
 
 @pytest.mark.parametrize("name", ["../../etc/passwd", "", "x" * 32, "a" * 31])
 def test_what_is_no_owners_id_is_never_looked_for(tmp_path, name):
     (tmp_path / "runs").mkdir()
     (tmp_path / "runs" / "x.lock").touch()
-    assert owner.dead(tmp_path, [name]) == set()
+    assert owner.find_dead_owners(tmp_path, [name]) == set()
 
 
 def test_files_of_the_dead_go_once_they_own_nothing(tmp_path):
-    dead, owning, live = Owner(tmp_path), Owner(tmp_path), Owner(tmp_path)
+    dead, owning, live = ProcessOwner(tmp_path), ProcessOwner(tmp_path), ProcessOwner(tmp_path)
     dead.close(is_owning=True)
     owning.close(is_owning=True)
-    assert owner.sweep(tmp_path, owning={owning.id}) == 1
+    assert owner.remove_dead_owners(tmp_path, owning={owning.id}) == 1
     left = {path.stem for path in (tmp_path / "runs").iterdir()}
     assert left == {owning.id, live.id}
     live.close(is_owning=False)
 
 
 def test_an_owner_that_gave_everything_back_leaves_no_file(tmp_path):
-    Owner(tmp_path).close(is_owning=False)
+    ProcessOwner(tmp_path).close(is_owning=False)
     assert list((tmp_path / "runs").iterdir()) == []

@@ -5,8 +5,8 @@ import django.db
 import pytest
 from structlog.testing import capture_logs
 
-from execution.process.periodic import every
-from execution.run_means import RunsUnavailable
+from execution.process.periodic import repeat_every
+from execution.run_dependencies import RunsUnavailable
 from tests.patience import PATIENCE_S
 
 NEVER_S = 3_600
@@ -32,7 +32,7 @@ class Step:
 @asynccontextmanager
 async def stepping(*args):
     async with asyncio.timeout(PATIENCE_S):
-        task = asyncio.create_task(every(*args))
+        task = asyncio.create_task(repeat_every(*args))
         try:
             yield
         finally:
@@ -67,4 +67,4 @@ async def test_that_the_database_is_away_is_said_once_until_it_is_back():
     with capture_logs() as logs:
         async with stepping(0.001, step):
             await step.times(6)
-    assert [entry["event"] for entry in logs] == ["runs.database_away"] * 2
+    assert [entry["event"] for entry in logs] == ["runs.database_unavailable"] * 2

@@ -1,20 +1,20 @@
-from execution.process.rate_limit import Pace
+from execution.process.rate_limit import RateWindow
 
 
 def test_what_is_done_too_often_has_to_wait_and_other_things_need_not():
-    pace = Pace(times=2, within_s=10)
-    assert [pace.allows("x", now=now) for now in (0, 1, 2, 11, 12)] == [
+    pace = RateWindow(times=2, within_s=10)
+    assert [pace.try_acquire("x", now=now) for now in (0, 1, 2, 11, 12)] == [
         True,
         True,
         False,
         True,
         True,
     ]
-    assert pace.allows("y", now=12)
+    assert pace.try_acquire("y", now=12)
 
 
 def test_what_was_not_done_for_a_while_is_forgotten():
-    pace = Pace(times=1, within_s=10)
+    pace = RateWindow(times=1, within_s=10)
     for number in range(100):
-        pace.allows(number, now=number)
-    assert len(pace._done) <= 11
+        pace.try_acquire(number, now=number)
+    assert len(pace._timestamps) <= 11

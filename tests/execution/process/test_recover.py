@@ -6,8 +6,8 @@ import pytest
 from execution.planning import parse
 from execution.process import recover
 from execution.status import RunStatus, TaskStatus
-from execution.store.leases import Held, HeldTask
-from execution.workflow import Options
+from execution.store.leases import LeasedRun, LeasedTask
+from execution.workflow import RunOptions
 from gateway_project.foundation.caller import Caller
 
 AT = datetime(2026, 5, 4, tzinfo=UTC)
@@ -30,14 +30,14 @@ WORKFLOW = parse.parse(
 
 
 def held(**tasks):
-    return Held(
+    return LeasedRun(
         run=uuid.uuid4(),
         epoch=3,
         last_seq=7,
         status=RunStatus.RUNNING,
         version=1,
         workflow=None,
-        options=Options(),
+        options=RunOptions(),
         deadline_at=None,
         caller=Caller(user="u", team=None, scopes=frozenset(), kind="stdio"),
         tasks={
@@ -52,12 +52,12 @@ def only_reads(tool, definition_hash):
 
 
 def statuses(given):
-    standing = recover.standing(given, WORKFLOW, repeatable=only_reads)
+    standing = recover.restore_snapshot(given, WORKFLOW, repeatable=only_reads)
     return {place: task.status for place, task in standing.tasks.items()}
 
 
 def running(**said):
-    return HeldTask(status=T.RUNNING, attempts=1, **said)
+    return LeasedTask(status=T.RUNNING, attempts=1, **said)
 
 
 def test_a_lost_call_is_made_again_only_if_it_may_be_repeated():
@@ -71,23 +71,23 @@ def test_a_lost_call_of_a_definition_that_has_changed_is_not_made_again():
 
 def test_of_a_list_each_call_is_judged_and_the_list_goes_on():
     found = statuses(
-        held(c=running(), c_0=HeldTask(status=T.SUCCEEDED), c_1=running(definition_hash="h"))
+        held(c=running(), c_0=LeasedTask(status=T.SUCCEEDED), c_1=running(definition_hash="h"))
     )
     assert found == {("c", -1): T.RUNNING, ("c", 0): T.SUCCEEDED, ("c", 1): T.RUNNING}
 
 
 @pytest.mark.parametrize("status", [status for status in T if status is not T.RUNNING])
 def test_whatever_was_not_under_way_stands_as_it_stood(status):
-    assert statuses(held(b=HeldTask(status=status))) == {("b", -1): status}
+    assert statuses(held(b=LeasedTask(status=status))) == {("b", -1): status}
 
 
 def test_tasks_that_are_not_in_the_workflow_any_more_are_left_out():
-    assert statuses(held(gone=HeldTask(status=T.SUCCEEDED))) == {}
+    assert statuses(held(gone=LeasedTask(status=T.SUCCEEDED))) == {}
 
 
 def test_an_approval_counts_only_while_it_stands():
     approval = uuid.uuid4()
-    asked = HeldTask(status=T.WAITING_APPROVAL, approval=approval, approval_status="approved")
-    late = HeldTask(status=T.WAITING_APPROVAL, approval=approval, approval_status="expired")
-    found = recover.standing(held(a=asked, b=late), WORKFLOW, repeatable=only_reads).tasks
+    asked = LeasedTask(status=T.WAITING_APPROVAL, approval=approval, approval_status="approved")
+    late = LeasedTask(status=T.WAITING_APPROVAL, approval=approval, approval_status="expired")
+    found = recover.restore_snapshot(held(a=asked, b=late), WORKFLOW, repeatable=only_reads).tasks
     assert (found["a", -1].approval, found["b", -1].approval) == (approval, None)

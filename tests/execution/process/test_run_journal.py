@@ -2,9 +2,9 @@ import uuid
 
 import pytest
 
-from execution.changes import Changes
+from execution.changes import RunChanges
 from execution.process.run_journal import RunJournal
-from execution.process.watchers import Watchers
+from execution.process.watchers import RunWatchers
 from execution.status import RunStatus
 from tests.execution.kept_journal import KeptJournal
 
@@ -12,11 +12,11 @@ RUN = uuid.uuid4()
 
 
 def changes(status=None):
-    return Changes(run=RUN, epoch=1, status=status)
+    return RunChanges(run=RUN, epoch=1, status=status)
 
 
 async def test_those_who_watch_hear_of_what_is_safe_and_the_end_is_noted():
-    watchers, kept = Watchers(), KeptJournal()
+    watchers, kept = RunWatchers(), KeptJournal()
     journal = RunJournal(kept, watchers)
     with watchers.watch(RUN) as news:
         await journal.record(changes())
@@ -27,7 +27,7 @@ async def test_those_who_watch_hear_of_what_is_safe_and_the_end_is_noted():
 
 
 async def test_what_is_written_together_with_the_end_does_not_undo_that():
-    journal = RunJournal(KeptJournal(), Watchers())
+    journal = RunJournal(KeptJournal(), RunWatchers())
     await journal.record(changes(RunStatus.SUCCEEDED))
     await journal.record(changes())
     assert journal.has_ended
@@ -39,7 +39,7 @@ async def test_the_first_entry_makes_a_run_and_the_others_do_not():
     async def make(first):
         made.append(first)
 
-    journal = RunJournal(kept, Watchers(), make=make)
+    journal = RunJournal(kept, RunWatchers(), make=make)
     assert not journal.is_held
     await journal.record(changes(RunStatus.RUNNING))
     assert journal.is_held
@@ -51,7 +51,7 @@ async def test_what_could_not_be_made_is_not_held():
     async def make(_first):
         raise LookupError
 
-    journal = RunJournal(KeptJournal(), Watchers(), make=make)
+    journal = RunJournal(KeptJournal(), RunWatchers(), make=make)
     with pytest.raises(LookupError):
         await journal.record(changes())
     assert not journal.is_held

@@ -15,9 +15,9 @@ class Stepped(datetime):
 
 def test_a_clock_goes_on_from_the_time_of_day_though_somebody_sets_that(monkeypatch):
     monkeypatch.setattr(steady_clock, "datetime", Stepped)
-    clock = steady_clock.clock()
+    clock = steady_clock.make_steady_clock()
     before = clock()
     assert abs(before - datetime.now(UTC)) < timedelta(minutes=5)
     monkeypatch.setattr(Stepped, "back", timedelta(days=1))
     assert timedelta(0) <= clock() - before < timedelta(minutes=5)
-    assert before - steady_clock.clock()() > timedelta(hours=23)
+    assert before - steady_clock.make_steady_clock()() > timedelta(hours=23)

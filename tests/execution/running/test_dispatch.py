@@ -1,13 +1,17 @@
 import asyncio
+import threading
+
+import pytest
 
 from execution.running import dispatch
-from execution.status import RunStatus
-from tests.execution.recorded_run import run_of
+from execution.running.result_cache import ResultCache
+from execution.status import RunStatus, TaskStatus
+from tests.execution.recorded_run import finish, ref, run_of, workflow
 from tests.patience import PATIENCE_S
 
 
 async def test_a_run_with_much_to_prepare_lets_others_have_their_turn(monkeypatch):
-    monkeypatch.setattr(dispatch, "MOST_AT_A_TIME_S", 0.0, raising=False)
+    monkeypatch.setattr(dispatch, "PREPARE_BUDGET_S", 0.0, raising=False)
     _, tools = run_of(*({"id": f"t{n}"} for n in range(6)))
     turns, seen = 0, []
     prepare = tools.prepare
@@ -31,10 +35,119 @@ async def test_a_run_with_much_to_prepare_lets_others_have_their_turn(monkeypatc
 
 
 async def test_what_is_told_between_two_turns_takes_effect_at_once(monkeypatch):
-    monkeypatch.setattr(dispatch, "MOST_AT_A_TIME_S", 0.0, raising=False)
+    monkeypatch.setattr(dispatch, "PREPARE_BUDGET_S", 0.0, raising=False)
     _, tools = run_of(*({"id": f"t{n}"} for n in range(6)))
     execution = tools.execution()
     tools.answers["t0"] = lambda _call: execution.pause()
     async with asyncio.timeout(PATIENCE_S):
         assert await execution.run() is RunStatus.PAUSED
     assert len(tools.calls) < 6
+
+
+ROWS = list(range(20_000))
+IN_A_LIST = {"id": "b", "arguments": {"a": {"$item": ""}}, "for_each": ref("a")}
+
+
+def watch_threads(monkeypatch, tools):
+    """Return, by tool, on which threads its arguments are resolved and digested."""
+    resolved, digested = [], []
+    resolve, prepare = ResultCache.resolve, tools.prepare
+
+    def watch_resolve(self, value, **more):
+        resolved.append((value, threading.get_ident()))
+        return resolve(self, value, **more)
+
+    def watch_prepare(tool, arguments):
+        digested.append((arguments, threading.get_ident()))
+        return prepare(tool, arguments)
+
+    monkeypatch.setattr(ResultCache, "resolve", watch_resolve)
+    tools.prepare = watch_prepare
+    return resolved, digested
+
+
+@pytest.mark.parametrize(
+    "task",
+    [
+        {"arguments": {"a": ROWS}},
+        {"arguments": {"a": "x" * 100_000}},
+        {"arguments": {"a": ref("a")}},
+    ],
+)
+async def test_large_arguments_are_resolved_and_digested_beside_the_loop(monkeypatch, task):
+    recorded, tools = run_of({"id": "a"}, {"id": "b", "depends_on": ["a"], **task})
+    tools.answers["a"] = ROWS
+    resolved, digested = watch_threads(monkeypatch, tools)
+    assert await finish(tools) is RunStatus.SUCCEEDED
+    here = threading.get_ident()
+    assert [thread == here for _, thread in resolved] == [True, False]
+    assert [thread == here for _, thread in digested] == [True, False]
+    assert tools.calls[-1].arguments is digested[-1][0], "what is sent is what was digested"
+    assert recorded.stands("b") is TaskStatus.SUCCEEDED
+
+
+async def test_small_arguments_are_resolved_and_digested_without_another_thread(monkeypatch):
+    _, tools = run_of(
+        {"id": "a"}, IN_A_LIST, {"id": "c", "depends_on": ["a"], "arguments": {"n": [1, "x"]}}
+    )
+    tools.answers["a"] = [[1], [2]]
+    watched = watch_threads(monkeypatch, tools)
+    assert await finish(tools) is RunStatus.SUCCEEDED
+    here = threading.get_ident()
+    assert {thread for seen in watched for _, thread in seen} == {here}
+
+
+@pytest.mark.parametrize(
+    ("stop", "run_is", "task_is"),
+    [
+        ("abort", RunStatus.ABORTED, TaskStatus.CANCELLED),
+        ("halt", RunStatus.RUNNING, TaskStatus.PENDING),
+    ],
+)
+async def test_a_run_stopped_while_arguments_are_digested_makes_no_call_and_writes_none(
+    stop, run_is, task_is
+):
+    recorded, tools = run_of({"id": "a", "arguments": {"a": ROWS}}, {"id": "b"})
+    begun, let = threading.Event(), threading.Event()
+    prepare = tools.prepare
+
+    def wait(tool, arguments):
+        if arguments:
+            begun.set()
+            assert let.wait(PATIENCE_S)
+        return prepare(tool, arguments)
+
+    tools.prepare = wait
+    execution = tools.execution()
+    running = asyncio.create_task(execution.run())
+    assert await asyncio.to_thread(begun.wait, PATIENCE_S)
+    getattr(execution, stop)()
+    let.set()
+    async with asyncio.timeout(PATIENCE_S):
+        assert await running is run_is
+    assert tools.calls == []
+    assert recorded.stands("a") is task_is
+    assert "task_started" not in recorded.kinds()
+
+
+async def test_a_plan_that_comes_while_arguments_are_digested_counts_after_them():
+    recorded, tools = run_of({"id": "a", "arguments": {"a": ROWS}})
+    begun, let = threading.Event(), threading.Event()
+    prepare = tools.prepare
+
+    def wait(tool, arguments):
+        if arguments == {"a": ROWS}:
+            begun.set()
+            assert let.wait(PATIENCE_S)
+        return prepare(tool, arguments)
+
+    tools.prepare = wait
+    execution = tools.execution()
+    running = asyncio.create_task(execution.run())
+    assert await asyncio.to_thread(begun.wait, PATIENCE_S)
+    execution.replan(workflow({"id": "a", "arguments": {"a": ROWS}}, {"id": "b"}), command=1)
+    let.set()
+    async with asyncio.timeout(PATIENCE_S):
+        assert await running is RunStatus.SUCCEEDED
+    assert [call.task for call in tools.calls] == ["a", "b"]
+    assert recorded.applied == {1: "done"}

@@ -83,7 +83,9 @@ async def test_results_that_nothing_refers_to_any_more_are_forgotten():
     )
     execution = tools.execution()
     held = []
-    tools.answers["c"] = lambda _call: held.append(dict(execution._state.roots._whole))
+    tools.answers["c"] = lambda _call: held.append(
+        dict(execution._state.result_cache._task_values)
+    )
     async with asyncio.timeout(PATIENCE_S):
         await execution.run()
     assert held == [{}]
@@ -95,13 +97,13 @@ def test_the_workflow_of_an_execution_is_the_one_it_was_given():
     assert [task.id for task in tools.execution().workflow.tasks] == list(plan.by_id)
 
 
-def test_a_call_is_begun_once_however_often_it_is_asked_for():
+async def test_a_call_is_begun_once_however_often_it_is_asked_for():
     recorded, tools = run_of({"id": "a"})
     state = RunState(recorded.taken(), tools.prepare)
     state.open(NOW)
-    assert state.begin(("a", -1), NOW) is not None
-    assert state.begin(("a", -1), NOW) is None
-    assert state.begin(("gone", -1), NOW) is None
+    assert await state.begin_call(("a", -1), NOW) is not None
+    assert await state.begin_call(("a", -1), NOW) is None
+    assert await state.begin_call(("gone", -1), NOW) is None
 
 
 async def test_tasks_that_wait_for_one_another_are_called_by_one_task_of_the_loop():

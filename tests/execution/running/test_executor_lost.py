@@ -2,8 +2,8 @@ import asyncio
 
 import pytest
 
-from execution.changes import Fenced
-from execution.running.limits import Limits
+from execution.changes import RunFenced
+from execution.running.limits import CallSlots
 from execution.status import RunStatus, TaskStatus
 from tests.execution.recorded_run import (
     finish,
@@ -23,7 +23,7 @@ async def test_a_run_that_was_taken_over_stops_and_cancels_its_calls():
         recorded.epoch += 1
 
     tools.answers["b"] = taken_over
-    with pytest.raises(Fenced):
+    with pytest.raises(RunFenced):
         await finish(tools)
     assert tools.cancelled == ["a"]
     assert recorded.stands("b") is TaskStatus.RUNNING, "a late write is refused"
@@ -106,7 +106,7 @@ async def test_a_workflow_with_a_result_that_is_gone_fails_by_name():
     tools.answers["a"] = lambda _call: execution.pause()
     async with asyncio.timeout(PATIENCE_S):
         assert await execution.run() is RunStatus.PAUSED
-    again = tools.execution(recall=nothing)
+    again = tools.execution(reload_results=nothing)
     again.resume()
     async with asyncio.timeout(PATIENCE_S):
         assert await again.run() is RunStatus.FAILED
@@ -121,17 +121,17 @@ async def test_a_run_that_was_taken_over_between_two_of_its_calls_stops(write):
 
     def taken_over(number):
         if number == write:
-            raise Fenced(recorded.run)
+            raise RunFenced(recorded.run)
 
     recorded.before_write = taken_over
-    with pytest.raises(Fenced):
+    with pytest.raises(RunFenced):
         await finish(tools)
     assert len(tools.calls) == write - 1
 
 
 async def test_a_run_that_is_cancelled_while_the_end_of_a_call_is_written_lets_go():
     recorded, tools = run_of({"id": "a"}, {"id": "b", "depends_on": ["a"]})
-    limits, writes, record = Limits(total=2, per_server=2), asyncio.Event(), recorded.record
+    limits, writes, record = CallSlots(total=2, per_server=2), asyncio.Event(), recorded.record
 
     async def slow(changes):
         if tools.ended:
@@ -140,10 +140,10 @@ async def test_a_run_that_is_cancelled_while_the_end_of_a_call_is_written_lets_g
         await record(changes)
 
     recorded.record = slow
-    run = asyncio.create_task(tools.execution(limits=limits).run())
+    run = asyncio.create_task(tools.execution(call_slots=limits).run())
     async with asyncio.timeout(PATIENCE_S):
         await writes.wait()
         run.cancel()
         await asyncio.wait([run])
     assert run.cancelled()
-    assert (limits.taken, len(tools.calls)) == (0, 1)
+    assert (limits.taken_count, len(tools.calls)) == (0, 1)

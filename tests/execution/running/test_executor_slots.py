@@ -1,6 +1,6 @@
 import asyncio
 
-from execution.running.limits import Holder, Limits
+from execution.running.limits import CallSlots, SlotHolder
 from execution.status import RunStatus
 from tests.execution.recorded_run import (
     finish,
@@ -13,15 +13,15 @@ from tests.patience import PATIENCE_S
 async def test_limits_hold_in_all_and_for_each_server():
     tasks = [{"id": f"{server}{n}", "tool": f"{server}:x"} for server in "ab" for n in range(6)]
     _, tools = run_of(*tasks, turns={task["id"]: 3 for task in tasks})
-    assert await finish(tools, limits=Limits(total=3, per_server=2)) is RunStatus.SUCCEEDED
+    assert await finish(tools, call_slots=CallSlots(total=3, per_server=2)) is RunStatus.SUCCEEDED
     assert tools.most_at_once == 3
     _, tools = run_of(*tasks, turns={task["id"]: 3 for task in tasks})
-    assert await finish(tools, limits=Limits(total=64, per_server=2)) is RunStatus.SUCCEEDED
+    assert await finish(tools, call_slots=CallSlots(total=64, per_server=2)) is RunStatus.SUCCEEDED
     assert tools.most_at_once == 4
 
 
 async def test_runs_take_turns_where_slots_are_few():
-    limits = Limits(total=1, per_server=1)
+    limits = CallSlots(total=1, per_server=1)
     order = []
 
     def noted(call):
@@ -31,7 +31,7 @@ async def test_runs_take_turns_where_slots_are_few():
     for name in "ab":
         tasks = [{"id": f"{name}{n}", "tool": "s:x"} for n in range(4)]
         _, tools = run_of(*tasks, answers={task["id"]: noted for task in tasks})
-        runs.append(tools.execution(limits=limits))
+        runs.append(tools.execution(call_slots=limits))
     async with asyncio.timeout(PATIENCE_S), asyncio.TaskGroup() as group:
         for run in runs:
             group.create_task(run.run())
@@ -39,57 +39,57 @@ async def test_runs_take_turns_where_slots_are_few():
 
 
 async def test_a_run_that_is_paused_waits_for_no_slot():
-    limits, other = Limits(total=1, per_server=1), Holder()
-    assert limits.take("s", other)
+    limits, other = CallSlots(total=1, per_server=1), SlotHolder()
+    assert limits.try_take("s", other)
     _, tools = run_of({"id": "a"})
-    execution = tools.execution(limits=limits)
+    execution = tools.execution(call_slots=limits)
     async with asyncio.timeout(PATIENCE_S), asyncio.TaskGroup() as group:
         ending = group.create_task(execution.run())
-        await until(lambda: limits.waiting == 1)
+        await until(lambda: limits.waiting_count == 1)
         execution.pause()
     assert ending.result() is RunStatus.PAUSED
-    assert limits.waiting == 0
+    assert limits.waiting_count == 0
 
 
 async def test_a_run_that_is_let_go_of_keeps_no_slot_of_the_servers_it_waited_for():
-    limits, other = Limits(total=1, per_server=1), Holder()
-    assert limits.take("s", other)
+    limits, other = CallSlots(total=1, per_server=1), SlotHolder()
+    assert limits.try_take("s", other)
     _, tools = run_of({"id": "a", "tool": "p:a"}, {"id": "b", "tool": "q:b"})
-    holding = asyncio.create_task(tools.execution(limits=limits).run())
-    await until(lambda: limits.waiting == 2)
-    limits.give_back("s", other)
+    holding = asyncio.create_task(tools.execution(call_slots=limits).run())
+    await until(lambda: limits.waiting_count == 2)
+    limits.release_slot("s", other)
     holding.cancel()
     await asyncio.wait([holding])
-    assert (limits.taken, limits.waiting) == (0, 0)
+    assert (limits.taken_count, limits.waiting_count) == (0, 0)
 
 
 async def test_calls_that_hang_leave_a_slot_to_other_callers_who_have_runs_here():
-    limits, gate = Limits(total=64, per_server=3), asyncio.Event()
+    limits, gate = CallSlots(total=64, per_server=3), asyncio.Event()
     limits.join("bob")
     tasks = [{"id": f"t{n}", "tool": "s:x"} for n in range(5)]
     _, others = run_of(*tasks)
-    another = others.execution(limits=limits, whose="bob")
+    another = others.execution(call_slots=limits, slot_group="bob")
     _, tools = run_of(*tasks, gates={task["id"]: gate for task in tasks})
-    hog = asyncio.create_task(tools.execution(limits=limits, whose="ann").run())
+    hog = asyncio.create_task(tools.execution(call_slots=limits, slot_group="ann").run())
     await until(lambda: len(tools.calls) == 2)
-    assert limits.waiting == 1
+    assert limits.waiting_count == 1
     assert await another.run() is RunStatus.SUCCEEDED
     assert others.most_at_once == 1
     assert len(tools.calls) == 2, "what is kept for others is not theirs"
     gate.set()
     assert await hog is RunStatus.SUCCEEDED
-    assert limits.taken == 0
+    assert limits.taken_count == 0
 
 
 async def test_of_a_caller_who_was_alone_and_took_all_slots_others_get_the_next():
-    limits, gate = Limits(total=64, per_server=2), asyncio.Event()
+    limits, gate = CallSlots(total=64, per_server=2), asyncio.Event()
     tasks = [{"id": f"t{n}", "tool": "s:x"} for n in range(5)]
     _, tools = run_of(*tasks, gates={task["id"]: gate for task in tasks})
-    hog = asyncio.create_task(tools.execution(limits=limits, whose="ann").run())
+    hog = asyncio.create_task(tools.execution(call_slots=limits, slot_group="ann").run())
     await until(lambda: len(tools.calls) == 2)
     _, others = run_of(*tasks)
-    other = asyncio.create_task(finish(others, limits=limits, whose="bob"))
-    await until(lambda: limits.waiting == 2)
+    other = asyncio.create_task(finish(others, call_slots=limits, slot_group="bob"))
+    await until(lambda: limits.waiting_count == 2)
     gate.set()
     assert await other is RunStatus.SUCCEEDED
     assert await hog is RunStatus.SUCCEEDED
@@ -97,25 +97,27 @@ async def test_of_a_caller_who_was_alone_and_took_all_slots_others_get_the_next(
 
 
 async def test_the_runs_of_one_caller_share_what_is_theirs():
-    limits, gate = Limits(total=64, per_server=2), asyncio.Event()
+    limits, gate = CallSlots(total=64, per_server=2), asyncio.Event()
     runs, calls = [], []
     for name in "ab":
         tasks = [{"id": f"{name}{n}", "tool": "s:x"} for n in range(2)]
         _, tools = run_of(*tasks, gates={task["id"]: gate for task in tasks})
         calls.append(tools.calls)
-        runs.append(asyncio.create_task(tools.execution(limits=limits, whose="ann").run()))
+        runs.append(
+            asyncio.create_task(tools.execution(call_slots=limits, slot_group="ann").run())
+        )
     await until(lambda: len(calls[0]) == 2)
-    assert limits.waiting == 1
+    assert limits.waiting_count == 1
     assert [len(made) for made in calls] == [2, 0]
     gate.set()
     assert [await run for run in runs] == [RunStatus.SUCCEEDED] * 2
 
 
 async def test_a_caller_whose_runs_have_ended_keeps_no_slot_from_others():
-    limits = Limits(total=8, per_server=2)
+    limits = CallSlots(total=8, per_server=2)
     ann, (_, tools) = limits.join("ann"), run_of({"id": "a"})
-    execution = tools.execution(limits=limits, whose="bob")
+    execution = tools.execution(call_slots=limits, slot_group="bob")
     async with asyncio.timeout(PATIENCE_S):
         await execution.run()
-    assert [limits.take("s", ann) for _ in range(2)] == [True, True]
+    assert [limits.try_take("s", ann) for _ in range(2)] == [True, True]
     assert execution.workflow, "it is there still, as it may be for long in a cycle of references"

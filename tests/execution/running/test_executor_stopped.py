@@ -1,7 +1,7 @@
 import asyncio
 from datetime import timedelta
 
-from execution.running.limits import Limits
+from execution.running.limits import CallSlots
 from execution.status import RunStatus, TaskStatus
 from tests.execution.recorded_run import (
     NOW,
@@ -92,14 +92,14 @@ async def test_abort_cancels_calls_even_while_nothing_can_be_written():
 
 async def test_a_call_that_was_not_sent_yet_when_its_run_was_aborted_never_is():
     recorded, tools = run_of({"id": "a"}, {"id": "b"}, turns={"a": 0})
-    limits = Limits(total=2, per_server=2)
-    execution = tools.execution(limits=limits)
+    limits = CallSlots(total=2, per_server=2)
+    execution = tools.execution(call_slots=limits)
     tools.answers["a"] = lambda _call: execution.abort()
     async with asyncio.timeout(PATIENCE_S):
         assert await execution.run() is RunStatus.ABORTED
     assert [call.task for call in tools.calls] == ["a"]
     assert (recorded.stands("a"), recorded.stands("b")) == (SUCCEEDED, TaskStatus.CANCELLED)
-    assert limits.taken == 0
+    assert limits.taken_count == 0
 
 
 async def test_a_call_whose_run_is_aborted_while_its_intent_is_written_is_not_sent():

@@ -2,7 +2,7 @@ import asyncio
 
 import pytest
 
-from execution.running.limits import Limits
+from execution.running.limits import CallSlots
 from execution.status import RunStatus, TaskStatus
 from tests.execution.recorded_run import ref, run_of, says, until
 from tests.patience import PATIENCE_S
@@ -59,7 +59,9 @@ async def test_what_is_no_list_or_too_long_a_one_fails_before_any_call(given, co
 
 async def test_ten_thousand_items_are_called_once_each():
     _, tools = run_of({"id": "list"}, LISTED, answers={"list": says(list(range(10_000)))})
-    assert await finish(tools, limits=Limits(total=500, per_server=500)) is RunStatus.SUCCEEDED
+    assert (
+        await finish(tools, call_slots=CallSlots(total=500, per_server=500)) is RunStatus.SUCCEEDED
+    )
     places = [(call.task, call.item) for call in tools.calls]
     assert len(set(places)) == len(places) == 10_001
 
@@ -74,7 +76,7 @@ async def test_the_failure_of_one_item_stops_the_run_unless_told_otherwise():
         {"id": "after", "depends_on": ["each"]},
         answers={"list": says([1, 2, 3, 4]), "each": second_fails},
     )
-    assert await finish(tools, limits=Limits(total=1, per_server=1)) is RunStatus.FAILED
+    assert await finish(tools, call_slots=CallSlots(total=1, per_server=1)) is RunStatus.FAILED
     assert [call.item for call in tools.calls] == [-1, 0, 1]
     assert recorded.tasks["each", -1].error_code == "item_failed"
     assert recorded.errors["each", -1] == "1 of 4 items failed; item 1: bad"
@@ -105,7 +107,7 @@ async def test_abort_in_the_middle_of_a_list_starts_no_further_item():
         answers={"list": says(list(range(9)))},
         gates={"each": asyncio.Event()},
     )
-    execution = tools.execution(limits=Limits(total=2, per_server=2))
+    execution = tools.execution(call_slots=CallSlots(total=2, per_server=2))
     async with asyncio.timeout(PATIENCE_S), asyncio.TaskGroup() as group:
         ending = group.create_task(execution.run())
         await until(lambda: len(tools.calls) >= 3)
@@ -123,7 +125,7 @@ async def test_a_list_goes_on_where_the_process_before_left_it():
         {"id": "then", "arguments": {"all": ref("each")}},
         answers={"list": says([1, 2, 3, 4]), "each": lambda call: call.item},
     )
-    execution = tools.execution(limits=Limits(total=1, per_server=1))
+    execution = tools.execution(call_slots=CallSlots(total=1, per_server=1))
     tools.answers["each"] = lambda call: execution.halt() if call.item == 1 else call.item
     async with asyncio.timeout(PATIENCE_S):
         assert await execution.run() is RunStatus.RUNNING
@@ -141,7 +143,7 @@ async def test_of_a_lost_item_only_that_item_is_unknown():
         gates={"each": asyncio.Event()},
         may_repeat=True,
     )
-    lost = asyncio.create_task(tools.execution(limits=Limits(total=1, per_server=1)).run())
+    lost = asyncio.create_task(tools.execution(call_slots=CallSlots(total=1, per_server=1)).run())
     await until(lambda: len(tools.calls) >= 2)
     lost.cancel()
     with pytest.raises(asyncio.CancelledError):
@@ -167,7 +169,7 @@ async def test_a_failed_item_counts_though_another_process_saw_it_fail():
         {**LISTED, "on_error": "continue"},
         answers={"list": says([1, 2, 3])},
     )
-    execution = tools.execution(limits=Limits(total=1, per_server=1))
+    execution = tools.execution(call_slots=CallSlots(total=1, per_server=1))
 
     def halts(_call):
         execution.halt()

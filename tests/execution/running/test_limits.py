@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from execution.running.limits import Holder, Limits
+from execution.running.limits import CallSlots, SlotHolder
 
 
 @pytest.fixture
@@ -13,99 +13,99 @@ def granted():
 
 
 def waits(limits, server, holder, granted, name):
-    return limits.wait(server, holder, lambda: granted.append(name))
+    return limits.request_slot(server, holder, lambda: granted.append(name))
 
 
 def test_a_free_slot_is_taken_at_once_and_a_taken_one_waited_for(granted):
-    limits, ann = Limits(total=2, per_server=1), Holder()
-    assert limits.take("a", ann)
-    assert not limits.take("a", ann)
+    limits, ann = CallSlots(total=2, per_server=1), SlotHolder()
+    assert limits.try_take("a", ann)
+    assert not limits.try_take("a", ann)
     waits(limits, "a", ann, granted, "a")
-    assert limits.take("b", ann)
-    assert not limits.take("c", ann), "none is left in all"
-    limits.give_back("a", ann)
+    assert limits.try_take("b", ann)
+    assert not limits.try_take("c", ann), "none is left in all"
+    limits.release_slot("a", ann)
     assert granted == ["a"]
 
 
 def test_of_one_caller_who_waits_longest_for_a_server_with_room_comes_first(granted):
-    limits, ann = Limits(total=2, per_server=1), Holder()
-    assert limits.take("a", ann)
-    assert limits.take("b", ann)
+    limits, ann = CallSlots(total=2, per_server=1), SlotHolder()
+    assert limits.try_take("a", ann)
+    assert limits.try_take("b", ann)
     for name in ("a1", "a2", "c1", "b1"):
         waits(limits, name[0], ann, granted, name)
-    limits.give_back("b", ann)
+    limits.release_slot("b", ann)
     assert granted == ["c1"], "a is full, and c has waited longer than b"
-    limits.give_back("c", ann)
-    limits.give_back("a", ann)
+    limits.release_slot("c", ann)
+    limits.release_slot("a", ann)
     assert granted == ["c1", "b1", "a1"]
 
 
 def test_nobody_overtakes_those_who_wait(granted):
-    limits, ann, bob = Limits(total=1, per_server=1), Holder(), Holder()
-    assert limits.take("a", ann)
+    limits, ann, bob = CallSlots(total=1, per_server=1), SlotHolder(), SlotHolder()
+    assert limits.try_take("a", ann)
     waits(limits, "a", ann, granted, 1)
-    limits.give_back("a", ann)
+    limits.release_slot("a", ann)
     assert granted == [1]
-    assert not limits.take("a", bob)
+    assert not limits.try_take("a", bob)
 
 
 def test_who_has_withdrawn_is_passed_over(granted):
-    limits, ann = Limits(total=1, per_server=1), Holder()
-    assert limits.take("a", ann)
+    limits, ann = CallSlots(total=1, per_server=1), SlotHolder()
+    assert limits.try_take("a", ann)
     first = waits(limits, "a", ann, granted, 1)
     waits(limits, "a", ann, granted, 2)
     limits.withdraw(first)
     limits.withdraw(waits(limits, "b", ann, granted, 3))
-    limits.give_back("a", ann)
+    limits.release_slot("a", ann)
     assert granted == [2]
     limits.withdraw(first)
-    limits.give_back("a", ann)
-    assert limits.take("b", ann)
+    limits.release_slot("a", ann)
+    assert limits.try_take("b", ann)
 
 
 def test_a_slot_goes_to_who_holds_fewest_there_and_among_equals_to_who_came_first(granted):
-    limits = Limits(total=9, per_server=3)
+    limits = CallSlots(total=9, per_server=3)
     ann, bob, cyd = (limits.join(name) for name in ("ann", "bob", "cyd"))
-    assert [limits.take("a", who) for who in (ann, ann, bob)] == [True, True, True]
+    assert [limits.try_take("a", who) for who in (ann, ann, bob)] == [True, True, True]
     for holder, name in ((ann, "ann"), (bob, "bob"), (bob, "bob again")):
         assert waits(limits, "a", holder, granted, name) is not None
-    limits.give_back("a", bob)
+    limits.release_slot("a", bob)
     assert granted == ["bob"], "ann came first, and holds two"
-    limits.give_back("a", ann)
+    limits.release_slot("a", ann)
     assert granted == ["bob", "ann"], "each holds one, and ann came first"
     waits(limits, "a", cyd, granted, "cyd")
-    limits.give_back("a", ann)
+    limits.release_slot("a", ann)
     assert granted == ["bob", "ann", "cyd"], "bob came first, and holds one"
 
 
 def test_who_holds_fewest_in_all_comes_first_where_slots_in_all_are_few(granted):
-    limits, ann, bob = Limits(total=3, per_server=3), Holder(), Holder()
-    assert [limits.take(*one) for one in (("a", ann), ("b", ann), ("c", bob))] == [True] * 3
+    limits, ann, bob = CallSlots(total=3, per_server=3), SlotHolder(), SlotHolder()
+    assert [limits.try_take(*one) for one in (("a", ann), ("b", ann), ("c", bob))] == [True] * 3
     waits(limits, "d", ann, granted, "ann")
     waits(limits, "d", bob, granted, "bob")
-    limits.give_back("c", bob)
+    limits.release_slot("c", bob)
     assert granted == ["bob"]
 
 
 def test_the_last_slot_of_a_server_is_for_who_does_not_hold_all_others():
-    limits = Limits(total=9, per_server=3)
+    limits = CallSlots(total=9, per_server=3)
     ann, bob = limits.join("ann"), limits.join("bob")
-    assert [limits.take("a", ann) for _ in range(3)] == [True, True, False]
-    assert limits.take("a", bob)
-    assert not limits.take("a", bob), "no more than its slots are ever taken"
+    assert [limits.try_take("a", ann) for _ in range(3)] == [True, True, False]
+    assert limits.try_take("a", bob)
+    assert not limits.try_take("a", bob), "no more than its slots are ever taken"
 
 
 def test_the_last_slot_in_all_is_for_who_does_not_hold_all_others():
-    limits = Limits(total=3, per_server=1)
+    limits = CallSlots(total=3, per_server=1)
     ann, bob = limits.join("ann"), limits.join("bob")
-    assert [limits.take(server, ann) for server in "abc"] == [True, True, False]
-    assert [limits.take(server, bob) for server in "cd"] == [True, False]
+    assert [limits.try_take(server, ann) for server in "abc"] == [True, True, False]
+    assert [limits.try_take(server, bob) for server in "cd"] == [True, False]
 
 
 def test_who_is_alone_gets_every_slot(granted):
-    limits = Limits(total=9, per_server=2)
+    limits = CallSlots(total=9, per_server=2)
     ann, bob = limits.join("ann"), limits.join("bob")
-    assert limits.take("a", ann)
+    assert limits.try_take("a", ann)
     waits(limits, "a", ann, granted, "while bob may come")
     limits.join("bob")
     limits.leave(bob)
@@ -115,14 +115,14 @@ def test_who_is_alone_gets_every_slot(granted):
 
 
 def test_the_only_slot_of_a_server_is_for_anybody():
-    limits = Limits(total=9, per_server=1)
+    limits = CallSlots(total=9, per_server=1)
     ann, bob = limits.join("ann"), limits.join("bob")
-    assert limits.take("a", ann)
-    assert not limits.take("a", bob)
+    assert limits.try_take("a", ann)
+    assert not limits.try_take("a", bob)
 
 
 def test_what_a_caller_holds_is_counted_over_all_of_their_runs():
-    limits = Limits(total=9, per_server=2)
+    limits = CallSlots(total=9, per_server=2)
     ann, bob = limits.join(("ann", None)), limits.join(("bob", None))
     assert limits.join(("ann", None)) is ann
     assert bob is not ann
@@ -134,7 +134,7 @@ def test_what_a_caller_holds_is_counted_over_all_of_their_runs():
     st.integers(1, 3),
 )
 def test_limits_hold_and_no_slot_is_lost(steps, total, per_server):
-    limits, busy = Limits(total=total, per_server=per_server), Counter()
+    limits, busy = CallSlots(total=total, per_server=per_server), Counter()
     holders = [limits.join(number) for number in range(3)]
 
     def grant(server, who):
@@ -147,16 +147,18 @@ def test_limits_hold_and_no_slot_is_lost(steps, total, per_server):
 
     def give_back(server, who):
         busy[server, who] -= 1
-        limits.give_back(server, holders[who])
+        limits.release_slot(server, holders[who])
 
     for server, who, gives_back in steps:
         if gives_back and busy[server, who]:
             give_back(server, who)
-        elif limits.take(server, holders[who]):
+        elif limits.try_take(server, holders[who]):
             grant(server, who)
         else:
-            limits.wait(server, holders[who], lambda server=server, who=who: grant(server, who))
+            limits.request_slot(
+                server, holders[who], lambda server=server, who=who: grant(server, who)
+            )
     while +busy:
         give_back(*next(iter(+busy)))
-    assert (limits.taken, limits.waiting) == (0, 0)
-    assert [holder.in_all for holder in holders] == [0, 0, 0]
+    assert (limits.taken_count, limits.waiting_count) == (0, 0)
+    assert [holder.total for holder in holders] == [0, 0, 0]

@@ -17,7 +17,7 @@ async def finish(execution):
 
 
 def shown(execution):
-    return execution._state.roots
+    return execution._state.result_cache
 
 
 async def test_what_would_take_too_much_memory_fails_the_task_that_refers_to_it(monkeypatch):
@@ -37,7 +37,7 @@ async def test_what_would_take_too_much_memory_fails_the_task_that_refers_to_it(
     assert recorded.stands("b") is TaskStatus.SUCCEEDED, "its result is kept, though not here"
     assert recorded.stands("of_a") is TaskStatus.SUCCEEDED
     assert recorded.tasks["of_b", -1].error_code == "run_too_large"
-    assert shown(execution)._size == 0
+    assert shown(execution)._total_size == 0
 
 
 async def test_room_is_free_again_once_nothing_refers_to_a_result(monkeypatch):
@@ -48,7 +48,7 @@ async def test_room_is_free_again_once_nothing_refers_to_a_result(monkeypatch):
     _, tools = run_of(*chain, answers={f"t{n}": says("x" * 1_000) for n in range(9)})
     execution = tools.execution()
     assert await finish(execution) is RunStatus.SUCCEEDED
-    assert shown(execution)._size == 0
+    assert shown(execution)._total_size == 0
 
 
 @pytest.mark.parametrize("restarts", [False, True])
@@ -69,7 +69,7 @@ async def test_the_items_of_a_list_count_together(monkeypatch, restarts):
     assert await finish(execution) is RunStatus.FAILED
     assert recorded.stands("each") is TaskStatus.SUCCEEDED
     assert recorded.code == recorded.tasks["sum", -1].error_code == "run_too_large"
-    assert shown(execution)._size == 0
+    assert shown(execution)._total_size == 0
 
 
 async def test_a_list_that_was_not_kept_fails_what_runs_for_each_of_it(monkeypatch):
@@ -87,13 +87,13 @@ async def test_a_list_that_was_not_kept_fails_what_runs_for_each_of_it(monkeypat
 async def test_a_large_result_is_read_apart_from_the_event_loop(monkeypatch, is_structured):
     size = results.LARGE_BYTES
     where = []
-    read = results.measured
+    read = results.measure_root
 
     def measured(result):
         where.append(threading.current_thread())
         return read(result)
 
-    monkeypatch.setattr(results, "measured", measured)
+    monkeypatch.setattr(results, "measure_root", measured)
     structured = {"structuredContent": {"n": 7, "x": ["y" * size]}}
     text = {"content": [{"type": "text", "text": '{"n": 7, "x": "' + "y" * size + '"}'}]}
     _, tools = run_of({"id": "a"}, {"id": "b", "arguments": {"x": ref("a", "/n")}})
@@ -112,14 +112,14 @@ async def test_an_answer_that_came_before_an_abort_stands_though_it_was_still_be
     reading = asyncio.Event()
     gate = threading.Event()
     loop = asyncio.get_running_loop()
-    read = results.measured
+    read = results.measure_root
 
     def measured(result):
         loop.call_soon_threadsafe(reading.set)
         gate.wait(PATIENCE_S)
         return read(result)
 
-    monkeypatch.setattr(results, "measured", measured)
+    monkeypatch.setattr(results, "measure_root", measured)
     recorded, tools = run_of({"id": "a"}, {"id": "b", "arguments": {"x": ref("a")}})
     tools.answers["a"] = says("y" * (results.LARGE_BYTES + 1))
     execution = tools.execution()

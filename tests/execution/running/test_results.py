@@ -48,7 +48,7 @@ def nested(levels):
     ],
 )
 def test_pointers_start_from_the_structured_content_else_json_else_text(result, expected):
-    assert results.root(result) == expected
+    assert results.extract_root(result) == expected
 
 
 @given(
@@ -58,4 +58,4 @@ def test_pointers_start_from_the_structured_content_else_json_else_text(result, 
     )
 )
 def test_whatever_stands_in_a_text_can_be_sent(value):
-    json.dumps(results.root(text(json.dumps(value))), ensure_ascii=False).encode()
+    json.dumps(results.extract_root(text(json.dumps(value))), ensure_ascii=False).encode()

@@ -5,7 +5,7 @@ from datetime import timedelta
 
 import pytest
 
-from execution.running.limits import Holder, Limits
+from execution.running.limits import CallSlots, SlotHolder
 from execution.status import RunStatus, TaskStatus
 from tests.execution.recorded_run import NOW, ServerBroke, ref, run_of, says, until
 from tests.patience import PATIENCE_S
@@ -28,8 +28,8 @@ async def lost(*tasks, **values):
 
 def busy():
     """Return slots of which those of the server `s` are taken, and who has them."""
-    limits, other = Limits(total=3, per_server=1), Holder()
-    assert limits.take("s", other)
+    limits, other = CallSlots(total=3, per_server=1), SlotHolder()
+    assert limits.try_take("s", other)
     return limits, other
 
 
@@ -47,10 +47,10 @@ async def test_a_lost_call_is_made_again_though_a_failure_stops_the_run_first():
     recorded.tasks.pop(("b", -1), None)
     recorded.tasks.pop(("bad", -1), None)
     limits, other = busy()
-    holding = asyncio.create_task(tools.execution(repeatable=True, limits=limits).run())
+    holding = asyncio.create_task(tools.execution(repeatable=True, call_slots=limits).run())
     await until(lambda: recorded.stands("bad") is TaskStatus.FAILED)
     assert recorded.stands("b") is TaskStatus.SKIPPED
-    limits.give_back("s", other)
+    limits.release_slot("s", other)
     assert await holding is RunStatus.FAILED
     assert [call.task for call in tools.calls] == ["bad", "a"]
     assert recorded.stands("a") is SUCCEEDED
@@ -66,9 +66,9 @@ async def test_a_lost_item_is_made_again_though_a_failure_stops_the_run_first():
     del recorded.tasks["bad", -1]
     del recorded.tasks["a", 1]
     limits, other = busy()
-    holding = asyncio.create_task(tools.execution(repeatable=True, limits=limits).run())
+    holding = asyncio.create_task(tools.execution(repeatable=True, call_slots=limits).run())
     await until(lambda: recorded.stands("bad") is TaskStatus.FAILED)
-    limits.give_back("s", other)
+    limits.release_slot("s", other)
     assert await holding is RunStatus.FAILED
     assert [(call.task, call.item) for call in tools.calls] == [("bad", -1), ("a", 0)]
     assert recorded.stands("a") is CANCELLED, "its second item was never called"
@@ -83,7 +83,7 @@ async def test_a_lost_call_whose_run_is_called_off_is_cancelled_in_so_many_words
     )
     if code != "aborted":
         recorded.deadline_at = NOW + timedelta(seconds=0.05)
-    execution = tools.execution(repeatable=True, limits=busy()[0])
+    execution = tools.execution(repeatable=True, call_slots=busy()[0])
     if code == "aborted":
         execution.abort()
     status = await finish(execution)
@@ -116,7 +116,7 @@ async def test_a_lost_call_that_a_person_refuses_may_have_taken_effect():
     ((key, asked),) = recorded.waiting()
     asked.status = "rejected"
     execution = tools.execution()
-    execution.decided(*asked.place, key, approved=False)
+    execution.apply_decision(*asked.place, key, approved=False)
     assert await finish(execution) is RunStatus.FAILED
     assert "may have taken effect" in recorded.errors["a", -1]
 

@@ -3,18 +3,19 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from execution.running.schedule import Schedule, Skipped
+from execution.running.schedule import Schedule, SkippedTask
 from execution.status import RunStatus, TaskStatus
-from execution.workflow import OnError, Options, Task, Workflow
+from execution.workflow import OnError, RunOptions, Workflow, WorkflowTask
 
 FAILED, SKIPPED, SUCCEEDED = TaskStatus.FAILED, TaskStatus.SKIPPED, TaskStatus.SUCCEEDED
 
 
 def schedule(waits, statuses=None, **options):
     tasks = tuple(
-        Task(id=task, tool=f"s:{task}", depends_on=tuple(before)) for task, before in waits.items()
+        WorkflowTask(id=task, tool=f"s:{task}", depends_on=tuple(before))
+        for task, before in waits.items()
     )
-    made = Schedule(Workflow(tasks=tasks), Options(**options), statuses or {})
+    made = Schedule(Workflow(tasks=tasks), RunOptions(**options), statuses or {})
     return made, made.catch_up()
 
 
@@ -38,14 +39,14 @@ def test_each_task_becomes_ready_once_right_when_the_last_before_it_has_ended(wa
             task for task in waits if task not in ended and set(graph.predecessors(task)) <= ended
         }
         task = ready.pop(random.randrange(len(ready)))
-        made.set(task, TaskStatus.RUNNING)
-        assert made.end(task, SUCCEEDED) == []
+        made.set_status(task, TaskStatus.RUNNING)
+        assert made.end_task(task, SUCCEEDED) == []
         ended.add(task)
         order.append(task)
         ready += made.take_ready()
     assert sorted(order) == sorted(waits)
     assert made.is_settled
-    assert made.verdict() is RunStatus.SUCCEEDED
+    assert made.derive_final_status() is RunStatus.SUCCEEDED
 
 
 @given(dags(), st.data())
@@ -57,53 +58,53 @@ def test_after_a_failure_all_that_comes_after_is_skipped_and_nothing_else(waits,
     ready = made.take_ready()
     while ready:
         task = ready.pop()
-        made.end(task, FAILED if task == bad else SUCCEEDED)
+        made.end_task(task, FAILED if task == bad else SUCCEEDED)
         ready += made.take_ready()
-    skipped = {task for task, status in made.status.items() if status is SKIPPED}
+    skipped = {task for task, status in made.statuses.items() if status is SKIPPED}
     assert skipped == networkx.descendants(graph, bad)
     assert made.is_settled
 
 
 def test_what_is_skipped_names_the_task_because_of_which():
     made, _ = schedule({"a": [], "b": ["a"], "c": ["b"]}, on_error=OnError.CONTINUE)
-    assert made.end("a", FAILED) == [Skipped("b", "a"), Skipped("c", "b")]
-    assert made.verdict() is RunStatus.FAILED
+    assert made.end_task("a", FAILED) == [SkippedTask("b", "a"), SkippedTask("c", "b")]
+    assert made.derive_final_status() is RunStatus.FAILED
 
 
 def test_a_failure_that_stops_skips_all_that_is_not_under_way():
     made, _ = schedule({"a": [], "b": [], "c": [], "d": ["c"]})
-    made.set("b", TaskStatus.RUNNING)
-    assert made.end("a", FAILED) == [Skipped("c", "a"), Skipped("d", "a")]
+    made.set_status("b", TaskStatus.RUNNING)
+    assert made.end_task("a", FAILED) == [SkippedTask("c", "a"), SkippedTask("d", "a")]
     assert made.take_ready() == []
     assert not made.is_settled
-    made.end("b", SUCCEEDED)
+    made.end_task("b", SUCCEEDED)
     assert made.is_settled
-    assert made.verdict() is RunStatus.FAILED
+    assert made.derive_final_status() is RunStatus.FAILED
 
 
 def test_a_schedule_goes_on_from_how_tasks_stand():
     statuses = {"a": SUCCEEDED, "b": FAILED}
     waits = {"a": [], "b": [], "c": ["a"], "d": ["b"], "e": ["d"]}
     made, skipped = schedule(waits, statuses, on_error=OnError.CONTINUE)
-    assert skipped == [Skipped("d", "b"), Skipped("e", "d")]
+    assert skipped == [SkippedTask("d", "b"), SkippedTask("e", "d")]
     assert made.take_ready() == ["c"]
-    made.end("c", SUCCEEDED)
-    assert made.verdict() is RunStatus.PARTIAL_SUCCESS
+    made.end_task("c", SUCCEEDED)
+    assert made.derive_final_status() is RunStatus.PARTIAL_SUCCESS
 
 
 def test_what_waits_for_an_unknown_task_neither_starts_nor_ends():
     made, _ = schedule({"a": [], "b": ["a"]}, {"a": TaskStatus.UNKNOWN})
     assert made.take_ready() == []
     assert not made.is_settled
-    made.again("a")
+    made.requeue_task("a")
     assert made.take_ready() == ["a"]
 
 
 def test_an_unknown_task_makes_the_run_unknown_whatever_else():
     made, _ = schedule({"a": [], "b": []}, {"a": TaskStatus.UNKNOWN})
-    made.end("b", FAILED)
+    made.end_task("b", FAILED)
     assert made.is_settled
-    assert made.verdict() is RunStatus.UNKNOWN
+    assert made.derive_final_status() is RunStatus.UNKNOWN
 
 
 @pytest.mark.parametrize(("done", "opened"), [({}, 1), ({"a": SUCCEEDED, "b": SUCCEEDED}, 1)])
@@ -111,13 +112,13 @@ def test_by_layers_tasks_wait_for_theirs_to_be_opened(done, opened):
     waits = {"a": [], "b": [], "c": ["a"], "d": ["c"]}
     made, _ = schedule(waits, done, per_layer_validation=True)
     for task in made.take_ready():
-        made.end(task, SUCCEEDED)
+        made.end_task(task, SUCCEEDED)
     assert made.is_layer_complete
-    assert (made.layer, made.layers) == (opened, 3)
+    assert (made.current_layer, made.layer_count) == (opened, 3)
     assert made.take_ready() == []
-    made.open_next()
+    made.open_next_layer()
     assert made.take_ready() == ["c"]
-    made.end("c", SUCCEEDED)
-    made.open_next()
-    made.end(*made.take_ready(), SUCCEEDED)
+    made.end_task("c", SUCCEEDED)
+    made.open_next_layer()
+    made.end_task(*made.take_ready(), SUCCEEDED)
     assert not made.is_layer_complete

@@ -24,12 +24,12 @@ def test_a_new_user_with_the_name_of_a_deleted_one_sees_none_of_their_runs(seale
         runs.append(held(sealer, caller=EVE, key=key).run)
         gone.delete()
     account()
-    assert views.lines(EVE) == []
+    assert views.load_summaries(EVE) == []
     for run in runs:
         with pytest.raises(UnknownRun):
-            views.view(run, caller=EVE, sealer=sealer)
+            views.load_view(run, caller=EVE, sealer=sealer)
     assert held(sealer, caller=EVE, key="k").is_new
-    names = {line.user.partition(" (deleted ")[0] for line in views.lines(None)}
+    names = {line.user.partition(" (deleted ")[0] for line in views.load_summaries(None)}
     assert names == {"eve"}
 
 
@@ -38,5 +38,5 @@ def test_the_runs_of_a_user_who_is_renamed_stay_theirs(sealer):
     run = held(sealer, caller=EVE).run
     eve.username = "eva"
     eve.save()
-    assert [line.id for line in views.lines(replace(EVE, user="eva"))] == [run]
-    assert [line.id for line in views.lines(ADMIN)] == [other]
+    assert [line.id for line in views.load_summaries(replace(EVE, user="eva"))] == [run]
+    assert [line.id for line in views.load_summaries(ADMIN)] == [other]

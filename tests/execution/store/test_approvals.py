@@ -10,7 +10,7 @@ from django.utils import timezone
 from execution.models import Approval, Payload
 from execution.status import RunStatus
 from execution.store import approvals, direct_calls, runs
-from execution.store.approvals import NotPending, UnknownApproval
+from execution.store.approvals import ApprovalNotPending, UnknownApproval
 from gateway_project.foundation import notify
 from gateway_project.foundation.caller import Caller
 from tests.execution.asking import late, waiting
@@ -26,7 +26,7 @@ def anybody(_team, _user):
 
 
 def decide(approval, *, approve=True, by="ann", via="console", allowed=anybody):
-    return approvals.decide(approval.pk, approve=approve, by=by, via=via, allowed=allowed)
+    return approvals.decide_approval(approval.pk, approve=approve, by=by, via=via, allowed=allowed)
 
 
 @pytest.mark.parametrize(("approve", "status"), [(True, "approved"), (False, "rejected")])
@@ -42,7 +42,7 @@ def test_a_decision_says_who_decided_when_and_how(sealer, approve, status):
 
 def test_who_runs_it_is_told_of_a_decision(sealer, monkeypatch):
     told = []
-    monkeypatch.setattr(notify, "send", lambda *said: told.append(said))
+    monkeypatch.setattr(notify, "send_notification", lambda *said: told.append(said))
     approval = waiting(sealer)
     told.clear()
     decide(approval)
@@ -53,7 +53,7 @@ def test_who_runs_it_is_told_of_a_decision(sealer, monkeypatch):
 def test_what_is_decided_stays_decided(sealer, status):
     approval = waiting(sealer)
     Approval.objects.filter(pk=approval.pk).update(status=status)
-    with pytest.raises(NotPending, match=f"is {status} already") as refused:
+    with pytest.raises(ApprovalNotPending, match=f"is already {status}") as refused:
         decide(approval)
     assert refused.value.status == status
     approval.refresh_from_db()
@@ -63,7 +63,7 @@ def test_what_is_decided_stays_decided(sealer, status):
 def test_nothing_is_decided_when_its_time_is_up(sealer):
     approval = waiting(sealer)
     late(approval)
-    with pytest.raises(NotPending, match="is expired already"):
+    with pytest.raises(ApprovalNotPending, match="is already expired"):
         decide(approval)
     approval.refresh_from_db()
     assert approval.status == "pending"
@@ -74,7 +74,7 @@ def test_nothing_is_decided_of_a_run_that_is_over(sealer):
     run = row(approval.run_id)
     run.status = RunStatus.ABORTED
     run.save()
-    with pytest.raises(NotPending, match="is withdrawn already"):
+    with pytest.raises(ApprovalNotPending, match="is already withdrawn"):
         decide(approval)
 
 
@@ -89,9 +89,9 @@ def test_one_that_may_not_be_decided_is_as_unknown_as_one_that_is_not_there(seal
     with pytest.raises(UnknownApproval) as foreign:
         decide(approval, allowed=nobody)
     with pytest.raises(UnknownApproval) as missing:
-        approvals.decide(uuid4(), approve=True, by="ann", via="console", allowed=anybody)
+        approvals.decide_approval(uuid4(), approve=True, by="ann", via="console", allowed=anybody)
     with pytest.raises(UnknownApproval):
-        approvals.get(approval.pk, allowed=nobody, sealer=sealer)
+        approvals.load_approval(approval.pk, allowed=nobody, sealer=sealer)
     assert str(foreign.value).replace(str(approval.pk), "") == str(missing.value).replace(
         str(missing.value).split()[2].rstrip(";"), ""
     )
@@ -109,14 +109,16 @@ def test_of_two_people_who_decide_at_once_one_wins(sealer):
         try:
             together.wait(PATIENCE_S)
             return decide(approval, approve=name == "ann", by=name).status
-        except NotPending as error:
+        except ApprovalNotPending as error:
             return error
         finally:
             connections.close_all()
 
     with ThreadPoolExecutor(2) as pool:
         outcomes = dict(zip(("ann", "bob"), pool.map(person, ("ann", "bob")), strict=True))
-    (loser,) = (name for name, outcome in outcomes.items() if isinstance(outcome, NotPending))
+    (loser,) = (
+        name for name, outcome in outcomes.items() if isinstance(outcome, ApprovalNotPending)
+    )
     winner = "bob" if loser == "ann" else "ann"
     approval.refresh_from_db()
     assert (approval.status, approval.decided_by) == (outcomes[winner], winner)
@@ -125,7 +127,7 @@ def test_of_two_people_who_decide_at_once_one_wins(sealer):
 
 def test_the_exact_arguments_are_shown(sealer):
     approval = waiting(sealer)
-    shown = approvals.get(approval.pk, allowed=anybody, sealer=sealer)
+    shown = approvals.load_approval(approval.pk, allowed=anybody, sealer=sealer)
     assert (shown.arguments, shown.reason, shown.user) == ({"path": "/x"}, "it deletes", "admin")
     assert shown.is_pending
 
@@ -133,28 +135,28 @@ def test_the_exact_arguments_are_shown(sealer):
 def test_arguments_that_are_kept_no_longer_are_not_shown_as_none(sealer):
     approval = waiting(sealer)
     Payload.objects.filter(run=approval.run_id, kind="arguments").delete()
-    assert approvals.get(approval.pk, allowed=anybody, sealer=sealer).arguments is None
+    assert approvals.load_approval(approval.pk, allowed=anybody, sealer=sealer).arguments is None
 
 
 def test_what_waits_is_listed_oldest_first_without_what_is_decided_or_late(sealer):
     kept = [waiting(sealer) for _ in range(2)]
     decide(waiting(sealer))
     late(waiting(sealer))
-    assert [one.id for one in approvals.pending()] == [one.pk for one in kept]
-    recent = approvals.recent()
+    assert [one.id for one in approvals.load_pending()] == [one.pk for one in kept]
+    recent = approvals.load_recent()
     assert sorted(one.status for one in recent) == ["approved", "expired"]
-    assert len(approvals.recent(limit=1)) == 1
+    assert len(approvals.load_recent(limit=1)) == 1
 
 
 def test_whoever_asks_for_thousands_hides_nobody_elses_calls(sealer, monkeypatch):
-    monkeypatch.setattr(approvals, "MAX_EACH", 2)
+    monkeypatch.setattr(approvals, "MAX_LISTED_PER_USER", 2)
     bob = Caller(user="bob", team=TeamFactory().pk, scopes=frozenset({"call"}), kind="http")
     many = [waiting(sealer, caller=ADMIN) for _ in range(4)]
     bobs = waiting(sealer, caller=bob)
-    assert [one.id for one in approvals.pending()] == [many[0].pk, many[1].pk, bobs.pk]
+    assert [one.id for one in approvals.load_pending()] == [many[0].pk, many[1].pk, bobs.pk]
     decide(many[0])
-    assert [one.id for one in approvals.pending()] == [many[1].pk, many[2].pk, bobs.pk]
-    assert [one.id for one in approvals.pending(["bob"])] == [bobs.pk]
+    assert [one.id for one in approvals.load_pending()] == [many[1].pk, many[2].pk, bobs.pk]
+    assert [one.id for one in approvals.load_pending(["bob"])] == [bobs.pk]
 
 
 def test_lists_hold_the_calls_of_some_users_and_teams(sealer):
@@ -163,18 +165,18 @@ def test_lists_hold_the_calls_of_some_users_and_teams(sealer):
     anns = waiting(sealer, caller=Caller(user="ann", team=None, scopes=frozenset(), kind="http"))
     bobs = waiting(sealer, caller=bob)
     waiting(sealer, caller=ADMIN)
-    assert [one.id for one in approvals.pending(["ann"])] == [anns.pk]
-    assert [one.id for one in approvals.pending(["ann"], [team.pk])] == [anns.pk, bobs.pk]
-    assert approvals.pending([]) == ()
+    assert [one.id for one in approvals.load_pending(["ann"])] == [anns.pk]
+    assert [one.id for one in approvals.load_pending(["ann"], [team.pk])] == [anns.pk, bobs.pk]
+    assert approvals.load_pending([]) == ()
     decide(bobs)
-    assert [one.id for one in approvals.recent([], [team.pk])] == [bobs.pk]
+    assert [one.id for one in approvals.load_recent([], [team.pk])] == [bobs.pk]
 
 
 def test_lists_cost_one_query(sealer, django_assert_num_queries):
     for _ in range(3):
         waiting(sealer)
     with django_assert_num_queries(1):
-        assert len(approvals.pending()) == 3
+        assert len(approvals.load_pending()) == 3
 
 
 def test_what_nobody_decided_or_used_in_time_expires(sealer):
@@ -182,8 +184,8 @@ def test_what_nobody_decided_or_used_in_time_expires(sealer):
     unused, undecided, in_time = asked(sealer, run), waiting(sealer), asked(sealer, other)
     late(unused)
     late(undecided)
-    assert approvals.expire() == 2
-    assert approvals.expire() == 0
+    assert approvals.expire_approvals() == 2
+    assert approvals.expire_approvals() == 0
     statuses = {row.pk: row.status for row in Approval.objects.all()}
     assert statuses == {unused.pk: "expired", undecided.pk: "expired", in_time.pk: "approved"}
 
@@ -198,16 +200,16 @@ def test_expiry_goes_by_the_clock_of_the_database(sealer):
 
 def test_the_outcome_of_a_single_call_is_given_once_and_the_same_call_is_new_then(sealer):
     first = ended(sealer, tasks=("call",), key="k", is_direct=True)
-    again = runs.create(new(("call",), key="k", is_direct=True), sealer=sealer)
+    again = runs.create_run(new(("call",), key="k", is_direct=True), sealer=sealer)
     assert (again.run, again.is_new) == (first, False)
-    assert direct_calls.deliver(first)
-    assert not direct_calls.deliver(first)
-    assert runs.create(new(("call",), key="k", is_direct=True), sealer=sealer).is_new
+    assert direct_calls.mark_delivered(first)
+    assert not direct_calls.mark_delivered(first)
+    assert runs.create_run(new(("call",), key="k", is_direct=True), sealer=sealer).is_new
 
 
 def test_runs_that_are_no_single_call_or_go_on_are_not_delivered(sealer):
     whole = ended(sealer, key="k")
     going = held(sealer, is_direct=True).run
-    assert not direct_calls.deliver(whole)
-    assert not direct_calls.deliver(going)
+    assert not direct_calls.mark_delivered(whole)
+    assert not direct_calls.mark_delivered(going)
     assert row(whole).idempotency_key

@@ -4,7 +4,7 @@ import pytest
 
 from execution.models import WorkflowExecution
 from execution.store import commands, leases
-from execution.store.claimable_runs import Waiting, waiting
+from execution.store.claimable_runs import ClaimableRun, load_claimable_runs
 from gateway_project.foundation.caller import Caller
 from tests.execution.stored import ADMIN, held, shift_clock
 
@@ -19,11 +19,11 @@ def queued(sealer, caller=ADMIN):
 
 
 def found(**said):
-    return [one.run for one in waiting(**({"each": 10, "limit": 10} | said))]
+    return [one.run for one in load_claimable_runs(**({"each": 10, "limit": 10} | said))]
 
 
 def abort(run, caller, sealer):
-    commands.add(run, "abort", caller=caller, sealer=sealer)
+    commands.add_command(run, "abort", caller=caller, sealer=sealer)
 
 
 def test_each_comes_in_turn_with_their_oldest_and_with_no_more_than_their_share(sealer):
@@ -32,7 +32,9 @@ def test_each_comes_in_turn_with_their_oldest_and_with_no_more_than_their_share(
     assert found(each=2) == [bobs[0], admins[0], bobs[1], admins[1]]
     assert found(each=9) == [bobs[0], admins[0], bobs[1], admins[1], *bobs[2:]]
     assert found(each=2, limit=3) == [bobs[0], admins[0], bobs[1]]
-    assert waiting(each=1, limit=1) == [Waiting(run=bobs[0], user="bob", team=None, is_told=False)]
+    assert load_claimable_runs(each=1, limit=1) == [
+        ClaimableRun(run=bobs[0], user="bob", team=None, has_instructions=False)
+    ]
 
 
 def test_what_was_told_something_comes_before_all_others_also_where_a_queue_hands_out(sealer):
@@ -43,12 +45,12 @@ def test_what_was_told_something_comes_before_all_others_also_where_a_queue_hand
     assert found(each=1) == [told, first]
     assert found(new=False) == [told, taken]
     assert found(only_told=True) == [told]
-    assert waiting(each=1, limit=1)[0].is_told
+    assert load_claimable_runs(each=1, limit=1)[0].has_instructions
 
 
 def test_what_may_not_be_acquired_is_not_among_them(sealer):
     mine, theirs = queued(sealer), held(sealer, owner="others").run
     assert found() == [mine]
     assert found(dead={"others"}) == [mine, theirs]
-    leases.acquire(mine, owner="us", lease_s=60, sealer=sealer)
+    leases.acquire_lease(mine, owner="us", lease_s=60, sealer=sealer)
     assert found() == []

@@ -6,7 +6,7 @@ from django.db import transaction
 
 from execution.status import RunStatus, TaskStatus
 from execution.store import closing, force_acquire
-from execution.store.force_acquire import Seized
+from execution.store.force_acquire import SeizedRun
 from tests.execution import stored
 
 AT = datetime(2026, 5, 4, tzinfo=UTC)
@@ -14,7 +14,7 @@ T = TaskStatus
 
 
 def test_a_run_that_is_ended_says_of_no_call_what_nobody_knows():
-    seized = Seized(
+    seized = SeizedRun(
         run=uuid.uuid4(),
         epoch=4,
         last_seq=9,
@@ -24,9 +24,9 @@ def test_a_run_that_is_ended_says_of_no_call_what_nobody_knows():
             ("c", -1): T.WAITING_APPROVAL,
             ("d", -1): T.PENDING,
         },
-        begun=frozenset({("a", -1), ("b", -1)}),
+        begun_calls=frozenset({("a", -1), ("b", -1)}),
     )
-    end = closing.closing(seized, code="sealed", error="no key", at=AT)
+    end = closing.build_closing_changes(seized, code="sealed", error="no key", at=AT)
     assert [(one.task, one.status) for one in end.tasks] == [
         ("b", T.UNKNOWN),
         ("c", T.CANCELLED),
@@ -38,7 +38,7 @@ def test_a_run_that_is_ended_says_of_no_call_what_nobody_knows():
 
 
 def test_a_call_that_was_lost_and_was_to_be_made_again_is_unknown_and_not_skipped():
-    seized = Seized(
+    seized = SeizedRun(
         run=uuid.uuid4(),
         epoch=4,
         last_seq=9,
@@ -49,9 +49,9 @@ def test_a_call_that_was_lost_and_was_to_be_made_again_is_unknown_and_not_skippe
             ("list", 0): T.PENDING,
             ("list", 1): T.PENDING,
         },
-        begun=frozenset({("again", -1), ("asked", -1), ("list", 0)}),
+        begun_calls=frozenset({("again", -1), ("asked", -1), ("list", 0)}),
     )
-    end = closing.closing(seized, code="sealed", error="no key", at=AT)
+    end = closing.build_closing_changes(seized, code="sealed", error="no key", at=AT)
     assert [(one.task, one.item, one.status) for one in end.tasks] == [
         ("again", -1, T.UNKNOWN),
         ("asked", -1, T.UNKNOWN),
@@ -68,5 +68,5 @@ def test_a_lost_call_that_was_to_be_made_again_stands_as_unknown_once_its_run_is
     again = stored.change("a", "pending", attempts=1)
     stored.write(sealer, stored.changes(run, again))
     with transaction.atomic():
-        closing.end([force_acquire.seize(run, me="us")], code="sealed", sealer=sealer)
+        closing.end_runs([force_acquire.seize_run(run, me="us")], code="sealed", sealer=sealer)
     assert [stored.task_row(run, task)["status"] for task in "ab"] == ["unknown", "skipped"]

@@ -4,7 +4,7 @@ import pytest
 
 from execution.models import Payload, RunCommand
 from execution.store import commands
-from execution.store.commands import RunOver
+from execution.store.commands import RunEnded
 from execution.store.runs import UnknownRun
 from tests.execution.stored import ADMIN, changes, ended, held, write
 
@@ -15,8 +15,8 @@ def test_commands_wait_in_the_order_they_were_given(sealer):
     run = held(sealer).run
     plan = {"tasks": [{"id": "z", "tool": "s:z", "arguments": {"secret": 1}}]}
     for action, more in (("pause", {}), ("replan", {"workflow": plan}), ("resume", {})):
-        commands.add(run, action, caller=ADMIN, sealer=sealer, **more)
-    told = commands.open(run, sealer=sealer)
+        commands.add_command(run, action, caller=ADMIN, sealer=sealer, **more)
+    told = commands.load_open_commands(run, sealer=sealer)
     assert [one.action for one in told] == ["pause", "replan", "resume"]
     assert set(RunCommand.objects.values_list("user", "kind")) == {("admin", "stdio")}
     assert [one.workflow for one in told] == [None, plan, None]
@@ -26,20 +26,20 @@ def test_commands_wait_in_the_order_they_were_given(sealer):
 
 def test_what_was_carried_out_is_open_no_more_and_says_what_came_of_it(sealer):
     run = held(sealer).run
-    told = commands.add(run, "resume", caller=ADMIN, sealer=sealer, detail={"rerun": True})
-    assert commands.open(run, sealer=sealer)[0].detail == {"rerun": True}
-    assert commands.outcome(told) is None
-    write(sealer, changes(run, seqs=[2], applied=((told, "run_not_paused"),)))
-    assert commands.open(run, sealer=sealer) == ()
-    assert commands.outcome(told) == "run_not_paused"
+    told = commands.add_command(run, "resume", caller=ADMIN, sealer=sealer, detail={"rerun": True})
+    assert commands.load_open_commands(run, sealer=sealer)[0].detail == {"rerun": True}
+    assert commands.load_outcome(told) is None
+    write(sealer, changes(run, seqs=[2], applied_commands=((told, "run_not_paused"),)))
+    assert commands.load_open_commands(run, sealer=sealer) == ()
+    assert commands.load_outcome(told) == "run_not_paused"
 
 
 def test_a_run_that_is_over_is_told_nothing(sealer):
     run = ended(sealer, "aborted")
-    with pytest.raises(RunOver, match="aborted"):
-        commands.add(run, "pause", caller=ADMIN, sealer=sealer)
+    with pytest.raises(RunEnded, match="aborted"):
+        commands.add_command(run, "pause", caller=ADMIN, sealer=sealer)
 
 
 def test_a_run_that_is_not_there_is_told_nothing(sealer):
     with pytest.raises(UnknownRun):
-        commands.add(uuid4(), "pause", caller=ADMIN, sealer=sealer)
+        commands.add_command(uuid4(), "pause", caller=ADMIN, sealer=sealer)

@@ -3,7 +3,7 @@ import json
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from execution.store.escaping import original, original_json, stored, stored_json
+from execution.store.escaping import escape_json, escape_text, unescape_json, unescape_text
 
 ANY = st.text(st.characters(exclude_categories=()) | st.sampled_from("\x00\x1a\ud800\udfff0"))
 
@@ -11,15 +11,15 @@ ANY = st.text(st.characters(exclude_categories=()) | st.sampled_from("\x00\x1a\u
 @example("\x1a0000")
 @given(ANY)
 def test_every_text_comes_back_and_what_is_stored_can_be(text):
-    kept = stored(text)
+    kept = escape_text(text)
     assert "\x00" not in kept
     kept.encode()
-    assert original(kept) == text
+    assert unescape_text(kept) == text
 
 
 @given(ANY, ANY)
 def test_no_two_texts_are_stored_alike(one, other):
-    assert (stored(one) == stored(other)) == (one == other)
+    assert (escape_text(one) == escape_text(other)) == (one == other)
 
 
 @given(
@@ -29,6 +29,6 @@ def test_no_two_texts_are_stored_alike(one, other):
     )
 )
 def test_every_json_value_comes_back(value):
-    text = stored_json(value)
+    text = escape_json(value)
     assert "\\u0000" not in text
-    assert original_json(json.loads(text)) == value
+    assert unescape_json(json.loads(text)) == value

@@ -6,7 +6,7 @@ from django.db import connections
 from execution.models import Approval, ExecutionEvent, Payload, TaskRun, WorkflowExecution
 from execution.status import RunStatus
 from execution.store import commands, expiry, views
-from execution.store.expiry import Swept
+from execution.store.expiry import ExpiryCounts
 from gateway_project.foundation import advisory
 from tests.execution.stored import (
     ADMIN,
@@ -27,7 +27,7 @@ DAY_S = 86_400
 
 
 def sweep():
-    return expiry.sweep(payload_days=7, run_days=90)
+    return expiry.delete_expired(payload_days=7, run_days=90)
 
 
 def aged(run, days):
@@ -37,13 +37,13 @@ def aged(run, days):
 
 def test_what_a_run_was_given_goes_a_week_after_its_end(sealer):
     old, fresh = aged(ended(sealer, intent="x"), 7.1), aged(ended(sealer), 6.9)
-    assert sweep() == Swept(payloads=1)
-    assert sweep() == Swept()
+    assert sweep() == ExpiryCounts(payloads=1)
+    assert sweep() == ExpiryCounts()
     assert set(Payload.objects.values_list("run", flat=True)) == {fresh}
-    shown = views.view(old, caller=ADMIN, sealer=sealer)
+    shown = views.load_view(old, caller=ADMIN, sealer=sealer)
     assert (shown.has_expired, shown.workflow, shown.intent) == (True, None, "")
     assert (shown.status, len(shown.tasks)) == ("succeeded", 2)
-    assert not views.view(fresh, caller=ADMIN, sealer=sealer, results=False).has_expired
+    assert not views.load_view(fresh, caller=ADMIN, sealer=sealer, results=False).has_expired
 
 
 def test_a_run_goes_altogether_when_its_time_has_come(sealer):
@@ -60,9 +60,9 @@ def test_a_run_that_waited_too_long_fails_as_expired(sealer):
     approval = asked(sealer, run, status="pending")
     lost = change("b", "running", attempts=1)
     write(sealer, changes(run, lost, seqs=[3], status=RunStatus.WAITING))
-    told = commands.add(run, "resume", caller=ADMIN, sealer=sealer)
+    told = commands.add_command(run, "resume", caller=ADMIN, sealer=sealer)
     aged(run, 8)
-    assert sweep() == Swept(failed=1, payloads=1)
+    assert sweep() == ExpiryCounts(failed=1, payloads=1)
     approval.refresh_from_db()
     stands = row(run)
     assert (stands.status, stands.error_code, stands.epoch) == ("failed", "expired", 2)
@@ -72,8 +72,8 @@ def test_a_run_that_waited_too_long_fails_as_expired(sealer):
         "unknown",
         "skipped",
     ]
-    assert (approval.status, commands.outcome(told)) == ("withdrawn", "run_over")
-    *_, a, b, c, last = views.events(run)
+    assert (approval.status, commands.load_outcome(told)) == ("withdrawn", "run_over")
+    *_, a, b, c, last = views.load_events(run)
     assert (last.seq, last.kind) == (stands.last_seq, "run_ended")
     assert last.data == {"status": "failed"}
     assert [one.kind for one in (a, b, c)] == ["task_cancelled", "task_unknown", "task_skipped"]
@@ -82,25 +82,25 @@ def test_a_run_that_waited_too_long_fails_as_expired(sealer):
 def test_a_run_that_a_process_holds_is_left_alone(sealer):
     run = held(sealer, lease_s=60 * DAY_S).run
     aged(run, 8)
-    assert sweep() == Swept()
+    assert sweep() == ExpiryCounts()
     assert row(run).status == "queued"
 
 
 def test_a_key_is_forgotten_after_a_day(sealer):
     old, fresh = held(sealer, key="old").run, held(sealer, key="fresh").run
     aged(old, 1.1)
-    assert sweep() == Swept(keys=1)
+    assert sweep() == ExpiryCounts(keys=1)
     assert (row(old).idempotency_key, row(fresh).idempotency_key != "") == ("", True)
 
 
 def test_many_are_removed_in_parts(sealer, monkeypatch):
-    monkeypatch.setattr(expiry, "CHUNK", 2)
-    monkeypatch.setattr(expiry, "FAILED_AT_ONCE", 2)
+    monkeypatch.setattr(expiry, "RUNS_PER_CHUNK", 2)
+    monkeypatch.setattr(expiry, "MAX_FAILED_PER_CHUNK", 2)
     for _ in range(5):
         aged(ended(sealer), 91)
     for _ in range(5):
         aged(held(sealer, owner="").run, 8)
-    assert sweep() == Swept(payloads=10, runs=5, failed=5)
+    assert sweep() == ExpiryCounts(payloads=10, runs=5, failed=5)
     assert not Approval.objects.exists()
 
 
@@ -114,7 +114,7 @@ def test_two_sweeps_do_not_get_in_each_others_way(sealer):
         finally:
             connections.close_all()
 
-    with advisory.claimed(expiry.LOCK, wait_s=0) as is_ours, ThreadPoolExecutor(1) as pool:
+    with advisory.try_lock(expiry.LOCK_NAME, wait_s=0) as is_ours, ThreadPoolExecutor(1) as pool:
         assert is_ours
-        assert pool.submit(meanwhile).result(PATIENCE_S) == Swept()
-    assert sweep() == Swept(payloads=1)
+        assert pool.submit(meanwhile).result(PATIENCE_S) == ExpiryCounts()
+    assert sweep() == ExpiryCounts(payloads=1)

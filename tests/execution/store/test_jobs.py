@@ -55,23 +55,23 @@ def fetched(run, *, heartbeat_s):
 def test_a_run_is_put_in_line_by_the_transaction_that_makes_it():
     kept = uuid.uuid4()
     with transaction.atomic():
-        jobs.defer(kept)
+        jobs.enqueue_run(kept)
     with transaction.atomic():
-        jobs.defer(uuid.uuid4())
+        jobs.enqueue_run(uuid.uuid4())
         transaction.set_rollback(True)
     assert in_line() == [kept]
 
 
 def test_without_its_tables_the_queue_says_so():
     with pytest.raises(ProgrammingError, match="procrastinate_jobs"), transaction.atomic():
-        jobs.require()
+        jobs.require_queue_tables()
     with pytest.raises(OperationalError, match="procrastinate"), transaction.atomic():
-        jobs.defer(uuid.uuid4())
+        jobs.enqueue_run(uuid.uuid4())
 
 
 @pytest.mark.usefixtures("tables")
 def test_with_its_tables_the_queue_is_content():
-    jobs.require()
+    jobs.require_queue_tables()
 
 
 @pytest.mark.usefixtures("tables")
@@ -81,7 +81,7 @@ def test_what_dead_workers_left_goes_once_its_run_has_been_over_for_a_while():
     ended = run_row(status="succeeded", ended_at=now)
     alive = run_row(status="running", owner="somebody", epoch=1)
     for run in (over, ended, alive):
-        jobs.defer(run)
+        jobs.enqueue_run(run)
         fetched(run, heartbeat_s=None)
     assert jobs.delete_orphans() == 1
     assert in_line() == [ended, alive]
@@ -91,21 +91,21 @@ def test_what_dead_workers_left_goes_once_its_run_has_been_over_for_a_while():
 def test_a_run_that_lost_its_job_is_put_in_line_again_once():
     waiting, dying, working, lost = (run_row() for _ in range(4))
     for run in (waiting, dying, working):
-        jobs.defer(run)
+        jobs.enqueue_run(run)
     fetched(dying, heartbeat_s=ALIVE_S + 1)
     fetched(working, heartbeat_s=5)
     run_row(status="running", owner="somebody", epoch=1)
     run_row(epoch=1)
-    assert jobs.restore(alive_s=ALIVE_S) == 2
+    assert jobs.restore_lost_jobs(alive_s=ALIVE_S) == 2
     assert in_line() == [waiting, dying, working, dying, lost]
-    assert jobs.restore(alive_s=ALIVE_S) == 0
+    assert jobs.restore_lost_jobs(alive_s=ALIVE_S) == 0
 
 
 @pytest.mark.usefixtures("tables")
 def test_more_than_one_transaction_takes_are_put_in_line_by_the_next(monkeypatch):
-    monkeypatch.setattr(jobs, "AT_ONCE", 2)
+    monkeypatch.setattr(jobs, "MAX_RESTORED", 2)
     lost = [run_row() for _ in range(3)]
-    assert [jobs.restore(alive_s=ALIVE_S) for _ in range(3)] == [2, 1, 0]
+    assert [jobs.restore_lost_jobs(alive_s=ALIVE_S) for _ in range(3)] == [2, 1, 0]
     assert in_line() == lost
 
 
@@ -118,7 +118,7 @@ def test_several_that_look_for_lost_jobs_at_once_put_each_run_in_line_once():
     def restored(_):
         try:
             ready.wait(PATIENCE_S)
-            return jobs.restore(alive_s=ALIVE_S)
+            return jobs.restore_lost_jobs(alive_s=ALIVE_S)
         finally:
             connections.close_all()
 
@@ -134,15 +134,15 @@ def test_one_that_stands_still_over_lost_jobs_is_not_waited_for():
 
     def restored():
         try:
-            return jobs.restore(alive_s=ALIVE_S)
+            return jobs.restore_lost_jobs(alive_s=ALIVE_S)
         finally:
             connections.close_all()
 
     with ThreadPoolExecutor(1) as pool, transaction.atomic():
-        assert jobs.restore(alive_s=ALIVE_S) == 1
+        assert jobs.restore_lost_jobs(alive_s=ALIVE_S) == 1
         with connection.cursor() as cursor:
             cursor.execute("SHOW idle_in_transaction_session_timeout")
-            assert cursor.fetchone() == (fencing.LONGEST_STILL,)
+            assert cursor.fetchone() == (fencing.MAX_IDLE_TIME,)
             # It stands still for as long as the other one takes.
             cursor.execute("SET LOCAL idle_in_transaction_session_timeout = 0")
         assert pool.submit(restored).result(PATIENCE_S) == 0
@@ -152,7 +152,7 @@ def test_one_that_stands_still_over_lost_jobs_is_not_waited_for():
 @pytest.mark.usefixtures("tables")
 def test_a_run_with_a_key_or_without_is_made_together_with_its_job(sealer):
     made = [
-        runs.create(stored.new(owner="", key=key), sealer=sealer, also=jobs.defer)
+        runs.create_run(stored.new(owner="", key=key), sealer=sealer, also=jobs.enqueue_run)
         for key in (None, "key")
     ]
     assert in_line() == [one.run for one in made]

@@ -6,11 +6,11 @@ from datetime import datetime, timedelta
 import pytest
 from django.db import connections
 
-from execution.changes import Changes, Event, Fenced
+from execution.changes import RunChanges, RunEvent, RunFenced
 from execution.models import Approval, WorkflowExecution
 from execution.status import RunStatus, TaskStatus
 from execution.store import claimable_runs, commands, decisions, leases
-from execution.workflow import Options
+from execution.workflow import RunOptions
 from tests.execution.stored import (
     ADMIN,
     AT,
@@ -32,15 +32,17 @@ pytestmark = pytest.mark.django_db
 
 
 def claimable(**said):
-    return [one.run for one in claimable_runs.waiting(**{"each": 9, "limit": 9, **said})]
+    return [
+        one.run for one in claimable_runs.load_claimable_runs(**{"each": 9, "limit": 9, **said})
+    ]
 
 
 def take(sealer, run, *, owner="them", dead=()):
-    return leases.acquire(run, owner=owner, lease_s=60, sealer=sealer, dead=dead)
+    return leases.acquire_lease(run, owner=owner, lease_s=60, sealer=sealer, dead=dead)
 
 
 def test_a_queued_run_is_taken_with_all_that_is_known_of_it(sealer):
-    options = Options(per_layer_validation=True, deadline_s=9_999)
+    options = RunOptions(per_layer_validation=True, deadline_s=9_999)
     made = held(sealer, ["a", "b"], owner="", intent="tidy up", options=options)
     taken = take(sealer, made.run)
     assert (taken.run, taken.epoch, taken.last_seq, taken.was_lost) == (made.run, 1, 1, False)
@@ -56,10 +58,10 @@ def test_a_queued_run_is_taken_with_all_that_is_known_of_it(sealer):
 
 
 def test_a_lost_run_is_taken_as_it_stood(sealer):
-    run = held(sealer, ["a\x00", "b"], options=Options(per_layer_validation=True)).run
+    run = held(sealer, ["a\x00", "b"], options=RunOptions(per_layer_validation=True)).run
     done = change("a\x00", "succeeded", attempts=2, result={"n": 1}, **CALL)
-    report = Event(seq=2, kind="layer_complete", at=AT, data={"layer": 1, "of": 2})
-    write(sealer, Changes(run=run, epoch=1, tasks=(done,), events=(report,)))
+    report = RunEvent(seq=2, kind="layer_complete", at=AT, data={"layer": 1, "of": 2})
+    write(sealer, RunChanges(run=run, epoch=1, tasks=(done,), events=(report,)))
     write(
         sealer,
         changes(run, change("b", "running", attempts=1), seqs=[3], status=RunStatus.RUNNING),
@@ -87,7 +89,7 @@ def test_a_held_run_is_nobody_elses_until_its_lease_lapses(sealer):
 
 def test_a_dead_owners_run_is_taken_at_once(sealer):
     run = held(sealer).run
-    assert leases.owners() == {"us"}
+    assert leases.load_owners() == {"us"}
     assert claimable(dead={"us"}) == [run]
     assert take(sealer, run, dead={"somebody"}) is None
     assert take(sealer, run, dead={"us"}).was_lost
@@ -101,7 +103,7 @@ def test_the_clock_of_this_machine_plays_no_part(sealer, monkeypatch):
         )
         monkeypatch.setattr("django.utils.timezone.now", lambda shift=shift: AT + shift)
         assert claimable() == []
-        assert leases.renew("us", {run: 1}, lease_s=60) == {run}
+        assert leases.renew_leases("us", {run: 1}, lease_s=60) == {run}
         assert take(sealer, run) is None
 
 
@@ -131,11 +133,11 @@ def test_of_many_that_try_at_once_exactly_one_takes_a_run(sealer):
 def test_a_run_that_is_taken_is_read_without_a_lock_and_by_the_hold_that_took_it(
     sealer, monkeypatch
 ):
-    run, read = held(sealer, owner="").run, leases._held
+    run, read = held(sealer, owner="").run, leases._build_leased_run
 
     def slowly(*args, **said):
         """Read a run so slowly that the lease lapses, and somebody else takes it."""
-        monkeypatch.setattr(leases, "_held", read)
+        monkeypatch.setattr(leases, "_build_leased_run", read)
         with ThreadPoolExecutor(1) as pool:
             pool.submit(closing, shift_clock, run, seconds=61).result(PATIENCE_S)
             taking = pool.submit(closing, take, sealer, run, owner="others")
@@ -148,19 +150,30 @@ def test_a_run_that_is_taken_is_read_without_a_lock_and_by_the_hold_that_took_it
         finally:
             connections.close_all()
 
-    monkeypatch.setattr(leases, "_held", slowly)
+    monkeypatch.setattr(leases, "_build_leased_run", slowly)
     taken = take(sealer, run)
     (refused,) = write(sealer, changes(run, change(), seqs=[2], epoch=taken.epoch))
-    assert (taken.epoch, type(refused), row(run).owner) == (1, Fenced, "others")
+    assert (taken.epoch, type(refused), row(run).owner) == (1, RunFenced, "others")
 
 
 def test_a_lease_is_renewed_by_who_still_holds_the_run(sealer):
     kept, lost = held(sealer).run, held(sealer).run
     take(sealer, lost, dead={"us"})
-    assert leases.renew("us", {kept: 1, lost: 1}, lease_s=3_600) == {kept}
+    assert leases.renew_leases("us", {kept: 1, lost: 1}, lease_s=3_600) == {kept}
     shift_clock(kept, seconds=3_000)
     assert claimable() == []
-    assert leases.renew("them", {kept: 1}, lease_s=60) == set()
+    assert leases.renew_leases("them", {kept: 1}, lease_s=60) == set()
+
+
+def test_a_run_counts_as_taken_over_only_once_it_is_somebody_elses_or_gone(sealer):
+    kept, ended_here, given_back, taken, deleted = [held(sealer).run for _ in range(5)]
+    mine = dict.fromkeys((kept, ended_here, given_back, taken, deleted), 1)
+    write(sealer, changes(ended_here, seqs=[2], status=RunStatus.SUCCEEDED))
+    assert leases.release_lease(given_back, 1)
+    take(sealer, taken, dead={"us"})
+    WorkflowExecution.objects.filter(id=deleted).delete()
+    assert leases.renew_leases("us", mine, lease_s=60) == {kept}
+    assert leases.find_taken_over("us", mine) == {taken, deleted}
 
 
 def test_a_run_is_given_back_by_the_write_that_ends_it(sealer):
@@ -169,9 +182,9 @@ def test_a_run_is_given_back_by_the_write_that_ends_it(sealer):
     assert row(run).owner == "us"
     write(sealer, changes(run, seqs=[3], status=RunStatus.SUCCEEDED))
     assert (row(run).owner, row(run).lease_until) == ("", None)
-    assert leases.renew("us", {run: 1}, lease_s=60) == set()
-    assert not leases.release(run, 1)
-    assert leases.is_idle(run)
+    assert leases.renew_leases("us", {run: 1}, lease_s=60) == set()
+    assert not leases.release_lease(run, 1)
+    assert leases.is_run_at_rest(run)
 
 
 def test_an_end_may_be_written_again_and_nothing_after_it(sealer):
@@ -179,16 +192,16 @@ def test_an_end_may_be_written_again_and_nothing_after_it(sealer):
     end = changes(run, change("a", "succeeded"), seqs=[2], status=RunStatus.SUCCEEDED)
     assert write(sealer, end) == write(sealer, end) == [None]
     (late,) = write(sealer, changes(run, change("a", "failed"), seqs=[3]))
-    assert isinstance(late, Fenced)
+    assert isinstance(late, RunFenced)
     assert task_row(run)["status"] == "succeeded"
 
 
 def test_a_run_that_is_given_back_unfinished_is_anybodys(sealer):
     run = held(sealer).run
     write(sealer, changes(run, seqs=[2], status=RunStatus.RUNNING))
-    assert not leases.release(run, 7)
-    assert leases.release(run, 1)
-    assert not leases.release(run, 1)
+    assert not leases.release_lease(run, 7)
+    assert leases.release_lease(run, 1)
+    assert not leases.release_lease(run, 1)
     assert claimable() == [run]
     assert not take(sealer, run).was_lost
 
@@ -197,10 +210,10 @@ def test_a_run_that_is_given_back_unfinished_is_anybodys(sealer):
 def test_a_run_at_rest_is_taken_when_it_is_told_something(sealer, status):
     run = held(sealer).run
     write(sealer, changes(run, seqs=[2], status=RunStatus(status)))
-    leases.release(run, 1)
+    leases.release_lease(run, 1)
     assert claimable() == []
     assert take(sealer, run) is None
-    commands.add(run, "abort", caller=ADMIN, sealer=sealer)
+    commands.add_command(run, "abort", caller=ADMIN, sealer=sealer)
     assert claimable() == [run]
     assert take(sealer, run).status == status
 
@@ -213,7 +226,7 @@ def test_a_waiting_run_is_taken_once_one_of_its_calls_is_decided(sealer, decisio
     run = held(sealer).run
     approval = asked(sealer, run, status="pending")
     write(sealer, changes(run, seqs=[3], status=RunStatus.WAITING))
-    leases.release(run, 1)
+    leases.release_lease(run, 1)
     Approval.objects.filter(id=approval.pk).update(status=decision)
     assert claimable() == ([run] if wakes else [])
     if wakes:
@@ -224,7 +237,7 @@ def test_a_question_that_nobody_answers_in_time_wakes_its_run(sealer):
     run = held(sealer).run
     asked(sealer, run, status="pending")
     write(sealer, changes(run, seqs=[3], status=RunStatus.WAITING))
-    leases.release(run, 1)
+    leases.release_lease(run, 1)
     Approval.objects.update(expires_at=AT - timedelta(days=999))
     assert claimable() == [run]
     assert take(sealer, run).tasks["a", -1].approval_status == "expired"
@@ -234,7 +247,7 @@ def test_a_decision_does_not_wake_a_paused_run(sealer):
     run = held(sealer).run
     asked(sealer, run, status="approved")
     write(sealer, changes(run, seqs=[3], status=RunStatus.PAUSED))
-    leases.release(run, 1)
+    leases.release_lease(run, 1)
     assert claimable() == []
 
 
@@ -242,9 +255,9 @@ def test_a_decision_does_not_wake_a_paused_run(sealer):
     ("status", "wakes"), [("paused", True), ("waiting", True), ("unknown", False)]
 )
 def test_a_run_at_rest_is_taken_when_its_time_is_up(sealer, status, wakes):
-    run = held(sealer, options=Options(deadline_s=100)).run
+    run = held(sealer, options=RunOptions(deadline_s=100)).run
     write(sealer, changes(run, seqs=[2], status=RunStatus(status)))
-    leases.release(run, 1)
+    leases.release_lease(run, 1)
     assert claimable() == []
     shift_clock(run, seconds=101)
     assert claimable() == ([run] if wakes else [])
@@ -255,7 +268,7 @@ def test_a_run_that_is_over_is_never_taken(sealer):
     shift_clock(run, seconds=999)
     assert claimable(dead={"us"}) == []
     assert take(sealer, run, dead={"us"}) is None
-    assert leases.owners() == set()
+    assert leases.load_owners() == set()
 
 
 def test_the_oldest_are_named_first(sealer):
@@ -272,7 +285,7 @@ def test_what_has_expired_is_missing_from_a_run_that_is_taken(sealer):
 
 
 def test_the_time_that_is_left_is_told_by_the_clock_of_this_machine(sealer, monkeypatch):
-    run = held(sealer, owner="", options=Options(deadline_s=10_000)).run
+    run = held(sealer, owner="", options=RunOptions(deadline_s=10_000)).run
 
     class Ahead(datetime):
         @classmethod
@@ -292,8 +305,8 @@ def test_what_is_open_about_a_call_counts_though_the_clock_was_set_back(sealer):
     )
     second = asked(sealer, run, seq=3)
     write(sealer, changes(run, seqs=[4], status=RunStatus.WAITING))
-    assert [one.approval for one in decisions.of(run)] == [second.pk]
-    leases.release(run, 1)
+    assert [one.approval for one in decisions.load_decisions(run)] == [second.pk]
+    leases.release_lease(run, 1)
     assert take(sealer, run).tasks["a", -1].approval == second.pk
 
 

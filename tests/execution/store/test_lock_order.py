@@ -48,7 +48,7 @@ def test_a_renewal_that_waits_for_a_run_holds_none_that_comes_after_it(sealer):
         with transaction.atomic():
             lock(low)
             mine = {high: 1, low: 1}
-            renewing = pool.submit(closing, lambda: leases.renew("us", mine, lease_s=60))
+            renewing = pool.submit(closing, lambda: leases.renew_leases("us", mine, lease_s=60))
             until_somebody_waits()
             lock(high)
         assert renewing.result(PATIENCE_S) == {low, high}
@@ -60,16 +60,16 @@ def test_keys_of_runs_that_are_being_written_are_forgotten_another_time(sealer):
         shift_clock(run, seconds=DAY_S + 1)
     with ThreadPoolExecutor(1) as pool, transaction.atomic():
         lock(one)
-        sweeping = pool.submit(closing, lambda: expiry.sweep(payload_days=7, run_days=90))
+        sweeping = pool.submit(closing, lambda: expiry.delete_expired(payload_days=7, run_days=90))
         assert sweeping.result(PATIENCE_S).keys == 1
-    assert expiry.sweep(payload_days=7, run_days=90).keys == 1
+    assert expiry.delete_expired(payload_days=7, run_days=90).keys == 1
 
 
 def test_a_run_that_somebody_has_locked_is_not_waited_for_and_is_had_later(sealer):
     run = held(sealer, owner="").run
 
     def taken():
-        return leases.acquire(run, owner="them", lease_s=60, sealer=sealer)
+        return leases.acquire_lease(run, owner="them", lease_s=60, sealer=sealer)
 
     with ThreadPoolExecutor(1) as pool, transaction.atomic():
         lock(run)

@@ -4,19 +4,26 @@ from django.db import connection
 
 from execution.models import Payload
 from execution.store import payloads
-from execution.store.payloads import Kind
-from gateway_project.foundation.sealing import SealBroken, Sealer
+from execution.store.payloads import PayloadKind
+from gateway_project.foundation.sealing import Sealer, UnsealingFailed
 from tests.execution.stored import held
 
+LARGE = [{"n": n, "text": 'é\x00"\\', "at": n / 7} for n in range(20_000)]
 
-@pytest.mark.parametrize("value", [None, "x", "é" * 9_999, {"a": [1.5, None]}, ["\x00\ud800"]])
+
+@pytest.mark.parametrize(
+    "value",
+    [None, "x", "é" * 9_999, {"a": [1.5, None]}, ["\x00\ud800"], LARGE, [*LARGE, "\ud800"]],
+)
 def test_what_is_sealed_is_opened_as_it_was(sealer, value):
-    sealed = payloads.seal(value, run=None, kind=Kind.RESULT, sealer=sealer)
-    assert payloads.opened(sealed.content, sealer=sealer) == value
+    sealed = payloads.seal_payload(value, run=None, kind=PayloadKind.RESULT, sealer=sealer)
+    assert payloads.open_payload(sealed.content, sealer=sealer) == value
 
 
 def test_long_ones_are_packed(sealer):
-    sealed = payloads.seal("word " * 10_000, run=None, kind=Kind.RESULT, sealer=sealer)
+    sealed = payloads.seal_payload(
+        "word " * 10_000, run=None, kind=PayloadKind.RESULT, sealer=sealer
+    )
     assert sealed.size == 50_002
     assert len(sealed.content) < 5_000
 
@@ -25,21 +32,21 @@ def test_long_ones_are_packed(sealer):
 def test_other_keys_open_nothing_and_the_error_says_which_are_missing(sealer):
     run = held(sealer).run
     other = Sealer([Fernet.generate_key()], source="keys/payloads.keys")
-    with pytest.raises(SealBroken, match=r"keys/payloads\.keys"):
-        payloads.one(run, Kind.WORKFLOW, item=1, sealer=other)
+    with pytest.raises(UnsealingFailed, match=r"keys/payloads\.keys"):
+        payloads.load_payload(run, PayloadKind.WORKFLOW, item=1, sealer=other)
 
 
 @pytest.mark.django_db
 def test_what_stands_in_a_place_is_replaced_also_within_one_list(sealer):
     run = held(sealer).run
     sealed = [
-        payloads.seal({"n": n}, run=run, kind=Kind.RESULT, task="a", sealer=sealer)
+        payloads.seal_payload({"n": n}, run=run, kind=PayloadKind.RESULT, task="a", sealer=sealer)
         for n in range(3)
     ]
-    payloads.insert(sealed[:1])
-    payloads.insert(sealed[1:])
+    payloads.insert_payloads(sealed[:1])
+    payloads.insert_payloads(sealed[1:])
     places = [("a", -1), ("b", -1)]
-    assert payloads.results(run, places, sealer=sealer) == {("a", -1): {"n": 2}}
+    assert payloads.load_results(run, places, sealer=sealer) == {("a", -1): {"n": 2}}
 
 
 @pytest.mark.django_db
@@ -47,14 +54,14 @@ def test_much_is_stored_by_several_statements(sealer, monkeypatch):
     run = held(sealer).run
     monkeypatch.setattr(payloads, "MAX_STATEMENT_BYTES", 300)
     sealed = [
-        payloads.seal(n, run=run, kind=Kind.RESULT, task="a", item=n, sealer=sealer)
+        payloads.seal_payload(n, run=run, kind=PayloadKind.RESULT, task="a", item=n, sealer=sealer)
         for n in range(9)
     ]
-    assert [len(chunk) for chunk in payloads._chunks(sealed)] == [4, 4, 1]
-    payloads.insert(sealed)
-    kept = payloads.results(run, [("a", n) for n in range(9)], sealer=sealer)
+    assert [len(chunk) for chunk in payloads._split_chunks(sealed)] == [4, 4, 1]
+    payloads.insert_payloads(sealed)
+    kept = payloads.load_results(run, [("a", n) for n in range(9)], sealer=sealer)
     assert kept == {("a", n): n for n in range(9)}
-    assert payloads.result_sizes(run, ["a", "b"]) == [(("a", n), 1) for n in range(9)]
+    assert payloads.load_result_sizes(run, ["a", "b"]) == [(("a", n), 1) for n in range(9)]
 
 
 @pytest.mark.django_db
@@ -70,5 +77,5 @@ def test_what_is_sealed_is_not_packed_by_the_database(sealer):
 @pytest.mark.django_db
 def test_nothing_to_store_asks_nothing(django_assert_num_queries):
     with django_assert_num_queries(0):
-        payloads.insert([])
+        payloads.insert_payloads([])
     assert not Payload.objects.exists()

@@ -7,8 +7,8 @@ import pytest
 from django.db import connection, connections, transaction
 from psycopg.pq import PipelineStatus, TransactionStatus
 
-from execution.store import patience, prepared
-from gateway_project.foundation.database import is_away
+from execution.store import prepared, retry_patience
+from gateway_project.foundation.database import is_database_away
 from tests.patience import PATIENCE_S
 
 pytestmark = pytest.mark.django_db
@@ -17,7 +17,7 @@ pytestmark = pytest.mark.django_db
 @pytest.fixture
 def timed(db):
     """A server that can limit the time of a transaction."""
-    if not prepared.can_limit():
+    if not prepared.can_limit_transactions():
         pytest.skip("this server cannot limit the time of a transaction")
 
 
@@ -58,14 +58,14 @@ def test_what_a_pipeline_refuses_is_raised_and_undone():
 
 @pytest.mark.usefixtures("timed")
 def test_what_is_sent_together_in_a_transaction_has_a_limit_of_its_own(monkeypatch):
-    monkeypatch.setattr(prepared, "LONGEST_S", 55)
+    monkeypatch.setattr(prepared, "MAX_TRANSACTION_S", 55)
     with prepared.cursor(pipelined=True) as cursor:
         (limit,) = cursor.execute("SHOW transaction_timeout").fetchone()
     assert limit == "55s"
 
 
 def test_a_server_that_cannot_limit_it_is_sent_one_statement_after_another(monkeypatch):
-    monkeypatch.setattr(prepared, "TIMED_SINCE", 1_000_000)
+    monkeypatch.setattr(prepared, "MIN_TIMEOUT_VERSION", 1_000_000)
     with prepared.cursor(pipelined=True) as cursor:
         assert connection.connection.pgconn.pipeline_status == PipelineStatus.OFF
         assert cursor.execute("SELECT 1").fetchone() == (1,)
@@ -105,7 +105,7 @@ def test_a_transaction_is_committed_with_its_statements(numbers):
 def test_of_a_transaction_that_is_refused_nothing_stands_and_the_next_goes_on(numbers):
     with pytest.raises(django.db.DataError) as refused:
         numbers(1, 0, 2)
-    assert prepared.is_unmet(refused.value)
+    assert prepared.is_unmet_requirement(refused.value)
     assert stored() == []
     numbers(3)
     assert stored() == [2]
@@ -131,7 +131,7 @@ def test_what_goes_wrong_here_amid_a_transaction_undoes_it(numbers, kind):
 
 @pytest.mark.usefixtures("numbers")
 def test_a_server_that_cannot_limit_it_is_sent_a_transaction_one_by_one(monkeypatch):
-    monkeypatch.setattr(prepared, "TIMED_SINCE", 1_000_000)
+    monkeypatch.setattr(prepared, "MIN_TIMEOUT_VERSION", 1_000_000)
     with prepared.transaction():
         assert connection.connection.pgconn.pipeline_status == PipelineStatus.OFF
         insert(1)
@@ -163,7 +163,7 @@ def end_session(process):
 @pytest.mark.usefixtures("timed")
 def test_a_process_that_stops_amid_a_transaction_loses_its_locks(numbers, monkeypatch):
     numbers(1)
-    monkeypatch.setattr(prepared, "LONGEST_S", 0.5)
+    monkeypatch.setattr(prepared, "MAX_TRANSACTION_S", 0.5)
     locked, over = threading.Event(), threading.Event()
 
     def stop():
@@ -190,13 +190,16 @@ def test_a_process_that_stops_amid_a_transaction_loses_its_locks(numbers, monkey
             cursor.execute("UPDATE numbers SET n = 8")
         over.set()
         assert isinstance(stopped.exception(PATIENCE_S), django.db.Error)
-        assert is_away(stopped.exception())
+        assert is_database_away(stopped.exception())
     assert stored() == [8]
 
 
 def test_what_carries_much_may_take_longer(monkeypatch):
-    monkeypatch.setattr(prepared, "LONGEST_S", patience.LONGEST_S)
-    assert (prepared.time_limit(0), prepared.time_limit(32_000_000)) == ("5000ms", "37000ms")
+    monkeypatch.setattr(prepared, "MAX_TRANSACTION_S", retry_patience.MAX_TRANSACTION_S)
+    assert (prepared.format_time_limit(0), prepared.format_time_limit(32_000_000)) == (
+        "5000ms",
+        "37000ms",
+    )
 
 
 def closing(function):

@@ -8,9 +8,9 @@ from django.db import connections, transaction
 from execution.models import ExecutionEvent, Payload, TaskRun, WorkflowExecution
 from execution.status import RunStatus
 from execution.store import direct_calls, payloads, runs, views
-from execution.store.payloads import Kind
+from execution.store.payloads import PayloadKind
 from execution.store.runs import IdempotencyConflict, TooManyRuns
-from execution.workflow import OnError, Options
+from execution.workflow import OnError, RunOptions
 from gateway_project.foundation.caller import Caller
 from tests.execution.stored import ADMIN, changes, ended, held, new, row, shift_clock, write
 from tests.factories import TeamFactory
@@ -21,17 +21,17 @@ DAY_S = 24 * 3_600.0
 
 
 def test_a_new_run_stands_with_its_tasks_its_first_event_and_what_it_was_given(sealer):
-    options = Options(on_error=OnError.CONTINUE, per_layer_validation=True, deadline_s=60)
+    options = RunOptions(on_error=OnError.CONTINUE, per_layer_validation=True, deadline_s=60)
     made = held(sealer, ["a", "b"], intent="tidy up", options=options)
-    shown = views.view(made.run, caller=ADMIN, sealer=sealer)
+    shown = views.load_view(made.run, caller=ADMIN, sealer=sealer)
     assert (made.is_new, made.epoch, made.last_seq) == (True, 1, 1)
     assert [(task.task, task.tool, task.position) for task in shown.tasks] == [
         ("a", "s:a", 0),
         ("b", "s:b", 1),
     ]
-    assert [event.kind for event in views.events(made.run)] == ["run_queued"]
+    assert [event.kind for event in views.load_events(made.run)] == ["run_queued"]
     assert (shown.intent, shown.workflow["tasks"][1]["id"]) == ("tidy up", "b")
-    assert runs.options_of(row(made.run).options) == options
+    assert runs.options_from_json(row(made.run).options) == options
     assert (row(made.run).deadline_at - row(made.run).created_at).total_seconds() == 60
 
 
@@ -42,7 +42,7 @@ def test_a_run_that_nobody_holds_has_no_lease(sealer):
 
 def test_nothing_that_a_run_was_given_stands_in_clear(sealer):
     given = replace(new(intent="secret intent"), workflow={"tasks": [{"x": "secret argument"}]})
-    runs.create(given, sealer=sealer)
+    runs.create_run(given, sealer=sealer)
     assert not any(b"secret" in bytes(one.content) for one in Payload.objects.all())
     assert "secret" not in str([list(m.objects.values()) for m in (WorkflowExecution, TaskRun)])
 
@@ -59,13 +59,13 @@ def test_the_same_request_with_the_same_key_finds_its_run(sealer):
     [
         new(["a", "c"], key="k"),
         new(key="k", intent="another"),
-        new(key="k", options=Options(deadline_s=3)),
+        new(key="k", options=RunOptions(deadline_s=3)),
     ],
 )
 def test_another_request_with_the_same_key_is_refused(sealer, other):
     first = held(sealer, key="k")
     with pytest.raises(IdempotencyConflict, match=str(first.run)):
-        runs.create(other, sealer=sealer)
+        runs.create_run(other, sealer=sealer)
     assert WorkflowExecution.objects.count() == 1
 
 
@@ -94,15 +94,17 @@ def test_what_belongs_to_a_run_is_written_with_it_or_not_at_all(sealer):
         raise ValueError(run)
 
     with pytest.raises(ValueError, match="-"):
-        runs.create(new(), sealer=sealer, also=fail)
+        runs.create_run(new(), sealer=sealer, also=fail)
     assert not WorkflowExecution.objects.exists()
 
     def add(run):
-        payloads.insert([payloads.seal("more", run=run, kind=Kind.REPLAN, sealer=sealer)])
+        payloads.insert_payloads(
+            [payloads.seal_payload("more", run=run, kind=PayloadKind.REPLAN, sealer=sealer)]
+        )
 
     for _ in range(2):
-        made = runs.create(new(key="k"), sealer=sealer, also=add)
-    kept = Payload.objects.filter(kind=Kind.REPLAN)
+        made = runs.create_run(new(key="k"), sealer=sealer, also=add)
+    kept = Payload.objects.filter(kind=PayloadKind.REPLAN)
     assert [one.run_id for one in kept] == [made.run]
 
 
@@ -113,7 +115,7 @@ def test_fifty_requests_at_once_with_one_key_make_one_run(sealer):
     def ask(_turn):
         try:
             ready.wait(PATIENCE_S)
-            return [runs.create(new(key="k"), sealer=sealer) for _ in range(5)]
+            return [runs.create_run(new(key="k"), sealer=sealer) for _ in range(5)]
         finally:
             connections.close_all()
 
@@ -126,7 +128,7 @@ def test_fifty_requests_at_once_with_one_key_make_one_run(sealer):
 
 
 def test_whoever_has_too_many_open_runs_starts_no_more_until_some_have_ended(sealer, monkeypatch):
-    monkeypatch.setattr(runs, "MAX_OPEN", 2)
+    monkeypatch.setattr(runs, "MAX_OPEN_RUNS", 2)
     first, _ = held(sealer, key="k").run, held(sealer).run
     for key in (None, "other"):
         with pytest.raises(TooManyRuns), transaction.atomic():
@@ -141,6 +143,6 @@ def test_whoever_has_too_many_open_runs_starts_no_more_until_some_have_ended(sea
 
 def test_a_single_call_is_delivered_once_and_only_when_it_is_over(sealer):
     run = ended(sealer, is_direct=True)
-    assert [direct_calls.deliver(run), direct_calls.deliver(run)] == [True, False]
-    assert not direct_calls.deliver(held(sealer, is_direct=True).run)
-    assert not direct_calls.deliver(ended(sealer))
+    assert [direct_calls.mark_delivered(run), direct_calls.mark_delivered(run)] == [True, False]
+    assert not direct_calls.mark_delivered(held(sealer, is_direct=True).run)
+    assert not direct_calls.mark_delivered(ended(sealer))

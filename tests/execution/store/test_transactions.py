@@ -2,7 +2,7 @@ import pytest
 from django.db import connection, transaction
 
 from execution.store import transactions
-from execution.store.fencing import LONGEST_STILL
+from execution.store.fencing import MAX_IDLE_TIME
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -16,8 +16,8 @@ def longest_still() -> str:
 
 def test_a_short_transaction_is_ended_if_its_process_stands_still_and_others_are_as_before():
     before = longest_still()
-    with transactions.short():
-        assert longest_still() == LONGEST_STILL
-    assert longest_still() == before != LONGEST_STILL
+    with transactions.short_transaction():
+        assert longest_still() == MAX_IDLE_TIME
+    assert longest_still() == before != MAX_IDLE_TIME
     with transaction.atomic():
         assert longest_still() == before

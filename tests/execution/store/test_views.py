@@ -30,25 +30,25 @@ def test_a_run_is_seen_by_its_own_user_and_team_alone(sealer, other):
     stranger = replace(ADMIN, **other)
     for asked_for in (run, uuid4()):
         with pytest.raises(UnknownRun, match=str(asked_for)):
-            views.view(asked_for, caller=stranger, sealer=sealer)
-    assert views.lines(stranger) == []
-    assert views.view(run, caller=None, sealer=sealer).id == run
+            views.load_view(asked_for, caller=stranger, sealer=sealer)
+    assert views.load_summaries(stranger) == []
+    assert views.load_view(run, caller=None, sealer=sealer).id == run
 
 
 def test_a_run_of_a_team_is_not_seen_without_the_team(sealer):
     team = TeamFactory()
     member = Caller(user="admin", team=team.pk, scopes=frozenset(), kind="http")
     run = held(sealer, caller=member).run
-    assert views.view(run, caller=member, sealer=sealer).team == team.pk
+    assert views.load_view(run, caller=member, sealer=sealer).team == team.pk
     with pytest.raises(UnknownRun):
-        views.view(run, caller=ADMIN, sealer=sealer)
+        views.load_view(run, caller=ADMIN, sealer=sealer)
 
 
 def test_items_follow_their_task_in_the_order_of_the_workflow(sealer):
     run = held(sealer, ["z", "a"]).run
     items = [change("z", "succeeded", item=n, result={"n": n}) for n in (1, 0)]
     write(sealer, changes(run, *items, change("a"), seqs=[2]))
-    shown = views.view(run, caller=ADMIN, sealer=sealer).tasks
+    shown = views.load_view(run, caller=ADMIN, sealer=sealer).tasks
     assert [(one.task, one.item) for one in shown] == [("z", -1), ("z", 0), ("z", 1), ("a", -1)]
     assert [one.result for one in shown] == [None, {"n": 0}, {"n": 1}, None]
 
@@ -56,7 +56,9 @@ def test_items_follow_their_task_in_the_order_of_the_workflow(sealer):
 def test_a_view_without_results_reads_no_payload(sealer):
     run = held(sealer, intent="tidy up").run
     write(sealer, changes(run, change("a", "failed", error_code="x", error="No."), seqs=[2]))
-    shown = views.view(run, caller=ADMIN, sealer=None, results=False)  # nothing is there to open
+    shown = views.load_view(
+        run, caller=ADMIN, sealer=None, results=False
+    )  # nothing is there to open
     assert (shown.workflow, shown.intent, shown.tasks[0].error) == (None, "", "")
     assert shown.tasks[0].error_code == "x"
 
@@ -64,9 +66,9 @@ def test_a_view_without_results_reads_no_payload(sealer):
 def test_the_status_alone_is_one_question(sealer, django_assert_num_queries):
     run = ended(sealer)
     with django_assert_num_queries(1):
-        assert views.status(run) is RunStatus.SUCCEEDED
+        assert views.load_status(run) is RunStatus.SUCCEEDED
     with pytest.raises(UnknownRun):
-        views.status(uuid4())
+        views.load_status(uuid4())
 
 
 def test_lists_name_the_newest_first_with_their_figures(sealer, django_assert_num_queries):
@@ -76,42 +78,44 @@ def test_lists_name_the_newest_first_with_their_figures(sealer, django_assert_nu
     asking = held(sealer).run
     asked(sealer, asking, status="pending")
     with django_assert_num_queries(1):
-        first, second = views.lines(ADMIN)
+        first, second = views.load_summaries(ADMIN)
     assert (first.id, first.approvals, first.tools) == (asking, 1, ("s:a", "s:b"))
     assert (second.id, second.tasks_total, second.tasks_done) == (old, 7, 2)
     assert second.tools == ("s:t0", "s:t1", "s:t2", "s:t3", "s:t4")
-    assert [one.id for one in views.lines(None, limit=1)] == [asking]
+    assert [one.id for one in views.load_summaries(None, limit=1)] == [asking]
 
 
 def test_lists_may_be_of_one_status(sealer):
     held(sealer)
     failed = ended(sealer, "failed")
-    assert [one.id for one in views.lines(ADMIN, status=RunStatus.FAILED)] == [failed]
+    assert [one.id for one in views.load_summaries(ADMIN, status=RunStatus.FAILED)] == [failed]
 
 
 def test_events_are_read_from_where_the_reader_is(sealer):
     run = held(sealer).run
     write(sealer, changes(run, seqs=range(2, 9)))
-    assert [one.seq for one in views.events(run, after=3, limit=3)] == [4, 5, 6]
-    assert views.events(run, after=8) == []
+    assert [one.seq for one in views.load_events(run, after=3, limit=3)] == [4, 5, 6]
+    assert views.load_events(run, after=8) == []
 
 
 def test_an_approval_that_ran_out_is_shown_as_expired(sealer):
     run = held(sealer).run
     approval = asked(sealer, run, status="pending")
     type(approval).objects.update(expires_at=approval.created_at)
-    shown = views.view(run, caller=ADMIN, sealer=sealer)
-    assert ([one.status for one in shown.approvals], shown.pending) == (["expired"], ())
+    shown = views.load_view(run, caller=ADMIN, sealer=sealer)
+    assert ([one.status for one in shown.approvals], shown.pending_approvals) == (["expired"], ())
 
 
 def test_a_view_with_the_workflow_alone_opens_nothing_else(sealer, monkeypatch):
     run = held(sealer, intent="tidy up").run
     write(sealer, changes(run, change("a", "succeeded", result={"n": 1}), seqs=[2]))
-    opened, was_opened = payloads.opened, []
+    opened, was_opened = payloads.open_payload, []
     monkeypatch.setattr(
-        payloads, "opened", lambda *given, **named: was_opened.append(1) or opened(*given, **named)
+        payloads,
+        "open_payload",
+        lambda *given, **named: was_opened.append(1) or opened(*given, **named),
     )
-    shown = views.view(run, caller=ADMIN, sealer=sealer, results=False, workflow=True)
+    shown = views.load_view(run, caller=ADMIN, sealer=sealer, results=False, workflow=True)
     assert [task["id"] for task in shown.workflow["tasks"]] == ["a", "b"]
     assert (len(was_opened), shown.intent, shown.tasks[0].result) == (1, "", None)
     assert shown.tasks[0].status == "succeeded"
@@ -119,12 +123,17 @@ def test_a_view_with_the_workflow_alone_opens_nothing_else(sealer, monkeypatch):
 
 def test_calls_asked_for_at_once_are_read_in_the_order_of_their_list(sealer):
     run = held(sealer).run
-    waits = [change("a", "waiting_approval", item=n, asks="it deletes", **CALL) for n in range(11)]
+    waits = [
+        change("a", "waiting_approval", item=n, approval_reason="it deletes", **CALL)
+        for n in range(11)
+    ]
     write(sealer, changes(run, *waits, seqs=[2]))
     for place, approval in enumerate(Approval.objects.order_by("item"), start=1):
         Approval.objects.filter(pk=approval.pk).update(id=UUID(int=100 - place))
     items = list(range(11))
     assert Approval.objects.values("created_at").distinct().count() == 1
-    assert [one.item for one in views.view(run, caller=None, sealer=sealer).pending] == items
-    assert [one.item for one in approvals.pending()] == items
-    assert [one.item for one in decisions.newest(run)] == items
+    assert [
+        one.item for one in views.load_view(run, caller=None, sealer=sealer).pending_approvals
+    ] == items
+    assert [one.item for one in approvals.load_pending()] == items
+    assert [one.item for one in decisions.load_newest_decisions(run)] == items

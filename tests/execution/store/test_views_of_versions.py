@@ -16,13 +16,13 @@ OTHER = {"definition_hash": "d" * 64, "arguments_digest": "f" * 64}
 def opened(monkeypatch):
     """Payloads that are opened, one by one."""
     seen = []
-    known = payloads.opened
+    known = payloads.open_payload
 
     def noted(content, *, sealer):
         seen.append(known(content, sealer=sealer))
         return seen[-1]
 
-    monkeypatch.setattr(payloads, "opened", noted)
+    monkeypatch.setattr(payloads, "open_payload", noted)
     return seen
 
 
@@ -30,9 +30,12 @@ def replanned(sealer, times=3):
     run = held(sealer).run
     for n in range(times):
         workflow = {"tasks": [{"id": f"n{n}", "tool": "s:a", "arguments": {}}]}
-        commands.add(run, "replan", caller=ADMIN, sealer=sealer, workflow=workflow)
-        (told,) = commands.open(run, sealer=sealer)
-        write(sealer, changes(run, seqs=[2 + n], workflow=workflow, applied=((told.id, "done"),)))
+        commands.add_command(run, "replan", caller=ADMIN, sealer=sealer, workflow=workflow)
+        (told,) = commands.load_open_commands(run, sealer=sealer)
+        write(
+            sealer,
+            changes(run, seqs=[2 + n], workflow=workflow, applied_commands=((told.id, "done"),)),
+        )
     return run, workflow
 
 
@@ -40,15 +43,15 @@ def test_of_a_run_that_was_replanned_often_only_the_last_workflow_is_read(sealer
     run, workflow = replanned(sealer)
     assert Payload.objects.filter(run=run).count() > 6
     opened.clear()
-    assert views.view(run, caller=ADMIN, sealer=sealer).workflow == workflow
+    assert views.load_view(run, caller=ADMIN, sealer=sealer).workflow == workflow
     assert opened == [workflow]
 
 
 def test_who_takes_such_a_run_reads_the_last_workflow_only(sealer, opened):
     run, workflow = replanned(sealer)
-    leases.release(run, row(run).epoch)
+    leases.release_lease(run, row(run).epoch)
     opened.clear()
-    taken = leases.acquire(run, owner="other", lease_s=60.0, sealer=sealer)
+    taken = leases.acquire_lease(run, owner="other", lease_s=60.0, sealer=sealer)
     assert taken.workflow == workflow
     assert opened == [workflow]
 
@@ -56,23 +59,25 @@ def test_who_takes_such_a_run_reads_the_last_workflow_only(sealer, opened):
 def test_of_what_a_run_was_told_only_what_is_open_is_read(sealer, opened):
     run, _ = replanned(sealer)
     opened.clear()
-    assert commands.open(run, sealer=sealer) == ()
+    assert commands.load_open_commands(run, sealer=sealer) == ()
     assert opened == []
 
 
 def test_an_approval_is_never_shown_with_the_arguments_of_the_call_before(sealer, monkeypatch):
     first = waiting(sealer, arguments={"path": "/harmless"})
     run = first.run_id
-    known = views._opened
+    known = views._open_payloads
 
     def asked_again_meanwhile(rows, sealer):
         found = known(list(rows), sealer)
-        again = change("a", "waiting_approval", asks="it", arguments={"path": "/all"}, **OTHER)
+        again = change(
+            "a", "waiting_approval", approval_reason="it", arguments={"path": "/all"}, **OTHER
+        )
         write(sealer, changes(run, again, seqs=[3], status=RunStatus.WAITING))
         return found
 
-    monkeypatch.setattr(views, "_opened", asked_again_meanwhile)
-    shown = views.view(run, caller=ADMIN, sealer=sealer)
+    monkeypatch.setattr(views, "_open_payloads", asked_again_meanwhile)
+    shown = views.load_view(run, caller=ADMIN, sealer=sealer)
     second = Approval.objects.get(run=run, status="pending")
     assert second.pk != first.pk
     assert {one.id: one.arguments for one in shown.approvals} == {first.pk: {"path": "/harmless"}}

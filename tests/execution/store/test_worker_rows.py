@@ -20,14 +20,14 @@ def heard(*, seconds_ago):
 
 def test_a_worker_is_alive_that_said_so_lately():
     with queue_tables():
-        assert not worker_rows.any_alive(alive_s=10)
+        assert not worker_rows.is_any_worker_alive(alive_s=10)
         heard(seconds_ago=3_600)
-        assert not worker_rows.any_alive(alive_s=600)
+        assert not worker_rows.is_any_worker_alive(alive_s=600)
         heard(seconds_ago=5)
-        assert worker_rows.any_alive(alive_s=600)
+        assert worker_rows.is_any_worker_alive(alive_s=600)
 
 
 def test_without_the_queue_s_tables_there_is_none():
-    assert not worker_rows.any_alive(alive_s=10)
+    assert not worker_rows.is_any_worker_alive(alive_s=10)
     with connection.cursor() as cursor:  # the transaction around it goes on
         cursor.execute("SELECT 1")

@@ -8,11 +8,11 @@ import pytest
 from django.db import DataError, connection, connections
 from django.test.utils import CaptureQueriesContext
 
-from execution.changes import Changes, Event, Fenced, NotApproved
+from execution.changes import CallNotApproved, RunChanges, RunEvent, RunFenced
 from execution.models import Approval, ExecutionEvent, Payload, RunCommand, TaskRun
 from execution.status import RunStatus, TaskStatus
 from execution.store import commands, expiry, payloads, views, writing
-from execution.store.payloads import Kind
+from execution.store.payloads import PayloadKind
 from tests.execution.stored import (
     ADMIN,
     AT,
@@ -33,7 +33,7 @@ pytestmark = pytest.mark.django_db
 
 
 def seqs(run):
-    return [event.seq for event in views.events(run)]
+    return [event.seq for event in views.load_events(run)]
 
 
 def test_the_intent_then_the_outcome_of_a_call_stand_in_its_row(sealer):
@@ -92,7 +92,7 @@ def test_a_stale_epoch_is_fenced_while_the_rest_of_the_batch_is_written(sealer):
         changes(gone, change(), seqs=[2]),
     ]
     refusals = write(sealer, *batch)
-    assert [type(one) for one in refusals] == [Fenced, type(None), Fenced]
+    assert [type(one) for one in refusals] == [RunFenced, type(None), RunFenced]
     assert (task_row(taken)["status"], task_row(ours)["status"]) == ("pending", "running")
     assert (seqs(taken), seqs(ours)) == ([1], [1, 2])
     assert not Payload.objects.filter(run=taken, kind="result").exists()
@@ -100,7 +100,7 @@ def test_a_stale_epoch_is_fenced_while_the_rest_of_the_batch_is_written(sealer):
 
 def test_a_run_that_was_given_back_takes_no_more_writes(sealer):
     run = held(sealer, owner="").run
-    assert isinstance(write(sealer, changes(run, change(), seqs=[2], epoch=0))[0], Fenced)
+    assert isinstance(write(sealer, changes(run, change(), seqs=[2], epoch=0))[0], RunFenced)
 
 
 def test_a_batch_whose_commit_was_not_acknowledged_changes_nothing_twice(sealer):
@@ -110,7 +110,7 @@ def test_a_batch_whose_commit_was_not_acknowledged_changes_nothing_twice(sealer)
         changes(run, change("a", approval=approval.pk, attempts=1, **CALL), seqs=[3]),
         changes(
             run,
-            change("b", "waiting_approval", asks="why", **CALL),
+            change("b", "waiting_approval", approval_reason="why", **CALL),
             seqs=[4, 5],
             workflow={"tasks": [{"id": task, "tool": f"s:{task}"} for task in "abd"]},
         ),
@@ -140,7 +140,7 @@ def test_what_was_refused_is_refused_again_though_later_events_stand(sealer):
     ]
     for _ in range(2):
         refusals = write(sealer, *batch)
-        assert [type(one) for one in refusals] == [NotApproved, type(None)]
+        assert [type(one) for one in refusals] == [CallNotApproved, type(None)]
     assert (task_row(run)["status"], seqs(run)) == ("pending", [1, 3])
 
 
@@ -154,14 +154,16 @@ def test_items_get_rows_of_their_own(sealer):
     ]  # fmt: skip
     assert task_row(run, "b", 1)["tool"] == "s:b"
     assert task_row(run, "b", 1)["attempts"] == 1
-    assert payloads.results(run, [("b", 1)], sealer=sealer) == {("b", 1): {"n": 1}}
+    assert payloads.load_results(run, [("b", 1)], sealer=sealer) == {("b", 1): {"n": 1}}
 
 
 def test_an_approval_is_asked_for_with_the_exact_arguments_and_expires(sealer):
     run = held(sealer).run
-    asking = change("a", "waiting_approval", asks="it deletes", arguments={"path": "/x"}, **CALL)
+    asking = change(
+        "a", "waiting_approval", approval_reason="it deletes", arguments={"path": "/x"}, **CALL
+    )
     write(sealer, changes(run, asking, seqs=[2], status=RunStatus.WAITING))
-    (shown,) = views.view(run, caller=ADMIN, sealer=sealer).pending
+    (shown,) = views.load_view(run, caller=ADMIN, sealer=sealer).pending_approvals
     assert (shown.task, shown.tool, shown.reason) == ("a", "s:a", "it deletes")
     assert shown.arguments == {"path": "/x"}
     assert shown.expires_at - shown.created_at == timedelta(seconds=EXPIRY_S)
@@ -172,7 +174,7 @@ def test_only_what_was_approved_can_be_used(sealer, status):
     run = held(sealer).run
     approval = asked(sealer, run, status=status)
     start = change("a", approval=approval.pk, **CALL)
-    assert isinstance(write(sealer, changes(run, start, seqs=[3]))[0], NotApproved)
+    assert isinstance(write(sealer, changes(run, start, seqs=[3]))[0], CallNotApproved)
     assert task_row(run)["status"] == "waiting_approval"
 
 
@@ -189,14 +191,14 @@ def test_an_approval_is_for_one_call_alone(sealer, task, other):
     run = held(sealer).run
     approval = asked(sealer, run)
     start = change(task, approval=approval.pk, **{**CALL, **other})
-    assert isinstance(write(sealer, changes(run, start, seqs=[3]))[0], NotApproved)
+    assert isinstance(write(sealer, changes(run, start, seqs=[3]))[0], CallNotApproved)
 
 
 def test_an_approval_of_another_run_is_refused(sealer):
     approval = asked(sealer, held(sealer).run)
     run = held(sealer).run
     start = change("a", approval=approval.pk, **CALL)
-    assert isinstance(write(sealer, changes(run, start, seqs=[2]))[0], NotApproved)
+    assert isinstance(write(sealer, changes(run, start, seqs=[2]))[0], CallNotApproved)
 
 
 def test_an_approval_that_has_expired_is_refused(sealer):
@@ -204,14 +206,14 @@ def test_an_approval_that_has_expired_is_refused(sealer):
     approval = asked(sealer, run)
     Approval.objects.update(expires_at=AT - timedelta(days=999))
     start = change("a", approval=approval.pk, **CALL)
-    assert isinstance(write(sealer, changes(run, start, seqs=[3]))[0], NotApproved)
+    assert isinstance(write(sealer, changes(run, start, seqs=[3]))[0], CallNotApproved)
 
 
 def test_an_entry_with_an_approval_that_fails_uses_up_no_other(sealer):
     run = held(sealer).run
     approval = asked(sealer, run)
     both = [change("a", approval=approval.pk, **CALL), change("b", approval=uuid4(), **CALL)]
-    assert isinstance(write(sealer, changes(run, *both, seqs=[3]))[0], NotApproved)
+    assert isinstance(write(sealer, changes(run, *both, seqs=[3]))[0], CallNotApproved)
     approval.refresh_from_db()
     assert approval.status == "approved"
 
@@ -220,7 +222,7 @@ def test_two_entries_of_a_batch_cannot_use_one_approval(sealer):
     run = held(sealer).run
     start = change("a", approval=asked(sealer, run).pk, **CALL)
     refusals = write(sealer, changes(run, start, seqs=[3]), changes(run, start, seqs=[4]))
-    assert [type(one) for one in refusals] == [type(None), NotApproved]
+    assert [type(one) for one in refusals] == [type(None), CallNotApproved]
 
 
 @pytest.mark.django_db(transaction=True)
@@ -239,7 +241,7 @@ def test_of_two_writers_at_once_one_uses_the_approval(sealer):
 
     with ThreadPoolExecutor(2) as pool:
         outcomes = list(pool.map(use, [3, 4]))
-    assert sorted(type(one).__name__ for one in outcomes) == ["NoneType", "NotApproved"]
+    assert sorted(type(one).__name__ for one in outcomes) == ["CallNotApproved", "NoneType"]
     approval.refresh_from_db()
     assert (approval.status, approval.used_at is not None) == ("used", True)
 
@@ -248,7 +250,7 @@ def test_asking_again_about_other_arguments_withdraws_the_first_question(sealer)
     run = held(sealer).run
     first = asked(sealer, run)
     other = {**CALL, "arguments_digest": "f" * 64}
-    asking = change("a", "waiting_approval", asks="it deletes", **other)
+    asking = change("a", "waiting_approval", approval_reason="it deletes", **other)
     write(sealer, changes(run, asking, seqs=[3]))
     first.refresh_from_db()
     assert first.status == "withdrawn"
@@ -258,7 +260,7 @@ def test_asking_again_about_other_arguments_withdraws_the_first_question(sealer)
 def test_asking_again_about_the_same_call_keeps_what_was_decided(sealer):
     run = held(sealer).run
     first = asked(sealer, run)
-    asking = change("a", "waiting_approval", asks="it deletes", **CALL)
+    asking = change("a", "waiting_approval", approval_reason="it deletes", **CALL)
     write(sealer, changes(run, asking, seqs=[3]))
     assert Approval.objects.get().pk == first.pk
 
@@ -275,22 +277,25 @@ def test_nobody_need_decide_about_a_call_that_was_called_off(sealer, status):
 def test_the_end_of_a_run_withdraws_its_questions_and_closes_its_commands(sealer):
     run = held(sealer).run
     approval = asked(sealer, run, status="pending")
-    told = commands.add(run, "pause", caller=ADMIN, sealer=sealer)
+    told = commands.add_command(run, "pause", caller=ADMIN, sealer=sealer)
     end = changes(run, seqs=[3], status=RunStatus.FAILED, error_code="why", error="Because.")
     write(sealer, end)
     approval.refresh_from_db()
-    shown = views.view(run, caller=ADMIN, sealer=sealer)
-    assert (approval.status, commands.outcome(told)) == ("withdrawn", "run_over")
+    shown = views.load_view(run, caller=ADMIN, sealer=sealer)
+    assert (approval.status, commands.load_outcome(told)) == ("withdrawn", "run_over")
     assert (shown.status, shown.error_code, shown.error) == ("failed", "why", "Because.")
     assert shown.ended_at is not None
 
 
 def test_commands_are_marked_as_carried_out_with_what_they_changed(sealer):
     run = held(sealer).run
-    told = [commands.add(run, "pause", caller=ADMIN, sealer=sealer) for _ in range(2)]
-    write(sealer, changes(run, seqs=[2], status=RunStatus.PAUSED, applied=((told[0], "done"),)))
-    assert [one.id for one in commands.open(run, sealer=sealer)] == [told[1]]
-    assert commands.outcome(told[0]) == "done"
+    told = [commands.add_command(run, "pause", caller=ADMIN, sealer=sealer) for _ in range(2)]
+    write(
+        sealer,
+        changes(run, seqs=[2], status=RunStatus.PAUSED, applied_commands=((told[0], "done"),)),
+    )
+    assert [one.id for one in commands.load_open_commands(run, sealer=sealer)] == [told[1]]
+    assert commands.load_outcome(told[0]) == "done"
     assert RunCommand.objects.get(id=told[0]).applied_at is not None
 
 
@@ -301,7 +306,7 @@ def test_a_replan_brings_new_tasks_and_takes_away_those_that_never_started(seale
     write(sealer, changes(run, done, stopped, seqs=[2]))
     plan = {"tasks": [{"id": "d", "tool": "s:d"}, {"id": "b", "tool": "s:other"}]}
     write(sealer, changes(run, seqs=[3], workflow=plan))
-    shown = views.view(run, caller=ADMIN, sealer=sealer)
+    shown = views.load_view(run, caller=ADMIN, sealer=sealer)
     assert {(one.task, one.tool): one.status for one in shown.tasks} == {
         ("a", "s:a"): TaskStatus.SUCCEEDED,
         ("b", "s:other"): TaskStatus.PENDING,
@@ -309,7 +314,7 @@ def test_a_replan_brings_new_tasks_and_takes_away_those_that_never_started(seale
         ("e", "s:e"): TaskStatus.CANCELLED,
     }
     assert (shown.version, shown.workflow, row(run).tasks_total) == (2, plan, 2)
-    first = payloads.one(run, Kind.WORKFLOW, item=1, sealer=sealer)
+    first = payloads.load_payload(run, PayloadKind.WORKFLOW, item=1, sealer=sealer)
     assert [task["id"] for task in first["tasks"]] == ["a", "b", "c", "e"]
 
 
@@ -318,19 +323,21 @@ NASTY = "x\x00\ud800\x1a0000\udfff'\"\\é\U0001f600"
 
 def test_what_postgresql_cannot_hold_comes_back_as_it_was(sealer):
     run = held(sealer, [NASTY, "b"], intent=NASTY).run
-    event = Event(seq=2, kind="task_failed", at=AT, task=NASTY, data={NASTY: [NASTY]})
+    event = RunEvent(seq=2, kind="task_failed", at=AT, task=NASTY, data={NASTY: [NASTY]})
     failed = change(NASTY, "failed", error_code=NASTY, error=NASTY, result={NASTY: NASTY})
-    asking = change("b", "waiting_approval", asks=NASTY, arguments={NASTY: NASTY}, **CALL)
-    entry = Changes(
+    asking = change(
+        "b", "waiting_approval", approval_reason=NASTY, arguments={NASTY: NASTY}, **CALL
+    )
+    entry = RunChanges(
         run=run, epoch=1, tasks=(failed, asking), events=(event,),
         status=RunStatus.WAITING, error_code=NASTY, error=NASTY,
     )  # fmt: skip
     assert write(sealer, entry) == [None]
-    shown = views.view(run, caller=ADMIN, sealer=sealer)
+    shown = views.load_view(run, caller=ADMIN, sealer=sealer)
     assert (shown.intent, shown.error, shown.tasks[0].task) == (NASTY, NASTY, NASTY)
     assert (shown.tasks[0].error, shown.tasks[0].result) == (NASTY, {NASTY: NASTY})
     assert (shown.approvals[0].reason, shown.approvals[0].arguments) == (NASTY, {NASTY: NASTY})
-    told = views.events(run)[1]
+    told = views.load_events(run)[1]
     assert (told.task, told.data) == (NASTY, {NASTY: [NASTY]})
 
 
@@ -344,18 +351,20 @@ def test_a_result_of_32_megabytes_is_kept_and_read_back(sealer):
     run = held(sealer).run
     result = {"content": [{"type": "text", "text": "0123456789abcdef" * (2 * 1024 * 1024)}]}
     write(sealer, changes(run, change("a", "succeeded", result=result), seqs=[2]))
-    assert payloads.results(run, [("a", -1)], sealer=sealer)["a", -1] == result
+    assert payloads.load_results(run, [("a", -1)], sealer=sealer)["a", -1] == result
     with CaptureQueriesContext(connection) as asked_for:
-        views.lines(ADMIN)
+        views.load_summaries(ADMIN)
     assert not any("content" in one["sql"] for one in asked_for.captured_queries)
-    views.view(run, caller=ADMIN, sealer=None, results=False)  # nothing is there to open it with
+    views.load_view(
+        run, caller=ADMIN, sealer=None, results=False
+    )  # nothing is there to open it with
 
 
 def test_the_clock_of_this_machine_decides_nothing(sealer, monkeypatch):
     run = held(sealer).run
-    late = change("a", "waiting_approval", asks="why", **CALL)
-    future = [Event(seq=2, kind="task_started", at=AT + timedelta(days=9_999), task="a")]
-    write(sealer, Changes(run=run, epoch=1, tasks=(late,), events=tuple(future)))
+    late = change("a", "waiting_approval", approval_reason="why", **CALL)
+    future = [RunEvent(seq=2, kind="task_started", at=AT + timedelta(days=9_999), task="a")]
+    write(sealer, RunChanges(run=run, epoch=1, tasks=(late,), events=tuple(future)))
     created = row(run).created_at
     assert abs(row(run).changed_at - created) < timedelta(minutes=1)
     assert abs(Approval.objects.get().created_at - created) < timedelta(minutes=1)
@@ -379,15 +388,15 @@ def test_the_listeners_are_told_once_for_each_run_and_batch(sealer, monkeypatch)
 def test_a_run_that_was_failed_by_a_sweep_is_not_written_any_more(sealer):
     run = held(sealer).run
     shift_clock(run, seconds=8 * 86_400)
-    assert expiry.sweep(payload_days=7, run_days=90).failed == 1
-    assert isinstance(write(sealer, changes(run, change(), seqs=[2]))[0], Fenced)
+    assert expiry.delete_expired(payload_days=7, run_days=90).failed == 1
+    assert isinstance(write(sealer, changes(run, change(), seqs=[2]))[0], RunFenced)
 
 
 def test_what_the_database_refuses_is_reported_and_nothing_of_the_batch_stands(sealer):
     run = held(sealer).run
-    rubbish = Changes(
+    rubbish = RunChanges(
         run=run, epoch=1, tasks=(change("b", "succeeded", attempts=2**40),),
-        events=(Event(seq=3, kind="task_succeeded", at=AT),),
+        events=(RunEvent(seq=3, kind="task_succeeded", at=AT),),
     )  # fmt: skip
     with pytest.raises(DataError):
         write(sealer, changes(run, change(), seqs=[2]), rubbish)

@@ -3,7 +3,7 @@
 import pytest
 from django.db import DataError, transaction
 
-from execution.changes import Fenced
+from execution.changes import RunFenced
 from execution.models import Payload
 from execution.store import closing, fencing, force_acquire, prepared, views, writing
 from tests.execution.stored import EXPIRY_S, change, changes, held, row, task_row, write
@@ -12,17 +12,17 @@ pytestmark = pytest.mark.django_db(transaction=True)
 
 
 def seqs(run):
-    return [event.seq for event in views.events(run)]
+    return [event.seq for event in views.load_events(run)]
 
 
 def test_what_is_in_order_is_written_without_asking_and_tells_how(sealer, monkeypatch):
     runs = [held(sealer).run for _ in range(2)]
-    monkeypatch.setattr(fencing, "locked", pytest.fail)
+    monkeypatch.setattr(fencing, "lock_leases", pytest.fail)
     batch = [changes(runs[0], change("a", "succeeded", result={"n": 1}), seqs=[2])]
     batch += [changes(runs[1], change("b", item=0), seqs=[seq]) for seq in (2, 3)]
-    written = writing.write(batch, sealer=sealer, approval_expiry_s=EXPIRY_S)
-    assert [one.sizes for one in written] == [{("a", -1): len('{"n":1}')}, {}, {}]
-    assert {one.at for one in written} == {row(run).changed_at for run in runs}
+    written = writing.write_batch(batch, sealer=sealer, approval_expiry_s=EXPIRY_S)
+    assert [one.result_sizes for one in written] == [{("a", -1): len('{"n":1}')}, {}, {}]
+    assert {one.written_at for one in written} == {row(run).changed_at for run in runs}
 
 
 @pytest.mark.parametrize("stale", [{"epoch": 0}, {"epoch": 2}, {"owner": ""}])
@@ -31,7 +31,7 @@ def test_one_entry_that_is_fenced_keeps_no_other_from_being_written(sealer, stal
     late = {"seqs": [2], "epoch": stale.get("epoch", row(taken).epoch)}
     result = change("a", "succeeded", result={"n": 1})
     batch = [changes(taken, result, **late), changes(ours, result, seqs=[2])]
-    assert [type(one) for one in write(sealer, *batch)] == [Fenced, type(None)]
+    assert [type(one) for one in write(sealer, *batch)] == [RunFenced, type(None)]
     assert (task_row(taken)["status"], task_row(ours)["status"]) == ("pending", "succeeded")
     assert (seqs(taken), seqs(ours)) == ([1], [1, 2])
     assert [one.run_id for one in Payload.objects.filter(kind="result")] == [ours]
@@ -42,7 +42,7 @@ def test_a_batch_whose_commit_was_not_acknowledged_changes_nothing_twice(sealer)
     batch = [changes(run, change("a", "succeeded", result={"n": 1}), seqs=[2])]
     write(sealer, *batch)
     before = row(run).changed_at
-    assert writing.write(batch, sealer=sealer, approval_expiry_s=EXPIRY_S) == [None]
+    assert writing.write_batch(batch, sealer=sealer, approval_expiry_s=EXPIRY_S) == [None]
     assert (seqs(run), row(run).changed_at) == ([1, 2], before)
 
 
@@ -59,12 +59,12 @@ def test_what_the_database_refuses_is_undone_and_the_next_is_written(sealer):
 @pytest.mark.parametrize("is_judged", [False, True])
 def test_many_rows_may_take_long(sealer, monkeypatch, is_judged):
     run, sizes = held(sealer).run, []
-    monkeypatch.setattr(prepared, "can_limit", lambda: True)
-    monkeypatch.setattr(fencing, "is_plain", lambda _batch: not is_judged)
-    monkeypatch.setattr(prepared, "time_limit", lambda size: sizes.append(size) or "9s")
-    monkeypatch.setattr(prepared, "_LIMIT", "SELECT %s::text")
+    monkeypatch.setattr(prepared, "can_limit_transactions", lambda: True)
+    monkeypatch.setattr(fencing, "has_only_lease_checks", lambda _batch: not is_judged)
+    monkeypatch.setattr(prepared, "format_time_limit", lambda size: sizes.append(size) or "9s")
+    monkeypatch.setattr(prepared, "_SET_TIME_LIMIT", "SELECT %s::text")
     write(sealer, changes(run, change("a"), change("b"), seqs=[2]))
     with transaction.atomic():
-        closing.end([force_acquire.seize(run, me="us")], code="internal_error")
+        closing.end_runs([force_acquire.seize_run(run, me="us")], code="internal_error")
     ends = 2 + 3  # tasks, and the events of those and of the run
     assert sizes == [3 * writing.ROW_BYTES, ends * writing.ROW_BYTES]

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from gateway_project.foundation.postgres import folders, supervise
-from gateway_project.foundation.postgres.cluster import Account, Cluster
+from gateway_project.foundation.postgres.cluster import Cluster, OsAccount
 from tests.foundation.postgres import processes
 from tests.foundation.postgres.homes import located, temporary_home
 from tests.foundation.postgres.processes import User
@@ -27,7 +27,7 @@ def template() -> Iterator[Cluster]:
     with temporary_home() as folder:
         cluster = located(folder, linger_s=0.0)
         supervise.ensure_running(cluster)
-        supervise.forget(cluster)
+        supervise.unregister_user(cluster)
         processes.until(lambda: not processes.of(cluster))
         yield cluster
 
@@ -35,7 +35,7 @@ def template() -> Iterator[Cluster]:
 @pytest.fixture
 def warm(cluster: Cluster, template: Cluster) -> Cluster:
     """A cluster that is stopped and has its data, as after the first of many starts."""
-    folders.prepare(cluster)
+    folders.prepare_folders(cluster)
     processes.copy_data(template, cluster)
     return cluster
 
@@ -62,7 +62,7 @@ def user(home: Path) -> Iterator[Callable[..., User]]:
 
 
 @pytest.fixture
-def nobody() -> Account:
+def nobody() -> OsAccount:
     """An ordinary user, as whom root may run processes."""
     if os.geteuid() != 0:
         pytest.skip("only root may run processes as another user")

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from gateway_project.foundation.postgres import supervise
 from gateway_project.foundation.postgres.cluster import SYSTEM_FOLDER, Cluster
-from gateway_project.foundation.postgres.locate import locate
+from gateway_project.foundation.postgres.locate import locate_cluster
 from tests.foundation.postgres import processes
 
 LOG_BYTES = 1_000_000
@@ -27,7 +27,7 @@ def temporary_home() -> Iterator[Path]:
     finally:
         cluster = located(folder)
         processes.end_all(cluster)
-        supervise.forget(cluster)
+        supervise.unregister_user(cluster)
         # A server that has just been ended may still take its last files away itself.
         shutil.rmtree(outer, ignore_errors=True)
         shutil.rmtree(cluster.socket_folder, ignore_errors=True)
@@ -36,4 +36,6 @@ def temporary_home() -> Iterator[Path]:
 
 
 def located(home: Path, *, linger_s: float = 1.0) -> Cluster:
-    return locate(str(home), postgres_user="nobody", linger_s=linger_s, log_bytes=LOG_BYTES)
+    return locate_cluster(
+        str(home), postgres_user="nobody", linger_s=linger_s, log_bytes=LOG_BYTES
+    )

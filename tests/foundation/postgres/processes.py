@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import pwd
@@ -16,7 +17,7 @@ from typing import Any
 
 import psutil
 
-from gateway_project.foundation.postgres.cluster import Account, Cluster, reachable
+from gateway_project.foundation.postgres.cluster import Cluster, OsAccount, is_reachable
 from tests.patience import PATIENCE_S
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -28,7 +29,7 @@ class User:
     """A process of its own that uses the database of a home folder."""
 
     def __init__(
-        self, home: Path, *, linger_s: float = 1.0, account: Account | None = None, **extra: str
+        self, home: Path, *, linger_s: float = 1.0, account: OsAccount | None = None, **extra: str
     ) -> None:
         environment = {
             "PATH": os.environ["PATH"],
@@ -80,17 +81,17 @@ class User:
         self.process.wait(PATIENCE_S)
 
 
-def interpreter(account: Account | None) -> str:
+def interpreter(account: OsAccount | None) -> str:
     """A Python of this version that the account may run."""
-    if account is None or reachable(os.path.dirname(os.path.realpath(sys.executable)), account):
+    if account is None or is_reachable(os.path.dirname(os.path.realpath(sys.executable)), account):
         return sys.executable
     name = f"python{sys.version_info.major}.{sys.version_info.minor}"
     return shutil.which(name, path="/usr/local/bin:/usr/bin:/bin") or ""
 
 
-def nobody() -> Account:
+def nobody() -> OsAccount:
     entry = pwd.getpwnam("nobody")
-    return Account(uid=entry.pw_uid, gid=entry.pw_gid, name=entry.pw_name)
+    return OsAccount(uid=entry.pw_uid, gid=entry.pw_gid, name=entry.pw_name)
 
 
 def of(cluster: Cluster) -> list[psutil.Process]:
@@ -99,7 +100,26 @@ def of(cluster: Cluster) -> list[psutil.Process]:
 
 
 def keepers_of(cluster: Cluster) -> list[psutil.Process]:
-    return [process for process in of(cluster) if _is_keeper(process, cluster)]
+    """All processes of the keeper's program but its guard, which has forked one of the others."""
+    found = [process for process in of(cluster) if _is_keeper(process, cluster)]
+    guards = {_parent_of(process) for process in found}
+    return [process for process in found if process.pid not in guards]
+
+
+def server_of(cluster: Cluster) -> list[psutil.Process]:
+    """All processes of PostgreSQL itself."""
+    return [process for process in of(cluster) if not _is_keeper(process, cluster)]
+
+
+def guard_of(keeper: psutil.Process) -> psutil.Process:
+    return psutil.Process(keeper.ppid())
+
+
+def _parent_of(process: psutil.Process) -> int | None:
+    try:
+        return process.ppid()
+    except psutil.Error:
+        return None
 
 
 def postmasters_of(cluster: Cluster) -> list[psutil.Process]:
@@ -133,7 +153,9 @@ def _belongs(process: psutil.Process, cluster: Cluster) -> bool:
     try:
         if process.status() == psutil.STATUS_ZOMBIE:
             return False
-        return _is_keeper(process, cluster) or process.cwd() == os.path.realpath(cluster.data)
+        return _is_keeper(process, cluster) or process.cwd() == os.path.realpath(
+            cluster.data_folder
+        )
     except psutil.Error:
         return False
 
@@ -168,13 +190,14 @@ def ticks(within_s: float) -> Iterator[None]:
 
 def copy_data(source: Cluster, target: Cluster) -> None:
     """Copy a stopped server's data with its owner."""
-    subprocess.run(["/bin/cp", "-a", source.data, target.data], check=True)
+    subprocess.run(["/bin/cp", "-a", source.data_folder, target.data_folder], check=True)
 
 
 def end_all(cluster: Cluster) -> None:
     """Stop a database, cleanly if its keeper lives."""
     for keeper in keepers_of(cluster):
-        keeper.terminate()
+        with contextlib.suppress(psutil.NoSuchProcess):
+            keeper.terminate()
     for _ in ticks(PATIENCE_S):
         if not of(cluster):
             return

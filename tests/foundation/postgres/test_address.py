@@ -9,7 +9,7 @@ from gateway_project.foundation.postgres import address, locate
 
 
 def test_the_embedded_database_is_reached_by_its_socket_alone(tmp_path: Path) -> None:
-    entry = address.django_database(Config(home=tmp_path))
+    entry = address.build_django_database(Config(home=tmp_path))
     place = entry["EMBEDDED"]
     assert entry["ENGINE"] == "gateway_project.foundation.postgres.backend"
     assert (entry["NAME"], entry["USER"], entry["PORT"]) == ("foregate", "foregate", "5432")
@@ -19,13 +19,13 @@ def test_the_embedded_database_is_reached_by_its_socket_alone(tmp_path: Path) ->
 
 
 def test_nothing_is_started_or_made_by_looking_up_the_address(tmp_path: Path) -> None:
-    address.django_database(Config(home=tmp_path / "none"))
+    address.build_django_database(Config(home=tmp_path / "none"))
     assert list(tmp_path.iterdir()) == []
 
 
 def test_an_external_database_is_taken_from_its_url() -> None:
     url = "postgresql://me:p%40ss@db.example:6000/tools?sslmode=require&connect_timeout=3"
-    entry = address.django_database(Config(database_url=url))
+    entry = address.build_django_database(Config(database_url=url))
     assert "EMBEDDED" not in entry
     assert {key: entry[key] for key in ("NAME", "USER", "PASSWORD", "HOST", "PORT")} == {
         "NAME": "tools",
@@ -38,18 +38,20 @@ def test_an_external_database_is_taken_from_its_url() -> None:
         "connect_timeout": "3",
         "application_name": "foregate",
         "sslmode": "require",
-        "options": address.SESSION,
+        "options": address.SESSION_OPTIONS,
     }
 
 
 def test_what_a_url_says_of_the_session_holds_and_the_rest_stays() -> None:
     said = "-c idle_in_transaction_session_timeout=5s -c work_mem=8MB"
-    entry = address.django_database(Config(database_url=f"postgres://h/db?options={quote(said)}"))
-    assert entry["OPTIONS"]["options"] == f"{address.SESSION} {said}"
+    entry = address.build_django_database(
+        Config(database_url=f"postgres://h/db?options={quote(said)}")
+    )
+    assert entry["OPTIONS"]["options"] == f"{address.SESSION_OPTIONS} {said}"
 
 
 @pytest.mark.django_db
-def test_a_session_that_stands_still_in_a_transaction_is_ended_in_a_minute() -> None:
+def test_a_session_idle_in_a_transaction_ends_after_a_minute() -> None:
     with connection.cursor() as cursor:
         cursor.execute("SHOW idle_in_transaction_session_timeout")
         assert cursor.fetchone() == ("1min",)
@@ -57,7 +59,7 @@ def test_a_session_that_stands_still_in_a_transaction_is_ended_in_a_minute() -> 
 
 def test_a_bad_url_names_the_variable_and_not_the_password() -> None:
     with pytest.raises(ConfigurationError, match=r"^DATABASE_URL has a port") as caught:
-        address.django_database(Config(database_url="postgres://me:secret@h:x/db"))
+        address.build_django_database(Config(database_url="postgres://me:secret@h:x/db"))
     assert "secret" not in str(caught.value)
 
 
@@ -65,6 +67,6 @@ def test_an_account_that_is_missing_is_an_error_of_configuration(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(locate.os, "geteuid", lambda: 0)
-    monkeypatch.setattr(locate, "_responsible_uid", lambda home: 0)
+    monkeypatch.setattr(locate, "_find_server_uid", lambda home: 0)
     with pytest.raises(ConfigurationError, match="no user 'nobody-such'"):
-        address.django_database(Config(home=tmp_path, postgres_user="nobody-such"))
+        address.build_django_database(Config(home=tmp_path, postgres_user="nobody-such"))

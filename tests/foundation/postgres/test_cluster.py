@@ -4,11 +4,16 @@ from pathlib import Path
 import pytest
 
 from gateway_project.foundation.postgres import cluster as module
-from gateway_project.foundation.postgres.cluster import Account, Cluster, reachable, readable
+from gateway_project.foundation.postgres.cluster import (
+    Cluster,
+    OsAccount,
+    is_reachable,
+    is_readable,
+)
 
-ME = Account(uid=os.getuid(), gid=os.getgid(), name="me")
-COMRADE = Account(uid=ME.uid + 1, gid=ME.gid, name="comrade")
-STRANGER = Account(uid=ME.uid + 1, gid=ME.gid + 1, name="stranger")
+ME = OsAccount(uid=os.getuid(), gid=os.getgid(), name="me")
+COMRADE = OsAccount(uid=ME.uid + 1, gid=ME.gid, name="comrade")
+STRANGER = OsAccount(uid=ME.uid + 1, gid=ME.gid + 1, name="stranger")
 
 
 @pytest.fixture
@@ -41,8 +46,8 @@ def test_survives_the_keepers_command_line() -> None:
 def test_all_that_is_private_lies_in_the_base_folder() -> None:
     cluster = Cluster("/h", "/h/postgres", "/h/postgres/run", ME, ME, 1.0, 1)
     paths = {
-        cluster.data,
-        cluster.configuration,
+        cluster.data_folder,
+        cluster.configuration_folder,
         cluster.keeper_lock,
         cluster.users_lock,
         cluster.server_lock,
@@ -66,22 +71,22 @@ def test_all_that_is_private_lies_in_the_base_folder() -> None:
     ],
 )
 def test_a_folder_is_open_to_whom_its_mode_says(
-    open_above: Path, mode: int, account: Account, *, expected: bool
+    open_above: Path, mode: int, account: OsAccount, *, expected: bool
 ) -> None:
     folder = open_above / "folder"
     folder.mkdir()
     folder.chmod(mode)
-    assert reachable(str(folder), account) is expected
+    assert is_reachable(str(folder), account) is expected
     folder.chmod(0o700)
 
 
 def test_folders_to_come_count_as_open(open_above: Path) -> None:
-    assert reachable(str(open_above / "not" / "yet"), STRANGER)
+    assert is_reachable(str(open_above / "not" / "yet"), STRANGER)
 
 
 def test_nothing_below_a_file_can_be_reached(open_above: Path) -> None:
     (open_above / "file").write_text("")
-    assert not reachable(str(open_above / "file" / "x"), ME)
+    assert not is_reachable(str(open_above / "file" / "x"), ME)
 
 
 @pytest.mark.parametrize(("mode", "expected"), [(0o604, True), (0o600, False)])
@@ -91,10 +96,10 @@ def test_a_file_is_readable_if_its_mode_and_the_way_to_it_allow(
     file = open_above / "file"
     file.write_text("")
     file.chmod(mode)
-    assert readable(str(file), STRANGER) is expected
+    assert is_readable(str(file), STRANGER) is expected
     open_above.chmod(0o700)
-    assert not readable(str(file), STRANGER)
+    assert not is_readable(str(file), STRANGER)
 
 
 def test_a_missing_file_is_not_readable(open_above: Path) -> None:
-    assert not readable(str(open_above / "none"), ME)
+    assert not is_readable(str(open_above / "none"), ME)

@@ -6,8 +6,8 @@ import pytest
 from django.core.management import CommandError, call_command
 
 from gateway_project.foundation.postgres import backup, restore
-from gateway_project.foundation.postgres.client import ClientError
-from gateway_project.foundation.postgres.restore import Restored
+from gateway_project.foundation.postgres.client import BackupError
+from gateway_project.foundation.postgres.restore import RestoreResult
 from tests.gateway.terminals import sit_at_terminal
 
 
@@ -22,12 +22,12 @@ def restored(monkeypatch: pytest.MonkeyPatch) -> list[Path]:
     """Let restores succeed without doing anything, and note them."""
     done: list[Path] = []
 
-    def fake(path: Path) -> Restored:
+    def fake(path: Path) -> RestoreResult:
         done.append(path)
-        return Restored(path=path, size_bytes=7, migrated=("tools.0002_more",))
+        return RestoreResult(path=path, size_bytes=7, migrated=("tools.0002_more",))
 
-    monkeypatch.setattr(restore, "restore", fake)
-    monkeypatch.setattr(restore, "holds_data", lambda: True)
+    monkeypatch.setattr(restore, "restore_backup", fake)
+    monkeypatch.setattr(restore, "has_data", lambda: True)
     return done
 
 
@@ -43,9 +43,9 @@ def test_backup_says_what_it_wrote(tmp_path: Path) -> None:
 
 def test_backup_that_fails_is_one_line(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     def fail(path: Path) -> None:
-        raise ClientError("cannot write it")
+        raise BackupError("cannot write it")
 
-    monkeypatch.setattr(backup, "backup", fail)
+    monkeypatch.setattr(backup, "create_backup", fail)
     with pytest.raises(CommandError, match=r"^cannot write it$"):
         run("backup", str(tmp_path / "x"))
 
@@ -87,7 +87,7 @@ def test_restore_asks_before_it_replaces_data(
 def test_restore_into_an_empty_database_asks_nothing(
     restored: list[Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(restore, "holds_data", lambda: False)
+    monkeypatch.setattr(restore, "has_data", lambda: False)
     run("restore", "/x")
     assert restored == [Path("/x")]
 
@@ -96,8 +96,8 @@ def test_restore_that_fails_is_one_line(
     restored: list[Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def fail(path: Path) -> None:
-        raise ClientError("it is damaged")
+        raise BackupError("it is damaged")
 
-    monkeypatch.setattr(restore, "restore", fail)
+    monkeypatch.setattr(restore, "restore_backup", fail)
     with pytest.raises(CommandError, match=r"^it is damaged$"):
         run("restore", "/x", "--yes")

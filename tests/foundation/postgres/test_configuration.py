@@ -5,15 +5,15 @@ from types import SimpleNamespace
 import pytest
 
 from gateway_project.foundation.postgres import configuration
-from gateway_project.foundation.postgres.cluster import Account, Cluster, ServerError
+from gateway_project.foundation.postgres.cluster import Cluster, OsAccount, ServerError
 
-ALICE = Account(uid=1001, gid=1001, name="alice")
-ROOT = Account(uid=0, gid=0, name="root")
+ALICE = OsAccount(uid=1001, gid=1001, name="alice")
+ROOT = OsAccount(uid=0, gid=0, name="root")
 
 
 @pytest.fixture
 def folder(cluster: Cluster) -> Path:
-    path = Path(cluster.configuration)
+    path = Path(cluster.configuration_folder)
     path.mkdir(parents=True)
     return path
 
@@ -26,9 +26,9 @@ def folder(cluster: Cluster) -> Path:
     ],
 )
 def test_admits_the_owner_and_root_and_nobody_else(
-    cluster: Cluster, folder: Path, keeper: Account, server: Account, admitted: list[str]
+    cluster: Cluster, folder: Path, keeper: OsAccount, server: OsAccount, admitted: list[str]
 ) -> None:
-    configuration.configure(cluster._replace(keeper=keeper, server=server))
+    configuration.write_configuration(cluster._replace(keeper=keeper, server=server))
     assert (folder / "pg_ident.conf").read_text().splitlines() == admitted
     assert (folder / "pg_hba.conf").read_text() == "local all all peer map=foregate\n"
 
@@ -36,7 +36,7 @@ def test_admits_the_owner_and_root_and_nobody_else(
 def test_committed_rows_survive_and_values_stay_out_of_the_log(
     cluster: Cluster, folder: Path
 ) -> None:
-    configuration.configure(cluster)
+    configuration.write_configuration(cluster)
     lines = (folder / "postgresql.conf").read_text().splitlines()
     assert "synchronous_commit = on" in lines
     assert "log_min_error_statement = panic" in lines
@@ -50,12 +50,12 @@ def test_builds_indexes_in_parallel_only_where_shared_memory_allows(
     room = SimpleNamespace(f_blocks=megabytes * 256, f_frsize=4096)
     monkeypatch.setattr(configuration.os.path, "isdir", lambda path: True)
     monkeypatch.setattr(configuration.os, "statvfs", lambda path: room)
-    assert ("max_parallel_maintenance_workers" not in configuration._settings()) is parallel
+    assert ("max_parallel_maintenance_workers" not in configuration._build_settings()) is parallel
 
 
 def test_a_system_without_that_folder_has_no_such_limit(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(configuration.os.path, "isdir", lambda path: False)
-    assert "max_parallel_maintenance_workers" not in configuration._settings()
+    assert "max_parallel_maintenance_workers" not in configuration._build_settings()
 
 
 @pytest.mark.parametrize(("linux", "expected"), [(True, "syncfs"), (False, None)])
@@ -63,12 +63,12 @@ def test_syncs_the_whole_disk_at_once_where_the_system_can(
     monkeypatch: pytest.MonkeyPatch, expected: str | None, *, linux: bool
 ) -> None:
     monkeypatch.setattr(configuration, "ON_LINUX", linux)
-    assert configuration._settings().get("recovery_init_sync_method") == expected
+    assert configuration._build_settings().get("recovery_init_sync_method") == expected
 
 
 def test_the_command_line_fixes_what_keeps_the_server_private(cluster: Cluster) -> None:
-    words = configuration.command(cluster, "/programs")
-    assert words[:3] == ["/programs/bin/postgres", "-D", cluster.data]
+    words = configuration.build_command(cluster, "/programs")
+    assert words[:3] == ["/programs/bin/postgres", "-D", cluster.data_folder]
     assert "listen_addresses=" in words
     assert "unix_socket_permissions=0700" in words
     assert f'unix_socket_directories="{cluster.socket_folder}"' in words
@@ -76,11 +76,11 @@ def test_the_command_line_fixes_what_keeps_the_server_private(cluster: Cluster) 
 
 def test_configuration_that_cannot_be_written_is_named(cluster: Cluster) -> None:
     with pytest.raises(ServerError, match=r"postgresql\.conf: No such file"):
-        configuration.configure(cluster)
+        configuration.write_configuration(cluster)
 
 
 def test_the_server_can_read_what_only_the_keeper_can_write(
     cluster: Cluster, folder: Path
 ) -> None:
-    configuration.configure(cluster)
+    configuration.write_configuration(cluster)
     assert {os.stat(path).st_mode & 0o777 for path in folder.iterdir()} == {0o644}

@@ -15,7 +15,7 @@ from pytest_django.plugin import DjangoDbBlocker
 
 from gateway_project.foundation.config import Config
 from gateway_project.foundation.postgres import address, binaries, initialise, migrate, restore
-from gateway_project.foundation.postgres.backup import backup
+from gateway_project.foundation.postgres.backup import create_backup
 from gateway_project.foundation.postgres.failures import DatabaseUnavailable
 from tests.foundation.postgres import processes
 from tests.foundation.postgres.scratch import query
@@ -31,13 +31,13 @@ Connect = Callable[..., str]
 @pytest.fixture(scope="module")
 def port() -> Iterator[int]:
     """A PostgreSQL 16 with pgvector, from the same package, on a port of this machine."""
-    programs = Path(binaries.find()).with_name("pginstall")
+    programs = Path(binaries.find_programs()).with_name("pginstall")
     with socket.socket() as listener:
         listener.bind(("127.0.0.1", 0))
         free = int(listener.getsockname()[1])
     folder = Path(tempfile.mkdtemp(prefix="fg-", dir="/tmp"))
     (folder / "password").write_text(PASSWORD)
-    identity = initialise.as_account(processes.nobody())
+    identity = initialise.account_arguments(processes.nobody())
     if identity:
         for path in (folder, folder / "password"):
             os.chown(path, processes.nobody().uid, processes.nobody().gid)
@@ -77,7 +77,7 @@ def connect(
 
     def make(*, password: str = quote(PASSWORD, safe=""), name: str = "postgres") -> str:
         url = f"postgresql://me:{password}@127.0.0.1:{port}/{name}"
-        entry = address.django_database(Config(database_url=url))
+        entry = address.build_django_database(Config(database_url=url))
         connections.settings[ALIAS] = {**connections["default"].settings_dict, **entry}
         connections.settings[ALIAS].pop(address.EMBEDDED, None)
         return ALIAS
@@ -93,18 +93,18 @@ def test_works_with_a_password_that_needs_encoding(connect: Connect) -> None:
     assert query("SELECT current_user", using=connect()) == [("me",)]
 
 
-def test_a_wrong_password_is_told_without_repeating_it(connect: Connect) -> None:
+def test_a_wrong_password_is_reported_without_repeating_it(connect: Connect) -> None:
     with pytest.raises(DatabaseUnavailable, match="refuses the user 'me'") as caught:
         query("SELECT 1", using=connect(password="hunter2"))
     assert "hunter2" not in str(caught.value)
 
 
-def test_a_missing_password_is_told(connect: Connect) -> None:
+def test_a_missing_password_is_reported(connect: Connect) -> None:
     with pytest.raises(DatabaseUnavailable, match="refuses the user 'me'"):
         query("SELECT 1", using=connect(password=""))
 
 
-def test_a_missing_database_is_told(connect: Connect) -> None:
+def test_a_missing_database_is_reported(connect: Connect) -> None:
     with pytest.raises(DatabaseUnavailable, match=r"createdb none"):
         query("SELECT 1", using=connect(name="none"))
 
@@ -115,7 +115,7 @@ def test_is_migrated_saved_and_restored_like_the_embedded_one(
     alias = connect()
     assert migrate.migrate_once(using=alias)
     query("INSERT INTO auth_group (name) VALUES ('saved')", using=alias)
-    saved = backup(tmp_path / "one.backup", using=alias).path
+    saved = create_backup(tmp_path / "one.backup", using=alias).path
     query("DELETE FROM auth_group", using=alias)
-    restore.restore(saved, using=alias)
+    restore.restore_backup(saved, using=alias)
     assert query("SELECT name FROM auth_group", using=alias) == [("saved",)]

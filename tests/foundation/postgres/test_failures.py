@@ -49,7 +49,7 @@ PARAMETERS = {
     ],
 )
 def test_says_in_one_line_what_to_do(driver: str, said: str) -> None:
-    line = failures.explain(Exception(driver), PARAMETERS)
+    line = failures.explain_failure(Exception(driver), PARAMETERS)
     assert said in line
     assert "\n" not in line
     assert "hunter2" not in line
@@ -64,7 +64,7 @@ def test_says_in_one_line_what_to_do(driver: str, said: str) -> None:
     ],
 )
 def test_names_the_place_as_it_was_given(parameters: dict[str, str], place: str) -> None:
-    assert place in failures.explain(Exception("odd"), parameters)
+    assert place in failures.explain_failure(Exception("odd"), parameters)
 
 
 @pytest.mark.parametrize(
@@ -84,5 +84,5 @@ def test_names_the_place_as_it_was_given(parameters: dict[str, str], place: str)
 def test_a_server_must_be_recent_and_have_a_recent_pgvector(
     server: int, installed: str | None, available: str | None, said: str | None
 ) -> None:
-    reason = failures.unsuitable(server, installed, available)
+    reason = failures.explain_unsuitable(server, installed, available)
     assert reason is None if said is None else said in (reason or "")

@@ -12,7 +12,7 @@ from gateway_project.foundation.postgres.cluster import Cluster, ServerError
 
 @pytest.fixture
 def ready(cluster: Cluster) -> Cluster:
-    folders.prepare(cluster)
+    folders.prepare_folders(cluster)
     return cluster
 
 
@@ -35,7 +35,7 @@ def scripted(ready: Cluster, tmp_path: Path) -> Callable[[str], str]:
 @pytest.fixture
 def as_oneself(monkeypatch: pytest.MonkeyPatch) -> None:
     """Run programs as this process's user, who may reach the scripts of the test."""
-    monkeypatch.setattr(initialise, "as_account", lambda account: {})
+    monkeypatch.setattr(initialise, "account_arguments", lambda account: {})
 
 
 @pytest.mark.usefixtures("as_oneself")
@@ -44,7 +44,7 @@ def test_a_failed_start_leaves_no_half_data_folder(
 ) -> None:
     programs = scripted('touch "$2/half"; echo "initdb: error: so it is" >&2; exit 1')
     with pytest.raises(ServerError, match="does not start: error: so it is; see"):
-        initialise.create(ready, programs)
+        initialise.create_cluster(ready, programs)
     assert not any(name.startswith("data") for name in os.listdir(ready.base))
 
 
@@ -52,10 +52,10 @@ def test_a_failed_start_leaves_no_half_data_folder(
 def test_what_a_killed_start_left_is_replaced(
     ready: Cluster, scripted: Callable[[str], str]
 ) -> None:
-    Path(f"{ready.data}.new").mkdir()
-    Path(f"{ready.data}.new", "half").touch()
-    initialise.create(ready, scripted('touch "$2/whole"'))
-    assert os.listdir(ready.data) == ["whole"]
+    Path(f"{ready.data_folder}.new").mkdir()
+    Path(f"{ready.data_folder}.new", "half").touch()
+    initialise.create_cluster(ready, scripted('touch "$2/whole"'))
+    assert os.listdir(ready.data_folder) == ["whole"]
 
 
 @pytest.mark.usefixtures("as_oneself")
@@ -64,7 +64,7 @@ def test_a_start_that_hangs_is_given_up(
 ) -> None:
     monkeypatch.setattr(initialise, "INIT_TIMEOUT_S", 0.1)
     with pytest.raises(ServerError, match=r"took longer than 0\.1 s"):
-        initialise.create(ready, scripted("exec sleep 60"))
+        initialise.create_cluster(ready, scripted("exec sleep 60"))
 
 
 def test_a_disk_without_room_is_named_before_anything_is_written(
@@ -73,7 +73,7 @@ def test_a_disk_without_room_is_named_before_anything_is_written(
     nearly_full = SimpleNamespace(free=10 * 2**20)
     monkeypatch.setattr(shutil, "disk_usage", lambda path: nearly_full)
     with pytest.raises(ServerError, match="10 MB are free and 128 MB are needed; free some"):
-        initialise.create(ready, "/none")
+        initialise.create_cluster(ready, "/none")
     assert "data" not in os.listdir(ready.base)
 
 
@@ -85,18 +85,18 @@ def test_a_folder_that_cannot_be_made_is_named(
 
     monkeypatch.setattr(initialise.os, "mkdir", refuse)
     with pytest.raises(ServerError, match=f"cannot use {ready.base}: Permission denied"):
-        initialise.create(ready, "/none")
+        initialise.create_cluster(ready, "/none")
 
 
 def test_data_of_another_version_is_left_alone_and_the_way_out_named(ready: Cluster) -> None:
-    Path(ready.data).mkdir()
-    Path(ready.data, "PG_VERSION").write_text("16\n")
+    Path(ready.data_folder).mkdir()
+    Path(ready.data_folder, "PG_VERSION").write_text("16\n")
     with pytest.raises(ServerError, match=r"written by PostgreSQL 16 .*backup.*restore"):
         initialise.check_version(ready)
 
 
 def test_a_data_folder_without_a_version_is_named(ready: Cluster) -> None:
-    Path(ready.data).mkdir()
+    Path(ready.data_folder).mkdir()
     with pytest.raises(ServerError, match="PG_VERSION: No such file"):
         initialise.check_version(ready)
 
@@ -104,7 +104,7 @@ def test_a_data_folder_without_a_version_is_named(ready: Cluster) -> None:
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("... PANIC:  could not write: No space left on device\n", "is full: free some room"),
+        ("... PANIC:  could not write: No space left on device\n", "is full: free some space"),
         ('FATAL:  data directory "x" has invalid permissions\n', "mode 0700.*WSL"),
         (
             "2026-11-21 22:45:25.847 UTC [1] LOG:  starting\n"
@@ -125,10 +125,10 @@ def test_turns_the_servers_last_words_into_one_line(
 
 def test_only_root_changes_the_account(cluster: Cluster, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(initialise.os, "geteuid", lambda: 0)
-    assert initialise.as_account(cluster.server) == {
+    assert initialise.account_arguments(cluster.server) == {
         "user": cluster.server.uid,
         "group": cluster.server.gid,
         "extra_groups": [],
     }
     monkeypatch.setattr(initialise.os, "geteuid", lambda: 1000)
-    assert initialise.as_account(cluster.server) == {}
+    assert initialise.account_arguments(cluster.server) == {}

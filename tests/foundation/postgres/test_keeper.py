@@ -15,16 +15,16 @@ from tests.patience import PATIENCE_S
 class FakeServer:
     """Calls `at_each_look` whenever its keeper looks whether it lives."""
 
-    def __init__(self, at_each_look: Callable[[], bool], *, ours: bool = True) -> None:
+    def __init__(self, at_each_look: Callable[[], bool], *, is_child: bool = True) -> None:
         self._look = at_each_look
-        self._ours = ours
+        self._is_child = is_child
         self.stops: list[bool] = []
 
     def is_alive(self) -> bool:
         return self._look()
 
-    def is_ours(self) -> bool:
-        return self._ours
+    def is_child(self) -> bool:
+        return self._is_child
 
     def stop(self, *, immediately: bool = False) -> None:
         self.stops.append(immediately)
@@ -52,16 +52,16 @@ class Stage:
 
     def run(self, *starts: FakeServer | Exception) -> list[str]:
         self.starts = list(starts)
-        keeper.keep(self.cluster, "/programs", report=self.reports.append, wake=self.reader)
+        keeper.keep_server(self.cluster, "/programs", report=self.reports.append, wake=self.reader)
         return self.reports
 
 
 @pytest.fixture
 def stage(cluster: Cluster, monkeypatch: pytest.MonkeyPatch) -> Iterator[Stage]:
     quick = cluster._replace(linger_s=0.05, server=cluster.keeper)
-    folders.prepare(quick)
+    folders.prepare_folders(quick)
     stage = Stage(quick)
-    monkeypatch.setattr(postmaster, "ensure", stage.ensure)
+    monkeypatch.setattr(postmaster, "ensure_server", stage.ensure)
     monkeypatch.setattr(keeper.time, "sleep", stage.delays.append)
     yield stage
     os.close(stage.reader)
@@ -70,11 +70,11 @@ def stage(cluster: Cluster, monkeypatch: pytest.MonkeyPatch) -> Iterator[Stage]:
 
 def test_stops_the_server_once_nobody_has_used_it_for_a_while(stage: Stage) -> None:
     server = FakeServer(lambda: True)
-    assert stage.run(server) == [keeper.READY]
+    assert stage.run(server) == [keeper.READY_REPORT]
     assert server.stops == [False]
 
 
-def test_who_comes_while_the_server_stops_waits_until_the_keeper_is_gone(stage: Stage) -> None:
+def test_a_new_user_waits_until_a_stopping_keeper_is_gone(stage: Stage) -> None:
     stage.run(FakeServer(lambda: True))
     assert locks.acquire(stage.cluster.users_lock, shared=True) is None
     assert locks.is_free(stage.cluster.keeper_lock)
@@ -99,7 +99,7 @@ def test_keeps_the_server_while_a_user_lives(stage: Stage) -> None:
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
-def test_ends_the_server_when_told_to_end(stage: Stage, number: int) -> None:
+def test_stops_the_server_when_asked_to_stop(stage: Stage, number: int) -> None:
     stage.cluster = stage.cluster._replace(linger_s=60.0)
     server = FakeServer(lambda: stage.signal(number))
     stage.signal(signal.SIGCHLD)
@@ -146,7 +146,7 @@ def test_ends_a_server_whose_folder_was_removed_at_once(stage: Stage) -> None:
 
 def test_a_second_keeper_leaves_the_first_alone(stage: Stage) -> None:
     first = locks.acquire(stage.cluster.keeper_lock)
-    assert stage.run() == [keeper.BUSY]
+    assert stage.run() == [keeper.BUSY_REPORT]
     os.close(first or 0)
 
 
@@ -169,21 +169,21 @@ def test_reports_in_one_line_why_there_is_no_server(
 
 def test_looks_more_often_after_a_server_that_is_not_its_child(stage: Stage) -> None:
     patient = stage.cluster._replace(linger_s=60.0)
-    ours, adopted = FakeServer(lambda: True), FakeServer(lambda: True, ours=False)
-    assert keeper._tick_s(patient, ours) == keeper.LONGEST_TICK_S
-    assert keeper._tick_s(patient, adopted) == keeper.ADOPTED_TICK_S
-    assert keeper._tick_s(patient._replace(linger_s=0.0), ours) == 0.05
+    child, adopted = FakeServer(lambda: True), FakeServer(lambda: True, is_child=False)
+    assert keeper._compute_tick_s(patient, child) == keeper.MAX_TICK_S
+    assert keeper._compute_tick_s(patient, adopted) == keeper.ADOPTED_TICK_S
+    assert keeper._compute_tick_s(patient._replace(linger_s=0.0), child) == 0.05
 
 
 def test_signals_reach_the_pipe() -> None:
     numbers = (signal.SIGCHLD, signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
     before = {number: signal.getsignal(number) for number in numbers}
-    reader = keeper._signals()
+    reader = keeper._open_signal_pipe()
     try:
         os.kill(os.getpid(), signal.SIGHUP)
         os.kill(os.getpid(), signal.SIGTERM)
-        assert keeper._wait(reader, PATIENCE_S)
-        assert not keeper._wait(reader, 0.0)
+        assert keeper._wait_for_signal(reader, PATIENCE_S)
+        assert not keeper._wait_for_signal(reader, 0.0)
     finally:
         os.close(signal.set_wakeup_fd(-1))
         os.close(reader)
@@ -198,19 +198,21 @@ def test_gives_up_being_root_for_a_users_home(
     for name in ("initgroups", "setgid", "setuid"):
         monkeypatch.setattr(keeper.os, name, lambda *given, name=name: done.append((name, *given)))
     monkeypatch.setattr(keeper.os, "geteuid", lambda: 0)
-    keeper._become(stage.cluster._replace(keeper=stage.cluster.keeper._replace(uid=0)))
+    keeper._drop_privileges(stage.cluster._replace(keeper=stage.cluster.keeper._replace(uid=0)))
     assert done == []
     alice = stage.cluster.keeper._replace(uid=1001, gid=1002, name="alice")
-    keeper._become(stage.cluster._replace(keeper=alice))
+    keeper._drop_privileges(stage.cluster._replace(keeper=alice))
     assert done == [("initgroups", "alice", 1002), ("setgid", 1002), ("setuid", 1001)]
 
 
-@pytest.mark.parametrize(("line", "logged"), [(keeper.READY, True), (keeper.BUSY, False)])
-def test_reports_one_line_and_lets_go_of_who_waits_for_it(
+@pytest.mark.parametrize(
+    ("line", "logged"), [(keeper.READY_REPORT, True), (keeper.BUSY_REPORT, False)]
+)
+def test_reports_one_line_and_detaches_from_the_reader(
     capsys: pytest.CaptureFixture[str], line: str, *, logged: bool
 ) -> None:
     reader, writer = os.pipe()
-    keeper._reporter(writer)(line)
+    keeper._make_reporter(writer)(line)
     assert os.read(reader, 100) == f"{line}\n".encode()
     assert os.read(reader, 100) == b""
     assert (line in capsys.readouterr().err) is logged
@@ -218,10 +220,10 @@ def test_reports_one_line_and_lets_go_of_who_waits_for_it(
     os.close(writer)
 
 
-def test_reports_to_who_is_gone_without_harm() -> None:
+def test_reporting_to_a_process_that_is_gone_is_harmless() -> None:
     reader, writer = os.pipe()
     os.close(reader)
-    keeper._reporter(writer)(keeper.READY)
+    keeper._make_reporter(writer)(keeper.READY_REPORT)
     os.close(writer)
 
 
@@ -230,6 +232,6 @@ def test_shows_its_name_where_the_system_lets_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, *, exists: bool
 ) -> None:
     shown = tmp_path / "comm" if exists else tmp_path / "none" / "comm"
-    monkeypatch.setattr(keeper, "SHOWN_NAME", str(shown))
-    keeper._entitle()
+    monkeypatch.setattr(keeper, "COMM_FILE", str(shown))
+    keeper._set_process_title(keeper.KEEPER_TITLE)
     assert shown.exists() is exists

@@ -14,13 +14,13 @@ SOMEBODY = next(entry for entry in pwd.getpwall() if entry.pw_uid not in (0, os.
 
 
 def locate(home: Path, *, postgres_user: str = SOMEBODY.pw_name) -> Cluster:
-    return module.locate(str(home), postgres_user=postgres_user, linger_s=1.0, log_bytes=1)
+    return module.locate_cluster(str(home), postgres_user=postgres_user, linger_s=1.0, log_bytes=1)
 
 
 @pytest.fixture
 def as_root(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setattr(module.os, "geteuid", lambda: 0)
-    monkeypatch.setattr(module, "_responsible_uid", lambda home: 0)
+    monkeypatch.setattr(module, "_find_server_uid", lambda home: 0)
     monkeypatch.setattr(module, "SYSTEM_FOLDER", str(tmp_path / "system"))
 
 
@@ -67,7 +67,7 @@ def test_a_user_without_an_entry_is_told_to_get_one(
 def test_roots_database_runs_as_another_user_in_a_home_open_to_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(module, "reachable", lambda path, account: True)
+    monkeypatch.setattr(module, "is_reachable", lambda path, account: True)
     found = locate(tmp_path)
     assert found.base == str(tmp_path / "postgres")
     assert (found.keeper.uid, found.server.uid) == (0, SOMEBODY.pw_uid)
@@ -77,7 +77,7 @@ def test_roots_database_runs_as_another_user_in_a_home_open_to_it(
 def test_roots_database_lies_elsewhere_if_its_home_is_closed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(module, "reachable", lambda path, account: False)
+    monkeypatch.setattr(module, "is_reachable", lambda path, account: False)
     one, two = locate(tmp_path / "one"), locate(tmp_path / "two")
     assert os.path.dirname(one.base) == str(tmp_path / "system")
     assert one.base != two.base
@@ -88,10 +88,10 @@ def test_roots_database_lies_elsewhere_if_its_home_is_closed(
 def test_data_that_exists_is_used_where_it_is(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, *, is_open: bool
 ) -> None:
-    monkeypatch.setattr(module, "reachable", lambda path, account: not is_open)
+    monkeypatch.setattr(module, "is_reachable", lambda path, account: not is_open)
     existing = locate(tmp_path)
-    Path(existing.data).mkdir(parents=True)
-    monkeypatch.setattr(module, "reachable", lambda path, account: is_open)
+    Path(existing.data_folder).mkdir(parents=True)
+    monkeypatch.setattr(module, "is_reachable", lambda path, account: is_open)
     assert locate(tmp_path) == existing
 
 
@@ -121,4 +121,4 @@ def test_root_runs_the_server_as_the_owner_of_the_home(
 
     monkeypatch.setattr(module.os, "geteuid", lambda: 0)
     monkeypatch.setattr(module.os, "stat", stat)
-    assert module._responsible_uid("/home/of/somebody") == responsible
+    assert module._find_server_uid("/home/of/somebody") == responsible

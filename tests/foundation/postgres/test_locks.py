@@ -47,7 +47,7 @@ def test_one_holder_excludes_all_others_until_it_lets_go(path: str) -> None:
     assert locks.is_free(path)
 
 
-def test_several_share_and_exclude_who_wants_it_alone(path: str) -> None:
+def test_a_shared_lock_has_several_holders_and_excludes_an_exclusive_one(path: str) -> None:
     held = [locks.acquire(path, shared=True) for _ in range(2)]
     assert None not in held
     assert locks.is_free(path)
@@ -76,7 +76,7 @@ def test_waits_for_its_turn(path: str) -> None:
 
 def test_a_lock_that_was_never_taken_is_free_and_not_made_by_looking(path: str) -> None:
     assert locks.is_free(path)
-    assert not locks.record_is_held(path)
+    assert not locks.is_record_held(path)
     assert not os.path.exists(path)
 
 
@@ -125,12 +125,12 @@ def test_lock_files_are_private(path: str) -> None:
 
 def test_a_record_is_held_by_one_process_and_not_by_its_children(tmp_path: Path) -> None:
     path = tmp_path / "lock"
-    hold = "fd = open_record(sys.argv[1]); hold_record(fd)"
+    hold = "fd = open_record_lock(sys.argv[1]); take_record_lock(fd)"
     with other_process(hold, path):
-        assert locks.record_is_held(str(path))
-    assert not locks.record_is_held(str(path))
+        assert locks.is_record_held(str(path))
+    assert not locks.is_record_held(str(path))
     with other_process(f"{hold}; os.fork() and os._exit(0)", path):
-        processes.until(lambda: not locks.record_is_held(str(path)))
+        processes.until(lambda: not locks.is_record_held(str(path)))
 
 
 def test_files_made_by_root_belong_to_whom_it_names(path: str) -> None:

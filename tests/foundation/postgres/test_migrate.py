@@ -1,12 +1,18 @@
 import threading
 from collections.abc import Iterator
+from importlib.machinery import FileFinder
+from pkgutil import ModuleInfo
+from typing import Any
 
 import pytest
-from django.db import ProgrammingError, connections
+from django.db import ProgrammingError, connection, connections
+from django.db.migrations.loader import MigrationLoader
+from django.db.migrations.recorder import MigrationRecorder
 from pytest_django.plugin import DjangoDbBlocker
 
 from gateway_project.foundation.postgres import migrate
 from gateway_project.foundation.postgres.failures import DatabaseUnavailable
+from gateway_project.wiring import snapshot
 from tests.foundation.postgres import scratch
 
 
@@ -16,8 +22,63 @@ def empty(django_db_setup: None, django_db_blocker: DjangoDbBlocker) -> Iterator
         yield alias
 
 
+APPS = sorted({app for app, _ in MigrationLoader(None).disk_migrations or {}})
+
+
+@pytest.mark.parametrize("app", APPS)
+@pytest.mark.django_db
+def test_a_missing_migration_of_any_app_keeps_the_gateway_from_serving(
+    app: str, settings: Any
+) -> None:
+    recorder = MigrationRecorder(connection)
+    last = max(name for label, name in recorder.applied_migrations() if label == app)
+    load = snapshot.make_loader(settings.FOREGATE, None, kind="http")
+    load()
+    recorder.record_unapplied(app, last)
+    with pytest.raises(
+        migrate.MigrationsPending, match=rf"such as {app}\.{last}; run `manage.py migrate`"
+    ):
+        load()
+
+
+@pytest.mark.django_db
+def test_the_migrations_of_the_queue_count_where_it_is_used(settings: Any) -> None:
+    settings.INSTALLED_APPS = [*settings.INSTALLED_APPS, "procrastinate.contrib.django"]
+    assert {name.partition(".")[0] for name in migrate.list_pending_migrations()} == {
+        "procrastinate"
+    }
+
+
+def test_migrations_are_listed_from_files_as_django_lists_them() -> None:
+    assert set(migrate._list_on_disk()) == set(MigrationLoader(None).disk_migrations or {})
+
+
+@pytest.mark.django_db
+def test_files_that_an_upgrade_adds_do_not_stop_a_process_that_runs_the_old_code(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    migrate.require_migrated()
+    listed = migrate.iter_modules
+
+    def after_an_upgrade(folders: Any) -> Iterator[Any]:
+        yield from listed(folders)
+        yield ModuleInfo(FileFinder("."), "9999_later", ispkg=False)
+
+    monkeypatch.setattr(migrate, "iter_modules", after_an_upgrade)
+    migrate.require_migrated()
+
+
+@pytest.mark.django_db
+def test_migrations_that_only_a_newer_version_has_are_named_and_other_apps_are_not() -> None:
+    recorder = MigrationRecorder(connection)
+    assert migrate.list_unknown_migrations() == []
+    recorder.record_applied("tools", "9999_later")
+    recorder.record_applied("uninstalled", "0001_initial")
+    assert migrate.list_unknown_migrations() == ["tools.9999_later"]
+
+
 def test_processes_that_start_together_migrate_once(empty: str) -> None:
-    pending = migrate.pending_migrations(using=empty)
+    pending = migrate.list_pending_migrations(using=empty)
     assert "auth.0001_initial" in pending
     results: list[list[str]] = []
     start = threading.Barrier(2)
@@ -35,7 +96,7 @@ def test_processes_that_start_together_migrate_once(empty: str) -> None:
     for thread in threads:
         thread.join()
     assert sorted(results, key=len) == [[], pending]
-    assert migrate.pending_migrations(using=empty) == []
+    assert migrate.list_pending_migrations(using=empty) == []
     assert migrate.migrate_once(using=empty) == []
 
 
@@ -51,7 +112,7 @@ def test_the_lock_is_let_go_after_a_failure(empty: str, monkeypatch: pytest.Monk
 
 
 def test_the_lock_goes_with_a_connection_that_is_lost(empty: str) -> None:
-    with migrate.exclusively(using=empty):
+    with migrate.lock_schema(using=empty):
         connections[empty].close()
 
 
@@ -62,12 +123,12 @@ def test_the_lock_goes_with_a_connection_that_is_lost(empty: str) -> None:
         ("permission denied for schema public", "GRANT ALL ON SCHEMA public"),
     ],
 )
-def test_a_missing_right_is_named_with_who_can_give_it(message: str, said: str) -> None:
-    error = migrate._refused(ProgrammingError(message))
+def test_a_missing_permission_is_named_with_who_can_grant_it(message: str, said: str) -> None:
+    error = migrate._explain_refused(ProgrammingError(message))
     assert isinstance(error, DatabaseUnavailable)
     assert said in str(error)
 
 
 def test_other_errors_stay_as_they_are() -> None:
     error = ProgrammingError('syntax error at or near "x"')
-    assert migrate._refused(error) is error
+    assert migrate._explain_refused(error) is error

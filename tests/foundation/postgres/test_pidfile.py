@@ -10,14 +10,14 @@ LINES = "4711\n/data\n1700000000\n5432\n/run\n\n  123 456\nSTATUS  \n"
 
 @pytest.fixture
 def file(cluster: Cluster) -> Path:
-    path = Path(pidfile.path(cluster))
+    path = Path(pidfile.pidfile_path(cluster))
     path.parent.mkdir(parents=True)
     return path
 
 
 def test_without_the_file_nothing_is_known(cluster: Cluster) -> None:
-    assert pidfile.pid(cluster) is None
-    assert not pidfile.says_unready(cluster)
+    assert pidfile.read_pid(cluster) is None
+    assert not pidfile.is_starting(cluster)
 
 
 @pytest.mark.parametrize(("text", "pid"), [(LINES, 4711), ("", None), ("rubbish\n", None)])
@@ -25,7 +25,7 @@ def test_reads_the_process_number(
     cluster: Cluster, file: Path, text: str, pid: int | None
 ) -> None:
     file.write_text(text)
-    assert pidfile.pid(cluster) == pid
+    assert pidfile.read_pid(cluster) == pid
 
 
 @pytest.mark.parametrize(
@@ -35,9 +35,9 @@ def test_tells_when_a_connection_would_be_turned_away(
     cluster: Cluster, file: Path, status: str, *, unready: bool
 ) -> None:
     file.write_text(LINES.replace("STATUS", status))
-    assert pidfile.says_unready(cluster) is unready
+    assert pidfile.is_starting(cluster) is unready
 
 
 def test_a_file_that_is_just_being_written_says_nothing(cluster: Cluster, file: Path) -> None:
     file.write_text("4711\n/data\n")
-    assert not pidfile.says_unready(cluster)
+    assert not pidfile.is_starting(cluster)

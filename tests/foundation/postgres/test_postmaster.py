@@ -35,40 +35,40 @@ def data(template: Cluster) -> Iterator[Cluster]:
     """One data folder for the module; each test starts and ends its own server."""
     with temporary_home() as home:
         cluster = located(home)
-        folders.prepare(cluster)
+        folders.prepare_folders(cluster)
         processes.copy_data(template, cluster)
         yield cluster
 
 
 @pytest.fixture
 def programs() -> str:
-    return binaries.find()
+    return binaries.find_programs()
 
 
 @pytest.fixture
 def server(data: Cluster, programs: str) -> Iterator[Postmaster]:
-    server = postmaster.ensure(data, programs)
+    server = postmaster.ensure_server(data, programs)
     yield server
     server.stop(immediately=True)
 
 
 def query(cluster: Cluster, sql: str) -> str:
-    with wire.Session(cluster.socket_file, database="foregate") as session:
+    with wire.WireSession(cluster.socket_file, database="foregate") as session:
         return session.execute(sql)
 
 
 def test_a_first_start_makes_a_private_data_folder_with_checksums(
     cluster: Cluster, programs: str
 ) -> None:
-    folders.prepare(cluster)
-    server = postmaster.ensure(cluster, programs)
+    folders.prepare_folders(cluster)
+    server = postmaster.ensure_server(cluster, programs)
     assert query(cluster, "SELECT") == "SELECT 1"
     server.stop()
-    status = os.stat(cluster.data)
+    status = os.stat(cluster.data_folder)
     assert (status.st_mode & 0o777, status.st_uid) == (0o700, cluster.server.uid)
     assert sorted(name for name in os.listdir(cluster.base) if "data" in name) == ["data"]
     shown = subprocess.run(
-        [binaries.program(programs, "pg_controldata"), cluster.data],
+        [binaries.program_path(programs, "pg_controldata"), cluster.data_folder],
         capture_output=True,
         text=True,
         check=True,
@@ -78,9 +78,9 @@ def test_a_first_start_makes_a_private_data_folder_with_checksums(
 
 
 def test_a_started_server_has_the_database_and_pgvector(server: Postmaster, data: Cluster) -> None:
-    assert server.is_ours()
+    assert server.is_child()
     assert server.is_alive()
-    assert wire.probe(data.socket_file).state is wire.State.READY
+    assert wire.probe_server(data.socket_file).state is wire.SocketState.READY
     installed = "SELECT FROM pg_extension WHERE extname = 'vector' AND extversion >= '0.8'"
     assert query(data, installed) == "SELECT 1"
 
@@ -92,10 +92,10 @@ def test_listens_on_its_private_socket_alone(server: Postmaster, data: Cluster) 
 
 
 def test_a_clean_stop_leaves_nothing_behind(data: Cluster, programs: str) -> None:
-    server = postmaster.ensure(data, programs)
+    server = postmaster.ensure_server(data, programs)
     server.stop()
     assert not server.is_alive()
-    assert pidfile.pid(data) is None
+    assert pidfile.read_pid(data) is None
     assert locks.is_free(data.server_lock)
     server.stop()
 
@@ -103,12 +103,12 @@ def test_a_clean_stop_leaves_nothing_behind(data: Cluster, programs: str) -> Non
 def test_a_killed_server_is_noticed_and_its_successor_has_all_committed_rows(
     data: Cluster, programs: str
 ) -> None:
-    first = postmaster.ensure(data, programs)
+    first = postmaster.ensure_server(data, programs)
     query(data, "CREATE TABLE IF NOT EXISTS kept (number int)")
     query(data, "INSERT INTO kept VALUES (1)")
     os.kill(first.pid, signal.SIGKILL)
     processes.until(lambda: not first.is_alive())
-    second = postmaster.ensure(data, programs)
+    second = postmaster.ensure_server(data, programs)
     try:
         assert query(data, "SELECT FROM kept") == "SELECT 1"
     finally:
@@ -117,15 +117,15 @@ def test_a_killed_server_is_noticed_and_its_successor_has_all_committed_rows(
 
 
 def test_busy_processes_of_a_killed_server_are_ended(data: Cluster, programs: str) -> None:
-    first = postmaster.ensure(data, programs)
+    first = postmaster.ensure_server(data, programs)
     endless = b"SELECT count(*) FROM generate_series(1, 1000000000000000)\0"
-    with wire.Session(data.socket_file, database="foregate") as session:
+    with wire.WireSession(data.socket_file, database="foregate") as session:
         session._socket.sendall(b"Q" + struct.pack("!I", len(endless) + 4) + endless)
         (busy,) = processes.until(lambda: [p for p in processes.of(data) if _is_busy(p)])
         os.kill(first.pid, signal.SIGKILL)
         processes.until(lambda: not first.is_alive())
         assert _is_busy(busy)
-        second = postmaster.ensure(data, programs)
+        second = postmaster.ensure_server(data, programs)
     assert busy not in processes.of(data)
     second.stop()
 
@@ -135,21 +135,21 @@ def _is_busy(process: psutil.Process) -> bool:
 
 
 def test_a_server_whose_keeper_is_gone_is_adopted(server: Postmaster, data: Cluster) -> None:
-    found = postmaster.ensure(data, "/no/programs/needed")
+    found = postmaster.ensure_server(data, "/no/programs/needed")
     assert found.pid == server.pid
     assert found.is_alive()
-    assert not found.is_ours()
+    assert not found.is_child()
 
 
 def test_an_adopted_servers_end_is_noticed(server: Postmaster, data: Cluster) -> None:
-    found = postmaster.ensure(data, "/no/programs/needed")
+    found = postmaster.ensure_server(data, "/no/programs/needed")
     os.kill(server.pid, signal.SIGKILL)
     processes.until(lambda: not found.is_alive())
 
 
 def test_an_adopted_server_can_be_stopped(data: Cluster, programs: str) -> None:
-    server = postmaster.ensure(data, programs)
-    found = postmaster.ensure(data, programs)
+    server = postmaster.ensure_server(data, programs)
+    found = postmaster.ensure_server(data, programs)
     found.stop()
     assert not server.is_alive()
 
@@ -158,15 +158,17 @@ def test_an_adopted_server_that_does_not_answer_is_named(
     server: Postmaster, data: Cluster, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(postmaster, "ANSWER_TIMEOUT_S", 0.05)
-    monkeypatch.setattr(wire, "probe", lambda *_, **__: wire.Answer(wire.State.STARTING))
+    monkeypatch.setattr(
+        wire, "probe_server", lambda *_, **__: wire.ProbeResult(wire.SocketState.STARTING)
+    )
     with pytest.raises(ServerError, match=f"kill -QUIT {server.pid}"):
-        postmaster.ensure(data, "/none")
+        postmaster.ensure_server(data, "/none")
 
 
 def test_a_server_that_does_not_end_is_killed(
     data: Cluster, programs: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    server = postmaster.ensure(data, programs)
+    server = postmaster.ensure_server(data, programs)
     monkeypatch.setattr(postmaster, "FAST_STOP_S", 0.05)
     monkeypatch.setattr(postmaster, "IMMEDIATE_STOP_S", 0.05)
     os.kill(server.pid, signal.SIGSTOP)
@@ -175,12 +177,12 @@ def test_a_server_that_does_not_end_is_killed(
 
 
 def test_a_server_that_ends_at_its_start_says_why(data: Cluster, programs: str) -> None:
-    broken = Path(data.data, "postgresql.auto.conf")
+    broken = Path(data.data_folder, "postgresql.auto.conf")
     before = broken.read_text()
     broken.write_text("shared_buffers = 'rubbish'\n")
     try:
         with pytest.raises(ServerError, match=r"does not start: .*; see .*postgres\.log"):
-            postmaster.ensure(data, programs)
+            postmaster.ensure_server(data, programs)
     finally:
         broken.write_text(before)
     assert processes.of(data) == []
@@ -188,19 +190,22 @@ def test_a_server_that_ends_at_its_start_says_why(data: Cluster, programs: str) 
 
 @pytest.mark.parametrize(
     ("state", "said"),
-    [(wire.State.REFUSING, "refuses its keeper"), (wire.State.ABSENT, "does not answer")],
+    [
+        (wire.SocketState.REFUSING, "refuses its keeper"),
+        (wire.SocketState.ABSENT, "does not answer"),
+    ],
 )
 def test_a_server_that_cannot_be_used_is_stopped_again(
     data: Cluster,
     programs: str,
     monkeypatch: pytest.MonkeyPatch,
-    state: wire.State,
+    state: wire.SocketState,
     said: str,
 ) -> None:
     monkeypatch.setattr(postmaster, "ANSWER_TIMEOUT_S", 0.0)
-    monkeypatch.setattr(wire, "probe", lambda *_, **__: wire.Answer(state))
+    monkeypatch.setattr(wire, "probe_server", lambda *_, **__: wire.ProbeResult(state))
     with pytest.raises(ServerError, match=said):
-        postmaster.ensure(data, programs)
+        postmaster.ensure_server(data, programs)
     assert processes.of(data) == []
 
 
@@ -208,30 +213,32 @@ def test_a_database_that_cannot_be_prepared_is_an_error(
     data: Cluster, programs: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def refuse(*_: object) -> str:
-        raise wire.Refusal("58P01", "could not open extension control file")
+        raise wire.ServerRefusal("58P01", "could not open extension control file")
 
-    monkeypatch.setattr(wire.Session, "execute", refuse)
+    monkeypatch.setattr(wire.WireSession, "execute", refuse)
     monkeypatch.setattr(
-        wire, "probe", lambda *_, **__: wire.Answer(wire.State.READY) if _answers(data) else ABSENT
+        wire,
+        "probe_server",
+        lambda *_, **__: wire.ProbeResult(wire.SocketState.READY) if _answers(data) else ABSENT,
     )
     with pytest.raises(ServerError, match="could not open extension control file"):
-        postmaster.ensure(data, programs)
+        postmaster.ensure_server(data, programs)
 
 
-ABSENT = wire.Answer(wire.State.ABSENT)
+ABSENT = wire.ProbeResult(wire.SocketState.ABSENT)
 
 
 def _answers(cluster: Cluster) -> bool:
     try:
-        with wire.Session(cluster.socket_file, database="postgres"):
+        with wire.WireSession(cluster.socket_file, database="postgres"):
             return True
-    except (OSError, wire.Refusal):
+    except (OSError, wire.ServerRefusal):
         return False
 
 
 def test_a_program_that_is_missing_is_named(data: Cluster) -> None:
     with pytest.raises(ServerError, match="/none/bin/postgres"):
-        postmaster.ensure(data, "/none")
+        postmaster.ensure_server(data, "/none")
 
 
 def test_a_server_that_cannot_take_its_lock_is_not_started(
@@ -240,13 +247,13 @@ def test_a_server_that_cannot_take_its_lock_is_not_started(
     def refuse(descriptor: int) -> None:
         raise BlockingIOError(descriptor)
 
-    monkeypatch.setattr(locks, "hold_record", refuse)
-    monkeypatch.setattr(locks, "record_is_held", lambda path: False)
+    monkeypatch.setattr(locks, "take_record_lock", refuse)
+    monkeypatch.setattr(locks, "is_record_held", lambda path: False)
     with pytest.raises(ServerError, match="does not start: Exception occurred in preexec_fn"):
-        postmaster.ensure(data, programs)
+        postmaster.ensure_server(data, programs)
 
 
-def test_a_server_that_ends_before_it_is_told_to_is_stopped(
+def test_a_server_that_ends_before_the_stop_signal_counts_as_stopped(
     data: Cluster, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     ended = subprocess.Popen(["/bin/true"])
@@ -259,11 +266,11 @@ def test_a_server_that_ends_before_it_is_told_to_is_stopped(
 def test_another_servers_processes_on_the_data_are_an_error(
     data: Cluster, programs: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(leftovers, "clear", lambda cluster: None)
+    monkeypatch.setattr(leftovers, "clear_leftovers", lambda cluster: None)
     held = locks.acquire(data.server_lock)
     assert held is not None
     with pytest.raises(ServerError, match="another PostgreSQL"):
-        postmaster.ensure(data, programs)
+        postmaster.ensure_server(data, programs)
     os.close(held)
 
 

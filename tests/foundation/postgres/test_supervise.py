@@ -10,14 +10,14 @@ import pytest
 
 from gateway_project.foundation.postgres import folders, locks, supervise, wire
 from gateway_project.foundation.postgres.cluster import Cluster, ServerError
-from gateway_project.foundation.postgres.wire import Answer, State
+from gateway_project.foundation.postgres.wire import ProbeResult, SocketState
 from tests.foundation.postgres import processes
 from tests.patience import PATIENCE_S
 
 
-def test_starts_what_is_not_running_and_leaves_what_is(cluster: Cluster) -> None:
+def test_starts_a_stopped_server_and_leaves_a_running_one(cluster: Cluster) -> None:
     supervise.ensure_running(cluster)
-    assert wire.probe(cluster.socket_file).state is State.READY
+    assert wire.probe_server(cluster.socket_file).state is SocketState.READY
     first = processes.postmaster_of(cluster).pid
     supervise.ensure_running(cluster)
     assert processes.postmaster_of(cluster).pid == first
@@ -34,14 +34,64 @@ def test_leaves_no_child_behind_and_no_descriptor_in_the_keeper(warm: Cluster) -
     assert not {"HOME", "FOREGATE_HOME"} & keeper.environ().keys()
 
 
-def test_a_server_that_lost_its_keeper_gets_another(warm: Cluster) -> None:
+def test_a_killed_keeper_is_replaced_again_and_again(warm: Cluster) -> None:
     supervise.ensure_running(warm)
     server, keeper = processes.postmaster_of(warm), processes.keeper_of(warm)
-    keeper.kill()
-    processes.until(lambda: not processes.keepers_of(warm))
-    supervise.attend(warm)
-    processes.until(lambda: processes.keepers_of(warm))
+    for _ in range(2):
+        keeper = _kill_and_await_another(warm, keeper, keeper)
     assert processes.postmaster_of(warm) == server
+
+
+def test_a_keeper_killed_with_its_guard_is_replaced_by_an_idle_user(
+    warm: Cluster,
+) -> None:
+    supervise.ensure_running(warm)
+    server, keeper = processes.postmaster_of(warm), processes.keeper_of(warm)
+    for _ in range(2):
+        keeper = _kill_and_await_another(warm, keeper, processes.guard_of(keeper), keeper)
+    assert processes.postmaster_of(warm) == server
+
+
+def _kill_and_await_another(
+    cluster: Cluster, keeper: processes.psutil.Process, *victims: processes.psutil.Process
+) -> processes.psutil.Process:
+    for victim in victims:
+        victim.kill()
+    processes.until(lambda: keeper not in processes.of(cluster))
+    processes.until(lambda: not locks.is_free(cluster.keeper_lock))
+    return processes.keeper_of(cluster)
+
+
+def test_a_keeper_that_was_asked_to_stop_is_not_replaced(warm: Cluster) -> None:
+    supervise.ensure_running(warm)
+    watching = _keeper_watches(warm)
+    assert watching
+    processes.guard_of(processes.keeper_of(warm)).terminate()
+    processes.until(lambda: not processes.of(warm))
+    for thread in watching:
+        thread.join(PATIENCE_S)
+    assert not processes.of(warm)
+
+
+def test_nobody_replaces_a_keeper_that_was_killed_with_its_guard_and_its_server(
+    warm: Cluster,
+) -> None:
+    supervise.ensure_running(warm)
+    watching, keeper = _keeper_watches(warm), processes.keeper_of(warm)
+    processes.guard_of(keeper).kill()
+    keeper.suspend()
+    processes.postmaster_of(warm).kill()
+    processes.until(lambda: processes.of(warm) == [keeper])
+    keeper.kill()
+    for thread in watching:
+        thread.join(PATIENCE_S)
+    assert not processes.of(warm)
+    supervise.ensure_running(warm)
+    assert wire.probe_server(warm.socket_file).state is SocketState.READY
+
+
+def _keeper_watches(cluster: Cluster) -> list[threading.Thread]:
+    return [one for one in threading.enumerate() if one.name.endswith(cluster.base)]
 
 
 def test_threads_that_ask_at_once_get_one_server(warm: Cluster) -> None:
@@ -80,9 +130,9 @@ def _lives(process: processes.psutil.Process) -> bool:
 
 
 def test_a_server_that_cannot_start_is_explained_by_its_keeper(cluster: Cluster) -> None:
-    folders.prepare(cluster)
-    Path(cluster.data).mkdir()
-    Path(cluster.data, "PG_VERSION").write_text("16\n")
+    folders.prepare_folders(cluster)
+    Path(cluster.data_folder).mkdir()
+    Path(cluster.data_folder, "PG_VERSION").write_text("16\n")
     for _ in range(2):
         with pytest.raises(ServerError, match="written by PostgreSQL 16"):
             supervise.ensure_running(cluster)
@@ -90,7 +140,7 @@ def test_a_server_that_cannot_start_is_explained_by_its_keeper(cluster: Cluster)
 
 
 def test_a_server_that_does_not_come_up_in_time_is_named(cluster: Cluster) -> None:
-    folders.prepare(cluster)
+    folders.prepare_folders(cluster)
     held = locks.acquire(cluster.keeper_lock)
     with pytest.raises(ServerError, match=r"did not come up in 0 s .*postgres\.log"):
         supervise.ensure_running(cluster, timeout_s=0.05)
@@ -100,39 +150,41 @@ def test_a_server_that_does_not_come_up_in_time_is_named(cluster: Cluster) -> No
 def test_a_server_that_is_starting_is_not_disturbed(
     cluster: Cluster, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def fail(*_: object, **__: object) -> Answer:
+    def fail(*_: object, **__: object) -> ProbeResult:
         raise AssertionError("asked")
 
-    monkeypatch.setattr(wire, "probe", fail)
-    monkeypatch.setattr(supervise.pidfile, "says_unready", lambda cluster: True)
-    assert supervise._probe(cluster).state is State.STARTING
+    monkeypatch.setattr(wire, "probe_server", fail)
+    monkeypatch.setattr(supervise.pidfile, "is_starting", lambda cluster: True)
+    assert supervise._probe_server(cluster).state is SocketState.STARTING
 
 
 def test_a_server_that_refuses_is_named(cluster: Cluster, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(wire, "probe", lambda path: Answer(State.REFUSING, "not you"))
+    monkeypatch.setattr(
+        wire, "probe_server", lambda path: ProbeResult(SocketState.REFUSING, "not you")
+    )
     with pytest.raises(ServerError, match="refuses connections: not you"):
         supervise.ensure_running(cluster)
 
 
 def test_a_server_that_stops_and_does_not_end_is_named(cluster: Cluster) -> None:
-    folders.prepare(cluster)
+    folders.prepare_folders(cluster)
     held = locks.acquire(cluster.users_lock)
     with pytest.raises(ServerError, match="is stopping and does not end"):
-        supervise.register(cluster, timeout_s=0.05)
+        supervise.register_user(cluster, timeout_s=0.05)
     os.close(held or 0)
 
 
 def test_a_user_is_counted_until_it_is_forgotten(cluster: Cluster) -> None:
-    supervise.register(cluster)
+    supervise.register_user(cluster)
     assert locks.acquire(cluster.users_lock) is None
-    supervise.forget(cluster)
-    supervise.forget(cluster)
+    supervise.unregister_user(cluster)
+    supervise.unregister_user(cluster)
     assert locks.acquire(cluster.users_lock) is not None
 
 
 @pytest.mark.parametrize("path", ["users_lock", "log_file"])
 def test_a_file_that_cannot_be_opened_is_named(cluster: Cluster, path: str) -> None:
-    folders.prepare(cluster)
+    folders.prepare_folders(cluster)
     Path(getattr(cluster, path)).mkdir()
     with pytest.raises(ServerError, match=f"cannot use {getattr(cluster, path)}: Is a dir"):
         supervise.ensure_running(cluster)
@@ -153,9 +205,9 @@ def test_a_keeper_that_ends_without_a_word_is_not_started_for_ever(
     script.write_text(f"#!/bin/sh\necho started >> {tmp_path}/starts\nexit 1\n")
     script.chmod(0o755)
     monkeypatch.setattr(sys, "executable", str(script))
-    with pytest.raises(ServerError, match=r"ends without a word; see .*postgres\.log"):
+    with pytest.raises(ServerError, match=r"ends without a message; see .*postgres\.log"):
         supervise.ensure_running(cluster)
-    assert (tmp_path / "starts").read_text().count("started") == supervise.MAX_SILENT
+    assert (tmp_path / "starts").read_text().count("started") == supervise.MAX_SILENT_KEEPERS
 
 
 @pytest.mark.parametrize(("written", "read"), [(b"ready\n", "ready"), (b"rea", "rea"), (b"", "")])
@@ -165,12 +217,12 @@ def test_reads_what_the_keeper_reports_even_if_it_dies_meanwhile(
     reader, writer = os.pipe()
     os.write(writer, written)
     os.close(writer)
-    assert supervise._line(reader, time.monotonic() + PATIENCE_S) == read
+    assert supervise._read_line(reader, time.monotonic() + PATIENCE_S) == read
     os.close(reader)
 
 
 def test_waits_for_a_report_no_longer_than_it_may() -> None:
     reader, writer = os.pipe()
-    assert supervise._line(reader, time.monotonic()) == ""
+    assert supervise._read_line(reader, time.monotonic()) == ""
     os.close(reader)
     os.close(writer)

@@ -10,7 +10,12 @@ from pathlib import Path
 import pytest
 
 from gateway_project.foundation.postgres import wire
-from gateway_project.foundation.postgres.wire import Answer, Refusal, Session, State
+from gateway_project.foundation.postgres.wire import (
+    ProbeResult,
+    ServerRefusal,
+    SocketState,
+    WireSession,
+)
 from tests.patience import PATIENCE_S
 
 Speak = Callable[..., str]
@@ -55,39 +60,39 @@ def speak(tmp_path: Path) -> Iterator[Speak]:
 
 
 def test_nothing_listens_where_there_is_no_socket(tmp_path: Path) -> None:
-    assert wire.probe(str(tmp_path / "none")).state is State.ABSENT
+    assert wire.probe_server(str(tmp_path / "none")).state is SocketState.ABSENT
 
 
 def test_nothing_listens_on_a_socket_that_its_server_left_behind(tmp_path: Path) -> None:
     path = str(tmp_path / "socket")
     with socket.socket(socket.AF_UNIX) as listener:
         listener.bind(path)
-    assert wire.probe(path).state is State.ABSENT
+    assert wire.probe_server(path).state is SocketState.ABSENT
 
 
 def test_a_server_that_runs_a_query_serves(speak: Speak) -> None:
     tag = message(b"T") + message(b"D") + message(b"C", b"SELECT 1\0") + message(b"Z", b"I")
-    assert wire.probe(speak(GREETING, tag)) == Answer(State.READY)
+    assert wire.probe_server(speak(GREETING, tag)) == ProbeResult(SocketState.READY)
 
 
 @pytest.mark.parametrize(
     ("sqlstate", "state"),
     [
-        ("57P03", State.STARTING),
-        ("57P01", State.STARTING),
-        ("3D000", State.STARTING),
-        ("53300", State.READY),
-        ("28000", State.REFUSING),
+        ("57P03", SocketState.STARTING),
+        ("57P01", SocketState.STARTING),
+        ("3D000", SocketState.STARTING),
+        ("53300", SocketState.READY),
+        ("28000", SocketState.REFUSING),
     ],
 )
 def test_reads_from_the_error_code_whether_waiting_helps(
-    speak: Speak, sqlstate: str, state: State
+    speak: Speak, sqlstate: str, state: SocketState
 ) -> None:
-    assert wire.probe(speak(error(sqlstate, "so it is"))) == Answer(state, "so it is")
+    assert wire.probe_server(speak(error(sqlstate, "so it is"))) == ProbeResult(state, "so it is")
 
 
 def test_a_server_that_hangs_up_is_not_ready(speak: Speak) -> None:
-    assert wire.probe(speak(b"")).state is State.STARTING
+    assert wire.probe_server(speak(b"")).state is SocketState.STARTING
 
 
 def test_a_server_that_does_not_answer_is_not_ready(
@@ -95,7 +100,7 @@ def test_a_server_that_does_not_answer_is_not_ready(
 ) -> None:
     monkeypatch.setattr(wire, "TIMEOUT_S", 0.05)
     path = speak(b"", b"")
-    assert wire.probe(path).state is State.STARTING
+    assert wire.probe_server(path).state is SocketState.STARTING
 
 
 def test_a_socket_of_somebody_else_refuses(
@@ -104,21 +109,21 @@ def test_a_socket_of_somebody_else_refuses(
     def refuse(*_: object, **__: object) -> None:
         raise PermissionError(13, "Permission denied")
 
-    monkeypatch.setattr(wire, "Session", refuse)
-    assert wire.probe(str(tmp_path / "socket")).state is State.REFUSING
+    monkeypatch.setattr(wire, "WireSession", refuse)
+    assert wire.probe_server(str(tmp_path / "socket")).state is SocketState.REFUSING
 
 
 def test_a_statement_returns_its_tag(speak: Speak) -> None:
     done = message(b"C", b"CREATE DATABASE\0") + message(b"Z", b"I")
-    with Session(speak(GREETING, done), database="postgres") as session:
+    with WireSession(speak(GREETING, done), database="postgres") as session:
         assert session.execute("CREATE DATABASE x") == "CREATE DATABASE"
 
 
 def test_a_statement_that_fails_raises_what_the_server_says(speak: Speak) -> None:
     path = speak(GREETING, error("58P01", "no such file"))
     with (
-        Session(path, database="x") as session,
-        pytest.raises(Refusal, match="no such file") as caught,
+        WireSession(path, database="x") as session,
+        pytest.raises(ServerRefusal, match="no such file") as caught,
     ):
         session.execute("CREATE EXTENSION x")
     assert caught.value.sqlstate == "58P01"

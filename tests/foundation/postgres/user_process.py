@@ -18,7 +18,7 @@ from gateway_project.foundation.postgres import address
 
 def main() -> None:
     try:
-        database = address.django_database(config.load())
+        database = address.build_django_database(config.load_config())
         settings.configure(DATABASES={"default": database}, USE_TZ=True)
         django.setup()
     except config.ConfigurationError as error:

@@ -8,12 +8,12 @@ ENVIRON = {"PATH": "/bin", "GITHUB_TOKEN": "ghp-xyz", "FOREGATE_TOKEN_BUDGET": "
 
 
 def offered(**changes):
-    offer = hello.offer(exposure="meta", variables=["GITHUB_TOKEN", "UNSET"], environ=ENVIRON)
+    offer = hello.make_offer(exposure="meta", variables=["GITHUB_TOKEN", "UNSET"], environ=ENVIRON)
     return dataclasses.replace(offer, **changes)
 
 
 def test_a_process_of_the_same_kind_has_no_objection():
-    assert hello.objection(offered(), exposure="meta", environ=dict(ENVIRON)) == ""
+    assert hello.find_objection(offered(), exposure="meta", environ=dict(ENVIRON)) == ""
 
 
 @pytest.mark.parametrize(
@@ -27,18 +27,18 @@ def test_a_process_of_the_same_kind_has_no_objection():
     ],
 )
 def test_what_would_change_the_outcome_is_an_objection(environ, exposure, reason):
-    assert reason in hello.objection(offered(), exposure=exposure, environ=environ)
+    assert reason in hello.find_objection(offered(), exposure=exposure, environ=environ)
 
 
 @pytest.mark.parametrize("change", [{"protocol": 2}, {"code": "/elsewhere"}])
 def test_another_program_is_an_objection(change):
-    found = hello.objection(offered(**change), exposure="meta", environ=ENVIRON)
+    found = hello.find_objection(offered(**change), exposure="meta", environ=ENVIRON)
     assert "version" in found
 
 
 def test_variables_that_no_server_refers_to_do_not_matter():
     environ = {**ENVIRON, "PATH": "/usr/bin", "EDITOR": "ed", "FOREGATE_LOG_LEVEL": "debug"}
-    assert hello.objection(offered(), exposure="meta", environ=environ) == ""
+    assert hello.find_objection(offered(), exposure="meta", environ=environ) == ""
 
 
 @pytest.mark.parametrize(
@@ -47,16 +47,16 @@ def test_variables_that_no_server_refers_to_do_not_matter():
 )
 def test_settings_of_another_face_do_not_matter(name):
     environ = {**ENVIRON, name: "another"}
-    assert hello.objection(offered(), exposure="meta", environ=environ) == ""
+    assert hello.find_objection(offered(), exposure="meta", environ=environ) == ""
 
 
 def test_values_never_travel_in_clear():
-    assert b"ghp-xyz" not in hello.encode(offered())
+    assert b"ghp-xyz" not in hello.encode_line(offered())
 
 
 def test_an_offer_is_read_as_it_was_written():
     offer = offered()
-    assert hello.read_offer(hello.encode(offer)) == offer
+    assert hello.read_offer(hello.encode_line(offer)) == offer
 
 
 @pytest.mark.parametrize("line", [b"", b"\n", b"{}\n", b"[]\n", b'{"salt": "zz"}\n', b"\xff\n"])

@@ -1,16 +1,17 @@
 """Lines of another gateway's client, as they come over the socket."""
 
 import asyncio
+import threading
 
 from gateway_project.mcp.attach import host
 from gateway_project.mcp.attach.host import SocketLines
-from gateway_project.mcp.refused_lines import TooLong
+from gateway_project.mcp.refused_lines import LineTooLong
 from tests.patience import PATIENCE_S
 
 
 async def test_a_line_that_is_too_long_is_told_to_be_and_the_next_is_read():
-    reader = asyncio.StreamReader(limit=10)
-    lines = SocketLines(reader)
+    reader = asyncio.StreamReader()
+    lines = SocketLines(reader, max_line_bytes=10)
 
     async def send():
         for piece in (b"first\n", b"x" * 30, b"y" * 30 + b"\n", b"last\n"):
@@ -21,4 +22,26 @@ async def test_a_line_that_is_too_long_is_told_to_be_and_the_next_is_read():
     async with asyncio.timeout(PATIENCE_S), asyncio.TaskGroup() as group:
         group.create_task(send())
         read = [line async for line in lines]
-    assert read == ["first\n", TooLong(host.MAX_LINE_BYTES), "last\n"]
+    assert read == ["first\n", LineTooLong(10), "last\n"]
+
+
+async def test_a_large_line_is_put_together_beside_the_loop_from_its_chunks(monkeypatch):
+    monkeypatch.setattr(host, "CHUNK_BYTES", 5)
+    threads = []
+
+    async def watch(function, *args):
+        def run():
+            threads.append(threading.get_ident())
+            return function(*args)
+
+        return await asyncio.to_thread(run)
+
+    monkeypatch.setattr(host, "run_in_message_thread", watch)
+    reader = asyncio.StreamReader()
+    reader.feed_data("grüße an 日本語\n\n \nok\n\xff\n".encode() + b"\xff\xe6\nno end")
+    reader.feed_eof()
+    async with asyncio.timeout(PATIENCE_S):
+        read = [line async for line in SocketLines(reader)]
+    assert read == ["grüße an 日本語\n", "ok\n", "ÿ\n", "\ufffd\ufffd\n"]
+    assert threads
+    assert threading.get_ident() not in threads

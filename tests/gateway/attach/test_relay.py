@@ -8,12 +8,12 @@ from contextlib import ExitStack, contextmanager, suppress
 import pytest
 
 from gateway_project.mcp.attach import host as host_module
-from gateway_project.mcp.attach import place
 from gateway_project.mcp.attach import relay as relay_module
-from gateway_project.mcp.attach.host import Host, Refused
-from gateway_project.mcp.attach.relay import attach, relay
-from gateway_project.mcp.conversation import Conversation, Prelude
-from gateway_project.mcp.wire import Wire
+from gateway_project.mcp.attach import sockets
+from gateway_project.mcp.attach.host import AttachHost, AttachRefused
+from gateway_project.mcp.attach.relay import attach_to_gateway, relay_lines
+from gateway_project.mcp.conversation import Conversation, ConversationReplay
+from gateway_project.mcp.wire import ProtocolWire
 from tests.patience import PATIENCE_S
 
 
@@ -21,7 +21,7 @@ from tests.patience import PATIENCE_S
 def _patient(monkeypatch):
     """Both sides are threads of this process, which may stand still while they greet."""
     for module in (host_module, relay_module):
-        monkeypatch.setattr(module, "HELLO_S", PATIENCE_S)
+        monkeypatch.setattr(module, "HELLO_TIMEOUT_S", PATIENCE_S)
 
 
 class Hosting:
@@ -32,7 +32,7 @@ class Hosting:
         self._loop: asyncio.AbstractEventLoop | None = None
         self._stop = asyncio.Event()
         self._up = threading.Event()
-        self.host = Host(
+        self.host = AttachHost(
             home,
             exposure=exposure,
             variables=lambda: variables,
@@ -43,7 +43,7 @@ class Hosting:
 
     async def _admit(self, user):
         if user == "nobody":
-            raise Refused("no active user 'nobody'")
+            raise AttachRefused("no active user 'nobody'")
         self.users.append(user)
         return self._echo
 
@@ -52,11 +52,11 @@ class Hosting:
             message = json.loads(line)
             if message.get("method") != "silence":
                 answer = {"jsonrpc": "2.0", "id": message.get("id"), "result": message}
-                await writer.write(json.dumps(answer, separators=(",", ":")) + "\n")
+                await writer.write(json.dumps(answer, separators=(",", ":")).encode() + b"\n")
 
     async def _run(self):
         self._loop = asyncio.get_running_loop()
-        async with self.host.listening():
+        async with self.host.listen():
             self._up.set()
             await self._stop.wait()
 
@@ -83,10 +83,10 @@ def client(connection, *, prelude=None):
     """A client's two ends of a wire that is relayed; yields (write, read, outcome)."""
     (to_read, to_write), (from_read, from_write) = os.pipe(), os.pipe()
     outcome = Outcome()
-    wire = Wire(read_fd=to_read, write_fd=from_write)
+    wire = ProtocolWire(read_fd=to_read, write_fd=from_write)
 
     def run():
-        outcome.append(relay(wire, connection, Conversation(), prelude=prelude))
+        outcome.append(relay_lines(wire, connection, Conversation(), prelude=prelude))
         outcome.known.set()
 
     thread = threading.Thread(target=run)
@@ -106,7 +106,7 @@ def request(identifier, method="ping"):
 
 def test_lines_go_both_ways_until_the_client_ends(tmp_path):
     with Hosting(tmp_path) as hosting:
-        connection = attach(tmp_path, user="ann", exposure="meta", environ={})
+        connection = attach_to_gateway(tmp_path, user="ann", exposure="meta", environ={})
         with client(connection) as (write, read, outcome):
             write.write(request(1) + request(2)[:10])
             write.write(request(2)[10:])
@@ -118,7 +118,7 @@ def test_lines_go_both_ways_until_the_client_ends(tmp_path):
 def test_when_the_gateway_ends_the_client_can_go_on_elsewhere(tmp_path):
     hosting = Hosting(tmp_path)
     with hosting:
-        connection = attach(tmp_path, user="ann", exposure="meta", environ={})
+        connection = attach_to_gateway(tmp_path, user="ann", exposure="meta", environ={})
         with client(connection) as (write, read, outcome):
             write.write(request(0, "initialize") + request(7, "silence"))
             assert json.loads(read.readline())["id"] == 0
@@ -134,7 +134,7 @@ def test_when_the_gateway_ends_the_client_can_go_on_elsewhere(tmp_path):
 def test_half_a_line_is_kept_for_the_next_gateway(tmp_path):
     hosting = Hosting(tmp_path)
     with hosting:
-        connection = attach(tmp_path, user="ann", exposure="meta", environ={})
+        connection = attach_to_gateway(tmp_path, user="ann", exposure="meta", environ={})
         with client(connection) as (write, read, outcome):
             write.write(request(1) + request(2)[:10])
             assert json.loads(read.readline())["id"] == 1
@@ -155,20 +155,20 @@ def test_half_a_line_is_kept_for_the_next_gateway(tmp_path):
 def test_a_gateway_that_does_not_suit_is_left_alone(tmp_path, user, exposure, environ):
     with Hosting(tmp_path, variables=["TOKEN"], environ={"TOKEN": "x"}) as hosting:
         given = {"TOKEN": "x", **environ}
-        assert attach(tmp_path, user=user, exposure=exposure, environ=given) is None
+        assert attach_to_gateway(tmp_path, user=user, exposure=exposure, environ=given) is None
         assert hosting.users == []
 
 
 def test_the_socket_of_a_dead_gateway_is_swept_away(tmp_path):
-    path = place.prepare(tmp_path).with_name("1.sock")
+    path = sockets.prepare_socket(tmp_path).with_name("1.sock")
     with socket.socket(socket.AF_UNIX) as dead:
         dead.bind(str(path))
-    assert attach(tmp_path, user="ann", exposure="meta", environ={}) is None
+    assert attach_to_gateway(tmp_path, user="ann", exposure="meta", environ={}) is None
     assert not path.exists()
 
 
 def test_a_gateway_that_is_too_busy_to_accept_keeps_its_socket(tmp_path):
-    path = place.prepare(tmp_path).with_name("1.sock")
+    path = sockets.prepare_socket(tmp_path).with_name("1.sock")
     with ExitStack() as waiting, socket.socket(socket.AF_UNIX) as busy:
         busy.bind(str(path))
         busy.listen(0)
@@ -177,24 +177,26 @@ def test_a_gateway_that_is_too_busy_to_accept_keeps_its_socket(tmp_path):
                 one = waiting.enter_context(socket.socket(socket.AF_UNIX))
                 one.settimeout(0.0)
                 one.connect(str(path))
-        assert attach(tmp_path, user="ann", exposure="meta", environ={}) is None
+        assert attach_to_gateway(tmp_path, user="ann", exposure="meta", environ={}) is None
         assert path.exists()
 
 
 def test_without_a_gateway_there_is_nothing_to_attach_to(tmp_path):
-    assert attach(tmp_path, user="ann", exposure="meta", environ={}) is None
+    assert attach_to_gateway(tmp_path, user="ann", exposure="meta", environ={}) is None
 
 
 def test_a_host_takes_its_socket_with_it(tmp_path):
     with Hosting(tmp_path):
-        assert len(place.candidates(tmp_path)) == 1
-    assert place.candidates(tmp_path) == ()
+        assert len(sockets.find_sockets(tmp_path)) == 1
+    assert sockets.find_sockets(tmp_path) == ()
 
 
 def test_another_gateway_is_told_where_the_client_is_and_the_client_sees_nothing_of_it(tmp_path):
-    prelude = Prelude(lines=(request("foregate/resume/0", "initialize"),), unsent=request(1)[:5])
+    prelude = ConversationReplay(
+        lines=(request("foregate/resume/0", "initialize"),), unsent=request(1)[:5]
+    )
     with Hosting(tmp_path):
-        connection = attach(tmp_path, user="ann", exposure="meta", environ={})
+        connection = attach_to_gateway(tmp_path, user="ann", exposure="meta", environ={})
         with client(connection, prelude=prelude) as (write, read, _):
             write.write(request(1)[5:])
             assert json.loads(read.readline())["id"] == 1

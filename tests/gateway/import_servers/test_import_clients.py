@@ -7,7 +7,7 @@ import pytest
 from gateway_project.foundation import sealing
 from tests.gateway.import_servers.importing import command, report
 from tools.models import Server
-from tools.store import servers
+from tools.store import launches, servers
 
 pytestmark = pytest.mark.django_db
 
@@ -27,12 +27,14 @@ def test_a_remote_server_is_registered_with_its_secrets_sealed(write, home, monk
     monkeypatch.delenv("FAR_TOKEN", raising=False)
     out, err = command("--from", write(far=FAR))
     far = Server.objects.get()
-    assert (far.transport, far.url, far.price_per_call) == ("http", FAR["url"], None)
+    assert (far.transport, far.price_per_call) == ("http", None)
+    assert launches.open_url(far, sealing.load_or_create_sealer(home)) == FAR["url"]
+    assert "hunter" not in far.url
     assert (far.authorization, far.oauth_client_id) == ("oauth", "me")
     assert far.extra == {"timeout": 5}
-    sealer = sealing.load_or_create(home)
+    sealer = sealing.load_or_create_sealer(home)
     assert servers.open_headers(far, sealer) == FAR["headers"]
-    assert sealer.open(far.oauth_client_secret_sealed) == "hunter4"
+    assert sealer.unseal(far.oauth_client_secret_sealed) == "hunter4"
     assert "not set: FAR_TOKEN" in err
     assert "what looks like a secret in its address (api_key)" in err
     assert "hunter" not in out + err

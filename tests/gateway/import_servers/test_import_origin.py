@@ -5,7 +5,7 @@ import json
 import pytest
 from django.core.management.base import CommandError
 
-from gateway_project.management import complaints
+from gateway_project.management import error_text
 from tests.factories import UserFactory
 from tests.gateway.import_servers.importing import GIT, TIME, changes, names, report, run
 from tools.models import Server
@@ -72,7 +72,7 @@ def complaint(origin):
     except CommandError as error:
         return str(error)
     except Exception as error:  # noqa: BLE001 - as the top level does
-        return complaints.explain(error)
+        return error_text.explain_user_error(error)
     pytest.fail("the import succeeded")
 
 

@@ -8,7 +8,7 @@ from gateway_project.foundation import sealing
 from gateway_project.models import AuditEntry
 from tests.gateway.import_servers.importing import GIT, TIME, changes, names, report, run, trusted
 from tools.models import Server
-from tools.store import servers
+from tools.store import launches
 
 pytestmark = pytest.mark.django_db
 
@@ -20,11 +20,12 @@ def test_servers_are_registered_by_the_local_admin_with_their_secrets_sealed(wri
     assert out.splitlines() == [
         "     added  git",
         "     added  time",
-        "Next: manage.py discover",
+        "A running gateway or console discovers them within seconds, otherwise the next one to "
+        "start. Next: manage.py status; or manage.py discover to do it now",
     ]
     git = Server.objects.get(name="git")
     assert (git.command, git.args, git.source) == ("uvx", ["mcp-server-git"], origin)
-    assert servers.open_env(git, sealing.load_or_create(home)) == {"TOKEN": "hunter2"}
+    assert launches.open_env(git, sealing.load_or_create_sealer(home)) == {"TOKEN": "hunter2"}
     entry = AuditEntry.objects.get(subject="git")
     assert (entry.action, entry.actor, entry.kind) == ("server.registered", "admin", "command")
     assert "hunter2" not in out
@@ -125,7 +126,7 @@ def test_an_entry_that_breaks_a_rule_of_the_catalogue_does_not_spoil_the_others(
 def test_a_name_that_stands_twice_is_named_and_the_others_are_imported(write):
     twice = '{"mcpServers": {"a": {"command": "x"}, "b": {"command": "y"}, "a": {"command": "z"}}}'
     _, err = run(write(twice))
-    assert "'a' stands twice" in err
+    assert "'a' is given twice" in err
     assert names() == {"b"}
 
 

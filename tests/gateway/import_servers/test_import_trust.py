@@ -54,7 +54,7 @@ def answer(monkeypatch):
     asked = []
 
     def _answer(text):
-        monkeypatch.setattr(question, "ask", asked.append)
+        monkeypatch.setattr(question, "show_question", asked.append)
         sit_at_terminal(monkeypatch, text)
         return asked
 
@@ -82,7 +82,7 @@ def test_on_a_terminal_it_is_asked_once_whom_to_trust(write, answer, said, expec
 
 def test_an_answer_that_names_no_server_is_said_to_have_no_effect(write, answer):
     answer("git, nobody")
-    assert "no such server is in it: nobody" in run(write(git=GIT))[1]
+    assert "no such server is in the file: nobody" in run(write(git=GIT))[1]
     assert trusted() == {"git"}
 
 

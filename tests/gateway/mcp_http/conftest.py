@@ -16,16 +16,16 @@ from mcp.shared.exceptions import MCPError
 from mcp.shared.message import ServerMessageMetadata
 from mcp_types import CallToolResult, EmptyResult, PingRequest, RequestParams, TextContent
 
-from gateway_project.access.standing import Standing, TokensUnavailable
+from gateway_project.access.active_token import ActiveToken, TokensUnavailable
 from gateway_project.foundation import telemetry
 from gateway_project.foundation.caller import Caller
-from gateway_project.mcp import who
+from gateway_project.mcp import callers
 from gateway_project.mcp.http import address, body, event_reply, legacy, protocol, serve
 from gateway_project.mcp.http.access_log import AccessLog
 from gateway_project.mcp.http.application import Application
-from gateway_project.mcp.http.names import names
-from gateway_project.mcp.http.service import Service
-from gateway_project.mcp.runtime import Prepared
+from gateway_project.mcp.http.names import load_allowed_names
+from gateway_project.mcp.http.service import HttpService
+from gateway_project.mcp.runtime import PreparedRuntime
 from gateway_project.readiness import Gateway
 from tests.patience import PATIENCE_S
 
@@ -51,18 +51,18 @@ def digest(token: str) -> str:
 class Tokens:
     """What the database would say of tokens."""
 
-    good: dict[str, Standing] = field(default_factory=dict)
+    good: dict[str, ActiveToken] = field(default_factory=dict)
     away: bool = False
     asked: int = 0
 
     def give(self, token: str, holder: Caller, *, expires_at: float | None = None) -> str:
-        self.good[digest(token)] = Standing(caller=holder, expires_at=expires_at)
+        self.good[digest(token)] = ActiveToken(caller=holder, expires_at=expires_at)
         return token
 
     def revoke(self, token: str) -> None:
         del self.good[digest(token)]
 
-    async def look_up(self, digests: Any) -> dict[str, Standing]:
+    async def look_up(self, digests: Any) -> dict[str, ActiveToken]:
         self.asked += 1
         if self.away:
             raise TokensUnavailable("gone")
@@ -100,7 +100,7 @@ class Handled:
             return CallToolResult(content=[], structured_content=UNWRITABLE[given["tool"]])
         if given["tool"] == "ask":
             return await question(ctx)
-        holder = who.caller(ctx, readiness.current)
+        holder = callers.caller_of(ctx, readiness.current)
         text = asked.get("text", "")
         if given["tool"] == "request_id":
             text = telemetry.current_request_id()
@@ -123,7 +123,7 @@ class Running:
     """A gateway that listens."""
 
     url: str
-    service: Service
+    service: HttpService
     tokens: Tokens
     handled: Handled
     lines: list[str]
@@ -209,18 +209,18 @@ async def listening(*, open_to_all: bool = False, hosts: str = "127.0.0.1,localh
         readiness.serve(Gateway(effects=None, caller=LOCAL))
         await asyncio.Event().wait()
 
-    def prepare() -> Prepared:
-        return Prepared(handle=handled, wire=wire, look_up=tokens.look_up)
+    def prepare() -> PreparedRuntime:
+        return PreparedRuntime(handle=handled, run_wiring=wire, look_up_tokens=tokens.look_up)
 
     application = Application(
-        lambda: Service(
+        lambda: HttpService(
             prepare,
-            names=names(hosts=hosts, origins="https://app.example"),
+            names=load_allowed_names(hosts=hosts, origins="https://app.example"),
             access_log=AccessLog(lines.append, process="test"),
             open_to_all=open_to_all,
         )
     )
-    listener = address.listen(address.parse("127.0.0.1:0"))
+    listener = address.open_listener(address.parse_address("127.0.0.1:0"))
     configuration = uvicorn.Config(
         application,
         http=protocol.BoundedProtocol,
@@ -231,7 +231,7 @@ async def listening(*, open_to_all: bool = False, hosts: str = "127.0.0.1,localh
         timeout_keep_alive=int(PATIENCE_S),
     )
     server = Prompt(configuration, application)
-    url = f"http://{address.bound(listener)}/mcp"
+    url = f"http://{address.bound_address(listener)}/mcp"
     async with asyncio.timeout(PATIENCE_S), asyncio.TaskGroup() as group:
         serving = group.create_task(server.serve(sockets=[listener]))
         await until(lambda: server.started and application.service.runtime.readiness.current)
@@ -247,7 +247,7 @@ async def listening(*, open_to_all: bool = False, hosts: str = "127.0.0.1,localh
             )
 
 
-class Prompt(serve.Server):
+class Prompt(serve.HttpServer):
     """Stops at once, without the pauses that a server can afford; `in_order`: as it would."""
 
     in_order = False
@@ -283,16 +283,16 @@ async def _stopping(server: uvicorn.Server, serving: asyncio.Task[None]):
 
 @pytest.fixture(autouse=True)
 def _no_watchdog(monkeypatch):
-    monkeypatch.setattr(serve, "_leave_in_time", lambda: None)
+    monkeypatch.setattr(serve, "_exit_in_time", lambda: None)
 
 
 @pytest.fixture(autouse=True)
 def _patient(monkeypatch):
     """Have neither side wonder what became of the other, however long both stand still."""
     for module, name in (
-        (protocol, "HEADERS_S"),
-        (body, "PAUSE_S"),
+        (protocol, "HEADERS_TIMEOUT_S"),
+        (body, "CHUNK_TIMEOUT_S"),
         (legacy, "KEEP_ALIVE_S"),
-        (event_reply, "PING_S"),
+        (event_reply, "PING_INTERVAL_S"),
     ):
         monkeypatch.setattr(module, name, PATIENCE_S)

@@ -10,7 +10,7 @@ from gateway_project.mcp.http.access_log import AccessLog
 
 
 async def test_lines_are_written_together_and_the_last_ones_at_the_end(monkeypatch):
-    monkeypatch.setattr(access_log, "EVERY_S", 0.01)
+    monkeypatch.setattr(access_log, "FLUSH_INTERVAL_S", 0.01)
     written, closed, turn = [], [], asyncio.Event()
 
     def write(lines):
@@ -18,12 +18,12 @@ async def test_lines_are_written_together_and_the_last_ones_at_the_end(monkeypat
         turn.set()
 
     log = AccessLog(write, process="test", close=lambda: closed.append(True))
-    log.note({"status": 200})
-    log.note({"status": 404})
+    log.record({"status": 200})
+    log.record({"status": 404})
     task = asyncio.ensure_future(log.run())
     await turn.wait()
     assert [json.loads(line)["status"] for line in written[0].split("\n")] == [200, 404]
-    log.note({"status": 500})
+    log.record({"status": 500})
     task.cancel()
     await asyncio.wait([task])
     assert json.loads(written[-1])["status"] == 500
@@ -31,18 +31,18 @@ async def test_lines_are_written_together_and_the_last_ones_at_the_end(monkeypat
 
 
 def test_no_more_than_some_lines_wait(monkeypatch):
-    monkeypatch.setattr(access_log, "MAX_WAITING", 3)
+    monkeypatch.setattr(access_log, "MAX_BUFFERED", 3)
     written = []
     log = AccessLog(written.append, process="test")
     for _ in range(7):
-        log.note({})
+        log.record({})
     assert [len(lines.split("\n")) for lines in written] == [3, 3]
 
 
 @pytest.mark.parametrize(("level", "kept"), [(logging.INFO, 1), (logging.WARNING, 0)])
 async def test_it_goes_to_the_log_file_where_such_lines_are_wanted(home, level, kept):
-    log = access_log.to_file(django_settings.FOREGATE, process="test")
-    log.note({"user": "añn\nx"})
+    log = access_log.make_access_log(django_settings.FOREGATE, process="test")
+    log.record({"user": "añn\nx"})
     before = logging.getLogger().level
     logging.getLogger().setLevel(level)
     try:

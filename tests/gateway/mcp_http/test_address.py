@@ -3,7 +3,7 @@ import socket
 import pytest
 
 from gateway_project.mcp.http import address
-from gateway_project.mcp.http.address import Address, AddressError
+from gateway_project.mcp.http.address import AddressError, ListenAddress
 
 
 @pytest.mark.parametrize(
@@ -17,15 +17,15 @@ from gateway_project.mcp.http.address import Address, AddressError
     ],
 )
 def test_an_address_is_a_host_and_a_port_or_a_port_alone(text, host, port):
-    assert address.parse(text) == Address(host=host, port=port)
+    assert address.parse_address(text) == ListenAddress(host=host, port=port)
 
 
 @pytest.mark.parametrize(
     "text", ["", "http", "127.0.0.1", "127.0.0.1:", ":80", "::1:80", "x:65536", "x:-1", "x:٣"]
 )
 def test_what_is_no_address_is_refused(text):
-    with pytest.raises(AddressError, match="give HOST:PORT"):
-        address.parse(text)
+    with pytest.raises(AddressError, match="use HOST:PORT"):
+        address.parse_address(text)
 
 
 @pytest.mark.parametrize(
@@ -41,25 +41,25 @@ def test_what_is_no_address_is_refused(text):
     ],
 )
 def test_what_others_can_reach_is_no_loopback(host, loopback):
-    assert Address(host=host, port=1).loopback is loopback
+    assert ListenAddress(host=host, port=1).is_loopback is loopback
 
 
 def test_a_port_in_use_is_told_in_one_line():
     with socket.create_server(("127.0.0.1", 0)) as taken:
-        place = Address(host="127.0.0.1", port=taken.getsockname()[1])
+        place = ListenAddress(host="127.0.0.1", port=taken.getsockname()[1])
         with pytest.raises(
             AddressError, match=f"cannot listen on {place}: Address already in use"
         ):
-            address.listen(place)
+            address.open_listener(place)
 
 
 def test_a_host_that_is_not_this_machines_is_told():
     with pytest.raises(AddressError, match="cannot listen on"):
-        address.listen(Address(host="192.0.2.1", port=0))
+        address.open_listener(ListenAddress(host="192.0.2.1", port=0))
 
 
 def test_the_system_may_choose_the_port():
-    with address.listen(Address(host="::1", port=0)) as listener:
-        bound = address.bound(listener)
+    with address.open_listener(ListenAddress(host="::1", port=0)) as listener:
+        bound = address.bound_address(listener)
     assert bound.port > 0
     assert str(bound) == f"[::1]:{bound.port}"

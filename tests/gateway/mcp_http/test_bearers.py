@@ -3,9 +3,9 @@ import asyncio
 import pytest
 
 from gateway_project.access import bearers, throttle
-from gateway_project.access.bearers import Bearers, Refused, Throttled
-from gateway_project.access.standing import TokensUnavailable
-from gateway_project.access.throttle import Throttle, network
+from gateway_project.access.active_token import TokensUnavailable
+from gateway_project.access.bearers import BearerTokenCache, TokenRefused, TooManyWrongTokens
+from gateway_project.access.throttle import Throttle, client_network
 from tests.gateway.mcp_http.conftest import Tokens, caller, digest
 
 
@@ -31,24 +31,24 @@ def tokens():
 
 @pytest.fixture
 def judge(tokens, clock):
-    return Bearers(tokens.look_up, monotonic=clock, wall=clock)
+    return BearerTokenCache(tokens.look_up, monotonic=clock, wall=clock)
 
 
 async def admit(judge, bearer="good", address="192.0.2.1"):
-    return await judge.admit(bearer, address=address)
+    return await judge.authenticate(bearer, address=address)
 
 
 async def hold(bearer, judge):
     """Keep something open for as long as a token is good."""
-    async with bearer.valid():
-        await judge.check()
+    async with bearer.enforce_validity():
+        await judge.recheck_tokens()
         await asyncio.Event().wait()
 
 
 async def test_a_token_is_looked_up_once_while_it_is_fresh(judge, tokens, clock):
     for _ in range(5):
-        assert (await admit(judge)).standing.caller.user == "ann"
-        clock.now += bearers.FRESH_S / 10
+        assert (await admit(judge)).active_token.caller.user == "ann"
+        clock.now += bearers.MAX_AGE_S / 10
     assert tokens.asked == 1
 
 
@@ -62,27 +62,27 @@ async def test_those_who_come_together_ask_once(judge, tokens):
 async def test_what_is_in_use_is_checked_in_one_question(judge, tokens, clock):
     tokens.give("other", caller("bob"))
     first, second = await admit(judge), await admit(judge, "other")
-    clock.now += bearers.CHECK_S
+    clock.now += bearers.CHECK_INTERVAL_S
     asked = tokens.asked
-    await judge.check()
+    await judge.recheck_tokens()
     assert tokens.asked == asked + 1
     assert first.checked_at == second.checked_at == clock.now
-    await judge.check()
+    await judge.recheck_tokens()
     assert tokens.asked == asked + 1
 
 
 async def test_a_changed_token_counts_as_it_is_now(judge, tokens):
     bearer = await admit(judge)
     tokens.give("good", caller("ann", scopes=("read",)))
-    await judge.check()
-    assert bearer.standing.caller.scopes == {"read"}
+    await judge.recheck_tokens()
+    assert bearer.active_token.caller.scopes == {"read"}
 
 
 async def test_a_token_ends_on_time_without_the_database(judge, tokens, clock):
     tokens.give("short", caller("ann"), expires_at=clock.now + 1)
     assert await admit(judge, "short")
     clock.now += 1
-    with pytest.raises(Refused):
+    with pytest.raises(TokenRefused):
         await admit(judge, "short")
 
 
@@ -91,17 +91,17 @@ async def test_what_is_open_ends_with_its_token(judge, tokens):
     tokens.revoke("good")
     with pytest.raises(TimeoutError):
         await hold(bearer, judge)
-    assert bearer.open == set()
-    with pytest.raises(Refused):
+    assert bearer.open_timeouts == set()
+    with pytest.raises(TokenRefused):
         await admit(judge)
 
 
 async def test_memory_counts_for_a_while_when_the_database_is_away(judge, tokens, clock):
     await admit(judge)
     tokens.away = True
-    clock.now += bearers.OUTAGE_S
+    clock.now += bearers.OUTAGE_GRACE_S
     assert await admit(judge)
-    clock.now += bearers.AWAY_S
+    clock.now += bearers.RETRY_PAUSE_S
     with pytest.raises(TokensUnavailable):
         await admit(judge)
 
@@ -109,13 +109,13 @@ async def test_memory_counts_for_a_while_when_the_database_is_away(judge, tokens
 async def test_a_database_that_is_away_is_not_asked_by_every_request(judge, tokens, clock):
     await admit(judge)
     tokens.away = True
-    clock.now += bearers.FRESH_S + 1
+    clock.now += bearers.MAX_AGE_S + 1
     asked = tokens.asked
     for _ in range(5):
         await admit(judge)
     assert tokens.asked == asked + 1
     tokens.away = False
-    clock.now += bearers.AWAY_S
+    clock.now += bearers.RETRY_PAUSE_S
     await admit(judge)
     assert tokens.asked == asked + 2
 
@@ -123,39 +123,39 @@ async def test_a_database_that_is_away_is_not_asked_by_every_request(judge, toke
 async def test_what_runs_on_memory_alone_for_too_long_ends(judge, tokens, clock):
     bearer = await admit(judge)
     tokens.away = True
-    clock.now += bearers.OUTAGE_S + 1
+    clock.now += bearers.OUTAGE_GRACE_S + 1
     with pytest.raises(TimeoutError):
         await hold(bearer, judge)
 
 
 async def test_a_database_that_does_not_answer_counts_as_away(monkeypatch, clock):
-    monkeypatch.setattr(bearers, "LOOK_UP_S", 0.01)
+    monkeypatch.setattr(bearers, "LOOK_UP_TIMEOUT_S", 0.01)
 
     async def never(_digests):
         await asyncio.Event().wait()
 
-    judge = Bearers(never, monotonic=clock, wall=clock)
+    judge = BearerTokenCache(never, monotonic=clock, wall=clock)
     with pytest.raises(TokensUnavailable, match="did not answer"):
         await admit(judge)
 
 
 async def test_a_wrong_token_is_not_looked_up_again_at_once(judge, tokens):
     for _ in range(3):
-        with pytest.raises(Refused):
+        with pytest.raises(TokenRefused):
             await admit(judge, "wrong")
     assert tokens.asked == 1
 
 
 async def test_wrong_tokens_slow_their_address_down(tokens, clock):
-    judge = Bearers(
+    judge = BearerTokenCache(
         tokens.look_up, throttle=Throttle(limit=3, window_s=60), monotonic=clock, wall=clock
     )
     await admit(judge)
     for number in range(3):
-        with pytest.raises(Refused):
+        with pytest.raises(TokenRefused):
             await admit(judge, f"wrong-{number}")
     tokens.give("new", caller("bob"))
-    with pytest.raises(Throttled) as waiting:
+    with pytest.raises(TooManyWrongTokens) as waiting:
         await admit(judge, "new")
     assert waiting.value.wait_s == 60
     assert await admit(judge)
@@ -165,22 +165,22 @@ async def test_wrong_tokens_slow_their_address_down(tokens, clock):
 
 
 async def test_memory_is_bounded(judge, tokens, monkeypatch):
-    monkeypatch.setattr(bearers, "MAX_KNOWN", 3)
-    monkeypatch.setattr(bearers, "MAX_WRONG", 3)
+    monkeypatch.setattr(bearers, "MAX_CACHED", 3)
+    monkeypatch.setattr(bearers, "MAX_WRONG_CACHED", 3)
     for number in range(6):
         await admit(judge, tokens.give(f"good-{number}", caller("ann")))
-        with pytest.raises(Refused):
+        with pytest.raises(TokenRefused):
             await admit(judge, f"wrong-{number}", address=f"192.0.2.{number}")
-    assert len(judge._known) == 3
-    assert len(judge._wrong) == 3
+    assert len(judge._tokens_by_digest) == 3
+    assert len(judge._wrong_digests) == 3
 
 
 async def test_what_is_open_is_never_forgotten(judge, tokens, monkeypatch):
-    monkeypatch.setattr(bearers, "MAX_KNOWN", 1)
+    monkeypatch.setattr(bearers, "MAX_CACHED", 1)
     bearer = await admit(judge)
-    async with bearer.valid():
+    async with bearer.enforce_validity():
         await admit(judge, tokens.give("other", caller("bob")))
-        assert digest("good") in judge._known
+        assert digest("good") in judge._tokens_by_digest
 
 
 @pytest.mark.parametrize(
@@ -194,14 +194,14 @@ async def test_what_is_open_is_never_forgotten(judge, tokens, monkeypatch):
     ],
 )
 def test_an_address_of_a_network_counts_for_its_network(address, counted):
-    assert network(address) == counted
+    assert client_network(address) == counted
 
 
 def test_addresses_that_are_counted_are_bounded(monkeypatch):
     monkeypatch.setattr(throttle, "MAX_ADDRESSES", 2)
     counting = Throttle(limit=1)
     for number in range(4):
-        counting.failed(f"192.0.2.{number}", now=0.0)
+        counting.record_failure(f"192.0.2.{number}", now=0.0)
     assert len(counting._failures) == 2
 
 
@@ -212,19 +212,19 @@ async def test_use_is_told_in_the_round_of_checks_and_not_in_each(tokens, clock)
         told.append(list(digests))
 
     tokens.give("other", caller("bob"))
-    judge = Bearers(tokens.look_up, note_use=note, monotonic=clock, wall=clock)
+    judge = BearerTokenCache(tokens.look_up, record_use=note, monotonic=clock, wall=clock)
     for _ in range(3):
         await admit(judge)
     assert told == []
-    await judge.check()
+    await judge.recheck_tokens()
     await admit(judge)
     await admit(judge, "other")
-    await judge.check()
+    await judge.recheck_tokens()
     assert told == [[digest("good")], [digest("other")]]
-    clock.now += bearers.NOTE_S
+    clock.now += bearers.RECORD_USE_INTERVAL_S
     await admit(judge)
-    await judge.check()
-    await judge.check()
+    await judge.recheck_tokens()
+    await judge.recheck_tokens()
     assert told[2:] == [[digest("good")]]
 
 
@@ -236,8 +236,8 @@ async def test_use_that_cannot_be_told_is_told_later(tokens, clock):
             raise away.pop()
         told.append(list(digests))
 
-    judge = Bearers(tokens.look_up, note_use=note, monotonic=clock, wall=clock)
+    judge = BearerTokenCache(tokens.look_up, record_use=note, monotonic=clock, wall=clock)
     for _ in range(2):
         await admit(judge)
-        await judge.check()
+        await judge.recheck_tokens()
     assert told == [[digest("good")]]

@@ -237,7 +237,7 @@ async def test_a_body_that_is_no_message_is_refused(content, code):
 
 
 async def test_a_body_that_is_too_large_is_refused_before_it_is_read(monkeypatch):
-    read = body.read
+    read = body.read_body
 
     async def small(receive, *, declared):
         return await read(receive, declared=declared, max_bytes=1_000)
@@ -246,7 +246,7 @@ async def test_a_body_that_is_too_large_is_refused_before_it_is_read(monkeypatch
         for _ in range(10):
             yield b"x" * 500
 
-    monkeypatch.setattr(body, "read", small)
+    monkeypatch.setattr(body, "read_body", small)
     async with listening() as gateway:
         headers = gateway.headers() | {"Content-Type": "application/json"}
         for content in (b"x" * 1_001, pieces()):
@@ -255,7 +255,7 @@ async def test_a_body_that_is_too_large_is_refused_before_it_is_read(monkeypatch
 
 
 async def test_a_body_that_never_ends_is_given_up(monkeypatch):
-    monkeypatch.setattr(body, "PAUSE_S", 0.05)
+    monkeypatch.setattr(body, "CHUNK_TIMEOUT_S", 0.05)
     never = asyncio.Event()
 
     async def pieces():
@@ -271,8 +271,8 @@ async def test_a_body_that_never_ends_is_given_up(monkeypatch):
 
 
 async def test_bodies_that_are_still_coming_count_as_open_requests(monkeypatch):
-    monkeypatch.setattr(gate, "MAX_OPEN", 1)
-    read, coming, rest = body.read, asyncio.Event(), asyncio.Event()
+    monkeypatch.setattr(gate, "MAX_OPEN_REQUESTS", 1)
+    read, coming, rest = body.read_body, asyncio.Event(), asyncio.Event()
 
     async def noticed(receive, *, declared):
         coming.set()
@@ -282,7 +282,7 @@ async def test_bodies_that_are_still_coming_count_as_open_requests(monkeypatch):
         yield b"{"
         await rest.wait()
 
-    monkeypatch.setattr(body, "read", noticed)
+    monkeypatch.setattr(body, "read_body", noticed)
 
     async with listening() as gateway:
         headers = gateway.headers() | {"Content-Type": "application/json"}

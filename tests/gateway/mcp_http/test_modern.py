@@ -57,7 +57,7 @@ async def test_without_it_the_answer_is_one_body():
 
 
 async def test_a_long_silence_is_broken_by_signs_of_life(monkeypatch):
-    monkeypatch.setattr(event_reply, "PING_S", 0.02)
+    monkeypatch.setattr(event_reply, "PING_INTERVAL_S", 0.02)
     monkeypatch.setattr(modern, "WATCH_AFTER_S", 0.0)
     async with listening() as gateway, await gateway.call("hang") as response:
         assert response.content_type == "text/event-stream"
@@ -115,9 +115,9 @@ async def test_a_notification_that_cannot_be_written_is_left_out():
         sent.append(message)
 
     reply = event_reply.EventReply(1, send)
-    await reply.event({"method": "notifications/message", "params": {"data": "\ud83d"}})
+    await reply.send_event({"method": "notifications/message", "params": {"data": "\ud83d"}})
     assert sent == []
-    await reply.end({"result": {}}, status=200)
+    await reply.send_result({"result": {}}, status=200)
     assert sent[-1]["body"] == b'{"jsonrpc":"2.0","id":1,"result":{}}'
 
 
@@ -133,7 +133,7 @@ async def test_a_body_that_is_no_json_that_can_be_read_is_refused_under_its_id(v
             assert response.status == 400
             answer = await response.json()
     assert (answer["id"], answer["error"]["code"]) == ("x", -32700)
-    assert "half of a surrogate pair" in answer["error"]["message"]
+    assert "an unpaired surrogate" in answer["error"]["message"]
 
 
 async def test_nothing_is_sent_after_the_result():
@@ -143,9 +143,9 @@ async def test_nothing_is_sent_after_the_result():
         sent.append(message)
 
     reply = event_reply.EventReply(1, send)
-    await reply.end({"result": {}}, status=200)
-    await reply.event({"method": "late"})
-    await reply.ping()
+    await reply.send_result({"result": {}}, status=200)
+    await reply.send_event({"method": "late"})
+    await reply.send_ping()
     assert [message["type"] for message in sent] == ["http.response.start", "http.response.body"]
 
 
@@ -166,7 +166,7 @@ class Wire:
 
 async def test_headers_and_body_go_out_together():
     wire = Wire()
-    pair = protocol._Pairing(wire, asyncio.get_running_loop())
+    pair = protocol._PairingTransport(wire, asyncio.get_running_loop())
     pair.write(b"head")
     pair.write(b"body")
     assert wire.sent == [b"headbody"]

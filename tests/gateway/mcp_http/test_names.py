@@ -1,10 +1,12 @@
 import pytest
 
-from gateway_project.mcp.http.names import MAX_REMEMBERED, names
+from gateway_project.mcp.http.names import MAX_CACHED_HOSTS, load_allowed_names
 
 
 def listed(hosts="localhost,127.0.0.1,[::1],.team.example", **values):
-    return names(hosts=hosts, origins="https://app.example/, https://x.example:8", **values)
+    return load_allowed_names(
+        hosts=hosts, origins="https://app.example/, https://x.example:8", **values
+    )
 
 
 @pytest.mark.parametrize(
@@ -25,7 +27,7 @@ def listed(hosts="localhost,127.0.0.1,[::1],.team.example", **values):
     ],
 )
 def test_names_on_the_list_are_answered_to(host, answered):
-    assert listed().answer_to(host) is answered
+    assert listed().is_own_host(host) is answered
 
 
 @pytest.mark.parametrize(
@@ -46,14 +48,14 @@ def test_names_on_the_list_are_answered_to(host, answered):
     ],
 )
 def test_its_own_pages_and_those_allowed_by_name_may_call(origin, host, admitted):
-    assert listed().admit(origin, host=host) is admitted
+    assert listed().is_allowed_origin(origin, host=host) is admitted
 
 
 def test_where_any_name_will_do_pages_still_have_to_be_its_own():
     any_name = listed("*")
-    assert any_name.answer_to("whatever.example")
-    assert any_name.admit("https://whatever.example", host="whatever.example")
-    assert not any_name.admit("https://other.example", host="whatever.example")
+    assert any_name.is_own_host("whatever.example")
+    assert any_name.is_allowed_origin("https://whatever.example", host="whatever.example")
+    assert not any_name.is_allowed_origin("https://other.example", host="whatever.example")
 
 
 def test_where_it_listens_and_where_people_reach_it_are_names_of_its_own():
@@ -63,11 +65,11 @@ def test_where_it_listens_and_where_people_reach_it_are_names_of_its_own():
         public_url="https://gw.example:9/x",
     )
     assert found.hosts == ("localhost", "192.0.2.1", "[2001:db8::1]", "gw.example")
-    assert found.admit("https://gw.example:9", host="localhost:1")
+    assert found.is_allowed_origin("https://gw.example:9", host="localhost:1")
 
 
 def test_what_is_remembered_is_bounded():
     found = listed()
-    for port in range(2 * MAX_REMEMBERED):
-        assert found.answer_to(f"localhost:{port}")
-    assert len(found._known) == MAX_REMEMBERED
+    for port in range(2 * MAX_CACHED_HOSTS):
+        assert found.is_own_host(f"localhost:{port}")
+    assert len(found._known_hosts) == MAX_CACHED_HOSTS

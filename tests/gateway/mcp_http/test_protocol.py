@@ -1,4 +1,5 @@
 import asyncio
+import logging
 
 import pytest
 
@@ -30,7 +31,7 @@ async def test_headers_without_end_are_refused():
 
 @pytest.mark.parametrize("sent", [b"", b"POST /mcp HTTP/1.1\r\nhost: localhost\r\n"])
 async def test_headers_that_do_not_come_are_not_waited_for(monkeypatch, sent):
-    monkeypatch.setattr(protocol, "HEADERS_S", 0.05)
+    monkeypatch.setattr(protocol, "HEADERS_TIMEOUT_S", 0.05)
     async with listening() as gateway:
         reader, writer = await connect(gateway)
         writer.write(sent)
@@ -50,3 +51,14 @@ async def test_a_request_in_pieces_is_served():
         assert all(connection._headers_due is None for connection in connections)
         writer.close()
         await until(lambda: not connections)
+
+
+@pytest.mark.parametrize("upgrade", ["websocket", "h2c"])
+async def test_a_request_to_upgrade_is_answered_without_it_and_without_a_warning(caplog, upgrade):
+    async with listening() as gateway:
+        reader, writer = await connect(gateway)
+        headers = f"host: localhost\r\nconnection: upgrade\r\nupgrade: {upgrade}"
+        writer.write(f"GET /health HTTP/1.1\r\n{headers}\r\n\r\n".encode())
+        assert await reader.readline() == b"HTTP/1.1 200 OK\r\n"
+        writer.close()
+    assert [record.message for record in caplog.records if record.levelno >= logging.WARNING] == []

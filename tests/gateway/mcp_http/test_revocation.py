@@ -8,7 +8,7 @@ from tests.gateway.mcp_http.conftest import code_of, listening
 
 @pytest.fixture(autouse=True)
 def _often(monkeypatch):
-    monkeypatch.setattr(bearers, "CHECK_S", 0.02)
+    monkeypatch.setattr(bearers, "CHECK_INTERVAL_S", 0.02)
 
 
 async def refused(gateway, bearer="tok-ann"):

@@ -26,12 +26,12 @@ class BreaksDown:
 async def test_a_server_whose_service_broke_down_ends_so_that_it_is_started_anew(caplog):
     application = BreaksDown()
     configuration = uvicorn.Config(application, lifespan="on", log_config=None)
-    server = serve.Server(configuration, application)
-    with address.listen(address.parse("127.0.0.1:0")) as listener:
+    server = serve.HttpServer(configuration, application)
+    with address.open_listener(address.parse_address("127.0.0.1:0")) as listener:
         async with asyncio.timeout(PATIENCE_S), asyncio.TaskGroup() as group:
             group.create_task(server.serve(sockets=[listener]))
             await until(lambda: server.started)
-            assert not server.broke_down
+            assert not server.has_broken_down
             application.now.set()
-    assert server.broke_down
+    assert server.has_broken_down
     assert "a defect" in caplog.text

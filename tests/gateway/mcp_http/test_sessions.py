@@ -88,7 +88,7 @@ async def test_a_session_nobody_uses_ends():
     async with listening() as gateway:
         gateway.service._sessions.session_idle_timeout = 0.05
         headers = await gateway.greeted()  # a second request might come too late already
-        await until(lambda: not gateway.service._sessions.count)
+        await until(lambda: not gateway.service._sessions.session_count)
         async with gateway.legacy("ping", {}, headers) as response:
             assert response.status == 404
 

@@ -4,14 +4,14 @@ import pytest
 from hypothesis import given
 
 from graph.algorithms import centrality as module
-from graph.algorithms.centrality import centrality
-from graph.algorithms.matrix import from_arrays, matrix
+from graph.algorithms.centrality import measure_centrality
+from graph.algorithms.matrix import build_matrix, matrix_from_arrays
 from graph.topology import Topology
 from tests.graph.drawn import as_networkx, digraph, random_matrix, relations, with_rows
 
 
 def assert_as_in_networkx(found, graph):
-    measured = centrality(found)
+    measured = measure_centrality(found)
     between, close = nx.betweenness_centrality(graph), nx.closeness_centrality(graph)
     assert measured.is_exact
     assert measured.pivots == len(found.tools)
@@ -21,7 +21,9 @@ def assert_as_in_networkx(found, graph):
 
 @given(relations())
 def test_small_graphs_are_measured_as_networkx_does(drawn):
-    assert_as_in_networkx(with_rows(matrix(Topology(drawn)), [101]), digraph(drawn, tools=[101]))
+    assert_as_in_networkx(
+        with_rows(build_matrix(Topology(drawn)), [101]), digraph(drawn, tools=[101])
+    )
 
 
 @pytest.mark.parametrize(("tools", "arcs"), [(1, 0), (2, 2), (150, 100), (150, 600), (40, 1_500)])
@@ -31,15 +33,15 @@ def test_sparse_and_dense_ones_too(tools, arcs):
 
 
 def test_pivots_may_be_followed_a_few_at_a_time(monkeypatch):
-    monkeypatch.setattr(module, "CELLS", 100)
+    monkeypatch.setattr(module, "MAX_BLOCK_CELLS", 100)
     found = random_matrix(tools=40, arcs=200, seed=7)
     assert_as_in_networkx(found, as_networkx(found))
 
 
 def test_a_sample_says_so_and_comes_near():
     found = random_matrix(tools=500, arcs=4_000, seed=3)
-    exact = centrality(found)
-    sampled = centrality(found, exact_up_to=100, pivots=200)
+    exact = measure_centrality(found)
+    sampled = measure_centrality(found, exact_up_to=100, pivots=200)
     assert (sampled.is_exact, sampled.pivots) == (False, 200)
     assert np.abs(sampled.closeness - exact.closeness).max() < 0.05
     assert np.abs(sampled.betweenness - exact.betweenness).max() < 0.02
@@ -48,7 +50,9 @@ def test_a_sample_says_so_and_comes_near():
 
 def test_a_sample_is_the_same_for_the_same_seed():
     found = random_matrix(tools=300, arcs=1_000, seed=3)
-    one, same, other = (centrality(found, exact_up_to=0, pivots=30, seed=s) for s in (1, 1, 2))
+    one, same, other = (
+        measure_centrality(found, exact_up_to=0, pivots=30, seed=s) for s in (1, 1, 2)
+    )
     assert np.array_equal(one.betweenness, same.betweenness)
     assert not np.array_equal(one.betweenness, other.betweenness)
 
@@ -58,12 +62,12 @@ def test_more_shortest_paths_than_a_float_can_count_do_no_harm():
     starts = np.arange((layers - 1) * width)
     sources = np.repeat(starts, width)
     targets = (sources // width + 1) * width + np.tile(np.arange(width), len(starts))
-    found = from_arrays(sources, targets, np.ones(len(sources)))
-    measured = centrality(found, exact_up_to=0, pivots=20)
+    found = matrix_from_arrays(sources, targets, np.ones(len(sources)))
+    measured = measure_centrality(found, exact_up_to=0, pivots=20)
     assert np.isfinite(measured.betweenness).all()
     assert measured.betweenness.max() > 0.0
 
 
 def test_no_tools_are_not_central():
-    measured = centrality(matrix(Topology()))
+    measured = measure_centrality(build_matrix(Topology()))
     assert (len(measured.betweenness), len(measured.closeness), measured.pivots) == (0, 0, 0)

@@ -2,78 +2,86 @@ import networkx as nx
 from hypothesis import given
 from hypothesis import strategies as st
 
-from graph.algorithms.closure import closure
-from graph.relations import Kind, Relation, Source, is_binding
+from graph.algorithms.closure import collect_closure
+from graph.relations import EvidenceSource, Relation, RelationKind, is_binding_dependency
 from graph.topology import Topology
 from tests.graph.drawn import relations
 
 
 def needs(source, target, confidence=1.0, *, required=True):
-    return Relation(source, target, Kind.DEPENDS_ON, confidence, required)
+    return Relation(source, target, RelationKind.DEPENDS_ON, confidence, required)
 
 
 def test_dependencies_come_along_with_what_they_depend_on_themselves_first():
-    found = closure(Topology([needs(1, 2), needs(2, 3), needs(1, 4), needs(4, 3)]), 1)
-    assert found.ordered == (3, 2, 4)
-    assert found.via == {2: 1, 4: 1, 3: 2}
-    assert (found.missing, found.cut) == ((), ())
+    found = collect_closure(Topology([needs(1, 2), needs(2, 3), needs(1, 4), needs(4, 3)]), 1)
+    assert found.ordered_tools == (3, 2, 4)
+    assert found.required_by == {2: 1, 4: 1, 3: 2}
+    assert (found.missing, found.dropped_relations) == ((), ())
 
 
 def test_optional_dependencies_and_other_relations_do_not_come_along():
-    topology = Topology([needs(1, 2, required=False), Relation(3, 1, Kind.PROVIDES, 1.0)])
-    assert closure(topology, 1).ordered == ()
+    topology = Topology([needs(1, 2, required=False), Relation(3, 1, RelationKind.PROVIDES, 1.0)])
+    assert collect_closure(topology, 1).ordered_tools == ()
 
 
 def test_what_is_unlikely_does_not_come_along_unless_a_person_says_so():
-    unlikely, said = needs(1, 2, 0.49), needs(1, 3, 0.3)._replace(sources=(Source.CURATED,))
-    assert closure(Topology([unlikely, said, needs(1, 4, 0.5)]), 1).ordered == (3, 4)
+    unlikely, said = (
+        needs(1, 2, 0.49),
+        needs(1, 3, 0.3)._replace(sources=(EvidenceSource.CURATED,)),
+    )
+    assert collect_closure(Topology([unlikely, said, needs(1, 4, 0.5)]), 1).ordered_tools == (3, 4)
 
 
 def test_what_cannot_be_used_is_missing_and_not_looked_behind():
     topology = Topology([needs(1, 2), needs(2, 3), needs(1, 4), needs(4, 2)])
-    found = closure(topology, 1, usable=lambda tool: tool != 2)
-    assert (found.ordered, found.missing, found.via) == ((4,), (2,), {2: 1, 4: 1})
+    found = collect_closure(topology, 1, usable=lambda tool: tool != 2)
+    assert (found.ordered_tools, found.missing, found.required_by) == ((4,), (2,), {2: 1, 4: 1})
 
 
 def test_a_tool_that_nobody_knows_needs_nothing():
-    assert closure(Topology(), 1).ordered == ()
+    assert collect_closure(Topology(), 1).ordered_tools == ()
 
 
 def test_a_tool_that_requires_itself_says_so_and_goes_on():
-    found = closure(Topology([needs(1, 1), needs(1, 2)]), 1)
-    assert (found.ordered, found.cut) == ((2,), (needs(1, 1),))
+    found = collect_closure(Topology([needs(1, 1), needs(1, 2)]), 1)
+    assert (found.ordered_tools, found.dropped_relations) == ((2,), (needs(1, 1),))
 
 
 def test_a_chain_of_thousands_is_no_recursion():
     chain = Topology(needs(tool, tool + 1) for tool in range(5_000))
-    assert closure(chain, 0).ordered == tuple(range(5_000, 0, -1))
+    assert collect_closure(chain, 0).ordered_tools == tuple(range(5_000, 0, -1))
 
 
-@given(relations((Kind.DEPENDS_ON, Kind.PRECEDES), loops=True), st.sets(st.integers(2, 7)))
+@given(
+    relations((RelationKind.DEPENDS_ON, RelationKind.PRECEDES), loops=True),
+    st.sets(st.integers(2, 7)),
+)
 def test_it_covers_all_that_is_required_and_puts_dependencies_first(drawn, unusable):
     topology = Topology(drawn)
-    found = closure(topology, 1, usable=lambda tool: tool not in unusable)
-    required = [one for one in drawn if is_binding(one)]
+    found = collect_closure(topology, 1, usable=lambda tool: tool not in unusable)
+    required = [one for one in drawn if is_binding_dependency(one)]
     graph = nx.DiGraph((one.source, one.target) for one in required if one.source not in unusable)
     graph.add_node(1)
     reached = nx.descendants(graph, 1)
-    assert set(found.ordered) == reached - unusable
-    assert len(found.ordered) == len(set(found.ordered))
+    assert set(found.ordered_tools) == reached - unusable
+    assert len(found.ordered_tools) == len(set(found.ordered_tools))
     assert set(found.missing) == reached & unusable
-    assert found.via.keys() == reached
-    place = {tool: number for number, tool in enumerate(found.ordered)}
+    assert found.required_by.keys() == reached
+    place = {tool: number for number, tool in enumerate(found.ordered_tools)}
     for one in required:
-        if one.source in place and one.target in place and one not in found.cut:
+        if one.source in place and one.target in place and one not in found.dropped_relations:
             assert place[one.target] < place[one.source]
 
 
-@given(relations((Kind.DEPENDS_ON,), loops=True))
+@given(relations((RelationKind.DEPENDS_ON,), loops=True))
 def test_what_is_cut_is_the_weakest_of_a_cycle(drawn):
     topology = Topology(drawn)
-    found = closure(topology, 1)
-    members = {1, *found.ordered}
-    inside = [one for one in drawn if is_binding(one) and {one.source, one.target} <= members]
-    for one in found.cut:
+    found = collect_closure(topology, 1)
+    members = {1, *found.ordered_tools}
+    inside = [
+        one for one in drawn if is_binding_dependency(one) and {one.source, one.target} <= members
+    ]
+    for one in found.dropped_relations:
         assert_weakest_of_a_cycle(one, inside)
 
 
@@ -83,6 +91,7 @@ def assert_weakest_of_a_cycle(one, relations):
     graph.add_edges_from(
         (other.source, other.target)
         for other in relations
-        if (is_binding(other), other.confidence) >= (is_binding(one), one.confidence)
+        if (is_binding_dependency(other), other.confidence)
+        >= (is_binding_dependency(one), one.confidence)
     )
     assert nx.has_path(graph, one.target, one.source)

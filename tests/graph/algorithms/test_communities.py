@@ -3,9 +3,9 @@ import numpy as np
 import pytest
 from hypothesis import given
 
-from graph.algorithms.communities import communities, modularity
-from graph.algorithms.matrix import matrix
-from graph.relations import Kind, Relation
+from graph.algorithms.communities import compute_modularity, detect_communities
+from graph.algorithms.matrix import build_matrix
+from graph.relations import Relation, RelationKind
 from graph.topology import Topology
 from tests.graph.drawn import as_networkx, digraph, random_matrix, relations, undirected, with_rows
 
@@ -20,47 +20,57 @@ def groups(found, labels):
 def cliques():
     """Three groups, of two, four and three, with faint arcs between them."""
     inside = [(1, 2), (11, 12), (12, 13), (13, 14), (14, 11), (11, 13), (5, 6), (6, 7), (7, 5)]
-    together = [Relation(*pair, Kind.OFTEN_USED_WITH, 1.0) for pair in inside]
-    return [*together, Relation(2, 11, Kind.PRECEDES, 0.05), Relation(14, 5, Kind.PRECEDES, 0.05)]
+    together = [Relation(*pair, RelationKind.OFTEN_USED_WITH, 1.0) for pair in inside]
+    return [
+        *together,
+        Relation(2, 11, RelationKind.PRECEDES, 0.05),
+        Relation(14, 5, RelationKind.PRECEDES, 0.05),
+    ]
 
 
 def test_groups_are_found_and_numbered_by_size():
-    found = matrix(Topology(cliques()))
-    assert groups(found, communities(found)) == [{11, 12, 13, 14}, {5, 6, 7}, {1, 2}]
+    found = build_matrix(Topology(cliques()))
+    assert groups(found, detect_communities(found)) == [{11, 12, 13, 14}, {5, 6, 7}, {1, 2}]
 
 
 def test_a_tool_that_many_depend_on_is_in_one_community_with_them():
-    star = Topology(Relation(tool, 1, Kind.DEPENDS_ON, 1.0) for tool in range(2, 7))
-    assert communities(matrix(star)).tolist() == [0] * 6
+    star = Topology(Relation(tool, 1, RelationKind.DEPENDS_ON, 1.0) for tool in range(2, 7))
+    assert detect_communities(build_matrix(star)).tolist() == [0] * 6
 
 
 def test_equally_large_ones_are_numbered_by_their_least_member():
-    pairs = [Relation(8, 3, Kind.PROVIDES, 1.0), Relation(2, 9, Kind.PROVIDES, 1.0)]
-    found = with_rows(matrix(Topology(pairs)), [1])
-    assert groups(found, communities(found)) == [{2, 9}, {3, 8}, {1}]
+    pairs = [
+        Relation(8, 3, RelationKind.PROVIDES, 1.0),
+        Relation(2, 9, RelationKind.PROVIDES, 1.0),
+    ]
+    found = with_rows(build_matrix(Topology(pairs)), [1])
+    assert groups(found, detect_communities(found)) == [{2, 9}, {3, 8}, {1}]
 
 
 @pytest.mark.parametrize("seed", [0, 1, 2])
 def test_they_are_about_as_good_as_those_of_networkx(seed):
     found = random_matrix(tools=200, arcs=900, seed=seed)
-    labels = communities(found, seed=seed)
-    assert np.array_equal(labels, communities(found, seed=seed))
+    labels = detect_communities(found, seed=seed)
+    assert np.array_equal(labels, detect_communities(found, seed=seed))
     graph = undirected(as_networkx(found))
     best = nx.community.louvain_communities(graph, seed=seed)
-    own = modularity(found, labels)
+    own = compute_modularity(found, labels)
     assert own == pytest.approx(nx.community.modularity(graph, groups(found, labels)))
     assert own > nx.community.modularity(graph, best) - WORSE
 
 
 def test_a_higher_resolution_makes_more_of_them():
     found = random_matrix(tools=200, arcs=900, seed=1)
-    assert communities(found, resolution=4.0).max() > communities(found, resolution=0.5).max()
+    assert (
+        detect_communities(found, resolution=4.0).max()
+        > detect_communities(found, resolution=0.5).max()
+    )
 
 
 @given(relations())
 def test_every_tool_is_in_one_and_sizes_fall(drawn):
-    found = with_rows(matrix(Topology(drawn)), [101, 102])
-    labels = communities(found)
+    found = with_rows(build_matrix(Topology(drawn)), [101, 102])
+    labels = detect_communities(found)
     sizes = np.bincount(labels, minlength=1)
     assert len(labels) == len(found.tools)
     assert sorted(sizes, reverse=True) == sizes.tolist()
@@ -71,11 +81,11 @@ def test_every_tool_is_in_one_and_sizes_fall(drawn):
     if found.weights.nnz:
         graph = undirected(digraph(drawn, tools=[101, 102]))
         expected = nx.community.modularity(graph, groups(found, labels))
-        assert modularity(found, labels) == pytest.approx(expected)
+        assert compute_modularity(found, labels) == pytest.approx(expected)
 
 
 def test_no_arcs_are_no_communities_to_speak_of():
-    assert communities(matrix(Topology())).tolist() == []
-    lonely = with_rows(matrix(Topology()), [4, 2])
-    assert communities(lonely).tolist() == [0, 1]
-    assert modularity(lonely, communities(lonely)) == 0.0
+    assert detect_communities(build_matrix(Topology())).tolist() == []
+    lonely = with_rows(build_matrix(Topology()), [4, 2])
+    assert detect_communities(lonely).tolist() == [0, 1]
+    assert compute_modularity(lonely, detect_communities(lonely)) == 0.0

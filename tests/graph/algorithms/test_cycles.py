@@ -3,14 +3,14 @@ import pytest
 from hypothesis import given
 
 from graph.algorithms.cycles import (
-    Closed,
-    Ordered,
+    BitsetReachability,
+    TopologicalOrder,
     break_cycles,
-    cyclic,
-    strongly_connected,
-    topological_order,
+    find_cyclic_components,
+    iterate_components,
+    sort_topologically,
 )
-from graph.relations import Kind, Relation
+from graph.relations import Relation, RelationKind
 from tests.graph.algorithms.test_closure import assert_weakest_of_a_cycle
 from tests.graph.drawn import relations
 
@@ -22,7 +22,7 @@ def graph_of(drawn):
 @given(relations(loops=True))
 def test_components_are_those_that_networkx_finds_the_last_ones_first(drawn):
     graph = graph_of(drawn)
-    found = list(strongly_connected(sorted(graph), graph.successors))
+    found = list(iterate_components(sorted(graph), graph.successors))
     expected = nx.strongly_connected_components(graph)
     assert sorted(map(sorted, found)) == sorted(map(sorted, expected))
     number = {node: place for place, nodes in enumerate(found) for node in nodes}
@@ -33,12 +33,12 @@ def test_components_are_those_that_networkx_finds_the_last_ones_first(drawn):
 def test_circles_are_the_components_that_hold_a_cycle(drawn):
     graph = graph_of(drawn)
     on_cycles = {node for cycle in nx.simple_cycles(graph) for node in cycle}
-    found = cyclic(drawn)
+    found = find_cyclic_components(drawn)
     assert {node for circle in found for node in circle} == on_cycles
     assert [len(circle) for circle in found] == sorted(map(len, found), reverse=True)
 
 
-@given(relations((Kind.DEPENDS_ON,), loops=True))
+@given(relations((RelationKind.DEPENDS_ON,), loops=True))
 def test_breaking_cycles_leaves_none_and_drops_only_what_it_must(drawn):
     kept, cut = break_cycles(drawn)
     graph = graph_of(kept)
@@ -50,49 +50,49 @@ def test_breaking_cycles_leaves_none_and_drops_only_what_it_must(drawn):
         assert nx.has_path(graph, one.target, one.source)
 
 
-@pytest.mark.parametrize("kept", [Closed, Ordered])
-@given(relations((Kind.DEPENDS_ON, Kind.PRECEDES), tools=12, most=90, loops=True))
+@pytest.mark.parametrize("kept", [BitsetReachability, TopologicalOrder])
+@given(relations((RelationKind.DEPENDS_ON, RelationKind.PRECEDES), tools=12, most=90, loops=True))
 def test_an_arc_is_refused_exactly_where_it_closes_a_cycle(kept, drawn):
     order, expected = kept(range(1, 13)), nx.DiGraph()
     expected.add_nodes_from(range(1, 13))
     for one in drawn:
         closes = nx.has_path(expected, one.target, one.source)
-        assert order.add(one.source, one.target) is not closes
+        assert order.add_arc(one.source, one.target) is not closes
         if not closes:
             expected.add_edge(one.source, one.target)
     assert {(a, b) for a, ahead in order.arcs.items() for b in ahead} == set(expected.edges)
 
 
-@given(relations((Kind.DEPENDS_ON,), tools=9, most=30))
+@given(relations((RelationKind.DEPENDS_ON,), tools=9, most=30))
 def test_the_order_is_the_first_of_all_that_networkx_would_allow(drawn):
-    graph = graph_of(break_cycles(drawn).kept)
+    graph = graph_of(break_cycles(drawn).kept_relations)
     nodes = sorted(graph, reverse=True)
     arcs = {node: list(graph.successors(node)) for node in graph}
     expected = nx.lexicographical_topological_sort(graph, key=lambda node: -node)
-    assert topological_order(nodes, arcs) == list(expected)
+    assert sort_topologically(nodes, arcs) == list(expected)
 
 
 def test_no_order_of_a_cycle():
     with pytest.raises(ValueError, match="cycle"):
-        topological_order([1, 2], {1: [2], 2: [1]})
+        sort_topologically([1, 2], {1: [2], 2: [1]})
 
 
 def test_a_ring_of_thousands_is_broken_where_it_is_weakest():
-    ring = [Relation(n, (n + 1) % 5_000, Kind.DEPENDS_ON, 1.0) for n in range(5_000)]
+    ring = [Relation(n, (n + 1) % 5_000, RelationKind.DEPENDS_ON, 1.0) for n in range(5_000)]
     ring[123] = ring[123]._replace(confidence=0.5)
-    assert break_cycles(ring).cut == (ring[123],)
+    assert break_cycles(ring).dropped_relations == (ring[123],)
 
 
 def test_what_is_required_is_kept_against_what_is_surer_but_optional():
-    required = Relation(1, 2, Kind.DEPENDS_ON, 0.6)
-    optional = Relation(2, 1, Kind.DEPENDS_ON, 0.9, False)
-    assert break_cycles([optional, required]).cut == (optional,)
+    required = Relation(1, 2, RelationKind.DEPENDS_ON, 0.6)
+    optional = Relation(2, 1, RelationKind.DEPENDS_ON, 0.9, False)
+    assert break_cycles([optional, required]).dropped_relations == (optional,)
 
 
 def test_a_dense_graph_costs_no_search_for_each_of_its_arcs(monkeypatch):
-    monkeypatch.setattr(Ordered, "add", None)
+    monkeypatch.setattr(TopologicalOrder, "add_arc", None)
     dense = [
-        Relation(source, target, Kind.DEPENDS_ON, (source * 31 + target * 17) % 97 / 97)
+        Relation(source, target, RelationKind.DEPENDS_ON, (source * 31 + target * 17) % 97 / 97)
         for source in range(50)
         for target in range(50)
     ]

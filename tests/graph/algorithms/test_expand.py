@@ -2,71 +2,78 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from graph.algorithms.expand import Reached, expand, reached
-from graph.relations import PATH_KINDS, Kind, Relation
+from graph.algorithms.expand import ReachedTool, expand_tools, iterate_reached
+from graph.relations import PATH_KINDS, Relation, RelationKind
 from graph.topology import Topology
 from tests.graph.drawn import relations
 
 
 def together(one, other, confidence):
-    return Relation(one, other, Kind.OFTEN_USED_WITH, confidence)
+    return Relation(one, other, RelationKind.OFTEN_USED_WITH, confidence)
 
 
 CHAIN = Topology([together(1, 2, 0.9), together(2, 3, 0.8), together(3, 4, 1.0)])
 
 
 def test_two_hops_count_half_and_three_are_too_far():
-    near, far = expand(CHAIN, [1])
-    assert near == Reached(2, 0.9, 0.9, (1, 2))
+    near, far = expand_tools(CHAIN, [1])
+    assert near == ReachedTool(2, 0.9, 0.9, (1, 2))
     assert (far.tool, far.path) == (3, (1, 2, 3))
     assert (far.rank, far.confidence) == pytest.approx((0.36, 0.72))
 
 
 def test_what_is_less_sure_than_the_least_is_left_out_over_one_hop_or_two():
     topology = Topology([together(1, 2, 0.49), together(1, 3, 0.7), together(3, 4, 0.7)])
-    assert [one.tool for one in expand(topology, [1])] == [3]
-    assert [one.tool for one in expand(topology, [1], least=0.4)] == [3, 2, 4]
+    assert [one.tool for one in expand_tools(topology, [1])] == [3]
+    assert [one.tool for one in expand_tools(topology, [1], least=0.4)] == [3, 2, 4]
 
 
 def test_a_relation_is_followed_in_either_direction():
-    topology = Topology([Relation(2, 1, Kind.DEPENDS_ON, 0.9), Relation(2, 3, Kind.PROVIDES, 1.0)])
-    assert [one.path for one in expand(topology, [1])] == [(1, 2), (1, 2, 3)]
+    topology = Topology(
+        [Relation(2, 1, RelationKind.DEPENDS_ON, 0.9), Relation(2, 3, RelationKind.PROVIDES, 1.0)]
+    )
+    assert [one.path for one in expand_tools(topology, [1])] == [(1, 2), (1, 2, 3)]
 
 
 def test_other_kinds_are_followed_where_they_are_asked_for():
-    topology = Topology([Relation(2, 1, Kind.ALTERNATIVE_TO, 0.9), together(1, 3, 0.9)])
-    assert [one.tool for one in expand(topology, [1])] == [3]
-    found = expand(topology, [1], kinds=[Kind.ALTERNATIVE_TO])
+    topology = Topology([Relation(2, 1, RelationKind.ALTERNATIVE_TO, 0.9), together(1, 3, 0.9)])
+    assert [one.tool for one in expand_tools(topology, [1])] == [3]
+    found = expand_tools(topology, [1], kinds=[RelationKind.ALTERNATIVE_TO])
     assert [one.tool for one in found] == [2]
 
 
 def test_what_may_not_be_returned_may_be_passed_but_not_what_may_not_be_used():
-    assert [r.tool for r in expand(CHAIN, [1], allowed=lambda tool: tool != 2)] == [3]
-    assert expand(CHAIN, [1], usable=lambda tool: tool != 2) == []
+    assert [r.tool for r in expand_tools(CHAIN, [1], allowed=lambda tool: tool != 2)] == [3]
+    assert expand_tools(CHAIN, [1], usable=lambda tool: tool != 2) == []
 
 
 def test_tools_at_hand_are_not_returned_and_unknown_ones_do_no_harm():
-    assert [one.tool for one in expand(CHAIN, [1, 2, 99, 1])] == [3, 4]
-    assert expand(Topology(), [1]) == []
+    assert [one.tool for one in expand_tools(CHAIN, [1, 2, 99, 1])] == [3, 4]
+    assert expand_tools(Topology(), [1]) == []
 
 
 GRAPHS = relations(tools=6)
 SEEDS = st.lists(st.integers(1, 6), max_size=3)
 
 
-@given(GRAPHS, SEEDS, st.sampled_from((0.2, 0.5, 0.6)), st.sampled_from((PATH_KINDS, tuple(Kind))))
+@given(
+    GRAPHS,
+    SEEDS,
+    st.sampled_from((0.2, 0.5, 0.6)),
+    st.sampled_from((PATH_KINDS, tuple(RelationKind))),
+)
 def test_it_finds_the_best_path_to_each_as_trying_all_of_them_does(drawn, seeds, least, kinds):
-    found = expand(Topology(drawn), seeds, kinds=kinds, least=least)
+    found = expand_tools(Topology(drawn), seeds, kinds=kinds, least=least)
     expected = brute_force(drawn, seeds, kinds, least)
     assert [one.tool for one in found] == [one.tool for one in expected]
     for one, best in zip(found, expected, strict=True):
         assert (one.rank, one.confidence) == pytest.approx((best.rank, best.confidence))
-    assert found == expand(Topology(reversed(drawn)), seeds, kinds=kinds, least=least)
+    assert found == expand_tools(Topology(reversed(drawn)), seeds, kinds=kinds, least=least)
 
 
 def test_no_more_is_asked_about_than_is_taken():
     asked = []
-    first = next(reached(CHAIN, [1], allowed=lambda tool: not asked.append(tool)))
+    first = next(iterate_reached(CHAIN, [1], allowed=lambda tool: not asked.append(tool)))
     assert (first.tool, asked) == (2, [2])
 
 
@@ -74,7 +81,7 @@ def test_no_second_relation_is_looked_for_while_one_leads_to_enough():
     topology, asked = Topology(together(1, tool, 0.9) for tool in range(2, 50)), []
     neighbours = topology.neighbours
     topology.neighbours = lambda tool: asked.append(tool) or neighbours(tool)
-    found = reached(topology, [1])
+    found = iterate_reached(topology, [1])
     assert [next(found).tool for _ in range(5)] == [2, 3, 4, 5, 6]
     assert asked == [1]
 
@@ -95,7 +102,7 @@ def brute_force(drawn, seeds, kinds, least):
     best = {}
     for path, rank, confidence in paths:
         if path[0] in seeds and path[-1] not in seeds and confidence >= least:
-            found = Reached(path[-1], rank, confidence, path)
+            found = ReachedTool(path[-1], rank, confidence, path)
             known = best.get(path[-1])
             if known is None or order(found) < order(known):
                 best[path[-1]] = found

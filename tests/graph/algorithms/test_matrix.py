@@ -1,8 +1,8 @@
 import numpy as np
 from hypothesis import given
 
-from graph.algorithms.matrix import from_arrays, matrix
-from graph.relations import Kind, Relation
+from graph.algorithms.matrix import build_matrix, matrix_from_arrays
+from graph.relations import Relation, RelationKind
 from graph.topology import Topology
 from tests.graph.drawn import arcs_of, relations
 
@@ -18,20 +18,22 @@ def entries(found):
 
 @given(relations())
 def test_it_holds_the_surest_arc_of_any_kind_of_path(drawn):
-    found = matrix(Topology(drawn))
+    found = build_matrix(Topology(drawn))
     assert entries(found) == arcs_of(drawn)
     assert found.tools.tolist() == sorted({end for one in drawn for end in one[:2]})
 
 
 def test_tools_with_relations_that_are_no_arcs_have_a_row():
-    topology = Topology([Relation(5, 3, Kind.PROVIDES, 0.5), Relation(9, 3, Kind.REPLACES, 1.0)])
-    assert matrix(topology).tools.tolist() == [3, 5, 9]
-    assert entries(matrix(topology)) == {(5, 3): 0.5}
-    assert matrix(Topology()).weights.shape == (0, 0)
+    topology = Topology(
+        [Relation(5, 3, RelationKind.PROVIDES, 0.5), Relation(9, 3, RelationKind.REPLACES, 1.0)]
+    )
+    assert build_matrix(topology).tools.tolist() == [3, 5, 9]
+    assert entries(build_matrix(topology)) == {(5, 3): 0.5}
+    assert build_matrix(Topology()).weights.shape == (0, 0)
 
 
 def test_of_several_arcs_the_heaviest_counts_and_some_do_not_at_all():
-    found = from_arrays(
+    found = matrix_from_arrays(
         np.array([4, 4, 4, 2, 2]), np.array([2, 2, 4, 4, 9]), np.array([0.2, 0.7, 1.0, 0.3, 0.0])
     )
     assert entries(found) == {(4, 2): 0.7, (2, 4): 0.3}

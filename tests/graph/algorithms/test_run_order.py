@@ -3,101 +3,121 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from graph.algorithms.run_order import run_order
-from graph.relations import Kind, Relation, Source
+from graph.algorithms.run_order import order_for_running
+from graph.relations import EvidenceSource, Relation, RelationKind
 from graph.topology import Topology
 from tests.graph.algorithms.test_closure import assert_weakest_of_a_cycle
 from tests.graph.drawn import relations
 
 
 def test_a_dependency_goes_before_what_depends_on_it_required_or_not():
-    needs = [Relation(1, 2, Kind.DEPENDS_ON, 0.2), Relation(2, 3, Kind.DEPENDS_ON, 0.2, False)]
-    found = run_order(Topology(needs), [1, 2, 3])
-    assert (found.tools, found.cut, found.is_constrained) == ((3, 2, 1), (), True)
+    needs = [
+        Relation(1, 2, RelationKind.DEPENDS_ON, 0.2),
+        Relation(2, 3, RelationKind.DEPENDS_ON, 0.2, False),
+    ]
+    found = order_for_running(Topology(needs), [1, 2, 3])
+    assert (found.tools, found.dropped_relations, found.is_constrained) == ((3, 2, 1), (), True)
 
 
 def test_what_feeds_or_precedes_goes_first_and_what_checks_goes_last():
     topology = Topology(
         [
-            Relation(2, 1, Kind.PROVIDES, 0.5),
-            Relation(3, 2, Kind.PRECEDES, 0.5),
-            Relation(4, 5, Kind.VALIDATES, 0.5),
+            Relation(2, 1, RelationKind.PROVIDES, 0.5),
+            Relation(3, 2, RelationKind.PRECEDES, 0.5),
+            Relation(4, 5, RelationKind.VALIDATES, 0.5),
         ]
     )
-    assert run_order(topology, [1, 2, 3, 4, 5]).tools == (3, 2, 1, 5, 4)
+    assert order_for_running(topology, [1, 2, 3, 4, 5]).tools == (3, 2, 1, 5, 4)
 
 
 def test_what_is_free_stays_as_it_was_given():
     others = [
         Relation(1, 2, kind, 1.0)
-        for kind in Kind
-        if kind not in {Kind.DEPENDS_ON, Kind.PROVIDES, Kind.PRECEDES, Kind.VALIDATES}
+        for kind in RelationKind
+        if kind
+        not in {
+            RelationKind.DEPENDS_ON,
+            RelationKind.PROVIDES,
+            RelationKind.PRECEDES,
+            RelationKind.VALIDATES,
+        }
     ]
-    found = run_order(Topology(others), [2, 5, 1])
+    found = order_for_running(Topology(others), [2, 5, 1])
     assert (found.tools, found.is_constrained) == ((2, 5, 1), False)
 
 
 def test_only_relations_among_the_tools_count():
-    needs = [Relation(1, 2, Kind.DEPENDS_ON, 1.0), Relation(2, 3, Kind.DEPENDS_ON, 1.0)]
-    assert run_order(Topology(needs), [1, 3]).tools == (1, 3)
+    needs = [
+        Relation(1, 2, RelationKind.DEPENDS_ON, 1.0),
+        Relation(2, 3, RelationKind.DEPENDS_ON, 1.0),
+    ]
+    assert order_for_running(Topology(needs), [1, 3]).tools == (1, 3)
 
 
 def test_a_dependency_outweighs_any_habit_and_of_habit_and_data_flow_the_surer_counts():
     topology = Topology(
         [
-            Relation(1, 2, Kind.DEPENDS_ON, 0.1),
-            Relation(1, 2, Kind.PRECEDES, 1.0),
-            Relation(3, 4, Kind.PRECEDES, 0.8),
-            Relation(4, 3, Kind.PROVIDES, 0.9),
-            Relation(6, 5, Kind.VALIDATES, 0.9),
-            Relation(6, 5, Kind.PRECEDES, 0.8),
+            Relation(1, 2, RelationKind.DEPENDS_ON, 0.1),
+            Relation(1, 2, RelationKind.PRECEDES, 1.0),
+            Relation(3, 4, RelationKind.PRECEDES, 0.8),
+            Relation(4, 3, RelationKind.PROVIDES, 0.9),
+            Relation(6, 5, RelationKind.VALIDATES, 0.9),
+            Relation(6, 5, RelationKind.PRECEDES, 0.8),
         ]
     )
-    found = run_order(topology, [1, 2, 3, 4, 6, 5])
-    assert (found.tools, found.cut) == ((2, 1, 4, 3, 5, 6), ())
+    found = order_for_running(topology, [1, 2, 3, 4, 6, 5])
+    assert (found.tools, found.dropped_relations) == ((2, 1, 4, 3, 5, 6), ())
 
 
-@pytest.mark.parametrize("source", [Source.CURATED, Source.IMPORTED, Source.OBSERVED])
+@pytest.mark.parametrize(
+    "source", [EvidenceSource.CURATED, EvidenceSource.IMPORTED, EvidenceSource.OBSERVED]
+)
 def test_what_schemas_alone_suggest_never_beats_what_anybody_says(source):
-    detail = {"successes": 1.0, "failures": 3.0} if source is Source.OBSERVED else {}
+    detail = {"successes": 1.0, "failures": 3.0} if source is EvidenceSource.OBSERVED else {}
     topology = Topology(
         [
-            Relation(1, 2, Kind.PROVIDES, 0.99, sources=(Source.SCHEMA,)),
-            Relation(2, 1, Kind.PRECEDES, 0.2, sources=(source,), detail=detail),
+            Relation(1, 2, RelationKind.PROVIDES, 0.99, sources=(EvidenceSource.SCHEMA,)),
+            Relation(2, 1, RelationKind.PRECEDES, 0.2, sources=(source,), detail=detail),
         ]
     )
-    assert run_order(topology, [1, 2]).tools == (2, 1)
+    assert order_for_running(topology, [1, 2]).tools == (2, 1)
 
 
 def test_the_weakest_of_a_cycle_is_dropped_and_reported():
-    there, back = Relation(1, 2, Kind.DEPENDS_ON, 0.9), Relation(2, 1, Kind.DEPENDS_ON, 0.4)
-    assert run_order(Topology([there, back]), [1, 2]).tools == (2, 1)
-    assert run_order(Topology([there, back]), [2, 1]).cut == (back,)
+    there, back = (
+        Relation(1, 2, RelationKind.DEPENDS_ON, 0.9),
+        Relation(2, 1, RelationKind.DEPENDS_ON, 0.4),
+    )
+    assert order_for_running(Topology([there, back]), [1, 2]).tools == (2, 1)
+    assert order_for_running(Topology([there, back]), [2, 1]).dropped_relations == (back,)
 
 
 def test_an_optional_one_is_dropped_however_sure():
-    there, back = Relation(1, 2, Kind.DEPENDS_ON, 0.6), Relation(2, 1, Kind.DEPENDS_ON, 0.9, False)
-    assert run_order(Topology([there, back]), [1, 2]).cut == (back,)
+    there, back = (
+        Relation(1, 2, RelationKind.DEPENDS_ON, 0.6),
+        Relation(2, 1, RelationKind.DEPENDS_ON, 0.9, False),
+    )
+    assert order_for_running(Topology([there, back]), [1, 2]).dropped_relations == (back,)
 
 
 def test_no_tools_are_no_order_and_repeated_ones_count_once():
-    assert run_order(Topology(), []).tools == ()
-    assert run_order(Topology(), [2, 1, 2]).tools == (2, 1)
+    assert order_for_running(Topology(), []).tools == ()
+    assert order_for_running(Topology(), [2, 1, 2]).tools == (2, 1)
 
 
 @given(relations(loops=True), st.lists(st.integers(1, 7), unique=True))
 def test_whatever_relations_there_are_the_order_can_run(drawn, tools):
-    found = run_order(Topology(drawn), tools)
+    found = order_for_running(Topology(drawn), tools)
     assert sorted(found.tools) == sorted(tools)
     place = {tool: number for number, tool in enumerate(found.tools)}
     hard = [
         one
         for one in drawn
-        if one.kind is Kind.DEPENDS_ON and one.source in place and one.target in place
+        if one.kind is RelationKind.DEPENDS_ON and one.source in place and one.target in place
     ]
-    assert all(one in hard for one in found.cut)
+    assert all(one in hard for one in found.dropped_relations)
     for one in hard:
-        if one in found.cut:
+        if one in found.dropped_relations:
             assert_weakest_of_a_cycle(one, hard)
         else:
             assert place[one.target] < place[one.source]
@@ -105,7 +125,7 @@ def test_whatever_relations_there_are_the_order_can_run(drawn, tools):
 
 @given(relations(), st.permutations(range(1, 8)))
 def test_an_order_is_gone_against_only_for_a_relation(drawn, tools):
-    found = run_order(Topology(drawn), tools).tools
+    found = order_for_running(Topology(drawn), tools).tools
     joined = nx.Graph((one.source, one.target) for one in drawn)
     joined.add_nodes_from(tools)
     parts = list(nx.connected_components(joined))
@@ -120,4 +140,6 @@ def test_an_order_is_gone_against_only_for_a_relation(drawn, tools):
 @given(relations())
 def test_the_order_does_not_depend_on_how_the_relations_were_loaded(drawn):
     tools = [3, 1, 4, 2, 7, 6, 5]
-    assert run_order(Topology(drawn), tools) == run_order(Topology(reversed(drawn)), tools)
+    assert order_for_running(Topology(drawn), tools) == order_for_running(
+        Topology(reversed(drawn)), tools
+    )

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from graph.algorithms.shortest_path import confidence_of, shortest_path, strongest_path
-from graph.relations import Kind, Relation
+from graph.algorithms.shortest_path import find_shortest_path, find_strongest_path, path_confidence
+from graph.relations import Relation, RelationKind
 from graph.topology import Topology
 from tests.graph.drawn import CONFIDENCES, digraph, relations
 
@@ -17,7 +17,7 @@ GRAPHS = relations(tools=8, most=30)
 
 
 def leads(source, target, confidence=1.0):
-    return Relation(source, target, Kind.PROVIDES, confidence)
+    return Relation(source, target, RelationKind.PROVIDES, confidence)
 
 
 def product(graph, path):
@@ -29,27 +29,27 @@ def test_it_is_the_surest_of_the_shortest_that_networkx_finds(drawn):
     topology, graph = Topology(drawn), digraph(drawn, tools=TOOLS)
     for start in TOOLS:
         for end in TOOLS:
-            found = shortest_path(topology, start, end)
+            found = find_shortest_path(topology, start, end)
             if not nx.has_path(graph, start, end):
                 assert found is None
                 continue
             every = list(nx.all_shortest_paths(graph, start, end))
             assert list(found) in every
             best = max(product(graph, path) for path in every)
-            assert confidence_of(topology, found) == pytest.approx(best)
+            assert path_confidence(topology, found) == pytest.approx(best)
 
 
 @given(GRAPHS)
 def test_the_strongest_is_as_sure_as_the_best_of_all_paths(drawn):
     topology, graph = Topology(drawn), digraph(drawn, tools=TOOLS)
     for end in TOOLS:
-        found = strongest_path(topology, 1, end)
+        found = find_strongest_path(topology, 1, end)
         every = list(nx.all_simple_paths(graph, 1, end))
         if not every:
             assert found is None
             continue
         best = max(product(graph, path) for path in every)
-        assert confidence_of(topology, found) == pytest.approx(best)
+        assert path_confidence(topology, found) == pytest.approx(best)
 
 
 @given(st.lists(CONFIDENCES, min_size=45, max_size=45))
@@ -59,8 +59,8 @@ def test_it_is_the_surest_where_there_is_a_choice_at_every_hop(confidences):
     drawn = [leads(*arc, sure) for arc, sure in zip(arcs, confidences + [0.5] * 6, strict=True)]
     topology, graph = Topology(drawn), digraph(drawn)
     best = max(product(graph, path) for path in nx.all_simple_paths(graph, 0, 1))
-    for find in (shortest_path, strongest_path):
-        assert confidence_of(topology, find(topology, 0, 1)) == pytest.approx(best)
+    for find in (find_shortest_path, find_strongest_path):
+        assert path_confidence(topology, find(topology, 0, 1)) == pytest.approx(best)
 
 
 def test_of_equal_paths_the_one_of_smaller_keys_is_taken_whatever_the_order():
@@ -71,31 +71,31 @@ def test_of_equal_paths_the_one_of_smaller_keys_is_taken_whatever_the_order():
         topology = Topology()
         for relation in drawn:
             topology.put(relation)
-        assert shortest_path(topology, 1, 2) == (1, 8, 2)
-        assert shortest_path(topology, 1, 4) == (1, 8, 2, 3, 4)
-        assert strongest_path(topology, 1, 4) == (1, 8, 2, 3, 4)
+        assert find_shortest_path(topology, 1, 2) == (1, 8, 2)
+        assert find_shortest_path(topology, 1, 4) == (1, 8, 2, 3, 4)
+        assert find_strongest_path(topology, 1, 4) == (1, 8, 2, 3, 4)
 
 
 @given(GRAPHS)
 def test_the_answer_does_not_depend_on_how_the_relations_were_loaded(drawn):
     one, other = Topology(drawn), Topology(reversed(drawn))
     for end in TOOLS:
-        assert shortest_path(one, 1, end) == shortest_path(other, 1, end)
-        assert strongest_path(one, 1, end) == strongest_path(other, 1, end)
+        assert find_shortest_path(one, 1, end) == find_shortest_path(other, 1, end)
+        assert find_strongest_path(one, 1, end) == find_strongest_path(other, 1, end)
 
 
 def test_fewer_hops_come_before_confidence_but_not_for_the_strongest():
     topology = Topology([leads(1, 4, 0.1), leads(1, 2, 0.9), leads(2, 4, 0.9)])
-    assert shortest_path(topology, 1, 4) == (1, 4)
-    assert strongest_path(topology, 1, 4) == (1, 2, 4)
+    assert find_shortest_path(topology, 1, 4) == (1, 4)
+    assert find_strongest_path(topology, 1, 4) == (1, 2, 4)
 
 
 def test_of_equally_strong_paths_the_shorter_one_is_taken():
     topology = Topology([leads(1, 2), leads(2, 3), leads(3, 4), leads(1, 5), leads(5, 4)])
-    assert strongest_path(topology, 1, 4) == (1, 5, 4)
+    assert find_strongest_path(topology, 1, 4) == (1, 5, 4)
 
 
-@pytest.mark.parametrize("find", [shortest_path, strongest_path])
+@pytest.mark.parametrize("find", [find_shortest_path, find_strongest_path])
 def test_a_tool_is_no_hop_from_itself_and_unknown_ones_are_not_reached(find):
     topology = Topology([leads(1, 2)])
     assert find(topology, 1, 1) == (1,)
@@ -107,11 +107,11 @@ def test_a_tool_is_no_hop_from_itself_and_unknown_ones_are_not_reached(find):
 
 def test_a_long_chain_is_followed_to_its_end():
     chain = Topology(leads(tool, tool + 1) for tool in range(3_000))
-    assert shortest_path(chain, 0, 3_000) == tuple(range(3_001))
+    assert find_shortest_path(chain, 0, 3_000) == tuple(range(3_001))
 
 
 def test_only_a_path_has_a_confidence():
     topology = Topology([leads(1, 2, 0.5), leads(2, 3, 0.5)])
-    assert confidence_of(topology, [1, 2, 3]) == 0.25
+    assert path_confidence(topology, [1, 2, 3]) == 0.25
     with pytest.raises(KeyError):
-        confidence_of(topology, [1, 3])
+        path_confidence(topology, [1, 3])

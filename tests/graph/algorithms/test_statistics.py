@@ -5,28 +5,30 @@ import networkx as nx
 import pytest
 from hypothesis import given
 
-from graph.algorithms.communities import communities
-from graph.algorithms.matrix import matrix
-from graph.algorithms.statistics import statistics
-from graph.record import Metric
-from graph.relations import Kind, Relation, Source
+from graph.algorithms.communities import detect_communities
+from graph.algorithms.matrix import build_matrix
+from graph.algorithms.statistics import describe_graph
+from graph.record import GraphMetric
+from graph.relations import EvidenceSource, Relation, RelationKind
 from graph.topology import Topology
 from tests.graph.drawn import digraph, relations, undirected
 
 GRAPH = [
-    Relation(1, 2, Kind.DEPENDS_ON, 0.9, True, (Source.CURATED, Source.OBSERVED)),
-    Relation(2, 1, Kind.DEPENDS_ON, 0.5, False, (Source.SCHEMA,)),
-    Relation(3, 1, Kind.OFTEN_USED_WITH, 0.5, True, (Source.OBSERVED,)),
-    Relation(4, 5, Kind.ALTERNATIVE_TO, 0.5, True, (Source.CURATED,)),
+    Relation(
+        1, 2, RelationKind.DEPENDS_ON, 0.9, True, (EvidenceSource.CURATED, EvidenceSource.OBSERVED)
+    ),
+    Relation(2, 1, RelationKind.DEPENDS_ON, 0.5, False, (EvidenceSource.SCHEMA,)),
+    Relation(3, 1, RelationKind.OFTEN_USED_WITH, 0.5, True, (EvidenceSource.OBSERVED,)),
+    Relation(4, 5, RelationKind.ALTERNATIVE_TO, 0.5, True, (EvidenceSource.CURATED,)),
 ]
 
 
 def metric(pagerank, community):
-    return Metric(pagerank=pagerank, community=community, betweenness=0.0, closeness=0.0)
+    return GraphMetric(pagerank=pagerank, community=community, betweenness=0.0, closeness=0.0)
 
 
 def test_a_graph_is_counted_by_kind_and_source():
-    found = statistics(Topology(GRAPH), {}, tools=[1, 2, 3, 4, 5, 6, 7])
+    found = describe_graph(Topology(GRAPH), {}, tools=[1, 2, 3, 4, 5, 6, 7])
     assert (found.tools, found.isolated, found.relations, found.required) == (5, 2, 4, 1)
     assert found.kinds == {"depends_on": 2, "alternative_to": 1, "often_used_with": 1}
     assert found.sources == {"curated": 2, "observed": 2, "schema": 1}
@@ -44,31 +46,31 @@ def test_communities_and_ranks_are_those_it_is_given():
         4: metric(0.1, 1),
         5: metric(0.1, 2),
     }
-    found = statistics(Topology(GRAPH), metrics)
+    found = describe_graph(Topology(GRAPH), metrics)
     assert (found.communities, found.largest_community) == (3, 3)
     assert found.top == ((1, 0.4), (2, 0.2), (3, 0.2), (4, 0.1), (5, 0.1))
     assert found.modularity == 0.0
 
 
 def test_all_of_it_is_json():
-    figures = asdict(statistics(Topology(GRAPH), {1: metric(1.0, 0)}))
+    figures = asdict(describe_graph(Topology(GRAPH), {1: metric(1.0, 0)}))
     assert json.loads(json.dumps(figures))["cycles"] == [[1, 2]]
 
 
 def test_an_empty_graph_has_figures_too():
-    found = statistics(Topology(), {})
+    found = describe_graph(Topology(), {})
     assert (found.tools, found.density, found.components, found.out_degree) == (0, 0.0, 0, {})
 
 
 @given(relations())
 def test_they_agree_with_networkx(drawn):
     topology, graph = Topology(drawn), digraph(drawn)
-    arcs = matrix(topology)
-    labels = communities(arcs).tolist()
+    arcs = build_matrix(topology)
+    labels = detect_communities(arcs).tolist()
     metrics = {
         tool: metric(0.0, label) for tool, label in zip(arcs.tools.tolist(), labels, strict=True)
     }
-    found = statistics(topology, metrics, arcs=arcs)
+    found = describe_graph(topology, metrics, arcs=arcs)
     assert found.density == pytest.approx(nx.density(graph))
     assert found.components == nx.number_weakly_connected_components(graph)
     assert found.in_degree.get("max", 0) == max((d for _, d in graph.in_degree()), default=0)

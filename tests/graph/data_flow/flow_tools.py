@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from graph.data_flow.derive import Flow, FlowTool, derive
+from graph.data_flow.derive import DataFlow, FlowTool, derive_flows
 
 
 def schema(*required: str, **optional: Any) -> dict[str, Any]:
@@ -53,7 +53,7 @@ class Catalogue:
         )
         return len(self.tools)
 
-    def flows(self) -> dict[tuple[str, str], Flow]:
+    def flows(self) -> dict[tuple[str, str], DataFlow]:
         """Return what is derived, by the names of both tools."""
         names = {tool.pk: tool.name for tool in self.tools}
-        return {(names[f.source], names[f.target]): f for f in derive(self.tools)}
+        return {(names[f.source], names[f.target]): f for f in derive_flows(self.tools)}

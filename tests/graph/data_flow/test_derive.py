@@ -2,8 +2,8 @@
 
 import pytest
 
-from graph.data_flow.derive import LEAST, MAX_FIELDS, MAX_SOURCES, MAX_TARGETS
-from graph.data_flow.matching import MAX_CANDIDATES, WIDE, WRAPPED
+from graph.data_flow.derive import MAX_FIELDS, MAX_SOURCES, MAX_TARGETS, MIN_CONFIDENCE
+from graph.data_flow.matching import MAX_CANDIDATES, MIN_COLLECTION_TOOLS, MIN_WRAPPER_TOOLS
 from tests.graph.data_flow.flow_tools import Catalogue, listing, schema
 
 TEXT = {"type": "string"}
@@ -182,7 +182,7 @@ def test_being_of_one_server_says_little_where_it_has_very_many_tools():
             tools.add(f"do{place}")
         return tools.flows()["search_orders", "ship"].confidence
 
-    assert sure(WIDE) < sure(10) - 0.1
+    assert sure(MIN_COLLECTION_TOOLS) < sure(10) - 0.1
 
 
 def test_a_relation_names_a_bounded_number_of_inputs(tools):
@@ -222,13 +222,13 @@ def test_what_a_tool_was_given_is_known_by_the_object_around_it(tools):
 
 
 def test_a_bare_name_that_most_tools_of_a_server_answer_with_says_nothing(tools):
-    for place in range(WRAPPED - 1):
+    for place in range(MIN_WRAPPER_TOOLS - 1):
         tools.add(f"do{place}", gives=schema("content"))
     tools.add("write", schema("content"))
     assert ("do0", "write") in tools.flows()
     tools.add("look", gives=schema("content"))
     assert tools.flows() == {}
-    for place in range(WRAPPED):
+    for place in range(MIN_WRAPPER_TOOLS):
         tools.add(f"act{place}")
     assert ("look", "write") in tools.flows()
 
@@ -253,7 +253,11 @@ def test_other_servers_count_less(tools):
     tools.add("invite", schema("customer_email"))
     tools.add("write", schema("customer_email"), server="other")
     flows = tools.flows()
-    assert LEAST <= flows["find", "write"].confidence < flows["find", "invite"].confidence - 0.2
+    assert (
+        MIN_CONFIDENCE
+        <= flows["find", "write"].confidence
+        < flows["find", "invite"].confidence - 0.2
+    )
 
 
 def test_private_tools_of_two_teams_never_relate(tools):

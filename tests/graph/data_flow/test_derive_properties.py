@@ -3,7 +3,7 @@
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from graph.data_flow.derive import FlowTool, derive
+from graph.data_flow.derive import FlowTool, derive_flows
 
 NAMES = st.sampled_from(
     [
@@ -58,7 +58,7 @@ TOOLS = st.builds(
 @given(st.lists(TOOLS, max_size=7), st.randoms(use_true_random=False))
 def test_any_tools_give_sound_relations_in_any_order(rows, random):
     tools = [FlowTool(pk=pk, **row) for pk, row in enumerate(rows)]
-    flows = derive(tools)
+    flows = derive_flows(tools)
     teams = {tool.pk: tool.team for tool in tools}
     assert len({(flow.source, flow.target) for flow in flows}) == len(flows)
     for flow in flows:
@@ -67,11 +67,11 @@ def test_any_tools_give_sound_relations_in_any_order(rows, random):
         assert None in (one := {teams[flow.source], teams[flow.target]}) or len(one) == 1
         assert all(pointer.startswith("/") for pair in flow.fields for pointer in pair.values())
     random.shuffle(tools)
-    assert derive(tools) == flows
+    assert derive_flows(tools) == flows
 
 
 def test_no_tools_give_no_relations():
-    assert derive([]) == []
+    assert derive_flows([]) == []
 
 
 def test_ten_thousand_properties_that_might_all_be_meant_relate_nothing():
@@ -81,7 +81,7 @@ def test_ten_thousand_properties_that_might_all_be_meant_relate_nothing():
         FlowTool(pk=1, name="find", input_schema={}, output_schema=wide, **made),
         FlowTool(pk=2, name="take", input_schema=wide, output_schema=None, **made),
     ]
-    assert derive(tools) == []
+    assert derive_flows(tools) == []
 
 
 def test_texts_of_any_length_are_cut():
@@ -99,4 +99,4 @@ def test_texts_of_any_length_are_cut():
         )
         for pk in range(3)
     ]
-    assert derive(tools) == []
+    assert derive_flows(tools) == []

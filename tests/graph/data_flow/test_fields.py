@@ -4,7 +4,7 @@ from graph.data_flow import fields
 
 
 def pointers(schema):
-    return [field.pointer for field in fields.read(schema)]
+    return [field.pointer for field in fields.read_fields(schema)]
 
 
 def test_nested_objects_and_lists_are_listed_outermost_first():
@@ -43,12 +43,12 @@ def test_a_reference_that_leads_nowhere_is_any_value(reference):
 
 def test_branches_are_read_together():
     schema = {"properties": {"a": {"anyOf": [{"type": "integer"}, {"type": "null"}]}}}
-    assert fields.read(schema)[0].types == {"integer"}
+    assert fields.read_fields(schema)[0].types == {"integer"}
 
 
 def test_the_type_of_a_list_is_that_of_its_items():
     schema = {"properties": {"ids": {"type": "array", "items": {"type": "string"}}}}
-    assert fields.read(schema)[0].types == {"string"}
+    assert fields.read_fields(schema)[0].types == {"string"}
 
 
 def test_what_holds_fields_is_a_container_and_what_has_given_values_a_choice():
@@ -60,7 +60,7 @@ def test_what_holds_fields_is_a_container_and_what_has_given_values_a_choice():
             "ids": {"type": "array", "items": {"type": "string"}},
         }
     }
-    found = {field.name: field for field in fields.read(schema)}
+    found = {field.name: field for field in fields.read_fields(schema)}
     assert [found[name].is_container for name in ("filter", "rows", "ids")] == [True, True, False]
     assert found["sort"].is_choice
 
@@ -85,12 +85,12 @@ def test_what_holds_fields_is_a_container_and_what_has_given_values_a_choice():
     ],
 )
 def test_bad_schemas_are_read_as_far_as_they_go(schema):
-    assert all(isinstance(field.name, str) for field in fields.read(schema))
+    assert all(isinstance(field.name, str) for field in fields.read_fields(schema))
 
 
 def test_a_schema_of_ten_thousand_properties_is_cut():
     schema = {"properties": {f"field{n}": {"type": "string"} for n in range(10_000)}}
-    assert len(fields.read(schema)) == fields.MAX_FIELDS
+    assert len(fields.read_fields(schema)) == fields.MAX_FIELDS
 
 
 def test_a_schema_that_branches_without_end_is_cut():
@@ -98,7 +98,7 @@ def test_a_schema_that_branches_without_end_is_cut():
         f"n{i}": {"properties": {f"{side}{i}": {"$ref": f"#/$defs/n{i + 1}"} for side in "lr"}}
         for i in range(40)
     }
-    assert len(fields.read({"$ref": "#/$defs/n0", "$defs": defs})) <= fields.MAX_FIELDS
+    assert len(fields.read_fields({"$ref": "#/$defs/n0", "$defs": defs})) <= fields.MAX_FIELDS
 
 
 def test_names_too_long_to_be_names_are_left_out():

@@ -1,39 +1,44 @@
 import pytest
 
 from graph.data_flow import phrases
-from graph.data_flow.vocabulary import Act
+from graph.data_flow.vocabulary import ActionKind
 
 
 def read(name, says="", server="server"):
-    deed = phrases.read(name, says, server)
-    return deed.act, [" ".join((*term.thing, term.attribute)).strip() for term in deed.terms]
+    deed = phrases.read_action(name, says, server)
+    return deed.action, [" ".join((*term.thing, term.attribute)).strip() for term in deed.terms]
 
 
 @pytest.mark.parametrize(
     ("name", "says", "act", "thing"),
     [
-        ("search_airports", "", Act.SEARCH, "airport"),
-        ("SkyScrapperSearchAirport", "", Act.SEARCH, "airport"),
-        ("package_search", "", Act.SEARCH, "package"),
-        ("trial_getter", "", Act.GET, "trial"),
-        ("Get_Artist_ID_By_Name", "", Act.GET, "artist id"),
-        ("get_all_orders", "", Act.SEARCH, "order"),
-        ("get_users_by_team", "", Act.SEARCH, "user"),
-        ("get_user_details", "", Act.GET, "user"),
-        ("create_calendar_event", "", Act.MAKE, "calendar event"),
-        ("resolve-library-id", "", Act.SEARCH, "library id"),
-        ("resolve_ticket", "", Act.TAKE, "ticket"),
-        ("book_hotel", "", Act.TAKE, "hotel"),
-        ("search_books", "", Act.SEARCH, "book"),
-        ("businesses", "Search for local businesses near you.", Act.SEARCH, "business"),
+        ("search_airports", "", ActionKind.SEARCH, "airport"),
+        ("SkyScrapperSearchAirport", "", ActionKind.SEARCH, "airport"),
+        ("package_search", "", ActionKind.SEARCH, "package"),
+        ("trial_getter", "", ActionKind.GET, "trial"),
+        ("Get_Artist_ID_By_Name", "", ActionKind.GET, "artist id"),
+        ("get_all_orders", "", ActionKind.SEARCH, "order"),
+        ("get_users_by_team", "", ActionKind.SEARCH, "user"),
+        ("get_user_details", "", ActionKind.GET, "user"),
+        ("create_calendar_event", "", ActionKind.MAKE, "calendar event"),
+        ("resolve-library-id", "", ActionKind.SEARCH, "library id"),
+        ("resolve_ticket", "", ActionKind.TAKE, "ticket"),
+        ("book_hotel", "", ActionKind.TAKE, "hotel"),
+        ("search_books", "", ActionKind.SEARCH, "book"),
+        ("businesses", "Search for local businesses near you.", ActionKind.SEARCH, "business"),
         (
             "reader",
             "Returns the list of accounts followed by a user.",
-            Act.GET,
+            ActionKind.GET,
             "account followed",
         ),
-        ("x", "This tool allows you to find hotels in a city.", Act.SEARCH, "hotel"),
-        ("x", "Loads it and returns the path to the audio file.", Act.GET, "audio file path"),
+        ("x", "This tool allows you to find hotels in a city.", ActionKind.SEARCH, "hotel"),
+        (
+            "x",
+            "Loads it and returns the path to the audio file.",
+            ActionKind.GET,
+            "audio file path",
+        ),
     ],
 )
 def test_names_and_first_sentences_say_what_is_done_to_what(name, says, act, thing):
@@ -46,12 +51,12 @@ def test_names_and_first_sentences_say_what_is_done_to_what(name, says, act, thi
     "name", ["login", "user_login", "login_to_shop", "log_in", "authenticate"]
 )
 def test_signing_in_is_recognised(name):
-    assert read(name)[0] is Act.SIGN_IN
+    assert read(name)[0] is ActionKind.SIGN_IN
 
 
 @pytest.mark.parametrize("name", ["get_login_status", "getCatalogInfo", "list_logins"])
 def test_what_only_sounds_like_signing_in_is_not(name):
-    assert read(name)[0] is not Act.SIGN_IN
+    assert read(name)[0] is not ActionKind.SIGN_IN
 
 
 def test_the_name_of_the_server_is_no_thing():
@@ -59,8 +64,11 @@ def test_the_name_of_the_server_is_no_thing():
 
 
 def test_words_before_what_is_done_are_the_family():
-    assert phrases.read("Movies.FindMovies", "", "s").family == ("movie",)
-    assert phrases.read("spotify_scraper_get_artist", "", "s").family == ("spotify", "scraper")
+    assert phrases.read_action("Movies.FindMovies", "", "s").family == ("movie",)
+    assert phrases.read_action("spotify_scraper_get_artist", "", "s").family == (
+        "spotify",
+        "scraper",
+    )
 
 
 @pytest.mark.parametrize(
@@ -74,10 +82,10 @@ def test_words_before_what_is_done_are_the_family():
     ],
 )
 def test_a_description_names_the_thing_an_attribute_is_of(says, thing):
-    assert " ".join(phrases.named_thing(says)) == thing
+    assert " ".join(phrases.extract_named_thing(says)) == thing
 
 
 def test_parameters_are_described_in_the_description_of_the_tool():
     says = "Ends it.\n\nArgs:\n    pid: Process from start_process\n    - `wait` (int): Seconds\n"
-    assert phrases.described(says)["pid"] == "Process from start_process"
-    assert phrases.described(says)["wait"] == "Seconds"
+    assert phrases.extract_parameter_descriptions(says)["pid"] == "Process from start_process"
+    assert phrases.extract_parameter_descriptions(says)["wait"] == "Seconds"

@@ -20,15 +20,15 @@ from graph.data_flow import words
     ],
 )
 def test_a_name_is_split_into_canonical_words(name, expected):
-    assert " ".join(words.split(name)) == expected
+    assert " ".join(words.split_name(name)) == expected
 
 
 def test_names_in_other_scripts_are_words_too():
-    assert words.split("車站_code") == ("車站", "code")
+    assert words.split_name("車站_code") == ("車站", "code")
 
 
 def test_a_name_of_any_length_costs_no_more_than_a_long_one():
-    assert len(words.split("aB" * 100_000)) <= words.MAX_WORDS
+    assert len(words.split_name("aB" * 100_000)) <= words.MAX_WORDS
 
 
 @pytest.mark.parametrize(
@@ -36,4 +36,4 @@ def test_a_name_of_any_length_costs_no_more_than_a_long_one():
     [("movies", "movie"), ("batches", "batch"), ("bus", "bus"), ("is", "is"), ("gas", "gas")],
 )
 def test_plurals_are_brought_to_the_singular(plural, expected):
-    assert words.singular(plural) == expected
+    assert words.singularize_word(plural) == expected

@@ -4,8 +4,8 @@ from datetime import UTC, date, datetime
 
 from hypothesis import strategies as st
 
-from graph.exchange.document import Document, Stated, StatedEvidence, StatedTool
-from graph.relations import OF_A_TEAM, Kind, Source
+from graph.exchange.document import GraphDocument, StatedEvidence, StatedRelation, StatedTool
+from graph.relations import TEAM_SOURCES, EvidenceSource, RelationKind
 
 NAMES = (
     "s:a",
@@ -25,7 +25,7 @@ moments = st.datetimes(datetime(2000, 1, 2), timezones=st.just(UTC))  # noqa: DT
 
 @st.composite
 def evidence(draw, source):
-    is_observed = source is Source.OBSERVED
+    is_observed = source is EvidenceSource.OBSERVED
     return StatedEvidence(
         source=source,
         confidence=draw(st.none() | confidences),
@@ -36,21 +36,21 @@ def evidence(draw, source):
             {"output": draw(texts), "input": draw(texts)} for _ in range(draw(st.integers(0, 2)))
         ),
         origin=draw(texts),
-        team=draw(texts) if source in OF_A_TEAM else "",
+        team=draw(texts) if source in TEAM_SOURCES else "",
         last_seen_at=draw(st.none() | moments),
     )
 
 
 @st.composite
 def relations(draw):
-    kind = draw(st.sampled_from(Kind))
+    kind = draw(st.sampled_from(RelationKind))
     source, target = draw(st.lists(ids, min_size=2, max_size=2, unique=True))
-    sources = draw(st.lists(st.sampled_from(Source), unique=True, max_size=4))
-    return Stated(
+    sources = draw(st.lists(st.sampled_from(EvidenceSource), unique=True, max_size=4))
+    return StatedRelation(
         source=source,
         target=target,
         kind=kind,
-        required=draw(st.booleans()) if kind is Kind.DEPENDS_ON else True,
+        required=draw(st.booleans()) if kind is RelationKind.DEPENDS_ON else True,
         confidence=draw(st.none() | confidences),
         reason=draw(texts),
         version=draw(texts),
@@ -61,9 +61,9 @@ def relations(draw):
 
 @st.composite
 def documents(draw):
-    stated = draw(st.lists(relations(), max_size=6, unique_by=lambda one: one.key))
+    stated = draw(st.lists(relations(), max_size=6, unique_by=lambda one: one.file_key))
     ends = sorted({end for one in stated for end in (one.source, one.target)})
-    return Document(
+    return GraphDocument(
         team=draw(texts),
         tools=tuple(
             StatedTool(

@@ -6,16 +6,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from graph.exchange import check, graphml_reader, json_form, read
-from graph.exchange.document import MAX_PROBLEMS, Document, Stated
-from graph.exchange.read import Form
-from graph.relations import Kind
+from graph.exchange.document import MAX_PROBLEMS, GraphDocument, StatedRelation
+from graph.exchange.read import GraphFormat
+from graph.relations import RelationKind
 from tests.graph.exchange.test_round_trip import BOTH, text_of
 
 GOOD = {"source": "s:a", "target": "s:b", "kind": "precedes", "confidence": 0.5}
 
 
 def read_row(**changes):
-    return read.read(json.dumps(GOOD | changes).encode(), form=Form.JSON_LINES)
+    return read.read_file(json.dumps(GOOD | changes).encode(), form=GraphFormat.JSON_LINES)
 
 
 def graphml(edge, head='edgedefault="directed"'):
@@ -28,13 +28,13 @@ def graphml(edge, head='edgedefault="directed"'):
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"source": "s:b"}, "'s:b' stands on both ends; a relation is between two tools"),
+        ({"source": "s:b"}, "'s:b' is on both ends; a relation is between two tools"),
         ({"source": None}, "source is missing"),
-        ({"target": 3}, "target must be a text, not 3"),
+        ({"target": 3}, "target must be a string, not 3"),
         ({"target": "x" * 2_000}, "target has 2,000 characters; at most 1,000 are allowed"),
         ({"kind": "precedse"}, "kind 'precedse' is unknown; did you mean precedes? Expected one"),
         ({"kind": None}, "kind is missing; expected one of depends_on"),
-        ({"type": "precedes"}, "kind and type both stand there; give one"),
+        ({"type": "precedes"}, "kind and type are both given; keep one"),
         ({"confidence": 1.5}, "confidence must be a number from 0 to 1, not 1.5"),
         ({"confidence": -0.1}, "confidence must be a number from 0 to 1, not -0.1"),
         ({"confidence": float("nan")}, "confidence must be a number from 0 to 1, not nan"),
@@ -43,7 +43,7 @@ def graphml(edge, head='edgedefault="directed"'):
         ({"confidence": "0.5"}, "confidence must be a number, not '0.5'"),
         ({"confidence": 10**400}, "confidence must be a number from 0 to 1, not 1000"),
         ({"required": "yes"}, "required must be true or false, not 'yes'"),
-        ({"reason": ["x"]}, "reason must be a text, not a list"),
+        ({"reason": ["x"]}, "reason must be a string, not a list"),
         ({"reason": "a\x00b"}, "reason holds a character that cannot be stored"),
         ({"reason": "\ud800"}, "reason holds a character that cannot be stored"),
         ({"deprecated_at": "soon"}, "deprecated_at must be a date as in 2026-11-22, not 'soon'"),
@@ -58,7 +58,7 @@ def graphml(edge, head='edgedefault="directed"'):
         ),
         (
             {"evidence": [{"source": "schema"}, {"source": "schema"}]},
-            "evidence of the source schema stands there twice",
+            "evidence of the source schema is given twice",
         ),
         (
             {"evidence": [{"source": "observed", "successes": -1}]},
@@ -66,7 +66,7 @@ def graphml(edge, head='edgedefault="directed"'):
         ),
         (
             {"evidence": [{"source": "schema", "fields": [{"output": 1}]}]},
-            "fields: output must be a text, not 1",
+            "fields: output must be a string, not 1",
         ),
     ],
 )
@@ -80,12 +80,16 @@ def test_a_wrong_field_is_named_with_what_is_expected(changes, message):
 @pytest.mark.parametrize("kind", ["depends_on", "DEPENDS ON", " Depends-On ", "dependsOn"])
 def test_kinds_may_be_spelt_in_several_ways(kind):
     [relation] = read_row(kind=kind).relations
-    assert (relation.source, relation.kind) == ("s:a", Kind.DEPENDS_ON)
+    assert (relation.source, relation.kind) == ("s:a", RelationKind.DEPENDS_ON)
 
 
 def test_types_of_data_sets_start_from_the_prerequisite():
     [relation] = read_row(kind=None, type="TOOL_DIRECTLY_DEPENDS_ON").relations
-    assert (relation.source, relation.target, relation.kind) == ("s:b", "s:a", Kind.DEPENDS_ON)
+    assert (relation.source, relation.target, relation.kind) == (
+        "s:b",
+        "s:a",
+        RelationKind.DEPENDS_ON,
+    )
     assert relation.required
 
 
@@ -94,23 +98,27 @@ def test_a_type_of_a_parameter_says_where_its_value_comes_from():
         read_row(kind=None, type="PARAMETER_DIRECTLY_DEPENDS_ON", required=False).relations,
         key=lambda one: one.source,
     )
-    assert (depends.source, depends.kind, depends.required) == ("s:b", Kind.DEPENDS_ON, False)
-    assert (flow.source, flow.kind, flow.required) == ("s:a", Kind.PROVIDES, True)
+    assert (depends.source, depends.kind, depends.required) == (
+        "s:b",
+        RelationKind.DEPENDS_ON,
+        False,
+    )
+    assert (flow.source, flow.kind, flow.required) == ("s:a", RelationKind.PROVIDES, True)
 
 
 def test_one_relation_twice_is_taken_once_and_told():
     line = json.dumps(GOOD)
-    found = read.read(f"{line}\n{line}\n".encode(), form=Form.JSON_LINES)
+    found = read.read_file(f"{line}\n{line}\n".encode(), form=GraphFormat.JSON_LINES)
     assert len(found.relations) == 1
-    assert "1 relations stand there more than once" in found.warnings[0]
+    assert "1 relations are given more than once" in found.warnings[0]
 
 
 def test_one_relation_twice_with_other_values_is_a_problem():
     lines = json.dumps(GOOD), json.dumps(GOOD | {"confidence": 0.6})
-    found = read.read("\n".join(lines).encode(), form=Form.JSON_LINES)
+    found = read.read_file("\n".join(lines).encode(), form=GraphFormat.JSON_LINES)
     [problem] = found.problems
     assert str(problem) == (
-        "line 2: 's:a' precedes 's:b' stands in line 1 too, with other values; keep one"
+        "line 2: 's:a' precedes 's:b' is also in line 1, with other values; keep one"
     )
 
 
@@ -118,12 +126,12 @@ def test_a_relation_that_holds_both_ways_is_one_whichever_way_it_stands():
     there = GOOD | {"kind": "alternative_to"}
     back = there | {"source": "s:b", "target": "s:a"}
     text = f"{json.dumps(there)}\n{json.dumps(back)}"
-    assert len(read.read(text.encode(), form=Form.JSON_LINES).relations) == 1
+    assert len(read.read_file(text.encode(), form=GraphFormat.JSON_LINES).relations) == 1
 
 
 def test_unknown_fields_are_ignored_with_a_warning_each():
     rows = [GOOD | {"target": f"s:{n}", "confidense": 1} for n in range(3)]
-    found = read.read("\n".join(map(json.dumps, rows)).encode(), form=Form.JSON_LINES)
+    found = read.read_file("\n".join(map(json.dumps, rows)).encode(), form=GraphFormat.JSON_LINES)
     assert len(found.relations) == 3
     assert found.warnings == (
         "line 1: unknown field 'confidense' ignored, did you mean confidence?; 3 times in all",
@@ -134,16 +142,16 @@ def test_unknown_fields_are_ignored_with_a_warning_each():
     ("line", "message"),
     [
         ("[1]", "expected one in braces"),
-        ("{", "no JSON object: Expecting property name"),
-        ("nonsense", "no JSON object: Expecting value"),
-        ('{"source": "a', "no JSON object: Unterminated string starting at character 12"),
-        ('{"source": "a", "source": "b"}', "the name 'source' stands there twice"),
+        ("{", "not a JSON object: Expecting property name"),
+        ("nonsense", "not a JSON object: Expecting value"),
+        ('{"source": "a', "not a JSON object: Unterminated string starting at character 12"),
+        ('{"source": "a", "source": "b"}', "the name 'source' is given twice"),
         ("[" * 100_000, "nested too deeply"),
-        ('{"confidence": ' + "9" * 5_000 + "}", "no JSON object: Exceeds the limit"),
+        ('{"confidence": ' + "9" * 5_000 + "}", "not a JSON object: Exceeds the limit"),
     ],
 )
 def test_a_line_that_is_no_relation_is_told_and_the_next_one_read(line, message):
-    found = read.read(f"\n{line}\n{json.dumps(GOOD)}".encode(), form=Form.JSON_LINES)
+    found = read.read_file(f"\n{line}\n{json.dumps(GOOD)}".encode(), form=GraphFormat.JSON_LINES)
     assert found.problems[0].line == 2
     assert message in found.problems[0].message
     assert len(found.relations) == 1
@@ -156,8 +164,8 @@ def test_a_line_that_is_no_relation_is_told_and_the_next_one_read(line, message)
         (" \n", 1, "the file is empty"),
         ('{"relations": [\n{"source": "s:a"', 2, "is the file cut off?"),
         ('{"relations": []', 1, "is the file cut off?"),
-        ('{"relations": "a', 1, "no JSON: relations must be a list at column 15"),
-        ('{"tools": "a', 1, "no JSON: Unterminated string starting at column 11"),
+        ('{"relations": "a', 1, "not JSON: relations must be a list at column 15"),
+        ('{"tools": "a', 1, "not JSON: Unterminated string starting at column 11"),
         ('{"relations": {}}', 1, "relations must be a list"),
         ('{\n"version": 2,\n"relations": []}', 2, "version 2 is not known; this reads version 1"),
         ('{"format": "other", "relations": []}', 1, "the format is 'other'"),
@@ -171,42 +179,42 @@ def test_a_line_that_is_no_relation_is_told_and_the_next_one_read(line, message)
         ('{"relations": [' + "[" * 100_000, 1, "nested too deeply"),
         ('{"tools": ' + '{"a":' * 100_000, 1, "nested too deeply"),
         ("{1: 2}", 1, 'expected a name in "'),
-        ('{"relations": [\n{"source": "a", "source": "b"}]}', 2, "'source' stands there twice"),
+        ('{"relations": [\n{"source": "a", "source": "b"}]}', 2, "'source' is given twice"),
     ],
 )
 def test_a_broken_document_is_told_with_its_line(text, line, message):
-    found = read.read(text.encode(), form=Form.JSON)
+    found = read.read_file(text.encode(), form=GraphFormat.JSON)
     assert message in found.problems[0].message
     assert found.problems[0].line == line
     assert found.relations == ()
 
 
 @pytest.mark.parametrize("data", [b"", b" \n\n", codecs.BOM_UTF8])
-@pytest.mark.parametrize("form", [Form.JSON, Form.JSON_LINES, None])
+@pytest.mark.parametrize("form", [GraphFormat.JSON, GraphFormat.JSON_LINES, None])
 def test_an_empty_file_is_a_problem_in_whichever_form(form, data):
-    found = read.read(data, form=form)
+    found = read.read_file(data, form=form)
     assert found.problems == ((1, "the file is empty"),)
 
 
 def test_members_of_a_document_that_mean_nothing_are_told():
-    found = json_form.read('{\n"relations": [],\n"edges": {}\n}')
+    found = json_form.read_json('{\n"relations": [],\n"edges": {}\n}')
     assert found.warnings == ("line 3: 'edges' ignored",)
 
 
 def test_a_bare_list_of_relations_is_read():
-    assert len(json_form.read(json.dumps([GOOD])).relations) == 1
+    assert len(json_form.read_json(json.dumps([GOOD])).relations) == 1
 
 
 @pytest.mark.parametrize(
     ("data", "line", "message"),
     [
         (b"", 1, "the file is empty"),
-        (b"<graphml>\n<graph>", 2, "no XML: no element found"),
-        (b"<html/>", 1, "no GraphML: its outermost element is 'html'"),
-        (b"<graphml>\n<a></b></graphml>", 2, "no XML: mismatched tag"),
+        (b"<graphml>\n<graph>", 2, "not XML: no element found"),
+        (b"<html/>", 1, "not GraphML: its root element is 'html'"),
+        (b"<graphml>\n<a></b></graphml>", 2, "not XML: mismatched tag"),
         (b'<!DOCTYPE x [<!ENTITY a "b">]>\n<graphml>&a;</graphml>', 1, "DOCTYPE"),
         (b'<!DOCTYPE x SYSTEM "file:///etc/passwd">\n<graphml/>', 1, "DOCTYPE"),
-        (b"<graphml>\n&lol;</graphml>", 2, "no XML: undefined entity"),
+        (b"<graphml>\n&lol;</graphml>", 2, "not XML: undefined entity"),
         (b'<?xml version="1.0" encoding="klingon"?><graphml/>', 1, "unknown encoding"),
         (b'<?xml version="1.0" encoding="shift_jis"?><graphml/>', 1, "encoding"),
         (b"<graphml>" + b"<a>" * 1_000, 1, "nested too deeply"),
@@ -228,7 +236,7 @@ def test_a_bare_list_of_relations_is_read():
     ],
 )
 def test_broken_graphml_is_told_with_its_line(data, line, message):
-    found = graphml_reader.read(data)
+    found = graphml_reader.read_graphml(data)
     assert message in found.problems[0].message
     assert found.problems[0].line == line
     assert found.relations == ()
@@ -247,19 +255,19 @@ def test_attributes_of_edges_are_checked(name, text, message):
     key = f'<key id="x" for="edge" attr.name="{name}"/>'
     edge = f'<edge source="a" target="b"><data key="k">precedes</data><data key="x">{text}</data>'
     data = graphml(edge + "</edge>").replace(b"<graphml>", f"<graphml>{key}".encode())
-    [problem] = graphml_reader.read(data).problems
+    [problem] = graphml_reader.read_graphml(data).problems
     assert message in problem.message
 
 
 def test_an_edge_of_an_undirected_graph_may_hold_both_ways():
     edge = '<edge source="a" target="b"><data key="k">alternative_to</data></edge>'
-    found = graphml_reader.read(graphml(edge, 'edgedefault="undirected"'))
-    assert [relation.kind for relation in found.relations] == [Kind.ALTERNATIVE_TO]
+    found = graphml_reader.read_graphml(graphml(edge, 'edgedefault="undirected"'))
+    assert [relation.kind for relation in found.relations] == [RelationKind.ALTERNATIVE_TO]
 
 
 def test_an_edge_may_be_directed_in_a_graph_that_is_not():
     edge = '<edge source="a" target="b" directed="true"><data key="k">precedes</data></edge>'
-    found = graphml_reader.read(graphml(edge, 'edgedefault="undirected"'))
+    found = graphml_reader.read_graphml(graphml(edge, 'edgedefault="undirected"'))
     assert len(found.relations) == 1
 
 
@@ -267,75 +275,77 @@ def test_an_edge_takes_the_default_of_an_attribute_it_lacks():
     data = graphml('<edge source="a" target="b"/>').replace(
         b'attr.type="string"/>', b'attr.type="string"><default>validates</default></key>'
     )
-    assert [relation.kind for relation in graphml_reader.read(data).relations] == [Kind.VALIDATES]
+    assert [relation.kind for relation in graphml_reader.read_graphml(data).relations] == [
+        RelationKind.VALIDATES
+    ]
 
 
 def test_graphml_of_another_format_is_refused():
-    text = text_of(BOTH, Form.GRAPHML).replace('"graph_version">1<', '"graph_version">2<')
-    [problem] = graphml_reader.read(text.encode()).problems
+    text = text_of(BOTH, GraphFormat.GRAPHML).replace('"graph_version">1<', '"graph_version">2<')
+    [problem] = graphml_reader.read_graphml(text.encode()).problems
     assert "the graph's format is 'foregate-graph 2'; expected 'foregate-graph 1'" in str(problem)
 
 
 @pytest.mark.parametrize("encoding", ["utf-8-sig", "utf-16", "utf-16-le", "utf-32"])
-@pytest.mark.parametrize("form", [Form.JSON, Form.JSON_LINES])
+@pytest.mark.parametrize("form", [GraphFormat.JSON, GraphFormat.JSON_LINES])
 def test_byte_order_marks_tell_the_encoding(form, encoding):
     mark = codecs.BOM_UTF16_LE if encoding == "utf-16-le" else b""
     data = mark + text_of(BOTH, form).encode(encoding)
-    assert read.read(data, form=form).relations == BOTH.relations
+    assert read.read_file(data, form=form).relations == BOTH.relations
 
 
 def test_graphml_may_declare_another_encoding():
-    one = Stated(source="s:é", target="s:b", kind=Kind.PRECEDES)
-    text = text_of(Document(tools=(), relations=(one,)), Form.GRAPHML)
+    one = StatedRelation(source="s:é", target="s:b", kind=RelationKind.PRECEDES)
+    text = text_of(GraphDocument(tools=(), relations=(one,)), GraphFormat.GRAPHML)
     data = text.replace("UTF-8", "ISO-8859-1").encode("latin-1")
-    assert read.read(data, form=Form.GRAPHML).relations == (one,)
+    assert read.read_file(data, form=GraphFormat.GRAPHML).relations == (one,)
 
 
-@pytest.mark.parametrize("form", [Form.JSON, Form.JSON_LINES])
+@pytest.mark.parametrize("form", [GraphFormat.JSON, GraphFormat.JSON_LINES])
 def test_text_that_is_not_utf_8_is_told_with_its_line(form):
-    [problem] = read.read(b'{\n"a": "\xe9"}', form=form).problems
-    assert str(problem) == "line 2: no text in UTF-8 (byte 9); save the file as UTF-8"
+    [problem] = read.read_file(b'{\n"a": "\xe9"}', form=form).problems
+    assert str(problem) == "line 2: not UTF-8 text (byte 9); save the file as UTF-8"
 
 
 def test_a_file_that_is_too_large_is_not_read(monkeypatch):
     monkeypatch.setattr(read, "MAX_BYTES", 10)
-    [problem] = read.read(b" " * 11).problems
+    [problem] = read.read_file(b" " * 11).problems
     assert str(problem) == "the file has more than 10 bytes; split it"
 
 
-@pytest.mark.parametrize("form", Form)
+@pytest.mark.parametrize("form", GraphFormat)
 def test_a_file_of_too_many_relations_is_not_read(form, monkeypatch):
     monkeypatch.setattr(check, "MAX_RELATIONS", 1)
     assert "more than 1 relations" in str(
-        read.read(text_of(BOTH, form).encode(), form=form).problems[0]
+        read.read_file(text_of(BOTH, form).encode(), form=form).problems[0]
     )
 
 
 def test_problems_beyond_a_number_are_only_counted():
-    found = read.read(b"x\n" * (MAX_PROBLEMS + 5), form=Form.JSON_LINES)
+    found = read.read_file(b"x\n" * (MAX_PROBLEMS + 5), form=GraphFormat.JSON_LINES)
     assert (len(found.problems), found.problem_count) == (MAX_PROBLEMS, MAX_PROBLEMS + 5)
 
 
 BAD = {
-    Form.JSON: ('"confidence": 0.25', '"confidence": 2.5'),
-    Form.JSON_LINES: ('"confidence": 0.25', '"confidence": 2.5'),
-    Form.GRAPHML: ('edge_confidence">0.25', 'edge_confidence">2.5'),
+    GraphFormat.JSON: ('"confidence": 0.25', '"confidence": 2.5'),
+    GraphFormat.JSON_LINES: ('"confidence": 0.25', '"confidence": 2.5'),
+    GraphFormat.GRAPHML: ('edge_confidence">0.25', 'edge_confidence">2.5'),
 }
 
 
-@pytest.mark.parametrize("form", Form)
+@pytest.mark.parametrize("form", GraphFormat)
 def test_one_bad_row_of_ten_thousand_is_told_with_its_line(form):
     relations = tuple(
-        Stated(
+        StatedRelation(
             source=f"s:{number}",
             target=f"s:{number + 1}",
-            kind=Kind.PRECEDES,
+            kind=RelationKind.PRECEDES,
             confidence=0.25 if number == 7_000 else 0.5,
         )
         for number in range(10_000)
     )
-    good = text_of(Document(tools=(), relations=relations), form)
-    found = read.read(good.replace(*BAD[form]).encode(), form=form)
+    good = text_of(GraphDocument(tools=(), relations=relations), form)
+    found = read.read_file(good.replace(*BAD[form]).encode(), form=form)
     assert len(found.relations) == 9_999
     [problem] = found.problems
     assert problem.message == "confidence must be a number from 0 to 1, not 2.5"
@@ -345,7 +355,7 @@ def test_one_bad_row_of_ten_thousand_is_told_with_its_line(form):
 NOISE = [b"<", b'"', b"{", b"]", b"&", b"</edge>", b"null", b"\n"]
 
 
-@pytest.mark.parametrize("form", Form)
+@pytest.mark.parametrize("form", GraphFormat)
 @given(data=st.data())
 def test_whatever_a_file_holds_it_is_read_or_told(form, data):
     text = text_of(BOTH, form).encode()
@@ -353,14 +363,14 @@ def test_whatever_a_file_holds_it_is_read_or_told(form, data):
     noise = data.draw(
         st.binary(max_size=10) | st.sampled_from([b"", b"<", b'"', b"{", b"]", b"&"])
     )
-    found = read.read(text[:start] + noise + text[end:], form=form)
+    found = read.read_file(text[:start] + noise + text[end:], form=form)
     assert len(found.problems) == found.problem_count
     assert all(problem.message.isprintable() for problem in found.problems)
 
 
 @given(data=st.binary(max_size=50))
 def test_any_bytes_are_read_or_told(data):
-    found = read.read(data)
+    found = read.read_file(data)
     assert len(found.problems) == found.problem_count
     assert all(problem.message.isprintable() for problem in found.problems)
 
@@ -375,24 +385,24 @@ json_values = st.recursive(
 @given(row=st.dictionaries(st.sampled_from([*GOOD, "type", "evidence", "required"]), json_values))
 def test_any_json_is_read_or_told(row):
     text = json.dumps([GOOD | row])
-    found = json_form.read(text)
+    found = json_form.read_json(text)
     assert len(found.relations) + found.problem_count >= 1
 
 
 @pytest.mark.parametrize(
     ("data", "form"),
     [
-        (b"x\n" * 3, Form.JSON_LINES),
-        (b"[1, 2, 3]", Form.JSON),
-        (b"<graphml><graph>" + b"<edge/>" * 3 + b"</graph></graphml>", Form.GRAPHML),
+        (b"x\n" * 3, GraphFormat.JSON_LINES),
+        (b"[1, 2, 3]", GraphFormat.JSON),
+        (b"<graphml><graph>" + b"<edge/>" * 3 + b"</graph></graphml>", GraphFormat.GRAPHML),
     ],
 )
 def test_bad_rows_are_bounded_as_good_ones_are(data, form, monkeypatch):
     monkeypatch.setattr(check, "MAX_RELATIONS", 2)
-    assert "more than 2 relations" in str(read.read(data, form=form).problems[-1])
+    assert "more than 2 relations" in str(read.read_file(data, form=form).problems[-1])
 
 
 def test_keys_are_bounded(monkeypatch):
     monkeypatch.setattr(graphml_reader, "MAX_KEYS", 1)
     data = b'<graphml><key id="a"/><key id="b"/></graphml>'
-    assert "more than 1 keys" in str(graphml_reader.read(data).problems[0])
+    assert "more than 1 keys" in str(graphml_reader.read_graphml(data).problems[0])

@@ -5,21 +5,21 @@ import pytest
 from hypothesis import assume, given, settings
 
 from graph.exchange import graphml, json_form, read
-from graph.exchange.document import Document, Stated, StatedEvidence, StatedTool
-from graph.exchange.read import Form
-from graph.relations import Kind, Source
+from graph.exchange.document import GraphDocument, StatedEvidence, StatedRelation, StatedTool
+from graph.exchange.read import GraphFormat
+from graph.relations import EvidenceSource, RelationKind
 from tests.graph.exchange.graphs import documents
 
 WRITERS = {
-    Form.JSON: json_form.write,
-    Form.JSON_LINES: json_form.write_lines,
-    Form.GRAPHML: graphml.write,
+    GraphFormat.JSON: json_form.write_json,
+    GraphFormat.JSON_LINES: json_form.write_lines,
+    GraphFormat.GRAPHML: graphml.write_graphml,
 }
-BOTH = Document(
+BOTH = GraphDocument(
     tools=(StatedTool(id="s:a", category="code", metrics={"pagerank": 0.6, "community": 0}),),
     relations=(
-        Stated(source="s:a", target="s:b", kind=Kind.PRECEDES, confidence=1 / 3),
-        Stated(source="s:a", target="s:b", kind=Kind.PROVIDES, confidence=0.5),
+        StatedRelation(source="s:a", target="s:b", kind=RelationKind.PRECEDES, confidence=1 / 3),
+        StatedRelation(source="s:a", target="s:b", kind=RelationKind.PROVIDES, confidence=0.5),
     ),
 )
 
@@ -28,57 +28,59 @@ def text_of(document, form):
     return "".join(WRITERS[form](document))
 
 
-@pytest.mark.parametrize("form", Form)
+@pytest.mark.parametrize("form", GraphFormat)
 @given(document=documents())
 def test_what_is_written_is_read_back(form, document):
     text = text_of(document, form)
     assume(text)
-    found = read.read(text.encode(), form=form)
+    found = read.read_file(text.encode(), form=form)
     assert found.problems == ()
     assert found.relations == document.relations
 
 
-@pytest.mark.parametrize("form", Form)
+@pytest.mark.parametrize("form", GraphFormat)
 @settings(max_examples=15)
 @given(document=documents())
 def test_the_form_is_told_by_the_content(form, document):
     text = text_of(document, form)
     if text:
-        assert read.guess(text.encode()) is form
+        assert read.guess_format(text.encode()) is form
 
 
-@pytest.mark.parametrize("form", Form)
+@pytest.mark.parametrize("form", GraphFormat)
 def test_a_rejected_relation_is_not_drawn_but_written_down(form):
-    rejected = Stated(source="s:a", target="s:b", kind=Kind.PRECEDES, rejected=True)
-    document = Document(tools=(), relations=(rejected,))
-    found = read.read(text_of(document, form).encode(), form=form).relations
-    assert found == (() if form is Form.GRAPHML else (rejected,))
+    rejected = StatedRelation(
+        source="s:a", target="s:b", kind=RelationKind.PRECEDES, rejected=True
+    )
+    document = GraphDocument(tools=(), relations=(rejected,))
+    found = read.read_file(text_of(document, form).encode(), form=form).relations
+    assert found == (() if form is GraphFormat.GRAPHML else (rejected,))
 
 
-@pytest.mark.parametrize("form", Form)
+@pytest.mark.parametrize("form", GraphFormat)
 def test_each_relation_stands_on_a_line_of_its_own_that_is_told_again(form):
     text = text_of(BOTH, form)
     lines = text.split("\n")
-    for relation in read.read(text.encode(), form=form).relations:
+    for relation in read.read_file(text.encode(), form=form).relations:
         assert relation.kind.value in lines[relation.line - 1]
 
 
-@pytest.mark.parametrize("form", Form)
+@pytest.mark.parametrize("form", GraphFormat)
 def test_a_category_is_an_edge_that_is_passed_over_when_it_comes_back(form):
-    found = read.read(text_of(BOTH, form).encode(), form=form)
+    found = read.read_file(text_of(BOTH, form).encode(), form=form)
     assert "belongs_to" in text_of(BOTH, form)
     assert len(found.relations) == 2
     assert "1 edges to categories ignored" in found.warnings[0]
 
 
 def test_networkx_reads_what_is_written(tmp_path):
-    evidence = StatedEvidence(source=Source.IMPORTED, confidence=0.5)
-    odd = Stated(
-        source='a b:"<é>"', target="s:\t\n\x07", kind=Kind.DEPENDS_ON, evidence=(evidence,)
+    evidence = StatedEvidence(source=EvidenceSource.IMPORTED, confidence=0.5)
+    odd = StatedRelation(
+        source='a b:"<é>"', target="s:\t\n\x07", kind=RelationKind.DEPENDS_ON, evidence=(evidence,)
     )
     file = tmp_path / "graph.graphml"
-    document = Document(tools=BOTH.tools, relations=(*BOTH.relations, odd))
-    file.write_text(text_of(document, Form.GRAPHML), encoding="utf-8")
+    document = GraphDocument(tools=BOTH.tools, relations=(*BOTH.relations, odd))
+    file.write_text(text_of(document, GraphFormat.GRAPHML), encoding="utf-8")
     graph = nx.read_graphml(file)
     assert isinstance(graph, nx.MultiDiGraph)
     kinds = [data["kind"] for _, _, data in graph.edges("s:a", data=True)]
@@ -97,19 +99,19 @@ def test_what_networkx_writes_is_read(tmp_path):
     graph.add_edge("s:a", "s:b", kind="depends_on", required=False)
     file = tmp_path / "graph.graphml"
     nx.write_graphml_xml(graph, file)
-    assert read.read(file.read_bytes(), name=file.name).relations == (
-        Stated(source="s:a", target="s:b", kind=Kind.PRECEDES, confidence=0.25),
-        Stated(source="s:a", target="s:b", kind=Kind.DEPENDS_ON, required=False),
+    assert read.read_file(file.read_bytes(), name=file.name).relations == (
+        StatedRelation(source="s:a", target="s:b", kind=RelationKind.PRECEDES, confidence=0.25),
+        StatedRelation(source="s:a", target="s:b", kind=RelationKind.DEPENDS_ON, required=False),
     )
 
 
 def test_nodes_renamed_by_an_editor_are_known_by_their_tool():
-    text = text_of(BOTH, Form.GRAPHML)
+    text = text_of(BOTH, GraphFormat.GRAPHML)
     renamed = text.replace('id="s:a"', 'id="n0"').replace('source="s:a"', 'source="n0"')
     assert "n0" in renamed
-    assert read.read(renamed.encode(), form=Form.GRAPHML).relations == BOTH.relations
+    assert read.read_file(renamed.encode(), form=GraphFormat.GRAPHML).relations == BOTH.relations
 
 
 def test_the_same_graph_gives_the_same_text():
-    assert text_of(BOTH, Form.JSON) == text_of(BOTH, Form.JSON)
-    assert json.loads(text_of(BOTH, Form.JSON))["format"] == "foregate-graph"
+    assert text_of(BOTH, GraphFormat.JSON) == text_of(BOTH, GraphFormat.JSON)
+    assert json.loads(text_of(BOTH, GraphFormat.JSON))["format"] == "foregate-graph"

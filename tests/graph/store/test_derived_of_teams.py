@@ -3,10 +3,10 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from graph.models import RelationEvidence, ToolDependency
-from graph.record import Claim, Observation
-from graph.relations import Kind, Source
+from graph.record import RelationClaim, RelationObservation
+from graph.relations import EvidenceSource, RelationKind
 from graph.store import relations
-from graph.store.relations import Changes
+from graph.store.relations import RelationChanges
 from graph.store.relations import replace_derived_of_teams as replace
 from tests.factories import TeamFactory, ToolFactory
 
@@ -29,14 +29,20 @@ def teams():
 
 
 def claim(source, target, confidence=0.6, fields=(PAIR,)):
-    return Claim(
-        source=source, target=target, kind=Kind.PROVIDES, confidence=confidence, fields=fields
+    return RelationClaim(
+        source=source,
+        target=target,
+        kind=RelationKind.PROVIDES,
+        confidence=confidence,
+        fields=fields,
     )
 
 
 def count(team, source, target, *, at=NOW, **counts):
-    seen = Observation(source=source, target=target, kind=Kind.PROVIDES, at=at, **counts)
-    relations.observe(team, [seen])
+    seen = RelationObservation(
+        source=source, target=target, kind=RelationKind.PROVIDES, at=at, **counts
+    )
+    relations.observe_relations(team, [seen])
 
 
 def said():
@@ -45,14 +51,14 @@ def said():
 
 
 def seen_by(team, source, target):
-    return relations.topology(team, now=NOW).get(source, target, Kind.PROVIDES)
+    return relations.load_topology(team, now=NOW).get(source, target, RelationKind.PROVIDES)
 
 
 def test_it_is_seen_by_the_team_alone_as_sure_as_it_was_derived(tools, teams):
     (a, b, _), (ours, theirs) = tools, teams
-    assert replace({ours: [claim(a, b)]}, at=NOW) == Changes(added=1)
+    assert replace({ours: [claim(a, b)]}, at=NOW) == RelationChanges(added=1)
     found = seen_by(ours, a, b)
-    assert (found.confidence, found.sources) == (0.6, (Source.SCHEMA,))
+    assert (found.confidence, found.sources) == (0.6, (EvidenceSource.SCHEMA,))
     assert found.detail == {"fields": [PAIR]}
     assert seen_by(theirs, a, b) is None
     assert seen_by(None, a, b) is None
@@ -62,7 +68,7 @@ def test_repeating_it_writes_nothing(tools, teams):
     claims = {team: [claim(*tools[:2]), claim(*tools[1:])] for team in teams}
     replace(claims, at=NOW)
     before = list(RelationEvidence.objects.values())
-    assert replace(claims, at=NOW + DAY) == Changes()
+    assert replace(claims, at=NOW + DAY) == RelationChanges()
     assert list(RelationEvidence.objects.values()) == before
 
 
@@ -70,7 +76,7 @@ def test_what_is_no_longer_derived_goes_with_its_relation(tools, teams):
     (a, b, c), (ours, theirs) = tools, teams
     replace({ours: [claim(a, b), claim(b, c)], theirs: [claim(b, c)]}, at=NOW)
     done = replace({ours: [claim(b, c, 0.8)]}, at=NOW)
-    assert done == Changes(changed=1, removed=1)
+    assert done == RelationChanges(changed=1, removed=1)
     assert said() == [(ours, "schema", 0.8, 0.0, 0.0, [PAIR])]
     replace({}, at=NOW)
     assert not ToolDependency.objects.exists()
@@ -84,7 +90,7 @@ def test_what_the_team_counted_stays_as_it_was_counted(tools, teams):
     assert said() == [counted, (ours, "schema", 0.6, 0.0, 0.0, [PAIR])]
     found = seen_by(ours, a, b)
     assert found.confidence == pytest.approx((4 * 0.6 + 3) / 8)
-    assert found.sources == (Source.SCHEMA, Source.OBSERVED)
+    assert found.sources == (EvidenceSource.SCHEMA, EvidenceSource.OBSERVED)
     assert (found.detail["successes"], found.detail["failures"]) == (3.0, 1.0)
     replace({}, at=NOW + DAY)
     assert said() == [counted]
@@ -102,8 +108,8 @@ def test_what_is_counted_later_adds_to_it(tools, teams):
 
 def test_what_a_person_rejected_stays_rejected(tools, teams):
     (a, b, _), (ours, _) = tools, teams
-    relations.reject(a, b, Kind.PROVIDES, at=NOW)
-    assert replace({ours: [claim(a, b)]}, at=NOW) == Changes(skipped=1)
+    relations.reject_relation(a, b, RelationKind.PROVIDES, at=NOW)
+    assert replace({ours: [claim(a, b)]}, at=NOW) == RelationChanges(skipped=1)
     assert said() == []
     assert seen_by(ours, a, b) is None
 
@@ -123,17 +129,17 @@ def test_what_is_derived_for_all_is_not_touched(tools, teams):
 def test_what_is_of_a_tool_or_team_that_is_gone_is_left_out(tools, teams):
     (a, b, c), (ours, _) = tools, teams
     claims = {ours: [claim(a, b), claim(a, GONE)], GONE: [claim(b, c)]}
-    assert replace(claims, at=NOW) == Changes(added=1, skipped=1)
+    assert replace(claims, at=NOW) == RelationChanges(added=1, skipped=1)
     assert [team for team, *_ in said()] == [ours]
 
 
 def test_what_a_person_says_of_the_relation_stays_as_they_said_it(tools, teams):
     (a, b, _), (ours, _) = tools, teams
-    word = Claim(source=a, target=b, kind=Kind.PROVIDES, reason="see the manual")
-    relations.curate(word, by="ann", at=NOW)
+    word = RelationClaim(source=a, target=b, kind=RelationKind.PROVIDES, reason="see the manual")
+    relations.curate_relation(word, by="ann", at=NOW)
     replace({ours: [claim(a, b)]}, at=NOW)
-    assert replace({ours: [claim(a, b, 0.9)]}, at=NOW) == Changes(changed=1)
-    assert relations.find(a, b, Kind.PROVIDES).reason == "see the manual"
+    assert replace({ours: [claim(a, b, 0.9)]}, at=NOW) == RelationChanges(changed=1)
+    assert relations.find_relation(a, b, RelationKind.PROVIDES).reason == "see the manual"
     assert seen_by(ours, a, b).confidence == 1.0
     replace({}, at=NOW)
     assert [source for _, source, *_ in said()] == ["curated"]

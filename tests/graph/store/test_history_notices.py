@@ -7,8 +7,8 @@ from psycopg import sql
 from gateway_project.foundation import notify
 from graph.models import WorkflowPattern
 from graph.record_runs import record_runs
-from graph.store import fitted, patterns
-from graph.store.fitted import Model
+from graph.store import fitted_models, patterns
+from graph.store.fitted_models import ModelRow
 from tests.factories import TeamFactory, ToolFactory
 from tests.fakes import FakeEmbedder
 from tests.graph.histories import NOW, run, task
@@ -20,12 +20,12 @@ pytestmark = pytest.mark.django_db(transaction=True)
 @pytest.fixture
 def heard():
     """Return what was told since the last time; a mark of one's own says that that is all."""
-    parameters = notify.connection_parameters()
+    parameters = notify.get_connection_parameters()
     with psycopg.connect(**parameters, autocommit=True) as listening:
         listening.execute(sql.SQL("LISTEN {}").format(sql.Identifier(notify.GRAPH)))
 
         def since():
-            notify.send(notify.GRAPH, "mark")
+            notify.send_notification(notify.GRAPH, "mark")
             told = []
             for notice in listening.notifies(timeout=PATIENCE_S):
                 if notice.payload == "mark":
@@ -49,21 +49,21 @@ def record(sealer):
 
 def test_a_run_is_told_of_and_a_repeated_one_is_not(heard, record):
     record("r1")
-    assert heard() == {patterns.NOTICE}
+    assert heard() == {patterns.CHANGE_NOTICE}
     record("r1")
     assert heard() == set()
     record("r2")
-    assert heard() == {patterns.NOTICE}
+    assert heard() == {patterns.CHANGE_NOTICE}
     WorkflowPattern.objects.all().delete()
-    assert heard() == {patterns.NOTICE}
+    assert heard() == {patterns.CHANGE_NOTICE}
 
 
 def test_a_fitted_model_is_told_of(heard):
-    one = Model(team=None, digest="d", content=b"c", bindings=b"", figures={})
-    assert fitted.store(one, model="m", at=NOW)
-    assert heard() == {fitted.NOTICE}
-    assert fitted.drop("m", [None]) == 1
-    assert heard() == {fitted.NOTICE}
+    one = ModelRow(team=None, digest="d", content=b"c", bindings=b"", figures={})
+    assert fitted_models.store_model(one, model="m", at=NOW)
+    assert heard() == {fitted_models.CHANGE_NOTICE}
+    assert fitted_models.drop_unused_models("m", [None]) == 1
+    assert heard() == {fitted_models.CHANGE_NOTICE}
 
 
 def test_nothing_is_told_where_nothing_goes(heard):

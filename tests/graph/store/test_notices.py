@@ -9,8 +9,8 @@ from psycopg import sql
 
 from gateway_project.foundation import notify
 from graph.models import RelationEvidence, ToolDependency
-from graph.record import Claim, Metric, Observation
-from graph.relations import Kind
+from graph.record import GraphMetric, RelationClaim, RelationObservation
+from graph.relations import RelationKind
 from graph.store import metrics, relations
 from tests.factories import TeamFactory, ToolFactory
 from tests.patience import PATIENCE_S
@@ -24,12 +24,12 @@ NOW = datetime(2026, 11, 22, tzinfo=UTC)
 @pytest.fixture
 def heard():
     """Return what was told since the last time; a mark of one's own says that that is all."""
-    parameters = notify.connection_parameters()
+    parameters = notify.get_connection_parameters()
     with psycopg.connect(**parameters, autocommit=True) as listening:
         listening.execute(sql.SQL("LISTEN {}").format(sql.Identifier(notify.GRAPH)))
 
         def since():
-            notify.send(notify.GRAPH, "mark")
+            notify.send_notification(notify.GRAPH, "mark")
             told = []
             for notice in listening.notifies(timeout=PATIENCE_S):
                 if notice.payload == "mark":
@@ -49,8 +49,10 @@ def named(*pks):
     return f"relations:{','.join(map(str, sorted(pks)))}"
 
 
-def curated(source, target, kind=Kind.PRECEDES):
-    return relations.curate(Claim(source=source, target=target, kind=kind), by="ann", at=NOW)
+def curated(source, target, kind=RelationKind.PRECEDES):
+    return relations.curate_relation(
+        RelationClaim(source=source, target=target, kind=kind), by="ann", at=NOW
+    )
 
 
 def test_a_new_relation_is_named(heard, tools):
@@ -72,7 +74,9 @@ def test_changes_of_a_relation_and_of_its_evidence_are_told(heard, tools):
 
 
 def test_writing_what_is_there_already_tells_nothing(heard, tools):
-    claims = [Claim(source=tools[0], target=tools[1], kind=Kind.PROVIDES, confidence=0.5)]
+    claims = [
+        RelationClaim(source=tools[0], target=tools[1], kind=RelationKind.PROVIDES, confidence=0.5)
+    ]
     relations.replace_derived(claims, at=NOW)
     heard()
     relations.replace_derived(claims, at=NOW)
@@ -92,8 +96,10 @@ def test_what_goes_with_a_tool_or_server_is_named(heard, tools, what):
 
 def test_what_goes_with_a_team_is_named(heard, tools):
     team = TeamFactory()
-    seen = Observation(source=tools[0], target=tools[1], kind=Kind.PRECEDES, successes=1.0, at=NOW)
-    relations.observe(team.pk, [seen])
+    seen = RelationObservation(
+        source=tools[0], target=tools[1], kind=RelationKind.PRECEDES, successes=1.0, at=NOW
+    )
+    relations.observe_relations(team.pk, [seen])
     heard()
     team.delete()
     assert set(heard()) == {named(ToolDependency.objects.get().pk)}
@@ -154,11 +160,11 @@ def test_more_than_ten_thousand_are_all(heard):
 
 
 def test_metrics_are_told_once_they_differ(heard, tools):
-    rows = {tool: Metric(0.5, 0, 0.1, 0.2) for tool in (*tools, 10**9)}
-    assert metrics.replace(rows) == 3
+    rows = {tool: GraphMetric(0.5, 0, 0.1, 0.2) for tool in (*tools, 10**9)}
+    assert metrics.replace_metrics(rows) == 3
     assert heard() == ["metrics"]
-    assert metrics.replace(rows) == 0
+    assert metrics.replace_metrics(rows) == 0
     assert heard() == []
-    assert metrics.replace({tools[0]: rows[tools[0]]}) == 2
+    assert metrics.replace_metrics({tools[0]: rows[tools[0]]}) == 2
     assert heard() == ["metrics"]
-    assert metrics.load() == {tools[0]: Metric(0.5, 0, 0.1, 0.2)}
+    assert metrics.load_metrics() == {tools[0]: GraphMetric(0.5, 0, 0.1, 0.2)}

@@ -3,10 +3,16 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from graph.models import RelationEvidence, ToolDependency
-from graph.record import Claim, Observation, Record, Said, SelfRelation
-from graph.relations import Kind, Source
+from graph.record import (
+    RelationClaim,
+    RelationObservation,
+    RelationRecord,
+    SelfRelationError,
+    StoredEvidence,
+)
+from graph.relations import EvidenceSource, RelationKind
 from graph.store import relations
-from graph.store.relations import Changes, UnknownTools
+from graph.store.relations import RelationChanges, ToolsNotFound
 from tests.factories import TeamFactory, ToolFactory
 
 pytestmark = pytest.mark.django_db
@@ -20,25 +26,25 @@ def tools():
     return [tool.pk for tool in ToolFactory.create_batch(4)]
 
 
-def claim(source, target, kind=Kind.PROVIDES, **more):
-    return Claim(source=source, target=target, kind=kind, **more)
+def claim(source, target, kind=RelationKind.PROVIDES, **more):
+    return RelationClaim(source=source, target=target, kind=kind, **more)
 
 
-def imported(source, target, kind=Kind.PRECEDES, **more):
-    said = Said(
-        source=Source.IMPORTED,
+def imported(source, target, kind=RelationKind.PRECEDES, **more):
+    said = StoredEvidence(
+        source=EvidenceSource.IMPORTED,
         origin="graph.json",
         confidence=0.6,
         successes=0.0,
         failures=0.0,
         last_seen=NOW,
     )
-    return Record(source=source, target=target, kind=kind, said=(said,), **more)
+    return RelationRecord(source=source, target=target, kind=kind, evidence=(said,), **more)
 
 
-def seen(source, target, kind=Kind.PRECEDES, *, at=NOW, **counts):
+def seen(source, target, kind=RelationKind.PRECEDES, *, at=NOW, **counts):
     counts = counts or {"successes": 1.0}
-    return Observation(source=source, target=target, kind=kind, at=at, **counts)
+    return RelationObservation(source=source, target=target, kind=kind, at=at, **counts)
 
 
 def evidence(pk=None):
@@ -49,81 +55,88 @@ def evidence(pk=None):
 class TestCurating:
     def test_a_persons_word_is_sure_and_says_all_there_is_to_say(self, tools):
         a, b, *_ = tools
-        wanted = claim(a, b, Kind.REPLACES, version="2.0", reason="faster")
-        relations.curate(wanted, by="ann", at=NOW)
-        found = relations.topology(now=NOW).get(a, b, Kind.REPLACES)
-        assert (found.confidence, found.sources) == (1.0, (Source.CURATED,))
+        wanted = claim(a, b, RelationKind.REPLACES, version="2.0", reason="faster")
+        relations.curate_relation(wanted, by="ann", at=NOW)
+        found = relations.load_topology(now=NOW).get(a, b, RelationKind.REPLACES)
+        assert (found.confidence, found.sources) == (1.0, (EvidenceSource.CURATED,))
         assert found.detail == {"version": "2.0", "reason": "faster"}
 
     def test_a_second_word_replaces_the_first(self, tools):
         a, b, *_ = tools
-        first = relations.curate(claim(a, b, reason="so"), by="ann", at=NOW)
-        second = relations.curate(claim(a, b, confidence=0.5), by="bob", at=NOW)
+        first = relations.curate_relation(claim(a, b, reason="so"), by="ann", at=NOW)
+        second = relations.curate_relation(claim(a, b, confidence=0.5), by="bob", at=NOW)
         assert first == second
-        (said,) = relations.find(a, b, Kind.PROVIDES).said
+        (said,) = relations.find_relation(a, b, RelationKind.PROVIDES).evidence
         assert (said.confidence, said.origin) == (0.5, "bob")
-        assert relations.find(a, b, Kind.PROVIDES).reason == ""
+        assert relations.find_relation(a, b, RelationKind.PROVIDES).reason == ""
 
     @pytest.mark.parametrize(
-        "kind", [Kind.ALTERNATIVE_TO, Kind.MUTUALLY_EXCLUSIVE, Kind.OFTEN_USED_WITH]
+        "kind",
+        [
+            RelationKind.ALTERNATIVE_TO,
+            RelationKind.MUTUALLY_EXCLUSIVE,
+            RelationKind.OFTEN_USED_WITH,
+        ],
     )
     def test_kinds_that_hold_both_ways_are_stored_once(self, tools, kind):
         a, b, *_ = tools
-        first = relations.curate(claim(b, a, kind), by="ann", at=NOW)
-        second = relations.curate(claim(a, b, kind), by="ann", at=NOW)
+        first = relations.curate_relation(claim(b, a, kind), by="ann", at=NOW)
+        second = relations.curate_relation(claim(a, b, kind), by="ann", at=NOW)
         assert first == second
-        assert relations.find(b, a, kind).key == (a, b, kind)
+        assert relations.find_relation(b, a, kind).key == (a, b, kind)
 
     def test_a_tool_cannot_be_related_to_itself(self, tools):
-        with pytest.raises(SelfRelation, match="cannot be related to itself"):
-            relations.curate(claim(tools[0], tools[0]), by="ann", at=NOW)
+        with pytest.raises(SelfRelationError, match="cannot be related to itself"):
+            relations.curate_relation(claim(tools[0], tools[0]), by="ann", at=NOW)
         assert not ToolDependency.objects.exists()
 
     def test_unknown_tools_are_named(self, tools):
-        with pytest.raises(UnknownTools, match=str(GONE)):
-            relations.curate(claim(tools[0], GONE), by="ann", at=NOW)
+        with pytest.raises(ToolsNotFound, match=str(GONE)):
+            relations.curate_relation(claim(tools[0], GONE), by="ann", at=NOW)
         assert not ToolDependency.objects.exists()
 
     def test_what_is_rejected_counts_for_nobody_and_keeps_its_evidence(self, tools):
         a, b, *_ = tools
         relations.replace_derived([claim(a, b, confidence=0.8)], at=NOW)
-        pk = relations.reject(a, b, Kind.PROVIDES, reason="other ids", at=NOW)
+        pk = relations.reject_relation(a, b, RelationKind.PROVIDES, reason="other ids", at=NOW)
         assert relations.load([pk])[0].reason == "other ids"
-        assert len(relations.topology(now=NOW)) == 0
+        assert len(relations.load_topology(now=NOW)) == 0
         assert evidence(pk).get().source == "schema"
 
     def test_what_nobody_said_may_be_rejected_before_it_is_derived(self, tools):
         a, b, *_ = tools
-        relations.reject(a, b, Kind.PROVIDES, at=NOW)
+        relations.reject_relation(a, b, RelationKind.PROVIDES, at=NOW)
         changes = relations.replace_derived([claim(a, b, confidence=0.8)], at=NOW)
-        assert changes == Changes(skipped=1)
+        assert changes == RelationChanges(skipped=1)
         assert not evidence().exists()
 
     def test_curating_takes_a_rejection_back(self, tools):
         a, b, *_ = tools
-        relations.reject(a, b, Kind.PROVIDES, at=NOW)
-        relations.curate(claim(a, b), by="ann", at=NOW)
-        assert relations.topology(now=NOW).get(a, b, Kind.PROVIDES) is not None
+        relations.reject_relation(a, b, RelationKind.PROVIDES, at=NOW)
+        relations.curate_relation(claim(a, b), by="ann", at=NOW)
+        assert relations.load_topology(now=NOW).get(a, b, RelationKind.PROVIDES) is not None
 
     def test_rejecting_takes_a_persons_earlier_word_back(self, tools):
         a, b, *_ = tools
-        relations.curate(claim(a, b), by="ann", at=NOW)
-        relations.reject(a, b, Kind.PROVIDES, at=NOW)
+        relations.curate_relation(claim(a, b), by="ann", at=NOW)
+        relations.reject_relation(a, b, RelationKind.PROVIDES, at=NOW)
         assert not evidence().exists()
-        assert relations.find(a, b, Kind.PROVIDES).rejected
+        assert relations.find_relation(a, b, RelationKind.PROVIDES).rejected
 
     def test_a_word_taken_back_leaves_what_else_speaks_for_it(self, tools):
         a, b, *_ = tools
         relations.replace_derived([claim(a, b, confidence=0.8)], at=NOW)
-        relations.curate(claim(a, b), by="ann", at=NOW)
-        assert relations.withdraw(a, b, Kind.PROVIDES)
-        assert relations.topology(now=NOW).get(a, b, Kind.PROVIDES).sources == (Source.SCHEMA,)
+        relations.curate_relation(claim(a, b), by="ann", at=NOW)
+        assert relations.withdraw_curation(a, b, RelationKind.PROVIDES)
+        assert relations.load_topology(now=NOW).get(a, b, RelationKind.PROVIDES).sources == (
+            EvidenceSource.SCHEMA,
+        )
 
     def test_a_word_taken_back_takes_the_relation_along_if_nothing_else_speaks_for_it(self, tools):
         a, b, *_ = tools
-        relations.reject(a, b, Kind.PROVIDES, at=NOW)
-        assert relations.withdraw(a, b, Kind.PROVIDES)
-        assert not relations.withdraw(a, b, Kind.PROVIDES)
+        relations.reject_relation(a, b, RelationKind.PROVIDES, at=NOW)
+        assert relations.withdraw_curation(a, b, RelationKind.PROVIDES)
+        assert not relations.withdraw_curation(a, b, RelationKind.PROVIDES)
         assert relations.load() == []
 
 
@@ -132,7 +145,7 @@ class TestDeriving:
         a, b, c, _ = tools
         fields = ({"output": "/id", "input": "/id"},)
         claims = [claim(a, b, confidence=0.1 + 0.2, fields=fields), claim(b, c, confidence=0.5)]
-        assert relations.replace_derived(claims, at=NOW) == Changes(added=2)
+        assert relations.replace_derived(claims, at=NOW) == RelationChanges(added=2)
         before = list(evidence().values())
         assert not relations.replace_derived(claims, at=NOW + timedelta(days=1))
         assert list(evidence().values()) == before
@@ -141,50 +154,55 @@ class TestDeriving:
         a, b, c, d = tools
         relations.replace_derived([claim(a, b, confidence=0.5), claim(b, c)], at=NOW)
         new = [claim(a, b, confidence=0.6), claim(c, d, confidence=0.7)]
-        assert relations.replace_derived(new, at=NOW) == Changes(added=1, changed=1, removed=1)
+        assert relations.replace_derived(new, at=NOW) == RelationChanges(
+            added=1, changed=1, removed=1
+        )
         assert {one.key[:2] for one in relations.load()} == {(a, b), (c, d)}
-        assert relations.find(a, b, Kind.PROVIDES).said[0].confidence == 0.6
+        assert relations.find_relation(a, b, RelationKind.PROVIDES).evidence[0].confidence == 0.6
 
     def test_what_is_no_longer_derived_stays_where_something_else_speaks_for_it(self, tools):
         a, b, *_ = tools
         relations.replace_derived([claim(a, b, confidence=0.5)], at=NOW)
-        relations.observe(None, [seen(a, b, Kind.PROVIDES)])
-        assert relations.replace_derived([], at=NOW) == Changes(removed=0)
-        assert relations.find(a, b, Kind.PROVIDES).said[0].source is Source.OBSERVED
+        relations.observe_relations(None, [seen(a, b, RelationKind.PROVIDES)])
+        assert relations.replace_derived([], at=NOW) == RelationChanges(removed=0)
+        assert (
+            relations.find_relation(a, b, RelationKind.PROVIDES).evidence[0].source
+            is EvidenceSource.OBSERVED
+        )
 
     def test_claims_on_tools_that_are_gone_are_left_out(self, tools):
         a, b, *_ = tools
         claims = [claim(a, GONE), claim(a, b)]
-        assert relations.replace_derived(claims, at=NOW) == Changes(added=1, skipped=1)
+        assert relations.replace_derived(claims, at=NOW) == RelationChanges(added=1, skipped=1)
 
     def test_of_two_claims_on_one_relation_the_surer_counts(self, tools):
         a, b, *_ = tools
-        kind = Kind.ALTERNATIVE_TO
+        kind = RelationKind.ALTERNATIVE_TO
         claims = [claim(a, b, kind, confidence=0.4), claim(b, a, kind, confidence=0.6)]
-        assert relations.replace_derived(claims, at=NOW) == Changes(added=1)
-        assert relations.find(a, b, kind).said[0].confidence == 0.6
+        assert relations.replace_derived(claims, at=NOW) == RelationChanges(added=1)
+        assert relations.find_relation(a, b, kind).evidence[0].confidence == 0.6
 
     def test_a_persons_word_on_what_is_shipped_stays(self, tools):
         a, b, *_ = tools
-        shipped = {"source": Source.CURATED, "origin": "foregate", "at": NOW}
-        claims = [claim(a, b, Kind.DEPENDS_ON, reason="shipped")]
+        shipped = {"source": EvidenceSource.CURATED, "origin": "foregate", "at": NOW}
+        claims = [claim(a, b, RelationKind.DEPENDS_ON, reason="shipped")]
         relations.replace_derived(claims, **shipped)
-        mine = claim(a, b, Kind.DEPENDS_ON, confidence=0.9, reason="mine")
-        relations.curate(mine, by="ann", at=NOW)
+        mine = claim(a, b, RelationKind.DEPENDS_ON, confidence=0.9, reason="mine")
+        relations.curate_relation(mine, by="ann", at=NOW)
         relations.replace_derived(claims, **shipped)
         relations.replace_derived([], **shipped)
-        found = relations.find(a, b, Kind.DEPENDS_ON)
-        assert (found.reason, found.said[0].origin) == ("mine", "ann")
+        found = relations.find_relation(a, b, RelationKind.DEPENDS_ON)
+        assert (found.reason, found.evidence[0].origin) == ("mine", "ann")
 
     def test_what_is_shipped_follows_its_new_words(self, tools):
         a, b, *_ = tools
-        shipped = {"source": Source.CURATED, "origin": "foregate", "at": NOW}
-        kind = Kind.ALTERNATIVE_TO
+        shipped = {"source": EvidenceSource.CURATED, "origin": "foregate", "at": NOW}
+        kind = RelationKind.ALTERNATIVE_TO
         relations.replace_derived([claim(b, a, kind, reason="old")], **shipped)
         new = [claim(b, a, kind, reason="new")]
-        assert relations.replace_derived(new, **shipped) == Changes(changed=1)
+        assert relations.replace_derived(new, **shipped) == RelationChanges(changed=1)
         assert not relations.replace_derived(new, **shipped)
-        assert relations.find(a, b, kind).reason == "new"
+        assert relations.find_relation(a, b, kind).reason == "new"
 
     def test_more_claims_than_fit_one_statement(self):
         tools = [tool.pk for tool in ToolFactory.create_batch(80)]
@@ -198,63 +216,67 @@ class TestImporting:
     def test_an_import_repeated_changes_nothing(self, tools):
         a, b, *_ = tools
         given = [imported(a, b), imported(b, a, reason="back")]
-        assert relations.put_many(given, at=NOW) == Changes(added=2)
+        assert relations.put_many(given, at=NOW) == RelationChanges(added=2)
         assert not relations.put_many(given, at=NOW + timedelta(days=1))
 
     def test_all_or_none_is_stored(self, tools):
-        with pytest.raises(UnknownTools):
+        with pytest.raises(ToolsNotFound):
             relations.put_many([imported(*tools[:2]), imported(tools[0], GONE)], at=NOW)
         assert relations.load() == []
 
     def test_a_relation_given_twice_is_refused(self, tools):
         a, b, *_ = tools
-        kind = Kind.ALTERNATIVE_TO
+        kind = RelationKind.ALTERNATIVE_TO
         with pytest.raises(ValueError, match="given twice"):
             relations.put_many([imported(a, b, kind), imported(b, a, kind)], at=NOW)
 
     def test_what_a_person_said_goes_before_an_import(self, tools):
         a, b, c, _ = tools
-        relations.curate(claim(a, b, Kind.DEPENDS_ON, reason="mine"), by="ann", at=NOW)
-        relations.reject(b, c, Kind.PRECEDES, at=NOW)
-        relations.put_many(
-            [imported(a, b, Kind.DEPENDS_ON, required=False), imported(b, c)], at=NOW
+        relations.curate_relation(
+            claim(a, b, RelationKind.DEPENDS_ON, reason="mine"), by="ann", at=NOW
         )
-        stored = relations.find(a, b, Kind.DEPENDS_ON)
+        relations.reject_relation(b, c, RelationKind.PRECEDES, at=NOW)
+        relations.put_many(
+            [imported(a, b, RelationKind.DEPENDS_ON, required=False), imported(b, c)], at=NOW
+        )
+        stored = relations.find_relation(a, b, RelationKind.DEPENDS_ON)
         assert (stored.required, stored.reason) == (True, "mine")
-        assert relations.find(b, c, Kind.PRECEDES).rejected
-        relations.put_many([imported(b, c)], at=NOW, may_hold=True)
-        assert not relations.find(b, c, Kind.PRECEDES).rejected
+        assert relations.find_relation(b, c, RelationKind.PRECEDES).rejected
+        relations.put_many([imported(b, c)], at=NOW, lift_rejections=True)
+        assert not relations.find_relation(b, c, RelationKind.PRECEDES).rejected
 
     def test_text_that_the_database_cannot_hold_is_stored_without_it(self, tools):
         a, b, *_ = tools
         relations.put_many([imported(a, b, reason="nul \x00 and \ud800")], at=NOW)
-        assert relations.find(a, b, Kind.PRECEDES).reason == "nul \ufffd and \ufffd"
+        assert (
+            relations.find_relation(a, b, RelationKind.PRECEDES).reason == "nul \ufffd and \ufffd"
+        )
 
 
 class TestObserving:
     def test_counts_of_a_batch_are_added_up(self, tools):
         a, b, *_ = tools
         batch = [seen(a, b), seen(a, b, successes=2.0, failures=1.0, seconds=4.0)]
-        assert relations.observe(None, batch) == Changes(added=1)
-        (said,) = relations.find(a, b, Kind.PRECEDES).said
+        assert relations.observe_relations(None, batch) == RelationChanges(added=1)
+        (said,) = relations.find_relation(a, b, RelationKind.PRECEDES).evidence
         assert (said.successes, said.failures, said.seconds) == (3.0, 1.0, 4.0)
 
     def test_what_was_counted_before_is_worth_less_by_now(self, tools):
         a, b, *_ = tools
-        relations.observe(None, [seen(a, b, successes=8.0, failures=4.0, seconds=1.0)])
+        relations.observe_relations(None, [seen(a, b, successes=8.0, failures=4.0, seconds=1.0)])
         later = NOW + timedelta(days=30)
         new = seen(a, b, at=later, successes=4.0, failures=1.0, seconds=3.0)
-        assert relations.observe(None, [new]) == Changes(changed=1)
-        (said,) = relations.find(a, b, Kind.PRECEDES).said
+        assert relations.observe_relations(None, [new]) == RelationChanges(changed=1)
+        (said,) = relations.find_relation(a, b, RelationKind.PRECEDES).evidence
         assert (said.successes, said.failures) == (pytest.approx(8.0), pytest.approx(3.0))
         assert said.seconds == pytest.approx(2.0)
         assert said.last_seen == later
 
     def test_what_comes_late_is_added_at_its_age(self, tools):
         a, b, *_ = tools
-        relations.observe(None, [seen(a, b, successes=1.0)])
-        relations.observe(None, [seen(a, b, at=NOW - timedelta(days=30), successes=4.0)])
-        (said,) = relations.find(a, b, Kind.PRECEDES).said
+        relations.observe_relations(None, [seen(a, b, successes=1.0)])
+        relations.observe_relations(None, [seen(a, b, at=NOW - timedelta(days=30), successes=4.0)])
+        (said,) = relations.find_relation(a, b, RelationKind.PRECEDES).evidence
         assert (said.successes, said.last_seen) == (pytest.approx(3.0), NOW)
 
     def test_the_database_adds_up_as_memory_does(self, tools):
@@ -263,12 +285,12 @@ class TestObserving:
             seen(a, b, at=NOW + timedelta(days=7.5 * n), successes=n, failures=1.0, seconds=n)
             for n in (3, 1, 4, 1, 5)
         ]
-        relations.observe(None, batch)
-        (whole,) = relations.find(a, b, Kind.PRECEDES).said
+        relations.observe_relations(None, batch)
+        (whole,) = relations.find_relation(a, b, RelationKind.PRECEDES).evidence
         ToolDependency.objects.all().delete()
         for one in batch:
-            relations.observe(None, [one])
-        (piecemeal,) = relations.find(a, b, Kind.PRECEDES).said
+            relations.observe_relations(None, [one])
+        (piecemeal,) = relations.find_relation(a, b, RelationKind.PRECEDES).evidence
         assert piecemeal.successes == pytest.approx(whole.successes)
         assert piecemeal.failures == pytest.approx(whole.failures)
         assert piecemeal.seconds == pytest.approx(whole.seconds)
@@ -276,36 +298,36 @@ class TestObserving:
     def test_each_team_has_its_own(self, tools):
         a, b, *_ = tools
         ours, theirs = TeamFactory(), TeamFactory()
-        relations.observe(ours.pk, [seen(a, b, successes=5.0)])
-        relations.observe(theirs.pk, [seen(a, b, failures=5.0)])
-        assert len(relations.topology(now=NOW)) == 0
-        mine = relations.topology(ours.pk, now=NOW).get(a, b, Kind.PRECEDES)
-        other = relations.topology(theirs.pk, now=NOW).get(a, b, Kind.PRECEDES)
+        relations.observe_relations(ours.pk, [seen(a, b, successes=5.0)])
+        relations.observe_relations(theirs.pk, [seen(a, b, failures=5.0)])
+        assert len(relations.load_topology(now=NOW)) == 0
+        mine = relations.load_topology(ours.pk, now=NOW).get(a, b, RelationKind.PRECEDES)
+        other = relations.load_topology(theirs.pk, now=NOW).get(a, b, RelationKind.PRECEDES)
         assert mine.confidence > 0.5 > other.confidence
         assert mine.detail == {"successes": 5.0, "failures": 0.0}
 
     def test_what_is_used_together_is_stored_once_whichever_way_it_is_told(self, tools):
         a, b, *_ = tools
-        kind = Kind.OFTEN_USED_WITH
-        relations.observe(None, [seen(b, a, kind), seen(a, b, kind)])
-        assert relations.find(a, b, kind).said[0].successes == 2.0
+        kind = RelationKind.OFTEN_USED_WITH
+        relations.observe_relations(None, [seen(b, a, kind), seen(a, b, kind)])
+        assert relations.find_relation(a, b, kind).evidence[0].successes == 2.0
 
     def test_tools_that_are_gone_are_left_out(self, tools):
         a, b, *_ = tools
-        changes = relations.observe(None, [seen(a, GONE), seen(a, b)])
-        assert changes == Changes(added=1, skipped=1)
-        assert not relations.observe(None, [seen(a, GONE)])
-        assert not relations.observe(None, [])
+        changes = relations.observe_relations(None, [seen(a, GONE), seen(a, b)])
+        assert changes == RelationChanges(added=1, skipped=1)
+        assert not relations.observe_relations(None, [seen(a, GONE)])
+        assert not relations.observe_relations(None, [])
 
     @pytest.mark.parametrize("count", [-1.0, float("nan"), float("inf")])
     def test_counts_that_are_none_are_refused(self, tools, count):
         a, b, *_ = tools
         with pytest.raises(ValueError, match="0 or more"):
-            relations.observe(None, [seen(a, b, successes=count)])
+            relations.observe_relations(None, [seen(a, b, successes=count)])
 
     def test_a_tool_with_itself_is_refused(self, tools):
-        with pytest.raises(SelfRelation):
-            relations.observe(None, [seen(tools[0], tools[0])])
+        with pytest.raises(SelfRelationError):
+            relations.observe_relations(None, [seen(tools[0], tools[0])])
 
 
 class TestForgetting:
@@ -314,13 +336,13 @@ class TestForgetting:
         relations.put_many([imported(a, b), imported(b, c), imported(a, c)], at=NOW)
         ToolFactory._meta.model.objects.get(pk=b).delete()
         assert [one.key[:2] for one in relations.load()] == [(a, c)]
-        assert [one.key[:2] for one in relations.load_of(a)] == [(a, c)]
+        assert [one.key[:2] for one in relations.load_relations_of(a)] == [(a, c)]
 
     def test_what_only_a_deleted_team_saw_is_swept(self, tools):
         a, b, *_ = tools
         team = TeamFactory()
-        relations.observe(team.pk, [seen(a, b)])
-        relations.reject(a, b, Kind.PROVIDES, at=NOW)
+        relations.observe_relations(team.pk, [seen(a, b)])
+        relations.reject_relation(a, b, RelationKind.PROVIDES, at=NOW)
         team.delete()
-        assert relations.sweep() == 1
-        assert [one.kind for one in relations.load()] == [Kind.PROVIDES]
+        assert relations.delete_unsupported() == 1
+        assert [one.kind for one in relations.load()] == [RelationKind.PROVIDES]

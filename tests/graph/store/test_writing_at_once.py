@@ -6,12 +6,12 @@ from datetime import UTC, datetime, timedelta
 import pytest
 from django.db import DatabaseError, OperationalError, connection, transaction
 
-from gateway_project.foundation.database import in_database
+from gateway_project.foundation.database import run_in_database_thread
 from graph.models import ToolUsage
-from graph.record import Claim, Observation
-from graph.relations import Kind
+from graph.record import RelationClaim, RelationObservation
+from graph.relations import RelationKind
 from graph.store import relations, usage, writing
-from graph.store.usage import Count
+from graph.store.usage import CallCount
 from tests.factories import ToolFactory
 from tools.models import Tool
 
@@ -22,91 +22,95 @@ WRITERS = 4
 ROUNDS = 8
 
 
-def seen(source, target, kind=Kind.PRECEDES):
-    return Observation(source=source, target=target, kind=kind, successes=1.0, at=NOW)
+def seen(source, target, kind=RelationKind.PRECEDES):
+    return RelationObservation(source=source, target=target, kind=kind, successes=1.0, at=NOW)
 
 
 async def all_at_once(*works):
     async with asyncio.TaskGroup() as group:
         for work in works:
-            group.create_task(in_database(work))
+            group.create_task(run_in_database_thread(work))
 
 
 async def test_no_observation_is_lost_where_several_observe_at_once():
-    tools = [tool.pk for tool in await in_database(ToolFactory.create_batch, 6)]
+    tools = [tool.pk for tool in await run_in_database_thread(ToolFactory.create_batch, 6)]
     pairs = [(a, b) for a in tools for b in tools if a != b]
 
     def observe(order):
         def work():
             for _ in range(ROUNDS):
-                relations.observe(None, [seen(a, b) for a, b in order])
+                relations.observe_relations(None, [seen(a, b) for a, b in order])
 
         return work
 
     await all_at_once(*(observe(pairs[::step]) for step in (1, -1, 1, -1)))
-    stored = await in_database(relations.load)
+    stored = await run_in_database_thread(relations.load)
     assert len(stored) == len(pairs)
-    assert {one.said[0].successes for one in stored} == {float(WRITERS * ROUNDS)}
+    assert {one.evidence[0].successes for one in stored} == {float(WRITERS * ROUNDS)}
 
 
 async def test_no_call_is_lost_where_several_count_at_once():
-    tools = [tool.pk for tool in await in_database(ToolFactory.create_batch, 5)]
+    tools = [tool.pk for tool in await run_in_database_thread(ToolFactory.create_batch, 5)]
 
     def count(order):
         def work():
             for _ in range(ROUNDS):
-                usage.add({(tool, None): Count(2, 1) for tool in order}, at=NOW)
+                usage.add_usage({(tool, None): CallCount(2, 1) for tool in order}, at=NOW)
 
         return work
 
     await all_at_once(*(count(tools[::step]) for step in (1, -1, 1, -1)))
-    rows = await in_database(lambda: list(ToolUsage.objects.values_list("calls", "failures")))
+    rows = await run_in_database_thread(
+        lambda: list(ToolUsage.objects.values_list("calls", "failures"))
+    )
     assert rows == [(2 * WRITERS * ROUNDS, WRITERS * ROUNDS)] * len(tools)
 
 
 async def test_what_is_derived_by_two_at_once_is_there_once():
-    tools = [tool.pk for tool in await in_database(ToolFactory.create_batch, 12)]
+    tools = [tool.pk for tool in await run_in_database_thread(ToolFactory.create_batch, 12)]
     claims = [
-        Claim(source=a, target=b, kind=Kind.PROVIDES, confidence=0.5)
+        RelationClaim(source=a, target=b, kind=RelationKind.PROVIDES, confidence=0.5)
         for a in tools
         for b in tools
         if a != b
     ]
     await all_at_once(*[lambda: relations.replace_derived(claims, at=NOW)] * WRITERS)
-    stored = await in_database(relations.load)
+    stored = await run_in_database_thread(relations.load)
     assert len(stored) == len(claims)
-    assert {len(one.said) for one in stored} == {1}
+    assert {len(one.evidence) for one in stored} == {1}
 
 
 async def test_tools_that_go_while_they_are_observed_harm_nothing():
-    tools = [tool.pk for tool in await in_database(ToolFactory.create_batch, 8)]
+    tools = [tool.pk for tool in await run_in_database_thread(ToolFactory.create_batch, 8)]
     staying, going = tools[:4], tools[4:]
     pairs = [(a, b) for a in tools for b in tools if a != b]
 
     def observe():
         for _ in range(ROUNDS):
-            relations.observe(None, [seen(a, b) for a, b in pairs])
+            relations.observe_relations(None, [seen(a, b) for a, b in pairs])
 
     def delete():
         for pk in going:
-            writing.retried(Tool.objects.get(pk=pk).delete)
+            writing.retry_on_conflict(Tool.objects.get(pk=pk).delete)
 
     await all_at_once(observe, delete)
-    await in_database(observe)
-    stored = await in_database(relations.load)
+    await run_in_database_thread(observe)
+    stored = await run_in_database_thread(relations.load)
     assert {one.key[:2] for one in stored} == {(a, b) for a in staying for b in staying if a != b}
 
 
 async def test_decay_and_sum_hold_whichever_writer_comes_first():
-    a, b = [tool.pk for tool in await in_database(ToolFactory.create_batch, 2)]
+    a, b = [tool.pk for tool in await run_in_database_thread(ToolFactory.create_batch, 2)]
     moments = [NOW + timedelta(days=10 * day) for day in range(4)]
 
     def observe(at):
-        one = Observation(source=a, target=b, kind=Kind.PRECEDES, successes=1.0, at=at)
-        return lambda: relations.observe(None, [one])
+        one = RelationObservation(
+            source=a, target=b, kind=RelationKind.PRECEDES, successes=1.0, at=at
+        )
+        return lambda: relations.observe_relations(None, [one])
 
     await all_at_once(*map(observe, moments))
-    ((one,),) = [found.said for found in await in_database(relations.load)]
+    ((one,),) = [found.evidence for found in await run_in_database_thread(relations.load)]
     expected = sum(0.5 ** (10 * days / 30) for days in range(4))
     assert one.successes == pytest.approx(expected)
     assert one.last_seen == moments[-1]
@@ -122,7 +126,7 @@ def test_what_another_writer_made_impossible_is_done_again(monkeypatch):
             raise failures.pop()
         return "done"
 
-    assert writing.retried(work) == "done"
+    assert writing.retry_on_conflict(work) == "done"
 
 
 def test_what_no_other_writer_caused_is_not_done_again():
@@ -133,7 +137,7 @@ def test_what_no_other_writer_caused_is_not_done_again():
         raise OperationalError("the disk is full")
 
     with pytest.raises(DatabaseError, match="disk"):
-        writing.retried(work)
+        writing.retry_on_conflict(work)
     assert calls == [1]
 
 
@@ -145,5 +149,5 @@ def test_within_a_transaction_nothing_is_done_again():
         raise OperationalError from writing.psycopg.errors.DeadlockDetected()
 
     with transaction.atomic(), pytest.raises(OperationalError):
-        writing.retried(work)
+        writing.retry_on_conflict(work)
     assert calls == [True]

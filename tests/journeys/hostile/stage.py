@@ -110,7 +110,7 @@ def _remote() -> Iterator[tuple[str, str]]:
 
 def token_of(gateway: int) -> str:
     """Return what marks the environment of all that a gateway has started."""
-    for child in psutil.Process(gateway).children():
+    for child in psutil.Process(gateway).children(recursive=True):
         if marker := _marker(child):
             return marker.partition(".")[0]
     raise AssertionError("the gateway has started no server")
@@ -122,12 +122,12 @@ def alive(token: str, *processes: int) -> list[str]:
         found
         for process in psutil.process_iter()
         if (found := _running(process))
-        and (process.pid in processes or (token and token in found + _marker(process)))
+        and (process.pid in processes or (token and token in _marker(process)))
     ]
 
 
 def _running(process: psutil.Process) -> str:
-    """Return a living process's command line, which of the watcher names the mark too."""
+    """Return a living process's command line."""
     try:
         if process.status() == psutil.STATUS_ZOMBIE:
             return ""

@@ -58,7 +58,7 @@ def remote(tool: str, *, server: str = "remote", **values: Any) -> Line:
 
 CHANGED = {
     "code": "definition_changed",
-    "says": "an admin must look at the difference",
+    "says": "an admin must review the change",
 }
 TIMED_OUT = {"code": "call_timed_out", "says": "2 s and was cancelled; raise the server's call"}
 TOO_LARGE = {"code": "message_too_large", "says": "larger than 33,554,432 bytes; ask it for less"}
@@ -70,10 +70,19 @@ ON_STDIO = {
         code="message_too_large", says="larger than 67,108,864 bytes; ask", grows_mib=300
     ),
     "big_result": Line(**TOO_LARGE, grows_mib=300),
+    "many_values": Line(
+        code="too_many_values", says="more than 500,000 values; ask it for less", grows_mib=300
+    ),
+    "costly_schema": Line(
+        given={"items": [{"k499": 499}] * 20_000},
+        code="arguments_too_costly",
+        says="more than 1,000,000 steps",
+        grows_mib=150,
+    ),
     "hangs": Line(**TIMED_OUT),
     "hangs_at_start": Line(code="connect_timed_out", says="2 s of its start; run its command"),
     "exits": Line(
-        code="server_exited", says="with code 3 during the call of 'attack'; its last words"
+        code="server_exited", says="with code 3 during the call to 'attack'; its last output"
     ),
     "progress_without_end": Line(**TIMED_OUT),
     "flood": Line(**TIMED_OUT),
@@ -172,7 +181,7 @@ async def test_who_crashes_at_every_start_is_left_alone_before_long(stage):
         seen.report("stdio crash_loop")
         assert 0 < len(before) < 10
         assert {outcome.code for outcome in before} == {"server_exited"}
-        assert all("its last words: out of luck" in outcome.text for outcome in before)
+        assert all("its last output: out of luck" in outcome.text for outcome in before)
         assert "or until it is restarted" in seen.outcomes[0].text
         assert not seen.slowed_down
         assert "Traceback" not in await under.end()

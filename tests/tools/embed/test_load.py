@@ -8,7 +8,7 @@ from gateway_project.foundation.config import Config
 from tests.fakes import FakeEmbedder
 from tests.patience import PATIENCE_S
 from tools.embed.embedder import EmbeddingUnavailable
-from tools.embed.load import RETRY_AFTER_S, LazyEmbedder, embedder_for
+from tools.embed.load import RETRY_AFTER_S, LazyEmbedder, make_embedder
 from tools.embed.recipes import BGE_LARGE, MINILM, UnknownModel
 
 
@@ -67,24 +67,24 @@ def test_a_failed_load_is_tried_again_only_after_a_while():
 
 def test_an_unknown_model_is_refused_at_once(tmp_path):
     with pytest.raises(UnknownModel):
-        embedder_for(config(tmp_path, embedding_model="no/such"))
+        make_embedder(config(tmp_path, embedding_model="no/such"))
 
 
 @pytest.mark.parametrize("name", [MINILM, "all-MiniLM-L6-v2"])
 def test_embeddings_are_keyed_by_the_full_name(tmp_path, name):
     for engine in ("onnx", "sentence-transformers"):
         chosen = config(tmp_path, embedding_model=name, embedding_engine=engine)
-        assert embedder_for(chosen).model == MINILM
+        assert make_embedder(chosen).model == MINILM
 
 
 def test_the_other_engine_takes_models_without_a_recipe(tmp_path):
     chosen = config(tmp_path, embedding_engine="sentence-transformers")
-    assert embedder_for(chosen, model="some/other").model == "some/other"
+    assert make_embedder(chosen, model="some/other").model == "some/other"
 
 
 def test_a_model_that_is_not_there_says_what_to_do(tmp_path, monkeypatch):
     monkeypatch.setenv("HF_HUB_OFFLINE", "1")
-    embedder = embedder_for(config(tmp_path), model=BGE_LARGE)
+    embedder = make_embedder(config(tmp_path), model=BGE_LARGE)
     with pytest.raises(EmbeddingUnavailable) as raised:
         embedder.embed(["a"], kind="query")
     assert f"run `manage.py embed --model {BGE_LARGE}`" in str(raised.value)
@@ -95,8 +95,8 @@ def test_naming_the_embedder_imports_nothing_heavy():
     program = (
         "import sys; from pathlib import Path\n"
         "from gateway_project.foundation.config import Config\n"
-        "from tools.embed.load import embedder_for\n"
-        "embedder_for(Config(home=Path('/nowhere')))\n"
+        "from tools.embed.load import make_embedder\n"
+        "make_embedder(Config(home=Path('/nowhere')))\n"
         "heavy = {'onnx', 'onnxruntime', 'tokenizers', 'torch', 'huggingface_hub'}\n"
         "sys.exit(str(heavy & set(sys.modules)) if heavy & set(sys.modules) else 0)\n"
     )

@@ -9,21 +9,21 @@ import pytest
 
 from tests.patience import PATIENCE_S
 from tools.embed import locate
-from tools.embed.bert_graph import UnfitWeights, build
+from tools.embed.bert_graph import UnusableWeights, build_graph
 from tools.embed.embedder import EmbeddingUnavailable
 from tools.embed.locate import ModelFiles
 from tools.embed.onnx import OnnxEmbedder
-from tools.embed.recipes import BGE_LARGE, MINILM, Recipe, recipe_for
+from tools.embed.recipes import BGE_LARGE, MINILM, ModelRecipe, find_recipe
 from tools.embed.torch import TorchEmbedder
 
-RECIPE = recipe_for(MINILM)
+RECIPE = find_recipe(MINILM)
 ROOT = Path(__file__).resolve().parent.parent.parent.parent
 
 
 @pytest.fixture(scope="module")
 def embedder(tmp_path_factory):
     home = tmp_path_factory.mktemp("home")
-    files = locate.model_files(RECIPE, home=home, download=False)
+    files = locate.find_model_files(RECIPE, home=home, download=False)
     return OnnxEmbedder(RECIPE, files, threads=1)
 
 
@@ -63,19 +63,19 @@ def test_no_texts_give_no_vectors(embedder):
 
 
 def test_the_graph_is_kept_in_the_home_and_small(tmp_path):
-    files = locate.model_files(RECIPE, home=tmp_path, download=False)
+    files = locate.find_model_files(RECIPE, home=tmp_path, download=False)
     (kept,) = (tmp_path / "cache" / "embed").iterdir()
     assert kept.stat().st_size < 100_000
-    assert locate.model_files(RECIPE, home=tmp_path, download=False) == files
+    assert locate.find_model_files(RECIPE, home=tmp_path, download=False) == files
 
 
 def test_a_model_put_into_the_home_by_hand_is_taken(tmp_path):
-    recipe = recipe_for(BGE_LARGE)
+    recipe = find_recipe(BGE_LARGE)
     folder = tmp_path / "models" / BGE_LARGE
     (folder / "onnx").mkdir(parents=True)
     for name in ("onnx/model.onnx", "tokenizer.json"):
         (folder / name).touch()
-    files = locate.model_files(recipe, home=tmp_path, download=False)
+    files = locate.find_model_files(recipe, home=tmp_path, download=False)
     assert files == ModelFiles(
         graph=folder / "onnx" / "model.onnx", tokenizer=folder / "tokenizer.json"
     )
@@ -91,7 +91,7 @@ def test_a_damaged_model_is_one_line(tmp_path):
 
 
 def test_a_package_that_is_not_installed_is_no_packaged_model():
-    recipe = Recipe(
+    recipe = ModelRecipe(
         repo="a/b",
         dimensions=3,
         pooling="mean",
@@ -99,30 +99,30 @@ def test_a_package_that_is_not_installed_is_no_packaged_model():
         distribution="no-such-package",
         weights="x/model.safetensors",
     )
-    assert locate.packaged_folder(recipe) is None
+    assert locate.find_packaged_folder(recipe) is None
 
 
 def test_weights_of_another_architecture_are_refused(tmp_path):
-    folder = locate.packaged_folder(RECIPE)
+    folder = locate.find_packaged_folder(RECIPE)
     (tmp_path / "config.json").write_text('{"model_type": "gpt2"}')
-    with pytest.raises(UnfitWeights, match="no BERT encoder"):
-        build(weights=folder / "model.safetensors", config=tmp_path / "config.json")
+    with pytest.raises(UnusableWeights, match="no BERT encoder"):
+        build_graph(weights=folder / "model.safetensors", config=tmp_path / "config.json")
 
 
 def test_weights_that_lack_a_tensor_are_refused(tmp_path):
-    folder = locate.packaged_folder(RECIPE)
+    folder = locate.find_packaged_folder(RECIPE)
     shutil.copy(folder / "config.json", tmp_path)
     header = b'{"x":{"dtype":"F16","shape":[1],"data_offsets":[0,2]}}'
     weights = tmp_path / "model.safetensors"
     weights.write_bytes(len(header).to_bytes(8, "little") + header + b"\0\0")
-    with pytest.raises(UnfitWeights, match="no tensor"):
-        build(weights=weights, config=tmp_path / "config.json")
+    with pytest.raises(UnusableWeights, match="no tensor"):
+        build_graph(weights=weights, config=tmp_path / "config.json")
 
 
 @pytest.mark.models
 def test_both_engines_agree_on_the_packaged_model(embedder):
     other = TorchEmbedder(
-        MINILM, RECIPE, folder=locate.packaged_folder(RECIPE), threads=2, download=False
+        MINILM, RECIPE, folder=locate.find_packaged_folder(RECIPE), threads=2, download=False
     )
     texts = ["what time is it", "Get Time: current time. time zone: IANA name.", "x " * 400, "猫"]
     for kind in ("query", "document"):
@@ -134,8 +134,8 @@ def test_both_engines_agree_on_the_packaged_model(embedder):
 def test_the_runtime_keeps_no_telemetry(tmp_path):
     code = (
         "from gateway_project.foundation.config import Config\n"
-        "from tools.embed.load import embedder_for\n"
-        "embedder_for(Config()).embed(['x'], kind='query')\n"
+        "from tools.embed.load import make_embedder\n"
+        "make_embedder(Config()).embed(['x'], kind='query')\n"
     )
     env = {"PATH": os.environ["PATH"], "HOME": str(tmp_path), "FOREGATE_HOME": str(tmp_path / "f")}
     subprocess.run([sys.executable, "-c", code], env=env, cwd=ROOT, check=True, timeout=PATIENCE_S)

@@ -1,15 +1,15 @@
 import pytest
 
-from tools.embed.recipes import BGE_LARGE, MINILM, UnknownModel, recipe_for
+from tools.embed.recipes import BGE_LARGE, MINILM, UnknownModel, find_recipe
 
 
 @pytest.mark.parametrize("name", [MINILM, "all-MiniLM-L6-v2"])
 def test_a_model_is_found_by_its_full_and_its_short_name(name):
-    assert recipe_for(name).repo == MINILM
+    assert find_recipe(name).repo == MINILM
 
 
 def test_models_differ_in_what_they_want():
-    minilm, bge = recipe_for(MINILM), recipe_for(BGE_LARGE)
+    minilm, bge = find_recipe(MINILM), find_recipe(BGE_LARGE)
     assert (minilm.dimensions, minilm.pooling, minilm.query_prefix) == (384, "mean", "")
     assert (bge.dimensions, bge.pooling, bge.max_tokens) == (1024, "cls", 512)
     assert bge.query_prefix.startswith("Represent this sentence")
@@ -17,4 +17,4 @@ def test_models_differ_in_what_they_want():
 
 def test_an_unknown_model_is_refused_with_those_that_are_known():
     with pytest.raises(UnknownModel, match=r"no recipe for the model 'x'; known are: .*MiniLM"):
-        recipe_for("x")
+        find_recipe("x")

@@ -3,10 +3,10 @@
 from datetime import UTC, datetime
 
 from tools.store import servers
-from tools.store.servers import Registration
+from tools.store.servers import ServerRegistration
 
 AT = datetime(2026, 11, 21, 12, tzinfo=UTC)
-GIT = Registration(
+GIT = ServerRegistration(
     name="git",
     command="mcp-server-git",
     args=("--repository", "${REPO}"),
@@ -20,11 +20,11 @@ GIT = Registration(
 def having(**values):
     """Return the git registration with some fields replaced."""
     fields = {name: getattr(GIT, name) for name in GIT.__dataclass_fields__}
-    return Registration(**(fields | values))
+    return ServerRegistration(**(fields | values))
 
 
 def register(*registrations, sealer):
-    return servers.register(registrations, sealer=sealer)
+    return servers.register_servers(registrations, sealer=sealer)
 
 
 def specs(sealer, **options):
@@ -33,7 +33,7 @@ def specs(sealer, **options):
     )
 
 
-REMOTE = Registration(
+REMOTE = ServerRegistration(
     name="far",
     transport="http",
     url="https://example.com/mcp",
@@ -43,4 +43,4 @@ REMOTE = Registration(
 
 def remote(**values):
     fields = {name: getattr(REMOTE, name) for name in REMOTE.__dataclass_fields__}
-    return Registration(**(fields | values))
+    return ServerRegistration(**(fields | values))

@@ -30,13 +30,13 @@ from tools.danger import Danger
 from tools.definition import Definition
 from tools.models import Server, Tool, ToolDefinition
 from tools.store import catalogue, servers
-from tools.store.catalogue import Recorded
+from tools.store.catalogue import ListingChanges
 
 pytestmark = pytest.mark.django_db
 
 
 def test_a_first_listing_pins_what_the_server_says(record):
-    assert record(READ, WRITE) == Recorded(added=("read", "write"))
+    assert record(READ, WRITE) == ListingChanges(added=("read", "write"))
     assert states() == {"read": "active", "write": "active"}
     row = Tool.objects.get(name="read").definition
     assert row.hash == READ.hash
@@ -50,7 +50,9 @@ def test_a_first_listing_pins_what_the_server_says(record):
 
 
 def test_where_new_tools_are_approved_by_hand_they_wait_unpinned(record):
-    assert record(READ, approve_new=False) == Recorded(added=("read",), held=("read",))
+    assert record(READ, approve_new=False) == ListingChanges(
+        added=("read",), awaiting_approval=("read",)
+    )
     assert states() == {"read": "pending"}
     assert Tool.objects.get().definition is None
     assert ToolDefinition.objects.get().approved_at is None
@@ -65,7 +67,7 @@ def test_what_waits_for_approval_still_waits_when_the_rule_is_relaxed(record):
 def test_recording_the_same_listing_again_changes_nothing_but_the_time(record):
     record(READ, WRITE)
     before = rows()
-    assert record(READ, WRITE) == Recorded(unchanged=2)
+    assert record(READ, WRITE) == ListingChanges(unchanged=2)
     assert rows() == before
     assert Tool.objects.get(name="read").last_seen_at == START + timedelta(minutes=1)
     assert Tool.objects.get(name="read").first_seen_at == START
@@ -92,7 +94,7 @@ def test_recording_the_same_listing_again_changes_nothing_but_the_time(record):
 )
 def test_any_change_of_a_definition_quarantines_and_keeps_what_was_pinned(record, changed):
     record(READ, WRITE)
-    assert record(changed, WRITE) == Recorded(changed=("read",), unchanged=1)
+    assert record(changed, WRITE) == ListingChanges(changed=("read",), unchanged=1)
     assert states() == {"read": "quarantined", "write": "active"}
     assert Tool.objects.get(name="read").definition.hash == READ.hash
     assert ToolDefinition.objects.filter(hash=changed.hash, approved_at=None).exists()
@@ -101,35 +103,35 @@ def test_any_change_of_a_definition_quarantines_and_keeps_what_was_pinned(record
 def test_another_order_of_keys_is_no_change(record):
     record(Definition(name="a", input_schema={"x": 1, "y": {"p": 1, "q": 2.0}}))
     again = Definition(name="a", input_schema={"y": {"q": 2, "p": 1}, "x": 1})
-    assert record(again) == Recorded(unchanged=1)
+    assert record(again) == ListingChanges(unchanged=1)
 
 
 def test_a_tool_is_active_again_once_its_pinned_definition_is_back(record):
     record(READ)
     record(READ_MORE)
-    assert record(READ) == Recorded(restored=("read",))
+    assert record(READ) == ListingChanges(restored=("read",))
     assert states() == {"read": "active"}
     assert ToolDefinition.objects.count() == 2
 
 
 def test_a_tool_that_is_not_listed_any_more_is_removed_and_comes_back_as_pinned(record):
     record(READ, WRITE)
-    assert record(WRITE) == Recorded(removed=("read",), unchanged=1)
+    assert record(WRITE) == ListingChanges(removed=("read",), unchanged=1)
     assert states() == {"read": "removed", "write": "active"}
-    assert record(WRITE) == Recorded(unchanged=1)
-    assert record(READ, WRITE) == Recorded(restored=("read",), unchanged=1)
+    assert record(WRITE) == ListingChanges(unchanged=1)
+    assert record(READ, WRITE) == ListingChanges(restored=("read",), unchanged=1)
     assert states() == {"read": "active", "write": "active"}
 
 
 def test_a_removed_tool_that_comes_back_changed_is_quarantined(record):
     record(READ)
     record()
-    assert record(READ_MORE) == Recorded(changed=("read",))
+    assert record(READ_MORE) == ListingChanges(changed=("read",))
 
 
 def test_an_incomplete_listing_removes_nothing(record):
     record(READ, WRITE)
-    assert record(WRITE, complete=False) == Recorded(unchanged=1)
+    assert record(WRITE, complete=False) == ListingChanges(unchanged=1)
     assert states() == {"read": "active", "write": "active"}
 
 
@@ -140,7 +142,7 @@ def test_a_second_change_while_in_quarantine_is_reported_as_a_change(record):
 
 
 def test_of_two_tools_with_one_name_the_first_counts(record):
-    assert record(READ, READ_MORE) == Recorded(added=("read",))
+    assert record(READ, READ_MORE) == ListingChanges(added=("read",))
     assert pinned() == "Reads."
 
 
@@ -148,8 +150,8 @@ def test_what_the_database_cannot_hold_is_replaced_and_stays_the_same_tool(recor
     odd = Definition(
         name="re\x00ad", description="\ud800", input_schema={"k\x00": "v\x00"}, title="\x00"
     )
-    assert record(odd) == Recorded(added=("re\ufffdad",))
-    assert record(odd) == Recorded(unchanged=1)
+    assert record(odd) == ListingChanges(added=("re\ufffdad",))
+    assert record(odd) == ListingChanges(unchanged=1)
     assert Tool.objects.get().definition.input_schema == {"k\ufffd": "v\ufffd"}
 
 
@@ -209,7 +211,7 @@ def test_the_catalogue_is_loaded_as_one_value(record):
     category = CategoryFactory(name="files")
     record(READ, WRITE)
     Tool.objects.filter(name="read").update(category=category)
-    loaded = catalogue.load()
+    loaded = catalogue.load_catalogue()
     assert sorted(loaded.servers) == ["empty", "s"]
     assert not loaded.servers["empty"].enabled
     assert loaded.servers["empty"].team == Server.objects.get(name="empty").team_id
@@ -225,14 +227,14 @@ def test_the_catalogue_is_loaded_as_one_value(record):
 def test_callers_see_the_pinned_definition_not_the_newest(record):
     record(READ)
     record(READ_MORE)
-    read = catalogue.load().tools["s:read"]
-    assert (read.description, read.state, read.usable) == ("Reads.", "quarantined", False)
+    read = catalogue.load_catalogue().tools["s:read"]
+    assert (read.description, read.state, read.is_usable) == ("Reads.", "quarantined", False)
 
 
 def test_removed_tools_are_not_loaded_and_unapproved_ones_show_nothing(record):
     record(READ, WRITE, approve_new=False)
     record(WRITE, approve_new=False)
-    loaded = catalogue.load()
+    loaded = catalogue.load_catalogue()
     assert list(loaded.tools) == ["s:write"]
     write = loaded.tools["s:write"]
     assert (write.description, write.input_schema, write.definition_hash) == ("", {}, "")
@@ -246,7 +248,7 @@ def test_the_danger_class_follows_trust_curation_and_override():
     ToolFactory(server__name="v", server__trusted=True, name="zap", annotations=hints)
     ToolFactory(server__name="w", name="zap", danger_override="read")
     DangerousOperationFactory(pattern="zap", danger="destructive")
-    loaded = catalogue.load().tools
+    loaded = catalogue.load_catalogue().tools
     assert {tool_id: (t.danger.value, t.vetoed) for tool_id, t in loaded.items()} == {
         "t:look": ("read", False),
         "u:look": ("write", False),
@@ -257,14 +259,14 @@ def test_the_danger_class_follows_trust_curation_and_override():
 
 def test_the_title_is_judged_too():
     ToolFactory(server__name="s", name="frobnicate", title="Delete everything")
-    assert catalogue.load().tools["s:frobnicate"].vetoed
+    assert catalogue.load_catalogue().tools["s:frobnicate"].vetoed
 
 
 def test_loading_costs_the_same_queries_however_many_tools(django_assert_max_num_queries):
     for server in ServerFactory.create_batch(3):
         ToolFactory.create_batch(3, server=server, category=CategoryFactory())
     with django_assert_max_num_queries(4):
-        assert len(catalogue.load().tools) == 9
+        assert len(catalogue.load_catalogue().tools) == 9
 
 
 @pytest.mark.parametrize(

@@ -3,18 +3,22 @@
 import pytest
 from django.db import connection
 
+from execution import approval
+from gateway_project.foundation.caller import Caller
 from tests.factories import DangerousOperationFactory, ServerFactory, TeamFactory, ToolFactory
 from tests.patience import PATIENCE_S
 from tools.danger import Danger
 from tools.models import Team, Tool
 from tools.store import catalogue
 
+ANN = Caller(user="ann", team=None, scopes=frozenset({"call"}), kind="stdio")
+
 pytestmark = pytest.mark.django_db
 
 
 def loaded(**values):
     tool = ToolFactory(**values)
-    return catalogue.load().tools[f"{tool.server.name}:{tool.name}"]
+    return catalogue.load_catalogue().tools[f"{tool.server.name}:{tool.name}"]
 
 
 def test_a_tool_that_nobody_said_anything_of_is_asked_about_by_its_danger_and_called_once():
@@ -33,16 +37,48 @@ def test_an_operation_that_an_admin_added_is_their_word():
     assert loaded(name="reset_it").destructive_by == ""
 
 
+STRING = {"type": "string"}
+
+
+@pytest.mark.parametrize(
+    ("name", "taken"),
+    [
+        ("start_process", {"command": STRING}),
+        ("call_aws", {"cli_command": STRING | {"description": "AWS CLI command to execute"}}),
+        ("pods_run", {"image": STRING | {"description": "Container image to run"}}),
+        ("browser_evaluate", {"function": STRING | {"description": "JavaScript to run"}}),
+    ],
+)
+@pytest.mark.parametrize("trusted", [False, True])
+def test_a_person_is_asked_about_what_runs_what_it_is_given(name, taken, trusted):
+    tool = loaded(
+        name=name,
+        input_schema={"type": "object", "properties": taken, "required": list(taken)},
+        server__trusted=trusted,
+        annotations={"readOnlyHint": True},
+    )
+    assert tool.danger is Danger.DANGEROUS
+    assert tool.vetoed
+    asks = approval.explain_approval(tool, caller=ANN, catalogue=catalogue.load_catalogue())
+    assert next(iter(taken)) in asks
+
+
+def test_a_verdict_of_an_admin_still_decides_about_what_runs_commands():
+    schema = {"type": "object", "properties": {"command": STRING}, "required": ["command"]}
+    tool = loaded(name="run_it", input_schema=schema, danger_override="write")
+    assert approval.explain_approval(tool, caller=ANN, catalogue=catalogue.load_catalogue()) == ""
+
+
 def test_only_teams_that_ask_for_more_are_listed():
     TeamFactory()
     strict = TeamFactory(approve_from="write")
-    assert catalogue.load().approve_from == {strict.pk: Danger.WRITE}
+    assert catalogue.load_catalogue().approve_from == {strict.pk: Danger.WRITE}
 
 
 def test_the_limit_of_a_server_is_known():
     ServerFactory(name="slow", call_timeout_s=90)
     ServerFactory(name="plain")
-    servers = catalogue.load().servers
+    servers = catalogue.load_catalogue().servers
     assert (servers["slow"].call_timeout_s, servers["plain"].call_timeout_s) == (90, None)
 
 

@@ -14,14 +14,14 @@ from tests.patience import PATIENCE_S
 from tests.tools.store.conftest import READ, READ_MORE, READ_MOST, START, pinned, states
 from tools.models import Tool
 from tools.store import catalogue
-from tools.store.catalogue import Recorded
+from tools.store.catalogue import ListingChanges
 
 pytestmark = pytest.mark.django_db
 
 
 def approve(*names, user=None):
     tools = Tool.objects.filter(name__in=names).select_related("server")
-    return catalogue.approve(tools, user=user, at=START + timedelta(days=1))
+    return catalogue.approve_tools(tools, user=user, at=START + timedelta(days=1))
 
 
 def test_approving_pins_the_newest_definition_and_names_who_did(record):
@@ -33,7 +33,7 @@ def test_approving_pins_the_newest_definition_and_names_who_did(record):
     assert pinned() == "Reads more."
     row = Tool.objects.get().definition
     assert (row.approved_by, row.approved_at) == (ann, START + timedelta(days=1))
-    assert record(READ_MORE) == Recorded(unchanged=1)
+    assert record(READ_MORE) == ListingChanges(unchanged=1)
 
 
 def test_approving_makes_a_waiting_tool_usable(record):
@@ -90,7 +90,7 @@ def test_a_tool_without_any_definition_cannot_be_approved():
 def test_an_approval_is_not_lost_to_a_listing_recorded_at_the_same_time(record, monkeypatch):
     record(READ)
     record(READ_MORE)
-    settle, approved = catalogue._settle, threading.Event()
+    settle, approved = catalogue._settle_states, threading.Event()
 
     def approve_elsewhere():
         try:
@@ -105,7 +105,7 @@ def test_an_approval_is_not_lost_to_a_listing_recorded_at_the_same_time(record, 
         return settle(*args, **kwargs)
 
     thread = threading.Thread(target=approve_elsewhere)
-    monkeypatch.setattr(catalogue, "_settle", settle_late)
+    monkeypatch.setattr(catalogue, "_settle_states", settle_late)
     record(READ_MORE)
     thread.join(timeout=PATIENCE_S)
     assert pinned() == "Reads more."

@@ -1,38 +1,56 @@
-import pytest
-from django.db import IntegrityError, transaction
+import importlib
 
-from tests.factories import DangerousOperationFactory
+import pytest
+from django.apps import apps
+from django.db import IntegrityError, connection, transaction
+
+from tests.factories import DangerousOperationFactory, ToolFactory
 from tools import danger_seeds
-from tools.danger import Danger, Operation
+from tools.danger import Danger, DangerMatcher, DangerPattern
 from tools.models import DangerousOperation
-from tools.store.danger import load_operations
+from tools.store.danger import judge_tool, load_patterns
 
 pytestmark = pytest.mark.django_db
 
 
 def test_a_new_installation_knows_every_seeded_operation():
     key = lambda operation: operation.pattern  # noqa: E731 - what to sort by
-    assert sorted(load_operations(), key=key) == sorted(danger_seeds.operations(), key=key)
+    assert sorted(load_patterns(), key=key) == sorted(danger_seeds.operations(), key=key)
     assert set(DangerousOperation.objects.values_list("source", flat=True)) == {"seeded"}
+
+
+def test_an_older_installation_learns_what_runs_code_and_keeps_what_an_admin_said_of_it():
+    seeds = importlib.import_module("tools.migrations.0011_seed_code_runners")
+    DangerousOperation.objects.filter(pattern__in=seeds.PATTERNS).delete()
+    DangerousOperationFactory(pattern="^bash", danger="write", enabled=False)
+    with connection.schema_editor() as editor:
+        seeds.seed(apps, editor)
+    assert {row.pattern for row in DangerousOperation.objects.filter(source="seeded")} == {
+        operation.pattern for operation in danger_seeds.operations()
+    } - {"^bash"}
+    kept = DangerousOperation.objects.get(pattern="^bash")
+    assert (kept.danger, kept.enabled, kept.source) == ("write", False, "curated")
 
 
 def test_what_an_admin_adds_counts_with_its_class_and_reason():
     DangerousOperationFactory(pattern="detonate", danger="destructive", reason="explodes")
     assert (
-        Operation(pattern="detonate", danger=Danger.DESTRUCTIVE, reason="explodes", by_admin=True)
-        in load_operations()
+        DangerPattern(
+            pattern="detonate", danger=Danger.DESTRUCTIVE, reason="explodes", by_admin=True
+        )
+        in load_patterns()
     )
 
 
 def test_what_an_admin_switched_off_does_not_count():
     DangerousOperation.objects.filter(pattern="delete").update(enabled=False)
-    assert "delete" not in {operation.pattern for operation in load_operations()}
+    assert "delete" not in {operation.pattern for operation in load_patterns()}
 
 
 def test_operations_come_in_a_stable_order():
-    patterns = [operation.pattern for operation in load_operations()]
+    patterns = [operation.pattern for operation in load_patterns()]
     DangerousOperation.objects.filter(pattern="delete").update(reason="moved to the end")
-    assert [operation.pattern for operation in load_operations()] == patterns
+    assert [operation.pattern for operation in load_patterns()] == patterns
 
 
 @pytest.mark.parametrize(
@@ -48,3 +66,18 @@ def test_operations_come_in_a_stable_order():
 def test_the_database_itself_refuses_an_operation_that_makes_no_sense(values):
     with pytest.raises(IntegrityError), transaction.atomic():
         DangerousOperationFactory(**values)
+
+
+@pytest.mark.parametrize(("trusted", "danger"), [(True, Danger.READ), (False, Danger.DANGEROUS)])
+def test_a_reader_of_a_trusted_server_is_not_dangerous_for_a_noun_in_its_name(trusted, danger):
+    tool = ToolFactory(
+        name="list_payments",
+        server__trusted=trusted,
+        annotations={"readOnlyHint": True},
+    )
+    assert judge_tool(tool, DangerMatcher(load_patterns())).danger is danger
+
+
+def test_a_word_that_an_admin_put_there_counts_as_a_noun_too():
+    DangerousOperationFactory(pattern="salary", danger="dangerous")
+    assert DangerMatcher(load_patterns()).find_matches("list_salaries", only_reads=True)

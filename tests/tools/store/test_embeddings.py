@@ -14,31 +14,33 @@ MODEL = "fake/words"
 
 
 def embed_all(model=MODEL):
-    todo = embeddings.missing(model)
-    texts = [embedding_text.compose(item.definition) for item in todo]
-    return embeddings.write(model, todo, FakeEmbedder().embed(texts, kind="document"))
+    todo = embeddings.load_missing(model)
+    texts = [embedding_text.compose_text(item.definition) for item in todo]
+    return embeddings.write_vectors(model, todo, FakeEmbedder().embed(texts, kind="document"))
 
 
 def test_every_defined_tool_that_is_listed_wants_a_vector():
     wanted = ToolFactory()
     ToolFactory(pinned=False)
     ToolFactory(state=Tool.State.REMOVED)
-    assert [item.tool_pk for item in embeddings.missing(MODEL)] == [wanted.pk]
+    assert [item.tool_pk for item in embeddings.load_missing(MODEL)] == [wanted.pk]
 
 
 def test_what_was_written_is_not_missing_any_more():
     ToolFactory.create_batch(3)
     assert embed_all() == 3
-    assert embeddings.missing(MODEL) == []
-    assert embeddings.coverage(MODEL) == embeddings.Coverage(embedded=3, total=3)
+    assert embeddings.load_missing(MODEL) == []
+    assert embeddings.load_coverage(MODEL) == embeddings.EmbeddingCoverage(embedded=3, total=3)
 
 
 def test_another_model_has_its_own_vectors():
     ToolFactory()
     embed_all()
-    assert embeddings.coverage("other/model") == embeddings.Coverage(embedded=0, total=1)
+    assert embeddings.load_coverage("other/model") == embeddings.EmbeddingCoverage(
+        embedded=0, total=1
+    )
     embed_all("other/model")
-    assert embeddings.models() == (MODEL, "other/model")
+    assert embeddings.load_model_names() == (MODEL, "other/model")
 
 
 def test_a_changed_text_is_missing_and_its_old_vector_serves_until_it_is_written():
@@ -46,7 +48,7 @@ def test_a_changed_text_is_missing_and_its_old_vector_serves_until_it_is_written
     embed_all()
     tool.definition.text_hash = "new"
     tool.definition.save()
-    assert [item.content_hash for item in embeddings.missing(MODEL)] == ["new"]
+    assert [item.content_hash for item in embeddings.load_missing(MODEL)] == ["new"]
     assert embeddings.drop_stale(MODEL) == 0
     assert embed_all() == 1
     assert list(ToolEmbedding.objects.values_list("content_hash", flat=True)) == ["new"]
@@ -61,19 +63,19 @@ def test_vectors_of_removed_tools_are_dropped():
 
 def test_writing_the_same_twice_changes_nothing():
     ToolFactory()
-    todo = embeddings.missing(MODEL)
+    todo = embeddings.load_missing(MODEL)
     vectors = np.ones((1, 2), dtype=np.float32)
-    assert embeddings.write(MODEL, todo, vectors) == 1
-    assert embeddings.write(MODEL, todo, vectors) == 0
+    assert embeddings.write_vectors(MODEL, todo, vectors) == 1
+    assert embeddings.write_vectors(MODEL, todo, vectors) == 0
 
 
 def test_a_tool_that_was_deleted_meanwhile_is_left_out():
     gone, kept = ToolFactory.create_batch(2)
-    todo = embeddings.missing(MODEL)
+    todo = embeddings.load_missing(MODEL)
     gone_pk = gone.pk
     Tool.objects.filter(pk=gone_pk).update(definition=None, state=Tool.State.PENDING)
     gone.delete()
-    assert embeddings.write(MODEL, todo, np.ones((2, 2), dtype=np.float32)) == 1
+    assert embeddings.write_vectors(MODEL, todo, np.ones((2, 2), dtype=np.float32)) == 1
     assert ToolEmbedding.objects.get().tool_id == kept.pk
 
 

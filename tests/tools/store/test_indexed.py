@@ -9,7 +9,7 @@ pytestmark = pytest.mark.django_db
 
 
 def test_forms_of_a_word_have_one_key_and_stop_words_none():
-    keys = indexed.lexeme_keys(["Zones", "zone", "the"])
+    keys = indexed.load_lexeme_keys(["Zones", "zone", "the"])
     assert keys.keys() == {"Zones", "zone"}
     assert keys["Zones"] == keys["zone"]
     assert len(keys["zone"]) == 1
@@ -19,18 +19,18 @@ def test_keys_are_those_of_the_index():
     ToolFactory(name="zone", description="")
     embedder = FakeEmbedder()
     embed_missing(embedder)
-    index = search_index.refresh(None, model=embedder.model, max_bytes=10**9)
-    (key,) = indexed.lexeme_keys(["zones"])["zones"]
+    index = search_index.refresh_index(None, model=embedder.model, max_bytes=10**9)
+    (key,) = indexed.load_lexeme_keys(["zones"])["zones"]
     assert key in index.postings.keys
 
 
 def test_a_compound_has_the_keys_of_its_parts_too():
-    whole = indexed.lexeme_keys(["time-zone", "zone"])
+    whole = indexed.load_lexeme_keys(["time-zone", "zone"])
     assert set(whole["zone"]) < set(whole["time-zone"])
 
 
 def test_any_number_of_words_is_one_question(django_assert_num_queries):
     with django_assert_num_queries(1):
-        indexed.lexeme_keys(f"word{n}" for n in range(500))
+        indexed.load_lexeme_keys(f"word{n}" for n in range(500))
     with django_assert_num_queries(0):
-        assert indexed.lexeme_keys([]) == {}
+        assert indexed.load_lexeme_keys([]) == {}

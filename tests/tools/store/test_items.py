@@ -11,7 +11,7 @@ AT = datetime(2026, 5, 4, tzinfo=UTC)
 
 
 def record(name, **lists):
-    items.record(name, lists, at=AT)
+    items.record_items(name, lists, at=AT)
 
 
 def test_what_was_listed_last_is_known_by_server_and_kind():
@@ -20,11 +20,11 @@ def test_what_was_listed_last_is_known_by_server_and_kind():
     record("a", prompts=[{"name": "old"}], resources=[{"uri": "x:y", "name": "y"}])
     record("a", prompts=[{"name": "new", "description": "half \ud800"}])
     record("b", prompts=[])
-    assert items.load("prompts", ["a", "b", "c"]) == {
+    assert items.load_items("prompts", ["a", "b", "c"]) == {
         "a": ({"name": "new", "description": "half \ufffd"},),
         "b": (),
     }
-    assert items.load("resources", ["b"]) == {}
+    assert items.load_items("resources", ["b"]) == {}
 
 
 @pytest.mark.parametrize(
@@ -34,9 +34,9 @@ def test_a_list_is_void_once_the_server_is_started_otherwise(change):
     ServerFactory(name="a")
     record("a", prompts=[{"name": "x"}])
     Server.objects.update(description="nothing to do with it")
-    assert set(items.load("prompts", ["a"])) == {"a"}
+    assert set(items.load_items("prompts", ["a"])) == {"a"}
     Server.objects.update(**change)
-    assert items.load("prompts", ["a"]) == {}
+    assert items.load_items("prompts", ["a"]) == {}
 
 
 def test_a_list_that_is_too_long_is_forgotten(monkeypatch):
@@ -58,4 +58,4 @@ def test_what_one_caller_is_listed_is_not_kept_for_the_others(how):
     ServerFactory(name="a", **remote, **how)
     record("a", prompts=[{"name": "of one user"}])
     Server.objects.update(session="shared", authorization="none")
-    assert items.load("prompts", ["a"]) == {}
+    assert items.load_items("prompts", ["a"]) == {}

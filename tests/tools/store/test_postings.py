@@ -16,7 +16,7 @@ def test_words_are_indexed_by_stem_with_the_weight_of_their_field():
     tool = ToolFactory(
         server=ServerFactory(name="clock"), name="getTimes", description="The time of zones."
     )
-    assert postings.index_text([tool.pk]) == 1
+    assert postings.index_tools([tool.pk]) == 1
     assert held(tool) == {
         "get": (2.0, True),
         "time": (3.0, True),
@@ -29,53 +29,53 @@ def test_words_are_indexed_by_stem_with_the_weight_of_their_field():
 def test_only_what_is_not_indexed_as_it_stands_is_stale():
     tool, other = ToolFactory.create_batch(2)
     ToolFactory(pinned=False)
-    assert postings.stale() == [tool.pk, other.pk]
-    postings.index_text([tool.pk])
-    assert postings.stale() == [other.pk]
+    assert postings.find_stale_tools() == [tool.pk, other.pk]
+    postings.index_tools([tool.pk])
+    assert postings.find_stale_tools() == [other.pk]
 
 
 def test_a_new_text_replaces_the_words_of_the_old_one():
     tool = ToolFactory(name="x", description="apples and pears")
-    postings.index_text(postings.stale())
+    postings.index_tools(postings.find_stale_tools())
     tool.definition.description, tool.definition.text_hash = "apples and plums", "new"
     tool.definition.save()
-    postings.index_text(postings.stale())
+    postings.index_tools(postings.find_stale_tools())
     assert {"appl", "plum"} <= held(tool).keys()
     assert "pear" not in held(tool)
-    assert postings.stale() == []
+    assert postings.find_stale_tools() == []
 
 
 def test_a_renamed_server_is_found_by_its_new_name():
     tool = ToolFactory(server=ServerFactory(name="old"))
-    postings.index_text(postings.stale())
+    postings.index_tools(postings.find_stale_tools())
     tool.server.name = "brandnew"
     tool.server.save()
-    assert postings.stale() == [tool.pk]
-    postings.index_text(postings.stale())
+    assert postings.find_stale_tools() == [tool.pk]
+    postings.index_tools(postings.find_stale_tools())
     assert "brandnew" in held(tool)
 
 
 def test_rows_that_did_not_change_are_not_written_again():
     tool = ToolFactory(name="x", description="apples and pears")
-    postings.index_text([tool.pk])
+    postings.index_tools([tool.pk])
     before = set(ToolPosting.objects.values_list("pk", flat=True))
     tool.definition.description = "apples and plums"
     tool.definition.save()
-    postings.index_text([tool.pk])
+    postings.index_tools([tool.pk])
     kept = before & set(ToolPosting.objects.values_list("pk", flat=True))
     assert ToolPosting.objects.get(pk__in=kept, lexeme="appl").tool_id == tool.pk
 
 
 def test_a_text_without_words_is_indexed_too():
     tool = ToolFactory(server=ServerFactory(name="-"), name="-", description="the of and")
-    postings.index_text(postings.stale())
+    postings.index_tools(postings.find_stale_tools())
     assert held(tool) == {}
-    assert postings.stale() == []
+    assert postings.find_stale_tools() == []
 
 
 def test_scripts_without_spaces_are_indexed_by_pairs():
     tool = ToolFactory(name="bing", description="必应搜索")
-    postings.index_text(postings.stale())
+    postings.index_tools(postings.find_stale_tools())
     assert {"必应", "应搜", "搜索"} <= held(tool).keys()
 
 
@@ -83,12 +83,12 @@ def test_tools_that_are_gone_are_left_out():
     tool = ToolFactory()
     pk = tool.pk
     Tool.objects.filter(pk=pk).update(definition=None, state=Tool.State.PENDING)
-    assert postings.index_text([pk, 10**9]) == 0
+    assert postings.index_tools([pk, 10**9]) == 0
 
 
 def test_a_deleted_tool_takes_its_words_along():
     tool = ToolFactory()
-    postings.index_text([tool.pk])
+    postings.index_tools([tool.pk])
     Tool.objects.filter(pk=tool.pk).update(definition=None, state=Tool.State.PENDING)
     Tool.objects.get(pk=tool.pk).delete()
     assert not ToolPosting.objects.exists()

@@ -7,7 +7,7 @@ from tests.fakes import FakeEmbedder
 from tools.embed_catalogue import embed_missing
 from tools.models import Tool
 from tools.store import search
-from tools.store.search import Scope
+from tools.store.search import SearchScope
 
 pytestmark = pytest.mark.django_db
 
@@ -15,9 +15,9 @@ EMBEDDER = FakeEmbedder()
 
 
 def find(*words, scope=None, vectors=None, limit=10):
-    scope = scope or Scope()
-    plan = search.plan(words, model=EMBEDDER.model, scope=scope)
-    found = search.candidates(
+    scope = scope or SearchScope()
+    plan = search.plan_query(words, model=EMBEDDER.model, scope=scope)
+    found = search.gather_candidates(
         plan, vectors=vectors, model=EMBEDDER.model, scope=scope, limit=limit
     )
     return {item.name: item for item in found}
@@ -36,7 +36,7 @@ def test_words_are_found_whatever_their_form():
     found = find("converting", "zone", "the")
     assert list(found) == ["convertTimes"]
     assert found["convertTimes"].in_name == {"convert"}
-    assert found["convertTimes"].elsewhere == {"zone"}
+    assert found["convertTimes"].in_text == {"zone"}
     assert found["convertTimes"].bm25 > 0
 
 
@@ -53,11 +53,11 @@ def test_stop_words_alone_find_nothing():
     ToolFactory(description="the of and")
     embed_missing(EMBEDDER)
     assert find("the", "of") == {}
-    assert search.plan(["the"], model="m", scope=Scope()).lexemes == {}
+    assert search.plan_query(["the"], model="m", scope=SearchScope()).lexemes == {}
 
 
 def test_the_first_word_of_a_stem_stands_for_it():
-    plan = search.plan(["Zones", "zone"], model="m", scope=Scope())
+    plan = search.plan_query(["Zones", "zone"], model="m", scope=SearchScope())
     assert plan.lexemes == {"zone": "Zones"}
 
 
@@ -117,7 +117,7 @@ def test_only_what_the_caller_may_see_and_asked_for_is_found(
     if uses_index:
         monkeypatch.setattr(search, "EXACT_ROWS", -1)
         monkeypatch.setattr(search, "EXACT_SHARE", 0.0)
-    scope = Scope(**values | ({"team": varied.pk} if "team" in values else {}))
+    scope = SearchScope(**values | ({"team": varied.pk} if "team" in values else {}))
     assert set(by_meaning("what does", scope=scope)) == names
     assert set(find("what", "does", "shared", "apple", "filed", "pear", scope=scope)) <= names
     assert set(find("filed", "apple", "pear", "off", "dark", "gone", "changed", scope=scope)) == (
@@ -127,7 +127,9 @@ def test_only_what_the_caller_may_see_and_asked_for_is_found(
 
 def test_a_filter_does_not_change_what_a_word_proves(varied):
     everywhere = find("filed")["filed"].bm25
-    assert find("filed", scope=Scope(server="two"))["filed"].bm25 == pytest.approx(everywhere)
+    assert find("filed", scope=SearchScope(server="two"))["filed"].bm25 == pytest.approx(
+        everywhere
+    )
 
 
 def test_tools_of_other_teams_do_not_change_what_a_word_proves(varied):
@@ -144,7 +146,7 @@ def test_the_index_finds_what_comparing_every_vector_finds(monkeypatch):
     embed_missing(EMBEDDER)
     exact = by_meaning("does 7 things", limit=10)
     monkeypatch.setattr(search, "EXACT_ROWS", 10)
-    assert search.plan([], model=EMBEDDER.model, scope=Scope()).uses_index
+    assert search.plan_query([], model=EMBEDDER.model, scope=SearchScope()).uses_index
     assert by_meaning("does 7 things", limit=10) == exact
 
 
@@ -154,8 +156,10 @@ def test_a_narrow_filter_is_compared_exactly_though_there_is_an_index(monkeypatc
     ToolFactory.create_batch(60, server=many)
     embed_missing(EMBEDDER)
     monkeypatch.setattr(search, "EXACT_ROWS", 10)
-    assert not search.plan([], model=EMBEDDER.model, scope=Scope(server="few")).uses_index
-    assert len(by_meaning("what", scope=Scope(server="few"))) == 2
+    assert not search.plan_query(
+        [], model=EMBEDDER.model, scope=SearchScope(server="few")
+    ).uses_index
+    assert len(by_meaning("what", scope=SearchScope(server="few"))) == 2
 
 
 @pytest.mark.django_db(transaction=True)
@@ -171,5 +175,5 @@ def test_settings_of_an_index_scan_end_with_it(monkeypatch):
 
 def test_vectors_are_written_with_enough_digits():
     vector = np.array([0.12345678, -1e-7, 1.0], dtype=np.float32)
-    read = np.array([float(part) for part in search._literal(vector)[1:-1].split(",")])
+    read = np.array([float(part) for part in search._vector_literal(vector)[1:-1].split(",")])
     assert np.abs(read - vector).max() < 1e-6

@@ -19,7 +19,7 @@ POSTINGS = ("keys", "starts", "tools", "frequencies", "in_name")
 
 
 def load(previous=None, *, model=EMBEDDER.model, max_bytes=PLENTY):
-    return search_index.refresh(previous, model=model, max_bytes=max_bytes)
+    return search_index.refresh_index(previous, model=model, max_bytes=max_bytes)
 
 
 def same(one, other):
@@ -115,10 +115,10 @@ def test_only_what_changed_is_read(tools, monkeypatch):
     before = load()
     rewrite(tools[2], "Something else altogether.")
     asked = []
-    read = search_index._read
+    read = search_index._copy_rows
     monkeypatch.setattr(
         search_index,
-        "_read",
+        "_copy_rows",
         lambda statement, form, values: asked.append(values) or read(statement, form, values),
     )
     after = load(before)
@@ -152,7 +152,7 @@ def test_an_older_vector_serves_until_the_new_one_is_there(tools):
 
 def test_without_vectors_there_are_words(db):
     ToolFactory()
-    postings.index_text(postings.stale())
+    postings.index_tools(postings.find_stale_tools())
     index = load()
     assert index.vectors.shape == (1, 0)
     assert len(index.postings.tools) > 0
@@ -181,4 +181,4 @@ def test_an_empty_catalogue_is_an_empty_index(db):
 
 def test_trouble_while_reading_is_an_error_of_the_database(tools):
     with pytest.raises(django.db.ProgrammingError), transaction.atomic():
-        search_index._read("COPY no_such_table TO STDOUT (FORMAT BINARY)", np.dtype("u1"), {})
+        search_index._copy_rows("COPY no_such_table TO STDOUT (FORMAT BINARY)", np.dtype("u1"), {})

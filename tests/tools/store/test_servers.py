@@ -9,26 +9,30 @@ from gateway_project.foundation.sealing import Sealer
 from tests.factories import ServerFactory, TeamFactory
 from tests.tools.store.registrations import GIT, having, register
 from tools.models import Server
-from tools.store import servers
-from tools.store.servers import Registered
+from tools.store import launches
+from tools.store.servers import RegistrationResult
 
 pytestmark = pytest.mark.django_db
 
 
 def test_a_new_server_is_stored_as_registered_and_its_environment_sealed(sealer):
-    assert register(GIT, sealer=sealer) == (Registered(name="git", created=True, changed=()),)
+    assert register(GIT, sealer=sealer) == (
+        RegistrationResult(name="git", created=True, changed=()),
+    )
     row = Server.objects.get()
     assert (row.name, row.command, row.args) == ("git", "mcp-server-git", list(GIT.args))
     assert (row.cwd, row.extra, row.source) == ("/srv", {"note": "mine"}, "claude-code")
     assert (row.enabled, row.trusted, row.price_per_call) == (True, False, 0)
     assert "hunter2" not in row.env_sealed
-    assert servers.open_env(row, sealer) == {"TOKEN": "hunter2"}
+    assert launches.open_env(row, sealer) == {"TOKEN": "hunter2"}
 
 
 def test_registering_the_same_again_changes_nothing(sealer):
     register(GIT, sealer=sealer)
     before = Server.objects.values().get()
-    assert register(GIT, sealer=sealer) == (Registered(name="git", created=False, changed=()),)
+    assert register(GIT, sealer=sealer) == (
+        RegistrationResult(name="git", created=False, changed=()),
+    )
     assert Server.objects.values().get() == before
 
 
@@ -54,12 +58,12 @@ def test_registering_anew_brings_a_server_up_to_date_and_names_what_changed(
 ):
     register(GIT, sealer=sealer)
     assert register(having(**values), sealer=sealer) == (
-        Registered(name="git", created=False, changed=changed),
+        RegistrationResult(name="git", created=False, changed=changed),
     )
     wanted = having(**values)
     row = Server.objects.get()
     assert (row.command, row.args, row.cwd) == (wanted.command, list(wanted.args), wanted.cwd)
-    assert servers.open_env(row, sealer) == wanted.env
+    assert launches.open_env(row, sealer) == wanted.env
 
 
 def test_what_a_person_decided_stays_when_a_server_is_registered_anew(sealer):
@@ -184,4 +188,4 @@ def test_registering_anew_replaces_an_environment_that_no_key_opens(sealer):
     register(GIT, sealer=Sealer([Fernet.generate_key()]))
     (outcome,) = register(GIT, sealer=sealer)
     assert outcome.changed == ("env",)
-    assert servers.open_env(Server.objects.get(), sealer) == {"TOKEN": "hunter2"}
+    assert launches.open_env(Server.objects.get(), sealer) == {"TOKEN": "hunter2"}

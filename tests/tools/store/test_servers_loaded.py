@@ -3,11 +3,11 @@ from functools import partial
 import pytest
 from cryptography.fernet import Fernet
 
-from gateway_project.foundation.sealing import SealBroken, Sealer
+from gateway_project.foundation.sealing import Sealer, UnsealingFailed
 from tests.factories import ServerFactory
 from tests.tools.store.registrations import AT, GIT, having, register, specs
 from tools.models import Server
-from tools.store import servers
+from tools.store import discoveries, overview, servers
 
 pytestmark = pytest.mark.django_db
 
@@ -43,7 +43,7 @@ def test_only_the_servers_asked_for_are_loaded(sealer, names, loaded):
 
 def test_an_environment_sealed_by_another_installation_is_an_error(sealer):
     register(GIT, sealer=Sealer([Fernet.generate_key()]))
-    with pytest.raises(SealBroken):
+    with pytest.raises(UnsealingFailed):
         specs(sealer)
 
 
@@ -58,7 +58,7 @@ def test_the_launch_hash_follows_the_command_and_not_the_secrets(sealer):
 
 def test_a_connection_is_noted_and_the_last_error_kept_with_its_own_time():
     ServerFactory(name="a", last_error="exited", last_error_at=AT)
-    servers.record_connected("a", at=AT, protocol_version="2026-07-28" + "x" * 30)
+    servers.record_connection("a", at=AT, protocol_version="2026-07-28" + "x" * 30)
     row = Server.objects.get()
     assert row.last_connected_at == AT
     assert row.protocol_version == "2026-07-28" + "x" * 10
@@ -77,7 +77,7 @@ def test_an_error_is_noted_cut_and_stripped_of_what_cannot_be_stored():
 
 
 def test_noting_something_of_a_server_that_is_gone_does_nothing():
-    servers.record_connected("gone", at=AT, protocol_version="")
+    servers.record_connection("gone", at=AT, protocol_version="")
     servers.record_error("gone", at=AT, error="x")
     assert not Server.objects.exists()
 
@@ -86,7 +86,7 @@ def test_what_a_server_can_do_is_noted_and_written_only_when_it_differs(
     django_assert_num_queries,
 ):
     ServerFactory(name="a")
-    connected = partial(servers.record_connected, "a", at=AT, protocol_version="")
+    connected = partial(servers.record_connection, "a", at=AT, protocol_version="")
     connected()
     assert Server.objects.get().capabilities is None
     connected(capabilities={"tools": {}, "prompts": {}, "x": {}})
@@ -104,3 +104,22 @@ def test_what_another_program_can_do_is_not_known(sealer):
     assert Server.objects.get().capabilities == ["prompts"]
     register(having(command="uvx"), sealer=sealer)
     assert Server.objects.get().capabilities is None
+
+
+def test_what_servers_wrote_is_loaded_only_where_it_is_shown(django_assert_num_queries):
+    ServerFactory(name="a")
+    servers.record_error("a", at=AT, error="exited", output=["why"])
+    with django_assert_num_queries(3) as queries:
+        discoveries.load_states()
+        (without,) = overview.load_server_summaries(names=["a"])
+        (whole,) = overview.load_server_summaries(with_output=True)
+    assert [("last_output" in query["sql"]) for query in queries] == [False, False, True]
+    assert (without.last_output, whole.last_output) == ((), ("why",))
+
+
+def test_the_name_of_a_server_costs_one_small_query(django_assert_num_queries):
+    server = ServerFactory(name="a")
+    with django_assert_num_queries(1) as queries:
+        assert overview.load_server_name(server.pk) == "a"
+    assert "COUNT" not in queries[0]["sql"]
+    assert overview.load_server_name(10**30) is None

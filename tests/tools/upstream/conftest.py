@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+import base64
+import json
 import signal
 import sys
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 import pytest
 
@@ -16,9 +19,18 @@ from tools.upstream import process, reap
 from tools.upstream.breaker import RetryPolicy
 from tools.upstream.downstream import Downstream
 from tools.upstream.spec import ServerSpec
-from tools.upstream.status import ServerStatus, State
+from tools.upstream.status import ServerState, ServerStatus
 
 SERVERS = Path(__file__).parent.parent.parent / "servers"
+ENCODED: dict[str, Callable[[str], str]] = {
+    "raw": str,
+    "base64": lambda text: base64.b64encode(text.encode()).decode(),
+    "basic": lambda text: base64.b64encode(b"user:" + text.encode()).decode()[8:],
+    "url": lambda text: quote(text, safe=""),
+    "json": json.dumps,
+    "hex": lambda text: text.encode().hex(),
+}
+"""How the hand-written server repeats a variable, by the name it is asked for."""
 LONG_S = 600.0
 """Longer than any test lasts, for limits that are reached by `let_pass` alone."""
 SOON = RetryPolicy(base_s=0.001, cap_s=0.001)
@@ -88,10 +100,10 @@ class Seen:
         self.statuses.append(status)
         self._news.set()
 
-    def states(self, name: str) -> list[State]:
+    def states(self, name: str) -> list[ServerState]:
         return [status.state for status in self.statuses if status.name == name]
 
-    async def until(self, name: str, state: State) -> ServerStatus:
+    async def until(self, name: str, state: ServerState) -> ServerStatus:
         """Wait until the server's latest state is this one."""
         async with asyncio.timeout(PATIENCE_S):
             while True:
@@ -111,7 +123,7 @@ async def eventually(condition: Callable[[], bool]) -> None:
 
 def gone(pid: int) -> bool:
     """Say whether a process has ended."""
-    started = reap.start_time(pid)
+    started = reap.read_start_time(pid)
     return started is None or not reap.is_alive((pid, started))
 
 
@@ -126,7 +138,9 @@ def _impatient(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(
         process, "_STEPS", [(number, graces[number]) for number, _ in process._STEPS]
     )
-    monkeypatch.setattr(process, "EXIT_NEWS_S", PATIENCE_S)
+    monkeypatch.setattr(process, "EXIT_NOTICE_S", PATIENCE_S)
+    monkeypatch.setattr(process, "GUARD_END_S", PATIENCE_S)
+    monkeypatch.setattr(reap, "TERM_GRACE_S", 0.3)
 
 
 @pytest.fixture

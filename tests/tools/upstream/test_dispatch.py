@@ -16,8 +16,8 @@ from mcp_types import (
     JSONRPCResponse,
 )
 
-from tools.upstream.dispatch import Wire
-from tools.upstream.streams import Inbox, Outbox
+from tools.upstream.dispatch import RequestDispatcher
+from tools.upstream.streams import MessageInbox, MessageOutbox
 
 
 class Server:
@@ -26,19 +26,19 @@ class Server:
     def __init__(self) -> None:
         self.got: list[SessionMessage] = []
         self.taken: list[tuple[str, Any]] = []
-        self.inbox = Inbox(pause=lambda: None, resume=lambda: None)
+        self.inbox = MessageInbox(pause=lambda: None, resume=lambda: None)
         self.is_broken = False
-        self.wire = Wire((self.inbox, Outbox(self._receive)))
+        self.wire = RequestDispatcher((self.inbox, MessageOutbox(self._receive)))
 
-    def _receive(self, item: SessionMessage) -> None:
+    async def _receive(self, item: SessionMessage) -> None:
         if self.is_broken:
             raise anyio.BrokenResourceError
         self.got.append(item)
 
-    def take_request(self, request: JSONRPCRequest, *, related: Any) -> None:
+    def handle_request(self, request: JSONRPCRequest, *, related: Any) -> None:
         self.taken.append((request.method, related))
 
-    def take_notification(self, notification: JSONRPCNotification, *, related: Any) -> None:
+    def handle_notification(self, notification: JSONRPCNotification, *, related: Any) -> None:
         self.taken.append((notification.method, related))
 
     def answers(self, request_id: Any, **result: Any) -> None:
@@ -87,7 +87,7 @@ async def test_answers_are_matched_by_id_in_whatever_order_they_come():
     assert sent_as[1]["params"] == {"x": None}
 
 
-async def test_what_the_server_sends_unasked_goes_to_the_receiver_with_what_it_belongs_to():
+async def test_unsolicited_messages_reach_the_receiver_with_their_related_request():
     async with Server() as server:
         request = JSONRPCRequest(jsonrpc="2.0", id=1, method="ask")
         notification = JSONRPCNotification(jsonrpc="2.0", method="tell")
@@ -134,11 +134,11 @@ async def test_the_end_of_the_stream_ends_all_requests_and_those_to_come():
         assert server.wire.ended.is_set()
 
 
-async def test_what_cannot_be_sent_fails_a_request_and_nothing_else():
+async def test_an_unsendable_message_fails_only_a_request():
     async with Server() as server:
         server.is_broken = True
         await server.wire.notify("tell")
-        await server.wire.answer(1, {}, related=None)
+        await server.wire.send_answer(1, {}, related=None)
         with pytest.raises(MCPError) as caught:
             await server.wire.request("a", {})
         assert caught.value.code == CONNECTION_CLOSED
@@ -146,8 +146,8 @@ async def test_what_cannot_be_sent_fails_a_request_and_nothing_else():
 
 async def test_an_answer_names_the_stream_it_belongs_to():
     async with Server() as server:
-        await server.wire.answer("q", {"x": 1}, related=7)
-        await server.wire.answer("r", ERROR, related=None)
+        await server.wire.send_answer("q", {"x": 1}, related=7)
+        await server.wire.send_answer("r", ERROR, related=None)
     first, second = server.got
     assert (first.message.result, first.metadata.related_request_id) == ({"x": 1}, 7)
     assert second.message.error == ERROR

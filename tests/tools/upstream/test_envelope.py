@@ -4,18 +4,18 @@ import pytest
 from mcp_types import Tool
 
 from tools.upstream.downstream import Downstream
-from tools.upstream.envelope import Envelope
-from tools.upstream.flights import Request
-from tools.upstream.peer import Peer
+from tools.upstream.envelope import RequestEnvelope
+from tools.upstream.in_flight import UpstreamRequest
+from tools.upstream.peer import ServerPeer
 
-MODERN = Peer(era="modern", protocol_version="2026-07-28")
-LEGACY = Peer(era="legacy", protocol_version="2025-06-18")
+MODERN = ServerPeer(era="modern", protocol_version="2026-07-28")
+LEGACY = ServerPeer(era="legacy", protocol_version="2025-06-18")
 PREFIX = "io.modelcontextprotocol/"
 
 
 def request(method="tools/call", params=None, **values):
     params = {"name": "t", "arguments": {"where": "é", "n": 3}} if params is None else params
-    return Request(method=method, params=params, timeout_s=1.0, **values)
+    return UpstreamRequest(method=method, params=params, timeout_s=1.0, **values)
 
 
 def tool(**properties):
@@ -30,7 +30,7 @@ def test_keys_of_the_protocol_are_ours_and_all_others_pass(peer):
     theirs = {PREFIX + "protocolVersion": "x", PREFIX + "clientInfo": 1, "progressToken": 5}
     theirs |= {PREFIX + "clientCapabilities": 1, PREFIX + "logLevel": "debug"}
     theirs |= {PREFIX + "subscriptionId": 1, "traceparent": "00-1", PREFIX + "related-task": {}}
-    meta = Envelope(peer, over_http=False).params(request(meta=theirs), 9)["_meta"]
+    meta = RequestEnvelope(peer, over_http=False).build_params(request(meta=theirs), 9)["_meta"]
     assert meta.pop("traceparent") == "00-1"
     assert meta.pop(PREFIX + "related-task") == {}
     if peer is LEGACY:
@@ -41,22 +41,22 @@ def test_keys_of_the_protocol_are_ours_and_all_others_pass(peer):
         assert meta == {PREFIX + "protocolVersion": "2026-07-28", **capabilities}
 
 
-def test_a_token_is_sent_only_to_who_is_asked_for_progress():
-    envelope = Envelope(LEGACY, over_http=False)
-    assert envelope.params(request(progress=report), 9)["_meta"] == {"progressToken": 9}
-    assert "_meta" not in envelope.params(request(), 9)
+def test_a_progress_token_is_sent_only_if_progress_is_wanted():
+    envelope = RequestEnvelope(LEGACY, over_http=False)
+    assert envelope.build_params(request(progress=report), 9)["_meta"] == {"progressToken": 9}
+    assert "_meta" not in envelope.build_params(request(), 9)
 
 
 def test_a_legacy_server_is_not_told_of_capabilities_with_each_request():
     downstream = Downstream(capabilities={"roots": {}}, log_level="debug")
-    assert "_meta" not in Envelope(LEGACY, over_http=False).params(
+    assert "_meta" not in RequestEnvelope(LEGACY, over_http=False).build_params(
         request(downstream=downstream), 1
     )
 
 
 def test_only_http_has_headers():
-    assert Envelope(MODERN, over_http=False).headers(request()) is None
-    assert Envelope(LEGACY, over_http=True).headers(request()) == {
+    assert RequestEnvelope(MODERN, over_http=False).build_headers(request()) is None
+    assert RequestEnvelope(LEGACY, over_http=True).build_headers(request()) == {
         "mcp-protocol-version": "2025-06-18"
     }
 
@@ -72,28 +72,28 @@ def test_only_http_has_headers():
     ],
 )
 def test_a_modern_request_is_named_in_its_headers(method, params, name):
-    headers = Envelope(MODERN, over_http=True).headers(request(method, params))
+    headers = RequestEnvelope(MODERN, over_http=True).build_headers(request(method, params))
     assert headers["mcp-method"] == method
     assert headers.get("mcp-name") == name
 
 
 def test_arguments_are_mirrored_as_their_tool_wishes():
-    envelope = Envelope(MODERN, over_http=True)
-    assert envelope.lacks_headers_of(request())
-    assert not envelope.lacks_headers_of(request("prompts/get"))
+    envelope = RequestEnvelope(MODERN, over_http=True)
+    assert envelope.is_missing_headers(request())
+    assert not envelope.is_missing_headers(request("prompts/get"))
     where = {"type": "string", "x-mcp-header": "Where"}
     absent = {"type": "string", "x-mcp-header": "Absent"}
-    envelope.learn([tool(where=where, n={"type": "integer"}, absent=absent)])
-    assert not envelope.lacks_headers_of(request())
-    headers = envelope.headers(request())
+    envelope.learn_headers([tool(where=where, n={"type": "integer"}, absent=absent)])
+    assert not envelope.is_missing_headers(request())
+    headers = envelope.build_headers(request())
     assert {key: value for key, value in headers.items() if key.startswith("Mcp-Param")} == {
         "Mcp-Param-Where": "=?base64?w6k=?="
     }
 
 
 @pytest.mark.parametrize(("peer", "over_http"), [(LEGACY, True), (MODERN, False)])
-def test_nothing_is_mirrored_where_there_is_no_such_thing(peer, over_http):
-    envelope = Envelope(peer, over_http=over_http)
-    assert not envelope.lacks_headers_of(request())
-    envelope.learn([tool(where={"type": "string", "x-mcp-header": "Where"})])
-    assert "Mcp-Param-Where" not in (envelope.headers(request()) or {})
+def test_nothing_is_mirrored_without_declared_headers(peer, over_http):
+    envelope = RequestEnvelope(peer, over_http=over_http)
+    assert not envelope.is_missing_headers(request())
+    envelope.learn_headers([tool(where={"type": "string", "x-mcp-header": "Where"})])
+    assert "Mcp-Param-Where" not in (envelope.build_headers(request()) or {})

@@ -18,17 +18,18 @@ EXAMPLES: list[UpstreamError] = [
     errors.ServerExited(server="s", how="exited with code 1 while starting", last_stderr="bye"),
     errors.ServerStopped("s"),
     errors.ConnectTimedOut(server="s", timeout_s=1.0, last_stderr="loading"),
-    errors.CallTimedOut(server="s", what="the call of 't'", timeout_s=0.5),
-    errors.NotTaken(server="s", what="the call of 't'", timeout_s=0.5, waiting_bytes=9),
+    errors.CallTimedOut(server="s", what="the call to 't'", timeout_s=0.5),
+    errors.SendTimedOut(server="s", what="the call to 't'", timeout_s=0.5, waiting_bytes=9),
     errors.CircuitOpen(server="s", last_error="it broke", retry_at=AT),
     errors.TooManySessions(server="s", limit=32),
     errors.DefinitionChanged(server="s", tool="t"),
     errors.ProtocolViolation("speaks in tongues", server="s"),
     errors.MessageTooLarge(server="s", what="the result", limit_bytes=1_000_000),
-    errors.Unsendable("s", why="half a surrogate pair"),
-    errors.BadAddress("the address names no host; correct its entry", server="s"),
+    errors.TooManyValuesSent(server="s", limit=500_000),
+    errors.UnsendableRequest("s", why="unpaired surrogate"),
+    errors.InvalidAddress("the address names no host; correct its entry", server="s"),
     errors.ForbiddenAddress("redirects to http://10.0.0.1, another origin", server="s"),
-    errors.Unreachable("http://localhost:1 does not accept connections", server="s"),
+    errors.ServerUnreachable("http://localhost:1 does not accept connections", server="s"),
     errors.ConnectionLost("closed the connection", server="s"),
     errors.HttpRefused(server="s", status=500, advice="see the server's log"),
     errors.SessionExpired("s"),
@@ -56,7 +57,7 @@ def test_a_message_is_one_line_that_names_the_server(error):
 def test_codes_are_unique_and_documented():
     codes = [kind.code for kind in kinds(UpstreamError)]
     assert len(codes) == len(set(codes))
-    documentation = (ROOT / "docs" / "upstreams.md").read_text()
+    documentation = (ROOT / "docs" / "errors.md").read_text()
     assert [code for code in codes if f"`{code}`" not in documentation] == []
 
 

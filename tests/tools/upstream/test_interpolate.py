@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tools.upstream.errors import UnsetVariable
-from tools.upstream.interpolate import interpolate, variables
+from tools.upstream.interpolate import find_variables, interpolate_text
 
 ENVIRON = {"KEY": "k$1${HOME}", "EMPTY": "", "HOME": "/root"}
 
@@ -27,12 +27,12 @@ ENVIRON = {"KEY": "k$1${HOME}", "EMPTY": "", "HOME": "/root"}
     ],
 )
 def test_variables_and_defaults_are_replaced_and_other_dollars_stay(text, expected):
-    assert interpolate(text, ENVIRON) == expected
+    assert interpolate_text(text, ENVIRON) == expected
 
 
 def test_an_unset_variable_is_named_with_its_field_and_the_remedy():
     with pytest.raises(UnsetVariable) as caught:
-        interpolate("Bearer ${API_KEY}", {}, field="env.AUTH", server="github")
+        interpolate_text("Bearer ${API_KEY}", {}, field="env.AUTH", server="github")
     message = str(caught.value)
     assert message.startswith("server 'github': env.AUTH refers to ${API_KEY}, which is not set")
     assert "set API_KEY" in message
@@ -41,9 +41,9 @@ def test_an_unset_variable_is_named_with_its_field_and_the_remedy():
 
 
 def test_variables_lists_what_a_text_refers_to():
-    assert variables("${A}${env:B}${C:-d}$E") == {"A", "B", "C"}
+    assert find_variables("${A}${env:B}${C:-d}$E") == {"A", "B", "C"}
 
 
 @given(st.text(alphabet=st.characters(exclude_characters="$")))
 def test_text_without_a_dollar_is_left_alone(text):
-    assert interpolate(text, {}) == text
+    assert interpolate_text(text, {}) == text

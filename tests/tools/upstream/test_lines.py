@@ -5,12 +5,12 @@ import itertools
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tools.upstream.lines import KEPT_BYTES, LineSplitter, Oversize
+from tools.upstream.lines import KEPT_EDGE_BYTES, LineSplitter, OversizeLine
 
 
-def cut(data: bytes, *, at: list[int], max_bytes: int) -> list[bytes | Oversize]:
+def cut(data: bytes, *, at: list[int], max_bytes: int) -> list[bytes | OversizeLine]:
     splitter = LineSplitter(max_bytes=max_bytes)
-    out: list[bytes | Oversize] = []
+    out: list[bytes | OversizeLine] = []
     edges = [0, *sorted(min(edge, len(data)) for edge in at), len(data)]
     for start, end in itertools.pairwise(edges):
         out += splitter.feed(data[start:end])
@@ -36,7 +36,7 @@ def test_exactly_the_lines_beyond_the_cap_are_lost_each_reported_at_its_end(line
     assert len(ends) == len(lines)
     for line, item in zip(lines, ends, strict=True):
         if len(line) > 10:
-            assert isinstance(item, Oversize)
+            assert isinstance(item, OversizeLine)
             assert (item.size, item.tail) == (len(line), line)
             assert line.startswith(item.head)
         else:
@@ -46,10 +46,10 @@ def test_exactly_the_lines_beyond_the_cap_are_lost_each_reported_at_its_end(line
 def test_a_line_beyond_the_cap_is_reported_as_soon_as_it_is_one():
     splitter = LineSplitter(max_bytes=4)
     assert splitter.feed(b"abc") == []
-    assert splitter.feed(b"de") == [Oversize(head=b"abcde", tail=b"", size=5, ended=False)]
+    assert splitter.feed(b"de") == [OversizeLine(head=b"abcde", tail=b"", size=5, ended=False)]
     assert splitter.feed(b"f" * 10) == []
     assert splitter.feed(b"g\nok\n") == [
-        Oversize(head=b"abcde", tail=b"abcde" + b"f" * 10 + b"g", size=16, ended=True),
+        OversizeLine(head=b"abcde", tail=b"abcde" + b"f" * 10 + b"g", size=16, ended=True),
         b"ok",
     ]
 
@@ -57,16 +57,16 @@ def test_a_line_beyond_the_cap_is_reported_as_soon_as_it_is_one():
 def test_only_both_ends_of_a_long_line_are_kept():
     splitter = LineSplitter(max_bytes=10)
     for _ in range(10):
-        splitter.feed(b"x" * KEPT_BYTES)
+        splitter.feed(b"x" * KEPT_EDGE_BYTES)
     (line,) = splitter.feed(b"end\n")
-    assert isinstance(line, Oversize)
-    assert line.size == 10 * KEPT_BYTES + 3
-    assert len(line.head) == len(line.tail) == KEPT_BYTES
+    assert isinstance(line, OversizeLine)
+    assert line.size == 10 * KEPT_EDGE_BYTES + 3
+    assert len(line.head) == len(line.tail) == KEPT_EDGE_BYTES
     assert line.tail.endswith(b"xend")
 
 
 def test_a_long_line_that_never_ends_is_reported_at_the_end_of_the_stream():
     splitter = LineSplitter(max_bytes=2)
     splitter.feed(b"abcd")
-    assert splitter.close() == [Oversize(head=b"abcd", tail=b"abcd", size=4, ended=True)]
+    assert splitter.close() == [OversizeLine(head=b"abcd", tail=b"abcd", size=4, ended=True)]
     assert splitter.close() == []

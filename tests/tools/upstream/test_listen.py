@@ -10,7 +10,7 @@ from mcp.shared.exceptions import MCPError
 from tests.patience import PATIENCE_S
 from tests.tools.upstream.conftest import eventually
 from tools.upstream import listen
-from tools.upstream.listen import Listener
+from tools.upstream.listen import SubscriptionListener
 
 ID = "io.modelcontextprotocol/subscriptionId"
 ACKNOWLEDGED = "notifications/subscriptions/acknowledged"
@@ -26,7 +26,7 @@ class Server:
     def __init__(self, *ends: Any, acknowledges: bool = True) -> None:
         self.ends = list(ends)
         self.acknowledges = acknowledges
-        self.listener: Listener | None = None
+        self.listener: SubscriptionListener | None = None
         self.wanted: list[Any] = []
         self.open: list[str] = []
 
@@ -56,7 +56,7 @@ class Server:
 
     def hears(self, method: str, request_id: Any, **params: Any) -> bool:
         assert self.listener is not None
-        return self.listener.heard(method, {"_meta": {ID: request_id}, **params})
+        return self.listener.handle_notification(method, {"_meta": {ID: request_id}, **params})
 
 
 @pytest.fixture
@@ -76,7 +76,7 @@ def _soon(monkeypatch):
 
 
 def subscribe(server: Server, group: asyncio.TaskGroup, renewed: list[int]) -> Any:
-    server.listener = Listener(server.send, group=group)
+    server.listener = SubscriptionListener(server.send, group=group)
     return server.listener.subscribe(
         {"toolsListChanged": True}, renewed=lambda: renewed.append(len(server.ends))
     )
@@ -94,7 +94,7 @@ async def test_a_subscription_that_ends_is_opened_again_and_then_all_may_have_ch
     assert server.wanted == [{"toolsListChanged": True}] * 3
 
 
-async def test_a_refusal_is_told_and_ends_it(group, renewed):
+async def test_a_refusal_is_raised_and_ends_the_subscription(group, renewed):
     server = Server(GONE)
     subscription = subscribe(server, group, renewed)
     with pytest.raises(MCPError, match="no more"):
@@ -117,22 +117,26 @@ async def test_a_server_that_takes_a_subscription_down_is_asked_again(group, ren
     subscription = subscribe(server, group, renewed)
     await subscription.honored
     (request_id,) = server.open
-    assert server.listener.heard("notifications/cancelled", {"requestId": request_id})
-    assert not server.listener.heard("notifications/cancelled", {"requestId": "other"})
-    assert not server.listener.heard("notifications/cancelled", {"requestId": [1]})
+    assert server.listener.handle_notification(
+        "notifications/cancelled", {"requestId": request_id}
+    )
+    assert not server.listener.handle_notification(
+        "notifications/cancelled", {"requestId": "other"}
+    )
+    assert not server.listener.handle_notification("notifications/cancelled", {"requestId": [1]})
     await eventually(lambda: bool(renewed))
     assert server.open != [request_id]
     subscription.close()
 
 
-async def test_news_of_a_closed_subscription_are_no_news(group, renewed):
+async def test_notifications_of_a_closed_subscription_are_consumed(group, renewed):
     server = Server()
     subscription = subscribe(server, group, renewed)
     await subscription.honored
     (request_id,) = server.open
     updated = "notifications/resources/updated"
     assert not server.hears(updated, request_id)
-    assert not server.listener.heard(updated, {})
+    assert not server.listener.handle_notification(updated, {})
     subscription.close()
     assert server.hears(updated, request_id)
     await asyncio.wait({subscription.task})
@@ -144,6 +148,6 @@ async def test_an_acknowledgement_of_nothing_known_is_dropped(group, renewed):
     server = Server()
     subscription = subscribe(server, group, renewed)
     for params in ({}, {"_meta": {ID: "other"}, "notifications": {}}, {"_meta": 1}):
-        assert server.listener.heard(ACKNOWLEDGED, params)
+        assert server.listener.handle_notification(ACKNOWLEDGED, params)
     assert await subscription.honored == {"x": 1}
     subscription.close()

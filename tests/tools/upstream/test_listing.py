@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from tools.upstream.limits import Limits
+from tools.upstream.limits import UpstreamLimits
 from tools.upstream.listing import MAX_PROBLEMS, ToolListing, gather_items, gather_tools
 
 
@@ -19,7 +19,7 @@ async def gather(pages: dict[str | None, Any], **limits: int) -> ToolListing:
         asked.append(cursor)
         return pages[cursor]
 
-    listing = await gather_tools(page, limits=Limits(**limits))
+    listing = await gather_tools(page, limits=UpstreamLimits(**limits))
     assert len(asked) <= limits.get("max_list_pages", 100)
     return listing
 
@@ -74,7 +74,7 @@ async def test_too_many_pages_end_the_listing_as_incomplete():
 
 async def test_too_many_tools_end_the_listing_as_incomplete():
     page = {"tools": [tool(str(n)) for n in range(9)], "nextCursor": "never asked for"}
-    listing = await gather({None: page}, max_listed=5)
+    listing = await gather({None: page}, max_listed_items=5)
     assert names(listing) == ["0", "1", "2", "3", "4"]
     assert not listing.complete
     assert "more than 5 tools" in listing.problems[0]
@@ -140,7 +140,7 @@ async def test_a_tool_out_of_bounds_is_left_out_alone_with_the_reason(bad, probl
     listing = await gather({None: {"tools": [tool("a"), tool("bad", **bad), tool("c")]}})
     assert names(listing) == ["a", "c"]
     assert listing.complete
-    assert listing.left_out == {"bad"}
+    assert listing.omitted == {"bad"}
     (said,) = listing.problems
     assert said.startswith("tool 'bad' is left out: ")
     assert problem in said
@@ -168,7 +168,7 @@ async def test_over_http_a_tool_whose_headers_are_invalid_is_left_out():
     async def fetch(cursor: str | None) -> dict[str, Any]:
         return page
 
-    listing = await gather_tools(fetch, limits=Limits(), over_http=True)
+    listing = await gather_tools(fetch, limits=UpstreamLimits(), over_http=True)
     assert names(listing) == ["b"]
     assert "cannot be sent as headers" in listing.problems[0]
 
@@ -206,7 +206,7 @@ async def test_other_things_than_tools_are_kept_as_they_came():
     async def page(cursor: str | None) -> dict[str, Any]:
         return {"resources": [resource, {"uri": "x:/2"}, resource, deep(500)]}
 
-    listing = await gather_items(page, "resources", limits=Limits())
+    listing = await gather_items(page, "resources", limits=UpstreamLimits())
     assert listing.items == (resource,)
     assert listing.complete
     assert listing.problems == (

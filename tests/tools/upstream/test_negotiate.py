@@ -2,6 +2,8 @@
 
 import asyncio
 import json
+import sys
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -10,12 +12,18 @@ from mcp_types import METHOD_NOT_FOUND, UNSUPPORTED_PROTOCOL_VERSION, DiscoverRe
 from mcp_types.version import LATEST_MODERN_VERSION
 
 from tests.patience import PATIENCE_S
-from tests.tools.upstream.conftest import LONG_S, SOON, eventually, legacy
+from tests.tools.upstream.conftest import LONG_S, SERVERS, SOON, eventually, legacy
 from tools.upstream import negotiate as module
-from tools.upstream.errors import ConnectTimedOut, ProtocolViolation, UpstreamRefused
+from tools.upstream.errors import (
+    ConnectTimedOut,
+    ProtocolViolation,
+    ServerExited,
+    UpstreamRefused,
+)
 from tools.upstream.negotiate import negotiate
-from tools.upstream.peer import Peer
+from tools.upstream.peer import ServerPeer
 from tools.upstream.pool import UpstreamPool
+from tools.upstream.spec import ServerSpec
 
 MODERN = DiscoverResult(
     supported_versions=[LATEST_MODERN_VERSION],
@@ -33,10 +41,10 @@ def not_this_version(*supported: Any) -> MCPError:
     return MCPError(UNSUPPORTED_PROTOCOL_VERSION, "other version", data=data)
 
 
-LEGACY = Peer(era="legacy", protocol_version="2025-11-25")
+LEGACY = ServerPeer(era="legacy", protocol_version="2025-11-25")
 
 
-class Greeter:
+class FakeProber:
     """Answers as told; `SILENT` is no answer at all."""
 
     def __init__(self, *, discover: list[Any], initialize: Any = LEGACY) -> None:
@@ -64,16 +72,16 @@ class Greeter:
         return answer
 
 
-async def settle(greeter: Greeter, era: Any = None, *, patience_s: float = LONG_S) -> str:
+async def settle(prober: FakeProber, era: Any = None, *, patience_s: float = LONG_S) -> str:
     async with asyncio.timeout(PATIENCE_S):
-        return (await negotiate(greeter, era=era, patience_s=patience_s)).era
+        return (await negotiate(prober, era=era, patience_s=patience_s)).era
 
 
 async def test_a_modern_server_is_not_asked_for_a_handshake():
-    greeter = Greeter(discover=[MODERN])
-    peer = await negotiate(greeter, era=None)
+    prober = FakeProber(discover=[MODERN])
+    peer = await negotiate(prober, era=None)
     assert (peer.era, peer.protocol_version) == ("modern", LATEST_MODERN_VERSION)
-    assert greeter.asked == ["discover"]
+    assert prober.asked == ["discover"]
 
 
 @pytest.mark.parametrize(
@@ -87,79 +95,79 @@ async def test_a_modern_server_is_not_asked_for_a_handshake():
         {**MODERN, "supportedVersions": ["2025-06-18"]},
     ],
 )
-async def test_whatever_is_no_modern_answer_leads_to_the_handshake(answer):
-    greeter = Greeter(discover=[answer])
-    assert await settle(greeter) == "legacy"
-    assert greeter.asked == ["discover", "initialize"]
+async def test_any_other_answer_to_the_probe_leads_to_the_handshake(answer):
+    prober = FakeProber(discover=[answer])
+    assert await settle(prober) == "legacy"
+    assert prober.asked == ["discover", "initialize"]
 
 
 async def test_a_server_that_does_not_answer_the_probe_is_asked_for_the_handshake_soon():
-    greeter = Greeter(discover=[SILENT])
-    assert await settle(greeter, patience_s=0.01) == "legacy"
+    prober = FakeProber(discover=[SILENT])
+    assert await settle(prober, patience_s=0.01) == "legacy"
 
 
 async def test_of_a_slow_modern_server_the_late_answer_to_the_probe_counts():
     late = asyncio.Event()
-    greeter = Greeter(discover=[late], initialize=SILENT)
-    task = asyncio.ensure_future(settle(greeter, patience_s=0.01))
-    await eventually(lambda: greeter.asked == ["discover", "initialize"])
+    prober = FakeProber(discover=[late], initialize=SILENT)
+    task = asyncio.ensure_future(settle(prober, patience_s=0.01))
+    await eventually(lambda: prober.asked == ["discover", "initialize"])
     late.set()
     assert await task == "modern"
 
 
 async def test_a_refused_handshake_leaves_the_late_answer_to_the_probe_time():
     late = asyncio.Event()
-    greeter = Greeter(discover=[late], initialize=not_this_version(LATEST_MODERN_VERSION))
-    task = asyncio.ensure_future(settle(greeter, patience_s=0.01))
-    await eventually(lambda: greeter.asked == ["discover", "initialize"])
+    prober = FakeProber(discover=[late], initialize=not_this_version(LATEST_MODERN_VERSION))
+    task = asyncio.ensure_future(settle(prober, patience_s=0.01))
+    await eventually(lambda: prober.asked == ["discover", "initialize"])
     await asyncio.sleep(0)
     late.set()
     assert await task == "modern"
 
 
 async def test_a_server_that_turns_out_modern_is_probed_again():
-    greeter = Greeter(
+    prober = FakeProber(
         discover=[UNKNOWN, MODERN], initialize=not_this_version(LATEST_MODERN_VERSION)
     )
-    assert await settle(greeter) == "modern"
-    assert greeter.asked == ["discover", "initialize", "discover"]
+    assert await settle(prober) == "modern"
+    assert prober.asked == ["discover", "initialize", "discover"]
 
 
 async def test_a_server_that_names_another_modern_version_is_asked_for_it(monkeypatch):
     versions = ("2026-07-28", "2027-01-01")
     monkeypatch.setattr(module, "MODERN_PROTOCOL_VERSIONS", versions)
-    greeter = Greeter(discover=[not_this_version("2027-01-01"), MODERN])
-    assert await settle(greeter) == "modern"
-    greeter = Greeter(discover=[not_this_version(*versions)] * 3)
-    assert await settle(greeter) == "legacy"
+    prober = FakeProber(discover=[not_this_version("2027-01-01"), MODERN])
+    assert await settle(prober) == "modern"
+    prober = FakeProber(discover=[not_this_version(*versions)] * 3)
+    assert await settle(prober) == "legacy"
 
 
 async def test_a_server_that_names_the_version_it_refused_is_asked_once_more():
     refusal = not_this_version(LATEST_MODERN_VERSION)
-    assert await settle(Greeter(discover=[refusal, MODERN])) == "modern"
-    greeter = Greeter(discover=[refusal] * 2)
-    assert await settle(greeter) == "legacy"
-    assert greeter.asked == ["discover", "discover", "initialize"]
+    assert await settle(FakeProber(discover=[refusal, MODERN])) == "modern"
+    prober = FakeProber(discover=[refusal] * 2)
+    assert await settle(prober) == "legacy"
+    assert prober.asked == ["discover", "discover", "initialize"]
 
 
 async def test_a_refusal_of_both_is_raised():
-    greeter = Greeter(discover=[UNKNOWN], initialize=MCPError(-1, "go away"))
+    prober = FakeProber(discover=[UNKNOWN], initialize=MCPError(-1, "go away"))
     with pytest.raises(MCPError, match="go away"):
-        await settle(greeter)
+        await settle(prober)
 
 
 async def test_a_server_known_as_legacy_is_not_probed():
-    greeter = Greeter(discover=[])
-    assert await settle(greeter, "legacy") == "legacy"
-    assert greeter.asked == ["initialize"]
+    prober = FakeProber(discover=[])
+    assert await settle(prober, "legacy") == "legacy"
+    assert prober.asked == ["initialize"]
 
 
 async def test_a_server_known_as_modern_gets_all_the_time_it_wants():
     late = asyncio.Event()
-    greeter = Greeter(discover=[late])
-    task = asyncio.ensure_future(settle(greeter, "modern", patience_s=0.0))
+    prober = FakeProber(discover=[late])
+    task = asyncio.ensure_future(settle(prober, "modern", patience_s=0.0))
     await asyncio.sleep(0.05)
-    assert greeter.asked == ["discover"]
+    assert prober.asked == ["discover"]
     late.set()
     assert await task == "modern"
 
@@ -183,16 +191,74 @@ async def test_a_legacy_server_is_probed_once_and_then_never_again(reaction, fir
     monkeypatch.setattr(module.negotiate, "__kwdefaults__", {"patience_s": 0.2})
     async with UpstreamPool([legacy(options=(f"unknown={reaction}",))]) as pool:
         assert await asked(pool) == first
-        assert pool.status()["legacy"].restarts == 0
+        assert pool.list_statuses()["legacy"].restarts == 0
         await pool.restart("legacy")
         assert await asked(pool) == HANDSHAKE
+
+
+COUNTING = """
+import os, sys
+with open(sys.argv[1], "a") as starts:
+    starts.write(f"{os.getpid()}\\n")
+sys.stderr.write(sys.argv[3])
+sys.stderr.flush()
+sys.stdin.readline()
+sys.exit(int(sys.argv[2]))
+"""
+
+
+def exiting(starts: Path, *, code: int, says: str = "") -> ServerSpec:
+    """Return a server that notes its start, reads one request, and exits."""
+    args = ("-c", COUNTING, str(starts), str(code), says)
+    return ServerSpec(name="counting", command=sys.executable, args=args)
+
+
+@pytest.mark.parametrize(
+    ("code", "says", "started"),
+    [
+        (1, "", 1),
+        (1, "KeyError: 'TOKEN'\n", 1),
+        (0, "usage: counting FILE\n", 1),
+        (0, "", 2),
+        (1, "panicked: ExpectedInitializeRequest\n", 2),
+        (1, "no such method: server/discover\n", 2),
+    ],
+)
+async def test_a_server_that_exits_is_started_again_only_if_the_probe_ended_it(
+    tmp_path, code, says, started
+):
+    starts = tmp_path / "starts"
+    async with UpstreamPool([exiting(starts, code=code, says=says)]) as pool:
+        with pytest.raises(ServerExited):
+            await pool.list_tools("counting")
+    assert len(starts.read_text().splitlines()) == started
+
+
+async def test_a_legacy_server_that_the_probe_ends_without_a_word_works_at_the_next_try():
+    async with UpstreamPool([legacy(options=("unknown=vanish",))], policy=SOON) as pool:
+        with pytest.raises(ServerExited):
+            await asked(pool)
+        assert await asked(pool) == HANDSHAKE
+
+
+async def test_a_modern_server_that_crashed_once_at_its_start_works_at_the_next_try(tmp_path):
+    broken = tmp_path / "broken"
+    broken.touch()
+    crash = f"import os; os.path.exists({str(broken)!r}) and os._exit(1); "
+    run = f"import runpy; runpy.run_path({str(SERVERS / 'stateless.py')!r}, run_name='__main__')"
+    spec = ServerSpec(name="legacy", command=sys.executable, args=("-c", crash + run))
+    async with UpstreamPool([spec], policy=SOON) as pool:
+        with pytest.raises(ServerExited):
+            await pool.list_tools("legacy")
+        broken.unlink()
+        assert (await pool.list_tools("legacy")).tools
 
 
 async def test_a_server_wedged_by_the_probe_works_at_the_next_try(let_pass):
     spec = legacy(options=("unknown=wedge",), connect_timeout_s=LONG_S)
     async with UpstreamPool([spec], policy=SOON) as pool:
         wedged = asyncio.ensure_future(asked(pool))
-        await eventually(lambda: pool.status()["legacy"].pid is not None)
+        await eventually(lambda: pool.list_statuses()["legacy"].pid is not None)
         let_pass(LONG_S)
         with pytest.raises(ConnectTimedOut):
             await wedged
@@ -207,8 +273,8 @@ async def test_a_server_wedged_by_the_probe_works_at_the_next_try(let_pass):
         ("version=1999-01-01", ProtocolViolation, "Unsupported protocol version"),
     ],
 )
-async def test_a_server_that_cannot_be_agreed_with_says_why(option, error, words):
+async def test_a_failed_negotiation_is_explained(option, error, words):
     async with UpstreamPool([legacy(options=(option,))], policy=SOON) as pool:
         with pytest.raises(error, match=words):
             await pool.list_tools("legacy")
-        assert pool.status()["legacy"].state == "backoff"
+        assert pool.list_statuses()["legacy"].state == "backoff"

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tools.upstream import nesting
-from tools.upstream.nesting import is_deep, measure, prune
+from tools.upstream.nesting import is_deep, measure_value, prune_document
 
 VALUES = st.recursive(
     st.none() | st.booleans() | st.integers() | st.text(),
@@ -26,7 +26,7 @@ def depth(value: object) -> int:
 @given(VALUES, st.integers(min_value=0, max_value=5))
 def test_a_pruned_document_is_as_deep_as_it_may_be_and_no_deeper(value, levels):
     document = json.dumps(value).encode()
-    pruned = prune(document, max_depth=levels)
+    pruned = prune_document(document, max_depth=levels)
     assert depth(json.loads(pruned)) == min(levels, depth(value))
     assert is_deep(document, max_depth=levels) == (depth(value) > levels)
     if depth(value) <= levels:
@@ -34,23 +34,23 @@ def test_a_pruned_document_is_as_deep_as_it_may_be_and_no_deeper(value, levels):
 
 
 @given(VALUES, st.integers(min_value=0, max_value=5))
-def test_a_value_deeper_than_it_may_be_is_told(value, levels):
-    told = measure(value, max_depth=levels, max_bytes=10**9)
+def test_a_value_beyond_the_depth_is_reported(value, levels):
+    told = measure_value(value, max_depth=levels, max_bytes=10**9)
     assert (told == "deep") == (depth(value) > levels)
 
 
 @pytest.mark.parametrize("value", ["x" * 1_000, ["x"] * 300, {"k" * 1_000: 1}, [[1] * 600]])
 def test_a_large_value_is_told_by_what_it_holds(value):
-    assert measure(value, max_depth=9, max_bytes=999) == "large"
-    size = measure(value, max_depth=9, max_bytes=10_000)
+    assert measure_value(value, max_depth=9, max_bytes=999) == "large"
+    size = measure_value(value, max_depth=9, max_bytes=10_000)
     assert len(json.dumps(value)) / 2 < size < 2 * len(json.dumps(value))
 
 
-def test_a_hundred_thousand_levels_are_no_matter():
+def test_a_hundred_thousand_levels_do_not_overflow_the_stack():
     value: list = []
     for _ in range(100_000):
         value = [value]
-    assert measure(value, max_depth=10**7, max_bytes=10**9) == 3 * 100_001 - 1
+    assert measure_value(value, max_depth=10**7, max_bytes=10**9) == 3 * 100_001 - 1
     while value:
         value = value[0]
 
@@ -60,6 +60,6 @@ def test_a_document_of_too_many_parts_is_not_looked_at(monkeypatch):
     assert not is_deep(b"[" * 11 + b"]" * 11, max_depth=2)
 
 
-def test_what_is_no_json_stays_so():
-    assert prune(b"}}}]]x", max_depth=1) == b"}}}]]x"
-    assert prune(b'{"a": [[["', max_depth=1) == b'{"a": null'
+def test_invalid_json_stays_invalid():
+    assert prune_document(b"}}}]]x", max_depth=1) == b"}}}]]x"
+    assert prune_document(b'{"a": [[["', max_depth=1) == b'{"a": null'

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from mcp_types import jsonrpc_message_adapter
 
 from tools.upstream import nesting
-from tools.upstream.parse import TooDeep, read_message
+from tools.upstream.parse import MessageTooDeep, read_message
 
 BAD = [
     b"",
@@ -29,7 +29,7 @@ BAD = [
 
 
 @pytest.mark.parametrize("text", BAD, ids=range(len(BAD)))
-def test_what_is_no_message_is_refused(text):
+def test_an_invalid_message_is_refused(text):
     with pytest.raises(ValueError):  # noqa: PT011 - whichever it is
         read_message(text)
 
@@ -65,5 +65,5 @@ def test_a_message_is_read_that_leaves_room_for_what_comes_around_it(levels, is_
     if is_read:
         assert read_message(text).id == 1
     else:
-        with pytest.raises(TooDeep, match="190 levels"):
+        with pytest.raises(MessageTooDeep, match="190 levels"):
             read_message(text)

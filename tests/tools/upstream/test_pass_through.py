@@ -17,7 +17,7 @@ from tests.tools.upstream.conftest import (
 from tools.upstream import changes
 from tools.upstream.downstream import Downstream
 from tools.upstream.errors import UpstreamError, UpstreamRefused
-from tools.upstream.limits import Limits
+from tools.upstream.limits import UpstreamLimits
 from tools.upstream.pool import UpstreamPool
 
 INQUIRING = script("inquiring.py")
@@ -67,17 +67,17 @@ async def test_a_looping_listing_of_resources_is_cut():
 
 async def test_capabilities_are_known_once_a_server_was_connected():
     async with UpstreamPool([curious()]) as pool:
-        assert pool.capabilities("curious") is None
-        await pool.warm()
-        assert pool.capabilities("curious")["resources"] == {
+        assert pool.get_capabilities("curious") is None
+        await pool.warm_up()
+        assert pool.get_capabilities("curious")["resources"] == {
             "subscribe": True,
             "listChanged": True,
         }
         await pool.restart("curious")
-        assert "prompts" in pool.capabilities("curious")
+        assert "prompts" in pool.get_capabilities("curious")
 
 
-async def test_any_request_gets_its_result_as_it_came():
+async def test_results_of_any_request_are_unchanged():
     async with UpstreamPool([curious()]) as pool:
         params = {"uri": "test://1", "_meta": {"traceparent": "00-1", "progressToken": "mine"}}
         assert await pool.request("curious", "resources/read", params) == {
@@ -121,8 +121,8 @@ async def test_a_legacy_server_is_subscribed_to_once_for_all_and_again_when_it_s
         assert len(updated) == 2
 
 
-async def test_only_so_many_resources_are_followed():
-    async with UpstreamPool([curious()], limits=Limits(max_subscriptions=1)) as pool:
+async def test_the_number_of_subscribed_resources_is_limited():
+    async with UpstreamPool([curious()], limits=UpstreamLimits(max_subscriptions=1)) as pool:
         await pool.request("curious", "resources/subscribe", {"uri": "test://1"})
         with pytest.raises(UpstreamError, match="unsubscribe from some"):
             await pool.request("curious", "resources/subscribe", {"uri": "test://2"})

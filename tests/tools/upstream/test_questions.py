@@ -8,9 +8,9 @@ import pytest
 from mcp.shared.exceptions import MCPError
 
 from tests.tools.upstream.conftest import LONG_S, Person, curious, eventually
-from tools.upstream.downstream import NOBODY, Downstream
+from tools.upstream.downstream import NO_CLIENT, Downstream
 from tools.upstream.errors import CallTimedOut, UpstreamRefused
-from tools.upstream.limits import Limits
+from tools.upstream.limits import UpstreamLimits
 from tools.upstream.pool import UpstreamPool
 
 FORM = {"method": "elicitation/create", "params": {"message": "Who?", "requestedSchema": {}}}
@@ -22,7 +22,7 @@ async def call(
     tool: str,
     arguments: Any = None,
     *,
-    of: Downstream = NOBODY,
+    of: Downstream = NO_CLIENT,
     **options: Any,
 ) -> Any:
     result = await pool.call_tool("curious", tool, arguments or {}, downstream=of, **options)
@@ -79,12 +79,12 @@ async def test_a_ping_is_answered_whoever_calls():
         assert await call(pool, "ask", {"method": "ping"}) == {}
 
 
-async def test_between_calls_of_several_clients_a_question_is_nobodys():
+async def test_a_question_amid_calls_of_several_clients_is_refused():
     ann, bob = (Person(ACCEPTED, session=name) for name in ("ann", "bob"))
     async with UpstreamPool([curious()]) as pool:
-        await pool.warm()
+        await pool.warm_up()
         waiting = asyncio.ensure_future(call(pool, "wait", of=bob.downstream))
-        await eventually(lambda: pool.status_of("curious").calls_in_flight == 1)
+        await eventually(lambda: pool.get_status("curious").calls_in_flight == 1)
         error = await call(pool, "ask", FORM, of=ann.downstream)
         waiting.cancel()
     assert "session: per_caller" in error["message"]
@@ -94,9 +94,9 @@ async def test_between_calls_of_several_clients_a_question_is_nobodys():
 async def test_calls_of_one_client_do_not_keep_it_from_being_asked():
     ann = Person(ACCEPTED, session="ann")
     async with UpstreamPool([curious()]) as pool:
-        await pool.warm()
+        await pool.warm_up()
         waiting = asyncio.ensure_future(call(pool, "wait", of=ann.downstream))
-        await eventually(lambda: pool.status_of("curious").calls_in_flight == 1)
+        await eventually(lambda: pool.get_status("curious").calls_in_flight == 1)
         assert await call(pool, "ask", FORM, of=ann.downstream) == ACCEPTED
         waiting.cancel()
 
@@ -104,16 +104,16 @@ async def test_calls_of_one_client_do_not_keep_it_from_being_asked():
 async def test_a_question_blocks_neither_the_connection_nor_the_clock_of_the_call(let_pass):
     answer = asyncio.Event()
     person = Person(answer)
-    limits = Limits(question_timeout_s=10 * LONG_S)
+    limits = UpstreamLimits(question_timeout_s=10 * LONG_S)
     async with UpstreamPool([curious()], limits=limits) as pool, asyncio.TaskGroup() as group:
-        await pool.warm()
+        await pool.warm_up()
         asking = group.create_task(
             call(pool, "ask", FORM, of=person.downstream, timeout_s=LONG_S), name="asking"
         )
         await eventually(lambda: len(person.asked) == 1)
         assert (await call(pool, "told"))["cancelled"] == []
-        waiting = group.create_task(until_timeout(pool, NOBODY))
-        await eventually(lambda: pool.status_of("curious").calls_in_flight == 2)
+        waiting = group.create_task(until_timeout(pool, NO_CLIENT))
+        await eventually(lambda: pool.get_status("curious").calls_in_flight == 2)
         let_pass(LONG_S)
         await waiting
         assert not asking.done()
@@ -124,11 +124,11 @@ async def test_a_question_blocks_neither_the_connection_nor_the_clock_of_the_cal
 async def test_a_question_that_the_server_takes_back_lets_the_clock_go_on(let_pass):
     person = Person(asyncio.Event())
     async with UpstreamPool([curious()]) as pool, asyncio.TaskGroup() as group:
-        await pool.warm()
+        await pool.warm_up()
         waiting = group.create_task(until_timeout(pool, person.downstream))
-        await eventually(lambda: pool.status_of("curious").calls_in_flight == 1)
+        await eventually(lambda: pool.get_status("curious").calls_in_flight == 1)
         assert await call(pool, "ask_and_withdraw", of=person.downstream) == "withdrawn"
-        (flight,) = pool._entry("curious").main._flights
+        (flight,) = pool._get_entry("curious").main._flights
         await eventually(lambda: flight.deadline.when() is not None)
         let_pass(LONG_S)
         await waiting
@@ -150,7 +150,7 @@ async def test_the_end_of_a_call_ends_its_question():
             ended.append(method)
 
     async with UpstreamPool([curious()]) as pool:
-        await pool.warm()
+        await pool.warm_up()
         asking = asyncio.ensure_future(call(pool, "ask", FORM, of=Downstream(ask=ask)))
         await eventually(lambda: len(person.asked) == 1)
         asking.cancel()
@@ -160,14 +160,14 @@ async def test_the_end_of_a_call_ends_its_question():
 
 async def test_a_question_that_is_not_answered_ends_by_itself():
     person = Person(asyncio.Event())
-    async with UpstreamPool([curious()], limits=Limits(question_timeout_s=0.05)) as pool:
+    async with UpstreamPool([curious()], limits=UpstreamLimits(question_timeout_s=0.05)) as pool:
         error = await call(pool, "ask", FORM, of=person.downstream)
     assert "did not answer within 0.05 s" in error["message"]
 
 
 async def test_a_call_may_ask_only_so_often():
     person = Person({"roots": []})
-    async with UpstreamPool([curious()], limits=Limits(max_questions=3)) as pool:
+    async with UpstreamPool([curious()], limits=UpstreamLimits(max_questions=3)) as pool:
         assert await call(pool, "ask_often", {"times": 5}, of=person.downstream) == 3
     assert len(person.asked) == 3
 
@@ -177,13 +177,13 @@ async def test_a_question_that_is_too_large_or_too_deep_is_not_passed_on(params,
     monkeypatch.setattr("tools.upstream.questions.MAX_DEPTH", 2)
     person = Person({})
     question = {"method": "elicitation/create", "params": params}
-    async with UpstreamPool([curious()], limits=Limits(max_question_bytes=1_000)) as pool:
+    async with UpstreamPool([curious()], limits=UpstreamLimits(max_question_bytes=1_000)) as pool:
         error = await call(pool, "ask", question, of=person.downstream)
     assert "it is too" in error["message"]
     assert person.asked == []
 
 
-async def test_a_server_that_asks_while_it_starts_asks_who_started_it():
+async def test_a_question_during_the_start_goes_to_the_client_that_started_the_server():
     person = Person({"roots": [{"uri": "file:///x"}]}, session="ann")
     async with UpstreamPool([curious("roots=1")]) as pool:
         while not (roots := (await call(pool, "told", of=person.downstream))["roots"]):
@@ -192,7 +192,7 @@ async def test_a_server_that_asks_while_it_starts_asks_who_started_it():
     assert len(person.asked) == 1
 
 
-async def test_the_end_of_what_is_done_out_of_band_is_told_to_who_was_sent_there():
+async def test_completion_of_an_elicitation_is_reported_to_its_client():
     person = Person(ACCEPTED)
     done = ["notifications/elicitation/complete", {"elicitationId": "e1"}]
     stray = ["notifications/elicitation/complete", {"elicitationId": "e2"}]
@@ -225,7 +225,7 @@ async def test_log_messages_reach_the_client_of_the_call_from_its_level_on():
     assert told["levels"] == ["error", "info"]
 
 
-async def test_what_a_client_does_not_take_in_time_is_dropped_and_the_result_still_comes():
+async def test_undelivered_notices_are_dropped_and_the_result_still_arrives():
     taken, blocked = [], asyncio.Event()
 
     async def tell(method: str, params: Any) -> None:
@@ -233,7 +233,7 @@ async def test_what_a_client_does_not_take_in_time_is_dropped_and_the_result_sti
         await blocked.wait()
 
     said = [["notifications/message", {"level": "error", "data": n}] for n in range(100)]
-    async with UpstreamPool([curious()], limits=Limits(max_news=10)) as pool:
+    async with UpstreamPool([curious()], limits=UpstreamLimits(max_queued_notices=10)) as pool:
         of = Downstream(tell=tell, log_level="error")
         assert await call(pool, "say", {"notifications": said}, of=of) == "said"
     assert len(taken) == 1

@@ -8,10 +8,10 @@ from mcp.shared.message import SessionMessage
 from mcp_types import JSONRPCError, JSONRPCNotification, JSONRPCRequest, JSONRPCResponse
 
 from tools.upstream.errors import MessageTooLarge, ProtocolViolation, UpstreamError
-from tools.upstream.limits import Limits
-from tools.upstream.nesting import measure
-from tools.upstream.origin import Origin
-from tools.upstream.outstanding import Outstanding
+from tools.upstream.limits import UpstreamLimits
+from tools.upstream.nesting import measure_value
+from tools.upstream.origin import ConnectionOrigin
+from tools.upstream.outstanding import OutstandingRequests
 from tools.upstream.reader import MessageReader
 
 
@@ -28,15 +28,15 @@ class Collected:
 class Wire:
     def __init__(self, *calls: int, **limits: float) -> None:
         self.inbox = Collected()
-        self.waiting = Outstanding()
+        self.waiting = OutstandingRequests()
         for call in calls:
-            self.waiting.sent(call, "tools/call")
-        self.condemned: list[UpstreamError] = []
+            self.waiting.mark_sent(call, "tools/call")
+        self.fatal_errors: list[UpstreamError] = []
         self.reader = MessageReader(
-            Origin(server="s", limits=Limits(**limits), monotonic=lambda: 0.0),
+            ConnectionOrigin(server="s", limits=UpstreamLimits(**limits), monotonic=lambda: 0.0),
             inbox=self.inbox,
             outstanding=self.waiting,
-            condemn=self.condemned.append,
+            on_fatal=self.fatal_errors.append,
         )
 
     def failures(self) -> dict[Any, type]:
@@ -133,7 +133,7 @@ def test_a_line_beyond_the_cap_that_names_no_call_fails_the_one_waiting_when_it_
     wire = Wire(1, max_line_bytes=100)
     wire.reader.feed(b"x" * 200)
     assert wire.failures() == {1: MessageTooLarge}
-    wire.waiting.sent(2, "tools/call")
+    wire.waiting.mark_sent(2, "tools/call")
     wire.reader.feed(b"xx\n")
     assert wire.failures() == {1: MessageTooLarge}
 
@@ -148,7 +148,7 @@ def test_a_notification_beyond_the_cap_fails_no_call():
 
 def test_a_result_beyond_its_cap_fails_the_call_but_a_listing_of_that_size_passes():
     wire = Wire(1, max_result_bytes=100)
-    wire.waiting.sent(2, "tools/list")
+    wire.waiting.mark_sent(2, "tools/list")
     wire.reader.feed(response(1, "x" * 100) + response(2, "x" * 100))
     assert wire.failures() == {1: MessageTooLarge}
     assert isinstance(wire.inbox.messages[1], JSONRPCResponse)
@@ -163,7 +163,7 @@ def test_a_flood_is_dropped_and_counted_but_responses_pass():
     assert wire.reader.dropped == 9_990
 
 
-def test_what_is_of_no_use_is_weighed():
+def test_useless_bytes_are_counted():
     wire = Wire(1, messages_burst=1)
     news = b'{"jsonrpc":"2.0","method":"notifications/message"}\n'
     wire.reader.feed(news + response(1))
@@ -172,14 +172,14 @@ def test_what_is_of_no_use_is_weighed():
     assert wire.reader.wasted_bytes == len(news + b"a stray print") - 1
 
 
-def test_a_server_that_sends_nothing_but_rubbish_is_condemned():
+def test_a_server_that_sends_only_rubbish_is_stopped():
     wire = Wire(max_rubbish_bytes=1_000)
     wire.reader.feed(b"x" * 600 + b"\n")
     wire.reader.feed(response(1))
     wire.reader.feed(b"x" * 600 + b"\n")
-    assert wire.condemned == []
+    assert wire.fatal_errors == []
     wire.reader.feed(b"x" * 600 + b"\n")
-    assert "stdout must carry nothing but MCP" in str(wire.condemned[0])
+    assert "stdout must carry nothing but MCP" in str(wire.fatal_errors[0])
 
 
 def deep(levels: int) -> str:
@@ -200,4 +200,4 @@ def test_of_a_page_of_a_list_only_what_is_nested_too_deeply_is_lost():
     (message,) = wire.inbox.messages
     first, second = message.result["tools"]
     assert first == {"name": "a"}
-    assert measure(second, max_depth=128, max_bytes=10_000) == "deep"
+    assert measure_value(second, max_depth=128, max_bytes=10_000) == "deep"

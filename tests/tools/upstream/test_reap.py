@@ -53,7 +53,7 @@ def start() -> Iterator:
 
 
 def pids(marker: str, leaders: dict[int, str | None]) -> set[int]:
-    return {pid for pid, _ in reap.find(marker, leaders)}
+    return {pid for pid, _ in reap.find_processes(marker, leaders)}
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="environments of others are Linux's")
@@ -67,23 +67,23 @@ def test_a_marked_grandchild_is_found_in_a_session_of_its_own(start):
 def test_a_member_of_the_leaders_session_is_found_without_the_marker(start):
     code = FAMILY.format(new_session=False, env="{}")
     parent, child = start(code, marker="t2.1.", with_child=True)
-    assert pids("none", {parent: reap.start_time(parent)}) == {parent, child}
+    assert pids("none", {parent: reap.read_start_time(parent)}) == {parent, child}
 
 
 def test_a_group_without_its_leader_is_found(start):
     code = FAMILY.format(new_session=False, env="{}")
     parent, child = start(code, with_child=True)
-    started = reap.start_time(parent)
+    started = reap.read_start_time(parent)
     os.kill(parent, signal.SIGKILL)
     os.waitpid(parent, 0)
     assert pids("none", {parent: started}) == {child}
 
 
-def test_a_process_that_took_over_an_id_is_left_alone(start):
+def test_a_process_that_reused_an_id_is_not_signalled(start):
     parent, _ = start(SLEEP)
     assert pids("none", {parent: "another time"}) == set()
-    reap.send((parent, "another time"), signal.SIGKILL)
-    assert reap.is_alive((parent, reap.start_time(parent)))
+    reap.send_signal((parent, "another time"), signal.SIGKILL)
+    assert reap.is_alive((parent, reap.read_start_time(parent)))
     assert not reap.is_alive((parent, "another time"))
 
 
@@ -93,35 +93,18 @@ def test_this_very_process_is_never_found():
 
 def test_a_zombie_is_neither_alive_nor_found(start):
     parent, _ = start("")
-    started = reap.start_time(parent)
+    started = reap.read_start_time(parent)
     os.waitid(os.P_PID, parent, os.WEXITED | os.WNOWAIT)
     assert not reap.is_alive((parent, started))
     assert pids("none", {parent: started}) == set()
 
 
-def test_what_ignores_sigterm_is_killed(start, monkeypatch):
-    monkeypatch.setattr(reap, "TERM_GRACE_S", 0.1)
-    stubborn = (
-        "import signal; signal.signal(signal.SIGTERM, signal.SIG_IGN)\nprint(0, flush=True)\n"
-    )
-    parent, _ = start(stubborn + SLEEP, marker="t3.1.", with_child=True)
-    target = (parent, reap.start_time(parent))
-    reap.end_all("t3.", {parent: target[1]})
-    assert not reap.is_alive(target)
-
-
-def test_ending_nothing_is_done_at_once(start):
-    parent, _ = start(SLEEP, marker="t4.1.")
-    reap.end_all("none.", {})
-    assert reap.is_alive((parent, reap.start_time(parent)))
-
-
 def test_a_process_that_is_gone_has_no_start_and_takes_no_signal(start):
     parent, _ = start("")
-    target = (parent, reap.start_time(parent))
+    target = (parent, reap.read_start_time(parent))
     os.waitpid(parent, 0)
-    assert reap.start_time(parent) is None
-    reap.send(target, signal.SIGTERM)
+    assert reap.read_start_time(parent) is None
+    reap.send_signal(target, signal.SIGTERM)
     assert not reap.is_alive(target)
 
 
@@ -129,23 +112,33 @@ def test_without_proc_processes_are_found_by_ps(start, monkeypatch):
     code = FAMILY.format(new_session=False, env="{}")
     parent, child = start(code, with_child=True)
     monkeypatch.setattr(reap, "_HAS_PROC", False)
-    started = reap.start_time(parent)
+    started = reap.read_start_time(parent)
     assert started
     assert reap.is_alive((parent, started))
     assert {parent, child} <= pids("none", {parent: started})
     assert pids("none", {parent: "another time"}) == set()
 
 
-@pytest.mark.parametrize("ends_by", ["the end of its pipe", "the end of the gateway"])
-def test_the_watcher_knows_whom_to_end(monkeypatch, ends_by):
-    ended, chunks = [], [b"+11\n+2", b"2\n-11\n"]
-    parents = iter([1, 1, 1, 1, 1 if "pipe" in ends_by else 2])
-    ready = iter([True, False, True, True])
-    monkeypatch.setattr(reap.os, "getppid", lambda: next(parents))
-    monkeypatch.setattr(reap.os, "read", lambda *_: chunks.pop(0) if chunks else b"")
-    monkeypatch.setattr(reap.select, "select", lambda *_: ([0] if next(ready) else [], [], []))
-    monkeypatch.setattr(reap.signal, "signal", lambda *_: None)
-    monkeypatch.setattr(reap, "start_time", lambda pid: f"start of {pid}")
-    monkeypatch.setattr(reap, "end_all", lambda *told: ended.append(told))
-    reap.watch(1, "t.")
-    assert ended == [("t.", {22: "start of 22"})]
+@pytest.mark.skipif(sys.platform != "linux", reason="children of others are listed on Linux")
+def test_descendants_are_found_in_sessions_of_their_own_unless_they_have_ended(start):
+    code = FAMILY.format(new_session=True, env="{}")
+    parent, child = start(code, with_child=True)
+    found = {(parent, reap.read_start_time(parent)), (child, reap.read_start_time(child))}
+    assert found <= set(reap.list_descendants(os.getpid()))
+    os.kill(child, signal.SIGKILL)
+    while reap.read_start_time(child) and reap.is_alive((child, reap.read_start_time(child))):
+        os.sched_yield()
+    assert child not in dict(reap.list_descendants(os.getpid()))
+
+
+def test_of_a_process_that_is_gone_there_are_no_children(start):
+    parent, _ = start("")
+    os.waitpid(parent, 0)
+    assert reap.list_children(parent) == []
+
+
+def test_without_proc_no_children_are_known(start, monkeypatch):
+    start(SLEEP)
+    monkeypatch.setattr(reap, "_HAS_PROC", False)
+    reap.adopt_orphans()
+    assert reap.list_children(os.getpid()) == []

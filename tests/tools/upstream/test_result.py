@@ -28,7 +28,7 @@ CONFORMING = {
         {"content": [], "isError": "yes", "_meta": 3},
     ],
 )
-def test_whatever_came_is_kept_as_it_came_and_can_be_asked(raw):
+def test_a_result_is_kept_unchanged_whatever_it_contains(raw):
     before = copy.deepcopy(raw)
     result = UpstreamResult.from_wire(raw)
     assert isinstance(result.content, list)
@@ -39,7 +39,7 @@ def test_whatever_came_is_kept_as_it_came_and_can_be_asked(raw):
 
 def test_a_conforming_result_can_be_read_through_its_fields():
     result = UpstreamResult.from_wire(CONFORMING)
-    assert result.conforms
+    assert result.is_valid
     assert isinstance(result.content[0], TextContent)
     assert result.structured_content == CONFORMING["structuredContent"]
     assert result.meta == {"k": "v"}
@@ -53,7 +53,7 @@ def test_of_a_result_that_does_not_conform_the_fields_hold_what_can_be_read():
         "_meta": {"k": "v"},
     }
     result = UpstreamResult.from_wire(raw)
-    assert not result.conforms
+    assert not result.is_valid
     assert [block.type for block in result.content] == ["text"]
     assert (result.structured_content, result.is_error) == (5, True)
     assert result.meta == {"k": "v"}

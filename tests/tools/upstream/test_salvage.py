@@ -6,14 +6,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tools.upstream.lines import KEPT_BYTES
-from tools.upstream.salvage import MAX_PARSED_BYTES, Finding, examine, examine_ends
+from tools.upstream.lines import KEPT_EDGE_BYTES
+from tools.upstream.salvage import MAX_PARSED_BYTES, BadLine, examine_ends, examine_line
 
-ANSWER, MESSAGE, TEXT = Finding(kind="answer"), Finding(kind="message"), Finding(kind="text")
+ANSWER, MESSAGE, TEXT = BadLine(kind="answer"), BadLine(kind="message"), BadLine(kind="text")
 
 
-def answer(request_id: int | str) -> Finding:
-    return Finding(kind="answer", request_id=request_id)
+def answer(request_id: int | str) -> BadLine:
+    return BadLine(kind="answer", request_id=request_id)
 
 
 @pytest.mark.parametrize(
@@ -41,7 +41,7 @@ def answer(request_id: int | str) -> Finding:
     ],
 )
 def test_a_whole_line_is_recognised(line, finding):
-    assert examine(line) == finding
+    assert examine_line(line) == finding
 
 
 @pytest.mark.parametrize(
@@ -75,13 +75,13 @@ def test_an_id_of_thousands_of_digits_is_no_id():
 def test_an_id_that_is_found_is_always_the_right_one(request_id, result, order):
     message = {"jsonrpc": "2.0", "id": request_id, "result": result}
     line = json.dumps({key: message[key] for key in order}).encode()
-    assert examine(line) == answer(request_id)
-    by_ends = examine_ends(line[:KEPT_BYTES], line[-KEPT_BYTES:])
+    assert examine_line(line) == answer(request_id)
+    by_ends = examine_ends(line[:KEPT_EDGE_BYTES], line[-KEPT_EDGE_BYTES:])
     assert by_ends.kind == "answer"
     assert by_ends.request_id in (request_id, None)
 
 
 @given(st.binary(max_size=300), st.binary(max_size=300))
 def test_anything_may_be_examined(head, tail):
-    examine(b'{"jsonrpc":"2.0"' + head)
+    examine_line(b'{"jsonrpc":"2.0"' + head)
     examine_ends(b'{"jsonrpc":"2.0"' + head, tail)

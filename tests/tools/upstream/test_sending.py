@@ -12,12 +12,12 @@ from tests.tools.upstream.conftest import eventually, legacy
 from tools.upstream.errors import (
     CallTimedOut,
     MessageTooLarge,
-    NotTaken,
+    SendTimedOut,
     ServerExited,
-    Unsendable,
+    UnsendableRequest,
     UpstreamError,
 )
-from tools.upstream.limits import Limits
+from tools.upstream.limits import UpstreamLimits
 from tools.upstream.pool import UpstreamPool
 
 
@@ -26,7 +26,7 @@ def text(result):
 
 
 async def test_a_request_beyond_the_cap_is_not_sent():
-    async with UpstreamPool([legacy()], limits=Limits(max_line_bytes=10_000)) as pool:
+    async with UpstreamPool([legacy()], limits=UpstreamLimits(max_line_bytes=10_000)) as pool:
         with pytest.raises(MessageTooLarge, match=r"the request .* nothing was sent") as refused:
             await pool.call_tool("legacy", "echo", {"text": "x" * 10_000})
         assert refused.value.is_unsent
@@ -34,12 +34,14 @@ async def test_a_request_beyond_the_cap_is_not_sent():
 
 
 async def test_a_server_that_does_not_read_is_sent_nothing_more():
-    limits = Limits(max_unsent_bytes=1_000_000)
+    limits = UpstreamLimits(max_unsent_bytes=1_000_000)
     async with UpstreamPool([legacy()], limits=limits) as pool:
         await pool.call_tool("legacy", "stop_reading", {})
         with pytest.raises(CallTimedOut) as begun:
             await pool.call_tool("legacy", "echo", {"text": "x" * 2_000_000}, timeout_s=0.05)
-        with pytest.raises(NotTaken, match=r"0\.05 s, since it does not read its input") as kept:
+        with pytest.raises(
+            SendTimedOut, match=r"0\.05 s because the server does not read"
+        ) as kept:
             await pool.call_tool("legacy", "echo", {"text": "x"}, timeout_s=0.05)
     assert (begun.value.is_unsent, kept.value.is_unsent) == (False, True)
 
@@ -47,7 +49,7 @@ async def test_a_server_that_does_not_read_is_sent_nothing_more():
 async def test_large_requests_side_by_side_wait_for_each_other(tmp_path):
     fifo = tmp_path / "go"
     os.mkfifo(fifo)
-    limits = Limits(max_unsent_bytes=1_000_000)
+    limits = UpstreamLimits(max_unsent_bytes=1_000_000)
     async with UpstreamPool([legacy()], limits=limits) as pool, asyncio.TaskGroup() as group:
         await pool.call_tool("legacy", "read_later", {"fifo": str(fifo)})
         sent = [str(number) * 2_000_000 for number in range(8)]
@@ -55,7 +57,7 @@ async def test_large_requests_side_by_side_wait_for_each_other(tmp_path):
             group.create_task(pool.call_tool("legacy", "echo", {"text": one}, timeout_s=60))
             for one in sent
         ]
-        await eventually(lambda: pool.status()["legacy"].calls_in_flight == len(calls))
+        await eventually(lambda: pool.list_statuses()["legacy"].calls_in_flight == len(calls))
         await asyncio.to_thread(fifo.write_text, "go")
         assert [text(await call) for call in calls] == sent
 
@@ -66,12 +68,12 @@ async def test_a_call_that_waits_when_its_server_ends_was_not_sent(tmp_path):
         await pool.call_tool("legacy", "stop_reading", {})
         async with asyncio.TaskGroup() as group:
             calls = [group.create_task(failure(pool, "x" * 2_000_000)) for _ in range(2)]
-            await eventually(lambda: pool.status()["legacy"].calls_in_flight == len(calls))
+            await eventually(lambda: pool.list_statuses()["legacy"].calls_in_flight == len(calls))
             os.kill(pid, signal.SIGKILL)
         begun, waited = [call.result() for call in calls]
     assert (type(begun), type(waited)) == (ServerExited, ServerExited)
     assert (begun.is_unsent, waited.is_unsent) == (False, True)
-    assert "before it was sent the call of 'echo'" in str(waited)
+    assert "before it was sent the call to 'echo'" in str(waited)
 
 
 async def failure(pool, given):
@@ -84,7 +86,7 @@ async def failure(pool, given):
 @pytest.mark.parametrize("given", ["a\ud83d", functools.reduce(lambda v, _: [v], range(300), 1)])
 async def test_a_request_that_cannot_be_written_is_not_sent(given):
     async with UpstreamPool([legacy()]) as pool:
-        with pytest.raises(Unsendable) as refused:
+        with pytest.raises(UnsendableRequest) as refused:
             await pool.call_tool("legacy", "echo", {"text": given})
         assert refused.value.is_unsent
         assert text(await pool.call_tool("legacy", "echo", {"text": "on"})) == "on"

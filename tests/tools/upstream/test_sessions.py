@@ -18,9 +18,9 @@ from tests.tools.upstream.conftest import (
     legacy,
     stateless,
 )
-from tools.upstream.downstream import NOBODY, Downstream
+from tools.upstream.downstream import NO_CLIENT, Downstream
 from tools.upstream.errors import ServerExited, TooManySessions
-from tools.upstream.limits import Limits
+from tools.upstream.limits import UpstreamLimits
 from tools.upstream.pool import UpstreamPool
 
 OWN = legacy(session="per_caller")
@@ -34,15 +34,15 @@ async def pid(pool: UpstreamPool, of: Downstream, name: str = "legacy") -> int:
 
 async def test_each_caller_has_a_server_of_its_own_and_keeps_it():
     async with UpstreamPool([OWN]) as pool:
-        pids = [await pid(pool, of) for of in (ANN, BOB, NOBODY)]
+        pids = [await pid(pool, of) for of in (ANN, BOB, NO_CLIENT)]
         assert len(set(pids)) == 3
-        assert [await pid(pool, of) for of in (ANN, BOB, NOBODY)] == pids
+        assert [await pid(pool, of) for of in (ANN, BOB, NO_CLIENT)] == pids
     assert all(map(gone, pids))
 
 
 async def test_a_shared_server_is_one_for_all():
     async with UpstreamPool([legacy()]) as pool:
-        assert await pid(pool, ANN) == await pid(pool, BOB) == await pid(pool, NOBODY)
+        assert await pid(pool, ANN) == await pid(pool, BOB) == await pid(pool, NO_CLIENT)
 
 
 @pytest.mark.parametrize(
@@ -53,7 +53,7 @@ async def test_a_shared_server_is_one_for_all():
         ("per_caller", "none", [False, True]),
     ],
 )
-async def test_what_tells_callers_apart_depends_on_what_the_server_keeps(
+async def test_callers_are_distinguished_by_session_or_user_as_configured(
     session, authorization, same
 ):
     spec = legacy(session=session, authorization=authorization)
@@ -88,19 +88,19 @@ async def test_callers_of_own_servers_are_asked_each_for_themselves():
         waiting.cancel()
 
 
-async def test_the_status_speaks_for_all_connections():
+async def test_the_status_combines_all_connections():
     seen = Seen()
     async with UpstreamPool([OWN], policy=SOON, on_status=seen) as pool:
         await pid(pool, ANN)
         await pid(pool, BOB)
         with pytest.raises(ServerExited):
             await pool.call_tool("legacy", "quit", {}, downstream=ANN)
-        await eventually(lambda: "exited with code 3" in pool.status_of("legacy").last_error)
-        status = pool.status_of("legacy")
+        await eventually(lambda: "exited with code 3" in pool.get_status("legacy").last_error)
+        status = pool.get_status("legacy")
         assert (status.state, status.sessions, status.restarts) == ("ready", 2, 0)
-        assert status == pool.status()["legacy"]
+        assert status == pool.list_statuses()["legacy"]
         await pid(pool, ANN)
-        assert pool.status_of("legacy").restarts == 1
+        assert pool.get_status("legacy").restarts == 1
         assert seen.statuses[-1].sessions == 2
 
 
@@ -112,23 +112,23 @@ async def test_a_failing_session_is_left_alone_and_harms_no_other():
         assert await pid(pool, BOB) == bobs
 
 
-async def test_of_too_many_sessions_the_one_unused_for_longest_gives_way():
-    async with UpstreamPool([OWN], limits=Limits(max_sessions=2)) as pool:
+async def test_the_least_recently_used_session_is_evicted():
+    async with UpstreamPool([OWN], limits=UpstreamLimits(max_sessions=2)) as pool:
         anns, bobs = await pid(pool, ANN), await pid(pool, BOB)
         assert await pid(pool, ANN) == anns
         await pid(pool, CARL)
         assert await pid(pool, ANN) == anns
         await eventually(lambda: gone(bobs))
-        assert pool.status_of("legacy").sessions == 2
+        assert pool.get_status("legacy").sessions == 2
 
 
-async def test_sessions_in_use_do_not_give_way():
-    async with UpstreamPool([OWN], limits=Limits(max_sessions=1)) as pool:
+async def test_sessions_in_use_are_not_evicted():
+    async with UpstreamPool([OWN], limits=UpstreamLimits(max_sessions=1)) as pool:
         call = asyncio.ensure_future(pool.call_tool("legacy", "hang", {}, downstream=ANN))
-        await eventually(lambda: pool.status_of("legacy").calls_in_flight == 1)
-        with pytest.raises(TooManySessions, match="has 1 callers with a connection of their own"):
+        await eventually(lambda: pool.get_status("legacy").calls_in_flight == 1)
+        with pytest.raises(TooManySessions, match="has 1 callers with their own connection"):
             await pid(pool, BOB)
-        assert await pid(pool, NOBODY)
+        assert await pid(pool, NO_CLIENT)
         call.cancel()
 
 
@@ -136,18 +136,18 @@ async def test_a_callers_own_server_ends_when_it_was_not_used_for_long():
     async with UpstreamPool([OWN], session_idle_s=0.2) as pool:
         anns = await pid(pool, ANN)
         await eventually(lambda: gone(anns))
-        status = pool.status_of("legacy")
+        status = pool.get_status("legacy")
         assert (status.state, status.last_error) == ("idle", "")
         assert await pid(pool, ANN) != anns
-        assert pool.status_of("legacy").restarts == 0
+        assert pool.get_status("legacy").restarts == 0
 
 
 async def test_a_changed_entry_ends_all_sessions_and_a_restart_too():
     async with UpstreamPool([OWN]) as pool:
-        before = [await pid(pool, of) for of in (ANN, NOBODY)]
+        before = [await pid(pool, of) for of in (ANN, NO_CLIENT)]
         await pool.restart("legacy")
         assert all(map(gone, before))
-        before = [await pid(pool, of) for of in (ANN, NOBODY)]
+        before = [await pid(pool, of) for of in (ANN, NO_CLIENT)]
         pool.set_servers([legacy()])
         await eventually(lambda: all(map(gone, before)))
         assert await pid(pool, ANN) == await pid(pool, BOB)
@@ -156,15 +156,42 @@ async def test_a_changed_entry_ends_all_sessions_and_a_restart_too():
 async def test_a_stateless_server_is_stopped_when_idle_and_starts_at_its_next_use():
     seen = Seen()
     async with UpstreamPool([stateless()], idle_stop_s=0.2, on_status=seen) as pool:
-        await pool.warm()
-        ended = pool.status_of("stateless").pid
+        await pool.warm_up()
+        ended = pool.get_status("stateless").pid
         await seen.until("stateless", "idle")
         assert gone(ended)
         result = await pool.call_tool("stateless", "echo", {"text": "again"})
         assert result.content[0].text == "again"
-        status = pool.status_of("stateless")
+        status = pool.get_status("stateless")
         assert (status.restarts, status.last_error) == (0, "")
     assert "backoff" not in seen.states("stateless")
+
+
+async def test_a_server_stopped_while_idle_ends_cleanly_and_starts_on_next_use():
+    seen = Seen()
+    async with UpstreamPool([legacy("x")], on_status=seen) as pool:
+        pool.stop_if_idle("x")  # it does not run, and nothing happens
+        await pool.warm_up()
+        ended = pool.get_status("x").pid
+        pool.stop_if_idle("x")
+        result = await pool.call_tool("x", "echo", {"text": "again"})
+        assert result.content[0].text == "again"
+        assert gone(ended)
+        assert pool.get_status("x").last_error == ""
+    assert not {"backoff", "open", "failed"} & set(seen.states("x"))
+
+
+async def test_a_server_in_use_is_not_stopped_as_idle():
+    async with UpstreamPool([curious()]) as pool:
+        await pool.warm_up()
+        running = pool.get_status("curious").pid
+        call = asyncio.ensure_future(pool.call_tool("curious", "wait", {}))
+        await eventually(lambda: pool.get_status("curious").calls_in_flight == 1)
+        pool.stop_if_idle("curious")
+        assert pool.get_status("curious").pid == running
+        assert not call.done()
+        call.cancel()
+        await asyncio.wait([call])
 
 
 @pytest.mark.parametrize(
@@ -178,7 +205,7 @@ async def test_a_stateless_server_is_stopped_when_idle_and_starts_at_its_next_us
 async def test_which_servers_are_stopped_when_idle(spec, stops):
     seen = Seen()
     async with UpstreamPool([spec], idle_stop_s=0.05, on_status=seen) as pool:
-        await pool.warm()
+        await pool.warm_up()
         if stops:
             await seen.until("x", "idle")
         else:
@@ -223,7 +250,7 @@ async def test_a_server_that_is_followed_starts_again_by_itself_when_it_dies():
         [curious()], policy=SOON, on_updated=lambda *what: updated.append(what)
     ) as pool:
         await pool.request("curious", "resources/subscribe", {"uri": "test://1"})
-        ended = pool.status_of("curious").pid
+        ended = pool.get_status("curious").pid
         os.kill(ended, signal.SIGKILL)
         await eventually(lambda: updated == [("curious", "test://1", {""})])
-        assert pool.status_of("curious").pid not in (None, ended)
+        assert pool.get_status("curious").pid not in (None, ended)

@@ -14,7 +14,7 @@ async def test_no_more_than_the_limit_start_at_once():
 
     async def start() -> None:
         nonlocal running, most
-        async with slots.slot():
+        async with slots.hold_slot():
             running += 1
             most = max(most, running)
             await asyncio.sleep(0)
@@ -32,7 +32,7 @@ async def test_a_start_that_hangs_gives_its_slot_up_but_only_once():
 
     async def start(gate: asyncio.Event) -> None:
         nonlocal inside, most
-        async with slots.slot():
+        async with slots.hold_slot():
             inside += 1
             most = max(most, inside)
             await gate.wait()
@@ -48,7 +48,7 @@ async def test_a_start_that_hangs_gives_its_slot_up_but_only_once():
         hanging.set()
     assert most == 2
     slots._hold_s = 60.0
-    async with slots.slot():
+    async with slots.hold_slot():
         assert slots._free.locked()
 
 
@@ -56,7 +56,7 @@ async def test_a_start_that_fails_gives_its_slot_back():
     slots = StartSlots(count=1, hold_s=60.0)
 
     async def fail() -> None:
-        async with asyncio.timeout(PATIENCE_S), slots.slot():
+        async with asyncio.timeout(PATIENCE_S), slots.hold_slot():
             raise RuntimeError
 
     for _ in range(3):
@@ -72,6 +72,6 @@ async def test_a_slot_that_was_given_back_is_not_given_back_again_by_the_clock(m
         return timers[-1]
 
     monkeypatch.setattr(loop, "call_later", call_later)
-    async with StartSlots(count=1, hold_s=60.0).slot():
+    async with StartSlots(count=1, hold_s=60.0).hold_slot():
         assert [timer.cancelled() for timer in timers] == [False]
     assert [timer.cancelled() for timer in timers] == [True]

@@ -7,18 +7,18 @@ from pathlib import Path
 import pytest
 
 from tests.tools.upstream.conftest import legacy
+from tools.upstream.environment import UpstreamEnvironment
 from tools.upstream.errors import SpawnFailed, UnsetVariable
 from tools.upstream.pool import UpstreamPool
 from tools.upstream.spec import ServerSpec
-from tools.upstream.surroundings import Surroundings
 
 
 async def failure(spec: ServerSpec, **environ: str) -> str:
-    surroundings = Surroundings(environ={"PATH": os.environ["PATH"], **environ})
-    async with UpstreamPool([spec], surroundings=surroundings) as pool:
+    environment = UpstreamEnvironment(environ={"PATH": os.environ["PATH"], **environ})
+    async with UpstreamPool([spec], environment=environment) as pool:
         with pytest.raises((SpawnFailed, UnsetVariable)) as caught:
             await pool.list_tools(spec.name)
-        status = pool.status()[spec.name]
+        status = pool.list_statuses()[spec.name]
     assert status.state == "failed"
     assert status.last_error == str(caught.value)
     return str(caught.value)
@@ -61,16 +61,16 @@ async def test_a_file_that_is_not_executable_is_named(tmp_path):
     assert "chmod +x" in await failure(entry("server"), PATH=str(tmp_path))
 
 
-async def test_a_folder_is_no_command(tmp_path):
+async def test_a_folder_is_not_a_command(tmp_path):
     assert "not an executable file" in await failure(entry(str(tmp_path)))
 
 
-async def test_an_interpreter_that_does_not_exist_is_told(tmp_path):
+async def test_a_missing_interpreter_is_reported(tmp_path):
     command = script(tmp_path, "#!/no/such/interpreter\n")
     assert "interpreter named in its first line does not exist" in await failure(entry(command))
 
 
-async def test_a_file_that_is_no_program_is_told(tmp_path):
+async def test_a_file_that_is_not_a_program_is_reported(tmp_path):
     command = script(tmp_path, "\x00\x01\x02 no program")
     assert "neither a program of this machine nor a script" in await failure(entry(command))
 
@@ -81,15 +81,15 @@ async def test_a_folder_to_start_in_that_does_not_exist_is_named(tmp_path):
     assert "gone" in message
 
 
-async def test_arguments_that_are_too_long_are_told():
+async def test_too_long_arguments_are_reported():
     assert "too long" in await failure(entry(sys.executable, args=("x" * 10_000_000,)))
 
 
-async def test_a_null_character_is_told():
+async def test_a_null_character_is_reported():
     assert "null" in await failure(entry(sys.executable, args=("a\0b",)))
 
 
-async def test_an_unset_variable_is_told():
+async def test_an_unset_variable_is_reported():
     assert "${NO_SUCH}" in await failure(entry("x", env={"A": "${NO_SUCH}"}))
 
 
@@ -99,7 +99,7 @@ async def test_an_entrys_words_are_shown_and_not_what_its_variables_hold():
     assert "hidden" not in message
 
 
-async def test_what_was_wrong_is_looked_at_again_at_each_use(tmp_path):
+async def test_a_misconfigured_server_is_retried_on_each_use(tmp_path):
     spec = entry("server", env={"PATH": str(tmp_path)})
     healthy = legacy()
     async with UpstreamPool([spec]) as pool:

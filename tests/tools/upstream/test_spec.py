@@ -3,26 +3,26 @@
 import pytest
 
 from tools.upstream.errors import UnsetVariable
-from tools.upstream.spec import ServerSpec, inherited, resolve
+from tools.upstream.spec import ServerSpec, resolve_launch, select_inherited_variables
 
 
 def test_only_the_few_variables_a_program_needs_are_inherited():
     environ = {"HOME": "/h", "PATH": "/bin", "LANG": "C", "DATABASE_URL": "x", "API_KEY": "y"}
-    assert inherited(environ) == {"HOME": "/h", "PATH": "/bin", "LANG": "C"}
+    assert select_inherited_variables(environ) == {"HOME": "/h", "PATH": "/bin", "LANG": "C"}
 
 
 def test_every_field_is_interpolated():
     spec = ServerSpec(
         name="s", command="${BIN}/run", args=("--key=${KEY}",), env={"A": "${KEY}"}, cwd="${BIN}"
     )
-    launch = resolve(spec, {"BIN": "/opt", "KEY": "secret", "PATH": "/bin"})
+    launch = resolve_launch(spec, {"BIN": "/opt", "KEY": "secret", "PATH": "/bin"})
     assert (launch.command, launch.args, launch.cwd) == ("/opt/run", ("--key=secret",), "/opt")
     assert launch.env == {"PATH": "/bin", "A": "secret"}
 
 
 def test_an_entry_may_replace_an_inherited_variable():
     spec = ServerSpec(name="s", command="x", env={"PATH": "/mine"})
-    assert resolve(spec, {"PATH": "/bin"}).env == {"PATH": "/mine"}
+    assert resolve_launch(spec, {"PATH": "/bin"}).env == {"PATH": "/mine"}
 
 
 @pytest.mark.parametrize(
@@ -36,7 +36,7 @@ def test_an_entry_may_replace_an_inherited_variable():
 )
 def test_an_unset_variable_is_reported_with_its_field(values, field):
     with pytest.raises(UnsetVariable) as caught:
-        resolve(ServerSpec(name="s", **values), {})
+        resolve_launch(ServerSpec(name="s", **values), {})
     assert caught.value.field == field
     assert caught.value.server == "s"
 
@@ -48,15 +48,15 @@ def test_values_of_variables_that_sound_secret_are_known_as_secrets():
         args=("${MY_TOKEN}", "${PLACE}"),
         env={"API_KEY": "literal", "MODE": "fast", "PASSWORD": ""},
     )
-    launch = resolve(spec, {"MY_TOKEN": "t0ken", "PLACE": "here"})
+    launch = resolve_launch(spec, {"MY_TOKEN": "t0ken", "PLACE": "here"})
     assert launch.secrets == {"t0ken", "literal"}
 
 
 def test_neither_the_entry_nor_the_launch_shows_secrets_when_printed():
     spec = ServerSpec(name="s", command="x", args=("sec1",), env={"A": "sec2"})
     assert "sec" not in repr(spec)
-    assert "sec" not in repr(resolve(spec, {}))
+    assert "sec" not in repr(resolve_launch(spec, {}))
 
 
 def test_an_absent_folder_stays_absent():
-    assert resolve(ServerSpec(name="s", command="x"), {}).cwd is None
+    assert resolve_launch(ServerSpec(name="s", command="x"), {}).cwd is None

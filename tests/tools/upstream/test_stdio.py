@@ -7,10 +7,10 @@ import sys
 
 from tests.patience import PATIENCE_S
 from tools.upstream import stdio
-from tools.upstream.limits import Limits
-from tools.upstream.spec import ServerSpec, resolve
+from tools.upstream.limits import UpstreamLimits
+from tools.upstream.spec import ServerSpec, resolve_launch
 from tools.upstream.stdio import StdioTransport
-from tools.upstream.watch import Watcher
+from tools.upstream.watch import GatewayWatcher
 
 NEWS = b'{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}\n'
 TOO_MANY = NEWS * (1 + stdio.WASTE_BYTES // (len(NEWS) - 1))
@@ -33,16 +33,16 @@ def transport(tap: Tap, **limits: float) -> StdioTransport:
     spec = ServerSpec(name="s", command=sys.executable)
     made = StdioTransport(
         spec,
-        resolve(spec, {}),
-        limits=Limits(**limits),
-        watcher=Watcher(),
+        resolve_launch(spec, {}),
+        limits=UpstreamLimits(**limits),
+        watcher=GatewayWatcher(),
         monotonic=lambda: 0.0,
     )
     made._process = tap
     return made
 
 
-async def test_reading_rests_after_a_flood_and_goes_on(monkeypatch):
+async def test_reading_pauses_after_a_flood_and_resumes(monkeypatch):
     monkeypatch.setattr(stdio, "WASTE_BYTES_PER_S", 10_000_000)
     tap = Tap()
     made = transport(tap, messages_burst=0)
@@ -71,7 +71,7 @@ async def test_one_long_line_does_not_silence_a_server(monkeypatch):
     assert rests == [stdio.LONGEST_REST_S]
 
 
-async def test_a_condemned_server_is_not_read_again_after_its_rest(monkeypatch):
+async def test_a_failed_server_is_not_read_again_after_its_pause(monkeypatch):
     tap = Tap()
     made = transport(tap, max_rubbish_bytes=stdio.WASTE_BYTES)
     monkeypatch.setattr(

@@ -7,7 +7,7 @@ import pytest
 from mcp.shared.message import SessionMessage
 from mcp_types import JSONRPCNotification
 
-from tools.upstream.streams import FAIR_SHARE, HIGH_WATER, LOW_WATER, Inbox, Outbox
+from tools.upstream.streams import FAIR_SHARE, HIGH_WATER, LOW_WATER, MessageInbox, MessageOutbox
 
 MESSAGE = SessionMessage(JSONRPCNotification(jsonrpc="2.0", method="x"))
 
@@ -16,8 +16,8 @@ class Tap:
     def __init__(self) -> None:
         self.events: list[str] = []
 
-    def inbox(self) -> Inbox:
-        return Inbox(
+    def inbox(self) -> MessageInbox:
+        return MessageInbox(
             pause=lambda: self.events.append("pause"), resume=lambda: self.events.append("resume")
         )
 
@@ -90,7 +90,10 @@ async def test_a_full_inbox_lets_other_tasks_have_a_turn():
 async def test_a_closed_outbox_takes_nothing():
     sent = []
 
-    async with Outbox(sent.append) as outbox:
+    async def send(item):
+        sent.append(item)
+
+    async with MessageOutbox(send) as outbox:
         await outbox.send(MESSAGE)
     with pytest.raises(anyio.ClosedResourceError):
         await outbox.send(MESSAGE)

@@ -9,6 +9,7 @@ import pytest
 
 from tests.tools.upstream.conftest import LONG_S, SOON, Seen, eventually, gone, legacy, script
 from tools.upstream.breaker import RetryPolicy
+from tools.upstream.environment import UpstreamEnvironment
 from tools.upstream.errors import (
     CallTimedOut,
     CircuitOpen,
@@ -16,10 +17,9 @@ from tools.upstream.errors import (
     ServerExited,
     UpstreamError,
 )
-from tools.upstream.limits import Limits
+from tools.upstream.limits import UpstreamLimits
 from tools.upstream.pool import UpstreamPool
 from tools.upstream.spec import ServerSpec
-from tools.upstream.surroundings import Surroundings
 
 START = datetime(2026, 11, 21, tzinfo=UTC)
 THREE = RetryPolicy(threshold=3, base_s=0.001, cap_s=0.001, open_s=30.0)
@@ -31,9 +31,9 @@ class Clock:
     def __init__(self) -> None:
         self.passed_s = 1_000.0
 
-    def surroundings(self) -> Surroundings:
-        return Surroundings(
-            wall=lambda: START + timedelta(seconds=self.passed_s),
+    def environment(self) -> UpstreamEnvironment:
+        return UpstreamEnvironment(
+            wall_clock=lambda: START + timedelta(seconds=self.passed_s),
             monotonic=lambda: self.passed_s,
         )
 
@@ -55,8 +55,8 @@ async def test_a_server_that_exits_at_once_says_why():
     async with UpstreamPool([script("exits_at_once.py")], policy=SOON, on_status=seen) as pool:
         with pytest.raises(ServerExited) as caught:
             await pool.list_tools("exits_at_once")
-        status = pool.status()["exits_at_once"]
-    assert "exited with code 1 while starting; its last words: no API key given" in str(
+        status = pool.list_statuses()["exits_at_once"]
+    assert "exited with code 1 while starting; its last output: no API key given" in str(
         caught.value
     )
     assert (caught.value.exit_code, caught.value.last_stderr) == (1, "no API key given")
@@ -69,12 +69,12 @@ async def test_a_server_that_hangs_at_start_is_given_up_and_ended():
     spec = script("hangs_at_start.py", connect_timeout_s=0.5)
     async with UpstreamPool([spec], policy=SOON) as pool:
         task = asyncio.ensure_future(pool.list_tools(spec.name))
-        await eventually(lambda: pool.status()[spec.name].pid is not None)
-        pid = pool.status()[spec.name].pid
+        await eventually(lambda: pool.list_statuses()[spec.name].pid is not None)
+        pid = pool.list_statuses()[spec.name].pid
         with pytest.raises(ConnectTimedOut, match=r"did not answer within 0\.5 s of its start"):
             await task
         assert gone(pid)
-        assert pool.status()[spec.name].pid is None
+        assert pool.list_statuses()[spec.name].pid is None
 
 
 async def test_all_who_wait_for_a_start_learn_of_its_failure():
@@ -82,34 +82,34 @@ async def test_all_who_wait_for_a_start_learn_of_its_failure():
         calls = [asyncio.ensure_future(echo(pool, "x")) for _ in range(5)]
         await asyncio.wait(calls)
         assert {type(call.exception()) for call in calls} == {ServerExited}
-        assert pool.status()["x"].restarts == 0
+        assert pool.list_statuses()["x"].restarts == 0
 
 
 async def test_one_who_stops_waiting_does_not_stop_the_start():
     async with UpstreamPool([legacy()]) as pool:
         first, second = (asyncio.ensure_future(echo(pool)) for _ in range(2))
-        await eventually(lambda: pool.status()["legacy"].state == "connecting")
+        await eventually(lambda: pool.list_statuses()["legacy"].state == "connecting")
         first.cancel()
         assert await second == "on"
         assert first.cancelled()
 
 
-async def test_a_server_that_keeps_failing_is_left_alone_until_its_time_and_then_tried_once(
+async def test_repeated_failures_open_the_circuit_and_one_trial_follows(
     tmp_path,
 ):
     clock = Clock()
     spec = changeable(tmp_path, healthy=False)
-    async with UpstreamPool([spec], policy=THREE, surroundings=clock.surroundings()) as pool:
+    async with UpstreamPool([spec], policy=THREE, environment=clock.environment()) as pool:
         for _ in range(3):
             with pytest.raises(ServerExited):
                 await echo(pool, "s")
             clock.passed_s += 0.001
-        tried = pool.status()["s"].restarts
+        tried = pool.list_statuses()["s"].restarts
         with pytest.raises(CircuitOpen, match=r"last error: .*not yet") as caught:
             await echo(pool, "s")
-        status = pool.status()["s"]
+        status = pool.list_statuses()["s"]
         assert status.state == "open"
-        assert status.retry_at == caught.value.retry_at > clock.surroundings().wall()
+        assert status.retry_at == caught.value.retry_at > clock.environment().wall_clock()
         assert status.restarts == tried
 
         clock.passed_s += 30.0
@@ -121,24 +121,24 @@ async def test_a_server_that_keeps_failing_is_left_alone_until_its_time_and_then
         clock.passed_s += 60.0
         changeable(tmp_path, healthy=True)
         assert await echo(pool, "s") == "on"
-        assert pool.status()["s"].state == "ready"
+        assert pool.list_statuses()["s"].state == "ready"
 
 
-async def test_a_server_that_crashes_with_every_call_is_left_alone_too():
+async def test_crashes_during_calls_open_the_circuit_too():
     clock = Clock()
-    async with UpstreamPool([legacy()], policy=THREE, surroundings=clock.surroundings()) as pool:
+    async with UpstreamPool([legacy()], policy=THREE, environment=clock.environment()) as pool:
         for _ in range(3):
             with pytest.raises(ServerExited):
                 await pool.call_tool("legacy", "quit", {})
-            await eventually(lambda: pool.status()["legacy"].state in ("backoff", "open"))
+            await eventually(lambda: pool.list_statuses()["legacy"].state in ("backoff", "open"))
             clock.passed_s += 0.001
         with pytest.raises(CircuitOpen):
             await echo(pool)
 
 
-async def test_who_waits_while_a_crash_opens_the_circuit_is_told_so():
+async def test_callers_waiting_while_a_crash_opens_the_circuit_get_that_error():
     async with UpstreamPool(
-        [legacy()], policy=RetryPolicy(threshold=1), surroundings=Clock().surroundings()
+        [legacy()], policy=RetryPolicy(threshold=1), environment=Clock().environment()
     ) as pool:
         with pytest.raises(ServerExited):
             await pool.call_tool("legacy", "quit", {})
@@ -149,7 +149,7 @@ async def test_who_waits_while_a_crash_opens_the_circuit_is_told_so():
 async def test_a_restart_closes_the_circuit(tmp_path):
     spec = changeable(tmp_path, healthy=False)
     async with UpstreamPool(
-        [spec], policy=RetryPolicy(threshold=1), surroundings=Clock().surroundings()
+        [spec], policy=RetryPolicy(threshold=1), environment=Clock().environment()
     ) as pool:
         with pytest.raises(ServerExited):
             await echo(pool, "s")
@@ -178,13 +178,13 @@ async def test_the_death_of_an_idle_server_is_noticed_and_repaired_at_the_next_u
         on_status=seen,
         on_changed=lambda server, _: changed.append(server),
     ) as pool:
-        await pool.warm()
-        os.kill(pool.status()["legacy"].pid, signal.SIGKILL)
+        await pool.warm_up()
+        os.kill(pool.list_statuses()["legacy"].pid, signal.SIGKILL)
         status = await seen.until("legacy", "backoff")
         assert "was killed by SIGKILL while it was running" in status.last_error
         assert (status.pid, status.connected_at) == (None, None)
         assert await echo(pool) == "on"
-        assert pool.status()["legacy"].restarts == 1
+        assert pool.list_statuses()["legacy"].restarts == 1
         await eventually(lambda: changed == ["legacy"])
 
 
@@ -200,7 +200,7 @@ async def test_a_server_that_leaves_by_itself_has_not_failed():
 async def test_a_server_that_leaves_in_the_middle_of_a_call_has_failed():
     seen = Seen()
     async with UpstreamPool([legacy()], on_status=seen, policy=SOON) as pool:
-        with pytest.raises(ServerExited, match="exited with code 0 during the call of 'quit'"):
+        with pytest.raises(ServerExited, match="exited with code 0 during the call to 'quit'"):
             await pool.call_tool("legacy", "quit", {"code": 0})
         await seen.until("legacy", "backoff")
 
@@ -209,12 +209,14 @@ async def test_a_crash_is_never_retried_by_itself(tmp_path):
     async with UpstreamPool([legacy()], policy=SOON) as pool:
         with pytest.raises(ServerExited):
             await pool.call_tool("legacy", "quit", {})
-        await eventually(lambda: pool.status()["legacy"].state == "backoff")
-        assert pool.status()["legacy"].restarts == 0
+        await eventually(lambda: pool.list_statuses()["legacy"].state == "backoff")
+        assert pool.list_statuses()["legacy"].restarts == 0
 
 
 async def test_a_listing_has_a_time_limit_of_its_own():
-    limits = Limits(list_timeout_s=0.5, max_list_pages=1_000_000, max_listed=1_000_000)
+    limits = UpstreamLimits(
+        list_timeout_s=0.5, max_list_pages=1_000_000, max_listed_items=1_000_000
+    )
     async with UpstreamPool([legacy(options=("tools=endless",))], limits=limits) as pool:
         with pytest.raises(CallTimedOut, match="the list of tools"):
             await pool.list_tools("legacy")
@@ -250,7 +252,7 @@ async def test_a_broken_connection_is_one_servers_failure(monkeypatch):
         object.__setattr__(pool._shared, "transport", transport)
         with pytest.raises(UpstreamError, match=r"broke down \(RuntimeError\)"):
             await echo(pool, "bad")
-        assert pool.status()["bad"].state == "backoff"
+        assert pool.list_statuses()["bad"].state == "backoff"
         assert await echo(pool, "good") == "on"
 
 
@@ -267,7 +269,9 @@ async def test_a_healthy_server_answers_whatever_the_others_do():
         ServerSpec(name="unset", command="${NO_SUCH_VARIABLE}"),
     ]
     misuse = {"mute": ("hang", {}), "crashing": ("quit", {}), "flooding": ("endless", {})}
-    limits = Limits(max_line_bytes=1_000_000, max_rubbish_bytes=50_000_000, start_slot_s=0.2)
+    limits = UpstreamLimits(
+        max_line_bytes=1_000_000, max_rubbish_bytes=50_000_000, start_slot_s=0.2
+    )
     async with UpstreamPool([*bad, legacy()], limits=limits, policy=SOON) as pool:
         calls = [
             asyncio.ensure_future(pool.call_tool(spec.name, *misuse.get(spec.name, ("x", {}))))

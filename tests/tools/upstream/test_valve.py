@@ -1,11 +1,11 @@
 """One tap that several hands may hold shut."""
 
-from tools.upstream.valve import Valve
+from tools.upstream.valve import FlowValve
 
 
 def test_it_stops_at_the_first_reason_and_starts_after_the_last():
     done: list[str] = []
-    valve = Valve(stop=lambda: done.append("stop"), start=lambda: done.append("start"))
+    valve = FlowValve(stop=lambda: done.append("stop"), start=lambda: done.append("start"))
     valve.hold("full")
     valve.hold("waste")
     valve.hold("waste")
@@ -16,8 +16,8 @@ def test_it_stops_at_the_first_reason_and_starts_after_the_last():
     assert done == ["stop", "start"]
 
 
-def test_a_reason_that_does_not_stand_is_taken_back_without_effect():
+def test_releasing_an_unknown_reason_has_no_effect():
     done: list[str] = []
-    valve = Valve(stop=lambda: done.append("stop"), start=lambda: done.append("start"))
+    valve = FlowValve(stop=lambda: done.append("stop"), start=lambda: done.append("start"))
     valve.release("full")
     assert done == []

@@ -19,17 +19,16 @@ from tools.upstream import watch
 from tools.upstream.errors import SpawnFailed
 from tools.upstream.pool import UpstreamPool
 from tools.upstream.spec import ServerSpec
-from tools.upstream.watch import Watcher
+from tools.upstream.watch import GatewayWatcher
 
 GATEWAY = """
-import asyncio, json, signal, sys
-from tools.upstream import process
+import asyncio, json, sys
+from tools.upstream import process, reap
 from tools.upstream.pool import UpstreamPool
 from tools.upstream.spec import ServerSpec
 
-process.STDIN_GRACE_S = 0.1
-steps = [(number, 0.1 if number == signal.SIGTERM else 60.0) for number, _ in process._STEPS]
-process._STEPS, process.EXIT_NEWS_S = steps, 60.0
+process.STDIN_GRACE_S = reap.TERM_GRACE_S = 0.1
+process.GUARD_END_S = process.EXIT_NOTICE_S = 60.0
 
 async def main():
     args = ("-I", "-S", sys.argv[1])
@@ -81,7 +80,7 @@ def shrugs_off(pid: int) -> bool:
     return all(int(ignored, 16) >> (number - 1) & 1 for number in SHRUGGED_OFF)
 
 
-async def test_all_are_gone_soon_after_the_gateways_death(gateway):
+async def test_all_processes_end_soon_after_the_gateways_death(gateway):
     process, pids = gateway("wait")
     await eventually(lambda: shrugs_off(pids[-1]))
     for number in SHRUGGED_OFF:
@@ -100,43 +99,35 @@ async def test_a_gateway_that_returns_leaves_nothing(gateway):
 
 
 async def test_the_watcher_ends_with_its_gateway_even_if_it_had_nothing_to_do():
-    watcher = Watcher()
-    watcher.ensure()
+    watcher = GatewayWatcher()
+    watcher.ensure_running()
     pid = watcher.pid
     await watcher.aclose()
     assert gone(pid)
     await watcher.aclose()
 
 
-@pytest.fixture
-def server() -> Iterator[subprocess.Popen[bytes]]:
-    command = [sys.executable, "-I", "-S", "-c", "input()"]
-    with subprocess.Popen(command, stdin=subprocess.PIPE, start_new_session=True) as process:
-        yield process
-
-
-async def test_a_watcher_that_was_killed_is_replaced_and_told_of_all_servers(server):
-    watcher = Watcher()
-    watcher.ensure()
-    watcher.add(server.pid)
+async def test_a_watcher_that_was_killed_is_replaced():
+    watcher = GatewayWatcher()
+    with pytest.raises(BrokenPipeError):
+        watcher.open_guard_channel([0, 1, 2])
+    watcher.ensure_running()
     first = watcher.pid
     os.kill(first, signal.SIGKILL)
     await eventually(lambda: watcher.pid is None)
+    with pytest.raises(OSError, match="pipe"):
+        watcher.open_guard_channel([0, 1, 2])
     with structlog.testing.capture_logs() as entries:
-        watcher.add(1_000_000_000)
-        watcher.remove(1_000_000_000)
-        watcher.ensure()
-    assert {entry["log_level"] for entry in entries} == {"warning"}
+        watcher.ensure_running()
+    assert [entry["log_level"] for entry in entries] == ["warning"]
     assert watcher.pid not in (None, first)
     await watcher.aclose()
-    # One that is slow to obey is killed.
-    assert server.wait(timeout=PATIENCE_S) in (-signal.SIGTERM, -signal.SIGKILL)
 
 
 async def test_a_watcher_that_does_not_end_in_time_is_killed(monkeypatch):
-    monkeypatch.setattr(watch, "END_S", 0.0)
-    watcher = Watcher()
-    watcher.ensure()
+    monkeypatch.setattr(watch, "STOP_TIMEOUT_S", 0.0)
+    watcher = GatewayWatcher()
+    watcher.ensure_running()
     pid = watcher.pid
     await watcher.aclose()
     assert gone(pid)

@@ -1,4 +1,4 @@
-"""Where a remote server is, as configured for one connection."""
+"""The address of a remote server, resolved for one connection."""
 
 from __future__ import annotations
 
@@ -7,13 +7,14 @@ from dataclasses import dataclass, field
 
 from yarl import URL
 
-from tools.upstream.errors import BadAddress
-from tools.upstream.interpolate import interpolate, variables
-from tools.upstream.remote_entry import headers_problem, url_problem
-from tools.upstream.spec import ServerSpec
+from tools.upstream.errors import InvalidAddress
+from tools.upstream.interpolate import interpolate_text
+from tools.upstream.known_secrets import collect_known_secrets
+from tools.upstream.remote_entry import find_headers_problem, find_url_problem
+from tools.upstream.spec import ServerSpec, collect_variables, resolve_own_variables
 
-# The transport's own, which an entry must not set.
-_OURS = frozenset(
+# Set by the transport; an entry must not set them.
+_RESERVED_HEADERS = frozenset(
     {
         "accept",
         "accept-encoding",
@@ -35,12 +36,12 @@ _OURS = frozenset(
 
 @dataclass(frozen=True, kw_only=True)
 class RemoteAddress:
-    """What is actually asked; holds secrets, so it lives as long as one connection.
+    """A resolved endpoint; holds secrets, so keep it for one connection only.
 
     Attributes:
         url: The endpoint, without a fragment.
         headers: Sent with every request.
-        own: Its host and port, where these may lie in a private network.
+        own: Its host and port, if they may be in a private network.
         secrets: Values that must not appear in logs and errors.
     """
 
@@ -50,36 +51,42 @@ class RemoteAddress:
     secrets: frozenset[str] = field(default=frozenset(), repr=False)
 
 
-def resolve(spec: ServerSpec, environ: Mapping[str, str]) -> RemoteAddress:
-    """Read the variables that a remote server's entry refers to.
+def resolve_address(spec: ServerSpec, environ: Mapping[str, str]) -> RemoteAddress:
+    """Resolve the variable references of a remote server's entry.
 
     Args:
         spec: The entry.
         environ: The gateway's environment.
 
     Raises:
-        UnsetVariable: Naming the variable and the field that refers to it.
-        BadAddress: If what comes out is no address or no header.
+        UnsetVariable: With the variable and the field that refers to it.
+        InvalidAddress: If the result is not a valid address or header.
     """
-    text = interpolate(spec.url, environ, field="url", server=spec.name)
+    env = resolve_own_variables(spec, environ)
+    variables = {**environ, **env}
+    text = interpolate_text(spec.url, variables, field="url", server=spec.name)
     headers = {
-        name: interpolate(value, environ, field=f"headers.{name}", server=spec.name)
+        name: interpolate_text(value, variables, field=f"headers.{name}", server=spec.name)
         for name, value in spec.headers.items()
     }
-    problem = url_problem(text) or headers_problem(headers) or _reserved(headers)
+    problem = (
+        find_url_problem(text) or find_headers_problem(headers) or _find_reserved_header(headers)
+    )
     if problem:
-        raise BadAddress(f"{problem}; correct its entry", server=spec.name)
-    url = _parsed(text, spec.name)
+        raise InvalidAddress(f"{problem}; correct its entry", server=spec.name)
+    url = _parse_url(text, spec.name)
     return RemoteAddress(
         url=url,
         headers=headers,
         own=host_and_port(url) if spec.private_network else None,
-        secrets=_secrets(spec, environ, headers, url),
+        secrets=collect_known_secrets(
+            variables=collect_variables(spec, environ, env), url=text, headers=headers
+        ),
     )
 
 
 def host_and_port(url: URL) -> tuple[str, int]:
-    """Return what a connection to an address is made to.
+    """Return the host and port that an address connects to.
 
     Example:
         >>> host_and_port(URL("https://Example.com/mcp"))
@@ -88,39 +95,30 @@ def host_and_port(url: URL) -> tuple[str, int]:
     return (url.raw_host or "").rstrip(".").lower(), url.port or 0
 
 
-def shown(url: URL) -> str:
-    """Return what of an address may be shown: paths and queries hold keys in the wild.
+def redact_address(url: URL) -> str:
+    """Return the origin of an address, the part safe to show: paths and queries may hold keys.
 
     Example:
-        >>> shown(URL("https://u:p@x.example:8000/key/123?token=1"))
+        >>> redact_address(URL("https://u:p@x.example:8000/key/123?token=1"))
         'https://x.example:8000'
     """
     return str(url.origin())
 
 
-def same_origin(one: URL, other: URL) -> bool:
-    """Whether two addresses have scheme, host and port in common."""
+def is_same_origin(one: URL, other: URL) -> bool:
+    """Whether two addresses have the same scheme, host and port."""
     return one.scheme == other.scheme and host_and_port(one) == host_and_port(other)
 
 
-def _parsed(text: str, server: str) -> URL:
+def _parse_url(text: str, server: str) -> URL:
     try:
         return URL(text).with_fragment(None)
     except ValueError:
-        raise BadAddress("the address cannot be read; correct its entry", server=server) from None
+        raise InvalidAddress(
+            "the address cannot be read; correct its entry", server=server
+        ) from None
 
 
-def _reserved(headers: Mapping[str, str]) -> str:
-    ours = sorted(name for name in headers if name.lower() in _OURS)
-    return f"header {ours[0]!r} is set by the gateway itself" if ours else ""
-
-
-def _secrets(
-    spec: ServerSpec, environ: Mapping[str, str], headers: Mapping[str, str], url: URL
-) -> frozenset[str]:
-    """Every value of a header or of the query, every variable put in, and bare tokens."""
-    texts = (spec.url, *spec.headers.values())
-    found = {environ[name] for text in texts for name in variables(text) if name in environ}
-    found |= {part for value in headers.values() for part in (value, value.rpartition(" ")[2])}
-    found |= set(url.query.values())
-    return frozenset(found - {""})
+def _find_reserved_header(headers: Mapping[str, str]) -> str:
+    reserved = sorted(name for name in headers if name.lower() in _RESERVED_HEADERS)
+    return f"header {reserved[0]!r} is set by the gateway itself" if reserved else ""

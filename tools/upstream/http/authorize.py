@@ -1,4 +1,4 @@
-"""What a transport needs of whoever holds the tokens of a server."""
+"""The interface between a transport and the holder of a server's tokens."""
 
 from __future__ import annotations
 
@@ -6,31 +6,31 @@ from collections.abc import Mapping
 from typing import Protocol
 
 
-class Authorize(Protocol):
+class CredentialsProvider(Protocol):
     """Provides the credentials of one server's requests."""
 
-    async def headers(self, url: str, downstream_user: str) -> Mapping[str, str]:
-        """Return headers to add to a request; none if there is no sign-in.
+    async def build_headers(self, url: str, downstream_user: str) -> Mapping[str, str]:
+        """Return the headers that authorize a request.
 
         Args:
-            url: Where the request goes.
-            downstream_user: For whom; empty where all share one sign-in.
+            url: Address of the endpoint.
+            downstream_user: Name of the user; empty if all share one sign-in.
 
         Raises:
-            UpstreamError: If there is a sign-in that cannot be used.
+            UpstreamError: If there is no usable sign-in.
         """
 
-    async def refused(self, *, status: int, www_authenticate: str, user: str) -> bool:
-        """Take note that the server did not accept a request's credentials.
+    async def handle_refusal(self, *, status: int, www_authenticate: str, user: str) -> bool:
+        """Handle a server's refusal of a request's credentials.
 
         Args:
             status: 401 or 403.
-            www_authenticate: That header of the answer, empty if there is none.
-            user: For whom the request was.
+            www_authenticate: That header of the response, or empty.
+            user: Name of the user the request was for, or empty.
 
         Returns:
-            Whether there are new credentials, so that the request is worth sending again.
+            Whether there are new credentials, so that the request should be repeated.
 
         Raises:
-            UpstreamError: If it can be said better what to do.
+            UpstreamError: With specific advice, if repeating cannot help.
         """

@@ -1,4 +1,4 @@
-"""Reading what servers send, bounded in memory and in the time it keeps others waiting."""
+"""Reads response bodies, bounded in memory and in the time between yields."""
 
 from __future__ import annotations
 
@@ -7,30 +7,30 @@ import asyncio
 import aiohttp
 
 SLICE_BYTES = 16 * 1024
-YIELD_BYTES = 128 * 1024  # read in a row before other tasks get a turn
-# A body larger than most is read at 100 MB/s at the fastest, which leaves gaps for the others.
+YIELD_BYTES = 128 * 1024  # read in a row before yielding to other tasks
+# A large body is read at no more than 100 MB/s, which leaves gaps for other tasks.
 LARGE_BYTES, GAP_S = 1024 * 1024, 0.001
 
 
-class TooLong(Exception):
-    """A body is longer than the cap; nothing more was read of it."""
+class BodyTooLong(Exception):
+    """A body is longer than the cap; the rest was not read."""
 
 
 async def read_body(answer: aiohttp.ClientResponse, *, max_bytes: int) -> bytes:
-    """Read a body, decompressed in slices, to its end.
+    """Read a whole body, decompressed in slices.
 
     Args:
-        answer: Whose body.
-        max_bytes: Longest body, after decompression.
+        answer: The response.
+        max_bytes: Maximum length after decompression.
 
     Raises:
-        TooLong: As soon as it is known to be longer; the connection is closed.
-        aiohttp.ClientError: If it is cut off or cannot be decoded.
+        BodyTooLong: As soon as it is known to be longer; the connection is closed.
+        aiohttp.ClientError: If it is truncated or cannot be decoded.
     """
     declared = answer.content_length
     if declared is not None and declared > max_bytes:
         answer.close()
-        raise TooLong
+        raise BodyTooLong
     stream = answer.content
     first = await stream.read(SLICE_BYTES)
     if stream.at_eof() and len(first) <= max_bytes:
@@ -44,7 +44,7 @@ async def read_body(answer: aiohttp.ClientResponse, *, max_bytes: int) -> bytes:
         since_yield += len(piece)
         if since_yield >= YIELD_BYTES:
             since_yield = 0
-            # Decompressing goes on without ever waiting for the peer.
+            # Decompression alone never awaits the peer.
             await asyncio.sleep(GAP_S if len(body) > LARGE_BYTES else 0)
     answer.close()
-    raise TooLong
+    raise BodyTooLong

@@ -1,4 +1,4 @@
-"""The one HTTP client: pooled connections, checked addresses, redirects followed here alone."""
+"""The HTTP client of all remote servers: pools connections, checks addresses and redirects."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ import aiohttp
 from yarl import URL
 
 from tools.upstream.errors import (
-    BadAddress,
     ForbiddenAddress,
+    InvalidAddress,
     MessageTooLarge,
     ProtocolViolation,
-    Unreachable,
+    ServerUnreachable,
 )
-from tools.upstream.http.address import host_and_port, same_origin, shown
-from tools.upstream.http.body import TooLong, read_body
-from tools.upstream.http.guard import AddressRefused, connector
-from tools.upstream.http.problems import forbidden, translated
+from tools.upstream.http.address import host_and_port, is_same_origin, redact_address
+from tools.upstream.http.body import BodyTooLong, read_body
+from tools.upstream.http.guard import AddressRefused, make_connector
+from tools.upstream.http.problems import make_forbidden_error, translate_errors
 from tools.upstream.network import NetworkRules, is_address
 
 CONNECT_TIMEOUT_S = 10.0
@@ -31,18 +31,18 @@ FETCH_BYTES = 1024 * 1024
 
 _REDIRECTS = frozenset({301, 302, 303, 307, 308})
 _KEEP_METHOD = frozenset({307, 308})
-# Time in all is the caller's to limit: a stream may last for days.
+# The caller limits the total time: a stream may last for days.
 _TIMEOUT = aiohttp.ClientTimeout(total=None, sock_connect=CONNECT_TIMEOUT_S)
 
 
 @dataclass(frozen=True, kw_only=True)
-class Fetched:
-    """An answer that was read to its end.
+class FetchedResponse:
+    """A response that was read completely.
 
     Attributes:
-        status: Its status.
-        headers: Its headers, names in lower case; of one that stands twice, the first.
-        body: What came, decoded.
+        status: HTTP status code.
+        headers: Headers with lower-case names; the first of repeated ones.
+        body: Body, with its content encoding decoded.
     """
 
     status: int
@@ -51,10 +51,10 @@ class Fetched:
 
 
 class HttpClient:
-    """Asks servers over HTTP, keeping connections to use again.
+    """Sends HTTP requests over pooled connections.
 
-    No proxies, no cookies, no `.netrc`: what a request carries is what its caller gave. Use it
-    in one event loop and close it there.
+    Uses no proxies, cookies or `.netrc`: a request carries only what its caller passed. Use and
+    close it in one event loop.
 
     Args:
         rules: Which addresses may be connected to.
@@ -62,10 +62,10 @@ class HttpClient:
 
     def __init__(self, rules: NetworkRules | None = None) -> None:
         self._rules = rules or NetworkRules()
-        # Two pools: a connection that one server's entry allows must not serve another.
+        # Two pools: a private connection that one entry allows must not serve another server.
         self._sessions: dict[bool, aiohttp.ClientSession] = {}
         self._closed = False
-        self._literal = lru_cache(maxsize=256)(self._objection)
+        self._literal = lru_cache(maxsize=256)(self._find_objection)
 
     async def open(
         self,
@@ -77,29 +77,29 @@ class HttpClient:
         own: tuple[str, int] | None = None,
         server: str = "",
     ) -> aiohttp.ClientResponse:
-        """Send a request and return its answer once the headers are there.
+        """Send a request and return its response once the headers have arrived.
 
-        Redirects are followed within the origin (or from http to https on the same host), and
-        only where method and body stay the same; beyond that they are an error, since headers
-        and body were meant for that origin alone.
+        Redirects are followed only within the origin (or from http to https on the same host)
+        and only if they keep method and body; others are errors, since headers and body are meant
+        for that origin only.
 
         Args:
-            method: Of the request.
-            url: Where.
-            headers: All of them.
-            body: Sent along.
-            own: Host and port that may lie in a private network.
-            server: Whose request it is, for errors.
+            method: HTTP method.
+            url: Address.
+            headers: All headers except `User-Agent`.
+            body: Request body.
+            own: Host and port that may be in a private network.
+            server: Name of the server, for errors.
 
         Returns:
-            The answer; release or close it.
+            The response; the caller must release or close it.
 
         Raises:
-            UpstreamError: If there is none.
+            UpstreamError: If there is no response.
         """
         for _ in range(MAX_REDIRECTS + 1):
             answer = await self._send(method, url, headers, body, own=own, server=server)
-            target = _target(answer, server) if answer.status in _REDIRECTS else None
+            target = _redirect_target(answer, server) if answer.status in _REDIRECTS else None
             if target is None:
                 return answer
             answer.close()
@@ -109,7 +109,7 @@ class HttpClient:
             f"redirects more than {MAX_REDIRECTS} times; correct its address", server=server
         )
 
-    async def fetch(  # noqa: PLR0913 - bounds of a request to somewhere unknown
+    async def fetch(  # noqa: PLR0913 - bounds of a request to an unknown server
         self,
         method: str,
         url: str,
@@ -122,24 +122,24 @@ class HttpClient:
         head_only: bool = False,
         max_bytes: int = FETCH_BYTES,
         timeout_s: float = FETCH_TIMEOUT_S,
-    ) -> Fetched:
-        """Ask for a document at an address that another server may have named.
+    ) -> FetchedResponse:
+        """Fetch a document from an address that another server may have named.
 
         Args:
-            method: Of the request.
-            url: Where.
-            headers: Sent along, but not to another origin that it redirects to.
-            body: Sent along.
-            own: Host and port that may lie in a private network.
-            server: On whose behalf, for errors.
-            redirects: How many are followed, with GET only; of the next one the answer itself
-                is returned.
-            head_only: Leave the body unread.
-            max_bytes: Longest body.
-            timeout_s: For all of it.
+            method: HTTP method.
+            url: Address.
+            headers: Request headers; dropped on a redirect to another origin.
+            body: Request body.
+            own: Host and port that may be in a private network.
+            server: Name of the server, for errors.
+            redirects: Maximum redirects followed, with GET only; beyond it the redirect itself is
+                returned.
+            head_only: Whether to leave the body unread.
+            max_bytes: Maximum length of the body.
+            timeout_s: Timeout for the whole exchange.
 
         Raises:
-            UpstreamError: If there is no whole answer within the bounds.
+            UpstreamError: If there is no complete response within the bounds.
         """
         try:
             async with asyncio.timeout(timeout_s):
@@ -149,25 +149,27 @@ class HttpClient:
                         method, target, headers, body, own=own, server=server
                     )
                     location = (
-                        _target(answer, server) if left and answer.status in _REDIRECTS else None
+                        _redirect_target(answer, server)
+                        if left and answer.status in _REDIRECTS
+                        else None
                     )
                     if location is None:
                         break
                     answer.close()
                     _refuse_downgrade(target, location, server=server)
-                    headers = headers if same_origin(target, location) else {}
+                    headers = headers if is_same_origin(target, location) else {}
                     target = location
-                return await _whole(
+                return await _read_whole(
                     answer, 0 if head_only else max_bytes, url=target, server=server
                 )
         except TimeoutError:
-            raise Unreachable(
+            raise ServerUnreachable(
                 f"a request was not answered within {timeout_s:g} s; try again later",
                 server=server,
             ) from None
 
     async def aclose(self) -> None:
-        """Close all connections and take no more requests."""
+        """Close all connections and refuse further requests."""
         self._closed = True
         sessions, self._sessions = self._sessions, {}
         for session in sessions.values():
@@ -185,27 +187,27 @@ class HttpClient:
     ) -> aiohttp.ClientResponse:
         local = own is not None and host_and_port(url) == own
         self._check_literal(url, local=local, server=server)
-        with translated(server, url):
-            return await self._session(local).request(
+        with translate_errors(server, url):
+            return await self._get_session(local).request(
                 method, url, data=body, headers=headers, allow_redirects=False
             )
 
     def _check_literal(self, url: URL, *, local: bool, server: str) -> None:
-        """Refuse an address that needs no resolving before any connection is even looked up."""
+        """Refuse a forbidden IP address before a pooled connection could be used for it."""
         host = (url.raw_host or "").strip("[]")
-        what = self._literal(host, local)
-        if what:
-            raise forbidden(AddressRefused(host, what), server=server, url=url)
+        objection = self._literal(host, local)
+        if objection:
+            raise make_forbidden_error(AddressRefused(host, objection), server=server, url=url)
 
-    def _objection(self, host: str, local: bool) -> str:
-        return self._rules.objection(host, local=local) if is_address(host) else ""
+    def _find_objection(self, host: str, local: bool) -> str:
+        return self._rules.find_objection(host, local=local) if is_address(host) else ""
 
-    def _session(self, local: bool) -> aiohttp.ClientSession:
+    def _get_session(self, local: bool) -> aiohttp.ClientSession:
         if self._closed:
-            raise Unreachable("the gateway is shutting down; call again")
+            raise ServerUnreachable("the gateway is shutting down; call again")
         if local not in self._sessions:
             self._sessions[local] = aiohttp.ClientSession(
-                connector=connector(self._rules, local=local),
+                connector=make_connector(self._rules, local=local),
                 cookie_jar=aiohttp.DummyCookieJar(),
                 timeout=_TIMEOUT,
                 headers={"User-Agent": _user_agent()},
@@ -216,7 +218,7 @@ class HttpClient:
 def _user_agent() -> str:
     try:
         return f"foregate/{metadata.version('foregate')}"
-    except metadata.PackageNotFoundError:  # run from its folder
+    except metadata.PackageNotFoundError:  # run from the source tree
         return "foregate"
 
 
@@ -226,12 +228,12 @@ def _read_url(text: str, server: str) -> URL:
     except ValueError:
         url = URL()
     if url.scheme not in {"http", "https"} or not url.raw_host or url.raw_user is not None:
-        raise BadAddress("it names an address that is not http or https", server=server)
+        raise InvalidAddress("it names an address that is not http or https", server=server)
     return url.with_fragment(None)
 
 
-def _target(answer: aiohttp.ClientResponse, server: str) -> URL | None:
-    """Return where an answer redirects to."""
+def _redirect_target(answer: aiohttp.ClientResponse, server: str) -> URL | None:
+    """Return the target of a redirect; None if it names none."""
     location = answer.headers.get("Location")
     if location is None:
         return None
@@ -250,9 +252,10 @@ def _target(answer: aiohttp.ClientResponse, server: str) -> URL | None:
 
 def _check_redirect(method: str, status: int, url: URL, target: URL, *, server: str) -> None:
     _refuse_downgrade(url, target, server=server)
-    if not same_origin(url, target) and not _upgrade(url, target):
+    if not is_same_origin(url, target) and not _is_upgrade(url, target):
         raise ForbiddenAddress(
-            f"redirects to {shown(target)}, another origin; register that address instead if it "
+            f"redirects to {redact_address(target)}, another origin; register that address "
+            "instead if it "
             "is meant",
             server=server,
         )
@@ -267,13 +270,14 @@ def _check_redirect(method: str, status: int, url: URL, target: URL, *, server: 
 def _refuse_downgrade(url: URL, target: URL, *, server: str) -> None:
     if url.scheme == "https" and target.scheme == "http":
         raise ForbiddenAddress(
-            f"redirects from https to {shown(target)}, which is not encrypted; correct its "
+            f"redirects from https to {redact_address(target)}, which is not encrypted; correct "
+            "its "
             "address, or the proxy before it",
             server=server,
         )
 
 
-def _upgrade(url: URL, target: URL) -> bool:
+def _is_upgrade(url: URL, target: URL) -> bool:
     return (
         url.host == target.host
         and (url.scheme, target.scheme) == ("http", "https")
@@ -282,19 +286,19 @@ def _upgrade(url: URL, target: URL) -> bool:
     )
 
 
-async def _whole(
+async def _read_whole(
     answer: aiohttp.ClientResponse, max_bytes: int, *, url: URL, server: str
-) -> Fetched:
+) -> FetchedResponse:
     headers: dict[str, str] = {}
     for name, value in answer.headers.items():
         headers.setdefault(name.lower(), value)
     body = b""
     try:
         if max_bytes:
-            with translated(server, url):
+            with translate_errors(server, url):
                 body = await read_body(answer, max_bytes=max_bytes)
-    except TooLong:
+    except BodyTooLong:
         raise MessageTooLarge(server=server, what="the answer", limit_bytes=max_bytes) from None
     finally:
         answer.release()
-    return Fetched(status=answer.status, headers=headers, body=body)
+    return FetchedResponse(status=answer.status, headers=headers, body=body)

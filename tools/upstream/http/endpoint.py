@@ -1,30 +1,31 @@
-"""Requests to one remote server, with its credentials."""
+"""Sends requests to one remote server, with its credentials."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 import aiohttp
 from yarl import URL
 
 from tools.upstream.errors import SignInRequired
 from tools.upstream.http.address import RemoteAddress
-from tools.upstream.http.authorize import Authorize
+from tools.upstream.http.authorize import CredentialsProvider
 from tools.upstream.http.client import HttpClient
 from tools.upstream.spec import ServerSpec
 
 UNAUTHORIZED, FORBIDDEN = 401, 403
 
 
-class Endpoint:
+class HttpEndpoint:
     """Opens requests to a server.
 
     Args:
         spec: The server's entry.
-        address: Where it is.
+        address: Its resolved address.
         client: The shared client.
-        authorize: Holds its tokens, if it is called with any.
-        user: For whom it is called, where tokens differ by user.
+        authorize: Provides its tokens, if it needs any.
+        user: Name of the user, if tokens differ by user.
+        learn: Called with each token sent, so that it can be redacted from the server's output.
     """
 
     def __init__(
@@ -33,16 +34,18 @@ class Endpoint:
         address: RemoteAddress,
         *,
         client: HttpClient,
-        authorize: Authorize | None = None,
+        authorize: CredentialsProvider | None = None,
         user: str = "",
+        learn: Callable[[str], None] = lambda _: None,
     ) -> None:
         self.server = spec.name
         self.url = address.url
         self._own = address.own
-        self._headers = _lower(address.headers)
+        self._headers = _lower_names(address.headers)
         self._client = client
         self._authorize = authorize
         self._user = user
+        self._learn = learn
 
     async def open(
         self,
@@ -52,56 +55,59 @@ class Endpoint:
         *,
         url: URL | None = None,
     ) -> aiohttp.ClientResponse:
-        """Send a request and return its answer once the headers are there.
+        """Send a request and return its response once the headers have arrived.
 
-        A request that was refused for its credentials was not carried out; it is sent once more
-        if there are new ones.
+        A request refused for its credentials was not executed, so it is repeated once if new
+        credentials are available.
 
         Args:
-            method: Of the request.
+            method: HTTP method.
             headers: Added to those of the entry.
-            body: Sent along.
-            url: Where, if not to the endpoint itself; of the same origin.
+            body: Request body.
+            url: Address of the same origin, if not the endpoint itself.
 
         Returns:
-            The answer, whatever its status; release or close it.
+            The response, whatever its status; the caller must release or close it.
 
         Raises:
-            SignInRequired: If the credentials do not do.
-            UpstreamError: If there is no answer.
+            SignInRequired: If the credentials are refused.
+            UpstreamError: If there is no response.
         """
-        first = await self._open(method, headers, body, url)
-        if not _refused(first):
+        first = await self._open_authorized(method, headers, body, url)
+        if not _is_refused(first):
             return first
-        if not await self._renewed(first):
-            raise self._sign_in(first)
-        second = await self._open(method, headers, body, url)
-        if _refused(second):
+        if not await self._renew_credentials(first):
+            raise self._make_sign_in_error(first)
+        second = await self._open_authorized(method, headers, body, url)
+        if _is_refused(second):
             second.close()
-            raise self._sign_in(second)
+            raise self._make_sign_in_error(second)
         return second
 
-    async def _open(
+    async def _open_authorized(
         self, method: str, headers: Mapping[str, str], body: bytes | None, url: URL | None
     ) -> aiohttp.ClientResponse:
         target = url or self.url
         merged = {**self._headers, **headers}
         if self._authorize is not None:
-            # By the address that was signed in to: a path beside it is the server's own choice.
-            merged.update(_lower(await self._authorize.headers(str(self.url), self._user)))
+            # By the endpoint's address, not `url`, which the server itself may have chosen.
+            tokens = await self._authorize.build_headers(str(self.url), self._user)
+            for value in tokens.values():
+                self._learn(value.rpartition(" ")[2])
+            merged.update(_lower_names(tokens))
         return await self._client.open(
             method, target, headers=merged, body=body, own=self._own, server=self.server
         )
 
-    async def _renewed(self, answer: aiohttp.ClientResponse) -> bool:
+    async def _renew_credentials(self, answer: aiohttp.ClientResponse) -> bool:
         answer.close()
         if self._authorize is None:
             return False
-        return await self._authorize.refused(
-            status=answer.status, www_authenticate=_challenge(answer), user=self._user
+        return await self._authorize.handle_refusal(
+            status=answer.status, www_authenticate=_read_challenge(answer), user=self._user
         )
 
-    def _sign_in(self, answer: aiohttp.ClientResponse) -> SignInRequired:
+    def _make_sign_in_error(self, answer: aiohttp.ClientResponse) -> SignInRequired:
         why = f"HTTP status {answer.status}"
         if answer.status == FORBIDDEN:
             why += ", the sign-in lacks a scope"
@@ -110,15 +116,15 @@ class Endpoint:
         return SignInRequired(self.server, why=why, user=self._user)
 
 
-def _refused(answer: aiohttp.ClientResponse) -> bool:
+def _is_refused(answer: aiohttp.ClientResponse) -> bool:
     return answer.status == UNAUTHORIZED or (
-        answer.status == FORBIDDEN and "insufficient_scope" in _challenge(answer)
+        answer.status == FORBIDDEN and "insufficient_scope" in _read_challenge(answer)
     )
 
 
-def _challenge(answer: aiohttp.ClientResponse) -> str:
+def _read_challenge(answer: aiohttp.ClientResponse) -> str:
     return ", ".join(answer.headers.getall("WWW-Authenticate", []))
 
 
-def _lower(headers: Mapping[str, str]) -> dict[str, str]:
+def _lower_names(headers: Mapping[str, str]) -> dict[str, str]:
     return {name.lower(): value for name, value in headers.items()}

@@ -1,4 +1,4 @@
-"""One request to a remote server and what comes back for it."""
+"""One request to a remote server over HTTP, with its response or stream."""
 
 from __future__ import annotations
 
@@ -15,46 +15,48 @@ from mcp_types import (
     RequestId,
 )
 
+from gateway_project.foundation.json_pieces import TooManyValues
 from tools.upstream.errors import (
     ConnectionLost,
     HttpRefused,
     MessageTooLarge,
     ProtocolViolation,
+    ServerUnreachable,
     SessionExpired,
-    Unreachable,
+    TooManyValuesSent,
     UpstreamError,
 )
-from tools.upstream.http.body import TooLong, read_body
-from tools.upstream.http.endpoint import Endpoint
-from tools.upstream.http.events import Event
-from tools.upstream.http.intake import Intake
-from tools.upstream.http.problems import translated
+from tools.upstream.http.body import BodyTooLong, read_body
+from tools.upstream.http.endpoint import HttpEndpoint
+from tools.upstream.http.events import ServerSentEvent
+from tools.upstream.http.intake import MessageIntake
+from tools.upstream.http.problems import translate_errors
 from tools.upstream.http.session import HttpSession
 from tools.upstream.http.stream import EventStream
-from tools.upstream.limits import Limits
-from tools.upstream.parse import TooDeep, read_message
-from tools.upstream.salvage import examine
+from tools.upstream.limits import UpstreamLimits
+from tools.upstream.parse import MessageTooDeep, receive_message
+from tools.upstream.salvage import examine_line
 
 OK, REDIRECTION, BAD_REQUEST, NOT_FOUND, NOT_ALLOWED = 200, 300, 400, 404, 405
 TOO_MANY_REQUESTS, SERVER_FAILED = 429, 500
 ERROR_BYTES = 1024 * 1024  # of an error's body
 RESUME_WAIT_S, RESUME_LONGEST_S = 1.0, 60.0
 RESUME_FAILURES = 3
-SETTLE_S, SETTLE_BYTES = 1.0, 64 * 1024  # for what follows the answer on its stream
+SETTLE_S, SETTLE_BYTES = 1.0, 64 * 1024  # for data after the answer on its stream
 
-_SERVER_ERROR = -32000  # the TypeScript SDK's examples answer so if they do not know the session
+_SERVER_ERROR = -32000  # sent by the TypeScript SDK's examples for an unknown session
 
 
-class Exchange:
-    """Sends a request and hands on all that belongs to it.
+class HttpExchange:
+    """Sends a request and delivers all messages that belong to it.
 
     Args:
         request: The request.
-        modern: Whether it is one of the protocol without sessions.
-        endpoint: Where it goes.
-        session: What it carries of the session.
-        intake: Takes what comes back.
-        limits: Caps on that.
+        modern: Whether it uses the stateless era of the protocol.
+        endpoint: The server.
+        session: The session whose headers it carries.
+        intake: Receives the messages.
+        limits: Caps on the messages.
     """
 
     def __init__(
@@ -62,10 +64,10 @@ class Exchange:
         request: JSONRPCRequest,
         *,
         modern: bool,
-        endpoint: Endpoint,
+        endpoint: HttpEndpoint,
         session: HttpSession,
-        intake: Intake,
-        limits: Limits,
+        intake: MessageIntake,
+        limits: UpstreamLimits,
     ) -> None:
         self._request = request
         self._modern = modern
@@ -82,25 +84,26 @@ class Exchange:
         *,
         opened: Callable[[aiohttp.ClientResponse], None] | None = None,
     ) -> aiohttp.ClientResponse | None:
-        """Send the request and hand on its answer.
+        """Send the request and deliver its answer.
 
         Args:
-            headers: Of the request.
+            headers: Request headers.
             body: The request as JSON.
-            opened: Called with the answer when its headers are there.
+            opened: Called with the HTTP response once its headers have arrived.
 
         Returns:
-            The answer if its stream has not ended yet: settle it to use its connection again.
+            The HTTP response if its stream is still open; pass it to `drain_answer` so that its
+            connection can be reused.
 
         Raises:
-            UpstreamError: If there is no answer to hand on.
+            UpstreamError: If there is no answer to deliver.
         """
         self._answer = await self._endpoint.open("POST", headers, body)
         try:
             if opened is not None:
                 opened(self._answer)
-            with translated(self._server, self._endpoint.url):
-                await self._take(self._answer)
+            with translate_errors(self._server, self._endpoint.url):
+                await self._handle_answer(self._answer)
         except BaseException:
             self._answer.close()
             raise
@@ -108,77 +111,77 @@ class Exchange:
             self._answer.release()
         return None if self._answer.closed else self._answer
 
-    async def _take(self, answer: aiohttp.ClientResponse) -> None:
+    async def _handle_answer(self, answer: aiohttp.ClientResponse) -> None:
         if answer.status >= REDIRECTION:
-            await self._failure(answer)
+            await self._handle_failure(answer)
             return
         kind = answer.headers.get("Content-Type", "").partition(";")[0].strip().lower()
         if kind == "application/json":
-            self._answered(await self._body(answer))
+            await self._deliver_body(await self._read_body(answer))
         elif kind == "text/event-stream":
-            await self._until_answered()
+            await self._follow_until_answered()
         else:
-            raise ProtocolViolation(_no_answer(answer.status, kind), server=self._server)
+            raise ProtocolViolation(_explain_no_answer(answer.status, kind), server=self._server)
 
-    async def _body(self, answer: aiohttp.ClientResponse) -> bytes:
+    async def _read_body(self, answer: aiohttp.ClientResponse) -> bytes:
         cap = self._limits.max_result_bytes
         try:
             return await read_body(answer, max_bytes=cap)
-        except TooLong:
-            raise self._too_large() from None
+        except BodyTooLong:
+            raise self._make_too_large_error() from None
 
-    def _answered(self, text: bytes) -> None:
+    async def _deliver_body(self, text: bytes) -> None:
         try:
-            message = read_message(text)
+            message = await receive_message(text)
         except ValueError as error:
-            self._intake.unusable(text)
-            raise self._unreadable(error) from None
-        if not self._is_answer(message):
-            raise self._unreadable(None)
+            self._intake.count_unusable(text)
+            raise self._make_unreadable_error(error) from None
+        if not self._deliver_answer(message):
+            raise self._make_unreadable_error(None)
 
-    def _is_answer(self, message: JSONRPCMessage) -> bool:
-        """Hand on an answer; say whether it was one."""
+    def _deliver_answer(self, message: JSONRPCMessage) -> bool:
+        """Deliver a message if it is an answer; return whether it was."""
         if not isinstance(message, JSONRPCResponse | JSONRPCError):
             return False
-        if not _same(message.id, self._request.id):
+        if not _is_same_id(message.id, self._request.id):
             raise ProtocolViolation(
                 "answered a request with the answer to another; repair or update the server",
                 server=self._server,
             )
         message.id = self._request.id
-        self._intake.answer(message)
+        self._intake.deliver_answer(message)
         return True
 
-    async def _failure(self, answer: aiohttp.ClientResponse) -> None:
-        """Hand on the error of JSON-RPC that a refusal may carry, else raise one."""
-        error = await self._rpc_error(answer)
-        if self._session.id and not self._modern and _session_unknown(answer.status, error):
+    async def _handle_failure(self, answer: aiohttp.ClientResponse) -> None:
+        """Deliver the JSON-RPC error of a failed response; raise if it carries none."""
+        error = await self._read_rpc_error(answer)
+        if self._session.id and not self._modern and _is_session_unknown(answer.status, error):
             raise SessionExpired(self._server)
         if error is None:
             raise HttpRefused(
-                server=self._server, status=answer.status, advice=_advice(answer.status)
+                server=self._server, status=answer.status, advice=_advise(answer.status)
             )
-        self._intake.answer(error)
+        self._intake.deliver_answer(error)
 
-    async def _rpc_error(self, answer: aiohttp.ClientResponse) -> JSONRPCError | None:
+    async def _read_rpc_error(self, answer: aiohttp.ClientResponse) -> JSONRPCError | None:
         if "json" not in answer.headers.get("Content-Type", "").lower():
             answer.close()
             return None
         try:
-            message = read_message(await read_body(answer, max_bytes=ERROR_BYTES))
-        except (ValueError, TooLong):
+            message = await receive_message(await read_body(answer, max_bytes=ERROR_BYTES))
+        except (ValueError, BodyTooLong):
             return None
         if not isinstance(message, JSONRPCError):
             return None
-        # Its own id may be missing: the request may have been refused before it was read.
+        # Its id may be missing: the request may have been refused before it was parsed.
         message.id = self._request.id
         return message
 
-    async def _until_answered(self) -> None:
-        """Follow the request's stream, over interruptions where the protocol has that."""
+    async def _follow_until_answered(self) -> None:
+        """Follow the request's stream to the answer, resuming it in the handshake era."""
         last_id, failures = "", 0
         while True:
-            stream = self._stream(self._answer)
+            stream = self._make_stream(self._answer)
             try:
                 if await self._follow(stream):
                     return
@@ -188,53 +191,53 @@ class Exchange:
             last_id = stream.last_id or last_id
             if self._modern or not last_id:
                 raise ConnectionLost(
-                    "ended the stream before the answer came; the request may have been carried "
-                    "out all the same",
+                    "ended the stream before the answer came; the request may still have been "
+                    "carried out",
                     server=self._server,
                 )
             failures = 0 if stream.events else failures + 1
             self._answer.close()
-            self._answer = await self._resumed(last_id, stream.retry_s, failures)
+            self._answer = await self._resume_stream(last_id, stream.retry_s, failures)
 
     async def _follow(self, stream: EventStream) -> bool:
-        """Hand on events until the answer has come; False if the stream ends before that."""
+        """Deliver events up to the answer; False if the stream ends before it."""
         while (events := await stream.next()) is not None:
             for event in events:
-                if self._take_event(event, stream):
+                if await self._handle_event(event, stream):
                     return True
         return False
 
-    def _take_event(self, event: Event, stream: EventStream) -> bool:
-        if event.too_long:
-            raise self._too_large()
+    async def _handle_event(self, event: ServerSentEvent, stream: EventStream) -> bool:
+        if event.is_too_long:
+            raise self._make_too_large_error()
         if event.name != "message" or not event.data:
             return False
         try:
-            message = read_message(event.data)
+            message = await receive_message(event.data)
         except ValueError as error:
-            stream.wasted(len(event.data))
-            self._intake.unusable(event.data)
-            if examine(event.data).kind == "answer":
-                raise self._unreadable(error) from None
+            stream.count_waste(len(event.data))
+            self._intake.count_unusable(event.data)
+            if examine_line(event.data).kind == "answer":
+                raise self._make_unreadable_error(error) from None
             return False
         if isinstance(message, JSONRPCResponse | JSONRPCError):
-            return self._is_answer(message)
+            return self._deliver_answer(message)
         if self._modern and isinstance(message, JSONRPCRequest):
-            self._intake.unusable(event.data)
-        elif not self._intake.unasked(message, during=self._request.id):
-            stream.wasted(len(event.data))
+            self._intake.count_unusable(event.data)
+        elif not self._intake.deliver_unsolicited(message, during=self._request.id):
+            stream.count_waste(len(event.data))
         return False
 
-    async def _resumed(
+    async def _resume_stream(
         self, last_id: str, retry_s: float | None, failures: int
     ) -> aiohttp.ClientResponse:
-        """Ask for the rest of the request's stream."""
+        """Resume the request's stream after an event id."""
         wait_s = RESUME_WAIT_S if retry_s is None else min(retry_s, RESUME_LONGEST_S)
         while failures < RESUME_FAILURES:
             await asyncio.sleep(wait_s)
             try:
                 answer = await self._endpoint.open("GET", self._session.listen_headers(last_id))
-            except (Unreachable, ConnectionLost):
+            except (ServerUnreachable, ConnectionLost):
                 failures += 1
                 continue
             if answer.status == OK and _is_stream(answer):
@@ -242,12 +245,12 @@ class Exchange:
             answer.close()
             break
         raise ConnectionLost(
-            "ended the stream before the answer came and does not go on with it; the request may "
-            "have been carried out all the same",
+            "ended the stream before the answer came and does not resume it; the request may "
+            "still have been carried out",
             server=self._server,
         )
 
-    def _stream(self, answer: aiohttp.ClientResponse) -> EventStream:
+    def _make_stream(self, answer: aiohttp.ClientResponse) -> EventStream:
         return EventStream(
             answer,
             server=self._server,
@@ -256,14 +259,16 @@ class Exchange:
             flowing=self._intake.flowing,
         )
 
-    def _too_large(self) -> MessageTooLarge:
+    def _make_too_large_error(self) -> MessageTooLarge:
         what = "the result" if self._request.method == "tools/call" else "its answer"
         return MessageTooLarge(
             server=self._server, what=what, limit_bytes=self._limits.max_result_bytes
         )
 
-    def _unreadable(self, error: ValueError | None) -> UpstreamError:
-        if isinstance(error, TooDeep):
+    def _make_unreadable_error(self, error: ValueError | None) -> UpstreamError:
+        if isinstance(error, TooManyValues):
+            return TooManyValuesSent(server=self._server, limit=error.limit)
+        if isinstance(error, MessageTooDeep):
             problem = f"sent an answer that {error}; ask it for less"
         else:
             problem = (
@@ -272,8 +277,8 @@ class Exchange:
         return ProtocolViolation(problem, server=self._server)
 
 
-async def settle(answer: aiohttp.ClientResponse) -> None:
-    """Read what is left of a stream after its answer, so that its connection is used again."""
+async def drain_answer(answer: aiohttp.ClientResponse) -> None:
+    """Read the rest of a stream after its answer, so that its connection can be reused."""
     try:
         async with asyncio.timeout(SETTLE_S):
             left = SETTLE_BYTES
@@ -292,12 +297,12 @@ def _is_stream(answer: aiohttp.ClientResponse) -> bool:
     return answer.headers.get("Content-Type", "").lower().startswith("text/event-stream")
 
 
-def _same(given: RequestId | None, asked: RequestId) -> bool:
+def _is_same_id(answered: RequestId | None, requested: RequestId) -> bool:
     """Whether an answer's id is the request's; some servers answer with a string, or null."""
-    return given is None or str(given) == str(asked)
+    return answered is None or str(answered) == str(requested)
 
 
-def _session_unknown(status: int, error: JSONRPCError | None) -> bool:
+def _is_session_unknown(status: int, error: JSONRPCError | None) -> bool:
     if status == NOT_FOUND:
         return error is None or error.error.code != METHOD_NOT_FOUND
     return (
@@ -308,7 +313,7 @@ def _session_unknown(status: int, error: JSONRPCError | None) -> bool:
     )
 
 
-def _no_answer(status: int, kind: str) -> str:
+def _explain_no_answer(status: int, kind: str) -> str:
     if kind:
         return (
             f"answered with {kind[:100]!r} where MCP has JSON or a stream; check that its address "
@@ -317,7 +322,7 @@ def _no_answer(status: int, kind: str) -> str:
     return f"answered a request with HTTP status {status} and nothing else; repair the server"
 
 
-def _advice(status: int) -> str:
+def _advise(status: int) -> str:
     if status in (NOT_FOUND, NOT_ALLOWED):
         return (
             "check that its address is that of an MCP endpoint; an older server may need the "

@@ -1,7 +1,6 @@
-"""Connections that are only made to addresses the rules allow.
+"""Connects only to addresses that the network rules allow.
 
-The check is of the very address a socket is about to be connected to: a name that resolves to
-another address a moment later gains nothing.
+Checks the very address a socket is about to connect to, so DNS rebinding gains nothing.
 """
 
 from __future__ import annotations
@@ -14,11 +13,11 @@ from aiohttp.abc import AbstractResolver, ResolveResult
 
 from tools.upstream.network import NetworkRules
 
-# Node's and uvicorn's servers close a connection that was idle for 5 s; a request sent at that
-# very moment would be lost, and requests are never sent twice.
+# Node and uvicorn close a connection idle for 5 s; a request sent at that moment would be lost,
+# and requests are never sent twice.
 KEEP_ALIVE_S = 4.0
-MAX_CONNECTIONS_PER_HOST = 500  # so that no server uses up the gateway's file descriptors
-TCP_IDLE_S = 60  # after which a silent peer is asked whether it is still there
+MAX_CONNECTIONS_PER_HOST = 500  # so that no server exhausts the gateway's file descriptors
+TCP_IDLE_S = 60  # before the first TCP keep-alive probe
 
 
 class AddressRefused(OSError):
@@ -26,7 +25,7 @@ class AddressRefused(OSError):
 
     Attributes:
         address: The address.
-        what: What it is.
+        what: Description of its special network.
     """
 
     def __init__(self, address: str, what: str) -> None:
@@ -35,23 +34,23 @@ class AddressRefused(OSError):
         self.what = what
 
 
-def connector(rules: NetworkRules, *, local: bool) -> aiohttp.TCPConnector:
-    """Return a pool of connections that obeys the rules.
+def make_connector(rules: NetworkRules, *, local: bool) -> aiohttp.TCPConnector:
+    """Return a connection pool that enforces the rules.
 
     Args:
         rules: Which addresses may be connected to.
-        local: Whether services that people run themselves may be reached.
+        local: Whether local services may be reached.
     """
 
     def make_socket(info: tuple[Any, ...]) -> socket.socket:
         family, kind, protocol, _, target = info
-        what = rules.objection(target[0], local=local)
+        what = rules.find_objection(target[0], local=local)
         if what:
             raise AddressRefused(target[0], what)
-        made = socket.socket(family=family, type=kind, proto=protocol)
-        made.setblocking(False)
-        _keep_alive(made)
-        return made
+        connection = socket.socket(family=family, type=kind, proto=protocol)
+        connection.setblocking(False)
+        _enable_keep_alive(connection)
+        return connection
 
     return aiohttp.TCPConnector(
         resolver=_Resolver(rules, local=local),
@@ -63,7 +62,7 @@ def connector(rules: NetworkRules, *, local: bool) -> aiohttp.TCPConnector:
 
 
 class _Resolver(AbstractResolver):
-    """Leaves out addresses that may not be used, so that the others of the name are tried."""
+    """Filters forbidden addresses out, so that a name's other addresses are tried."""
 
     def __init__(self, rules: NetworkRules, *, local: bool) -> None:
         self._rules = rules
@@ -74,7 +73,9 @@ class _Resolver(AbstractResolver):
         self, host: str, port: int = 0, family: socket.AddressFamily = socket.AF_UNSPEC
     ) -> list[ResolveResult]:
         found = await self._system.resolve(host, port, family)
-        objections = [self._rules.objection(each["host"], local=self._local) for each in found]
+        objections = [
+            self._rules.find_objection(each["host"], local=self._local) for each in found
+        ]
         usable = [each for each, what in zip(found, objections, strict=True) if not what]
         if found and not usable:
             raise AddressRefused(found[0]["host"], objections[0])
@@ -84,7 +85,7 @@ class _Resolver(AbstractResolver):
         await self._system.close()
 
 
-def _keep_alive(made: socket.socket) -> None:
-    made.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
+def _enable_keep_alive(connection: socket.socket) -> None:
+    connection.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
     if hasattr(socket, "TCP_KEEPIDLE"):  # Linux's name; macOS keeps its default of two hours
-        made.setsockopt(socket.IPPROTO_TCP, socket.TCP_KEEPIDLE, TCP_IDLE_S)
+        connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_KEEPIDLE, TCP_IDLE_S)

@@ -1,4 +1,4 @@
-"""Where what a remote server sends unasked is counted, limited and handed on."""
+"""Delivers a remote server's messages, and counts and limits the unsolicited ones."""
 
 from __future__ import annotations
 
@@ -14,80 +14,86 @@ from mcp_types import (
     RequestId,
 )
 
-from gateway_project.foundation import sealing
-from tools.upstream.flood import Flood
-from tools.upstream.origin import Origin
-from tools.upstream.reader import HEEDED, LOGGED_BURST, LOGGED_PER_S, SHOWN_CHARACTERS
-from tools.upstream.stderr import printable
-from tools.upstream.streams import Inbox
+from tools.upstream.flood_guard import FloodGuard
+from tools.upstream.lines import KEPT_EDGE_BYTES
+from tools.upstream.origin import ConnectionOrigin
+from tools.upstream.output_tail import clean_line
+from tools.upstream.reader import (
+    HANDLED_NOTIFICATIONS,
+    LOGGED_BURST,
+    LOGGED_PER_S,
+    MAX_SHOWN_CHARS,
+)
+from tools.upstream.streams import MessageInbox
 
 log = structlog.get_logger(__name__)
 
 
-class Intake:
-    """The way of messages into the inbox.
+class MessageIntake:
+    """Puts messages into the inbox, with rate limit and backpressure.
 
     Args:
-        origin: Whose messages they are.
+        origin: The server.
 
     Attributes:
-        inbox: Where messages go.
-        flowing: Cleared while nothing may be read from the server.
+        inbox: Receives the messages.
+        flowing: Cleared while reading from the server is paused.
     """
 
-    def __init__(self, origin: Origin) -> None:
+    def __init__(self, origin: ConnectionOrigin) -> None:
         limits, monotonic = origin.limits, origin.monotonic
         self._origin = origin
-        self._unasked = Flood(
+        self._unsolicited = FloodGuard(
             per_s=limits.messages_per_s, burst=limits.messages_burst, monotonic=monotonic
         )
-        self._logged = Flood(per_s=LOGGED_PER_S, burst=LOGGED_BURST, monotonic=monotonic)
+        self._logged = FloodGuard(per_s=LOGGED_PER_S, burst=LOGGED_BURST, monotonic=monotonic)
         self._unusable = 0
         self.flowing = asyncio.Event()
         self.flowing.set()
-        self.inbox = Inbox(pause=self.flowing.clear, resume=self.flowing.set)
+        self.inbox = MessageInbox(pause=self.flowing.clear, resume=self.flowing.set)
 
     @property
     def dropped(self) -> int:
-        """Messages that were unusable or beyond the limit."""
-        return self._unusable + self._unasked.refused
+        """Messages that were unusable or over the rate limit."""
+        return self._unusable + self._unsolicited.refused
 
     def end(self) -> None:
-        """Let nobody wait any more."""
+        """End the inbox and release all waiting readers."""
         self.inbox.end()
         self.flowing.set()
 
-    def answer(self, message: JSONRPCResponse | JSONRPCError) -> None:
-        """Hand on the answer to a request."""
+    def deliver_answer(self, message: JSONRPCResponse | JSONRPCError) -> None:
+        """Deliver the answer to a request."""
         self.inbox.put(SessionMessage(message))
 
-    def unasked(
+    def deliver_unsolicited(
         self, message: JSONRPCRequest | JSONRPCNotification, *, during: RequestId | None
     ) -> bool:
-        """Hand on a request or notification of the server, if it is heeded and not too much.
+        """Deliver a request or notification from the server, if handled and within the limit.
 
         Args:
             message: The message.
-            during: Our request on whose stream it came, None on a stream of its own.
+            during: Our request on whose stream it arrived; None on the listening stream.
 
         Returns:
-            Whether it was handed on.
+            Whether it was within the rate limit.
         """
-        if not self._unasked.admits():
+        if not self._unsolicited.try_acquire():
             return False
-        if isinstance(message, JSONRPCRequest) or message.method in HEEDED:
+        if isinstance(message, JSONRPCRequest) or message.method in HANDLED_NOTIFICATIONS:
             metadata = None if during is None else ServerMessageMetadata(during)
             self.inbox.put(SessionMessage(message, metadata))
         return True
 
-    def unusable(self, text: bytes) -> None:
-        """Count, and now and then log, what is no message that belongs where it came."""
+    def count_unusable(self, text: bytes) -> None:
+        """Count an invalid or misplaced message, and log it at a limited rate."""
         self._unusable += 1
-        if self._logged.admits():
-            start = text[: 4 * SHOWN_CHARACTERS].decode(errors="replace")
-            shown = printable(sealing.redact(start, self._origin.secrets))[:SHOWN_CHARACTERS]
+        start = text[:KEPT_EDGE_BYTES]
+        self._origin.tail.add(start)
+        if self._logged.try_acquire():
+            shown = clean_line(start, self._origin.redactor)[:MAX_SHOWN_CHARS]
             log.warning(
-                "server sent something that is no message",
+                "server.unusable_message",
                 server=self._origin.server,
                 bytes=len(text),
                 text=shown,

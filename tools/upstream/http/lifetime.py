@@ -1,4 +1,4 @@
-"""How long a session with a remote server lasts, and what its end interrupts."""
+"""The lifetime of a session with a remote server, and the work its end interrupts."""
 
 from __future__ import annotations
 
@@ -10,66 +10,67 @@ from typing import Any
 import anyio
 import structlog
 
+from gateway_project.foundation.task_group import TaskGroup
 from tools.upstream.errors import ConnectionLost, ServerStopped, SessionExpired, UpstreamError
 
 log = structlog.get_logger(__name__)
 
 
-class Lifetime:
-    """Runs a session's background work and ends it all at once.
+class SessionLifetime:
+    """Runs a session's background work, and ends it with the session.
 
     Open and close it in one task.
 
     Args:
-        server: Whose session it is.
+        server: Name of the server.
         on_end: Called once, when the session ends.
 
     Attributes:
-        ended: Set as soon as no answer can come any more.
-        fault: Why it ended; None while it lasts, and if the gateway itself ended it.
+        ended: Set once no answer can arrive any more.
+        fault: Why it ended; None while it is open or if the gateway ended it.
     """
 
     def __init__(self, server: str, *, on_end: Callable[[], None]) -> None:
         self._server = server
         self._on_end = on_end
         self._scopes: set[asyncio.Timeout] = set()
-        self._group = asyncio.TaskGroup()
+        self._group = TaskGroup()
         self._tasks: set[asyncio.Task[None]] = set()
         self.ended = asyncio.Event()
         self.fault: UpstreamError | None = None
 
     @property
-    def ended_well(self) -> bool:
+    def has_ended_cleanly(self) -> bool:
         """Whether the server merely ended the session."""
         return isinstance(self.fault, SessionExpired)
 
-    def why_ended(self) -> UpstreamError:
-        """Return the error for what was under way."""
+    def make_end_error(self) -> UpstreamError:
+        """Return the error for interrupted work."""
         if isinstance(self.fault, SessionExpired):
             return ConnectionLost(
-                "ended the session before it had answered; the request may have been carried out "
-                "all the same",
+                "ended the session before it had answered; the request may still have been "
+                "carried out",
                 server=self._server,
             )
         return self.fault or ServerStopped(self._server)
 
     async def open(self) -> None:
-        """Be ready to run work."""
+        """Start accepting background work."""
         await self._group.__aenter__()
 
     async def close(self) -> None:
-        """End the session if it has not ended, and wait for its work to be over."""
+        """End the session if necessary, and wait for its background work to end."""
         self.end(None)
         for task in self._tasks:
             task.cancel()
-        # The tasks report nothing; told of an exception, the group would wrap it.
+        # The tasks raise nothing; given an exception, the group would only wrap it.
         await self._group.__aexit__(None, None, None)
 
     def end(self, fault: UpstreamError | None) -> None:
-        """End the session, once.
+        """End the session; later calls have no effect.
 
         Args:
-            fault: Why, None if the gateway itself ends it.
+            fault: The reason; None if the gateway itself ends it.
         """
         if self.ended.is_set():
             return
@@ -81,11 +82,11 @@ class Lifetime:
             scope.reschedule(now)
 
     @asynccontextmanager
-    async def interruptible(self) -> AsyncIterator[None]:
-        """Let the end of the session interrupt what is done inside.
+    async def interrupt_at_end(self) -> AsyncIterator[None]:
+        """Interrupt the block when the session ends.
 
         Raises:
-            anyio.BrokenResourceError: If it has ended, or ends meanwhile.
+            anyio.BrokenResourceError: If the session has ended, or ends meanwhile.
         """
         if self.ended.is_set():
             raise anyio.BrokenResourceError
@@ -100,17 +101,17 @@ class Lifetime:
             raise anyio.BrokenResourceError from None
 
     def spawn(self, work: Coroutine[Any, Any, None]) -> None:
-        """Run something beside the session until it is done or the session ends."""
+        """Run background work until it is done or the session ends."""
         if self.ended.is_set():
             work.close()
             return
-        task = self._group.create_task(self._guarded(work))
+        task = self._group.create_task(self._run_guarded(work))
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
 
-    async def _guarded(self, work: Coroutine[Any, Any, None]) -> None:
+    async def _run_guarded(self, work: Coroutine[Any, Any, None]) -> None:
         try:
             await work
         except Exception:
-            # The top of a task: its failure must not end the session's other tasks.
-            log.exception("work for a remote server broke down", server=self._server)
+            # Top of a task: its failure must not end the session's other tasks.
+            log.exception("server.background_task_failed", server=self._server)

@@ -1,4 +1,4 @@
-"""The stream on which a server of the handshake era speaks without having been asked."""
+"""The stream of unsolicited messages from a handshake-era server."""
 
 from __future__ import annotations
 
@@ -10,40 +10,40 @@ import structlog
 from mcp_types import JSONRPCError, JSONRPCResponse
 
 from tools.upstream.errors import ConnectionLost, ProtocolViolation, UpstreamError
-from tools.upstream.http.endpoint import Endpoint
-from tools.upstream.http.events import Event
+from tools.upstream.http.endpoint import HttpEndpoint
+from tools.upstream.http.events import ServerSentEvent
 from tools.upstream.http.exchange import OK
-from tools.upstream.http.intake import Intake
-from tools.upstream.http.problems import translated
+from tools.upstream.http.intake import MessageIntake
+from tools.upstream.http.problems import translate_errors
 from tools.upstream.http.session import HttpSession
 from tools.upstream.http.stream import EventStream
-from tools.upstream.limits import Limits
-from tools.upstream.parse import read_message
+from tools.upstream.limits import UpstreamLimits
+from tools.upstream.parse import receive_message
 
 WAIT_S, LONGEST_WAIT_S = 1.0, 300.0
-STEADY_S = 30.0  # a stream that lasted so long was not ended out of spite
+STEADY_S = 30.0  # a stream that lasted this long resets the backoff
 
 log = structlog.get_logger(__name__)
 
 
-class Listener:
-    """Holds the stream open, and opens it again where it broke off.
+class StreamListener:
+    """Holds the stream open, and resumes it after interruptions, with backoff.
 
     Args:
         endpoint: The server.
-        session: What its requests carry.
-        intake: Takes what comes.
-        limits: Caps on that.
+        session: The session whose headers the requests carry.
+        intake: Receives the messages.
+        limits: Caps on the messages.
         monotonic: Clock in seconds.
     """
 
     def __init__(
         self,
-        endpoint: Endpoint,
+        endpoint: HttpEndpoint,
         *,
         session: HttpSession,
-        intake: Intake,
-        limits: Limits,
+        intake: MessageIntake,
+        limits: UpstreamLimits,
         monotonic: Callable[[], float],
     ) -> None:
         self._endpoint = endpoint
@@ -55,7 +55,7 @@ class Listener:
         self._retry_s: float | None = None
 
     async def run(self) -> None:
-        """Listen until cancelled, or until the server shows that it has no such stream."""
+        """Listen until cancelled, or until the server turns out to offer no such stream."""
         wait_s = WAIT_S
         while True:
             began = self._monotonic()
@@ -65,7 +65,7 @@ class Listener:
             except ConnectionLost:
                 pass
             except UpstreamError as error:
-                log.info("not listening to server", server=self._endpoint.server, error=str(error))
+                log.info("server.listener_stopped", server=self._endpoint.server, error=str(error))
                 if isinstance(error, ProtocolViolation):
                     return
             steady = self._monotonic() - began >= STEADY_S
@@ -73,14 +73,14 @@ class Listener:
             await asyncio.sleep(min(max(self._retry_s or 0.0, wait_s), LONGEST_WAIT_S))
 
     async def _listen(self) -> bool:
-        """Follow the stream to its end; False if there is none to follow."""
+        """Follow the stream to its end; False if the server offers none."""
         headers = self._session.listen_headers(self._last_id)
         answer = await self._endpoint.open("GET", headers)
         try:
             kind = answer.headers.get("Content-Type", "").lower()
             if answer.status != OK or not kind.startswith("text/event-stream"):
                 return False
-            with translated(self._endpoint.server, self._endpoint.url):
+            with translate_errors(self._endpoint.server, self._endpoint.url):
                 await self._follow(answer)
         finally:
             answer.close()
@@ -97,21 +97,22 @@ class Listener:
         try:
             while (events := await stream.next()) is not None:
                 for event in events:
-                    if not self._take(event):
-                        stream.wasted(len(event.data))
+                    if not await self._handle_event(event):
+                        stream.count_waste(len(event.data))
         finally:
             self._last_id = stream.last_id or self._last_id
             self._retry_s = stream.retry_s
 
-    def _take(self, event: Event) -> bool:
+    async def _handle_event(self, event: ServerSentEvent) -> bool:
         if event.name != "message" or not event.data:
             return False
         try:
-            message = read_message(event.data)
+            message = await receive_message(event.data)
         except ValueError:
-            self._intake.unusable(event.data)
+            self._intake.count_unusable(event.data)
             return False
         if isinstance(message, JSONRPCResponse | JSONRPCError):
-            self._intake.unusable(event.data)  # answers come on the streams of their requests
+            # Answers belong on the streams of their requests.
+            self._intake.count_unusable(event.data)
             return False
-        return self._intake.unasked(message, during=None)
+        return self._intake.deliver_unsolicited(message, during=None)

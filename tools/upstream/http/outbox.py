@@ -1,4 +1,4 @@
-"""The end the SDK writes to, where each message is a request over HTTP."""
+"""The outgoing stream of an HTTP transport, where each message is an HTTP request."""
 
 from __future__ import annotations
 
@@ -15,24 +15,24 @@ from yarl import URL
 
 from tools.upstream import outgoing
 from tools.upstream.errors import HttpRefused, SessionExpired, UpstreamError
-from tools.upstream.http.endpoint import Endpoint
-from tools.upstream.http.exchange import NOT_FOUND, REDIRECTION, settle
-from tools.upstream.origin import Origin
+from tools.upstream.http.endpoint import HttpEndpoint
+from tools.upstream.http.exchange import NOT_FOUND, REDIRECTION, drain_answer
+from tools.upstream.origin import ConnectionOrigin
 
 DELIVERY_TIMEOUT_S = 10.0
-DELIVERIES = 16  # at the same time
+MAX_DELIVERIES = 16  # concurrent
 
 log = structlog.get_logger(__name__)
 
 
 class HttpOutbox:
-    """Messages to a server, each carried by the task that sends it.
+    """Stream of messages to a server, each sent by the caller's own task.
 
-    A request is answered before its sending returns. So cancelling the sender closes the
-    request's own stream, which is how the protocol cancels over HTTP, and no task is needed.
+    Sending a request returns only after its answer. So cancelling the sender closes the request's
+    stream, which is how the protocol cancels over HTTP.
 
     Args:
-        send: Carries one message.
+        send: Sends one message.
     """
 
     def __init__(self, send: Callable[[SessionMessage], Awaitable[None]]) -> None:
@@ -40,18 +40,18 @@ class HttpOutbox:
         self._closed = False
 
     async def send(self, item: SessionMessage, /) -> None:
-        """Carry a message.
+        """Send a message.
 
         Raises:
             anyio.ClosedResourceError: If the stream was closed.
-            UpstreamError: If it is a request that has no answer.
+            UpstreamError: If it is a request that gets no answer.
         """
         if self._closed:
             raise anyio.ClosedResourceError
         await self._send(item)
 
     async def aclose(self) -> None:
-        """Send no more."""
+        """Close the stream."""
         self._closed = True
 
     async def __aenter__(self) -> Self:
@@ -66,44 +66,44 @@ class HttpOutbox:
         await self.aclose()
 
 
-class Deliveries:
-    """Carries messages that have no answer of their own.
+class MessageDelivery:
+    """Delivers messages that expect no answer.
 
     Args:
         endpoint: The server.
-        failed: Called with what went wrong.
+        failed: Called with the error if the session has expired.
     """
 
-    def __init__(self, endpoint: Endpoint, failed: Callable[[UpstreamError], None]) -> None:
+    def __init__(self, endpoint: HttpEndpoint, failed: Callable[[UpstreamError], None]) -> None:
         self._endpoint = endpoint
         self._failed = failed
-        self._turns = asyncio.Semaphore(DELIVERIES)
+        self._turns = asyncio.Semaphore(MAX_DELIVERIES)
 
     async def deliver(
         self, body: bytes, headers: Mapping[str, str], *, url: URL | None = None
     ) -> None:
-        """Send a message whose loss nobody waits for; it is logged."""
+        """Send a message; a failure is only logged."""
         try:
             async with self._turns, asyncio.timeout(DELIVERY_TIMEOUT_S):
-                await post(self._endpoint, body, headers, url=url)
+                await post_message(self._endpoint, body, headers, url=url)
         except (UpstreamError, TimeoutError) as error:
-            why = str(error) or "no answer in time"
-            log.info("message not delivered", server=self._endpoint.server, error=why)
+            reason = str(error) or "no answer in time"
+            log.info("server.message_not_delivered", server=self._endpoint.server, error=reason)
             if isinstance(error, SessionExpired):
                 self._failed(error)
 
 
-async def post(
-    endpoint: Endpoint, body: bytes, headers: Mapping[str, str], *, url: URL | None = None
+async def post_message(
+    endpoint: HttpEndpoint, body: bytes, headers: Mapping[str, str], *, url: URL | None = None
 ) -> None:
-    """Send a message that the server merely takes.
+    """Send a message that the server only acknowledges.
 
     Raises:
-        SessionExpired: If it does not know the session.
-        UpstreamError: If it does not take it.
+        SessionExpired: If the server no longer knows the session.
+        UpstreamError: If it does not accept the message.
     """
     answer = await endpoint.open("POST", headers, body, url=url)
-    await settle(answer)
+    await drain_answer(answer)
     if answer.status == NOT_FOUND:
         raise SessionExpired(endpoint.server)
     if answer.status >= REDIRECTION:
@@ -112,13 +112,15 @@ async def post(
         )
 
 
-def stamped(item: SessionMessage) -> Mapping[str, str]:
-    """Return the headers that the SDK's session wants a message to carry."""
+def read_stamped_headers(item: SessionMessage) -> Mapping[str, str]:
+    """Return the headers in a message's metadata."""
     metadata = item.metadata
     headers = metadata.headers if isinstance(metadata, ClientMessageMetadata) else None
     return headers or {}
 
 
-def encoded(message: JSONRPCMessage, origin: Origin) -> bytes:
-    """Return a message as JSON; see `outgoing.encoded`."""
-    return outgoing.encoded(message, server=origin.server, max_bytes=origin.limits.max_line_bytes)
+async def encode_for_origin(message: JSONRPCMessage, origin: ConnectionOrigin) -> bytes:
+    """Encode a message within its server's limit; see `outgoing.encode_message`."""
+    return await outgoing.encode_message(
+        message, server=origin.server, max_bytes=origin.limits.max_line_bytes
+    )

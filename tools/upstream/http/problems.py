@@ -1,4 +1,4 @@
-"""What the failures of HTTP mean for whoever called a server."""
+"""Translates failures of the HTTP client into errors with advice."""
 
 from __future__ import annotations
 
@@ -11,105 +11,109 @@ import aiohttp
 from yarl import URL
 
 from tools.upstream.errors import (
-    BadAddress,
     ConnectionLost,
     ForbiddenAddress,
+    InvalidAddress,
     ProtocolViolation,
-    Unreachable,
+    ServerUnreachable,
     UpstreamError,
 )
-from tools.upstream.http.address import shown
+from tools.upstream.http.address import redact_address
 from tools.upstream.http.guard import AddressRefused
 from tools.upstream.network import NetworkRules, is_address
 
 
 @contextmanager
-def translated(server: str, url: URL) -> Iterator[None]:
-    """Turn what the HTTP client raises into errors that say what to do.
+def translate_errors(server: str, url: URL) -> Iterator[None]:
+    """Translate exceptions of the HTTP client into upstream errors.
 
     Args:
-        server: Whose request it is.
-        url: Where it goes; of it only the origin is shown.
+        server: Name of the server.
+        url: Address of the request; errors show only its origin.
 
     Raises:
-        UpstreamError: In place of the client's own exceptions, which may quote whole addresses.
+        UpstreamError: Instead of the client's own exceptions, which may quote whole addresses.
     """
     try:
         yield
     except aiohttp.ClientError as error:
-        raise meaning(error, server=server, url=url) from None
+        raise translate_client_error(error, server=server, url=url) from None
 
 
-def meaning(error: aiohttp.ClientError, *, server: str, url: URL) -> UpstreamError:
-    """Say what an exception of the HTTP client means."""
-    where = shown(url)
+def translate_client_error(error: aiohttp.ClientError, *, server: str, url: URL) -> UpstreamError:
+    """Return the upstream error for an exception of the HTTP client."""
+    where = redact_address(url)
     if isinstance(error, aiohttp.ClientConnectorError):
-        return _not_connected(error, server=server, url=url)
+        return _make_connect_error(error, server=server, url=url)
     if isinstance(error, aiohttp.ConnectionTimeoutError):
-        return Unreachable(
+        return ServerUnreachable(
             f"{where} did not accept a connection in time; check that it runs and can be reached",
             server=server,
         )
     if isinstance(error, aiohttp.InvalidURL | aiohttp.NonHttpUrlClientError):
-        return BadAddress(f"{where} cannot be connected to; correct its entry", server=server)
+        return InvalidAddress(f"{where} cannot be connected to; correct its entry", server=server)
     if isinstance(error, aiohttp.ClientResponseError):
         return ProtocolViolation(
             f"{where} answered with something that is not HTTP, or with headers beyond the limit; "
             "check the address",
             server=server,
         )
-    if isinstance(error, aiohttp.ClientPayloadError) and _undecodable(error):
+    if isinstance(error, aiohttp.ClientPayloadError) and _is_undecodable(error):
         return ProtocolViolation(
-            "sent a body that is not encoded as it says; update or repair the server",
+            "sent a body that does not match its declared encoding; update or repair the server",
             server=server,
         )
     return ConnectionLost(
-        "closed the connection before its answer was complete; the request may have been carried "
-        "out all the same",
+        "closed the connection before its answer was complete; the request may still have been "
+        "carried out",
         server=server,
     )
 
 
-def _not_connected(error: aiohttp.ClientConnectorError, *, server: str, url: URL) -> UpstreamError:
-    where, cause = shown(url), error.os_error
+def _make_connect_error(
+    error: aiohttp.ClientConnectorError, *, server: str, url: URL
+) -> UpstreamError:
+    where, cause = redact_address(url), error.os_error
     if isinstance(cause, AddressRefused):
-        return forbidden(cause, server=server, url=url)
+        return make_forbidden_error(cause, server=server, url=url)
     if isinstance(error, aiohttp.ClientConnectorDNSError):
-        return Unreachable(
+        return ServerUnreachable(
             f"the name {url.host!r} cannot be resolved; check the address and the name service",
             server=server,
         )
     if isinstance(error, aiohttp.ClientSSLError):
-        return Unreachable(
-            f"{where} could not be trusted: {_tls(cause)}; mend its certificate, or add its "
+        return ServerUnreachable(
+            f"{where} could not be trusted: {_explain_tls(cause)}; fix its certificate, or add "
+            "its "
             "authority to the system's (SSL_CERT_FILE)",
             server=server,
         )
-    return Unreachable(
-        f"{where} does not accept connections ({_reason(cause)}); start it, or correct its "
+    return ServerUnreachable(
+        f"{where} does not accept connections ({_system_reason(cause)}); start it, or correct its "
         "address",
         server=server,
     )
 
 
-def forbidden(refused: AddressRefused, *, server: str, url: URL) -> ForbiddenAddress:
-    """Say why an address is not connected to, and who can allow it."""
+def make_forbidden_error(refused: AddressRefused, *, server: str, url: URL) -> ForbiddenAddress:
+    """Return the error for a refused address, with how to allow it."""
     host = url.host or ""
-    named = (
+    subject = (
         f"its address is {host}," if is_address(host) else f"{host} resolves to {refused.address},"
     )
     consent = (
         "an admin adds the network to FOREGATE_ALLOW_PRIVATE"
-        if NetworkRules().objection(refused.address, local=True)
+        if NetworkRules().find_objection(refused.address, local=True)
         else "tick 'private network' in its entry, or add the network to FOREGATE_ALLOW_PRIVATE"
     )
     return ForbiddenAddress(
-        f"{named} which is {refused.what}; if it belongs to this server, {consent}", server=server
+        f"{subject} which is {refused.what}; if it belongs to this server, {consent}",
+        server=server,
     )
 
 
-def _undecodable(error: BaseException) -> bool:
-    """Whether the body could not be decompressed, as opposed to cut off."""
+def _is_undecodable(error: BaseException) -> bool:
+    """Whether the body could not be decompressed, as opposed to truncated."""
     cause: BaseException | None = error
     while cause is not None:
         if "decode" in str(cause).lower() or "ContentEncodingError" in type(cause).__name__:
@@ -118,12 +122,12 @@ def _undecodable(error: BaseException) -> bool:
     return False
 
 
-def _tls(cause: OSError) -> str:
+def _explain_tls(cause: OSError) -> str:
     return str(getattr(cause, "verify_message", "") or getattr(cause, "reason", "") or "TLS fails")
 
 
-def _reason(cause: OSError) -> str:
-    """Say it in the system's words; the exception's own may quote the address."""
+def _system_reason(cause: OSError) -> str:
+    """Return the system's message; the exception's own may quote the address."""
     if isinstance(cause, asyncio.TimeoutError):
         return "timed out"
     return os.strerror(cause.errno).lower() if cause.errno else "no connection"

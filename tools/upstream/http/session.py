@@ -1,4 +1,4 @@
-"""What a transport remembers between the requests of one session."""
+"""The state of an HTTP session: its id and protocol version."""
 
 from __future__ import annotations
 
@@ -9,16 +9,19 @@ from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 
 VERSION_HEADER = "mcp-protocol-version"
 SESSION_HEADER = "mcp-session-id"
-POSTED = {"accept": "application/json, text/event-stream", "content-type": "application/json"}
-LISTENED = {"accept": "text/event-stream", "cache-control": "no-store"}
+POST_HEADERS = {
+    "accept": "application/json, text/event-stream",
+    "content-type": "application/json",
+}
+LISTEN_HEADERS = {"accept": "text/event-stream", "cache-control": "no-store"}
 _SESSION_ID = re.compile(r"[\x21-\x7e]{1,1024}")
 
 
 class HttpSession:
-    """The id and the protocol version that requests carry.
+    """The session id and the protocol version that requests carry.
 
     Attributes:
-        id: As the server gave it, empty if it gave none.
+        id: Assigned by the server, or empty.
     """
 
     def __init__(self) -> None:
@@ -27,37 +30,37 @@ class HttpSession:
 
     @property
     def is_modern(self) -> bool:
-        """Whether the protocol knows neither sessions nor requests of the server."""
+        """Whether the protocol version is of the stateless era."""
         return self._version in MODERN_PROTOCOL_VERSIONS
 
     def post_headers(self, method: str | None, stamped: Mapping[str, str]) -> dict[str, str]:
         """Return the headers of a message to the server.
 
         Args:
-            method: Of the message, None for an answer.
-            stamped: What the SDK wants the message to carry.
+            method: Method of the message; None for an answer.
+            stamped: Headers from the message's metadata.
         """
         if method == "initialize":
-            self._version = ""  # it settles the version, so that no earlier one applies
+            self._version = ""  # it negotiates the version, so no earlier one applies
         else:
             self._version = stamped.get(VERSION_HEADER, self._version)
-        return {**POSTED, **self._common(), **stamped}
+        return {**POST_HEADERS, **self._common_headers(), **stamped}
 
     def listen_headers(self, last_event_id: str = "") -> dict[str, str]:
         """Return the headers of a request for a stream.
 
         Args:
-            last_event_id: After which event to go on, empty for a new stream.
+            last_event_id: Event after which to resume; empty for a new stream.
         """
         resume = {"last-event-id": last_event_id} if last_event_id else {}
-        return {**LISTENED, **self._common(), **resume}
+        return {**LISTEN_HEADERS, **self._common_headers(), **resume}
 
-    def begin(self, headers: Mapping[str, str]) -> None:
-        """Take the id that the answer to `initialize` gives."""
-        given = headers.get(SESSION_HEADER, "")
-        self.id = given if _SESSION_ID.fullmatch(given) else ""
+    def begin_session(self, headers: Mapping[str, str]) -> None:
+        """Take the session id from the response to `initialize`."""
+        session_id = headers.get(SESSION_HEADER, "")
+        self.id = session_id if _SESSION_ID.fullmatch(session_id) else ""
 
-    def _common(self) -> dict[str, str]:
+    def _common_headers(self) -> dict[str, str]:
         common = {SESSION_HEADER: self.id} if self.id else {}
         if self._version:
             common[VERSION_HEADER] = self._version

@@ -1,4 +1,4 @@
-"""MCP over HTTP with server-sent events, the transport of the protocol's first version."""
+"""MCP over HTTP with SSE, the transport of the protocol's first version (2024-11-05)."""
 
 from __future__ import annotations
 
@@ -19,90 +19,99 @@ from tools.upstream.errors import (
     SessionExpired,
     UpstreamError,
 )
-from tools.upstream.http.address import same_origin, shown
-from tools.upstream.http.endpoint import Endpoint
-from tools.upstream.http.events import Event
+from tools.upstream.http.address import is_same_origin, redact_address
+from tools.upstream.http.endpoint import HttpEndpoint
+from tools.upstream.http.events import ServerSentEvent
 from tools.upstream.http.exchange import OK
-from tools.upstream.http.lifetime import Lifetime
-from tools.upstream.http.outbox import Deliveries, HttpOutbox, encoded, post, stamped
-from tools.upstream.http.problems import translated
-from tools.upstream.http.session import LISTENED, POSTED
+from tools.upstream.http.lifetime import SessionLifetime
+from tools.upstream.http.outbox import (
+    HttpOutbox,
+    MessageDelivery,
+    encode_for_origin,
+    post_message,
+    read_stamped_headers,
+)
+from tools.upstream.http.problems import translate_errors
+from tools.upstream.http.session import LISTEN_HEADERS, POST_HEADERS
 from tools.upstream.http.stream import EventStream
-from tools.upstream.lines import Oversize
-from tools.upstream.origin import Origin
-from tools.upstream.outstanding import Outstanding
+from tools.upstream.lines import OversizeLine
+from tools.upstream.origin import ConnectionOrigin
+from tools.upstream.outstanding import OutstandingRequests
 from tools.upstream.reader import MessageReader
-from tools.upstream.streams import Inbox
+from tools.upstream.streams import MessageInbox
 
 
 class SseTransport:
     """One session with a remote server; an `UpstreamTransport`.
 
-    One stream carries all that the server says; requests name their answers by id, as on stdio.
+    One stream carries all messages from the server; answers are matched by id, as on stdio.
 
     Args:
         endpoint: The server.
         origin: Its name, secrets and limits.
+
+    Attributes:
+        origin: As passed in.
     """
 
-    def __init__(self, endpoint: Endpoint, origin: Origin) -> None:
+    def __init__(self, endpoint: HttpEndpoint, origin: ConnectionOrigin) -> None:
         self._endpoint = endpoint
-        self._origin = origin
+        self.origin = self._origin = origin
         self._server = origin.server
-        self._outstanding = Outstanding()
+        self._outstanding = OutstandingRequests()
         self._flowing = asyncio.Event()
         self._flowing.set()
-        self._inbox = Inbox(pause=self._flowing.clear, resume=self._flowing.set)
-        self._lifetime = Lifetime(origin.server, on_end=self._stop_waiting)
-        self._deliveries = Deliveries(endpoint, self._lifetime.end)
+        self._inbox = MessageInbox(pause=self._flowing.clear, resume=self._flowing.set)
+        self._lifetime = SessionLifetime(origin.server, on_end=self._stop_waiting)
+        self._deliveries = MessageDelivery(endpoint, self._lifetime.end)
         self._reader = MessageReader(
             origin,
             inbox=self._inbox,
             outstanding=self._outstanding,
-            condemn=self._lifetime.end,
+            on_fatal=self._lifetime.end,
         )
         self._target: URL | None = None
-        self._told_target = asyncio.Event()
+        self._target_known = asyncio.Event()
 
     @property
     def ended(self) -> asyncio.Event:
-        """Set as soon as no answer can come any more."""
+        """Set once no answer can arrive any more."""
         return self._lifetime.ended
 
-    async def room(self) -> None:
+    async def wait_for_room(self) -> None:
         """Return at once: each request has a connection of its own."""
 
     @property
     def unsent_bytes(self) -> int:
-        """None: what is sent waits in its own connection."""
+        """Always 0: each message has its own connection."""
         return 0
 
     @property
     def pid(self) -> int | None:
-        """None: its process, if it has one, is somewhere else."""
+        """Always None: the server has no local process."""
         return None
 
     @property
     def messages_dropped(self) -> int:
-        """Messages of the server that were unusable or too many."""
+        """Messages from the server that were unusable or over the rate limit."""
         return self._reader.dropped
 
     @property
-    def last_words(self) -> str:
-        """Empty: a remote server says nothing beside the protocol."""
+    def failure_summary(self) -> str:
+        """Always empty: a remote server has no output outside the protocol."""
         return ""
 
     @property
-    def ended_well(self) -> bool:
+    def has_ended_cleanly(self) -> bool:
         """Whether the server merely ended the session."""
-        return self._lifetime.ended_well
+        return self._lifetime.has_ended_cleanly
 
-    def why_ended(self, *, while_doing: str) -> UpstreamError:  # noqa: ARG002 - the protocol's
-        """Return the error for what was under way when the session ended."""
-        return self._lifetime.why_ended()
+    def make_end_error(self, *, while_doing: str) -> UpstreamError:  # noqa: ARG002 - the protocol's
+        """Return the error for work interrupted by the end of the session."""
+        return self._lifetime.make_end_error()
 
     async def __aenter__(self) -> TransportStreams:
-        """Begin to listen."""
+        """Open the transport and start listening."""
         await self._lifetime.open()
         self._lifetime.spawn(self._receive())
         return self._inbox, HttpOutbox(self._send)
@@ -118,52 +127,53 @@ class SseTransport:
 
     async def _send(self, item: SessionMessage) -> None:
         message = item.message
-        headers = {**POSTED, **stamped(item)}
-        async with self._lifetime.interruptible():
+        headers = {**POST_HEADERS, **read_stamped_headers(item)}
+        async with self._lifetime.interrupt_at_end():
             if self._target is None:
-                await self._told_target.wait()
-            self._note(message)
+                await self._target_known.wait()
+            self._track_message(message)
             try:
-                body = encoded(message, self._origin)
-                if isinstance(message, JSONRPCRequest) or _must_arrive(message):
-                    await post(self._endpoint, body, headers, url=self._target)
+                body = await encode_for_origin(message, self._origin)
+                if isinstance(message, JSONRPCRequest) or _is_delivery_awaited(message):
+                    await post_message(self._endpoint, body, headers, url=self._target)
                 else:
                     self._lifetime.spawn(self._deliveries.deliver(body, headers, url=self._target))
             except UpstreamError as error:
-                self._failed(message, error)
+                self._handle_send_failure(message, error)
                 raise
 
-    def _note(self, message: JSONRPCMessage) -> None:
+    def _track_message(self, message: JSONRPCMessage) -> None:
         if isinstance(message, JSONRPCRequest):
-            self._outstanding.sent(message.id, message.method)
+            self._outstanding.mark_sent(message.id, message.method)
         elif getattr(message, "method", None) == "notifications/cancelled":
-            self._outstanding.cancelled(getattr(message, "params", None))
+            self._outstanding.mark_cancelled(getattr(message, "params", None))
 
-    def _failed(self, message: JSONRPCMessage, error: UpstreamError) -> None:
+    def _handle_send_failure(self, message: JSONRPCMessage, error: UpstreamError) -> None:
         if isinstance(message, JSONRPCRequest):
-            self._outstanding.answered(message.id)
+            self._outstanding.mark_answered(message.id)
         if isinstance(error, SessionExpired):
             self._lifetime.end(error)
 
     async def _receive(self) -> None:
-        """Hold the stream; the session lasts as long as it does."""
+        """Hold the stream open; the session ends with it."""
         try:
-            answer = await self._endpoint.open("GET", LISTENED)
+            answer = await self._endpoint.open("GET", LISTEN_HEADERS)
             try:
-                with translated(self._server, self._endpoint.url):
+                with translate_errors(self._server, self._endpoint.url):
                     await self._follow(answer)
             finally:
                 answer.close()
             self._reader.close()
+            await self._reader.wait_until_drained()
         except UpstreamError as error:
             self._lifetime.end(error)
         else:
             self._lifetime.end(
-                ConnectionLost("ended its stream; call again to connect anew", server=self._server)
+                ConnectionLost("ended its stream; call again to reconnect", server=self._server)
             )
 
     async def _follow(self, answer: aiohttp.ClientResponse) -> None:
-        self._check(answer)
+        self._check_answer(answer)
         stream = EventStream(
             answer,
             server=self._server,
@@ -174,11 +184,12 @@ class SseTransport:
         while (events := await stream.next()) is not None:
             for event in events:
                 dropped = self._reader.dropped
-                self._take(event)
+                self._handle_event(event)
+                await self._reader.wait_until_drained()
                 if self._reader.dropped > dropped:
-                    stream.wasted(len(event.data))
+                    stream.count_waste(len(event.data))
 
-    def _check(self, answer: aiohttp.ClientResponse) -> None:
+    def _check_answer(self, answer: aiohttp.ClientResponse) -> None:
         if answer.status != OK:
             raise HttpRefused(
                 server=self._server,
@@ -192,40 +203,44 @@ class SseTransport:
                 server=self._server,
             )
 
-    def _take(self, event: Event) -> None:
+    def _handle_event(self, event: ServerSentEvent) -> None:
         if event.name == "endpoint":
-            self._take_target(event.data)
+            self._set_target(event.data)
         elif event.name != "message" or not event.data:
             return
-        elif event.too_long:
+        elif event.is_too_long:
             size = self._origin.limits.max_line_bytes
-            self._reader.oversize(Oversize(head=event.data, tail=b"", size=size, ended=False))
+            self._reader.handle_oversize(
+                OversizeLine(head=event.data, tail=b"", size=size, ended=False)
+            )
         else:
-            # Newlines can only stand between the tokens of JSON, where a space does as well.
+            # JSON has newlines only between tokens, where a space is equivalent.
             self._reader.feed(event.data.replace(b"\n", b" ") + b"\n")
 
-    def _take_target(self, data: bytes) -> None:
-        """Learn where messages go; not to another server, which would get what is not its."""
+    def _set_target(self, data: bytes) -> None:
+        """Set the address for messages; refuse another origin, which must not receive them."""
         try:
             target = self._endpoint.url.join(URL(data.decode().strip())).with_fragment(None)
         except ValueError:
             target = URL()
-        if not target.raw_host or not same_origin(target, self._endpoint.url):
-            elsewhere = shown(target) if target.raw_host else "an address that cannot be read"
+        if not target.raw_host or not is_same_origin(target, self._endpoint.url):
+            elsewhere = (
+                redact_address(target) if target.raw_host else "an address that cannot be read"
+            )
             raise ForbiddenAddress(
                 f"wants messages sent to {elsewhere}, not to itself; repair or update the server",
                 server=self._server,
             )
         self._target = target.with_user(None)
-        self._told_target.set()
+        self._target_known.set()
 
     def _stop_waiting(self) -> None:
         self._inbox.end()
         self._flowing.set()
 
 
-def _must_arrive(message: JSONRPCMessage) -> bool:
-    """Whether the next message has to wait for this one, and for nothing else."""
+def _is_delivery_awaited(message: JSONRPCMessage) -> bool:
+    """Whether the next message must wait for the delivery of this one."""
     return (
         isinstance(message, JSONRPCNotification) and message.method == "notifications/initialized"
     )

@@ -1,4 +1,4 @@
-"""An event stream of a server, read no faster than it deserves."""
+"""Reads an event stream, slowing down for useless data."""
 
 from __future__ import annotations
 
@@ -8,22 +8,25 @@ import aiohttp
 
 from tools.upstream.errors import ProtocolViolation
 from tools.upstream.http.body import SLICE_BYTES, YIELD_BYTES
-from tools.upstream.http.events import Event, EventParser
+from tools.upstream.http.events import EventParser, ServerSentEvent
 
-# Whoever floods is read at some 0.8 MB/s and in smaller pieces, which leaves most of the processor
-# to the others; the rest waits in the sockets' buffers, where the server feels it.
+# A flooding server is read at about 0.8 MB/s in smaller pieces, which leaves most CPU time for the
+# others; the rest waits in the socket buffers as backpressure.
 WASTE_BYTES, WASTE_PAUSE_S, WASTE_SLICE_BYTES = 16 * 1024, 0.02, 4 * 1024
 
 
 class EventStream:
-    """Events of one answer, a few at a time.
+    """The events of one response, in batches.
 
     Args:
-        answer: The answer, of type text/event-stream.
-        server: Whose it is, for errors.
+        answer: The response, of type text/event-stream.
+        server: Name of the server, for errors.
         max_event_bytes: Longest event.
-        max_rubbish_bytes: Bytes without an event after which the stream is given up.
-        flowing: Cleared while nothing may be read.
+        max_rubbish_bytes: Bytes without an event after which the stream is abandoned.
+        flowing: Cleared while reading is paused.
+
+    Attributes:
+        events: Events received so far.
     """
 
     def __init__(
@@ -48,28 +51,28 @@ class EventStream:
 
     @property
     def last_id(self) -> str:
-        """Id of the last event that had one."""
+        """Id of the last event that had one, or empty."""
         return self._parser.last_id
 
     @property
     def retry_s(self) -> float | None:
-        """Seconds to wait before connecting again, if the server said so."""
+        """Reconnection delay requested by the server, in seconds, or None."""
         return None if self._parser.retry_ms is None else self._parser.retry_ms / 1000
 
-    def wasted(self, size: int) -> None:
-        """Note that an event was of no use."""
+    def count_waste(self, size: int) -> None:
+        """Count the bytes of a useless event."""
         self._wasted += size
 
-    async def next(self) -> list[Event] | None:
-        """Return the events that arrived next, None at the end.
+    async def next(self) -> list[ServerSentEvent] | None:
+        """Return the next batch of events; None at the end.
 
         Raises:
-            ProtocolViolation: If there is nothing but rubbish.
-            aiohttp.ClientError: If the stream is cut off or cannot be decoded.
+            ProtocolViolation: If there were too many bytes without an event.
+            aiohttp.ClientError: If the stream is truncated or cannot be decoded.
         """
         while True:
-            await self._take_turns()
-            is_waste = self._waste() >= WASTE_SLICE_BYTES
+            await self._yield_to_others()
+            is_waste = self._waste_bytes() >= WASTE_SLICE_BYTES
             piece = await self._content.read(WASTE_SLICE_BYTES if is_waste else SLICE_BYTES)
             if not piece:
                 return None
@@ -79,26 +82,26 @@ class EventStream:
                 self._since_event = 0
                 self.events += len(events)
                 return events
-            if self._rubbish() > self._max_rubbish_bytes:
+            if self._rubbish_bytes() > self._max_rubbish_bytes:
                 raise ProtocolViolation(
                     f"sent {self._since_event:,} bytes on a stream without a message; repair or "
                     "update the server",
                     server=self._server,
                 )
 
-    def _rubbish(self) -> int:
-        """Bytes since the last event that cannot become part of one."""
+    def _rubbish_bytes(self) -> int:
+        """Return the bytes since the last event that cannot belong to one."""
         return min(self._since_event, self._parser.wasted)
 
-    def _waste(self) -> int:
-        """Bytes of no use since it was last paused for them."""
+    def _waste_bytes(self) -> int:
+        """Return the useless bytes since the last pause for them."""
         return self._wasted + self._parser.wasted - self._forgiven
 
-    async def _take_turns(self) -> None:
+    async def _yield_to_others(self) -> None:
         if not self._flowing.is_set():
             await self._flowing.wait()
-        if self._waste() >= WASTE_BYTES:
-            self._forgiven += self._waste()
+        if self._waste_bytes() >= WASTE_BYTES:
+            self._forgiven += self._waste_bytes()
             self._since_yield = 0
             await asyncio.sleep(WASTE_PAUSE_S)
         elif self._since_yield >= YIELD_BYTES:

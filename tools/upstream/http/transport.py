@@ -1,4 +1,4 @@
-"""MCP over streamable HTTP, of both eras, with a server that may misbehave in every way."""
+"""MCP over streamable HTTP, of both eras, with an untrusted server."""
 
 from __future__ import annotations
 
@@ -12,82 +12,90 @@ from mcp.client._transport import TransportStreams
 from mcp.shared.message import SessionMessage
 from mcp_types import JSONRPCNotification, JSONRPCRequest
 
-from tools.upstream.errors import SessionExpired, Unreachable, UpstreamError
-from tools.upstream.finish import to_the_end
-from tools.upstream.http.endpoint import Endpoint
-from tools.upstream.http.exchange import Exchange, settle
-from tools.upstream.http.intake import Intake
-from tools.upstream.http.lifetime import Lifetime
-from tools.upstream.http.listener import Listener
-from tools.upstream.http.outbox import Deliveries, HttpOutbox, encoded, stamped
+from tools.upstream.errors import ServerUnreachable, SessionExpired, UpstreamError
+from tools.upstream.http.endpoint import HttpEndpoint
+from tools.upstream.http.exchange import HttpExchange, drain_answer
+from tools.upstream.http.intake import MessageIntake
+from tools.upstream.http.lifetime import SessionLifetime
+from tools.upstream.http.listener import StreamListener
+from tools.upstream.http.outbox import (
+    HttpOutbox,
+    MessageDelivery,
+    encode_for_origin,
+    read_stamped_headers,
+)
 from tools.upstream.http.session import HttpSession
-from tools.upstream.origin import Origin
+from tools.upstream.origin import ConnectionOrigin
+from tools.upstream.uninterrupted import run_uninterrupted
 
 GOODBYE_TIMEOUT_S = 2.0
 
-# Answered when they end, so that they are no sign of a server at work.
+# Answered only when they end, so they do not show that the server is responsive.
 _OPEN_ENDED = frozenset({"subscriptions/listen"})
 
 
 class HttpTransport:
     """One session with a remote server; an `UpstreamTransport`.
 
-    Entering makes no connection, the first message does; leaving ends the session.
+    The first message makes the connection; leaving ends the session.
 
     Args:
         endpoint: The server.
         origin: Its name, secrets and limits.
+
+    Attributes:
+        origin: As passed in.
     """
 
-    def __init__(self, endpoint: Endpoint, origin: Origin) -> None:
+    def __init__(self, endpoint: HttpEndpoint, origin: ConnectionOrigin) -> None:
         self._endpoint = endpoint
-        self._origin = origin
+        self.origin = self._origin = origin
         self._session = HttpSession()
-        self._intake = Intake(origin)
-        self._lifetime = Lifetime(origin.server, on_end=self._intake.end)
-        self._deliveries = Deliveries(endpoint, self._judge)
-        self._doubt: Unreachable | None = None
-        self._at_work = 0
+        self._intake = MessageIntake(origin)
+        self._lifetime = SessionLifetime(origin.server, on_end=self._intake.end)
+        self._deliveries = MessageDelivery(endpoint, self._note_error)
+        self._connect_error: ServerUnreachable | None = None
+        self._requests_in_flight = 0
 
     @property
     def ended(self) -> asyncio.Event:
-        """Set as soon as no answer can come any more."""
+        """Set once no answer can arrive any more."""
         return self._lifetime.ended
 
-    async def room(self) -> None:
+    async def wait_for_room(self) -> None:
         """Return at once: each request has a connection of its own."""
 
     @property
     def unsent_bytes(self) -> int:
-        """None: what is sent waits in its own connection."""
+        """Always 0: each message has its own connection."""
         return 0
 
     @property
     def pid(self) -> int | None:
-        """None: its process, if it has one, is somewhere else."""
+        """Always None: the server has no local process."""
         return None
 
     @property
     def messages_dropped(self) -> int:
-        """Messages of the server that were unusable or too many."""
+        """Messages from the server that were unusable or over the rate limit."""
         return self._intake.dropped
 
     @property
-    def last_words(self) -> str:
-        """What kept a connection from being made last, empty if nothing did."""
-        return str(self._doubt or "")
+    def failure_summary(self) -> str:
+        """The last connection failure, or empty."""
+        return str(self._connect_error or "")
 
     @property
-    def ended_well(self) -> bool:
+    def has_ended_cleanly(self) -> bool:
         """Whether the server merely ended the session."""
-        return self._lifetime.ended_well
+        return self._lifetime.has_ended_cleanly
 
-    def why_ended(self, *, while_doing: str) -> UpstreamError:  # noqa: ARG002 - the protocol's
-        """Return the error for what was under way when the session ended."""
-        return self._lifetime.why_ended()
+    def make_end_error(self, *, while_doing: str) -> UpstreamError:  # noqa: ARG002 - the protocol's
+        """Return the error for work interrupted by the end of the session."""
+        return self._lifetime.make_end_error()
 
     async def __aenter__(self) -> TransportStreams:
-        """Be ready to send."""
+        """Open the transport; makes no connection yet."""
         await self._lifetime.open()
         return self._intake.inbox, HttpOutbox(self._send)
 
@@ -100,7 +108,7 @@ class HttpTransport:
         """End the session, even if this task is being cancelled."""
         self._lifetime.end(None)
         try:
-            await to_the_end(self._goodbye())
+            await run_uninterrupted(self._end_session())
         finally:
             await self._lifetime.close()
 
@@ -109,22 +117,22 @@ class HttpTransport:
         if self._lifetime.ended.is_set():
             raise anyio.BrokenResourceError
         method = getattr(message, "method", None)
-        headers = self._session.post_headers(method, stamped(item))
+        headers = self._session.post_headers(method, read_stamped_headers(item))
         if isinstance(message, JSONRPCRequest):
-            await self._request(message, headers)
+            await self._send_request(message, headers)
         elif method == "notifications/initialized":
-            # It must be there before the next request.
-            await self._deliveries.deliver(encoded(message, self._origin), headers)
+            # The server must receive it before the next request.
+            await self._deliveries.deliver(await encode_for_origin(message, self._origin), headers)
             if not self._session.is_modern:
-                self._lifetime.spawn(self._listener().run())
-        elif not self._session.is_modern or _is_news(message):
-            body = encoded(message, self._origin)
+                self._lifetime.spawn(self._make_listener().run())
+        elif not self._session.is_modern or _is_kept_notification(message):
+            body = await encode_for_origin(message, self._origin)
             self._lifetime.spawn(self._deliveries.deliver(body, headers))
-        # What is left is a cancellation, which closing the request's stream has been already,
-        # and answers, which the modern protocol does not let clients send.
+        # The rest is not sent in the modern era: closing a request's stream already cancels it,
+        # and the protocol does not let clients send answers.
 
-    async def _request(self, message: JSONRPCRequest, headers: Mapping[str, str]) -> None:
-        exchange = Exchange(
+    async def _send_request(self, message: JSONRPCRequest, headers: Mapping[str, str]) -> None:
+        exchange = HttpExchange(
             message,
             modern=self._session.is_modern,
             endpoint=self._endpoint,
@@ -132,39 +140,39 @@ class HttpTransport:
             intake=self._intake,
             limits=self._origin.limits,
         )
-        opened = self._begin if message.method == "initialize" else None
+        opened = self._begin_session if message.method == "initialize" else None
         counted = message.method not in _OPEN_ENDED
-        self._at_work += counted
+        self._requests_in_flight += counted
         try:
-            async with self._lifetime.interruptible():
-                body = encoded(message, self._origin)
+            async with self._lifetime.interrupt_at_end():
+                body = await encode_for_origin(message, self._origin)
                 unfinished = await exchange.run(headers, body, opened=opened)
         except UpstreamError as error:
-            self._judge(error)
+            self._note_error(error)
             raise
         else:
-            self._doubt = None
+            self._connect_error = None
         finally:
-            self._at_work -= counted
-            if self._doubt is not None and not self._at_work:
-                self._lifetime.end(self._doubt)
+            self._requests_in_flight -= counted
+            if self._connect_error is not None and not self._requests_in_flight:
+                self._lifetime.end(self._connect_error)
         if unfinished is not None:
-            self._lifetime.spawn(settle(unfinished))
+            self._lifetime.spawn(drain_answer(unfinished))
 
-    def _begin(self, answer: aiohttp.ClientResponse) -> None:
-        self._session.begin(answer.headers)
+    def _begin_session(self, answer: aiohttp.ClientResponse) -> None:
+        self._session.begin_session(answer.headers)
 
-    def _judge(self, error: UpstreamError) -> None:
-        """Note what an error says about the session."""
+    def _note_error(self, error: UpstreamError) -> None:
+        """Update the state of the session after an error."""
         if isinstance(error, SessionExpired) and self._session.id:
             self._lifetime.end(error)
-        elif isinstance(error, Unreachable):
-            self._doubt = error  # unless another request shows that it is there
+        elif isinstance(error, ServerUnreachable):
+            self._connect_error = error  # cleared if another request reaches the server
         else:
-            self._doubt = None
+            self._connect_error = None
 
-    def _listener(self) -> Listener:
-        return Listener(
+    def _make_listener(self) -> StreamListener:
+        return StreamListener(
             self._endpoint,
             session=self._session,
             intake=self._intake,
@@ -172,8 +180,8 @@ class HttpTransport:
             monotonic=self._origin.monotonic,
         )
 
-    async def _goodbye(self) -> None:
-        """End the session at the server, which may not allow that."""
+    async def _end_session(self) -> None:
+        """End the session at the server, which may refuse."""
         if not self._session.id or self._lifetime.fault is not None:
             return
         try:
@@ -184,5 +192,5 @@ class HttpTransport:
             return
 
 
-def _is_news(message: object) -> bool:
+def _is_kept_notification(message: object) -> bool:
     return isinstance(message, JSONRPCNotification) and message.method != "notifications/cancelled"

@@ -1,78 +1,78 @@
-"""Addresses of OAuth: what names a resource, where metadata lies, what may go unencrypted."""
+"""Addresses in OAuth: resource identifiers, metadata locations, encryption requirements."""
 
 from __future__ import annotations
 
 from ipaddress import ip_address
 from urllib.parse import SplitResult, urlsplit, urlunsplit
 
-from tools.upstream.oauth.failures import SignInFailed, quoted
+from tools.upstream.oauth.failures import SignInFailed, quote_foreign
 
 DEFAULT_PORTS = {"http": 80, "https": 443}
-RESOURCE = "/.well-known/oauth-protected-resource"
-OAUTH = "/.well-known/oauth-authorization-server"
-OPENID = "/.well-known/openid-configuration"
+RESOURCE_PATH = "/.well-known/oauth-protected-resource"
+OAUTH_PATH = "/.well-known/oauth-authorization-server"
+OPENID_PATH = "/.well-known/openid-configuration"
 
 
-def split(url: str, what: str) -> SplitResult:
-    """Take an address apart.
+def split_url(url: str, what: str) -> SplitResult:
+    """Split an address into its parts.
 
     Args:
         url: The address.
-        what: What it is, for the error.
+        what: Its role, for the error.
 
     Raises:
-        SignInFailed: If it is no plain http or https address.
+        SignInFailed: If it is not a plain http or https address.
     """
     try:
         parts = urlsplit(url)
-        fits = parts.scheme in DEFAULT_PORTS and bool(parts.hostname) and parts.port != 0
+        is_http = parts.scheme in DEFAULT_PORTS and bool(parts.hostname) and parts.port != 0
     except ValueError:
-        fits = False
-    if not fits or "@" in parts.netloc or any(c.isspace() or not c.isprintable() for c in url):
-        raise SignInFailed(f"{what} is no address that can be used: {quoted(url)}")
+        is_http = False
+    if not is_http or "@" in parts.netloc or any(c.isspace() or not c.isprintable() for c in url):
+        raise SignInFailed(f"{what} is not a usable address: {quote_foreign(url)}")
     return parts
 
 
-def origin(url: str) -> tuple[str, str, int]:
+def url_origin(url: str) -> tuple[str, str, int]:
     """Return scheme, host and port.
 
     Raises:
-        SignInFailed: If it is no address.
+        SignInFailed: If it is not an address.
 
     Example:
-        >>> origin("HTTPS://Example.com/mcp")
+        >>> url_origin("HTTPS://Example.com/mcp")
         ('https', 'example.com', 443)
     """
-    parts = split(url, "it")
+    parts = split_url(url, "it")
     return parts.scheme, (parts.hostname or "").lower(), parts.port or DEFAULT_PORTS[parts.scheme]
 
 
-def resource_of(url: str) -> str:
-    """Return the canonical URI of an MCP server: no query, which may hold secrets.
+def canonical_resource(url: str) -> str:
+    """Return the canonical URI of an MCP server, without the query, which may hold secrets.
 
     Example:
-        >>> resource_of("HTTPS://MCP.Example.com:443/?key=1")
+        >>> canonical_resource("HTTPS://MCP.Example.com:443/?key=1")
         'https://mcp.example.com'
 
     References:
         RFC 8707, section 2.
     """
-    parts = split(url, "the server's address")
+    parts = split_url(url, "the server's address")
     path = "" if parts.path == "/" else parts.path
-    return urlunsplit((parts.scheme, _authority(parts), path, "", ""))
+    return urlunsplit((parts.scheme, _url_authority(parts), path, "", ""))
 
 
-def covers(resource: str, url: str) -> bool:
-    """Whether a token made for a resource may be sent to an address: same origin, beneath it.
+def is_covered(resource: str, url: str) -> bool:
+    """Whether a token for a resource may be sent to an address: same origin, path beneath it.
 
     Example:
-        >>> covers("https://a.example/mcp", "https://a.example/mcp/v1")
+        >>> is_covered("https://a.example/mcp", "https://a.example/mcp/v1")
         True
-        >>> covers("https://a.example/mcp", "https://a.example/mcp2")
+        >>> is_covered("https://a.example/mcp", "https://a.example/mcp2")
         False
     """
     try:
-        if origin(resource) != origin(url):
+        if url_origin(resource) != url_origin(url):
             return False
         above, beneath = (urlsplit(each).path.rstrip("/") + "/" for each in (resource, url))
     except SignInFailed:
@@ -80,66 +80,72 @@ def covers(resource: str, url: str) -> bool:
     return beneath.startswith(above) and "/../" not in beneath
 
 
-def resource_metadata(url: str) -> tuple[str, ...]:
-    """Return where a server's protected resource metadata may lie, most specific first.
+def resource_metadata_urls(url: str) -> tuple[str, ...]:
+    """Return the locations of a server's protected resource metadata, most specific first.
 
     Example:
-        >>> resource_metadata("https://a.example/mcp")[0]
+        >>> resource_metadata_urls("https://a.example/mcp")[0]
         'https://a.example/.well-known/oauth-protected-resource/mcp'
 
     References:
         RFC 9728, section 3.1.
     """
-    parts = split(url, "the server's address")
+    parts = split_url(url, "the server's address")
     path = parts.path.rstrip("/")
-    places = (RESOURCE + path, RESOURCE) if path else (RESOURCE,)
-    return tuple(_at(parts, place) for place in places)
+    paths = (RESOURCE_PATH + path, RESOURCE_PATH) if path else (RESOURCE_PATH,)
+    return tuple(_url_with_path(parts, each) for each in paths)
 
 
-def server_metadata(issuer: str) -> tuple[str, ...]:
-    """Return where an authorization server's metadata may lie, in the order of MCP.
+def server_metadata_urls(issuer: str) -> tuple[str, ...]:
+    """Return the locations of an authorization server's metadata, in the order MCP specifies.
 
     Example:
-        >>> server_metadata("https://a.example/t")[2]
+        >>> server_metadata_urls("https://a.example/t")[2]
         'https://a.example/t/.well-known/openid-configuration'
 
     References:
         RFC 8414, sections 3.1 and 5; OpenID Connect Discovery 1.0, section 4.
     """
-    parts = split(issuer, "the authorization server's issuer")
+    parts = split_url(issuer, "the authorization server's issuer")
     path = parts.path.rstrip("/")
-    places = (OAUTH + path, OPENID + path, path + OPENID) if path else (OAUTH, OPENID)
-    return tuple(_at(parts, place) for place in places)
+    paths = (
+        (OAUTH_PATH + path, OPENID_PATH + path, path + OPENID_PATH)
+        if path
+        else (OAUTH_PATH, OPENID_PATH)
+    )
+    return tuple(_url_with_path(parts, each) for each in paths)
 
 
-def base(url: str) -> str:
-    """Return scheme, host and port as an address.
+def base_url(url: str) -> str:
+    """Return the origin of an address.
 
     Example:
-        >>> base("https://a.example/v1/mcp")
+        >>> base_url("https://a.example/v1/mcp")
         'https://a.example'
     """
-    parts = split(url, "the server's address")
-    return urlunsplit((parts.scheme, _authority(parts), "", "", ""))
+    parts = split_url(url, "the server's address")
+    return urlunsplit((parts.scheme, _url_authority(parts), "", "", ""))
 
 
 def require_secure(url: str, what: str, *, server_url: str) -> None:
-    """Check that an address is encrypted, on this machine, or the MCP server's own origin.
+    """Check that an address uses https, is on this machine, or is the MCP server's own origin.
 
     Raises:
-        SignInFailed: If secrets would travel in clear to somebody else.
+        SignInFailed: If secrets would be sent unencrypted to another host.
     """
-    scheme, host, _ = origin(url)
-    if scheme == "https" or on_this_machine(host) or origin(url) == origin(server_url):
+    scheme, host, _ = url_origin(url)
+    if scheme == "https" or is_local_host(host) or url_origin(url) == url_origin(server_url):
         return
-    raise SignInFailed(f"{what} is not encrypted ({quoted(url)}); it must be an https address")
+    raise SignInFailed(
+        f"{what} is not encrypted ({quote_foreign(url)}); it must be an https address"
+    )
 
 
-def on_this_machine(host: str) -> bool:
-    """Whether a host is this machine by its name alone.
+def is_local_host(host: str) -> bool:
+    """Whether a host name denotes this machine, without resolving it.
 
     Example:
-        >>> on_this_machine("::1"), on_this_machine("localhost.example")
+        >>> is_local_host("::1"), is_local_host("localhost.example")
         (True, False)
     """
     if host == "localhost":
@@ -150,12 +156,12 @@ def on_this_machine(host: str) -> bool:
         return False
 
 
-def _authority(parts: SplitResult) -> str:
+def _url_authority(parts: SplitResult) -> str:
     host = (parts.hostname or "").lower()
     host = f"[{host}]" if ":" in host else host
-    own = parts.port is None or parts.port == DEFAULT_PORTS[parts.scheme]
-    return host if own else f"{host}:{parts.port}"
+    is_default_port = parts.port is None or parts.port == DEFAULT_PORTS[parts.scheme]
+    return host if is_default_port else f"{host}:{parts.port}"
 
 
-def _at(parts: SplitResult, path: str) -> str:
+def _url_with_path(parts: SplitResult, path: str) -> str:
     return urlunsplit((parts.scheme, parts.netloc, path, "", ""))

@@ -1,4 +1,4 @@
-"""The part of a sign-in that runs through a browser: where it is sent, what it brings back."""
+"""The browser part of a sign-in: the authorization request and its response."""
 
 from __future__ import annotations
 
@@ -8,55 +8,64 @@ from base64 import urlsafe_b64encode
 from collections.abc import Mapping
 from urllib.parse import urlencode, urlsplit, urlunsplit
 
-from tools.upstream.oauth.challenge import Challenge
-from tools.upstream.oauth.discovery import PKCE, Found
-from tools.upstream.oauth.failures import Refused, SignInFailed, quoted
-from tools.upstream.oauth.values import Attempt, Client, Key, SignIn, union
+from tools.upstream.oauth.challenge import BearerChallenge
+from tools.upstream.oauth.discovery import PKCE_METHOD, DiscoveredProtection
+from tools.upstream.oauth.failures import AuthorizationRefused, SignInFailed, quote_foreign
+from tools.upstream.oauth.values import OAuthClient, PendingSignIn, SignIn, SignInKey, join_scopes
 
 SECRET_BYTES = 32
-OFFLINE = "offline_access"
+OFFLINE_SCOPE = "offline_access"
 
 
-def scope_for(
-    found: Found, *, challenge: Challenge, entered: str, former: SignIn | None = None
+def choose_scope(
+    found: DiscoveredProtection,
+    *,
+    challenge: BearerChallenge,
+    entered: str,
+    former: SignIn | None = None,
 ) -> str:
-    """Return the scopes to ask for, separated by spaces; empty: none are named.
+    """Return the scopes to request, separated by spaces; empty to name none.
 
-    What the server's challenge names is needed and always asked for. Beside it, what a person
-    entered; where neither is there, what the resource names. What an earlier sign-in asked for,
-    and what the server has wanted since, is kept.
+    The union of the challenge's scopes and those entered by a person; if there are neither, the
+    scopes that the resource lists. Scopes requested by an earlier sign-in, and those the server
+    has asked for since, are kept.
 
     Args:
-        found: The resource and who grants tokens for it.
-        challenge: What the server said with its 401.
-        entered: Scopes entered with the server.
-        former: The sign-in this one follows.
+        found: The resource and its authorization server.
+        challenge: Challenge of the server's 401 response.
+        entered: Scopes entered in the server's entry.
+        former: The sign-in to be replaced, if any.
 
     References:
         MCP 2026-07-28, Scope Selection Strategy and Step-Up Authorization Flow.
     """
-    scope = union(challenge.scope, entered) or union(*(found.scopes or ()))
+    scope = join_scopes(challenge.scope, entered) or join_scopes(*(found.scopes or ()))
     if former is not None:
-        scope = union(former.asked, former.wanted, scope)
-    if scope and OFFLINE in found.server.scopes:
-        scope = union(scope, OFFLINE)
+        scope = join_scopes(former.asked, former.wanted, scope)
+    if scope and OFFLINE_SCOPE in found.server.scopes:
+        scope = join_scopes(scope, OFFLINE_SCOPE)
     return scope
 
 
-def begin(
-    key: Key, found: Found, *, client: Client, redirect_uri: str, scope: str
-) -> tuple[Attempt, str, str]:
+def begin_sign_in(
+    key: SignInKey,
+    found: DiscoveredProtection,
+    *,
+    client: OAuthClient,
+    redirect_uri: str,
+    scope: str,
+) -> tuple[PendingSignIn, str, str]:
     """Begin a sign-in.
 
     Returns:
-        What must be kept until the browser comes back; the `state` it will bring; and the address
-        to open in it.
+        The pending sign-in to keep until the browser returns, the `state` it will return with,
+        and the address to open in it.
 
     References:
         draft-ietf-oauth-v2-1-13, section 4.1; RFC 7636 (PKCE); RFC 8707 (`resource`).
     """
     state, verifier = (secrets.token_urlsafe(SECRET_BYTES) for _ in range(2))
-    attempt = Attempt(
+    attempt = PendingSignIn(
         key=key,
         server=found.server,
         client=client,
@@ -70,21 +79,21 @@ def begin(
         "client_id": client.client_id,
         "redirect_uri": redirect_uri,
         "state": state,
-        "code_challenge": challenge_of(verifier),
-        "code_challenge_method": PKCE,
+        "code_challenge": pkce_challenge(verifier),
+        "code_challenge_method": PKCE_METHOD,
         "resource": found.resource,
         **({"scope": scope} if scope else {}),
-        # Many providers give a refresh token only with an explicit consent to it.
-        **({"prompt": "consent"} if OFFLINE in scope.split() else {}),
+        # Many providers grant a refresh token only after explicit consent.
+        **({"prompt": "consent"} if OFFLINE_SCOPE in scope.split() else {}),
     }
     return attempt, state, _with_query(found.server.authorization_endpoint, query)
 
 
-def challenge_of(verifier: str) -> str:
+def pkce_challenge(verifier: str) -> str:
     """Return the PKCE challenge of a verifier.
 
     Example:
-        >>> challenge_of("dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk")
+        >>> pkce_challenge("dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk")
         'E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM'
 
     References:
@@ -94,35 +103,38 @@ def challenge_of(verifier: str) -> str:
     return urlsafe_b64encode(digest).rstrip(b"=").decode()
 
 
-def code_of(attempt: Attempt, answer: Mapping[str, str]) -> str:
-    """Return the code that the browser brought back from the right authorization server.
+def read_code(attempt: PendingSignIn, answer: Mapping[str, str]) -> str:
+    """Validate an authorization response and return its code.
 
     Args:
-        attempt: What was begun.
-        answer: Parameters of the browser's address.
+        attempt: The pending sign-in.
+        answer: Query parameters of the redirect.
 
     Raises:
-        SignInFailed: If the response is of another authorization server, or holds no code.
-        Refused: If the authorization server said no.
+        SignInFailed: If the response is from another authorization server, or has no code.
+        AuthorizationRefused: If the authorization server refused.
 
     References:
-        RFC 9207, section 2.4: identifiers are compared as they are, errors are not shown before.
+        RFC 9207, section 2.4: compare issuers as simple strings, before showing any error.
     """
     issuer = answer.get("iss")
     if issuer is None and attempt.server.says_iss:
         raise SignInFailed(
-            "the response does not say which authorization server it is from, though this one "
-            "promises to; it was dropped, sign in again"
+            "the response does not say which authorization server it is from, although it "
+            "declares that it does; it was dropped, sign in again"
         )
     if issuer is not None and issuer != attempt.server.issuer:
         raise SignInFailed(
-            f"the response is not from the authorization server {quoted(attempt.server.issuer)} "
+            "the response is not from the authorization server "
+            f"{quote_foreign(attempt.server.issuer)} "
             "that was asked; it was dropped, sign in again"
         )
     if "error" in answer:
-        error, said = answer["error"], answer.get("error_description", "")
-        text = ": ".join(quoted(each) for each in (error, said) if each)
-        raise Refused(f"the authorization server refused ({text}); sign in again", error=error)
+        error, description = answer["error"], answer.get("error_description", "")
+        text = ": ".join(quote_foreign(each) for each in (error, description) if each)
+        raise AuthorizationRefused(
+            f"the authorization server refused ({text}); sign in again", error=error
+        )
     if not answer.get("code"):
         raise SignInFailed("the authorization server sent no code; sign in again")
     return answer["code"]

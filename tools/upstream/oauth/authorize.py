@@ -1,4 +1,4 @@
-"""What a connection to a remote server asks for headers, and tells of their refusal."""
+"""Provides the credentials of a server's connections from its sign-ins."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 from tools.upstream.errors import SignInRequired
 from tools.upstream.oauth import challenge
-from tools.upstream.oauth.sign_ins import SignIns, required
-from tools.upstream.oauth.values import Key
+from tools.upstream.oauth.sign_ins import SignInManager, build_sign_in_error
+from tools.upstream.oauth.values import SignInKey
 from tools.upstream.spec import ServerSpec
 
 UNAUTHORIZED = 401
@@ -16,85 +16,85 @@ FORBIDDEN = 403
 
 
 @dataclass(frozen=True, kw_only=True)
-class Authorization:
-    """The `Authorize` of one server's connections.
+class SignInCredentials:
+    """The `CredentialsProvider` of one server's connections.
 
     Attributes:
-        sign_ins: Where tokens come from.
-        server: Its name.
-        per_user: Whether each user has a sign-in of their own.
-        private: Whether its own address may lie in a private network.
-        listing_user: In whose name the gateway itself asks such a server; empty: in nobody's.
+        sign_ins: Source of the tokens.
+        server: Name of the server.
+        is_per_user: Whether each user has their own sign-in.
+        is_private: Whether the server's address may be in a private network.
+        listing_user: User whose sign-in serves the gateway's own requests; empty: none.
     """
 
-    sign_ins: SignIns
+    sign_ins: SignInManager
     server: str
-    per_user: bool = False
-    private: bool = False
+    is_per_user: bool = False
+    is_private: bool = False
     listing_user: str = ""
 
-    async def headers(self, url: str, downstream_user: str) -> Mapping[str, str]:
-        """Return what proves to a server on whose behalf it is called.
+    async def build_headers(self, url: str, downstream_user: str) -> Mapping[str, str]:
+        """Return the headers that authorize a request.
 
         Args:
-            url: Address that is called; tokens are sent nowhere else than they are meant for.
-            downstream_user: Whose call it is; empty: the gateway's own.
+            url: Address of the request; tokens are sent only to the resource they are valid for.
+            downstream_user: Name of the user; empty for the gateway's own requests.
 
         Raises:
-            SignInRequired: If there is no sign-in to call it with.
-            SignInUnavailable: If it cannot be renewed at the moment.
+            SignInRequired: If there is no usable sign-in.
+            SignInUnavailable: If it temporarily cannot be renewed.
         """
-        key = self._key(downstream_user)
-        sign_in = await self.sign_ins.usable(key, url, private=self.private)
+        key = self._sign_in_key(downstream_user)
+        sign_in = await self.sign_ins.get_usable(key, url, private=self.is_private)
         return {"Authorization": f"Bearer {sign_in.tokens.access}"}
 
-    async def refused(self, *, status: int, www_authenticate: str, user: str) -> bool:
-        """Act on a 401 or 403; return whether the request is worth one more attempt.
+    async def handle_refusal(self, *, status: int, www_authenticate: str, user: str) -> bool:
+        """Handle a 401 or 403; return whether to repeat the request.
 
         Args:
-            status: Of the answer.
-            www_authenticate: Its header of that name; empty: it had none.
-            user: As given to `headers`.
+            status: Status of the response.
+            www_authenticate: Its header of that name, or empty.
+            user: As for `build_headers`.
 
         Raises:
-            SignInRequired: If a person has to sign in, again or for more rights.
-            SignInUnavailable: If new tokens cannot be had at the moment.
+            SignInRequired: If a person must sign in, again or for more scopes.
+            SignInUnavailable: If new tokens are temporarily unavailable.
         """
-        said, key = challenge.read(www_authenticate), self._key(user)
+        refusal, key = challenge.read_challenge(www_authenticate), self._sign_in_key(user)
         if status == UNAUTHORIZED:
-            return await self.sign_ins.renew(key, private=self.private)
-        if status == FORBIDDEN and said.error == "insufficient_scope":
-            await self.sign_ins.want(key, said.scope)
-            named = f": {said.scope}" if said.scope else ""
-            raise required(key, f"this takes more rights than were granted{named}")
+            return await self.sign_ins.renew(key, private=self.is_private)
+        if status == FORBIDDEN and refusal.error == "insufficient_scope":
+            await self.sign_ins.add_wanted_scope(key, refusal.scope)
+            scopes = f": {refusal.scope}" if refusal.scope else ""
+            raise build_sign_in_error(key, f"this takes more rights than were granted{scopes}")
         return False
 
-    def _key(self, user: str) -> Key:
-        if not self.per_user:
-            return Key(self.server, "")
+    def _sign_in_key(self, user: str) -> SignInKey:
+        if not self.is_per_user:
+            return SignInKey(self.server, "")
         user = user or self.listing_user
         if not user:
             raise SignInRequired(self.server, why="each user has their own")
-        return Key(self.server, user)
+        return SignInKey(self.server, user)
 
 
-def for_spec(
-    sign_ins: SignIns, spec: ServerSpec, *, listing_user: str = ""
-) -> Authorization | None:
-    """Return what a server's connections ask for headers; None if it needs no sign-in.
+def make_authorization(
+    sign_ins: SignInManager, spec: ServerSpec, *, listing_user: str = ""
+) -> SignInCredentials | None:
+    """Return the credentials provider of a server; None if it needs no sign-in.
 
     Args:
-        sign_ins: The process's.
-        spec: The server.
-        listing_user: In whose name the gateway lists the tools of servers that each user signs in
-            to; their calls are always made in the caller's own.
+        sign_ins: The sign-in manager of the process.
+        spec: The server's entry.
+        listing_user: User whose sign-in is used to list tools of servers with per-user sign-ins;
+            calls always use the caller's own.
     """
     if spec.authorization == "none":
         return None
-    return Authorization(
+    return SignInCredentials(
         sign_ins=sign_ins,
         server=spec.name,
-        per_user=spec.authorization == "oauth_per_user",
-        private=spec.private_network,
+        is_per_user=spec.authorization == "oauth_per_user",
+        is_private=spec.private_network,
         listing_user=listing_user,
     )

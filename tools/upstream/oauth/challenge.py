@@ -1,4 +1,4 @@
-"""Reading of the WWW-Authenticate header with which a server asks for a token."""
+"""Parses the WWW-Authenticate header with which a server asks for a token."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ _PART = re.compile(
 
 
 @dataclass(frozen=True, kw_only=True)
-class Challenge:
-    """What a server says with a 401 or 403.
+class BearerChallenge:
+    """The Bearer challenge of a 401 or 403 response.
 
     Attributes:
-        resource_metadata: Address of its protected resource metadata; empty: not said.
-        scope: Scopes that the request needs, separated by spaces; empty: not said.
-        error: Such as `insufficient_scope`.
+        resource_metadata: Address of the protected resource metadata, or empty.
+        scope: Scopes that the request needs, separated by spaces, or empty.
+        error: Error code such as `insufficient_scope`, or empty.
     """
 
     resource_metadata: str = ""
@@ -30,12 +30,12 @@ class Challenge:
     error: str = ""
 
 
-def read(header: str) -> Challenge:
-    """Return the first Bearer challenge of a header; an empty one if there is none.
+def read_challenge(header: str) -> BearerChallenge:
+    """Parse the first Bearer challenge of a header; an empty one if there is none.
 
     Example:
-        >>> read('Basic realm="x", Bearer error="invalid_token", scope="a b"')
-        Challenge(resource_metadata='', scope='a b', error='invalid_token')
+        >>> read_challenge('Basic realm="x", Bearer error="invalid_token", scope="a b"')
+        BearerChallenge(resource_metadata='', scope='a b', error='invalid_token')
 
     References:
         RFC 9110, section 11.6.1; RFC 6750, section 3; RFC 9728, section 5.1.
@@ -51,7 +51,7 @@ def read(header: str) -> Challenge:
             quoted = part["quoted"]
             value = part["token"] if quoted is None else re.sub(r"\\(.)", r"\1", quoted)
             found.setdefault(part["name"].lower(), value)
-    return Challenge(
+    return BearerChallenge(
         resource_metadata=found.get("resource_metadata", ""),
         scope=" ".join(found.get("scope", "").split()),
         error=found.get("error", ""),

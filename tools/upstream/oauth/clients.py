@@ -1,4 +1,4 @@
-"""Who we are to an authorization server: entered by a person, a document's address, registered."""
+"""Chooses the client identity at an authorization server: entered, document or registered."""
 
 from __future__ import annotations
 
@@ -8,82 +8,89 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from tools.upstream.oauth import addresses
-from tools.upstream.oauth.failures import SignInFailed, quoted
-from tools.upstream.oauth.fetching import Fetch, as_object, post_json
-from tools.upstream.oauth.values import METHODS, AuthorizationServer, Client, Method
+from tools.upstream.oauth.failures import SignInFailed, quote_foreign
+from tools.upstream.oauth.fetching import FetchRequest, parse_object, post_json
+from tools.upstream.oauth.values import METHODS, AuthorizationServer, Method, OAuthClient
 
 NAME = "Foregate"
-REGISTERED = (200, 201)
+REGISTERED_STATUSES = (200, 201)
 
 
 @dataclass(frozen=True, kw_only=True)
-class Identity:
-    """What we can be, before an authorization server is known.
+class ClientIdentity:
+    """The client identities available to us.
 
     Attributes:
-        client_id: As a person entered it; empty: nobody did.
-        secret: Its proof; None: there is none.
-        entered_for: Authorization server it was used with so far; empty: none yet.
-        document: Address of our metadata document; empty: it is not reachable by others.
-        known: The client of an earlier sign-in, by the authorization server that registered it.
+        client_id: Client id entered by a person, or empty.
+        secret: Its client secret, or None.
+        entered_for: Authorization server the entered id was used with so far, or empty.
+        document: Address of our metadata document; empty if not publicly reachable.
+        known: Clients registered for earlier sign-ins, by authorization server.
     """
 
     client_id: str = ""
     secret: str | None = field(default=None, repr=False)
     entered_for: str = ""
     document: str = ""
-    known: Mapping[str, Client] = field(default_factory=dict)
+    known: Mapping[str, OAuthClient] = field(default_factory=dict)
 
 
-async def choose(
-    identity: Identity, server: AuthorizationServer, *, redirect_uri: str, scope: str, fetch: Fetch
-) -> Client:
+async def choose_client(
+    identity: ClientIdentity,
+    server: AuthorizationServer,
+    *,
+    redirect_uri: str,
+    scope: str,
+    fetch: FetchRequest,
+) -> OAuthClient:
     """Return the client to sign in as, in MCP's order of preference.
 
     Args:
-        identity: What we can be.
-        server: Whom we deal with.
-        redirect_uri: Where browsers come back to.
-        scope: What will be asked for.
-        fetch: Registers over HTTP where nothing else is left.
+        identity: The available identities.
+        server: The authorization server.
+        redirect_uri: Address that browsers return to.
+        scope: Scopes to be requested.
+        fetch: Sends the dynamic registration, the last resort.
 
     Raises:
-        SignInFailed: If it knows us in no way; the message says what to enter.
+        SignInFailed: If no identity is possible; the message says what to enter.
 
     References:
         MCP 2026-07-28, Client Registration.
     """
     if identity.client_id:
-        return _entered(identity, server)
+        return _use_entered_client(identity, server)
     if identity.document and server.reads_documents:
-        return Client(client_id=identity.document, source="document")
+        return OAuthClient(client_id=identity.document, source="document")
     known = identity.known.get(server.issuer)
     if known is not None and redirect_uri in known.redirect_uris:
         return known
     if server.registration_endpoint:
-        return await _register(server, redirect_uri, scope, fetch)
+        return await _register_client(server, redirect_uri, scope, fetch)
     raise SignInFailed(
-        f"the authorization server {quoted(server.issuer)} registers no clients by itself; "
+        f"the authorization server {quote_foreign(server.issuer)} registers no clients by itself; "
         f"register one there with the redirect address {redirect_uri}, and enter its client id "
         "(and secret) with the server"
     )
 
 
-def document(address: str, *, redirect_uris: tuple[str, ...], home: str) -> dict[str, Any]:
+def client_metadata_document(
+    address: str, *, redirect_uris: tuple[str, ...], home: str
+) -> dict[str, Any]:
     """Return our metadata document.
 
     Args:
-        address: Where it lies, which is our name.
-        redirect_uris: Where browsers may be sent back to.
-        home: Page about us.
+        address: Address of the document, which is our client id.
+        redirect_uris: Addresses that browsers may return to.
+        home: Home page of the gateway.
 
     References:
         draft-ietf-oauth-client-id-metadata-document-00.
     """
-    return {"client_id": address, "client_uri": home, **_described(redirect_uris, "none")}
+    return {"client_id": address, "client_uri": home, **_client_metadata(redirect_uris, "none")}
 
 
-def _described(redirect_uris: tuple[str, ...], method: str) -> dict[str, Any]:
+def _client_metadata(redirect_uris: tuple[str, ...], method: str) -> dict[str, Any]:
     return {
         "client_name": NAME,
         "redirect_uris": list(redirect_uris),
@@ -93,62 +100,67 @@ def _described(redirect_uris: tuple[str, ...], method: str) -> dict[str, Any]:
     }
 
 
-def _entered(identity: Identity, server: AuthorizationServer) -> Client:
-    """Return the client a person entered, which belongs to one authorization server."""
+def _use_entered_client(identity: ClientIdentity, server: AuthorizationServer) -> OAuthClient:
+    """Return the client entered by a person, which is valid at one authorization server."""
     if identity.entered_for not in ("", server.issuer):
         raise SignInFailed(
-            f"its authorization server is {quoted(server.issuer)} now, but the client id was used "
-            f"with {quoted(identity.entered_for)}; register a client there and enter its id, or "
+            f"its authorization server is {quote_foreign(server.issuer)} now, but the client id "
+            "was used "
+            f"with {quote_foreign(identity.entered_for)}; register a client there and enter its "
+            "id, or "
             "forget the sign-in if the move is right"
         )
     method: Method = "none"
     if identity.secret:
-        wanted = server.methods or ("client_secret_basic",)
+        supported = server.methods or ("client_secret_basic",)
         method = "client_secret_basic"
-        if method not in wanted and "client_secret_post" in wanted:
+        if method not in supported and "client_secret_post" in supported:
             method = "client_secret_post"
-    return Client(client_id=identity.client_id, secret=identity.secret or None, method=method)
+    return OAuthClient(client_id=identity.client_id, secret=identity.secret or None, method=method)
 
 
-async def _register(
-    server: AuthorizationServer, redirect_uri: str, scope: str, fetch: Fetch
-) -> Client:
+async def _register_client(
+    server: AuthorizationServer, redirect_uri: str, scope: str, fetch: FetchRequest
+) -> OAuthClient:
     """Register a client dynamically.
 
     References:
         RFC 7591; OpenID Connect Dynamic Client Registration 1.0 (`application_type`).
     """
-    offered = server.methods or METHODS
-    method = next((each for each in METHODS if each in offered), "none")
-    local = addresses.on_this_machine(urlsplit(redirect_uri).hostname or "")
-    asked = {
-        **_described((redirect_uri,), method),
-        "application_type": "native" if local else "web",
+    supported = server.methods or METHODS
+    method = next((each for each in METHODS if each in supported), "none")
+    is_local = addresses.is_local_host(urlsplit(redirect_uri).hostname or "")
+    metadata = {
+        **_client_metadata((redirect_uri,), method),
+        "application_type": "native" if is_local else "web",
         **({"scope": scope} if scope else {}),
     }
-    answer = await post_json(fetch, server.registration_endpoint, asked)
-    said = as_object(answer)
-    if answer.status not in REGISTERED or said is None or not said.get("client_id"):
+    answer = await post_json(fetch, server.registration_endpoint, metadata)
+    body = parse_object(answer)
+    if answer.status not in REGISTERED_STATUSES or body is None or not body.get("client_id"):
         raise SignInFailed(
-            f"the authorization server {quoted(server.issuer)} did not register us "
-            f"(status {answer.status}{_reason(said)}); register a client there with the redirect "
+            f"the authorization server {quote_foreign(server.issuer)} did not register us "
+            f"(status {answer.status}{_refusal_reason(body)}); register a client there with the "
+            "redirect "
             f"address {redirect_uri}, and enter its client id with the server"
         )
-    return _registered(said, redirect_uri)
+    return _parse_registration(body, redirect_uri)
 
 
-def _registered(said: Mapping[str, Any], redirect_uri: str) -> Client:
-    """Return the client as it was registered, which may differ from what was asked for."""
-    secret = str(said["client_secret"]) if said.get("client_secret") else None
+def _parse_registration(body: Mapping[str, Any], redirect_uri: str) -> OAuthClient:
+    """Return the client as registered, which may differ from the request."""
+    secret = str(body["client_secret"]) if body.get("client_secret") else None
     default = "client_secret_basic" if secret else "none"
-    method = said.get("token_endpoint_auth_method") or default
+    method = body.get("token_endpoint_auth_method") or default
     if method not in METHODS or (method != "none" and secret is None):
         raise SignInFailed(
-            f"the authorization server registered us for {quoted(str(method))}, which cannot be "
-            "done; register a client there by hand, and enter its client id with the server"
+            f"the authorization server registered us for {quote_foreign(str(method))}, which is "
+            "not "
+            "supported; register a client there manually, and enter its client id with the "
+            "server"
         )
-    return Client(
-        client_id=str(said["client_id"]),
+    return OAuthClient(
+        client_id=str(body["client_id"]),
         secret=secret,
         method=method,
         source="dynamic",
@@ -156,10 +168,10 @@ def _registered(said: Mapping[str, Any], redirect_uri: str) -> Client:
     )
 
 
-def _reason(said: Mapping[str, Any] | None) -> str:
-    """Return what an authorization server says of its refusal."""
-    if not said:
+def _refusal_reason(body: Mapping[str, Any] | None) -> str:
+    """Return an authorization server's reason for a refusal, or empty."""
+    if not body:
         return ""
-    texts = [said.get("error"), said.get("error_description")]
-    found = ", ".join(quoted(text) for text in texts if isinstance(text, str) and text)
-    return f": {found}" if found else ""
+    texts = [body.get("error"), body.get("error_description")]
+    reason = ", ".join(quote_foreign(text) for text in texts if isinstance(text, str) and text)
+    return f": {reason}" if reason else ""

@@ -1,4 +1,4 @@
-"""What can keep a sign-in to a remote server from succeeding: one line that says what to do."""
+"""Errors of a sign-in to a remote server, each with a one-line message with advice."""
 
 from __future__ import annotations
 
@@ -6,18 +6,18 @@ MAX_QUOTED = 200
 
 
 class SignInFailed(Exception):
-    """A sign-in could not be begun or finished."""
+    """A sign-in could not be started or completed."""
 
 
-class Unreachable(SignInFailed):
-    """A server that is needed did not answer, or not as a server of its kind; later it may."""
+class AuthorizationServerUnreachable(SignInFailed):
+    """A required server did not answer, or not as expected; retrying later may help."""
 
 
-class Refused(SignInFailed):
-    """The authorization server said no.
+class AuthorizationRefused(SignInFailed):
+    """The authorization server refused.
 
     Attributes:
-        error: Its code, such as `invalid_grant`.
+        error: Its error code, such as `invalid_grant`.
     """
 
     def __init__(self, message: str, *, error: str) -> None:
@@ -25,11 +25,11 @@ class Refused(SignInFailed):
         self.error = error
 
 
-def quoted(text: str) -> str:
-    r"""Make another server's text fit to be shown: one short line without invisible characters.
+def quote_foreign(text: str) -> str:
+    r"""Make another server's text safe to show: one short line without invisible characters.
 
     Example:
-        >>> quoted("no\u200b\nway\x1b[2J")
+        >>> quote_foreign("no\u200b\nway\x1b[2J")
         'no way[2J'
     """
     line = "".join(c for c in " ".join(text.split()) if c.isprintable())

@@ -1,4 +1,4 @@
-"""What OAuth needs of an HTTP client, and reading of the JSON that it brings."""
+"""HTTP requests for OAuth: bounded fetches, forms, and JSON."""
 
 from __future__ import annotations
 
@@ -8,21 +8,21 @@ from typing import TYPE_CHECKING, Any, Protocol
 from urllib.parse import urlencode
 
 from tools.upstream.errors import UpstreamError
-from tools.upstream.oauth.failures import Unreachable, quoted
+from tools.upstream.oauth.failures import AuthorizationServerUnreachable, quote_foreign
 
 if TYPE_CHECKING:  # a gateway without remote servers need not load the HTTP client
-    from tools.upstream.http.client import Fetched, HttpClient
+    from tools.upstream.http.client import FetchedResponse, HttpClient
 
 MAX_BYTES = 262_144
-"""Metadata of large providers is some 10 kB; tokens are less."""
+"""Metadata of large providers is about 10 kB; token responses are smaller."""
 TIMEOUT_S = 15.0
-"""For a whole answer; people wait for it, and so do calls whose token must be renewed."""
+"""For a whole exchange; people, and calls whose token must be renewed, wait for it."""
 
-JSON = {"Accept": "application/json"}
+ACCEPT_JSON = {"Accept": "application/json"}
 
 
-class Fetch(Protocol):
-    """One request over HTTP to an address that another server may have named."""
+class FetchRequest(Protocol):
+    """Sends one HTTP request to an address that another server may have named."""
 
     async def __call__(
         self,
@@ -32,27 +32,27 @@ class Fetch(Protocol):
         headers: Mapping[str, str],
         body: bytes | None = None,
         head_only: bool = False,
-    ) -> Fetched:
-        """Ask once: no redirect is followed, addresses are checked, size and time are bounded.
+    ) -> FetchedResponse:
+        """Send one request: follows no redirects, checks addresses, bounds size and time.
 
         Args:
             method: `GET` or `POST`.
-            url: Where.
-            headers: Sent along.
-            body: Sent along.
-            head_only: Leave what follows the answer's headers unread.
+            url: Address.
+            headers: Request headers.
+            body: Request body.
+            head_only: Whether to leave the response's body unread.
 
         Raises:
-            Unreachable: If there is no whole answer within the bounds.
+            AuthorizationServerUnreachable: If there is no complete response within the bounds.
         """
 
 
-def over_http(client: HttpClient, *, own: tuple[str, int] | None) -> Fetch:
-    """Return a `Fetch` that asks with the product's HTTP client.
+def make_http_fetch(client: HttpClient, *, own: tuple[str, int] | None) -> FetchRequest:
+    """Return a `FetchRequest` that uses the gateway's HTTP client.
 
     Args:
         client: The client.
-        own: Host and port of the MCP server, where these may lie in a private network.
+        own: Host and port of the MCP server, if they may be in a private network.
     """
 
     async def fetch(
@@ -62,7 +62,7 @@ def over_http(client: HttpClient, *, own: tuple[str, int] | None) -> Fetch:
         headers: Mapping[str, str],
         body: bytes | None = None,
         head_only: bool = False,
-    ) -> Fetched:
+    ) -> FetchedResponse:
         try:
             return await client.fetch(
                 method,
@@ -75,49 +75,56 @@ def over_http(client: HttpClient, *, own: tuple[str, int] | None) -> Fetch:
                 timeout_s=TIMEOUT_S,
             )
         except UpstreamError as error:
-            raise Unreachable(str(error)) from None
+            raise AuthorizationServerUnreachable(str(error)) from None
 
     return fetch
 
 
-async def get_json(fetch: Fetch, url: str, *, headers: Mapping[str, str]) -> Any | None:
-    """Return a JSON object; None if nothing of the kind lies there.
+async def get_json(fetch: FetchRequest, url: str, *, headers: Mapping[str, str]) -> Any | None:
+    """Fetch a JSON object; None if the address serves none.
 
     Raises:
-        Unreachable: If the server is at fault (429, 5xx) or does not answer.
+        AuthorizationServerUnreachable: If the server fails (429, 5xx) or does not answer.
     """
-    answer = await fetch("GET", url, headers={**JSON, **headers})
+    answer = await fetch("GET", url, headers={**ACCEPT_JSON, **headers})
     if answer.status >= 500 or answer.status == 429:
-        raise Unreachable(f"{quoted(url)} answers with status {answer.status}; try again later")
-    return as_object(answer) if answer.status == 200 else None
+        raise AuthorizationServerUnreachable(
+            f"{quote_foreign(url)} answers with status {answer.status}; try again later"
+        )
+    return parse_object(answer) if answer.status == 200 else None
 
 
 async def post_form(
-    fetch: Fetch, url: str, form: Mapping[str, str], *, headers: Mapping[str, str]
-) -> Fetched:
-    """Send a form.
+    fetch: FetchRequest, url: str, form: Mapping[str, str], *, headers: Mapping[str, str]
+) -> FetchedResponse:
+    """Post a form.
 
     Raises:
-        Unreachable: If there is no answer.
+        AuthorizationServerUnreachable: If there is no answer.
     """
-    kind = {"Content-Type": "application/x-www-form-urlencoded"}
+    content_type = {"Content-Type": "application/x-www-form-urlencoded"}
     return await fetch(
-        "POST", url, headers={**JSON, **kind, **headers}, body=urlencode(form).encode()
+        "POST",
+        url,
+        headers={**ACCEPT_JSON, **content_type, **headers},
+        body=urlencode(form).encode(),
     )
 
 
-async def post_json(fetch: Fetch, url: str, value: Any) -> Fetched:
-    """Send a JSON value.
+async def post_json(fetch: FetchRequest, url: str, value: Any) -> FetchedResponse:
+    """Post a JSON value.
 
     Raises:
-        Unreachable: If there is no answer.
+        AuthorizationServerUnreachable: If there is no answer.
     """
-    kind = {"Content-Type": "application/json"}
-    return await fetch("POST", url, headers={**JSON, **kind}, body=json.dumps(value).encode())
+    content_type = {"Content-Type": "application/json"}
+    return await fetch(
+        "POST", url, headers={**ACCEPT_JSON, **content_type}, body=json.dumps(value).encode()
+    )
 
 
-def as_object(answer: Fetched) -> dict[str, Any] | None:
-    """Return the JSON object an answer holds; None if it holds something else."""
+def parse_object(answer: FetchedResponse) -> dict[str, Any] | None:
+    """Parse the JSON object in a response's body; None if it is anything else."""
     try:
         value = json.loads(answer.body)
     except (ValueError, RecursionError):

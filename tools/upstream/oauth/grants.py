@@ -1,4 +1,4 @@
-"""Exchange of codes and refresh tokens for tokens, and giving tokens back."""
+"""Exchanges codes and refresh tokens for tokens, and revokes tokens."""
 
 from __future__ import annotations
 
@@ -12,26 +12,37 @@ from urllib.parse import quote_plus
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-from gateway_project.foundation import sealing
-from tools.upstream.oauth.failures import Refused, SignInFailed, Unreachable, quoted
-from tools.upstream.oauth.fetching import Fetch, as_object, post_form
-from tools.upstream.oauth.values import Attempt, AuthorizationServer, Client, SignIn, Tokens
+from gateway_project.foundation.redaction import Redactor
+from tools.upstream.oauth.failures import (
+    AuthorizationRefused,
+    AuthorizationServerUnreachable,
+    SignInFailed,
+    quote_foreign,
+)
+from tools.upstream.oauth.fetching import FetchRequest, parse_object, post_form
+from tools.upstream.oauth.values import (
+    AuthorizationServer,
+    OAuthClient,
+    OAuthTokens,
+    PendingSignIn,
+    SignIn,
+)
 
 if TYPE_CHECKING:
-    from tools.upstream.http.client import Fetched
+    from tools.upstream.http.client import FetchedResponse
 
 MAX_TOKEN_LENGTH = 65_536
 MAX_LIFETIME_S = 10 * 365 * 86_400
 OK = 200
-REFUSALS = (400, 401, 403)
-PASSING = frozenset({"temporarily_unavailable", "server_error", "slow_down"})
-"""Errors that say nothing about the grant."""
+REFUSAL_STATUSES = (400, 401, 403)
+TRANSIENT_ERRORS = frozenset({"temporarily_unavailable", "server_error", "slow_down"})
+"""Errors that do not concern the grant."""
 
 _USABLE = re.compile(r"[\x21-\x7e]+")
 
 
-class _Granted(BaseModel):
-    # What does not fit is never repeated: it may be a token.
+class _TokenResponse(BaseModel):
+    # Errors never quote invalid values: they may be tokens.
     model_config = ConfigDict(frozen=True, extra="ignore", hide_input_in_errors=True)
 
     access_token: str
@@ -41,12 +52,14 @@ class _Granted(BaseModel):
     scope: str | None = None
 
 
-async def exchange(attempt: Attempt, code: str, *, fetch: Fetch, now: datetime) -> SignIn:
+async def exchange_code(
+    attempt: PendingSignIn, code: str, *, fetch: FetchRequest, now: datetime
+) -> SignIn:
     """Exchange the code of an authorization response for tokens.
 
     Raises:
-        Refused: If the authorization server says no.
-        SignInFailed: If it does not answer as it must.
+        AuthorizationRefused: If the authorization server refuses.
+        SignInFailed: If it does not answer correctly.
     """
     form = {
         "grant_type": "authorization_code",
@@ -55,8 +68,10 @@ async def exchange(attempt: Attempt, code: str, *, fetch: Fetch, now: datetime) 
         "code_verifier": attempt.verifier,
         "resource": attempt.resource,
     }
-    answer = await _ask(attempt.server, attempt.client, form, fetch=fetch)
-    tokens = _tokens(answer, now=now, secrets=(code, attempt.verifier))
+    answer = await _post_to_server(attempt.server, attempt.client, form, fetch=fetch)
+    tokens = _parse_tokens(
+        answer, now=now, secrets=(code, attempt.verifier, attempt.client.secret)
+    )
     return SignIn(
         server=attempt.server,
         client=attempt.client,
@@ -66,28 +81,28 @@ async def exchange(attempt: Attempt, code: str, *, fetch: Fetch, now: datetime) 
     )
 
 
-async def refresh(sign_in: SignIn, *, fetch: Fetch, now: datetime) -> SignIn:
-    """Exchange a refresh token for the next tokens; where no next one comes, it stays.
+async def refresh_tokens(sign_in: SignIn, *, fetch: FetchRequest, now: datetime) -> SignIn:
+    """Exchange a refresh token for new tokens; keep it if no new refresh token is granted.
 
     Raises:
-        Refused: If the authorization server says no: the sign-in has ended.
-        SignInFailed: If it does not answer as it must; the sign-in is as it was.
+        AuthorizationRefused: If the authorization server refuses: the sign-in has ended.
+        SignInFailed: If it does not answer correctly; the sign-in remains valid.
     """
     old = sign_in.tokens
-    assert old.refresh is not None  # noqa: S101 - the caller's business
+    assert old.refresh is not None  # noqa: S101 - a precondition
     form = {
         "grant_type": "refresh_token",
         "refresh_token": old.refresh,
         "resource": sign_in.resource,
     }
-    answer = await _ask(sign_in.server, sign_in.client, form, fetch=fetch)
-    new = _tokens(answer, now=now, secrets=(old.refresh, old.access))
-    kept = replace(new, refresh=new.refresh or old.refresh, scope=new.scope or old.scope)
-    return replace(sign_in, tokens=kept)
+    answer = await _post_to_server(sign_in.server, sign_in.client, form, fetch=fetch)
+    new = _parse_tokens(answer, now=now, secrets=(old.refresh, old.access, sign_in.client.secret))
+    merged = replace(new, refresh=new.refresh or old.refresh, scope=new.scope or old.scope)
+    return replace(sign_in, tokens=merged)
 
 
-async def revoke(sign_in: SignIn, *, fetch: Fetch) -> bool:
-    """Give the tokens back; return whether the authorization server took them.
+async def revoke_tokens(sign_in: SignIn, *, fetch: FetchRequest) -> bool:
+    """Revoke the tokens; return whether the authorization server accepted all of them.
 
     References:
         RFC 7009.
@@ -95,35 +110,41 @@ async def revoke(sign_in: SignIn, *, fetch: Fetch) -> bool:
     if not sign_in.server.revocation_endpoint:
         return False
     tokens = (("refresh_token", sign_in.tokens.refresh), ("access_token", sign_in.tokens.access))
-    taken = True
+    are_revoked = True
     for kind, token in tokens:
         if token is None:
             continue
-        form, headers = _authenticated(sign_in.client, {"token": token, "token_type_hint": kind})
+        form, headers = _authenticate_form(
+            sign_in.client, {"token": token, "token_type_hint": kind}
+        )
         try:
             answer = await post_form(
                 fetch, sign_in.server.revocation_endpoint, form, headers=headers
             )
         except SignInFailed:
             return False
-        taken = taken and answer.status == OK
-    return taken
+        are_revoked = are_revoked and answer.status == OK
+    return are_revoked
 
 
-async def _ask(
-    server: AuthorizationServer, client: Client, form: Mapping[str, str], *, fetch: Fetch
-) -> Fetched:
-    sent, headers = _authenticated(client, form)
-    return await post_form(fetch, server.token_endpoint, sent, headers=headers)
+async def _post_to_server(
+    server: AuthorizationServer,
+    client: OAuthClient,
+    form: Mapping[str, str],
+    *,
+    fetch: FetchRequest,
+) -> FetchedResponse:
+    authenticated, headers = _authenticate_form(client, form)
+    return await post_form(fetch, server.token_endpoint, authenticated, headers=headers)
 
 
-def _authenticated(
-    client: Client, form: Mapping[str, str]
+def _authenticate_form(
+    client: OAuthClient, form: Mapping[str, str]
 ) -> tuple[dict[str, str], dict[str, str]]:
-    """Return form and headers that say who we are.
+    """Return form and headers with the client's authentication.
 
     References:
-        RFC 6749, section 2.3.1: identifier and secret are form-encoded before Basic.
+        RFC 6749, section 2.3.1: form-encode identifier and secret before Basic encoding.
     """
     if client.method == "client_secret_basic" and client.secret:
         pair = f"{quote_plus(client.client_id)}:{quote_plus(client.secret)}"
@@ -132,31 +153,36 @@ def _authenticated(
     return {**form, "client_id": client.client_id, **proof}, {}
 
 
-def _tokens(answer: Fetched, *, now: datetime, secrets: Iterable[str]) -> Tokens:
-    """Read what the token endpoint says.
+def _parse_tokens(
+    answer: FetchedResponse, *, now: datetime, secrets: Iterable[str | None]
+) -> OAuthTokens:
+    """Parse the token endpoint's response.
 
     Raises:
-        Refused: If it says no.
-        Unreachable: If that is not the answer of a token endpoint.
+        AuthorizationRefused: If it is a refusal.
+        AuthorizationServerUnreachable: If it is not a valid token response.
     """
-    said = as_object(answer)
-    if answer.status != OK or said is None:
-        raise _refusal(answer.status, said or {}, secrets)
+    body = parse_object(answer)
+    if answer.status != OK or body is None:
+        raise _make_refusal_error(answer.status, body or {}, secrets)
     try:
-        granted = _Granted.model_validate(said)
+        granted = _TokenResponse.model_validate(body)
     except ValidationError as error:
         fields = ", ".join(str(each["loc"][0]) for each in error.errors())
-        raise Unreachable(f"the token endpoint's answer cannot be used: {fields}") from None
+        raise AuthorizationServerUnreachable(
+            f"the token endpoint's answer cannot be used: {fields}"
+        ) from None
     if granted.token_type.lower() != "bearer":
-        raise Unreachable(
-            f"the token endpoint grants tokens of type {quoted(granted.token_type)}; only Bearer "
+        raise AuthorizationServerUnreachable(
+            f"the token endpoint grants tokens of type {quote_foreign(granted.token_type)}; only "
+            "Bearer "
             "can be used"
         )
     _require_usable(granted.access_token, granted.refresh_token)
     lifetime_s = None
     if granted.expires_in is not None:
         lifetime_s = min(max(granted.expires_in, 0.0), MAX_LIFETIME_S)
-    return Tokens(
+    return OAuthTokens(
         access=granted.access_token,
         refresh=granted.refresh_token or None,
         scope=" ".join((granted.scope or "").split()),
@@ -166,18 +192,23 @@ def _tokens(answer: Fetched, *, now: datetime, secrets: Iterable[str]) -> Tokens
 
 
 def _require_usable(access: str, refresh: str | None) -> None:
-    """Check that tokens can stand in a header and are no abuse of memory."""
+    """Check that tokens are valid in a header and within `MAX_TOKEN_LENGTH`."""
     for token in (access, *([refresh] if refresh else [])):
         if len(token) > MAX_TOKEN_LENGTH or not _USABLE.fullmatch(token):
-            raise Unreachable("the token endpoint's answer holds a token that cannot be used")
+            raise AuthorizationServerUnreachable(
+                "the token endpoint's answer contains an unusable token"
+            )
 
 
-def _refusal(status: int, said: Mapping[str, Any], secrets: Iterable[str]) -> SignInFailed:
-    error, description = said.get("error"), said.get("error_description")
-    if status not in REFUSALS or not isinstance(error, str) or error in PASSING:
-        return Unreachable(
+def _make_refusal_error(
+    status: int, body: Mapping[str, Any], secrets: Iterable[str | None]
+) -> SignInFailed:
+    error, description = body.get("error"), body.get("error_description")
+    if status not in REFUSAL_STATUSES or not isinstance(error, str) or error in TRANSIENT_ERRORS:
+        return AuthorizationServerUnreachable(
             f"the authorization server's token endpoint answers with status {status}"
         )
     texts = (each for each in (error, description) if isinstance(each, str) and each)
-    text = sealing.redact(": ".join(quoted(each) for each in texts), secrets)
-    return Refused(f"the authorization server refused ({text})", error=error)
+    redactor = Redactor(filter(None, secrets))  # applied before the text is cut
+    text = ": ".join(quote_foreign(redactor.redact(each)) for each in texts)
+    return AuthorizationRefused(f"the authorization server refused ({text})", error=error)

@@ -1,4 +1,4 @@
-"""A listener on this machine that a browser comes back to at the end of a sign-in."""
+"""A loopback HTTP listener that receives the browser's redirect at the end of a sign-in."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ MAX_LINE_BYTES = 16_384
 MAX_FIELDS = 50
 SHUTDOWN_S = 1.0
 
-RECEIVED = "You can close this window and go back to the terminal, which says how it went.\n"
-NOT_THIS = "This is not the sign-in that is being waited for.\n"
+RECEIVED_TEXT = "You can close this window and go back to the terminal for the result.\n"
+WRONG_STATE_TEXT = "This is not the expected sign-in.\n"
 HEADERS = {"Cache-Control": "no-store", "Referrer-Policy": "no-referrer"}
 
 
 @dataclass(kw_only=True)
-class Loopback:
-    """A listener that waits for one response.
+class LoopbackListener:
+    """Waits for one authorization response.
 
     Attributes:
-        redirect_uri: Where the browser must come back to.
+        redirect_uri: Address the browser must be redirected to.
     """
 
     redirect_uri: str
@@ -35,43 +35,43 @@ class Loopback:
         default_factory=lambda: asyncio.get_running_loop().create_future(), init=False, repr=False
     )
 
-    async def wait(self, state: str) -> Mapping[str, str]:
-        """Return the parameters of the browser's address, once it brings this state."""
+    async def wait_for_response(self, state: str) -> Mapping[str, str]:
+        """Wait for a response with this state, and return its query parameters."""
         self._state = state
         return await self._answer
 
-    def take(self, given: Mapping[str, str]) -> bool:
-        """Take a response; return False, and wait on, if it is of another state or of none."""
-        if not self._state or given.get("state") != self._state:
+    def accept_response(self, parameters: Mapping[str, str]) -> bool:
+        """Accept a response if it has the expected state; return whether it did."""
+        if not self._state or parameters.get("state") != self._state:
             return False
         if not self._answer.done():
-            self._answer.set_result(given)
+            self._answer.set_result(parameters)
         return True
 
-    def paste(self, address: str) -> bool:
-        """Take the address that a browser elsewhere came back to, as a person copied it."""
+    def accept_pasted_url(self, address: str) -> bool:
+        """Accept a redirect address that a person copied from a browser elsewhere."""
         try:
             query = urlsplit(address.strip()).query
-            return self.take(dict(parse_qsl(query, max_num_fields=MAX_FIELDS)))
+            return self.accept_response(dict(parse_qsl(query, max_num_fields=MAX_FIELDS)))
         except ValueError:
             return False
 
-    async def receive(self, request: web.Request) -> web.Response:
-        """Answer a browser."""
-        if not self.take(dict(request.query)):
-            return web.Response(text=NOT_THIS, status=400, headers=HEADERS)
-        return web.Response(text=RECEIVED, headers=HEADERS)
+    async def handle_request(self, request: web.Request) -> web.Response:
+        """Handle the browser's request."""
+        if not self.accept_response(dict(request.query)):
+            return web.Response(text=WRONG_STATE_TEXT, status=400, headers=HEADERS)
+        return web.Response(text=RECEIVED_TEXT, headers=HEADERS)
 
 
 @asynccontextmanager
-async def listening() -> AsyncIterator[Loopback]:
+async def open_loopback() -> AsyncIterator[LoopbackListener]:
     """Listen on a port that the system chooses.
 
     Raises:
-        OSError: If this machine has no port left.
+        OSError: If no port is free.
 
     References:
-        RFC 8252, section 7.3: the address of the loopback interface, not its name.
+        RFC 8252, section 7.3: use the loopback IP address, not `localhost`.
     """
     application = web.Application()
     runner = web.AppRunner(
@@ -80,8 +80,8 @@ async def listening() -> AsyncIterator[Loopback]:
         max_line_size=MAX_LINE_BYTES,
         shutdown_timeout=SHUTDOWN_S,
     )
-    loopback = Loopback(redirect_uri="")
-    application.router.add_get(PATH, loopback.receive)
+    loopback = LoopbackListener(redirect_uri="")
+    application.router.add_get(PATH, loopback.handle_request)
     await runner.setup()
     try:
         await web.TCPSite(runner, HOST, 0).start()

@@ -1,4 +1,4 @@
-"""What a sign-in consists of, as it is held in memory and, sealed, in the database."""
+"""The values of a sign-in, as held in memory and, sealed, in the database."""
 
 from __future__ import annotations
 
@@ -11,30 +11,30 @@ from pydantic import TypeAdapter
 Method = Literal["none", "client_secret_basic", "client_secret_post"]
 METHODS: tuple[Method, ...] = ("none", "client_secret_basic", "client_secret_post")
 
-AHEAD_S = 60.0
-AHEAD_SHARE = 0.2
-"""A token is renewed this long before its end, or for the last fifth of a short life."""
+RENEW_AHEAD_S = 60.0
+RENEW_AHEAD_SHARE = 0.2
+"""A token is renewed this long before it expires, or in the last fifth of a short lifetime."""
 
 T = TypeVar("T")
 
 
-class Key(NamedTuple):
-    """Which sign-in: at which server, and whose; empty: the one used by all."""
+class SignInKey(NamedTuple):
+    """Identifies a sign-in by server and user; an empty user is the one shared by all."""
 
     server: str
     user: str
 
 
 @dataclass(frozen=True, kw_only=True)
-class Client:
-    """What we are to an authorization server.
+class OAuthClient:
+    """The gateway's client identity at an authorization server.
 
     Attributes:
-        client_id: As it knows us.
-        secret: Proof of it; None: a public client.
-        method: How the proof is given to the token endpoint.
-        source: Entered by a person, our metadata document's address, or registered dynamically.
-        redirect_uris: Where it may send browsers back to, as far as it was registered.
+        client_id: Client identifier.
+        secret: Client secret; None for a public client.
+        method: Client authentication at the token endpoint.
+        source: Entered by a person, address of our metadata document, or dynamic registration.
+        redirect_uris: Registered redirect addresses, if registered dynamically.
     """
 
     client_id: str
@@ -52,12 +52,12 @@ class AuthorizationServer:
         issuer: Its identifier, compared character by character.
         authorization_endpoint: Where browsers are sent.
         token_endpoint: Where codes and refresh tokens are exchanged.
-        registration_endpoint: Where clients register themselves; empty: nowhere.
-        revocation_endpoint: Where tokens are given back; empty: nowhere.
-        methods: Client authentication it understands; empty: not said.
-        scopes: Scopes it knows; empty: not said.
-        says_iss: Whether its responses to browsers carry its identifier.
-        reads_documents: Whether a client may be an address of a metadata document.
+        registration_endpoint: For dynamic client registration; empty if unsupported.
+        revocation_endpoint: For token revocation; empty if unsupported.
+        methods: Supported client authentication methods; empty if not declared.
+        scopes: Supported scopes; empty if not declared.
+        says_iss: Whether its authorization responses carry `iss`.
+        reads_documents: Whether it supports client ID metadata documents.
     """
 
     issuer: str
@@ -72,15 +72,15 @@ class AuthorizationServer:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Tokens:
-    """What an authorization server granted.
+class OAuthTokens:
+    """Tokens granted by an authorization server.
 
     Attributes:
-        access: Sent to the MCP server.
-        refresh: Exchanged for the next tokens; None: there are no next.
-        scope: What was granted, separated by spaces; empty: not said.
-        expires_at: End of the access token; None: not said.
-        lifetime_s: How long it was made for; None: not said.
+        access: Access token, sent to the MCP server.
+        refresh: Refresh token, or None.
+        scope: Granted scopes, separated by spaces; empty if not declared.
+        expires_at: Expiry of the access token; None if not declared.
+        lifetime_s: Its lifetime when granted; None if not declared.
     """
 
     access: str = field(repr=False)
@@ -89,15 +89,15 @@ class Tokens:
     expires_at: datetime | None = None
     lifetime_s: float | None = None
 
-    def left_s(self, now: datetime) -> float:
-        """Return the seconds the access token is still good for; infinite where none are said."""
+    def remaining_s(self, now: datetime) -> float:
+        """Return the seconds until the access token expires; infinite if not declared."""
         return (self.expires_at - now).total_seconds() if self.expires_at else float("inf")
 
     def is_due(self, now: datetime) -> bool:
-        """Whether it is time to renew them."""
-        short = self.lifetime_s is not None and AHEAD_SHARE * self.lifetime_s < AHEAD_S
-        ahead_s = AHEAD_SHARE * (self.lifetime_s or 0.0) if short else AHEAD_S
-        return self.left_s(now) <= ahead_s
+        """Whether the tokens should be renewed now."""
+        short = self.lifetime_s is not None and RENEW_AHEAD_SHARE * self.lifetime_s < RENEW_AHEAD_S
+        ahead_s = RENEW_AHEAD_SHARE * (self.lifetime_s or 0.0) if short else RENEW_AHEAD_S
+        return self.remaining_s(now) <= ahead_s
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -106,61 +106,61 @@ class SignIn:
 
     Attributes:
         server: The authorization server that granted it.
-        client: As whom.
-        resource: The address its tokens are meant for; they are sent nowhere else.
-        tokens: What was granted.
-        asked: Scopes that were asked for, separated by spaces.
+        client: The client identity it was granted to.
+        resource: The resource its tokens are valid for; they are sent nowhere else.
+        tokens: The granted tokens.
+        asked: Requested scopes, separated by spaces.
         wanted: Scopes the MCP server has asked for since.
-        ended: Why it cannot be used any more; empty: it can.
+        ended: Why it is no longer usable; empty while it is.
     """
 
     server: AuthorizationServer
-    client: Client
+    client: OAuthClient
     resource: str
-    tokens: Tokens
+    tokens: OAuthTokens
     asked: str = ""
     wanted: str = ""
     ended: str = ""
 
 
 @dataclass(frozen=True, kw_only=True)
-class Attempt:
-    """A sign-in that was begun in a browser.
+class PendingSignIn:
+    """A sign-in in progress in a browser.
 
     Attributes:
-        key: Which sign-in it will be.
+        key: Key of the sign-in to be created.
         server: The authorization server the browser was sent to.
-        client: As whom.
-        resource: What is to be accessed.
-        redirect_uri: Where the browser will come back to.
-        scope: What was asked for, separated by spaces.
-        verifier: Proof that code and request belong together (PKCE).
+        client: The client identity used.
+        resource: The resource to be accessed.
+        redirect_uri: Address the browser will return to.
+        scope: Requested scopes, separated by spaces.
+        verifier: PKCE code verifier.
     """
 
-    key: Key
+    key: SignInKey
     server: AuthorizationServer
-    client: Client
+    client: OAuthClient
     resource: str
     redirect_uri: str
     scope: str
     verifier: str = field(repr=False)
 
 
-def dump(value: SignIn | Attempt) -> Any:
-    """Return a value in JSON's terms, secrets included: to be sealed, never to be shown."""
+def dump_value(value: SignIn | PendingSignIn) -> Any:
+    """Return a value as JSON types, including secrets: only for sealing, never for display."""
     return TypeAdapter(type(value)).dump_python(value, mode="json")
 
 
-def parse(kind: type[T], data: Any) -> T:
-    """Return what `dump` wrote."""
+def parse_value(kind: type[T], data: Any) -> T:
+    """Return the value that `dump_value` dumped."""
     return TypeAdapter(kind).validate_python(data)
 
 
-def union(*scopes: str) -> str:
-    """Join lists of scopes, each named once, in order.
+def join_scopes(*scopes: str) -> str:
+    """Join lists of scopes in order, without duplicates.
 
     Example:
-        >>> union("a b", "b c", "")
+        >>> join_scopes("a b", "b c", "")
         'a b c'
     """
     return " ".join(dict.fromkeys(name for each in scopes for name in each.split()))

@@ -1,4 +1,4 @@
-"""Connections that start the embedded database, outlive its restarts, and fail in plain words."""
+"""Connections that start the embedded database, survive restarts, and fail with clear errors."""
 
 from __future__ import annotations
 
@@ -18,29 +18,29 @@ from gateway_project.foundation.postgres.failures import DatabaseUnavailable
 if TYPE_CHECKING:
     from psycopg import Connection
 
-READABLE = select.POLLIN | select.POLLHUP | select.POLLERR
+READABLE_EVENTS = select.POLLIN | select.POLLHUP | select.POLLERR
 
-ATTEMPTS = 3
-"""A server may die again between being found alive and being connected to."""
+MAX_ATTEMPTS = 3
+"""A server may die between the probe and the connection."""
 
-SUITABLE_SQL = """
+PGVECTOR_VERSIONS_SQL = """
     SELECT (SELECT extversion FROM pg_extension WHERE extname = 'vector'),
            (SELECT default_version FROM pg_available_extensions WHERE name = 'vector')
 """
 
-_found_suitable: set[tuple[str, str, str]] = set()
+_checked_servers: set[tuple[str, str, str]] = set()
 
 
 class DatabaseWrapper(base.DatabaseWrapper):
-    """Django's wrapper of a PostgreSQL connection, for Foregate's two kinds of server.
+    """Django's wrapper of a PostgreSQL connection, for an embedded or an external server.
 
-    Of the entry in DATABASES it reads one key more than Django: `EMBEDDED`, the cluster to have
-    running; without it the server is external.
+    It reads one additional key of the entry in DATABASES: `EMBEDDED`, the cluster to run; without
+    it the server is external.
     """
 
     @async_unsafe
     def get_new_connection(self, conn_params: dict[str, Any]) -> Connection[Any]:
-        """Connect, after starting the embedded database where that is needed.
+        """Connect; start the embedded database first if necessary.
 
         Raises:
             DatabaseUnavailable: If there is no usable database; one line that says what to do.
@@ -51,7 +51,7 @@ class DatabaseWrapper(base.DatabaseWrapper):
         try:
             connection: Connection[Any] = super().get_new_connection(conn_params)
         except (psycopg.OperationalError, psycopg.ProgrammingError) as error:
-            raise DatabaseUnavailable(failures.explain(error, conn_params)) from error
+            raise DatabaseUnavailable(failures.explain_failure(error, conn_params)) from error
         self._require_suitable(connection)
         return connection
 
@@ -59,55 +59,59 @@ class DatabaseWrapper(base.DatabaseWrapper):
     def ensure_connection(self) -> None:
         """Connect if there is no connection, or if the server has closed it meanwhile.
 
-        Between transactions nothing is lost with a connection, so a restart of the server goes
-        unnoticed there; inside one, the error stands.
+        Between transactions a connection has no state to lose, so a restart of the server goes
+        unnoticed; inside a transaction, the error is raised.
         """
-        if self.connection is not None and not self.in_atomic_block and self._is_severed():
+        if (
+            self.connection is not None
+            and not self.in_atomic_block
+            and self._is_closed_by_server()
+        ):
             self.close()
         super().ensure_connection()
 
     def _connect_embedded(self, cluster: Cluster, conn_params: dict[str, Any]) -> Connection[Any]:
         try:
-            supervise.register(cluster)
-            for _ in range(ATTEMPTS):
+            supervise.register_user(cluster)
+            for _ in range(MAX_ATTEMPTS):
                 try:
                     connection: Connection[Any] = super().get_new_connection(conn_params)
                 except psycopg.OperationalError as error:
                     failure = error
                     supervise.ensure_running(cluster)
                 else:
-                    supervise.attend(cluster)
+                    supervise.start_keeper(cluster)
                     return connection
         except ServerError as error:
             raise DatabaseUnavailable(str(error)) from error
-        raise DatabaseUnavailable(failures.explain(failure, conn_params)) from failure
+        raise DatabaseUnavailable(failures.explain_failure(failure, conn_params)) from failure
 
-    def _is_severed(self) -> bool:
-        """Whether the server has closed the connection; costs no round trip while it has not.
+    def _is_closed_by_server(self) -> bool:
+        """Whether the server has closed the connection; usually without a round trip.
 
-        An idle connection has nothing to read. If it has, it is the server's farewell or a
+        An idle connection has no data to read. If it has, that is the end of the connection or a
         notice, and a query tells which.
         """
         if self.connection.closed:
             return True
         poll = select.poll()
-        poll.register(self.connection.fileno(), READABLE)
+        poll.register(self.connection.fileno(), READABLE_EVENTS)
         return bool(poll.poll(0)) and not self.is_usable()
 
     def _require_suitable(self, connection: Connection[Any]) -> None:
         """Check an external server once in each process.
 
         Raises:
-            DatabaseUnavailable: If it cannot hold Foregate's data.
+            DatabaseUnavailable: If it cannot serve Foregate.
         """
         info = connection.info
         key = (info.host, str(info.port), info.dbname)
-        if self.alias == NO_DB_ALIAS or key in _found_suitable:
+        if self.alias == NO_DB_ALIAS or key in _checked_servers:
             return
         with connection.cursor() as cursor:
-            installed, available = cursor.execute(SUITABLE_SQL).fetchone() or (None, None)
+            installed, available = cursor.execute(PGVECTOR_VERSIONS_SQL).fetchone() or (None, None)
         connection.rollback()
-        if reason := failures.unsuitable(info.server_version, installed, available):
+        if reason := failures.explain_unsuitable(info.server_version, installed, available):
             connection.close()
             raise DatabaseUnavailable(reason)
-        _found_suitable.add(key)
+        _checked_servers.add(key)

@@ -3,8 +3,8 @@
 import pytest
 from yarl import URL
 
-from tools.upstream.errors import BadAddress, UnsetVariable
-from tools.upstream.http.address import resolve, same_origin, shown
+from tools.upstream.errors import InvalidAddress, UnsetVariable
+from tools.upstream.http.address import is_same_origin, redact_address, resolve_address
 from tools.upstream.spec import ServerSpec
 
 
@@ -14,19 +14,19 @@ def spec(url: str, **values) -> ServerSpec:
 
 def test_variables_are_read_in_address_and_headers():
     given = spec("https://${HOST}/mcp#part", headers={"Authorization": "Bearer ${TOKEN:-none}"})
-    address = resolve(given, {"HOST": "a.example", "TOKEN": "s3cr3t"})
+    address = resolve_address(given, {"HOST": "a.example", "TOKEN": "s3cr3t"})
     assert address.url == URL("https://a.example/mcp")
     assert address.headers == {"Authorization": "Bearer s3cr3t"}
     assert {"s3cr3t", "Bearer s3cr3t"} <= address.secrets
     assert "s3cr3t" not in repr(address)
     with pytest.raises(UnsetVariable, match=r"headers\.Authorization"):
-        resolve(spec("https://a", headers={"Authorization": "${TOKEN}"}), {})
+        resolve_address(spec("https://a", headers={"Authorization": "${TOKEN}"}), {})
 
 
 def test_only_an_entry_with_that_mark_may_be_private():
-    assert resolve(spec("http://localhost:3000/mcp"), {}).own is None
+    assert resolve_address(spec("http://localhost:3000/mcp"), {}).own is None
     marked = spec("http://LOCALHOST:3000/mcp", private_network=True)
-    assert resolve(marked, {}).own == ("localhost", 3000)
+    assert resolve_address(marked, {}).own == ("localhost", 3000)
 
 
 @pytest.mark.parametrize(
@@ -42,13 +42,13 @@ def test_only_an_entry_with_that_mark_may_be_private():
     ],
 )
 def test_what_is_no_address_or_header_is_refused_without_repeating_it(url, headers):
-    with pytest.raises(BadAddress) as caught:
-        resolve(spec(url, headers=headers), {"URL": "s3cr3t://s3cr3t"})
+    with pytest.raises(InvalidAddress) as caught:
+        resolve_address(spec(url, headers=headers), {"URL": "s3cr3t://s3cr3t"})
     assert "s3cr3t" not in str(caught.value)
 
 
 def test_no_more_than_the_origin_is_shown():
-    assert shown(URL("https://u:p@x.example/key/1?token=2#3")) == "https://x.example"
+    assert redact_address(URL("https://u:p@x.example/key/1?token=2#3")) == "https://x.example"
 
 
 @pytest.mark.parametrize(
@@ -62,4 +62,4 @@ def test_no_more_than_the_origin_is_shown():
     ],
 )
 def test_origins_are_compared_by_scheme_host_and_port(other, same):
-    assert same_origin(URL("https://a.example/x"), URL(other)) is same
+    assert is_same_origin(URL("https://a.example/x"), URL(other)) is same

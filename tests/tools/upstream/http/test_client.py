@@ -9,11 +9,11 @@ from yarl import URL
 
 from tests.servers.http_raw import RawServer
 from tools.upstream.errors import (
-    BadAddress,
     ForbiddenAddress,
+    InvalidAddress,
     MessageTooLarge,
     ProtocolViolation,
-    Unreachable,
+    ServerUnreachable,
 )
 from tools.upstream.http.client import HttpClient
 from tools.upstream.network import NetworkRules, parse_networks
@@ -117,7 +117,7 @@ async def test_a_fetch_is_not_led_to_a_private_address():
 @pytest.mark.parametrize("host", ["127.1", "2130706433", "0x7f000001", "0177.0.0.1", "localhost"])
 async def test_no_spelling_of_an_address_slips_through(host):
     async with RawServer(canary) as bird, client(NetworkRules()) as made:
-        with pytest.raises((ForbiddenAddress, BadAddress, Unreachable)):
+        with pytest.raises((ForbiddenAddress, InvalidAddress, ServerUnreachable)):
             await made.fetch("GET", f"http://{host}:{bird.port}/", headers={})
         assert bird.connections == 0
 
@@ -133,7 +133,7 @@ async def test_the_check_is_of_the_address_that_is_connected_to(monkeypatch):
             return [(*kind, (address, bird.port)) for address in found]
 
         monkeypatch.setattr(asyncio.get_running_loop(), "getaddrinfo", resolve)
-        with pytest.raises(Unreachable):
+        with pytest.raises(ServerUnreachable):
             await made.fetch("GET", f"http://rebind.example:{bird.port}/", headers={}, timeout_s=1)
         with pytest.raises(ForbiddenAddress, match=r"rebind2\.example resolves to 127\.0\.0\.1"):
             await made.fetch("GET", f"http://rebind2.example:{bird.port}/", headers={})
@@ -160,7 +160,7 @@ async def test_fetches_are_bounded_in_size_and_time():
         origin = f"http://127.0.0.1:{server.port}"
         with pytest.raises(MessageTooLarge, match="4,096"):
             await made.fetch("GET", f"{origin}/big", headers={}, max_bytes=4_096)
-        with pytest.raises(Unreachable, match=r"0\.1 s"):
+        with pytest.raises(ServerUnreachable, match=r"0\.1 s"):
             await made.fetch("GET", f"{origin}/slow", headers={}, timeout_s=0.1)
         assert (await made.fetch("GET", f"{origin}/big", headers={}, head_only=True)).body == b""
 
@@ -181,11 +181,11 @@ async def test_nothing_of_the_environment_or_of_other_answers_is_sent(monkeypatc
 async def test_a_closed_client_takes_no_request():
     async with client() as made:
         pass
-    with pytest.raises(Unreachable, match="shutting down"):
+    with pytest.raises(ServerUnreachable, match="shutting down"):
         await made.fetch("GET", "http://127.0.0.1:1/", headers={})
 
 
 async def test_a_name_that_does_not_resolve_is_said_so():
     async with client() as made:
-        with pytest.raises(Unreachable, match=r"'nowhere\.invalid' cannot be resolved"):
+        with pytest.raises(ServerUnreachable, match=r"'nowhere\.invalid' cannot be resolved"):
             await made.fetch("GET", "http://nowhere.invalid/", headers={})

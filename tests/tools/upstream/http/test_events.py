@@ -3,10 +3,10 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tools.upstream.http.events import Event, EventParser
+from tools.upstream.http.events import EventParser, ServerSentEvent
 
 
-def parse(*chunks: bytes, max_bytes: int = 1000) -> tuple[list[Event], EventParser]:
+def parse(*chunks: bytes, max_bytes: int = 1000) -> tuple[list[ServerSentEvent], EventParser]:
     parser = EventParser(max_bytes=max_bytes)
     return [event for chunk in chunks for event in parser.feed(chunk)], parser
 
@@ -16,7 +16,7 @@ def test_fields_comments_and_line_ends_are_read_as_the_standard_says():
         b"\xef\xbb\xbf: hello\r\rdata: one\r\ndata:two\r\n\r\nevent: x\nid: 7\nretry: 250\n"
         b"data\n\nother: y\ndata: cut"
     )
-    assert events == [Event("message", b"one\ntwo"), Event("x", b"")]
+    assert events == [ServerSentEvent("message", b"one\ntwo"), ServerSentEvent("x", b"")]
     assert (parser.last_id, parser.retry_ms) == ("7", 250)
 
 
@@ -31,16 +31,18 @@ def test_ids_that_fit_no_header_and_odd_waits_are_ignored():
 
 def test_an_event_beyond_the_cap_is_reported_at_once_and_then_dropped():
     events, parser = parse(b"data: " + b"x" * 30, b"y" * 50, max_bytes=20)
-    assert events == [Event("message", b"x" * 30, too_long=True)]
-    assert parser.feed(b"z\ndata: still of it\n\ndata: next\n\n") == [Event("message", b"next")]
+    assert events == [ServerSentEvent("message", b"x" * 30, is_too_long=True)]
+    assert parser.feed(b"z\ndata: still of it\n\ndata: next\n\n") == [
+        ServerSentEvent("message", b"next")
+    ]
     many = b"".join(b"data: 12345\n" for _ in range(10))
     events, _ = parse(many + b"\ndata: next\n\n", max_bytes=40)
-    assert [event.too_long for event in events] == [True, False]
+    assert [event.is_too_long for event in events] == [True, False]
 
 
 def test_comments_and_names_do_not_count_against_the_cap_but_as_waste():
     events, parser = parse(b": xxxxxxxxx\n" * 100 + b"data: y\n\n", max_bytes=20)
-    assert events == [Event("message", b"y")]
+    assert events == [ServerSentEvent("message", b"y")]
     assert parser.wasted >= 1_100
 
 

@@ -10,10 +10,10 @@ from tests.tools.upstream.conftest import eventually
 from tests.tools.upstream.http.conftest import remote
 from tools.upstream.errors import ConnectionLost
 from tools.upstream.http import listener
-from tools.upstream.http.intake import Intake
+from tools.upstream.http.intake import MessageIntake
 from tools.upstream.http.session import HttpSession
-from tools.upstream.limits import Limits
-from tools.upstream.origin import Origin
+from tools.upstream.limits import UpstreamLimits
+from tools.upstream.origin import ConnectionOrigin
 from tools.upstream.pool import UpstreamPool
 
 
@@ -32,7 +32,7 @@ async def test_a_broken_stream_goes_on_after_the_last_event():
 
     async with LegacyServer(listening=listening) as server:
         async with UpstreamPool([remote(server.url)]) as pool:
-            await pool.warm()
+            await pool.warm_up()
             await eventually(lambda: server.methods().count("GET") == 2)
         resumed = [asked.headers.get("last-event-id") for asked in server.asked]
         assert [each for each in resumed if each] == ["e7"]
@@ -49,9 +49,9 @@ async def test_what_does_not_belong_there_is_dropped_and_counted():
         LegacyServer(listening=listening) as server,
         UpstreamPool([remote(server.url)]) as pool,
     ):
-        await pool.warm()
-        await eventually(lambda: pool.status()["s"].messages_dropped == 2)
-        assert pool.status()["s"].state == "ready"
+        await pool.warm_up()
+        await eventually(lambda: pool.list_statuses()["s"].messages_dropped == 2)
+        assert pool.list_statuses()["s"].state == "ready"
 
 
 async def test_a_stream_of_nothing_but_rubbish_is_given_up():
@@ -66,9 +66,9 @@ async def test_a_stream_of_nothing_but_rubbish_is_given_up():
             gone.set()
 
     async with LegacyServer(listening=listening) as server:
-        limits = Limits(max_rubbish_bytes=100_000)
+        limits = UpstreamLimits(max_rubbish_bytes=100_000)
         async with UpstreamPool([remote(server.url)], limits=limits) as pool:
-            await pool.warm()
+            await pool.warm_up()
             async with asyncio.timeout(PATIENCE_S):
                 await gone.wait()
             assert (await pool.call_tool("s", "echo", {"text": "x"})).content[0].text == "x"
@@ -90,9 +90,13 @@ async def test_a_server_that_goes_away_is_asked_less_and_less(monkeypatch):
             raise asyncio.CancelledError
 
     monkeypatch.setattr(listener.asyncio, "sleep", noted)
-    intake = Intake(Origin(server="s"))
-    patient = listener.Listener(
-        Gone(), session=HttpSession(), intake=intake, limits=Limits(), monotonic=lambda: 0.0
+    intake = MessageIntake(ConnectionOrigin(server="s"))
+    patient = listener.StreamListener(
+        Gone(),
+        session=HttpSession(),
+        intake=intake,
+        limits=UpstreamLimits(),
+        monotonic=lambda: 0.0,
     )
     with pytest.raises(asyncio.CancelledError):
         await patient.run()

@@ -4,7 +4,7 @@ import pytest
 from yarl import URL
 
 from tools.upstream.http.guard import AddressRefused
-from tools.upstream.http.problems import forbidden
+from tools.upstream.http.problems import make_forbidden_error
 
 
 @pytest.mark.parametrize(
@@ -16,7 +16,7 @@ from tools.upstream.http.problems import forbidden
     ],
 )
 def test_the_tick_is_offered_only_where_it_opens_the_address(address, what, tick):
-    error = forbidden(
+    error = make_forbidden_error(
         AddressRefused(address, what), server="s", url=URL(f"http://{address}:8080/mcp")
     )
     assert f"its address is {address}, which is {what}" in str(error)

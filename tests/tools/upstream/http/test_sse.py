@@ -19,8 +19,8 @@ from tools.upstream.errors import (
     SessionExpired,
     UpstreamError,
 )
-from tools.upstream.http.remote import Remote
-from tools.upstream.limits import Limits
+from tools.upstream.http.remote import RemoteTransports
+from tools.upstream.limits import UpstreamLimits
 from tools.upstream.pool import UpstreamPool
 
 
@@ -101,7 +101,7 @@ async def test_a_server_of_the_sdk_answers():
 )
 async def test_a_bad_answer_fails_its_call_alone(tool, kind):
     async with SseServer() as server:
-        limits = Limits(max_line_bytes=100_000)
+        limits = UpstreamLimits(max_line_bytes=100_000)
         async with UpstreamPool([old(server)], limits=limits) as pool:
             assert text(await pool.call_tool("s", "good", {})) == "hi"
             with pytest.raises(kind):
@@ -156,17 +156,17 @@ class SignedIn:
     def __init__(self, url: str) -> None:
         self.url = url
 
-    async def headers(self, url: str, downstream_user: str) -> dict[str, str]:
+    async def build_headers(self, url: str, downstream_user: str) -> dict[str, str]:
         assert url == self.url
         return {"Authorization": "Bearer good"}
 
-    async def refused(self, *, status: int, www_authenticate: str, user: str) -> bool:
+    async def handle_refusal(self, *, status: int, www_authenticate: str, user: str) -> bool:
         return False
 
 
 async def test_a_sign_in_counts_for_the_path_that_messages_go_to():
     async with SseServer() as server:
-        made = Remote(authorize=lambda _: SignedIn(server.sse_url))
+        made = RemoteTransports(authorize=lambda _: SignedIn(server.sse_url))
         async with UpstreamPool([old(server, authorization="oauth")], remote=made) as pool:
             assert text(await pool.call_tool("s", "echo", {"text": "hi"})) == "hi"
         posts = [asked for asked in server.asked if asked.method == "POST"]

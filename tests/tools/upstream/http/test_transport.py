@@ -12,20 +12,22 @@ from tests.servers.http_legacy import text as answer
 from tests.servers.http_raw import RawServer
 from tests.tools.upstream.conftest import SOON, Seen, eventually
 from tests.tools.upstream.http.conftest import remote, text, times_out, was_called
+from tools.upstream.environment import UpstreamEnvironment
 from tools.upstream.errors import (
     ConnectionLost,
     ForbiddenAddress,
+    ServerUnreachable,
     SessionExpired,
     SignInRequired,
-    Unreachable,
+    UnsendableRequest,
     UnsetVariable,
     UpstreamError,
+    UpstreamRefused,
 )
 from tools.upstream.http import transport
-from tools.upstream.http.remote import Remote
+from tools.upstream.http.remote import RemoteTransports
 from tools.upstream.network import NetworkRules, parse_networks
 from tools.upstream.pool import UpstreamPool
-from tools.upstream.surroundings import Surroundings
 
 
 @pytest.mark.parametrize("json_response", [True, False], ids=["json", "events"])
@@ -49,7 +51,7 @@ async def test_a_server_of_the_sdk_lists_answers_reports_and_is_cancelled(json_r
 
     async with http_sdk.served(app) as origin, UpstreamPool([remote(f"{origin}/mcp")]) as pool:
         assert "echo" in {tool.name for tool in await pool.list_tools("s")}
-        assert pool.status()["s"].protocol_version == "2026-07-28"
+        assert pool.list_statuses()["s"].protocol_version == "2026-07-28"
         assert text(await pool.call_tool("s", "echo", {"text": "hi"})) == "hi"
         assert text(await pool.call_tool("s", "region", {"region": "Zürich"})) == "Zürich"
         if not json_response:
@@ -83,10 +85,10 @@ async def test_modern_requests_carry_their_headers_and_cancelling_closes_the_str
             await reply.json(answer(asked, "ok"))
 
     headers = {"X-Key": "${KEY}"}
-    around = Surroundings(environ={"KEY": "secret-value"})
+    around = UpstreamEnvironment(environ={"KEY": "secret-value"})
     async with RawServer(handle) as server:
         spec = remote(server.url, headers=headers)
-        async with UpstreamPool([spec], surroundings=around) as pool:
+        async with UpstreamPool([spec], environment=around) as pool:
             await pool.call_tool("s", "do it", {})
             await times_out(pool, "hang", once=begun.is_set, let_pass=let_pass)
             async with asyncio.timeout(PATIENCE_S):
@@ -107,12 +109,45 @@ async def test_modern_requests_carry_their_headers_and_cancelling_closes_the_str
         assert len(calls) == 2
 
 
+@pytest.mark.parametrize(
+    ("method", "params"),
+    [
+        ("resources/read", {"uri": "file:///a\ud83d"}),
+        ("prompts/get", {"name": "a\ud83d"}),
+        ("tools/call", {"name": "look", "arguments": {"where": "a\ud83d"}}),
+    ],
+)
+async def test_half_a_surrogate_that_would_become_a_header_is_not_sent(method, params):
+    where = {"type": "string", "x-mcp-header": "Where"}
+    schema = {"type": "object", "properties": {"where": where}}
+    results = {
+        "server/discover": {
+            "supportedVersions": ["2026-07-28"],
+            "capabilities": {"tools": {}, "resources": {}, "prompts": {}},
+        },
+        "tools/list": {"tools": [{"name": "look", "inputSchema": schema}]},
+    }
+    around = {"resultType": "complete", "ttlMs": 0, "cacheScope": "private"}
+
+    async def handle(asked, reply):
+        result = results.get(asked.rpc, {"content": [{"type": "text", "text": "on"}]})
+        await reply.json({"jsonrpc": "2.0", "id": asked.json["id"], "result": result | around})
+
+    async with RawServer(handle) as server, UpstreamPool([remote(server.url)]) as pool:
+        await pool.list_tools("s")
+        with pytest.raises(UnsendableRequest) as refused:
+            await pool.request("s", method, params)
+        assert (refused.value.code, refused.value.is_unsent) == ("unsendable", True)
+        assert method not in server.methods()
+        assert text(await pool.call_tool("s", "look", {"where": "ä"})) == "on"
+
+
 async def test_a_legacy_session_is_named_listened_to_and_ended(
     legacy, pool, let_pass, monkeypatch
 ):
     monkeypatch.setattr(transport, "GOODBYE_TIMEOUT_S", PATIENCE_S)
     assert text(await pool.call_tool("s", "echo", {"text": "hi"})) == "hi"
-    assert pool.status()["s"].protocol_version == "2025-11-25"
+    assert pool.list_statuses()["s"].protocol_version == "2025-11-25"
     await eventually(lambda: "GET" in legacy.methods())
     await times_out(pool, "hang", once=lambda: was_called(legacy, "hang"), let_pass=let_pass)
     await eventually(lambda: "notifications/cancelled" in legacy.methods())
@@ -137,7 +172,7 @@ async def test_a_server_that_refuses_the_probe_in_its_own_words_is_of_the_older_
 
     async with Older() as server, UpstreamPool([remote(server.url)]) as pool:
         assert text(await pool.call_tool("s", "echo", {"text": "hi"})) == "hi"
-        assert pool.status()["s"].protocol_version == "2025-11-25"
+        assert pool.list_statuses()["s"].protocol_version == "2025-11-25"
 
 
 async def test_pools_end_at_once_while_a_server_is_just_ending(legacy):
@@ -172,7 +207,7 @@ async def test_a_call_that_finds_the_session_gone_is_sent_again_in_a_new_one(unk
             await pool.call_tool("s", "echo", {})
             server.sessions.clear()
             assert text(await pool.call_tool("s", "echo", {"text": "lost"})) == "lost"
-            assert pool.status()["s"].last_error == ""
+            assert pool.list_statuses()["s"].last_error == ""
         assert server.methods().count("initialize") == 2
         sent = [asked.headers for asked in server.asked if b"lost" in asked.body]
         assert [each["mcp-session-id"] for each in sent] == ["session-1", "session-2"]
@@ -211,7 +246,7 @@ async def test_news_on_the_servers_own_stream_are_heard_and_its_pings_answered()
         specs = [remote(server.url)]
         on_changed = lambda name, kind: changed.append((name, kind))  # noqa: E731
         async with UpstreamPool(specs, on_changed=on_changed) as pool:
-            await pool.warm()
+            await pool.warm_up()
             await eventually(lambda: changed == [("s", "tools")])
             await eventually(lambda: any(asked.json.get("id") == "p" for asked in server.asked))
 
@@ -222,7 +257,7 @@ async def test_a_request_of_the_server_during_a_call_is_answered(legacy, pool):
 
 
 async def test_calls_side_by_side_share_the_session_and_use_connections_again(legacy, pool):
-    await pool.warm()
+    await pool.warm_up()
     async with asyncio.TaskGroup() as group:
         calls = [
             group.create_task(pool.call_tool("s", "echo", {"text": str(n)})) for n in range(20)
@@ -238,7 +273,7 @@ async def test_a_server_that_is_not_there_is_told_and_tried_again(seen: Seen):
     async with LegacyServer() as server:
         spec, port = remote(server.url), server.port
     async with UpstreamPool([spec], policy=SOON, on_status=seen) as pool:
-        with pytest.raises(Unreachable, match="does not accept connections"):
+        with pytest.raises(ServerUnreachable, match="does not accept connections"):
             await pool.call_tool("s", "echo", {})
         assert (await seen.until("s", "backoff")).last_error.startswith("server 's': http://127")
     assert str(port) in str(seen.statuses[-2].last_error)
@@ -249,12 +284,12 @@ async def test_a_server_that_goes_away_is_noticed_by_the_next_calls(legacy, pool
     await legacy.__aexit__()
     kinds = set()
     async with asyncio.timeout(PATIENCE_S):
-        while Unreachable not in kinds:
+        while ServerUnreachable not in kinds:
             with pytest.raises(UpstreamError) as caught:
                 await pool.call_tool("s", "echo", {})
             kinds.add(type(caught.value))
-    assert kinds <= {ConnectionLost, Unreachable}
-    await eventually(lambda: pool.status()["s"].state != "ready")
+    assert kinds <= {ConnectionLost, ServerUnreachable}
+    await eventually(lambda: pool.list_statuses()["s"].state != "ready")
 
 
 @pytest.mark.parametrize("host", ["127.0.0.1", "localhost", "[::ffff:127.0.0.1]"])
@@ -263,9 +298,9 @@ async def test_a_private_address_needs_leave_and_the_error_says_whose(legacy, ho
     async with UpstreamPool([remote(url, private_network=False)]) as pool:
         with pytest.raises(ForbiddenAddress, match="tick 'private network'"):
             await pool.call_tool("s", "echo", {})
-        assert pool.status()["s"].state == "failed"
+        assert pool.list_statuses()["s"].state == "failed"
     assert legacy.connections == 0
-    allowed = Remote(rules=NetworkRules(allowed=parse_networks("127.0.0.0/8, ::1")))
+    allowed = RemoteTransports(rules=NetworkRules(allowed=parse_networks("127.0.0.0/8, ::1")))
     spec = remote(f"http://127.0.0.1:{legacy.port}/mcp", private_network=False)
     async with UpstreamPool([spec], remote=allowed) as pool:
         assert text(await pool.call_tool("s", "echo", {"text": "in"})) == "in"
@@ -273,7 +308,7 @@ async def test_a_private_address_needs_leave_and_the_error_says_whose(legacy, ho
 
 async def test_a_variable_that_is_not_set_is_named():
     spec = remote("https://${FG_NOWHERE}/mcp")
-    async with UpstreamPool([spec], surroundings=Surroundings(environ={})) as pool:
+    async with UpstreamPool([spec], environment=UpstreamEnvironment(environ={})) as pool:
         with pytest.raises(UnsetVariable, match="FG_NOWHERE"):
             await pool.call_tool("s", "echo", {})
 
@@ -285,10 +320,10 @@ class Tokens:
         self.tokens = list(tokens)
         self.refusals: list[tuple[int, str, str]] = []
 
-    async def headers(self, url: str, downstream_user: str) -> dict[str, str]:
+    async def build_headers(self, url: str, downstream_user: str) -> dict[str, str]:
         return {"Authorization": f"Bearer {self.tokens[0]}"}
 
-    async def refused(self, *, status: int, www_authenticate: str, user: str) -> bool:
+    async def handle_refusal(self, *, status: int, www_authenticate: str, user: str) -> bool:
         self.refusals.append((status, www_authenticate, user))
         if len(self.tokens) > 1:
             self.tokens.pop(0)
@@ -314,7 +349,9 @@ async def test_a_refused_token_is_renewed_once(old):
     tokens = Tokens(old, "good")
     async with GuardedServer() as server:
         spec = remote(server.url, authorization="oauth")
-        async with UpstreamPool([spec], remote=Remote(authorize=lambda _: tokens)) as pool:
+        async with UpstreamPool(
+            [spec], remote=RemoteTransports(authorize=lambda _: tokens)
+        ) as pool:
             assert text(await pool.call_tool("s", "echo", {"text": "in"})) == "in"
         assert len(tokens.refusals) == 1
         assert tokens.refusals[0][0] == (403 if old == "narrow" else 401)
@@ -325,10 +362,12 @@ async def test_without_a_sign_in_that_does_the_error_says_how_to_get_one():
     async with GuardedServer() as server:
         tokens = Tokens("bad")
         spec = remote(server.url, authorization="oauth")
-        async with UpstreamPool([spec], remote=Remote(authorize=lambda _: tokens)) as pool:
+        async with UpstreamPool(
+            [spec], remote=RemoteTransports(authorize=lambda _: tokens)
+        ) as pool:
             with pytest.raises(SignInRequired, match=r"manage\.py sign_in s"):
                 await pool.call_tool("s", "echo", {})
-            assert pool.status()["s"].state == "failed"
+            assert pool.list_statuses()["s"].state == "failed"
             tokens.tokens = ["good"]
             assert text(await pool.call_tool("s", "echo", {"text": "in"})) == "in"
         async with UpstreamPool([remote(server.url)]) as pool:
@@ -345,6 +384,34 @@ async def test_no_secret_shows_in_errors_or_reprs(caplog):
         async with UpstreamPool([spec]) as pool:
             with pytest.raises(Exception, match="418") as caught:
                 await pool.call_tool("s", "echo", {})
-            shown = [str(caught.value), repr(spec), repr(pool.status()), caplog.text]
+            shown = [str(caught.value), repr(spec), repr(pool.list_statuses()), caplog.text]
         assert "key=s3cr3t-query" in server.asked[0].path
         assert [where for where in shown if "s3cr3t" in where] == []
+
+
+class TellingServer(LegacyServer):
+    """Repeats the credentials and the address it was called with in an error."""
+
+    async def _answer(self, asked, reply):
+        if asked.rpc != "tools/call":
+            await super()._answer(asked, reply)
+            return
+        said = f"{asked.headers['authorization']} at {asked.path}"
+        error = {"code": -32001, "message": said, "data": {"said": [said]}}
+        await reply.json({"jsonrpc": "2.0", "id": asked.json["id"], "error": error})
+
+
+async def test_tokens_and_the_secrets_of_an_address_that_a_server_repeats_are_blanked_out():
+    tokens = Tokens("t0ken-of-a-sign-in")
+    async with TellingServer() as server:
+        spec = remote(f"{server.url}?api_key=k3y1", authorization="oauth")
+        async with UpstreamPool(
+            [spec], remote=RemoteTransports(authorize=lambda _: tokens)
+        ) as pool:
+            with pytest.raises(UpstreamRefused) as caught:
+                await pool.call_tool("s", "echo", {})
+    error = caught.value
+    assert "Bearer [redacted] at /mcp?api_key=[redacted]" in error.rpc_message
+    for shown in (str(error), error.rpc_message, str(error.data)):
+        assert "t0ken" not in shown
+        assert "k3y1" not in shown

@@ -12,15 +12,15 @@ from tests.servers import oauth_world
 from tests.tools.upstream.oauth.keeps import MemoryKeep
 from tools.upstream.http.client import HttpClient
 from tools.upstream.oauth import authorization, clients, discovery, grants
-from tools.upstream.oauth.authorize import Authorization
-from tools.upstream.oauth.challenge import Challenge
-from tools.upstream.oauth.fetching import over_http
-from tools.upstream.oauth.sign_ins import SignIns
-from tools.upstream.oauth.values import Key
+from tools.upstream.oauth.authorize import SignInCredentials
+from tools.upstream.oauth.challenge import BearerChallenge
+from tools.upstream.oauth.fetching import make_http_fetch
+from tools.upstream.oauth.sign_ins import SignInManager
+from tools.upstream.oauth.values import SignInKey
 
 REDIRECT = "http://127.0.0.1:8420/sign-in/callback"
-ALL = Key("notes", "")
-ANN, BOB = Key("notes", "ann"), Key("notes", "bob")
+ALL = SignInKey("notes", "")
+ANN, BOB = SignInKey("notes", "ann"), SignInKey("notes", "bob")
 
 
 @pytest.fixture
@@ -40,7 +40,7 @@ async def http():
 def fetch(world, http):
     """Ask over HTTP as the product does, the world's own address allowed."""
     at = urlsplit(world.base)
-    return over_http(http, own=(at.hostname, at.port))
+    return make_http_fetch(http, own=(at.hostname, at.port))
 
 
 @pytest.fixture
@@ -48,18 +48,20 @@ def sign_in(world, fetch, clock):
     """Sign in from beginning to end, without a database: `await sign_in(user="ann")`."""
 
     async def run(*, user="somebody", key=ALL, scope=None):
-        found = await discovery.discover(world.mcp_url, challenge=Challenge(), fetch=fetch)
-        scope = authorization.scope_for(found, challenge=Challenge(), entered=scope or "")
-        client = await clients.choose(
-            clients.Identity(), found.server, redirect_uri=REDIRECT, scope=scope, fetch=fetch
+        found = await discovery.discover_protection(
+            world.mcp_url, challenge=BearerChallenge(), fetch=fetch
         )
-        attempt, state, address = authorization.begin(
+        scope = authorization.choose_scope(found, challenge=BearerChallenge(), entered=scope or "")
+        client = await clients.choose_client(
+            clients.ClientIdentity(), found.server, redirect_uri=REDIRECT, scope=scope, fetch=fetch
+        )
+        attempt, state, address = authorization.begin_sign_in(
             key, found, client=client, redirect_uri=REDIRECT, scope=scope
         )
         _, answer = await oauth_world.consent(address, user=user)
         assert answer["state"] == state
-        code = authorization.code_of(attempt, answer)
-        return await grants.exchange(attempt, code, fetch=fetch, now=clock())
+        code = authorization.read_code(attempt, answer)
+        return await grants.exchange_code(attempt, code, fetch=fetch, now=clock())
 
     return run
 
@@ -77,13 +79,13 @@ def process(keep, http, clock):
     async def run(*, per_user=False, listing_user=""):
         async with (
             asyncio.timeout(PATIENCE_S),
-            SignIns(keep=keep, http=lambda: http, clock=clock) as sign_ins,
+            SignInManager(store=keep, get_http_client=lambda: http, clock=clock) as sign_ins,
         ):
-            yield Authorization(
+            yield SignInCredentials(
                 sign_ins=sign_ins,
                 server="notes",
-                per_user=per_user,
-                private=True,
+                is_per_user=per_user,
+                is_private=True,
                 listing_user=listing_user,
             )
 
@@ -97,14 +99,14 @@ def call(world):
     async def run(authorization, user=""):
         async with aiohttp.ClientSession() as session:
             for again in (True, False):
-                headers = await authorization.headers(world.mcp_url, user)
+                headers = await authorization.build_headers(world.mcp_url, user)
                 message = {"jsonrpc": "2.0", "id": 1, "method": "tools/call"}
                 async with session.post(world.mcp_url, json=message, headers=headers) as answer:
                     if answer.status == 200:
                         return (await answer.json())["result"]["content"][0]["text"]
                     said = answer.headers.get("WWW-Authenticate", "")
                     status = answer.status
-                retry = await authorization.refused(
+                retry = await authorization.handle_refusal(
                     status=status, www_authenticate=said, user=user
                 )
                 if not (again and retry):

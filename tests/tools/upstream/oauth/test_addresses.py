@@ -17,7 +17,7 @@ BASE = "https://a.example"
     ],
 )
 def test_a_resource_is_named_canonically_and_without_its_query(url, resource):
-    assert addresses.resource_of(url) == resource
+    assert addresses.canonical_resource(url) == resource
 
 
 @pytest.mark.parametrize(
@@ -38,26 +38,26 @@ def test_a_resource_is_named_canonically_and_without_its_query(url, resource):
     ],
 )
 def test_a_token_goes_to_its_resource_and_what_lies_beneath(resource, url, covered):
-    assert addresses.covers(resource, url) is covered
+    assert addresses.is_covered(resource, url) is covered
 
 
 def test_metadata_of_a_resource_is_looked_for_at_its_path_and_then_at_the_root():
-    assert addresses.resource_metadata(f"{BASE}/public/mcp") == (
+    assert addresses.resource_metadata_urls(f"{BASE}/public/mcp") == (
         f"{BASE}/.well-known/oauth-protected-resource/public/mcp",
         f"{BASE}/.well-known/oauth-protected-resource",
     )
-    assert addresses.resource_metadata(f"{BASE}/") == (
+    assert addresses.resource_metadata_urls(f"{BASE}/") == (
         f"{BASE}/.well-known/oauth-protected-resource",
     )
 
 
 def test_metadata_of_an_authorization_server_is_looked_for_in_the_order_of_mcp():
-    assert addresses.server_metadata(f"{BASE}/tenant1") == (
+    assert addresses.server_metadata_urls(f"{BASE}/tenant1") == (
         f"{BASE}/.well-known/oauth-authorization-server/tenant1",
         f"{BASE}/.well-known/openid-configuration/tenant1",
         f"{BASE}/tenant1/.well-known/openid-configuration",
     )
-    assert addresses.server_metadata(BASE) == (
+    assert addresses.server_metadata_urls(BASE) == (
         f"{BASE}/.well-known/oauth-authorization-server",
         f"{BASE}/.well-known/openid-configuration",
     )
@@ -77,9 +77,9 @@ def test_metadata_of_an_authorization_server_is_looked_for_in_the_order_of_mcp()
         "",
     ],
 )
-def test_what_is_no_plain_web_address_is_refused(url):
-    with pytest.raises(SignInFailed, match="no address"):
-        addresses.split(url, "it")
+def test_an_address_that_is_not_plain_http_is_refused(url):
+    with pytest.raises(SignInFailed, match="not a usable address"):
+        addresses.split_url(url, "it")
 
 
 @pytest.mark.parametrize(
@@ -95,7 +95,7 @@ def test_what_is_no_plain_web_address_is_refused(url):
         ("http://localhost.example/token", False),
     ],
 )
-def test_secrets_travel_encrypted_or_not_at_all(url, secure):
+def test_unencrypted_addresses_are_refused(url, secure):
     if secure:
         addresses.require_secure(url, "it", server_url="http://mcp.example:8000/mcp")
     else:

@@ -5,30 +5,30 @@ import pytest
 
 from tests.tools.upstream.oauth.conftest import ALL, REDIRECT
 from tools.upstream.oauth import authorization
-from tools.upstream.oauth.challenge import Challenge
-from tools.upstream.oauth.discovery import Found
-from tools.upstream.oauth.failures import Refused, SignInFailed
-from tools.upstream.oauth.values import AuthorizationServer, Client, SignIn, Tokens
+from tools.upstream.oauth.challenge import BearerChallenge
+from tools.upstream.oauth.discovery import DiscoveredProtection
+from tools.upstream.oauth.failures import AuthorizationRefused, SignInFailed
+from tools.upstream.oauth.values import AuthorizationServer, OAuthClient, OAuthTokens, SignIn
 
 SERVER = AuthorizationServer(
     issuer="https://as.example",
     authorization_endpoint="https://as.example/authorize?tenant=1",
     token_endpoint="https://as.example/token",
 )
-FOUND = Found(resource="https://mcp.example/mcp", server=SERVER, scopes=("a", "b"))
+FOUND = DiscoveredProtection(resource="https://mcp.example/mcp", server=SERVER, scopes=("a", "b"))
 FORMER = SignIn(
     server=SERVER,
-    client=Client(client_id="c"),
+    client=OAuthClient(client_id="c"),
     resource=FOUND.resource,
-    tokens=Tokens(access="t"),
+    tokens=OAuthTokens(access="t"),
     asked="old",
     wanted="more",
 )
 
 
 def begin(found=FOUND, scope="a"):
-    return authorization.begin(
-        ALL, found, client=Client(client_id="c"), redirect_uri=REDIRECT, scope=scope
+    return authorization.begin_sign_in(
+        ALL, found, client=OAuthClient(client_id="c"), redirect_uri=REDIRECT, scope=scope
     )
 
 
@@ -43,29 +43,29 @@ def begin(found=FOUND, scope="a"):
         ("", "", replace(FOUND, scopes=None), ""),
     ],
 )
-def test_scopes_are_those_of_the_challenge_then_those_entered_then_those_of_the_resource(
+def test_scopes_come_from_the_challenge_and_the_entry_or_else_from_the_resource(
     challenge, entered, found, scope
 ):
-    said = Challenge(scope=challenge)
-    assert authorization.scope_for(found, challenge=said, entered=entered) == scope
+    said = BearerChallenge(scope=challenge)
+    assert authorization.choose_scope(found, challenge=said, entered=entered) == scope
 
 
-def test_a_later_sign_in_keeps_what_was_asked_for_and_adds_what_the_server_wanted_since():
-    scope = authorization.scope_for(
-        FOUND, challenge=Challenge(scope="a"), entered="", former=FORMER
+def test_a_later_sign_in_keeps_its_scopes_and_adds_those_demanded_since():
+    scope = authorization.choose_scope(
+        FOUND, challenge=BearerChallenge(scope="a"), entered="", former=FORMER
     )
     assert scope == "old more a"
 
 
-def test_a_refresh_token_is_asked_for_where_that_takes_a_scope():
+def test_the_offline_scope_is_requested_where_the_server_supports_it():
     found = replace(FOUND, server=replace(SERVER, scopes=("a", "offline_access")))
-    scope = authorization.scope_for(found, challenge=Challenge(), entered="")
+    scope = authorization.choose_scope(found, challenge=BearerChallenge(), entered="")
     assert scope == "a b offline_access"
     _, _, address = begin(found, scope)
     assert parse_qs(urlsplit(address).query)["prompt"] == ["consent"]
 
 
-def test_the_browser_is_sent_with_all_that_the_protocol_demands():
+def test_the_authorization_request_has_all_required_parameters():
     attempt, state, address = begin()
     parts = urlsplit(address)
     query = {name: value for name, (value,) in parse_qs(parts.query).items()}
@@ -76,7 +76,7 @@ def test_the_browser_is_sent_with_all_that_the_protocol_demands():
         "client_id": "c",
         "redirect_uri": REDIRECT,
         "state": state,
-        "code_challenge": authorization.challenge_of(attempt.verifier),
+        "code_challenge": authorization.pkce_challenge(attempt.verifier),
         "code_challenge_method": "S256",
         "resource": "https://mcp.example/mcp",
         "scope": "a",
@@ -90,7 +90,7 @@ def test_no_two_attempts_share_a_secret():
     assert begin()[0].verifier != begin()[0].verifier
 
 
-def test_a_scope_that_nobody_names_is_not_sent():
+def test_no_scope_is_sent_if_none_is_known():
     assert "scope" not in parse_qs(urlsplit(begin(scope="")[2]).query)
 
 
@@ -98,11 +98,11 @@ def test_a_scope_that_nobody_names_is_not_sent():
 def test_a_code_of_the_right_authorization_server_is_taken(says_iss):
     attempt, state, _ = begin(replace(FOUND, server=replace(SERVER, says_iss=says_iss)))
     answer = {"state": state, "code": "42", "iss": SERVER.issuer}
-    assert authorization.code_of(attempt, answer) == "42"
+    assert authorization.read_code(attempt, answer) == "42"
 
 
-def test_one_that_never_promised_to_name_itself_need_not():
-    assert authorization.code_of(begin()[0], {"code": "42"}) == "42"
+def test_the_issuer_is_optional_unless_the_server_declares_it():
+    assert authorization.read_code(begin()[0], {"code": "42"}) == "42"
 
 
 @pytest.mark.parametrize(
@@ -122,17 +122,17 @@ def test_a_response_of_another_authorization_server_is_dropped_unread(says_iss, 
     attempt, _, _ = begin(replace(FOUND, server=replace(SERVER, says_iss=says_iss)))
     given = answer if iss is None else {**answer, "iss": iss}
     with pytest.raises(SignInFailed, match="dropped") as caught:
-        authorization.code_of(attempt, given)
+        authorization.read_code(attempt, given)
     assert "attacker" not in str(caught.value)
 
 
-def test_a_refusal_is_told_without_what_a_terminal_would_obey():
+def test_a_refusal_is_reported_without_terminal_escapes():
     answer = {"error": "access_denied", "error_description": "no\x1b[2J\n\u200bway"}
-    with pytest.raises(Refused, match=r"access_denied: no\[2J way") as caught:
-        authorization.code_of(begin()[0], answer)
+    with pytest.raises(AuthorizationRefused, match=r"access_denied: no\[2J way") as caught:
+        authorization.read_code(begin()[0], answer)
     assert caught.value.error == "access_denied"
 
 
-def test_a_response_without_a_code_is_none():
+def test_a_response_without_a_code_fails():
     with pytest.raises(SignInFailed, match="no code"):
-        authorization.code_of(begin()[0], {"state": "x"})
+        authorization.read_code(begin()[0], {"state": "x"})

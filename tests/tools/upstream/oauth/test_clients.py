@@ -4,12 +4,12 @@ from dataclasses import replace
 import pytest
 
 from tests.tools.upstream.oauth.conftest import REDIRECT
-from tools.upstream.http.client import Fetched
+from tools.upstream.http.client import FetchedResponse
 from tools.upstream.oauth import clients, discovery
-from tools.upstream.oauth.challenge import Challenge
-from tools.upstream.oauth.clients import Identity
+from tools.upstream.oauth.challenge import BearerChallenge
+from tools.upstream.oauth.clients import ClientIdentity
 from tools.upstream.oauth.failures import SignInFailed
-from tools.upstream.oauth.values import AuthorizationServer, Client
+from tools.upstream.oauth.values import AuthorizationServer, OAuthClient
 
 DOCUMENT = "https://foregate.example/sign-in/client.json"
 SERVER = AuthorizationServer(
@@ -24,22 +24,26 @@ async def nothing(*_, **__):
 
 
 async def choose(identity, server=SERVER, redirect_uri=REDIRECT, fetch=nothing):
-    return await clients.choose(identity, server, redirect_uri=redirect_uri, scope="", fetch=fetch)
+    return await clients.choose_client(
+        identity, server, redirect_uri=redirect_uri, scope="", fetch=fetch
+    )
 
 
 @pytest.fixture
 def register(world, fetch):
     async def run(redirect_uri=REDIRECT, **identity):
-        found = await discovery.discover(world.mcp_url, challenge=Challenge(), fetch=fetch)
-        return await choose(Identity(**identity), found.server, redirect_uri, fetch)
+        found = await discovery.discover_protection(
+            world.mcp_url, challenge=BearerChallenge(), fetch=fetch
+        )
+        return await choose(ClientIdentity(**identity), found.server, redirect_uri, fetch)
 
     return run
 
 
-async def test_what_a_person_entered_comes_before_all_else():
+async def test_an_entered_client_comes_first():
     able = replace(SERVER, reads_documents=True, registration_endpoint="https://as.example/r")
-    chosen = await choose(Identity(client_id="mine", document=DOCUMENT), able)
-    assert chosen == Client(client_id="mine", source="entered")
+    chosen = await choose(ClientIdentity(client_id="mine", document=DOCUMENT), able)
+    assert chosen == OAuthClient(client_id="mine", source="entered")
 
 
 @pytest.mark.parametrize(
@@ -51,23 +55,23 @@ async def test_what_a_person_entered_comes_before_all_else():
         (("private_key_jwt",), "client_secret_basic"),
     ],
 )
-async def test_a_secret_is_given_in_the_way_the_authorization_server_understands(methods, method):
-    identity = Identity(client_id="mine", secret="hush")
+async def test_the_client_authenticates_with_a_supported_method(methods, method):
+    identity = ClientIdentity(client_id="mine", secret="hush")
     chosen = await choose(identity, replace(SERVER, methods=methods))
     assert (chosen.method, chosen.secret) == (method, "hush")
 
 
 async def test_a_client_id_is_not_carried_to_another_authorization_server():
     with pytest.raises(SignInFailed, match=r"is https://as\.example now, but"):
-        await choose(Identity(client_id="mine", entered_for="https://former.example"))
-    same = Identity(client_id="mine", entered_for=SERVER.issuer)
+        await choose(ClientIdentity(client_id="mine", entered_for="https://former.example"))
+    same = ClientIdentity(client_id="mine", entered_for=SERVER.issuer)
     assert (await choose(same)).client_id == "mine"
 
 
-async def test_our_document_is_used_where_it_is_read():
+async def test_our_metadata_document_is_used_where_supported():
     able = replace(SERVER, reads_documents=True, registration_endpoint="https://as.example/r")
-    chosen = await choose(Identity(document=DOCUMENT), able)
-    assert chosen == Client(client_id=DOCUMENT, source="document")
+    chosen = await choose(ClientIdentity(document=DOCUMENT), able)
+    assert chosen == OAuthClient(client_id=DOCUMENT, source="document")
 
 
 async def test_a_document_that_others_cannot_read_is_not_used(world, register):
@@ -77,7 +81,7 @@ async def test_a_document_that_others_cannot_read_is_not_used(world, register):
 
 async def test_we_register_as_a_last_resort(world, register):
     chosen = await register()
-    assert chosen == Client(
+    assert chosen == OAuthClient(
         client_id="client-1", source="dynamic", redirect_uris=(REDIRECT,), method="none"
     )
     asked = world.clients["client-1"]
@@ -92,7 +96,7 @@ async def test_a_console_that_is_not_on_this_machine_registers_as_a_web_applicat
     assert world.clients["client-1"]["application_type"] == "web"
 
 
-async def test_a_client_that_was_registered_for_the_same_way_back_is_used_again(world, register):
+async def test_a_client_registered_for_the_same_redirect_address_is_reused(world, register):
     former = await register()
     assert await register(known={world.issuer: former}) == former
     other = await register("http://127.0.0.1:1/callback", known={world.issuer: former})
@@ -100,14 +104,14 @@ async def test_a_client_that_was_registered_for_the_same_way_back_is_used_again(
     assert (await register(known={"https://other.example": former})).client_id == "client-3"
 
 
-async def test_a_secret_is_taken_where_public_clients_are_not(world, register):
+async def test_a_client_secret_is_accepted_where_public_clients_are_not_supported(world, register):
     world.habits.methods = ["client_secret_post"]
     chosen = await register()
     assert (chosen.method, chosen.secret) == ("client_secret_post", "secret of client-1: 100%")
     assert "secret of" not in repr(chosen)
 
 
-async def test_one_that_knows_us_in_no_way_is_told_with_what_to_enter(world, register):
+async def test_without_any_client_identity_the_error_says_what_to_enter(world, register):
     world.habits.registers = False
     with pytest.raises(SignInFailed, match=f"redirect address {REDIRECT}"):
         await register()
@@ -123,20 +127,25 @@ async def test_one_that_knows_us_in_no_way_is_told_with_what_to_enter(world, reg
             (201, {"client_id": "c", "token_endpoint_auth_method": "private_key_jwt"}),
             "private_key",
         ),
-        ((201, {"client_id": "c", "token_endpoint_auth_method": "client_secret_post"}), "by hand"),
+        (
+            (201, {"client_id": "c", "token_endpoint_auth_method": "client_secret_post"}),
+            ("manually"),
+        ),
     ],
 )
-async def test_a_registration_that_cannot_be_used_is_told(answer, said):
+async def test_an_unusable_registration_is_reported(answer, said):
     async def fetch(*_, **__):
-        return Fetched(status=answer[0], body=json.dumps(answer[1]).encode())
+        return FetchedResponse(status=answer[0], body=json.dumps(answer[1]).encode())
 
     able = replace(SERVER, registration_endpoint="https://as.example/register")
     with pytest.raises(SignInFailed, match=said):
-        await choose(Identity(), able, fetch=fetch)
+        await choose(ClientIdentity(), able, fetch=fetch)
 
 
-def test_our_document_names_itself_and_every_way_back():
-    said = clients.document(DOCUMENT, redirect_uris=(REDIRECT,), home="https://foregate.example")
+def test_our_metadata_document_names_itself_and_all_redirect_addresses():
+    said = clients.client_metadata_document(
+        DOCUMENT, redirect_uris=(REDIRECT,), home="https://foregate.example"
+    )
     assert said["client_id"] == DOCUMENT
     assert said["redirect_uris"] == [REDIRECT]
     assert said["token_endpoint_auth_method"] == "none"

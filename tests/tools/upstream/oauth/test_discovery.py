@@ -2,27 +2,27 @@ import json
 
 import pytest
 
-from tools.upstream.http.address import resolve
-from tools.upstream.http.client import Fetched
-from tools.upstream.oauth import discovery, probe
-from tools.upstream.oauth.challenge import Challenge
-from tools.upstream.oauth.failures import SignInFailed, Unreachable
+from tools.upstream.http.address import resolve_address
+from tools.upstream.http.client import FetchedResponse
+from tools.upstream.oauth import discovery
+from tools.upstream.oauth.challenge import BearerChallenge
+from tools.upstream.oauth.failures import AuthorizationServerUnreachable, SignInFailed
 from tools.upstream.spec import ServerSpec
 
-NOTHING_SAID = Challenge()
+NOTHING_SAID = BearerChallenge()
 
 
 @pytest.fixture
 def discover(world, fetch):
     async def run(challenge=NOTHING_SAID):
-        return await discovery.discover(world.mcp_url, challenge=challenge, fetch=fetch)
+        return await discovery.discover_protection(world.mcp_url, challenge=challenge, fetch=fetch)
 
     return run
 
 
-async def test_the_place_that_the_challenge_names_is_asked_first(world, discover):
+async def test_the_location_in_the_challenge_is_tried_first(world, discover):
     place = f"{world.base}/.well-known/oauth-protected-resource/elsewhere/mcp"
-    found = await discover(Challenge(resource_metadata=place))
+    found = await discover(BearerChallenge(resource_metadata=place))
     assert (found.resource, found.server.issuer) == (world.mcp_url, world.issuer)
     assert found.scopes == ("notes:read",)
     assert world.seen[0] == ("GET", "/.well-known/oauth-protected-resource/elsewhere/mcp")
@@ -43,10 +43,10 @@ async def test_a_server_of_2025_03_26_is_its_own_authorization_server(world, dis
     found = await discover()
     assert found.server.issuer == world.base
     assert found.resource == world.mcp_url
-    assert found.described
+    assert found.has_metadata
 
 
-async def test_one_that_publishes_nothing_has_default_endpoints(world, discover):
+async def test_a_server_without_metadata_has_default_endpoints(world, discover):
     world.habits.describes_resource, world.habits.metadata_at = False, "nowhere"
     found = await discover()
     assert found.server.registration_endpoint == f"{world.base}/register"
@@ -54,7 +54,7 @@ async def test_one_that_publishes_nothing_has_default_endpoints(world, discover)
         f"{world.base}/authorize",
         f"{world.base}/token",
     )
-    assert not found.described
+    assert not found.has_metadata
 
 
 @pytest.mark.parametrize(
@@ -80,7 +80,7 @@ async def test_metadata_that_must_not_be_used_is_refused(world, discover, habit,
 async def test_metadata_does_not_lead_to_an_address_inside_the_network(world, discover):
     world.habits.metadata_redirect = "http://169.254.169.254/latest/meta-data"
     found = await discover()
-    assert not found.described  # the redirect was not followed, so nothing was found
+    assert not found.has_metadata  # the redirect was not followed, so nothing was found
 
 
 async def test_an_authorization_server_inside_the_network_is_not_asked(world, fetch):
@@ -89,18 +89,18 @@ async def test_an_authorization_server_inside_the_network_is_not_asked(world, fe
             body = (
                 f'{{"resource": "{world.mcp_url}", "authorization_servers": ["https://10.0.0.1"]}}'
             )
-            return Fetched(status=200, body=body.encode())
+            return FetchedResponse(status=200, body=body.encode())
         return await fetch(method, url, **options)
 
     with pytest.raises(SignInFailed, match=r"10\.0\.0\.1, which is private"):
-        await discovery.discover(world.mcp_url, challenge=NOTHING_SAID, fetch=named)
+        await discovery.discover_protection(world.mcp_url, challenge=NOTHING_SAID, fetch=named)
 
 
 def answers(documents):
     """Serve JSON from a table of addresses; an exception is raised; all else is not there."""
 
     async def fetch(_method, url, **_):
-        found = documents.get(url, Fetched(status=404))
+        found = documents.get(url, FetchedResponse(status=404))
         if isinstance(found, Exception):
             raise found
         return found
@@ -115,7 +115,7 @@ AS_AT = f"{AS}/.well-known/oauth-authorization-server"
 
 
 def described(*servers, resource="https://mcp.example"):
-    return Fetched(
+    return FetchedResponse(
         status=200,
         body=json.dumps({"resource": resource, "authorization_servers": servers}).encode(),
     )
@@ -129,14 +129,16 @@ def metadata(issuer=AS, **more):
         "code_challenge_methods_supported": ["S256"],
         **more,
     }
-    return Fetched(status=200, body=json.dumps(body).encode())
+    return FetchedResponse(status=200, body=json.dumps(body).encode())
 
 
 async def find(documents):
-    return await discovery.discover(URL, challenge=NOTHING_SAID, fetch=answers(documents))
+    return await discovery.discover_protection(
+        URL, challenge=NOTHING_SAID, fetch=answers(documents)
+    )
 
 
-async def test_the_root_of_the_server_is_asked_last():
+async def test_the_root_of_the_server_is_tried_last():
     found = await find({RESOURCE_AT: described(AS), AS_AT: metadata()})
     assert found.resource == "https://mcp.example"
     assert found.server.issuer == AS
@@ -158,44 +160,46 @@ async def test_endpoints_that_are_not_encrypted_are_refused():
         await find(documents)
 
 
-async def test_a_server_that_names_no_authorization_server_is_no_use():
+async def test_metadata_without_an_authorization_server_fails():
     with pytest.raises(SignInFailed, match="names no authorization server"):
         await find({RESOURCE_AT: described()})
 
 
 @pytest.mark.parametrize("status", [429, 500, 503])
-async def test_a_server_in_trouble_is_not_taken_for_one_of_an_older_protocol(status):
-    with pytest.raises(Unreachable, match=f"status {status}"):
-        await find({RESOURCE_AT: Fetched(status=status)})
+async def test_a_failing_server_is_not_mistaken_for_one_of_an_older_protocol(status):
+    with pytest.raises(AuthorizationServerUnreachable, match=f"status {status}"):
+        await find({RESOURCE_AT: FetchedResponse(status=status)})
 
 
-async def test_trouble_at_one_place_does_not_hide_the_next():
+async def test_a_failing_location_does_not_hide_the_next():
     documents = {
         RESOURCE_AT: described(AS),
-        AS_AT: Unreachable("hangs"),
+        AS_AT: AuthorizationServerUnreachable("hangs"),
         f"{AS}/.well-known/openid-configuration": metadata(),
     }
     assert (await find(documents)).server.issuer == AS
 
 
-async def test_trouble_at_every_place_is_told():
+async def test_failures_at_all_locations_are_reported():
     with pytest.raises(SignInFailed, match="hangs"):
-        await find({RESOURCE_AT: described(AS), AS_AT: Unreachable("hangs")})
+        await find({RESOURCE_AT: described(AS), AS_AT: AuthorizationServerUnreachable("hangs")})
 
 
 @pytest.mark.parametrize("body", [b"<html>", b"[]", b"{}", b'{"issuer": 1}', b"[" * 100_000])
-async def test_a_page_that_is_no_metadata_is_passed_over(body):
+async def test_a_page_that_is_not_metadata_is_skipped(body):
     documents = {
         RESOURCE_AT: described(AS),
-        AS_AT: Fetched(status=200, body=body),
+        AS_AT: FetchedResponse(status=200, body=body),
         f"{AS}/.well-known/openid-configuration": metadata(),
     }
     assert (await find(documents)).server.issuer == AS
 
 
 @pytest.mark.parametrize("transport", ["http", "sse"])
-async def test_a_server_is_asked_what_it_wants(world, fetch, transport):
+async def test_the_probe_returns_the_servers_challenge(world, fetch, transport):
     spec = ServerSpec(name="notes", transport=transport, url=world.mcp_url)
-    status, said = await probe.ask(resolve(spec, {}), transport=transport, fetch=fetch)
+    status, said = await discovery.probe_server(
+        resolve_address(spec, {}), transport=transport, fetch=fetch
+    )
     assert (status, said.scope) == (401, "notes:read")
     assert said.resource_metadata.endswith("/.well-known/oauth-protected-resource/mcp")

@@ -15,19 +15,19 @@ async def get(address):
 
 @pytest.fixture
 async def listener():
-    async with loopback.listening() as running:
+    async with loopback.open_loopback() as running:
         yield running
 
 
 async def test_it_listens_on_loopback_alone_at_a_port_of_its_own(listener):
-    async with loopback.listening() as other:
+    async with loopback.open_loopback() as other:
         assert urlsplit(listener.redirect_uri).hostname == "127.0.0.1"
         assert listener.redirect_uri != other.redirect_uri
 
 
-async def test_the_response_of_the_browser_is_handed_on(listener):
+async def test_the_browsers_response_is_returned(listener):
     async with asyncio.timeout(PATIENCE_S), asyncio.TaskGroup() as group:
-        waiting = group.create_task(listener.wait("s"))
+        waiting = group.create_task(listener.wait_for_response("s"))
         await asyncio.sleep(0)
         status, text = await get(f"{listener.redirect_uri}?state=s&code=4%202&iss=x")
     assert waiting.result() == {"state": "s", "code": "4 2", "iss": "x"}
@@ -36,25 +36,27 @@ async def test_the_response_of_the_browser_is_handed_on(listener):
 
 async def test_other_visitors_are_refused_and_the_wait_goes_on(listener):
     async with asyncio.timeout(PATIENCE_S), asyncio.TaskGroup() as group:
-        waiting = group.create_task(listener.wait("s"))
+        waiting = group.create_task(listener.wait_for_response("s"))
         await asyncio.sleep(0)
         for query in ("", "?state=other&code=1", "?state=&error=x"):
             assert (await get(listener.redirect_uri + query))[0] == 400
         assert (await get(listener.redirect_uri.replace("/callback", "/favicon.ico")))[0] == 404
         assert not waiting.done()
-        assert not listener.paste("http://127.0.0.1/callback?state=other&code=1")
-        assert not listener.paste("http://[broken")
-        assert not listener.paste("&".join(["http://127.0.0.1/callback?state=s", *["x=1"] * 99]))
-        assert listener.paste(" http://127.0.0.1:1/callback?state=s&code=2\n")
+        assert not listener.accept_pasted_url("http://127.0.0.1/callback?state=other&code=1")
+        assert not listener.accept_pasted_url("http://[broken")
+        assert not listener.accept_pasted_url(
+            "&".join(["http://127.0.0.1/callback?state=s", *["x=1"] * 99])
+        )
+        assert listener.accept_pasted_url(" http://127.0.0.1:1/callback?state=s&code=2\n")
     assert waiting.result()["code"] == "2"
 
 
-async def test_nothing_is_taken_before_it_is_known_what_is_waited_for(listener):
+async def test_no_response_is_accepted_before_the_state_is_set(listener):
     assert (await get(f"{listener.redirect_uri}?state=&code=1"))[0] == 400
 
 
-async def test_it_is_gone_once_it_is_left():
-    async with loopback.listening() as listener:
+async def test_the_listener_closes_on_exit():
+    async with loopback.open_loopback() as listener:
         address = listener.redirect_uri
     with pytest.raises(aiohttp.ClientConnectionError):
         await get(address)

@@ -7,12 +7,12 @@ from tests.tools.upstream.oauth.conftest import ALL, ANN, BOB
 from tests.tools.upstream.oauth.keeps import MemoryKeep
 from tools.upstream.errors import SignInRequired, SignInUnavailable
 from tools.upstream.oauth import sign_ins as module
-from tools.upstream.oauth.authorize import for_spec
-from tools.upstream.oauth.sign_ins import SignIns
+from tools.upstream.oauth.authorize import make_authorization
+from tools.upstream.oauth.sign_ins import SignInManager
 from tools.upstream.spec import ServerSpec
 
 
-async def test_a_valid_token_is_sent_without_asking_anybody(world, keep, process, call, sign_in):
+async def test_a_valid_token_is_returned_without_a_request(world, keep, process, call, sign_in):
     keep.put(ALL, await sign_in())
     asked = len(world.token_forms)
     async with process() as authorization:
@@ -22,7 +22,7 @@ async def test_a_valid_token_is_sent_without_asking_anybody(world, keep, process
     assert (keep.loads, len(world.token_forms)) == (1, asked)
 
 
-async def test_one_that_is_about_to_end_is_renewed_once_for_all_calls(
+async def test_a_token_about_to_expire_is_renewed_once_for_all_calls(
     world, keep, process, call, sign_in, clock
 ):
     keep.put(ALL, await sign_in())
@@ -50,9 +50,7 @@ async def test_two_processes_do_not_burn_the_same_refresh_token(
     assert not world.grants[0].revoked
 
 
-async def test_a_token_that_the_server_does_not_take_is_renewed_once(
-    world, keep, process, call, sign_in
-):
+async def test_a_refused_token_is_renewed_once(world, keep, process, call, sign_in):
     keep.put(ALL, await sign_in())
     async with process() as authorization:
         assert await call(authorization) == "somebody"
@@ -63,7 +61,7 @@ async def test_a_token_that_the_server_does_not_take_is_renewed_once(
     assert len(world.token_forms) == 2
 
 
-async def test_a_server_that_takes_no_token_is_not_renewed_for_over_and_over(
+async def test_a_server_that_refuses_every_token_does_not_cause_repeated_renewals(
     world, keep, process, call, sign_in
 ):
     keep.put(ALL, await sign_in())
@@ -116,7 +114,7 @@ async def test_a_refused_renewal_ends_the_sign_in_and_says_what_to_do(
         assert await call(authorization) == "ann"
 
 
-async def test_an_authorization_server_in_trouble_ends_nothing(
+async def test_a_failing_authorization_server_does_not_end_the_sign_in(
     world, keep, process, call, sign_in, clock
 ):
     keep.put(ALL, await sign_in())
@@ -130,7 +128,7 @@ async def test_an_authorization_server_in_trouble_ends_nothing(
     assert not keep.rows[ALL].sign_in.ended
 
 
-async def test_trouble_ahead_of_the_end_is_not_felt_and_not_tried_again_at_once(
+async def test_a_failed_early_renewal_is_hidden_and_not_retried_immediately(
     world, keep, process, call, sign_in, clock
 ):
     keep.put(ALL, await sign_in())
@@ -145,7 +143,7 @@ async def test_trouble_ahead_of_the_end_is_not_felt_and_not_tried_again_at_once(
         assert len(world.token_forms) == 3
 
 
-async def test_one_without_a_refresh_token_is_used_to_its_end(
+async def test_a_token_without_a_refresh_token_is_used_until_it_expires(
     world, keep, process, call, sign_in, clock
 ):
     world.habits.refreshes = False
@@ -178,9 +176,7 @@ async def test_a_users_token_is_never_used_for_another(keep, process, call, sign
         assert {each.result() for each in asked} == {name}
 
 
-async def test_the_gateways_own_requests_go_out_in_the_name_it_was_given(
-    keep, process, call, sign_in
-):
+async def test_the_gateways_own_requests_use_the_listing_user(keep, process, call, sign_in):
     keep.put(ANN, await sign_in(user="ann"))
     async with process(per_user=True, listing_user="ann") as authorization:
         assert await call(authorization) == "ann"
@@ -199,7 +195,7 @@ async def test_a_server_that_wants_more_rights_is_signed_in_to_again_with_them(
     assert keep.saves == 1
 
 
-async def test_what_is_wanted_is_told_even_if_it_cannot_be_written_down(
+async def test_demanded_scopes_are_reported_even_if_they_cannot_be_stored(
     world, keep, process, call, sign_in
 ):
     keep.put(ALL, await sign_in(scope="notes:read"))
@@ -210,10 +206,10 @@ async def test_what_is_wanted_is_told_even_if_it_cannot_be_written_down(
             await call(authorization)
 
 
-async def test_a_plain_refusal_is_the_servers_business(keep, process, sign_in):
+async def test_a_refusal_without_a_scope_error_is_not_handled(keep, process, sign_in):
     keep.put(ALL, await sign_in())
     async with process() as authorization:
-        assert not await authorization.refused(status=403, www_authenticate="", user="")
+        assert not await authorization.handle_refusal(status=403, www_authenticate="", user="")
 
 
 @pytest.mark.parametrize(
@@ -223,10 +219,10 @@ async def test_tokens_are_sent_nowhere_but_to_their_resource(world, keep, proces
     keep.put(ALL, await sign_in())
     async with process() as authorization:
         with pytest.raises(SignInRequired, match="not the one that was signed in to"):
-            await authorization.headers(url.format(base=world.base), "")
+            await authorization.build_headers(url.format(base=world.base), "")
 
 
-async def test_a_defect_in_renewing_concerns_that_call_alone(
+async def test_a_crash_of_a_renewal_fails_only_its_callers(
     keep, process, call, sign_in, clock, monkeypatch
 ):
     keep.put(ALL, await sign_in())
@@ -237,7 +233,7 @@ async def test_a_defect_in_renewing_concerns_that_call_alone(
 
     async with process() as authorization:
         with monkeypatch.context() as patched:
-            patched.setattr(module.grants, "refresh", broken)
+            patched.setattr(module.grants, "refresh_tokens", broken)
             with pytest.raises(SignInUnavailable, match="see the log"):
                 await call(authorization)
         assert await call(authorization) == "somebody"
@@ -260,11 +256,13 @@ async def test_no_error_and_no_log_line_holds_a_token(
 
 
 def test_a_server_without_authorization_needs_none(clock):
-    sign_ins = SignIns(keep=MemoryKeep(), http=lambda: None, clock=clock)
+    sign_ins = SignInManager(store=MemoryKeep(), get_http_client=lambda: None, clock=clock)
     spec = ServerSpec(name="notes", transport="http", url="https://mcp.example")
-    assert for_spec(sign_ins, spec) is None
-    shared = for_spec(sign_ins, replace(spec, authorization="oauth"))
-    own = for_spec(sign_ins, replace(spec, authorization="oauth_per_user"), listing_user="ann")
+    assert make_authorization(sign_ins, spec) is None
+    shared = make_authorization(sign_ins, replace(spec, authorization="oauth"))
+    own = make_authorization(
+        sign_ins, replace(spec, authorization="oauth_per_user"), listing_user="ann"
+    )
     assert shared is not None
     assert own is not None
-    assert (shared.per_user, own.per_user, own.listing_user) == (False, True, "ann")
+    assert (shared.is_per_user, own.is_per_user, own.listing_user) == (False, True, "ann")

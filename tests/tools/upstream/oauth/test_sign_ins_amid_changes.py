@@ -10,7 +10,7 @@ from tools.upstream.errors import SignInRequired, SignInUnavailable
 from tools.upstream.oauth import sign_ins as module
 
 
-async def test_that_there_is_none_is_asked_once_and_again_after_a_change(
+async def test_a_missing_sign_in_is_looked_up_once_and_again_after_a_change(
     keep, process, call, sign_in
 ):
     async with process() as authorization:
@@ -35,7 +35,7 @@ async def test_a_sign_in_that_was_forgotten_elsewhere_is_used_no_more(
             await call(authorization)
 
 
-async def test_one_that_was_forgotten_while_it_was_renewed_stays_forgotten(
+async def test_a_sign_in_forgotten_during_its_renewal_stays_forgotten(
     world, keep, process, call, sign_in, clock
 ):
     keep.put(ALL, await sign_in())
@@ -49,7 +49,7 @@ async def test_one_that_was_forgotten_while_it_was_renewed_stays_forgotten(
     assert len(world.token_forms) == 1
 
 
-async def test_a_reload_that_cannot_be_made_leaves_what_there_is(keep, process, call, sign_in):
+async def test_a_failed_reload_keeps_the_current_state(keep, process, call, sign_in):
     keep.put(ALL, await sign_in())
     async with process() as authorization:
         await call(authorization)
@@ -73,7 +73,7 @@ async def test_without_the_database_a_token_is_not_renewed(
         assert await call(authorization) == "somebody"
 
 
-async def test_tokens_that_cannot_be_written_down_are_used_and_written_later(
+async def test_tokens_that_cannot_be_stored_are_used_and_stored_later(
     keep, process, call, sign_in, clock, monkeypatch
 ):
     monkeypatch.setattr(module, "FIRST_SAVE_RETRY_S", 0.0)
@@ -89,9 +89,7 @@ async def test_tokens_that_cannot_be_written_down_are_used_and_written_later(
         assert await call(authorization) == "somebody"
 
 
-async def test_tokens_are_written_down_at_the_last_moment_if_not_before(
-    keep, process, call, sign_in, clock
-):
+async def test_tokens_are_stored_at_shutdown_at_the_latest(keep, process, call, sign_in, clock):
     keep.put(ALL, await sign_in())
     clock.move(hours=2)
     async with process() as authorization:
@@ -155,7 +153,7 @@ async def test_one_that_is_forgotten_while_it_is_being_renewed_is_used_no_more(
             await call(authorization)
 
 
-async def test_one_that_is_made_while_it_is_looked_for_is_found(
+async def test_a_sign_in_created_during_the_lookup_is_found(
     keep, process, call, sign_in, monkeypatch
 ):
     made, load = await sign_in(), keep.load
@@ -173,7 +171,7 @@ async def test_one_that_is_made_while_it_is_looked_for_is_found(
         assert await call(authorization) == "somebody"
 
 
-async def test_without_the_database_it_is_not_said_that_there_is_none(keep, process, call):
+async def test_without_the_database_a_sign_in_is_not_reported_as_missing(keep, process, call):
     keep.down = True
     async with process() as authorization:
         with pytest.raises(SignInUnavailable, match="cannot be read"):

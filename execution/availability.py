@@ -1,0 +1,23 @@
+"""Whether a known tool may be called now."""
+
+from __future__ import annotations
+
+from execution.call_errors import ToolUnavailable
+from tools.catalogue import Catalogue, CatalogueTool
+
+
+def require_usable(tool: CatalogueTool, catalogue: Catalogue) -> None:
+    """Require that a tool and its server are enabled and active.
+
+    Raises:
+        ToolUnavailable: If they are not.
+    """
+    server = catalogue.servers.get(tool.server)
+    if server is None or not server.enabled:
+        raise ToolUnavailable(tool.tool, "server_disabled")
+    if tool.state != "active":
+        raise ToolUnavailable(
+            tool.tool, tool.state, findings=tool.findings, places=tool.changed_places
+        )
+    if not tool.enabled:
+        raise ToolUnavailable(tool.tool, "disabled")

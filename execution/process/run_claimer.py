@@ -1,0 +1,120 @@
+"""Chooses the runs that a process claims, as far as there is room for their users."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections import Counter
+from collections.abc import Set
+from typing import Final
+
+from execution.process import owner
+from execution.process.claimed_runs import ClaimedRuns
+from execution.process.peer_silence import PeerSilence, PeerVisibility
+from execution.process.rate_limit import RateWindow
+from execution.process.run_slots import RunSlots, SlotGroup
+from execution.run_dependencies import RunDependencies, run_in_database
+from execution.store import claimable_runs
+from execution.store.claimable_runs import ClaimableRun
+
+MAX_CLAIMS_PER_LEASE: Final = 20
+"""Claims of one run per lease; more would indicate a defect."""
+
+
+class RunClaimer:
+    """Finds the runs that a process may claim; for one event loop.
+
+    Args:
+        dependencies: Of this process.
+        me: Id of this process as an owner.
+    """
+
+    def __init__(self, dependencies: RunDependencies, *, me: str) -> None:
+        self.dead_owners: Set[str] = frozenset()
+        """Owners that have ended, or gave no sign of life for two leases."""
+        self._ended_owners: set[str] = set()
+        self._silence = PeerSilence(after_s=2 * dependencies.lease_s)
+        # Three looks fall into a lease, and it lapses only after two missed renewals.
+        self._visibility = PeerVisibility(
+            gap_s=dependencies.lease_s / 2, spare_s=dependencies.lease_s
+        )
+        self._dependencies = dependencies
+        self._me = me
+        self._slots = RunSlots(dependencies.runs_at_once)
+        self.max_per_group = self._slots.max_per_group
+        """Maximum runs of one user and team in this process."""
+        self._claim_rate = RateWindow(times=MAX_CLAIMS_PER_LEASE, within_s=dependencies.lease_s)
+        self._queued_groups: set[SlotGroup] = set()
+
+    def has_room(self, used_slots: Counter[SlotGroup | None], group: SlotGroup | None) -> bool:
+        """Whether one more run of a group may be executed, given the slots in use."""
+        return self._slots.has_room(used_slots, group)
+
+    def try_admit(self, used_slots: Counter[SlotGroup | None], group: SlotGroup) -> bool:
+        """Whether a run handed to this process may be executed at once.
+
+        If not, it is queued, and so are later ones of the same group: `find_due_runs` returns the
+        oldest first.
+        """
+        if group not in self._queued_groups and self.has_room(used_slots, group):
+            return True
+        self._queued_groups.add(group)
+        return False
+
+    async def find_due_runs(self, claimed_runs: ClaimedRuns) -> list[ClaimableRun]:
+        """Return the runs to claim now: as many per group as there is room for.
+
+        Args:
+            claimed_runs: The runs of this process; read after the query.
+
+        Raises:
+            RunsUnavailable: If the database is unavailable.
+        """
+        await self._find_dead()
+        if not self._slots.has_free_slot(len(claimed_runs), has_instructions=True):
+            return []
+        is_full = not self._slots.has_free_slot(len(claimed_runs))
+        candidates = await run_in_database(
+            claimable_runs.load_claimable_runs,
+            dead=self.dead_owners,
+            each=self.max_per_group,
+            limit=self._slots.max_slots,
+            new=self._dependencies.can_claim_new_runs,
+            only_told=is_full,
+        )
+        if not is_full:
+            self._queued_groups.clear()
+        return self._select_claimable(candidates, claimed_runs)
+
+    def _select_claimable(
+        self, candidates: list[ClaimableRun], claimed_runs: ClaimedRuns
+    ) -> list[ClaimableRun]:
+        now, used_slots, selected = time.monotonic(), claimed_runs.count_slots(), []
+        is_sure = self._visibility.record_look(now=now)
+        for run in candidates:
+            group = (run.user, run.team)
+            if run.run in claimed_runs or not (
+                is_sure or run.owner in self._ended_owners or not run.owner
+            ):
+                continue
+            if not self._slots.has_room(used_slots, group, has_instructions=run.has_instructions):
+                self._queued_groups.add(group)
+            elif self._claim_rate.try_acquire(run.run, now=now):
+                selected.append(run)
+                used_slots[group] += 1
+        return selected
+
+    async def _find_dead(self) -> None:
+        heartbeats = await run_in_database(claimable_runs.load_holders)
+        heartbeats.pop(self._me, None)
+        now = time.monotonic()
+        if not self._visibility.record_look(now=now):
+            self._silence.reset()
+        # Leases use the database clock, and would not lapse if that was set back.
+        silent = self._silence.find_silent(heartbeats, now=now)
+        self._ended_owners &= heartbeats.keys()
+        unknown_owners = heartbeats.keys() - self._ended_owners
+        self._ended_owners |= await asyncio.to_thread(
+            owner.find_dead_owners, self._dependencies.home, unknown_owners
+        )
+        self.dead_owners = self._ended_owners | silent

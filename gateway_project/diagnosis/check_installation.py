@@ -1,0 +1,118 @@
+"""Checks of the installation itself: home, console, database, embedding model."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+from django.db import Error, connection
+
+from gateway_project.console import on_demand, serve
+from gateway_project.console.serve import PortUnavailable
+from gateway_project.diagnosis.finding import Finding
+from gateway_project.foundation.config import Config
+from gateway_project.foundation.home import default_home
+from gateway_project.foundation.reasons import summarize_error
+from tools import overview
+from tools.embed.embedder import EmbeddingUnavailable
+from tools.embed.load import make_embedder
+from tools.upstream.network import parse_networks
+
+LOW_SPACE_BYTES = 500_000_000
+MAX_CLOCK_SKEW_S = 5.0
+"""Two clocks judge tokens and leases; this is far below the lifetime of any."""
+
+
+def check_home(config: Config) -> Finding:
+    """Check that the home folder is writable and has space."""
+    folder = config.home
+    space = shutil.disk_usage(_nearest_existing_folder(folder)).free
+    if not os.access(_nearest_existing_folder(folder), os.W_OK):
+        detail = f"{folder} cannot be written; set FOREGATE_HOME to a folder that can"
+        return Finding(check="home", verdict="failure", detail=detail)
+    if space < LOW_SPACE_BYTES:
+        detail = f"{folder} has {space / 1e6:.0f} MB left; free some space"
+        return Finding(check="home", verdict="warning", detail=detail)
+    return Finding(check="home", verdict="ok", detail=f"{folder}, {space / 1e9:.1f} GB free")
+
+
+def check_other_home(config: Config) -> Iterator[Finding]:
+    """Warn if the default home holds another installation's data."""
+    usual = default_home()
+    if usual != config.home and (usual / "keys").exists():
+        detail = (
+            f"{usual} holds another installation, which is used whenever Foregate starts "
+            "without FOREGATE_HOME; set it to the same value everywhere, or remove one of the "
+            "two"
+        )
+        yield Finding(check="home", verdict="warning", detail=detail)
+
+
+def check_networks(config: Config) -> Iterator[Finding]:
+    """Report an invalid FOREGATE_ALLOW_PRIVATE."""
+    try:
+        parse_networks(config.allow_private)
+    except ValueError as error:
+        detail = f"FOREGATE_ALLOW_PRIVATE: {error}; correct it or unset it"
+        yield Finding(check="networks", verdict="failure", detail=detail)
+
+
+def _nearest_existing_folder(path: Path) -> Path:
+    while not path.exists():
+        path = path.parent
+    return path
+
+
+def check_port(config: Config) -> Finding:
+    """Check that the console can listen, or is already running."""
+    try:
+        serve.open_socket(config).close()
+    except PortUnavailable as error:
+        if on_demand.is_manual_console_running(config):
+            detail = f"{serve.console_url(config)} is served"
+            return Finding(check="console", verdict="ok", detail=detail)
+        return Finding(check="console", verdict="warning", detail=str(error))
+    return Finding(check="console", verdict="ok", detail=f"{serve.console_url(config)} is free")
+
+
+def check_database() -> Finding:
+    """Check that the database answers and its clock agrees."""
+    try:
+        with connection.cursor() as cursor:
+            cursor.execute(
+                "SELECT current_setting('server_version'), "
+                "(SELECT extversion FROM pg_extension WHERE extname = 'vector'), "
+                "extract(epoch FROM clock_timestamp())::float8"
+            )
+            version, vector, clock = cursor.fetchone()
+    except Error as error:
+        detail = summarize_error(error)
+        return Finding(check="database", verdict="failure", detail=detail)
+    skew = abs(clock - time.time())
+    if skew > MAX_CLOCK_SKEW_S:
+        detail = f"its clock is {skew:.0f} s off this machine's; synchronise both"
+        return Finding(check="database", verdict="warning", detail=detail)
+    detail = f"PostgreSQL {version}, pgvector {vector or 'not created yet'}"
+    return Finding(check="database", verdict="ok", detail=detail)
+
+
+def check_model(config: Config) -> Finding:
+    """Check that the embedding model loads and works."""
+    try:
+        embedder = make_embedder(config)
+        embedder.embed(["probe"], kind="query")
+    except EmbeddingUnavailable as error:
+        return Finding(check="embedding model", verdict="failure", detail=str(error))
+    detail = f"{embedder.model}, {embedder.dimensions} dimensions"
+    return Finding(check="embedding model", verdict="ok", detail=detail)
+
+
+def check_embeddings(config: Config) -> Iterator[Finding]:
+    """Warn if tools lack an up-to-date embedding."""
+    state = overview.load_embedding_coverage(config.embedding_model)
+    if missing := state["tools"] - state["embedded"]:
+        detail = f"{missing} of {state['tools']} tools are not embedded; run `manage.py embed`"
+        yield Finding(check="embeddings", verdict="warning", detail=detail)

@@ -1,0 +1,125 @@
+"""Record past runs and learn from them, as a gateway does."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from gateway_project.evaluation.inputs import EncodeProgress, SuggestionInputs
+from graph.patterns import PastRun
+from graph.ranker_cache import TeamModels
+from graph.record_runs import MAX_SAMPLED, record_runs
+from graph.store import binding_uses as learned_store
+from graph.store import patterns as pattern_store
+from graph.suggestion.binding import model as binding_models
+from graph.suggestion.ranking.fit import fit_ranker
+from graph.suggestion.ranking.ranker import Ranker
+
+if TYPE_CHECKING:
+    from graph.suggestion.binding.model import BindingModel
+    from graph.suggestion.ranking.past_intents import PastIntent
+    from graph.suggestion.ranking.prior import Prior
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class LearnedHistory:
+    """The models learned from a history.
+
+    Attributes:
+        models: The fitted models.
+        past_intents: The distinct past intents, oldest first.
+        fit_seconds: Time to fit, without recording.
+    """
+
+    models: TeamModels
+    past_intents: Sequence[PastIntent]
+    fit_seconds: float
+
+    @cached_property
+    def tool_sets(self) -> frozenset[frozenset[int]]:
+        """The sets of tools that past runs used."""
+        return frozenset(frozenset(intent.tools) for intent in self.past_intents)
+
+
+def record_history(
+    inputs: SuggestionInputs,
+    runs: Sequence[PastRun],
+    *,
+    team: int | None = None,
+    on_progress: EncodeProgress = lambda _done, _all: None,
+) -> None:
+    """Record runs as a gateway does."""
+    record_runs(
+        runs,
+        team=team,
+        embedder=inputs.embedder,
+        sealer=inputs.sealer,
+        index=inputs.index,
+        on_progress=on_progress,
+    )
+
+
+def learn_from_history(
+    inputs: SuggestionInputs,
+    *,
+    team: int | None = None,
+    prior: Prior | None = None,
+    binding_prior: BindingModel | None = None,
+) -> LearnedHistory:
+    """Fit all models to a team's recorded runs; the ranker is read back from its stored form.
+
+    Args:
+        inputs: Stored tools, index and recorded runs.
+        team: Primary key of the team; None: the runs shared by all teams.
+        prior: Prior of the ranking; None: the shipped one.
+        binding_prior: Prior of the binding model; None: the shipped one.
+    """
+    past = pattern_store.load_history(team, inputs.index.model, sealer=inputs.sealer)
+    samples = pattern_store.load_samples(team, limit=MAX_SAMPLED)
+    knowledge = learned_store.load_knowledge(team, inputs.sealer)
+    started = time.perf_counter()
+    binding_prior_model = (
+        binding_models.load_shipped_model() if binding_prior is None else binding_prior
+    )
+    ranker = fit_ranker(past, inputs.tool_view, prior=prior)
+    models = TeamModels(
+        ranker=Ranker.from_bytes(ranker.to_bytes()),
+        binding=binding_models.fit_binding(samples, prior=binding_prior_model)
+        if samples
+        else binding_prior_model,
+        knowledge=knowledge,
+    )
+    return LearnedHistory(
+        models=models, past_intents=past, fit_seconds=time.perf_counter() - started
+    )
+
+
+def refit_ranking(
+    inputs: SuggestionInputs,
+    learned: LearnedHistory,
+    *,
+    runs: int | None = None,
+    without: AbstractSet[str] = frozenset(),
+    prior: Prior | None = None,
+) -> LearnedHistory:
+    """Refit the ranking to the oldest past intents, or without some of its features.
+
+    Args:
+        inputs: Stored tools and index.
+        learned: Models learned from all past runs.
+        runs: Number of past intents; None: all.
+        without: Feature families to leave out.
+        prior: Prior of the ranking; None: the shipped one.
+    """
+    past = learned.past_intents[:runs]
+    started = time.perf_counter()
+    ranker = fit_ranker(past, inputs.tool_view, prior=prior, without=without)
+    return LearnedHistory(
+        models=replace(learned.models, ranker=ranker),
+        past_intents=past,
+        fit_seconds=time.perf_counter() - started,
+    )

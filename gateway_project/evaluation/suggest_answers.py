@@ -1,0 +1,162 @@
+"""Suggest for a data set's queries with the code that serves clients."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from collections.abc import Set as AbstractSet
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, Final
+
+from gateway_project.evaluation.answer import PredictedTask, SuggestedAnswer
+from gateway_project.evaluation.gold_calls import GoldCall
+from gateway_project.evaluation.inputs import EncodedQuery, SuggestionInputs
+from gateway_project.evaluation.learn_history import LearnedHistory
+from gateway_project.intent import suggestion_context
+from graph import read_runs
+from graph.rank_intent import RankedIntent, rank_encoded
+from graph.suggestion.binding.bind import bind_arguments
+from graph.suggestion.binding.steps import BoundStep
+from graph.suggestion.workflow import build, dag
+from graph.suggestion.workflow.types import SuggestionRequest
+
+if TYPE_CHECKING:
+    from graph.suggestion.ranking.rank import Ranking
+    from graph.suggestion.workflow.types import Suggestion, SuggestionContext
+
+NO_FEATURES: Final[AbstractSet[str]] = frozenset()
+
+
+def suggest_answer(
+    inputs: SuggestionInputs,
+    learned: LearnedHistory,
+    intent: EncodedQuery,
+    *,
+    without: AbstractSet[str] = NO_FEATURES,
+) -> SuggestedAnswer:
+    """Suggest a workflow for an intent, with the steps of `flow.handle_intent`.
+
+    Args:
+        inputs: Stored tools, index and embedder.
+        learned: The learned models.
+        intent: The intent.
+        without: Feature families left out of ranking, as of fitting.
+    """
+    ranked = _rank_tools(inputs, learned, intent, without=without)
+    context = _build_context(inputs, ranked)
+    suggestion = build.suggest_workflow(
+        SuggestionRequest(reading=intent.reading), ranked.ranking, context=context
+    )
+    return _make_answer(suggestion, ranked.ranking, inputs.world.dataset_ids)
+
+
+def bind_gold_calls(
+    inputs: SuggestionInputs,
+    learned: LearnedHistory,
+    intent: EncodedQuery,
+    calls: Sequence[GoldCall],
+) -> tuple[PredictedTask, ...]:
+    """Bind the arguments of the gold calls.
+
+    Args:
+        inputs: Stored tools, index and embedder.
+        learned: The learned models.
+        intent: The intent.
+        calls: In order; their arguments are ignored.
+    """
+    keys = inputs.keys_by_id
+    ranked = _rank_tools(inputs, learned, intent)
+    tool_pks = [keys[call.tool] for call in calls]
+    ranking = _replace_best_set(ranked.ranking, tool_pks)
+    context = _build_context(inputs, replace(ranked, ranking=ranking))
+    shares = read_runs.compute_clause_shares(intent.encoded, inputs.index, set(tool_pks))
+    steps = []
+    for call, pk in zip(calls, tool_pks, strict=True):
+        tool = context.find_tool(pk)
+        if tool is not None:
+            steps.append(dag.make_step(call.id, tool, shares=shares.get(pk)))
+    bound = bind_arguments(
+        steps,
+        reading=intent.reading,
+        knowledge=learned.models.knowledge,
+        feeds=dag.find_feeds(context),
+        model=learned.models.binding,
+    )
+    return tuple(_make_task(step, tool=call.tool) for step, call in zip(bound, calls, strict=True))
+
+
+def _replace_best_set(ranking: Ranking, tools: Sequence[int]) -> Ranking:
+    """Replace the best set of a ranking, so that the context covers its tools."""
+    if ranking.best is None:
+        return ranking
+    return replace(ranking, best=replace(ranking.best, tools=tuple(tools)))
+
+
+def _rank_tools(
+    inputs: SuggestionInputs,
+    learned: LearnedHistory,
+    intent: EncodedQuery,
+    *,
+    without: AbstractSet[str] = NO_FEATURES,
+) -> RankedIntent:
+    ranked = rank_encoded(
+        intent.encoded, index=inputs.index, models=learned.models, without=without
+    )
+    further_tools = suggestion_context.find_further_tools(
+        ranked, inputs.visibility, inputs.world.topology
+    )
+    return suggestion_context.rank_widened(ranked, further_tools)
+
+
+def _build_context(inputs: SuggestionInputs, ranked: RankedIntent) -> SuggestionContext:
+    return suggestion_context.build_context(
+        ranked,
+        inputs.visibility,
+        topology=inputs.world.topology,
+        metrics=inputs.world.metrics,
+        describe_trouble=lambda _server: "",
+    )
+
+
+def _make_answer(
+    suggestion: Suggestion, ranking: Ranking, names: Mapping[int, str]
+) -> SuggestedAnswer:
+    tool_of = {task.id: names[task.tool] for task in suggestion.tasks}
+    by_id = {task.id: task for task in suggestion.tasks}
+    tasks = tuple(
+        PredictedTask(
+            id=task_id,
+            tool=tool_of[task_id],
+            arguments=by_id[task_id].arguments,
+            sources=_argument_sources(suggestion.bindings.get(task_id, ())),
+        )
+        for task_id in suggestion.order
+    )
+    return SuggestedAnswer(
+        tasks=tasks,
+        ordered_pairs=frozenset(
+            (tool_of[before], tool_of[task.id])
+            for task in suggestion.tasks
+            for before in task.depends_on
+        ),
+        confidence=suggestion.confidence,
+        raw_probability=suggestion.ranked_set.probability if suggestion.ranked_set else 0.0,
+        similarity=suggestion.evidence.nearest_similarity,
+        tool_probabilities={
+            names[pk]: float(probability) for pk, probability in ranking.tool_probabilities.items()
+        },
+    )
+
+
+def _make_task(step: BoundStep, *, tool: str) -> PredictedTask:
+    return PredictedTask(
+        id=step.id, tool=tool, arguments=step.arguments, sources=_argument_sources(step.bindings)
+    )
+
+
+def _argument_sources(bindings: Sequence[Any]) -> dict[str, str]:
+    """Return the source of each argument, by name."""
+    return {
+        binding.pointer.split("/")[1]: binding.source.value
+        for binding in bindings
+        if binding.pointer
+    }

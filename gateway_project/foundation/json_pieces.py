@@ -1,0 +1,404 @@
+"""JSON of many megabytes, parsed and encoded in pieces.
+
+The parser and the encoder are written in Rust and hold the interpreter's lock until they are
+done: half a second for some messages. In pieces of a few kilobytes, on a thread of its own, they
+block no other thread. This module finds where a document may be cut and joins the parsed pieces.
+"""
+
+from __future__ import annotations
+
+import re
+import secrets
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+from pydantic_core import from_json, to_json
+
+from gateway_project.foundation.garbage import freeze_objects, pause_collection
+
+LARGE_BYTES: Final = 256 * 1024
+"""A longer message is parsed in pieces on a message thread; a shorter one takes 6 ms at most."""
+MAX_VALUES = 500_000
+"""Values of one message: freeing that many takes some 10 ms, in which no other thread runs."""
+MAX_DEPTH: Final = 200
+PIECE_BYTES: Final = 64 * 1024
+PIECE_VALUES: Final = 4_000
+MAX_TEXT_PIECE: Final = 1024 * 1024
+"""Length of a text beyond which it is parsed or encoded in several pieces."""
+_MAX_STEPS_BACK: Final = 12
+"""Bytes by which a cut within a text may move back: the length of an escaped surrogate pair."""
+
+_OPENING, _CLOSING = (b"[", b"{"), (b"]", b"}")
+# Tokens that tell where a document may be cut. One match skips many texts without escapes.
+_STRUCTURAL: Final = re.compile(rb'(?:"[^"\\]*+"[^"\[\]{}]*+)++|["\[\]{}]')
+_STRUCTURAL_OR_COMMA: Final = re.compile(rb'"[^"\\]*+"|["\[\]{},]')
+_NON_SPACE: Final = re.compile(rb"[^ \t\r\n]")
+_QUOTE, _COMMA, _COLON, _ESCAPE = b'"', b",", b":", b"\\"
+_WHITESPACE: Final = b" \t\r\n"
+_MARKER_BYTES: Final = 16
+
+
+class TooManyValues(ValueError):
+    """A document contains more values than allowed."""
+
+    def __init__(self, limit: int) -> None:
+        super().__init__(f"holds more than {limit:,} values")
+        self.limit = limit
+
+
+def parse_in_pieces(
+    document: bytes, *, max_depth: int = MAX_DEPTH, max_values: int | None = None
+) -> Any:
+    """Parse a JSON document in pieces; to be run outside the event loop's thread.
+
+    O(size), like parsing it at once; between two pieces other threads run.
+
+    Args:
+        document: JSON in UTF-8.
+        max_depth: Maximum nesting of objects and arrays, at most `MAX_DEPTH`.
+        max_values: Maximum number of values; None: `MAX_VALUES`.
+
+    Raises:
+        TooManyValues: If it contains more values.
+        ValueError: If it is not a single JSON value, or is nested deeper.
+
+    Example:
+        >>> parse_in_pieces(b'{"a": [1, "b"]}')
+        {'a': [1, 'b']}
+    """
+    limit = MAX_VALUES if max_values is None else max_values
+    return _PieceReader(document, max_depth=max_depth, max_values=limit).read()
+
+
+@dataclass(frozen=True, slots=True)
+class _OpenContainer:
+    """An object or array that is open at the position of the scan.
+
+    Attributes:
+        is_object: Whether it is an object.
+        start: Its offset in the document.
+    """
+
+    is_object: bool
+    start: int
+
+
+class _PieceReader:
+    """Parses one document in pieces.
+
+    `_stack` holds the containers that are open at the scan's position, `_piece_stack` those that
+    were open at the start of the current piece, and `_values` what has been parsed so far of each
+    of the latter. `_continuation_key` is the key under which an object of the next piece holds
+    the container that is still open in it; it is random for each document, so that no document
+    can contain it.
+    """
+
+    def __init__(self, document: bytes, *, max_depth: int, max_values: int) -> None:
+        self._document = document
+        self._max_depth = max_depth
+        self._max_values = max_values
+        self._count = 0
+        self._stack: list[_OpenContainer] = []
+        self._piece_stack: list[_OpenContainer] = []
+        self._values: list[Any] = []
+        self._lowest_depth = 0
+        self._piece_start = 0
+        self._needs_member = False
+        self._continuation_key = secrets.token_hex(_MARKER_BYTES)
+
+    def read(self) -> Any:
+        """Return the parsed value; pieces are cut as the scan proceeds."""
+        document, position = self._document, 0
+        if document.lstrip(_WHITESPACE)[:1] not in (b"{", b"["):
+            return from_json(document)
+        while position < len(document):
+            is_cut_due = position - self._piece_start >= PIECE_BYTES and bool(self._stack)
+            tokens = _STRUCTURAL_OR_COMMA if is_cut_due else _STRUCTURAL
+            end = max(self._piece_start, position) + PIECE_BYTES
+            match = tokens.search(document, position, end)
+            position = min(end, len(document)) if match is None else self._handle_token(match)
+        if self._stack:
+            raise ValueError("the document ends too soon")
+        return self._read_last_piece()
+
+    def _handle_token(self, match: re.Match[bytes]) -> int:
+        """Process one token, and return where to continue the scan."""
+        token, start = match[0], match.start()
+        if token == _COMMA:
+            if _find_byte_before(self._document, start) in (b"", b",", *_OPENING):
+                raise ValueError("a comma follows nothing")
+            self._read_piece(start)
+            self._piece_start, self._needs_member = start + 1, True
+        elif token == _QUOTE:
+            return self._skip_text(start)
+        elif token in _OPENING:
+            self._stack.append(_OpenContainer(token == b"{", start))
+            if len(self._stack) > self._max_depth:
+                raise ValueError(f"it is nested deeper than {self._max_depth} levels")
+        elif token in _CLOSING:
+            if not self._stack:
+                raise ValueError("more is closed than was opened")
+            self._stack.pop()
+            self._lowest_depth = min(self._lowest_depth, len(self._stack))
+        return match.end()
+
+    def _skip_text(self, start: int) -> int:
+        """Skip a text that has escapes or is long; return its end."""
+        end = _find_text_end(self._document, start)
+        after = _NON_SPACE.search(self._document, end)
+        next_byte = after[0] if after else b""
+        if end - start <= MAX_TEXT_PIECE or next_byte == _COLON or not self._stack:
+            return end
+        # End the piece with null in place of the text, and replace that afterwards.
+        self._read_piece(start, b"null")
+        text = "".join(_iterate_text_pieces(self._document, start + 1, end - 1))
+        holder, last = self._values[-1], self._stack[-1]
+        if last.is_object:
+            holder[self._find_key_before(start)] = text
+        else:
+            holder[-1] = text
+        if next_byte != _COMMA and next_byte not in _CLOSING:
+            raise ValueError("a text is followed by what cannot follow it")
+        self._needs_member = next_byte == _COMMA
+        self._piece_start = self._document.index(_COMMA, end) + 1 if self._needs_member else end
+        return self._piece_start
+
+    def _read_piece(self, end: int, tail: bytes = b"") -> None:
+        """Parse the piece that ends here, and merge it into the open containers."""
+        base = max(min(self._lowest_depth, len(self._piece_stack)), 1) - 1
+        if not self._piece_stack:
+            part = self._parse_piece(b"", end, tail + self._build_suffix(0))
+            self._values = [part]
+            base = 0
+        else:
+            part = self._parse_piece(
+                self._build_prefix(base), end, tail + self._build_suffix(base)
+            )
+            # A continued container was already counted in the piece where it began.
+            self._count -= len(self._piece_stack) - 1 - base
+            self._merge_piece(base, part)
+            self._values = self._values[: base + 1]
+        self._track_open(base)
+        self._piece_stack = list(self._stack)
+        self._lowest_depth = len(self._stack)
+
+    def _read_last_piece(self) -> Any:
+        if not self._piece_stack:
+            return from_json(self._document)
+        self._merge_piece(0, self._parse_piece(self._build_prefix(0), len(self._document), b""))
+        return self._values[0]
+
+    def _parse_piece(self, before: bytes, end: int, after: bytes) -> Any:
+        piece = b"".join((before, self._document[self._piece_start : end], after))
+        with pause_collection():
+            part = from_json(piece)
+            self._count += _count_values(part)
+            freeze_objects()  # collecting garbage among so many values would block all threads
+        if self._count > self._max_values:
+            raise TooManyValues(self._max_values)
+        return part
+
+    def _build_prefix(self, base: int) -> bytes:
+        """Return the bytes that reopen the containers a piece continues."""
+        member = b'{"%b":' % self._continuation_key.encode()
+        outer = (member if item.is_object else b"[" for item in self._piece_stack[base:-1])
+        return b"".join((*outer, b"{" if self._piece_stack[-1].is_object else b"["))
+
+    def _build_suffix(self, base: int) -> bytes:
+        """Return the bytes that close the containers which stay open after a piece."""
+        return b"".join(b"}" if item.is_object else b"]" for item in reversed(self._stack[base:]))
+
+    def _merge_piece(self, base: int, part: Any) -> None:
+        """Merge a parsed piece into the values parsed so far, from level `base` on."""
+        last = len(self._piece_stack) - 1
+        for level in range(base, last + 1):
+            value = self._values[level]
+            if isinstance(value, dict):
+                inner = part.pop(self._continuation_key) if level < last else None
+                value.update(part)
+            else:
+                inner = part[0] if level < last else None
+                value.extend(part[1:] if level < last else part)
+            if level == last and self._needs_member and not part:
+                raise ValueError("a comma is followed by nothing")
+            part = inner
+
+    def _track_open(self, base: int) -> None:
+        """Find the containers that a piece left open below a level: the last of each level."""
+        for level in range(base + 1, len(self._stack)):
+            holder, opened = self._values[level - 1], self._stack[level]
+            is_member = self._stack[level - 1].is_object
+            self._values.append(
+                holder[self._find_key_before(opened.start)] if is_member else holder[-1]
+            )
+
+    def _find_key_before(self, start: int) -> str:
+        """Return the key of the member whose value begins at `start`."""
+        colon = self._document.rindex(_COLON, 0, start)
+        end = self._document.rindex(_QUOTE, 0, colon)
+        quote = end
+        while True:
+            quote = self._document.rindex(_QUOTE, 0, quote)
+            if _count_escapes_before(self._document, quote) % 2 == 0:
+                return str(from_json(self._document[quote : end + 1]))
+
+
+def _find_byte_before(document: bytes, end: int) -> bytes:
+    """Return the last byte before `end` that is not whitespace; empty if there is none."""
+    while end > 0:
+        before = document[max(end - PIECE_BYTES, 0) : end].rstrip(_WHITESPACE)
+        if before:
+            return before[-1:]
+        end -= PIECE_BYTES
+    return b""
+
+
+def _find_text_end(document: bytes, start: int) -> int:
+    """Return the offset after the closing quote of the text that begins at `start`."""
+    end = start
+    while True:
+        end = document.find(_QUOTE, end + 1)
+        if end < 0:
+            raise ValueError("a text does not end")
+        if _count_escapes_before(document, end) % 2 == 0:
+            return end + 1
+
+
+def _count_escapes_before(document: bytes, end: int) -> int:
+    """Return the number of consecutive backslashes right before `end`."""
+    if document[end - 1 : end] != _ESCAPE:
+        return 0
+    start = end
+    while True:
+        before = document[max(start - PIECE_BYTES, 0) : start]
+        left = len(before.rstrip(_ESCAPE))
+        start -= len(before) - left
+        if left or not before:
+            return end - start
+
+
+def _iterate_text_pieces(document: bytes, start: int, end: int) -> Iterator[str]:
+    """Yield the pieces of a long text; no cut splits an escape or a character."""
+    while start < end:
+        cut = min(start + MAX_TEXT_PIECE, end)
+        for back in range(_MAX_STEPS_BACK + 1):
+            try:
+                text = from_json(b'"%b"' % document[start : cut - back])
+            except ValueError:
+                if back == _MAX_STEPS_BACK or cut - back <= start + 1 or cut == end:
+                    raise
+            else:
+                yield text
+                start = cut - back
+                break
+
+
+def _count_values(value: Any) -> int:
+    """Return the number of values in a container, at any depth."""
+    count, containers = 0, [value]
+    while containers:
+        for container in containers:
+            count += len(container)
+        members = (item.values() if isinstance(item, dict) else item for item in containers)
+        containers = [item for inner in members for item in inner if isinstance(item, dict | list)]
+    return count
+
+
+def encode_in_pieces(value: Any, *, outer_levels: int = 0) -> bytes:
+    """Encode a JSON value in pieces, as `to_json` does; to be run outside the event loop's thread.
+
+    Args:
+        value: Any JSON value.
+        outer_levels: Levels of nesting around the value, taken off the encoder's limit of 255.
+
+    Raises:
+        PydanticSerializationError: If it is nested too deeply or not encodable in UTF-8.
+        ValueError: Likewise; which of the two depends on the encoder.
+
+    Example:
+        >>> encode_in_pieces({"a": [1, float("nan")], "b": "é"}).decode()
+        '{"a":[1,null],"b":"é"}'
+    """
+    pieces: list[bytes] = []
+    _write_value(value, pieces, outer_levels)
+    return b"".join(pieces)
+
+
+def _write_value(value: Any, pieces: list[bytes], depth: int) -> None:
+    if isinstance(value, str) and len(value) > MAX_TEXT_PIECE:
+        pieces.append(_QUOTE)
+        starts = range(0, len(value), MAX_TEXT_PIECE)
+        pieces.extend(
+            _encode_at_depth(value[start : start + MAX_TEXT_PIECE], depth)[1:-1]
+            for start in starts
+        )
+        pieces.append(_QUOTE)
+    elif isinstance(value, Mapping | list | tuple) and _estimate_weight(value) > PIECE_VALUES:
+        pieces.append(b"{" if isinstance(value, Mapping) else b"[")
+        _write_members(value, pieces, depth)
+        pieces.append(b"}" if isinstance(value, Mapping) else b"]")
+    else:
+        pieces.append(_encode_at_depth(value, depth))
+
+
+def _write_members(value: Any, pieces: list[bytes], depth: int) -> None:
+    """Write the members of a large object or array: small ones in batches, large ones singly."""
+    is_object = isinstance(value, Mapping)
+    batch: list[Any] = []
+    weight = 0
+    is_first = True
+    for member in value.items() if is_object else value:
+        item = member[1] if is_object else member
+        item_weight = _estimate_weight(item)
+        if batch and weight + item_weight > PIECE_VALUES:
+            is_first = _flush_batch(batch, pieces, depth, is_object=is_object, is_first=is_first)
+            batch, weight = [], 0
+        if item_weight <= PIECE_VALUES:
+            batch.append(member)
+            weight += item_weight
+            continue
+        if not is_first:
+            pieces.append(_COMMA)
+        is_first = False
+        if is_object:
+            pieces.append(_encode_at_depth({member[0]: None}, depth)[1:-5])
+        _write_value(item, pieces, depth + 1)
+    if batch:
+        _flush_batch(batch, pieces, depth, is_object=is_object, is_first=is_first)
+
+
+def _flush_batch(
+    batch: list[Any], pieces: list[bytes], depth: int, *, is_object: bool, is_first: bool
+) -> bool:
+    if not is_first:
+        pieces.append(_COMMA)
+    pieces.append(_encode_at_depth(dict(batch) if is_object else batch, depth)[1:-1])
+    return False
+
+
+def _encode_at_depth(value: Any, depth: int) -> bytes:
+    """Encode a value at its depth in the document, so that the encoder's limit applies."""
+    for _ in range(depth):
+        value = [value]
+    text = to_json(value, inf_nan_mode="null")
+    return text[depth:-depth] if depth else text
+
+
+def _estimate_weight(value: Any) -> int:
+    """Return the cost of encoding a value, in values; stops at more than `PIECE_VALUES`."""
+    weight = 0
+    pending = [value]
+    while pending and weight <= PIECE_VALUES:
+        item = pending.pop()
+        weight += 1
+        if isinstance(item, str):
+            weight += len(item) // _CHARACTERS_PER_VALUE
+        elif isinstance(item, Mapping | list | tuple):
+            if len(item) > PIECE_VALUES:
+                return PIECE_VALUES + 1
+            pending.extend(item.values() if isinstance(item, Mapping) else item)
+    return weight
+
+
+_CHARACTERS_PER_VALUE: Final = 256

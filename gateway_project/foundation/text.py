@@ -1,0 +1,52 @@
+"""Shortens texts and strips invisible characters before people and models see them."""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Mapping
+from typing import Any, Final
+
+ALLOWED_JOINERS: Final = frozenset("\u200c\u200d")
+"""Invisible, but required by the scripts of Persian, Hindi and others."""
+
+
+def shorten(text: str, length: int) -> str:
+    """Return a text of at most `length` characters; an ellipsis marks where it was cut.
+
+    Example:
+        >>> shorten("abcdef", 4), shorten("abcd", 4)
+        ('abc…', 'abcd')
+    """
+    return text if len(text) <= length else f"{text[: length - 1]}…"
+
+
+def strip_invisible(text: str) -> str:
+    r"""Strip control and invisible characters, which could hide words from a reader.
+
+    Example:
+        >>> strip_invisible("a\u202eb\x07c\nd")
+        'abc\nd'
+    """
+    if text.replace("\n", "").replace("\t", "").isprintable():
+        return text
+    return "".join(char for char in text if _is_visible(char))
+
+
+def _is_visible(char: str) -> bool:
+    return char in "\n\t" or char in ALLOWED_JOINERS or unicodedata.category(char)[0] != "C"
+
+
+def strip_invisible_deep(value: Any) -> Any:
+    r"""Strip invisible characters from all texts in a schema; names of fields are unchanged.
+
+    Example:
+        >>> strip_invisible_deep({"description": "x\u200by"})
+        {'description': 'xy'}
+    """
+    if isinstance(value, str):
+        return strip_invisible(value)
+    if isinstance(value, Mapping):
+        return {key: strip_invisible_deep(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [strip_invisible_deep(item) for item in value]
+    return value

@@ -1,0 +1,1 @@
+"""Turn an intent into a suggested workflow and the answer that a client reads."""

@@ -1,0 +1,239 @@
+"""The request and the answer of run_intent, and the answer's JSON."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Final, Literal
+
+from execution.mode import SuggestionMode
+from gateway_project.foundation.text import strip_invisible
+from gateway_project.intent import open_needs
+from graph import wording
+from graph.relations import NO_DETAIL
+from tools.foreign_text import WITHHELD_TEXT, quote_foreign
+
+if TYPE_CHECKING:
+    from graph.explain import ToolPath
+    from graph.rank_intent import RankedIntent
+    from graph.suggestion.workflow.types import SuggestedTask, Suggestion, SuggestionEvidence
+
+MAX_EVIDENCE_CHARS: Final = 200
+"""Characters of the evidence of an argument's value."""
+MAX_SENTENCE_CHARS: Final = 400
+MAX_BYTES: Final = 32_000
+"""Size of the answer as JSON without the workflow, which is never shortened."""
+MAX_SHORT_LIST: Final = 10
+SHORT_EVIDENCE_CHARS: Final = 60
+MAX_BINDINGS: Final = 100
+SHORTENED_WARNING: Final = "the details beside the workflow are shortened because they are long"
+MAX_PROBABILITIES: Final = 10
+_DIGITS: Final = 2
+_WORKFLOW_KEYS: Final = frozenset({"workflow", "draft_workflow"})
+
+
+@dataclass(frozen=True, kw_only=True)
+class IntentRequest:
+    """An intent with its parameters.
+
+    Attributes:
+        intent: The task, in words.
+        parameters: Values by name.
+        considered: Ids of tools that are always considered.
+        mode: `auto`, or `suggest`: never run anything without being told to. Equal so far.
+        context: Kind of work: `workflow_type`, `domain`, `complexity`.
+    """
+
+    intent: str
+    parameters: Mapping[str, Any] = field(default_factory=dict)
+    considered: tuple[str, ...] = ()
+    mode: Literal["auto", "suggest"] = "auto"
+    context: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class IntentAnswer:
+    """A suggested workflow and its mode.
+
+    Attributes:
+        speculation_id: Id of this answer.
+        mode: How the client should treat it.
+        suggestion: The workflow.
+        ranked: The ranking it was built from; None: there was none.
+        name_tool: Returns the id of a tool, as visible to the caller, by primary key.
+        warnings: Warnings beside the suggestion's own.
+    """
+
+    speculation_id: str
+    mode: SuggestionMode
+    suggestion: Suggestion
+    ranked: RankedIntent | None = None
+    name_tool: Callable[[int], str] = str
+    warnings: tuple[str, ...] = ()
+
+    @property
+    def log_fields(self) -> dict[str, Any]:
+        """Fields safe to log: nothing of the request."""
+        return {
+            "speculation_id": self.speculation_id,
+            "mode": self.mode.value,
+            "confidence": round(self.suggestion.confidence, _DIGITS),
+            "tasks": len(self.suggestion.tasks),
+        }
+
+    def as_json(self) -> dict[str, Any]:
+        """Return the answer as sent: bounded in size, with servers' texts made harmless."""
+        suggestion = self.suggestion
+        is_draft = self.mode is SuggestionMode.EXPLICIT_REQUIRED
+        answer = {
+            "mode": self.mode.value,
+            "confidence": round(suggestion.confidence, _DIGITS),
+            "evidence": _evidence_to_json(suggestion.evidence),
+            "draft_workflow" if is_draft else "workflow": {
+                "tasks": [_task_to_json(task) for task in suggestion.tasks]
+            },
+            "order": list(suggestion.order),
+            "bindings": list(_iterate_bindings(suggestion)),
+            "needs_input": open_needs.list_needs(suggestion),
+            "explanation": [_clean_sentence(text) for text in suggestion.explanation],
+            "dependency_paths": [self._path_to_json(path) for path in suggestion.paths],
+            "alternatives": [
+                {
+                    "tools": [self.name_tool(pk) for pk in alternative.tools],
+                    "confidence": round(alternative.confidence, _DIGITS),
+                }
+                for alternative in suggestion.alternatives
+            ],
+            "warnings": [
+                WITHHELD_TEXT if open_needs.is_instructing(text) else _clean_sentence(text)
+                for text in (
+                    *self.warnings,
+                    *suggestion.warnings,
+                    *open_needs.summarize_further_needs(suggestion),
+                )
+            ],
+            "speculation_id": self.speculation_id,
+        }
+        return _shorten_answer(answer)
+
+    def explain_json(self) -> dict[str, Any]:
+        """Return the probability of each tool, and the nearest past intents.
+
+        Past intents are listed without their words, which may be confidential.
+        """
+        if self.ranked is None:
+            return {"tool_probabilities": [], "neighbours": []}
+        ranking = self.ranked.ranking
+        by_probability = sorted(
+            ranking.tool_probabilities.items(), key=lambda item: (-item[1], item[0])
+        )
+        return {
+            "tool_probabilities": [
+                {"tool": self.name_tool(pk), "probability": round(value, _DIGITS)}
+                for pk, value in by_probability[:MAX_PROBABILITIES]
+            ],
+            "neighbours": [
+                {
+                    "similarity": round(neighbour.similarity, _DIGITS),
+                    "tools": [self.name_tool(pk) for pk in neighbour.tools],
+                    "successes": neighbour.successes,
+                    "failures": neighbour.failures,
+                }
+                for neighbour in ranking.neighbours
+            ],
+        }
+
+    def _path_to_json(self, path: ToolPath) -> dict[str, Any]:
+        relations = [hop.relation._replace(detail=NO_DETAIL) for hop in path.hops]
+        return {
+            "tools": [self.name_tool(pk) for pk in path.tools],
+            "hops": len(relations),
+            "confidence": round(path.confidence, _DIGITS),
+            "says": [wording.write_sentence(relation, self.name_tool) for relation in relations],
+        }
+
+
+def _task_to_json(task: SuggestedTask) -> dict[str, Any]:
+    row: dict[str, Any] = {
+        "id": task.id,
+        "tool": task.name,
+        "arguments": dict(task.arguments),
+    }
+    return row | ({"depends_on": list(task.depends_on)} if task.depends_on else {})
+
+
+def _evidence_to_json(evidence: SuggestionEvidence) -> dict[str, Any]:
+    return {
+        "history": evidence.past_intent_count,
+        "similar": evidence.similar_count,
+        "same_tools": evidence.same_tools_count,
+        "successes": evidence.successes,
+        "failures": evidence.failures,
+        "nearest": None
+        if evidence.nearest_similarity is None
+        else round(evidence.nearest_similarity, _DIGITS),
+    }
+
+
+def _iterate_bindings(suggestion: Suggestion) -> Iterator[dict[str, Any]]:
+    for task, bindings in suggestion.bindings.items():
+        for binding in bindings:
+            yield {
+                "task": task,
+                "pointer": open_needs.harmless_pointer(binding.pointer),
+                "source": binding.source.value,
+                "evidence": quote_foreign(binding.evidence, most=MAX_EVIDENCE_CHARS),
+                "confidence": round(binding.confidence, _DIGITS),
+            }
+
+
+def _clean_sentence(text: str) -> str:
+    cleaned = strip_invisible(text[: 2 * MAX_SENTENCE_CHARS])
+    return (
+        cleaned if len(cleaned) <= MAX_SENTENCE_CHARS else f"{cleaned[: MAX_SENTENCE_CHARS - 1]}…"
+    )
+
+
+def _shorten_answer(answer: dict[str, Any]) -> dict[str, Any]:
+    """Shorten the details beside the workflow until they fit `MAX_BYTES`."""
+    for shorten in (_reduce_schemas, _keep_first_paths, _shorten_evidence, _keep_first_bindings):
+        if _size_beside_workflow(answer) <= MAX_BYTES:
+            return answer
+        answer = shorten(answer)
+        if SHORTENED_WARNING not in answer["warnings"]:
+            answer = answer | {"warnings": [*answer["warnings"], SHORTENED_WARNING]}
+    return answer
+
+
+def _size_beside_workflow(answer: Mapping[str, Any]) -> int:
+    details = {key: value for key, value in answer.items() if key not in _WORKFLOW_KEYS}
+    return len(json.dumps(details, ensure_ascii=False, default=str).encode())
+
+
+def _reduce_schemas(answer: dict[str, Any]) -> dict[str, Any]:
+    needs = [
+        need | {"schema": open_needs.keep_type_only(need["schema"])}
+        for need in answer["needs_input"]
+    ]
+    return answer | {"needs_input": needs}
+
+
+def _keep_first_paths(answer: dict[str, Any]) -> dict[str, Any]:
+    return answer | {
+        "dependency_paths": answer["dependency_paths"][:2],
+        "explanation": answer["explanation"][:MAX_SHORT_LIST],
+        "warnings": answer["warnings"][:MAX_SHORT_LIST],
+    }
+
+
+def _shorten_evidence(answer: dict[str, Any]) -> dict[str, Any]:
+    rows = [
+        binding | {"evidence": binding["evidence"][:SHORT_EVIDENCE_CHARS]}
+        for binding in answer["bindings"]
+    ]
+    return answer | {"bindings": rows}
+
+
+def _keep_first_bindings(answer: dict[str, Any]) -> dict[str, Any]:
+    return answer | {"bindings": answer["bindings"][:MAX_BINDINGS]}

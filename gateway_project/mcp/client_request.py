@@ -1,0 +1,98 @@
+"""A client's request with everything needed to serve it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+from mcp.server import ServerRequestContext
+
+from gateway_project.effects import Effects
+from gateway_project.foundation.caller import Caller
+from gateway_project.mcp import interaction
+from gateway_project.mcp.interaction import ServerReply, UpstreamOperation, UpstreamTurn
+from gateway_project.mcp.request_state import StateSubject
+from gateway_project.pass_through import Requester
+from gateway_project.readiness import Readiness
+
+_RESERVED_PREFIXES = ("io.modelcontextprotocol/", "progressToken", "progress_token")
+"""Prefixes of metadata that concerns only the hop from client to gateway."""
+_HOP_PARAMETERS = frozenset({"_meta", "inputResponses", "requestState"})
+
+
+@dataclass(frozen=True, kw_only=True)
+class ClientRequest:
+    """A client's request.
+
+    Attributes:
+        ctx: The SDK's context.
+        effects: Effects that serve the request.
+        caller: Whom the request acts for.
+        readiness: Of the gateway.
+    """
+
+    ctx: ServerRequestContext[Any]
+    effects: Effects[Any]
+    caller: Caller
+    readiness: Readiness
+
+    @property
+    def forwardable_params(self) -> dict[str, Any]:
+        """The parameters without those of the hop from client to gateway."""
+        params = self.ctx.params or {}
+        return {key: value for key, value in params.items() if key not in _HOP_PARAMETERS}
+
+    @property
+    def meta(self) -> dict[str, Any] | None:
+        """The metadata meant for the server, such as a trace context; None if there is none."""
+        meta = (self.ctx.params or {}).get("_meta")
+        if not isinstance(meta, Mapping):
+            return None
+        forwardable = {
+            key: value for key, value in meta.items() if not key.startswith(_RESERVED_PREFIXES)
+        }
+        return forwardable or None
+
+    def build_requester(self) -> Requester:
+        """Return the requester in the form that the flow expects."""
+        return Requester(
+            caller=self.caller,
+            downstream=interaction.build_downstream(self.ctx, self.caller),
+            progress=interaction.find_progress(self.ctx),
+        )
+
+    def build_params(self, turn: UpstreamTurn, **changed: Any) -> dict[str, Any]:
+        """Return the parameters of the request to a server in one turn."""
+        params = {**self.forwardable_params, **changed}
+        if meta := self.meta:
+            params["_meta"] = meta
+        if turn.responses is not None:
+            params["inputResponses"] = turn.responses
+        if turn.state is not None:
+            params["requestState"] = turn.state
+        return params
+
+    async def conclude_request(
+        self, target: Callable[[], str], operation: UpstreamOperation
+    ) -> ServerReply:
+        """Send a request to a server and forward the server's questions to the client.
+
+        Args:
+            target: Returns the id of the requested item, as in `StateSubject.find_target`.
+            operation: Sends the request.
+        """
+        subject = StateSubject(
+            caller=self.caller,
+            method=self.ctx.method,
+            params=self.ctx.params or {},
+            find_target=target,
+        )
+        return await interaction.conclude_request(
+            self.ctx, subject, self.effects.sealer, operation
+        )
+
+
+def requester_in_turn(requester: Requester, turn: UpstreamTurn) -> Requester:
+    """Return a requester with the client and progress listener of one turn."""
+    return replace(requester, downstream=turn.downstream, progress=turn.progress)

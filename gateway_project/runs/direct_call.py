@@ -1,0 +1,220 @@
+"""A direct call that needs approval: a run of one task whose result is delivered once."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final, Protocol
+from uuid import UUID
+
+from execution import call
+from execution.call import CallOutcome, CallRequest, PreparedCall
+from execution.call_errors import ApprovalRequired, CallError
+from execution.codes import TOOL_ERROR
+from execution.planning import parse, plan
+from execution.planning.plan import Plan
+from execution.run_dependencies import run_in_database
+from execution.store import direct_calls
+from execution.view import ApprovalView, RunView, TaskView
+from execution.workflow import RunOptions, Workflow
+from gateway_project.foundation.caller import Caller
+from gateway_project.foundation.computing import run_in_validation_thread
+from gateway_project.foundation.references import escape_literals
+from gateway_project.foundation.sealing import Sealer
+from gateway_project.runs.request import MAX_WAIT_S, WatchRun, watch_nothing
+from tools.catalogue import Catalogue
+from tools.upstream.result import UpstreamResult
+
+if TYPE_CHECKING:
+    from execution.runs import Runs
+
+TASK_ID: Final = "call"
+"""Id of the run's only task."""
+MS_PER_S: Final = 1_000
+
+ConsultUser = Callable[[Sequence[ApprovalView]], Awaitable[bool]]
+"""Asks the caller's user about pending approvals; returns whether any was decided."""
+
+
+async def ask_nobody(_pending: Sequence[ApprovalView]) -> bool:
+    """Null implementation of `ConsultUser`: there is no user to ask."""
+    return False
+
+
+class DirectCallEffects(Protocol):
+    """The part of `gateway_project.effects.Effects` that a direct call needs."""
+
+    @property
+    def catalogue(self) -> Callable[[], Catalogue]:
+        """The current servers and tools."""
+
+    @property
+    def runs(self) -> Runs:
+        """The runs of the installation."""
+
+    @property
+    def sealer(self) -> Sealer:
+        """Computes digests."""
+
+    @property
+    def open_console(self) -> Callable[[], Awaitable[Callable[[UUID], str]]]:
+        """Ensures that a console is running; returns the maker of links to its approval pages."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class UserChannel:
+    """The means of reaching the user behind a call.
+
+    Attributes:
+        consult: Asks the user about pending approvals.
+        watch: Context entered while waiting for the call.
+    """
+
+    consult: ConsultUser = ask_nobody
+    watch: WatchRun = watch_nothing
+
+
+NO_USER: Final = UserChannel()
+
+
+class DirectCallFailed(CallError):
+    """The call was rejected, or failed after its approval.
+
+    Attributes:
+        code: Error code of its task.
+        run: Id of its run.
+    """
+
+    def __init__(self, code: str, message: str, *, run: UUID) -> None:
+        super().__init__(message)
+        self.code = code
+        self.run = run
+
+
+class CallInProgress(CallError):
+    """The call is approved and in progress."""
+
+    code = "call_in_progress"
+
+    def __init__(self, tool: str, run: UUID) -> None:
+        super().__init__(
+            f"{tool} was called and has not answered yet; wait with get_run {run}, or call "
+            "again with the same arguments"
+        )
+        self.run = run
+
+
+async def conclude_call(
+    effects: DirectCallEffects,
+    caller: Caller,
+    request: CallRequest,
+    *,
+    user_channel: UserChannel = NO_USER,
+) -> CallOutcome[UpstreamResult]:
+    """Make a call once a person approves it, and return its outcome, once.
+
+    The first call with some arguments requests approval; the same call again joins the run of the
+    first. After its outcome was returned, the same call is a new one. The run continues even if
+    this call is cancelled.
+
+    Args:
+        effects: Catalogue, runs, digests and console.
+        caller: Whose call it is.
+        request: The tool and its arguments.
+        user_channel: How the caller's user is asked.
+
+    Raises:
+        UnknownTool: If no such tool is visible to the caller.
+        ApprovalRequired: If the approval is pending.
+        CallError: If the call was rejected, failed, or is in progress.
+        RunsUnavailable: If the database is away; then nothing is called.
+    """
+    run = await _start_or_find_run(effects, caller, request)
+    view = await _wait_until_settled(effects, caller, run, user_channel)
+    while view.pending_approvals and await user_channel.consult(view.pending_approvals):
+        view = await _wait_until_settled(effects, caller, run, user_channel)
+    if view.pending_approvals:
+        raise await _build_required_error(view.pending_approvals[0], effects)
+    task = view.tasks[0]
+    if not view.status.is_at_rest:
+        raise CallInProgress(task.tool, run)
+    await run_in_database(direct_calls.mark_delivered, run)  # no-op unless the run has ended
+    return _build_outcome(view, task)
+
+
+async def _start_or_find_run(
+    effects: DirectCallEffects, caller: Caller, request: CallRequest
+) -> UUID:
+    """Return the run of this call: a new one, or that of an identical earlier call."""
+    catalogue, options = effects.catalogue(), RunOptions()
+    admission = await call.admit(request, caller=caller, catalogue=catalogue)
+
+    def prepare() -> tuple[PreparedCall, Plan]:
+        prepared = call.prepare(
+            request,
+            caller=caller,
+            catalogue=catalogue,
+            digest=effects.sealer.digest,
+            is_validated=True,
+        )
+        workflow = _make_workflow(prepared.tool, request)
+        planned = plan.plan_workflow(
+            workflow, options, caller=caller, catalogue=catalogue, validated={TASK_ID}
+        )
+        return prepared, planned
+
+    if admission.is_small:
+        prepared, planned = prepare()
+    else:
+        prepared, planned = await run_in_validation_thread((caller.user, caller.team), prepare)
+    key = f"direct {prepared.definition_hash} {prepared.arguments_digest} {prepared.tool}"
+    started = await effects.runs.start(
+        caller, planned, options=options, idempotency_key=key, is_direct=True
+    )
+    return started.run
+
+
+def _make_workflow(tool: str, request: CallRequest) -> Workflow:
+    """Return a workflow whose only task is this call."""
+    task = {"id": TASK_ID, "tool": tool, "arguments": escape_literals(dict(request.arguments))}
+    if request.timeout_s is not None:
+        task["timeout_s"] = request.timeout_s
+    return parse.parse({"tasks": [task]})
+
+
+async def _wait_until_settled(
+    effects: DirectCallEffects, caller: Caller, run: UUID, user_channel: UserChannel
+) -> RunView:
+    async with user_channel.watch(run):
+        return await effects.runs.wait(caller, run, wait_s=MAX_WAIT_S)
+
+
+async def _build_required_error(
+    approval: ApprovalView, effects: DirectCallEffects
+) -> ApprovalRequired:
+    link = await effects.open_console()
+    return ApprovalRequired(
+        approval.tool,
+        approval.reason,
+        run=approval.run,
+        approval=approval.id,
+        link=link(approval.id),
+    )
+
+
+def _build_outcome(view: RunView, task: TaskView) -> CallOutcome[UpstreamResult]:
+    """Return the tool's result, including an error reported by the tool.
+
+    Raises:
+        DirectCallFailed: If there is no result.
+    """
+    if task.result is None or task.error_code not in ("", TOOL_ERROR):
+        code = task.error_code or view.error_code or f"run_{view.status.value}"
+        message = task.error or view.error or f"the call ended as {view.status.value}"
+        raise DirectCallFailed(code, f"{task.tool}: {message} (run {view.id})", run=view.id)
+    return CallOutcome(
+        tool=task.tool,
+        definition_hash=task.definition_hash,
+        result=UpstreamResult.from_wire(dict(task.result)),
+        duration_s=(task.duration_ms or 0.0) / MS_PER_S,
+    )

@@ -1,0 +1,200 @@
+"""Plan a run at its start, and the replacement of its unstarted part."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, ClassVar, Final, Protocol
+
+from execution.changes import WHOLE_TASK
+from execution.control import ActionNotPossible
+from execution.planning import parse, plan
+from execution.planning import replan as replanning
+from execution.planning.parse import InvalidWorkflow
+from execution.planning.plan import Plan
+from execution.planning.replan import MergedWorkflow
+from execution.status import TaskStatus
+from execution.view import RunView
+from execution.workflow import RunOptions, Workflow, WorkflowTask
+from gateway_project.foundation.caller import Caller
+from gateway_project.foundation.schema import ArgumentProblem
+from gateway_project.runs.request import RunRequest
+from tools.catalogue import Catalogue, UnknownTool
+
+if TYPE_CHECKING:
+    from execution.runs import Runs
+
+
+MAX_NAMED_PROBLEMS: Final = 20
+"""Problems listed in one message."""
+REPEAT_HINT: Final = "a replan must repeat the unstarted tasks it keeps"
+
+
+class RunEffects(Protocol):
+    """The part of `gateway_project.effects.Effects` that running workflows needs."""
+
+    @property
+    def catalogue(self) -> Callable[[], Catalogue]:
+        """The current servers and tools."""
+
+    @property
+    def runs(self) -> Runs:
+        """The runs of the installation."""
+
+
+class WorkflowNotRunnable(Exception):
+    """A well-formed workflow cannot be run.
+
+    Attributes:
+        problems: Each with its place in the workflow.
+    """
+
+    code: ClassVar[str] = "workflow_not_runnable"
+
+    def __init__(self, problems: tuple[ArgumentProblem, ...]) -> None:
+        listed = "; ".join(problem.message for problem in problems[:MAX_NAMED_PROBLEMS])
+        more = (
+            f"; and {len(problems) - MAX_NAMED_PROBLEMS} more"
+            if len(problems) > MAX_NAMED_PROBLEMS
+            else ""
+        )
+        super().__init__(f"the workflow cannot be run as is: {listed}{more}")
+        self.problems = problems
+
+
+@dataclass(frozen=True, kw_only=True)
+class ControlResult:
+    """A run after a control action.
+
+    Attributes:
+        view: Its state.
+        merged: Outcome of a replan; None: there was none.
+    """
+
+    view: RunView
+    merged: MergedWorkflow | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class ReplannedRun:
+    """A new workflow for the unstarted part of a run.
+
+    Attributes:
+        workflow: As requested, with canonical tool ids.
+        merged: The run's workflow merged with it.
+    """
+
+    workflow: Workflow
+    merged: MergedWorkflow
+
+
+def plan_request(request: RunRequest, *, caller: Caller, catalogue: Catalogue) -> Plan:
+    """Plan a run, collecting all problems.
+
+    Raises:
+        InvalidWorkflow: If the workflow is malformed, unless it is a dry run.
+    """
+    try:
+        workflow = parse.parse(request.workflow)
+    except InvalidWorkflow as error:
+        if not request.dry_run:
+            raise
+        return Plan(
+            workflow=Workflow(tasks=()),
+            options=request.options,
+            layers=(),
+            problems=error.problems,
+            dangers={},
+            approval_reasons={},
+            repeatable={},
+            warnings=(),
+        )
+    return plan.plan_workflow(workflow, request.options, caller=caller, catalogue=catalogue)
+
+
+def plan_replan(
+    view: RunView, new_workflow: Any, *, caller: Caller, catalogue: Catalogue
+) -> ReplannedRun:
+    """Plan the replacement of a run's unstarted part.
+
+    Args:
+        view: The run, with its workflow.
+        new_workflow: The new workflow, not validated yet.
+        caller: Whose run it is.
+        catalogue: The current servers and tools.
+
+    Raises:
+        ActionNotPossible: If the run's own workflow is no longer stored.
+        InvalidWorkflow: If it is malformed or changes tasks that have begun.
+        WorkflowNotRunnable: If this caller cannot run it with these tools.
+    """
+    if view.workflow is None:
+        raise ActionNotPossible(
+            "run_not_open",
+            "the run's inputs are no longer stored; start another",
+        )
+    begun, old = _begun_statuses(view), parse.parse(view.workflow)
+    replacement = _parse_replan(new_workflow, old, begun)
+    replacement = Workflow(
+        tasks=tuple(_resolve_tool(task, caller, catalogue) for task in replacement.tasks)
+    )
+    merged = replanning.merge_workflows(old, replacement, begun)
+    planned = plan.plan_workflow(merged.workflow, RunOptions(), caller=caller, catalogue=catalogue)
+    problems = tuple(_iterate_pending_problems(planned.problems, merged.workflow, begun))
+    if problems:
+        raise WorkflowNotRunnable(problems)
+    return ReplannedRun(workflow=replacement, merged=merged)
+
+
+def _begun_statuses(view: RunView) -> dict[str, TaskStatus]:
+    return {
+        task.task: task.status
+        for task in view.tasks
+        if task.item == WHOLE_TASK and task.status is not TaskStatus.PENDING
+    }
+
+
+def _parse_replan(new_workflow: Any, old: Workflow, begun: Collection[str]) -> Workflow:
+    """Parse a replacement workflow, which may refer to tasks that have begun.
+
+    Raises:
+        InvalidWorkflow: With a hint if it refers to unstarted tasks of the old workflow.
+    """
+    try:
+        return parse.parse(new_workflow, known=begun)
+    except InvalidWorkflow as error:
+        other_paths = _find_problem_paths(new_workflow, known=old.by_id)
+        problems = [
+            problem
+            if problem.path in other_paths
+            else replace(problem, message=f"{problem.message}; {REPEAT_HINT}")
+            for problem in error.problems
+        ]
+        raise InvalidWorkflow(problems) from None
+
+
+def _find_problem_paths(new_workflow: Any, *, known: Collection[str]) -> set[str]:
+    """Return the places of a workflow's problems, given tasks that it may refer to."""
+    try:
+        parse.parse(new_workflow, known=known)
+    except InvalidWorkflow as error:
+        return {problem.path for problem in error.problems}
+    return set()
+
+
+def _resolve_tool(task: WorkflowTask, caller: Caller, catalogue: Catalogue) -> WorkflowTask:
+    try:
+        return replace(task, tool=catalogue.find_tool(task.tool, caller).tool)
+    except UnknownTool:  # reported by the plan
+        return task
+
+
+def _iterate_pending_problems(
+    problems: tuple[ArgumentProblem, ...], workflow: Workflow, begun: Mapping[str, TaskStatus]
+) -> Iterator[ArgumentProblem]:
+    """Yield the problems of unstarted tasks; those of others can no longer be fixed."""
+    for problem in problems:
+        parts = problem.path.split("/")
+        place = parts[2] if len(parts) > 2 and parts[1] == "tasks" else ""
+        if not (place.isdecimal() and workflow.tasks[int(place)].id in begun):
+            yield problem

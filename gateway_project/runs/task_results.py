@@ -1,0 +1,133 @@
+"""Results of a run's tasks: the values that references resolve to, and other content."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from execution.changes import WHOLE_TASK
+from execution.running import results
+from execution.status import TaskStatus
+from execution.view import RunView, TaskView
+
+
+@dataclass(frozen=True, kw_only=True)
+class TaskResults:
+    """The results of a task.
+
+    Attributes:
+        task: Its id.
+        raw_results: The server's result of each item, None if there is none; one result if the
+            task runs once.
+        is_list: Whether the task runs for each item of a list.
+        size_bytes: Size of all results as JSON.
+    """
+
+    task: str
+    raw_results: tuple[Mapping[str, Any] | None, ...]
+    is_list: bool
+    size_bytes: int
+
+    @property
+    def value(self) -> Any:
+        """The value that references to the task resolve to."""
+        roots = [None if raw is None else results.extract_root(raw) for raw in self.raw_results]
+        return roots if self.is_list else roots[0]
+
+    @property
+    def extra_blocks(self) -> Any:
+        """Content blocks that are not part of the value; empty if there are none."""
+        blocks = [
+            [] if raw is None else list(iterate_extra_blocks(raw)) for raw in self.raw_results
+        ]
+        if not any(blocks):
+            return []
+        return blocks if self.is_list else blocks[0]
+
+    @property
+    def full_result(self) -> Mapping[str, Any]:
+        """The complete result, for storage."""
+        return (
+            {"items": list(self.raw_results)} if self.is_list else dict(self.raw_results[0] or {})
+        )
+
+
+def collect_results(view: RunView) -> tuple[TaskResults, ...]:
+    """Return the results of tasks that succeeded, and of lists with items that did."""
+    items: dict[str, list[TaskView]] = {}
+    for task in view.tasks:
+        if task.item != WHOLE_TASK:
+            items.setdefault(task.task, []).append(task)
+    lists = set(items) | {task["id"] for task in _workflow_tasks(view) if task.get("for_each")}
+    whole = (task for task in view.tasks if task.item == WHOLE_TASK)
+    found = (
+        _collect_items(task, items.get(task.task, ()))
+        if task.task in lists
+        else _collect_single(task)
+        for task in whole
+    )
+    return tuple(result for result in found if result is not None)
+
+
+def iterate_extra_blocks(raw: Mapping[str, Any]) -> Iterator[Any]:
+    """Yield the content blocks of a result that are not part of its value.
+
+    Example:
+        >>> picture = {"type": "image", "data": "", "mimeType": "image/png"}
+        >>> raw = {"content": [{"type": "text", "text": "7"}, picture]}
+        >>> list(iterate_extra_blocks(raw)) == [picture]
+        True
+    """
+    blocks = raw.get("content")
+    structured = raw.get("structuredContent")
+    is_value_seen = False
+    for block in blocks if isinstance(blocks, list | tuple) else ():
+        text = block.get("text") if isinstance(block, Mapping) else None
+        if isinstance(text, str) and not is_value_seen:
+            is_value_seen = structured is None or _is_structured_copy(text, structured)
+            if is_value_seen:
+                continue
+        yield block
+
+
+def _workflow_tasks(view: RunView) -> Sequence[Mapping[str, Any]]:
+    tasks: Sequence[Mapping[str, Any]] = (view.workflow or {}).get("tasks", ())
+    return tasks
+
+
+def _collect_single(task: TaskView) -> TaskResults | None:
+    """Return the result of a task that runs once; None: there is none."""
+    if task.status is not TaskStatus.SUCCEEDED:
+        return None
+    size_bytes = task.result_bytes or 0
+    return TaskResults(
+        task=task.task, raw_results=(task.result,), is_list=False, size_bytes=size_bytes
+    )
+
+
+def _collect_items(task: TaskView, items: Sequence[TaskView]) -> TaskResults | None:
+    """Return the results of a task's items up to the last begun one; None: there are none.
+
+    The result of an item is kept even if other items or the task fail.
+    """
+    succeeded = {item.item: item for item in items if item.status is TaskStatus.SUCCEEDED}
+    if not succeeded and task.status is not TaskStatus.SUCCEEDED:
+        return None
+    begun_count = 1 + max((item.item for item in items), default=-1)
+    rows = [succeeded.get(index) for index in range(begun_count)]
+    return TaskResults(
+        task=task.task,
+        raw_results=tuple(None if row is None else row.result for row in rows),
+        is_list=True,
+        size_bytes=sum(row.result_bytes or 0 for row in succeeded.values()),
+    )
+
+
+def _is_structured_copy(text: str, structured: Any) -> bool:
+    """Whether a text repeats the structured content, as the protocol recommends."""
+    try:
+        return bool(json.loads(text) == structured)
+    except (ValueError, RecursionError):
+        return False

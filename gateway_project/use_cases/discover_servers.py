@@ -1,0 +1,165 @@
+"""Test servers or request their discovery; superusers only, since both start commands."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Final
+
+from django.db import transaction
+
+from gateway_project.access import audit, callers
+from gateway_project.foundation import sealing
+from gateway_project.foundation.caller import SCOPE_ALL, Caller
+from gateway_project.foundation.config import Config
+from gateway_project.foundation.database import run_in_database_thread
+from gateway_project.foundation.task_group import TaskGroup
+from gateway_project.use_cases.register_servers import RegistrationNotPermitted
+from tools.sign_in_store import make_remote_with_sign_ins
+from tools.store import discoveries, servers
+from tools.store import overview as catalogue
+from tools.upstream.errors import UpstreamError
+from tools.upstream.listing import ToolListing
+from tools.upstream.network import NetworkRules, parse_networks
+from tools.upstream.pool import UpstreamPool
+
+TEST_TIMEOUT_S: Final = 20.0
+"""Timeout of the test of a server; servers are tested in parallel."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class ServerTest:
+    """The result of a server test; it is not stored.
+
+    Attributes:
+        server: Its name.
+        listing: Its tools; None: the test failed before.
+        new_tools: Names of listed tools that are not in the catalogue.
+        missing_tools: Names of catalogue tools that it no longer lists.
+        error: The error in one line; empty: none.
+        output: Its latest output outside the protocol (stderr).
+        duration_s: Duration of the test.
+    """
+
+    server: str
+    listing: ToolListing | None = None
+    new_tools: tuple[str, ...] = ()
+    missing_tools: tuple[str, ...] = ()
+    error: str = ""
+    output: tuple[str, ...] = ()
+    duration_s: float = 0.0
+
+
+def request_discovery(caller: Caller, names: Iterable[str]) -> tuple[str, ...]:
+    """Request the discovery of servers by any running process, with audit entries.
+
+    Returns:
+        Names of the servers that will be discovered; the others are disabled or deleted.
+
+    Raises:
+        RegistrationNotPermitted: If the caller is not a superuser.
+    """
+    _require_superuser(caller)
+    with transaction.atomic():
+        requested = discoveries.request_discovery(names, at=datetime.now(UTC))
+        for name in requested:
+            audit.record_audit(caller, "server.discovery_requested", name)
+    return requested
+
+
+async def try_servers(
+    caller: Caller, names: Collection[str], *, config: Config, limit_s: float = TEST_TIMEOUT_S
+) -> tuple[ServerTest, ...]:
+    """Connect to servers, including disabled ones, and list their tools without storing them.
+
+    Args:
+        caller: The actor.
+        names: Of the servers.
+        config: Of the installation.
+        limit_s: Timeout per server.
+
+    Raises:
+        RegistrationNotPermitted: If the caller is not a superuser.
+        UnsealingFailed: If a server's environment cannot be opened.
+    """
+    _require_superuser(caller)
+    sealer = sealing.load_or_create_sealer(config.home)
+    await run_in_database_thread(_record_tests, caller, names)
+    specs = await run_in_database_thread(
+        servers.load_specs,
+        sealer=sealer,
+        connect_timeout_s=config.connect_timeout_s,
+        call_timeout_s=config.call_timeout_s,
+        names=names,
+        with_disabled=True,
+    )
+    stored_names = await run_in_database_thread(
+        catalogue.load_tool_names, [spec.name for spec in specs]
+    )
+    rules = NetworkRules(allowed=parse_networks(config.allow_private))
+    async with (
+        make_remote_with_sign_ins(
+            sealer=sealer, rules=rules, listing_user=callers.LOCAL_ADMIN
+        ) as (
+            remote,
+            _,
+        ),
+        UpstreamPool(specs, remote=remote) as pool,
+        TaskGroup() as group,
+    ):
+        tests = [
+            group.create_task(_try_server(pool, spec.name, stored_names, limit_s=limit_s))
+            for spec in specs
+        ]
+    return tuple(test.result() for test in tests)
+
+
+async def _try_server(
+    pool: UpstreamPool, server: str, stored_names: Mapping[str, frozenset[str]], *, limit_s: float
+) -> ServerTest:
+    started = time.monotonic()
+    try:
+        async with asyncio.timeout(limit_s):
+            listing = await pool.list_tools(server)
+    except UpstreamError as error:
+        return ServerTest(
+            server=server,
+            error=str(error),
+            output=tuple(getattr(error, "output", ())) or pool.get_recent_output(server),
+            duration_s=time.monotonic() - started,
+        )
+    except TimeoutError:
+        waited = f"server {server!r}: did not list its tools within {limit_s:g} s"
+        advice = "if it must be downloaded first, discover it: that waits longer"
+        return ServerTest(
+            server=server,
+            error=f"{waited}; {advice}",
+            output=pool.get_recent_output(server),
+            duration_s=limit_s,
+        )
+    listed, stored = {tool.name for tool in listing.tools}, stored_names.get(server, frozenset())
+    return ServerTest(
+        server=server,
+        listing=listing,
+        new_tools=tuple(sorted(listed - stored)),
+        missing_tools=tuple(sorted(stored - listed)) if listing.complete else (),
+        output=pool.get_recent_output(server),
+        duration_s=time.monotonic() - started,
+    )
+
+
+def _record_tests(caller: Caller, names: Collection[str]) -> None:
+    with transaction.atomic():
+        for name in names:
+            audit.record_audit(caller, "server.tested", name)
+
+
+def _require_superuser(caller: Caller) -> None:
+    if not caller.has_scope(SCOPE_ALL):
+        raise RegistrationNotPermitted(
+            f"{caller.user!r} is not a superuser; only a superuser may start servers because "
+            "they run commands"
+        )

@@ -1,0 +1,148 @@
+"""Derive the data flow that everybody sees, and what the results a team saw add to it for it."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from types import MappingProxyType
+from typing import Any
+
+from graph.data_flow import derive, fields
+from graph.data_flow.derive import DataFlow, FlowTool
+from graph.data_flow.endpoints import EndpointReader
+from graph.output_shape import drop_uncertain_fields
+from graph.record import RelationClaim
+from graph.relations import RelationKind
+from tools.catalogue import CatalogueTool
+
+ObservedShapes = Mapping[tuple[int, int | None], Mapping[str, Any]]
+"""Shapes of results, by tool and by the team that saw them; None: a caller without a team."""
+
+
+def derive_shared(tools: Iterable[CatalogueTool], shapes: ObservedShapes) -> list[RelationClaim]:
+    """Return what schemas, texts, and results that are no single team's matter speak for.
+
+    Of results count those that callers without a team saw, and those of a team's own servers. Of
+    the former, only fields that every one of them had: the name of another may be a value.
+
+    Args:
+        tools: Of the catalogue; those without a pinned definition are left out.
+        shapes: Of the definitions in force.
+    """
+    known = [tool for tool in tools if tool.definition_hash]
+    return [
+        _to_claim(flow)
+        for flow in derive.derive_flows(_to_flow_tools(known, _known_shapes(known, shapes)))
+    ]
+
+
+def derive_for_team(
+    tools: Iterable[CatalogueTool], shapes: ObservedShapes, shared: Iterable[RelationClaim]
+) -> dict[int, list[RelationClaim]]:
+    """Return what the results that a team saw of shared tools add for its own callers.
+
+    It is derived once more for each team that saw fields which neither the output schema nor
+    what everybody knows has: from the tools that the team sees, its shapes in place, and for
+    those alone that such fields may feed.
+
+    Args:
+        tools: As for `derive_shared`.
+        shapes: As for `derive_shared`.
+        shared: What that returned.
+
+    Returns:
+        By team, relations from those tools only: new ones, surer ones, and such as name outputs
+        that the shared relation does not.
+    """
+    every = [tool for tool in tools if tool.definition_hash]
+    known = _known_shapes(every, shapes)
+    stated = {(claim.source, claim.target): claim for claim in shared}
+    reader = EndpointReader()
+    found = {}
+    for team, wider in sorted(_team_only_shapes(every, shapes, known).items()):
+        visible = [tool for tool in every if tool.team in (None, team)]
+        told = {target for source, target in stated if source in wider}
+        flows = derive.derive_flows(
+            _to_flow_tools(visible, known, wider),
+            read_by=reader.read,
+            around=derive.make_target_selector(wider, told),
+        )
+        added = [
+            flow for flow in flows if flow.source in wider and _is_new_or_stronger(flow, stated)
+        ]
+        if added:
+            found[team] = [_to_claim(flow) for flow in added]
+    return found
+
+
+def _known_shapes(
+    tools: Iterable[CatalogueTool], shapes: ObservedShapes
+) -> dict[int, Mapping[str, Any]]:
+    """Return the shapes that everybody may know of who sees the tools."""
+    found: dict[int, Mapping[str, Any]] = {}
+    for tool in tools:
+        own = shapes.get((tool.pk, tool.team)) if tool.team is not None else None
+        everybodys = shapes.get((tool.pk, None))
+        if own:
+            found[tool.pk] = own
+        elif everybodys is not None:
+            found[tool.pk] = drop_uncertain_fields(everybodys)
+    return found
+
+
+def _team_only_shapes(
+    tools: Iterable[CatalogueTool], shapes: ObservedShapes, known: Mapping[int, Mapping[str, Any]]
+) -> dict[int, dict[int, Mapping[str, Any]]]:
+    """Return, by team, the shapes of shared tools in which it saw fields that are not known."""
+    shared = {tool.pk: tool for tool in tools if tool.team is None}
+    found: dict[int, dict[int, Mapping[str, Any]]] = defaultdict(dict)
+    for (pk, team), own in shapes.items():
+        if team is None or pk not in shared:
+            continue
+        stated = _field_pointers(shared[pk].output_schema) | _field_pointers(known.get(pk))
+        if not _field_pointers(own) <= stated:
+            found[team][pk] = own
+    return found
+
+
+def _field_pointers(schema: Mapping[str, Any] | None) -> set[str]:
+    return {field.pointer for field in fields.read_fields(schema)}
+
+
+def _to_flow_tools(
+    tools: Sequence[CatalogueTool],
+    observed: Mapping[int, Mapping[str, Any]],
+    own: Mapping[int, Mapping[str, Any]] = MappingProxyType({}),
+) -> list[FlowTool]:
+    return [
+        FlowTool(
+            pk=tool.pk,
+            name=tool.name,
+            description=tool.description,
+            input_schema=tool.input_schema,
+            output_schema=tool.output_schema,
+            server=tool.server,
+            team=tool.team,
+            observed=observed.get(tool.pk),
+            team_observed=own.get(tool.pk),
+        )
+        for tool in tools
+    ]
+
+
+def _is_new_or_stronger(flow: DataFlow, stated: Mapping[tuple[int, int], RelationClaim]) -> bool:
+    """Tell whether a relation says more than what everybody sees."""
+    known = stated.get((flow.source, flow.target))
+    if known is None or flow.confidence > (known.confidence or 0.0):
+        return True
+    return any("output" in pair and pair not in known.fields for pair in flow.fields)
+
+
+def _to_claim(flow: DataFlow) -> RelationClaim:
+    return RelationClaim(
+        source=flow.source,
+        target=flow.target,
+        kind=RelationKind.PROVIDES,
+        confidence=flow.confidence,
+        fields=tuple(flow.fields),
+    )

@@ -1,0 +1,114 @@
+"""Order the tools of an answer for running, as far as relations constrain them."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Final
+
+from graph.algorithms.expand import MIN_CONFIDENCE
+from graph.algorithms.run_order import RunOrder, order_for_running
+from graph.enhance.related import MIN_GUESS_RANK
+from graph.relations import Relation, RelationKind, is_binding_dependency, is_server_guess
+from graph.topology import Topology
+
+RIVAL_KINDS: Final = frozenset(
+    {RelationKind.MUTUALLY_EXCLUSIVE, RelationKind.REPLACES, RelationKind.ALTERNATIVE_TO}
+)
+"""Kinds that make two tools rivals: one of them suffices, or only one is allowed."""
+_UNORDERED: Final = RunOrder(tools=(), dropped_relations=(), is_constrained=False)
+
+ArcMap = Mapping[int, Iterable[int]]
+
+
+def order_tools(topology: Topology, listed: Sequence[int]) -> RunOrder:
+    """Order those tools of an answer that relations constrain.
+
+    These are the tools that depend on another listed tool, with their dependencies, and the tools
+    that come before or after the best match, directly or through others. Relations that only
+    servers claim count from `MIN_GUESS_RANK` confidence on. A validator comes after the tool it
+    validates, but does not pull in the other tools it validates. Of rivals (exclusive,
+    alternative or replacing tools) only the one listed higher is kept, with its requirements.
+
+    Args:
+        topology: Relations as the caller sees them.
+        listed: Tools in display order, the best match first.
+
+    Returns:
+        At least two tools, each after its dependencies; none if nothing constrains the order.
+
+    Example:
+        >>> topology = Topology([Relation(2, 1, RelationKind.PRECEDES, 0.9),
+        ...                      Relation(4, 3, RelationKind.PRECEDES, 0.9)])
+        >>> order_tools(topology, [1, 2, 3, 4]).tools
+        (2, 1)
+    """
+    relations = list(topology.relations_among(listed))
+    kept = _drop_rivals(relations, listed)
+    depending, before, after = _build_arcs(relations, kept)
+    constrained = {*depending}
+    if listed:
+        connected = _collect_reachable(listed[0], before) | _collect_reachable(listed[0], after)
+        constrained |= connected if len(connected) > 1 else set()
+    order = order_for_running(topology, [tool for tool in listed if tool in constrained])
+    return order if order.is_constrained else _UNORDERED
+
+
+def _build_arcs(
+    relations: Iterable[Relation], kept: Mapping[int, object]
+) -> tuple[set[int], ArcMap, ArcMap]:
+    """Return the tools with dependencies, and each tool's direct predecessors and successors."""
+    depending: set[int] = set()
+    before: dict[int, list[int]] = {}
+    after: dict[int, list[int]] = {}
+    for relation in relations:
+        source, target = relation.source, relation.target
+        if source == target or source not in kept or target not in kept:
+            continue
+        if relation.kind is RelationKind.DEPENDS_ON:
+            depending |= {source, target}
+        elif relation.confidence < (
+            MIN_GUESS_RANK if is_server_guess(relation) else MIN_CONFIDENCE
+        ):
+            continue
+        elif relation.kind is RelationKind.VALIDATES:
+            after.setdefault(target, []).append(source)
+        elif relation.kind in (RelationKind.PRECEDES, RelationKind.PROVIDES):
+            after.setdefault(source, []).append(target)
+            before.setdefault(target, []).append(source)
+    return depending, before, after
+
+
+def _drop_rivals(relations: Sequence[Relation], listed: Sequence[int]) -> dict[int, None]:
+    """Drop tools that rival one listed higher, and tools that require such a tool."""
+    requirements: dict[int, list[int]] = {}
+    rivals: dict[int, set[int]] = {}
+    for relation in relations:
+        if is_binding_dependency(relation):
+            requirements.setdefault(relation.source, []).append(relation.target)
+        elif relation.kind in RIVAL_KINDS:
+            rivals.setdefault(relation.source, set()).add(relation.target)
+            rivals.setdefault(relation.target, set()).add(relation.source)
+    if not rivals:
+        return dict.fromkeys(listed)
+    kept: dict[int, None] = {}
+    for tool in listed:
+        closure = _collect_reachable(tool, requirements) if tool not in kept else set()
+        if not any(rival in kept for required in closure for rival in rivals.get(required, ())):
+            kept |= dict.fromkeys(closure)
+    return kept
+
+
+def _collect_reachable(start: int, arcs: ArcMap) -> set[int]:
+    """Return a tool and all tools reachable from it."""
+    return {start, *_walk_arcs(start, arcs)}
+
+
+def _walk_arcs(start: int, arcs: ArcMap) -> Iterator[int]:
+    seen, queue = {start}, deque([start])
+    while queue:
+        for successor in arcs.get(queue.popleft(), ()):
+            if successor not in seen:
+                seen.add(successor)
+                queue.append(successor)
+                yield successor

@@ -1,1 +1,0 @@
-"""What is read from an intent: clauses, and the same as numbers."""

@@ -1,0 +1,175 @@
+"""Keeps the fitted models of ranking and binding in memory."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import OrderedDict
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+import django.db
+import structlog
+
+from gateway_project.foundation.database import run_in_database_thread
+from gateway_project.foundation.reasons import summarize_error
+from gateway_project.foundation.sealing import Sealer, UnsealingFailed
+
+if TYPE_CHECKING:
+    from graph.suggestion.binding.knowledge import BindingKnowledge
+    from graph.suggestion.binding.model import BindingModel
+    from graph.suggestion.ranking.ranker import Ranker
+
+MAX_TEAMS: Final = 16
+"""Teams whose models stay in memory; each takes some 100 MB with 10,000 runs."""
+RETRY_S: Final = 5.0
+
+log = structlog.get_logger(__name__)
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class TeamModels:
+    """The models in force for the callers of a team.
+
+    Attributes:
+        ranker: Fitted to the history that the team sees, or the shipped one.
+        binding: Likewise.
+        knowledge: Where the arguments of its past runs came from.
+        digest: Digest of the history that the models were fitted to; empty: none.
+    """
+
+    ranker: Ranker
+    binding: BindingModel
+    knowledge: BindingKnowledge
+    digest: str = ""
+
+
+class RankerCache:
+    """An LRU cache of the models in force, by team; equal models are shared.
+
+    All methods are for one event loop.
+
+    Args:
+        model: The embedding model in use; None: there is none, so nothing can be ranked.
+        sealer: Unseals the models and the literals of past runs.
+    """
+
+    def __init__(self, model: str | None, *, sealer: Sealer) -> None:
+        self._model = model
+        self._sealer = sealer
+        self._models_by_team: OrderedDict[int | None, TeamModels] = OrderedDict()
+        self._loading = asyncio.Lock()
+        self._stale = asyncio.Event()
+
+    async def get(self, team: int | None) -> TeamModels | None:
+        """Return the models in force for a team; reads the database only the first time.
+
+        Returns:
+            None if there is no embedding model or the database cannot be reached.
+        """
+        if self._model is None:
+            return None
+        if team not in self._models_by_team:
+            async with self._loading:
+                if team not in self._models_by_team:
+                    await self._load_team(team)
+        models = self._models_by_team.get(team)
+        if models is not None:
+            self._models_by_team.move_to_end(team)
+        return models
+
+    def invalidate(self) -> None:
+        """Mark the models as stale: others may have been fitted."""
+        self._stale.set()
+
+    async def run(self) -> None:
+        """Reload models that were refitted, until cancelled.
+
+        The old ones stay in force meanwhile; after a failure it tries again.
+        """
+        while True:
+            try:
+                await self._reload_stale()
+            except Exception:
+                log.exception("rankers.task_failed")
+                self._stale.set()
+                await asyncio.sleep(RETRY_S)
+
+    async def _reload_stale(self) -> None:
+        while True:
+            await self._stale.wait()
+            self._stale.clear()
+            for team in list(self._models_by_team):
+                async with self._loading:
+                    if team in self._models_by_team and not await self._load_team(team):
+                        self._stale.set()
+            if self._stale.is_set():
+                await asyncio.sleep(RETRY_S)
+
+    async def _load_team(self, team: int | None) -> bool:
+        """Load the models of a team; on a database error keep the old ones and return False."""
+        assert self._model is not None  # noqa: S101 - checked by `get`
+        previous = self._models_by_team.get(team)
+        try:
+            self._models_by_team[team] = await run_in_database_thread(
+                _load_team_models,
+                team,
+                self._model,
+                sealer=self._sealer,
+                previous=previous,
+                by_digest=self._models_by_digest(),
+            )
+        except django.db.Error as error:
+            log.warning("rankers.load_failed", team=team, reason=summarize_error(error))
+            return False
+        while len(self._models_by_team) > MAX_TEAMS:
+            self._models_by_team.popitem(last=False)
+        return True
+
+    def _models_by_digest(self) -> dict[str, TeamModels]:
+        return {models.digest: models for models in self._models_by_team.values()}
+
+
+def _load_team_models(
+    team: int | None,
+    model: str,
+    *,
+    sealer: Sealer,
+    previous: TeamModels | None,
+    by_digest: dict[str, TeamModels],
+) -> TeamModels:
+    """Load the models of a team; models in memory with the same digest are reused."""
+    from graph.store import binding_uses, fitted_models  # noqa: PLC0415 - not before first use
+
+    digest = fitted_models.load_digest(team, model)
+    knowledge = binding_uses.load_knowledge(team, sealer)
+    reusable = (
+        previous if previous is not None and previous.digest == digest else by_digest.get(digest)
+    )
+    if reusable is not None:
+        ranker, binding = reusable.ranker, reusable.binding
+    else:
+        ranker, binding, digest = _read_models(team, model, sealer)
+    return TeamModels(ranker=ranker, binding=binding, knowledge=knowledge, digest=digest)
+
+
+def _read_models(team: int | None, model: str, sealer: Sealer) -> tuple[Ranker, BindingModel, str]:
+    """Read the stored models of a team; fall back to the shipped ones if unreadable."""
+    from graph.store import fitted_models  # noqa: PLC0415 - with them
+    from graph.suggestion.binding.model import BindingModel, load_shipped_model  # noqa: PLC0415 - heavy
+    from graph.suggestion.ranking import fit  # noqa: PLC0415 - heavy
+    from graph.suggestion.ranking.ranker import Ranker  # noqa: PLC0415 - heavy
+
+    stored = fitted_models.load_model(team, model)
+    if stored is None:
+        return fit.prior_ranker(model), load_shipped_model(), ""
+    try:
+        ranker = Ranker.from_bytes(sealer.unseal_bytes(stored.content))
+    except (UnsealingFailed, ValueError) as error:  # of another key or version, until refitted
+        log.warning("rankers.model_unusable", team=team, reason=str(error))
+        ranker = fit.prior_ranker(model)
+    try:
+        binding = BindingModel.from_bytes(stored.bindings)
+    except ValueError as error:
+        log.warning("rankers.model_unusable", team=team, reason=str(error))
+        binding = load_shipped_model()
+    return ranker, binding, stored.digest

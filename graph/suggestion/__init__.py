@@ -1,0 +1,1 @@
+"""Suggest a workflow: read the intent, rank tools, bind arguments, order the tasks."""

@@ -1,0 +1,294 @@
+"""Bind the arguments of a workflow's tasks, each with its source and confidence."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+
+from graph.suggestion.binding import model as models
+from graph.suggestion.binding import parameters as given_parameters
+from graph.suggestion.binding import protection, references, switches
+from graph.suggestion.binding.bound_argument import BoundArgument
+from graph.suggestion.binding.features import compute_grid
+from graph.suggestion.binding.knowledge import (
+    EMPTY_KNOWLEDGE,
+    BindingKnowledge,
+    habitual_value,
+    is_too_long_to_reuse,
+)
+from graph.suggestion.binding.literals import ParameterRow, choose_literals
+from graph.suggestion.binding.references import AmbiguousReference, BindingHabit
+from graph.suggestion.binding.schemas import ArgumentSchema, ToolParameter, load_schema
+from graph.suggestion.binding.settle import settle_step
+from graph.suggestion.binding.steps import (
+    Binding,
+    BindingSource,
+    BindingStep,
+    BindingThresholds,
+    BindTool,
+    BoundStep,
+    FeedLookup,
+    FieldPair,
+    MissingArgument,
+    find_no_feeds,
+)
+from graph.suggestion.binding.value_patterns import ValueKind
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from graph.suggestion.binding.features import FeatureGrid
+    from graph.suggestion.binding.model import BindingModel
+    from graph.suggestion.binding.values import StatedValue
+    from graph.suggestion.intent.reading import IntentReading
+
+__all__ = [
+    "BindTool",
+    "Binding",
+    "BindingSource",
+    "BindingStep",
+    "BindingThresholds",
+    "BoundStep",
+    "FieldPair",
+    "MissingArgument",
+    "bind_arguments",
+]
+
+DEFAULT_THRESHOLDS = BindingThresholds()
+ADDRESS_KINDS: Final = frozenset({ValueKind.PATH, ValueKind.URL, ValueKind.IP})
+"""Kinds of values that tools of one server share under the same parameter name."""
+SAME_NAME_CONFIDENCE: Final = 0.9
+"""Factor on the confidence of a value that was stated for another tool."""
+
+
+def bind_arguments(  # noqa: PLR0913 - each is a source of its own
+    steps: Sequence[BindingStep],
+    *,
+    reading: IntentReading,
+    parameters: Mapping[str, Any] | None = None,
+    knowledge: BindingKnowledge = EMPTY_KNOWLEDGE,
+    feeds: FeedLookup = find_no_feeds,
+    model: BindingModel | None = None,
+    least: BindingThresholds = DEFAULT_THRESHOLDS,
+) -> tuple[BoundStep, ...]:
+    """Bind the arguments of tasks from all sources.
+
+    Sources in order of precedence: the caller's parameters; values stated in the intent, unless
+    past runs took the argument from another task; past runs; data flow from other tasks; for
+    required arguments, the schema's default. Every literal is valid for its schema.
+
+    Args:
+        steps: In an order they may run in: references lead to earlier ones only.
+        reading: The prepared intent.
+        parameters: By name, "task.name" or "tool.name"; see `parameters`.
+        knowledge: Counts from the scope's past runs.
+        feeds: Looks up the fields of one tool that feed another.
+        model: None for the shipped one.
+        least: Minimum probabilities to bind a stated value.
+
+    Returns:
+        One for each step, in order.
+
+    Raises:
+        ParameterError: If a parameter has the wrong type; the message names the field.
+    """
+    caller_values = given_parameters.place_parameters(steps, parameters or {})
+    search = _BindingSearch(
+        steps=steps, reading=reading, knowledge=knowledge, feeds=feeds, base_thresholds=least
+    )
+    search.apply_caller_values(caller_values)
+    search.apply_stated_values(model or models.load_shipped_model())
+    for position in range(len(steps)):
+        search.apply_other_sources(position)
+    return tuple(
+        settle_step(
+            step,
+            schema,
+            found=search.found_arguments[position],
+            unsure=search.ambiguous_references[position],
+        )
+        for position, (step, schema) in enumerate(zip(steps, search.schemas, strict=True))
+    )
+
+
+@dataclass(kw_only=True)
+class _BindingSearch:
+    """State of the search: arguments found so far, by position of the step and parameter name."""
+
+    steps: Sequence[BindingStep]
+    reading: IntentReading
+    knowledge: BindingKnowledge
+    feeds: FeedLookup
+    base_thresholds: BindingThresholds
+    schemas: list[ArgumentSchema] = field(init=False)
+    found_arguments: list[dict[str, BoundArgument]] = field(init=False)
+    ambiguous_references: list[dict[str, AmbiguousReference]] = field(init=False)
+    habits: dict[ParameterRow, BindingHabit] = field(default_factory=dict)
+    grid: FeatureGrid = field(init=False)
+    thresholds: NDArray[np.float64] = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.schemas = [load_schema(step.tool) for step in self.steps]
+        self.found_arguments = [{} for _ in self.steps]
+        self.ambiguous_references = [{} for _ in self.steps]
+
+    def apply_caller_values(self, caller_values: Mapping[str, Mapping[str, Any]]) -> None:
+        """Bind the caller's parameters and look up habits of past runs for the rest."""
+        for position, step in enumerate(self.steps):
+            for name, value in caller_values.get(step.id, {}).items():
+                self.found_arguments[position][name] = BoundArgument(
+                    value=value,
+                    source=BindingSource.USER,
+                    evidence="provided by the caller",
+                    confidence=1.0,
+                )
+            for parameter in self._unbound_parameters(position):
+                habit = references.find_habit(self.steps, position, parameter, self.knowledge)
+                if habit is not None:
+                    self.habits[position, parameter.name] = habit
+
+    def apply_stated_values(self, model: BindingModel) -> None:
+        """Bind values stated in the intent."""
+        compared = compute_grid(self.steps, reading=self.reading)
+        self.grid = compared
+        self.thresholds = protection.compute_thresholds(
+            self.steps,
+            compared,
+            reading=self.reading,
+            least=self.base_thresholds,
+            knowledge=self.knowledge,
+        )
+        bound_elsewhere = {
+            (n, name) for n, found in enumerate(self.found_arguments) for name in found
+        }
+        chosen = choose_literals(
+            self.steps,
+            compared=compared,
+            probabilities=model.predict_probabilities(compared),
+            bars=self.thresholds,
+            without=bound_elsewhere | self.habits.keys(),
+        )
+        for (position, name), argument in chosen.items():
+            self.found_arguments[position][name] = argument
+
+    def apply_other_sources(self, position: int) -> None:
+        """Bind a step's remaining arguments from past runs, other tasks and the schema."""
+        tool = self.steps[position].tool.pk
+        producers = {step.tool.pk for step in self.steps[:position]}
+        fed = {pair.input for producer in producers for pair in self.feeds(producer, tool)}
+        for parameter in self._unbound_parameters(position):
+            argument = (
+                self._find_habitual(position, parameter)
+                or self._find_switch(parameter)
+                or habitual_value(tool, parameter, self.knowledge)
+                or self._find_shared_address(position, parameter)
+                or (
+                    self._find_data_flow(position, parameter) if parameter.pointer in fed else None
+                )
+                or _default_argument(parameter)
+            )
+            if isinstance(argument, BoundArgument):
+                self.found_arguments[position][parameter.name] = argument
+            elif argument is not None:
+                self.ambiguous_references[position][parameter.name] = argument
+
+    def _unbound_parameters(self, position: int) -> list[ToolParameter]:
+        parameters = self.schemas[position].parameters
+        found = self.found_arguments[position]
+        return [parameter for name, parameter in parameters.items() if name not in found]
+
+    def _find_habitual(
+        self, position: int, parameter: ToolParameter
+    ) -> BoundArgument | AmbiguousReference | None:
+        habit = self.habits.get((position, parameter.name))
+        if habit is None:
+            return None
+        return references.apply_habit(
+            self.steps,
+            position,
+            parameter=parameter,
+            habit=habit,
+            introduced=self._introducing_words_of,
+        )
+
+    def _find_switch(self, parameter: ToolParameter) -> BoundArgument | None:
+        return switches.read_switch(parameter, self.reading.text) if parameter.is_boolean else None
+
+    def _find_shared_address(
+        self, position: int, parameter: ToolParameter
+    ) -> BoundArgument | None:
+        """Return an address stated for the same parameter of another tool of the server.
+
+        Example intent: "stage a.txt and commit it, in /tmp/repo".
+        """
+        step = self.steps[position]
+        own = step.tool
+        is_safe = step.is_read_only or protection.is_workspace_parameter(step, parameter)
+        if not parameter.is_required or not is_safe:
+            return None
+        for other, found in zip(self.steps, self.found_arguments, strict=True):
+            candidate = found.get(parameter.name)
+            is_near = other.tool.pk != own.pk and _server_name(other.tool) == _server_name(own)
+            if not is_near or candidate is None or candidate.stated is None:
+                continue
+            if candidate.stated.kind in ADDRESS_KINDS and self._is_permitted(
+                position, parameter, candidate.stated
+            ):
+                return replace(candidate, confidence=SAME_NAME_CONFIDENCE * candidate.confidence)
+        return None
+
+    def _is_permitted(self, position: int, parameter: ToolParameter, stated: StatedValue) -> bool:
+        """Whether `protection` permits a value for a parameter at all."""
+        pairs = zip(self.grid.owners, self.grid.parameters, strict=True)
+        row = next((n for n, pair in enumerate(pairs) if pair == (position, parameter)), None)
+        values = self.grid.stated.values
+        return row is None or bool(np.isfinite(self.thresholds[row, values.index(stated)]))
+
+    def _find_data_flow(
+        self, position: int, parameter: ToolParameter
+    ) -> BoundArgument | AmbiguousReference | None:
+        return references.reference_from_data_flow(
+            self.steps,
+            position,
+            parameter=parameter,
+            feeds=self.feeds,
+            least=self.base_thresholds,
+            introduced=self._introducing_words_of,
+        )
+
+    def _introducing_words_of(self, step: str) -> frozenset[str]:
+        position = next(n for n, one in enumerate(self.steps) if one.id == step)
+        values = [
+            one.stated for one in self.found_arguments[position].values() if one.stated is not None
+        ]
+        return references.introducing_words(values, self.reading.text)
+
+
+def _server_name(tool: BindTool) -> str:
+    return tool.tool.partition(":")[0]
+
+
+def _default_argument(parameter: ToolParameter) -> BoundArgument | None:
+    """Return the default of a required parameter, or its only allowed value."""
+    if not parameter.is_required:
+        return None
+    if parameter.has_default and not is_too_long_to_reuse(parameter.default):
+        return BoundArgument(
+            value=parameter.default,
+            source=BindingSource.DEFAULT,
+            evidence="the schema's default",
+            confidence=1.0,
+        )
+    only = parameter.schema.get("const", parameter.members[0] if parameter.members else None)
+    is_free = "const" not in parameter.schema and len(parameter.members) > 1
+    if only is None or is_free or is_too_long_to_reuse(only):
+        return None
+    return BoundArgument(
+        value=only,
+        source=BindingSource.DEFAULT,
+        evidence="the only value its schema allows",
+        confidence=1.0,
+    )

@@ -1,0 +1,352 @@
+"""Learn from past runs where arguments come from."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter, defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol
+
+from gateway_project.foundation.references import (
+    ReferenceTarget,
+    iterate_marks,
+    parse_literal,
+    parse_reference,
+    unescape_literals,
+)
+from graph.suggestion.binding.bound_argument import BoundArgument
+from graph.suggestion.binding.schemas import ToolParameter, load_schema
+from graph.suggestion.binding.secrets import is_learnable
+from graph.suggestion.binding.steps import BindingSource
+from graph.suggestion.binding.values import extract_values, is_same_value, normalize_value
+
+if TYPE_CHECKING:
+    from graph.suggestion.binding.steps import BindTool
+    from graph.suggestion.intent.reading import IntentReading
+
+ParameterKey = tuple[int, str]
+"""A tool's primary key and the name of one of its parameters."""
+
+PAIRED_OCCURRENCE: Final = -1
+"""`occurrence` if both tools repeat equally often and the k-th task takes from the k-th."""
+MAX_CHARS = 1_000
+"""Maximum JSON length of a value to be reused."""
+MIN_OBSERVATIONS = 3
+"""Minimum uses to estimate how often intents state a parameter."""
+MIN_CONSTANT_COUNT = 2
+"""Minimum uses of a value to be a habit."""
+MIN_CONSTANT_SHARE = 0.6
+"""Minimum share of a parameter's uses that had the value."""
+MIN_GIVEN_SHARE = 0.5
+"""Minimum share of a tool's tasks that had the parameter at all."""
+MAX_STATED_SHARE = 0.5
+"""A value that intents stated in at least this share of its uses is no habit."""
+
+
+class ObservedArgument(StrEnum):
+    """Kind of an argument of a finished run."""
+
+    REFERENCE = "reference"
+    ENUMERATION = "enumeration"
+    BOOLEAN = "boolean"
+    DEFAULT = "default"
+    LITERAL = "literal"
+
+
+class ExecutedTask(Protocol):
+    """A task of a run, as binding reads it."""
+
+    @property
+    def id(self) -> str:
+        """Return its id, unique in the run."""
+
+    @property
+    def tool(self) -> int:
+        """Return the primary key of its tool."""
+
+    @property
+    def arguments(self) -> Mapping[str, Any]:
+        """Return its arguments, references among them."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class ObservedBinding:
+    """The origin of one argument of a finished run.
+
+    Attributes:
+        task: Id of the task in its run.
+        tool: Primary key of its tool.
+        parameter: Name of the argument.
+        kind: Kind of the argument. Values of literals may be stored only as keyed digests or
+            sealed; those of all other kinds in plain text.
+        value: The value; None for references.
+        source_tool: For references, the primary key of the tool that provided it.
+        pointer: For references, the JSON pointer into that tool's result.
+        occurrence: For references, which of that tool's tasks in the run provided it, from 0;
+            `PAIRED_OCCURRENCE` if the k-th task takes from the k-th.
+        is_stated: Whether the intent states the value.
+    """
+
+    task: str
+    tool: int
+    parameter: str
+    kind: ObservedArgument
+    value: Any = None
+    source_tool: int | None = None
+    pointer: str = ""
+    occurrence: int = 0
+    is_stated: bool = False
+
+
+class ReferenceSource(NamedTuple):
+    """Source of a parameter: a tool, a pointer into its result, and which of its tasks."""
+
+    source_tool: int
+    pointer: str
+    occurrence: int = 0
+
+
+@dataclass(frozen=True, kw_only=True)
+class FrequentConstant:
+    """A value that a parameter often has.
+
+    Attributes:
+        value: In plain text.
+        count: Number of its uses.
+        stated_count: Number of uses in which the intent stated it.
+    """
+
+    value: Any
+    count: int
+    stated_count: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class BindingKnowledge:
+    """Argument statistics of a scope's past runs.
+
+    Attributes:
+        references: By parameter, counts of its sources.
+        constants: By parameter, its values that may be disclosed.
+        totals: By parameter, the number of its uses, including undisclosed values.
+        run_counts: By tool, the number of its tasks.
+        stated_counts: By parameter, the number of its uses in which the intent stated the value;
+            parameters without that information are missing.
+    """
+
+    references: Mapping[ParameterKey, Mapping[ReferenceSource, int]] = field(default_factory=dict)
+    constants: Mapping[ParameterKey, Sequence[FrequentConstant]] = field(default_factory=dict)
+    totals: Mapping[ParameterKey, int] = field(default_factory=dict)
+    run_counts: Mapping[int, int] = field(default_factory=dict)
+    stated_counts: Mapping[ParameterKey, int] = field(default_factory=dict)
+
+
+EMPTY_KNOWLEDGE: Final = BindingKnowledge()
+
+
+def observe_arguments(
+    tasks: Sequence[ExecutedTask], *, reading: IntentReading, tools: Mapping[int, BindTool]
+) -> tuple[ObservedBinding, ...]:
+    """Determine the origin of every argument of a finished run.
+
+    Args:
+        tasks: Tasks of the run, in run order.
+        reading: The run's intent.
+        tools: By primary key; tasks of other tools are skipped.
+
+    Returns:
+        In the order of the tasks. Skips references to tasks that are not earlier in the run,
+        values with nested references, and secrets.
+    """
+    found = []
+    for position, task in enumerate(tasks):
+        if task.tool not in tools:
+            continue
+        parameters = load_schema(tools[task.tool]).parameters
+        for name, value in task.arguments.items():
+            target = parse_reference(value)
+            if target is not None:
+                observed = _observe_reference(tasks, position, name, target)
+            elif _has_reference(value) or not is_learnable(parameters.get(name), name, value):
+                observed = None
+            else:
+                observed = _observe_literal(
+                    task, name, unescape_literals(value), parameters.get(name), reading
+                )
+            if observed is not None:
+                found.append(observed)
+    return tuple(found)
+
+
+def _observe_reference(
+    tasks: Sequence[ExecutedTask], position: int, name: str, target: ReferenceTarget
+) -> ObservedBinding | None:
+    source_id, pointer = target
+    source_position = next((n for n in range(position) if tasks[n].id == source_id), None)
+    if source_position is None:
+        return None
+    task, producer = tasks[position], tasks[source_position]
+    producers = [n for n, one in enumerate(tasks) if one.tool == producer.tool]
+    consumers = [n for n, one in enumerate(tasks) if one.tool == task.tool]
+    occurrence = producers.index(source_position)
+    if len(producers) == len(consumers) > 1 and consumers.index(position) == occurrence:
+        occurrence = PAIRED_OCCURRENCE
+    return ObservedBinding(
+        task=task.id,
+        tool=task.tool,
+        parameter=name,
+        kind=ObservedArgument.REFERENCE,
+        source_tool=producer.tool,
+        pointer=pointer,
+        occurrence=occurrence,
+    )
+
+
+def _observe_literal(
+    task: ExecutedTask,
+    name: str,
+    value: Any,
+    parameter: ToolParameter | None,
+    reading: IntentReading,
+) -> ObservedBinding:
+    return ObservedBinding(
+        task=task.id,
+        tool=task.tool,
+        parameter=name,
+        kind=_classify_value(value, parameter),
+        value=value,
+        is_stated=is_stated_in_text(value, reading.text),
+    )
+
+
+def _classify_value(value: Any, parameter: ToolParameter | None) -> ObservedArgument:
+    if isinstance(value, bool):
+        return ObservedArgument.BOOLEAN
+    if parameter is None:
+        return ObservedArgument.LITERAL
+    if parameter.has_default and _is_same_json_value(value, parameter.default):
+        return ObservedArgument.DEFAULT
+    items = value if isinstance(value, list) and parameter.is_array else [value]
+    if parameter.members and all(
+        any(_is_same_json_value(i, m) for m in parameter.members) for i in items
+    ):
+        return ObservedArgument.ENUMERATION
+    return ObservedArgument.LITERAL
+
+
+def _is_same_json_value(one: object, other: object) -> bool:
+    return one == other and isinstance(one, bool) is isinstance(other, bool)
+
+
+def is_stated_in_text(value: Any, text: str) -> bool:
+    """Whether an intent states a value, in any spelling."""
+    normalized = normalize_value(value)
+    if len(normalized) > 1 and normalized in normalize_value(text):
+        return True
+    return any(is_same_value(one.value, value) for one in extract_values(text))
+
+
+def _has_reference(value: Any) -> bool:
+    return any(parse_literal(mark.value) is None for mark in iterate_marks(value))
+
+
+def build_knowledge(
+    runs: Sequence[Sequence[ObservedBinding]], *, least: int = 1
+) -> BindingKnowledge:
+    """Count the observations of runs.
+
+    Args:
+        runs: The result of `observe_arguments` for each run.
+        least: Minimum number of uses of a literal to be disclosed.
+    """
+    references: dict[ParameterKey, Counter[ReferenceSource]] = defaultdict(Counter)
+    values: dict[ParameterKey, dict[str, list[ObservedBinding]]] = defaultdict(dict)
+    totals: Counter[ParameterKey] = Counter()
+    tasks: set[tuple[int, str, int]] = set()
+    for number, run in enumerate(runs):
+        for binding in run:
+            key = (binding.tool, binding.parameter)
+            totals[key] += 1
+            tasks.add((number, binding.task, binding.tool))
+            if binding.kind is ObservedArgument.REFERENCE and binding.source_tool is not None:
+                references[key][
+                    ReferenceSource(binding.source_tool, binding.pointer, binding.occurrence)
+                ] += 1
+            else:
+                values[key].setdefault(normalize_value(binding.value), []).append(binding)
+    constants = {
+        key: tuple(
+            FrequentConstant(
+                value=observations[0].value,
+                count=len(observations),
+                stated_count=sum(binding.is_stated for binding in observations),
+            )
+            for observations in by_value.values()
+            if observations[0].kind is not ObservedArgument.LITERAL or len(observations) >= least
+        )
+        for key, by_value in values.items()
+    }
+    stated_uses = Counter(
+        (binding.tool, binding.parameter) for run in runs for binding in run if binding.is_stated
+    )
+    stated = {key: stated_uses[key] for key in totals}
+    task_counts = Counter(tool for _, _, tool in tasks)
+    return BindingKnowledge(
+        references=references,
+        constants=constants,
+        totals=totals,
+        run_counts=task_counts,
+        stated_counts=stated,
+    )
+
+
+def compute_stated_rate(tool: int, name: str, knowledge: BindingKnowledge) -> float | None:
+    """Return the smoothed share of a parameter's past uses that the intent stated.
+
+    None if it was used fewer than `MIN_OBSERVATIONS` times, or the share is unknown.
+    """
+    key = (tool, name)
+    total, stated = knowledge.totals.get(key, 0), knowledge.stated_counts.get(key)
+    return None if stated is None or total < MIN_OBSERVATIONS else (stated + 1) / (total + 2)
+
+
+def is_too_long_to_reuse(value: Any) -> bool:
+    """Whether a value is too long to be reused in a workflow."""
+    return len(json.dumps(value, ensure_ascii=False, default=str)) > MAX_CHARS
+
+
+def habitual_value(
+    tool: int, parameter: ToolParameter, knowledge: BindingKnowledge
+) -> BoundArgument | None:
+    """Return the usual value of a parameter that intents mostly do not state.
+
+    None if there is none, or it is secret or too long to reuse.
+    """
+    key = (tool, parameter.name)
+    constants = knowledge.constants.get(key, ())
+    if not constants:
+        return None
+    best = max(constants, key=lambda one: one.count)
+    total = max(knowledge.totals.get(key, 0), best.count)
+    tasks = max(knowledge.run_counts.get(tool, 0), total)
+    is_habit = (
+        best.count >= MIN_CONSTANT_COUNT
+        and best.count >= MIN_CONSTANT_SHARE * total
+        and total >= MIN_GIVEN_SHARE * tasks
+    )
+    if (
+        not is_habit
+        or best.stated_count >= MAX_STATED_SHARE * best.count
+        or is_too_long_to_reuse(best.value)
+    ):
+        return None
+    if not is_learnable(parameter, parameter.name, best.value):
+        return None
+    return BoundArgument(
+        value=best.value,
+        source=BindingSource.LEARNED,
+        evidence=f"it had this value in {best.count} of {total} past uses",
+        confidence=(best.count + 1) / (total + 2),
+    )

@@ -1,0 +1,292 @@
+"""Compute the minimum probability to bind each stated value, and forbid dangerous bindings.
+
+Errors of read-only tools are cheap. Other tools never receive values that the intent protects, nor
+a path from a clause about another tool.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from graph.data_flow.words import split_raw_name
+from graph.suggestion.binding import secrets
+from graph.suggestion.binding.knowledge import (
+    EMPTY_KNOWLEDGE,
+    BindingKnowledge,
+    compute_stated_rate,
+)
+from graph.suggestion.binding.stated_values import StatedValues, tokenize
+from graph.suggestion.binding.steps import BindingThresholds
+from graph.suggestion.binding.value_patterns import ValueKind
+from graph.suggestion.binding.vocabulary import (
+    DESTRUCTIVE_WORDS,
+    FILE_WORDS,
+    REMOVAL_WORDS,
+    SECRET_NAME_WORDS,
+    WORKSPACE_WORDS,
+    normalize_word_with_verb,
+    normalize_words,
+)
+
+if TYPE_CHECKING:
+    from graph.suggestion.binding.features import FeatureGrid
+    from graph.suggestion.binding.schemas import ToolParameter
+    from graph.suggestion.binding.steps import BindingStep
+    from graph.suggestion.intent.reading import IntentReading
+
+Floats = NDArray[np.float64]
+Flags = NDArray[np.bool_]
+
+NEVER_BOUND: Final = np.inf
+"""Threshold that no probability reaches."""
+TARGET_THRESHOLD = 0.5
+"""Threshold of a path or an identifier for a tool that is not read-only."""
+FOREIGN_CLAUSE_THRESHOLD = 0.6
+"""The same if the value is in a clause about another tool."""
+RARELY_STATED_RATE = 0.25
+"""Share of past uses stated in intents up to which the threshold is raised."""
+MAX_THRESHOLD = 0.95
+MIN_OWN_CLAUSE_RATIO = 0.3
+"""Ratio to a tool's largest share from which a clause belongs to it, subject to the next ratio."""
+MIN_TIED_CLAUSE_RATIO = 0.5
+"""Ratio to the largest share of any step in that clause that it must reach as well."""
+_PROTECTING_PHRASE: Final = re.compile(
+    r"\b(?:not|never|\w+n['’]t|dont|cannot|no|nor|neither|none|keep\w*|except\w*|exclud\w+|without"  # noqa: RUF001 - as typed
+    r"|avoid\w*|skip\w*|leav(?:e|es|ing)|preserv\w+|protect\w*|spar(?:e|ing)|ignor\w+|besides"
+    r"|unless|apart from|other than|rather than|instead of"
+    r"|nicht|kein\w*|nie|niemals|ohne|außer|behalte\w*|jamais|sauf|sans|gardez?|nunca|excepto"
+    r"|salvo)\b|[不别勿]|除了|保留",
+    re.IGNORECASE,
+)
+"""Words before a value that protect it."""
+_TRAILING_PROTECTION: Final = re.compile(
+    r"\b(?:must|should|shall|may|can|could|ought)(?:\s+\w{1,12})?(?:\s+not|\s+never|n['’]t)\b"  # noqa: RUF001 - as typed
+    r"|\b(?:cannot|can['’]t|alone|untouched|intact|unchanged|stays?|remains?)\b",  # noqa: RUF001 - as typed
+    re.IGNORECASE,
+)
+"""Words after a value that protect it."""
+_LIST_CONTINUATION: Final = re.compile(
+    r"(?:the|a|an|any|all|my|our|your|or|nor|these|those)\b|[^\w\s]", re.IGNORECASE
+)
+"""Beginning of a clause that continues the list of the previous clause."""
+_CLAUSE_CONNECTIVE: Final = re.compile(r"\b(?:and|then|but|before|after)\b|[.;!?]\s")
+_QUOTABLE_KINDS: Final = frozenset(
+    {ValueKind.QUOTED, ValueKind.PATH, ValueKind.URL, ValueKind.EMAIL}
+)
+
+
+def compute_thresholds(
+    steps: Sequence[BindingStep],
+    compared: FeatureGrid,
+    *,
+    reading: IntentReading,
+    least: BindingThresholds,
+    knowledge: BindingKnowledge = EMPTY_KNOWLEDGE,
+) -> Floats:
+    """Return `(p, n)`: the minimum probability to bind each value to each parameter."""
+    parameters, stated = compared.parameters, compared.stated
+    defaults = [least.required if one.is_required else least.optional for one in parameters]
+    thresholds = np.repeat(
+        np.array(defaults, dtype=np.float64)[:, None], len(stated.values), axis=1
+    )
+    if not thresholds.size:
+        return thresholds
+    owners = compared.owners
+    tools = [steps[owner].tool for owner in owners]
+    pairs = zip(tools, parameters, strict=True)
+    habits = [_habit_threshold(knowledge, tool.pk, one.name) for tool, one in pairs]
+    np.maximum(thresholds, np.array(habits)[:, None], out=thresholds)
+    is_writing = np.array([not steps[owner].is_read_only for owner in owners])[:, None]
+    targets = _mark_targets(parameters, stated)
+    is_risky_target = is_writing & targets & ~_mark_workspace_parameters(steps, compared)
+    thresholds[is_risky_target & (thresholds < TARGET_THRESHOLD)] = TARGET_THRESHOLD
+    own = _mark_own_clauses(steps, stated, reading) & ~_mark_values_before_tool(steps, stated)
+    foreign = is_risky_target & ~own[owners]
+    thresholds[foreign & (thresholds < FOREIGN_CLAUSE_THRESHOLD)] = FOREIGN_CLAUSE_THRESHOLD
+    is_destructive = [_is_destructive_name(steps[owner]) for owner in owners]
+    thresholds[foreign & np.array(is_destructive)[:, None]] = NEVER_BOUND
+    thresholds[is_writing & find_protected_values(stated, reading)] = NEVER_BOUND
+    is_untrusted = np.array([not tool.is_trusted for tool in tools])[:, None]
+    if is_untrusted.any():
+        private = np.array([one.is_private for one in parameters])[:, None]
+        thresholds[is_untrusted & (private | _mark_secrets(stated))] = NEVER_BOUND
+    return thresholds
+
+
+def mask_forbidden(probabilities: Floats, bar: Floats) -> Floats:
+    """Return a copy of the probabilities with those of forbidden values set to 0."""
+    allowed = probabilities.copy()
+    allowed[:, :-1][np.isinf(bar)] = 0.0
+    return allowed
+
+
+def _habit_threshold(knowledge: BindingKnowledge, tool: int, name: str) -> float:
+    """Return the threshold from past runs: raised if intents rarely state the value, else 0."""
+    rate = compute_stated_rate(tool, name, knowledge)
+    return (
+        min(MAX_THRESHOLD, 1.0 - rate) if rate is not None and rate <= RARELY_STATED_RATE else 0.0
+    )
+
+
+def _is_destructive_name(step: BindingStep) -> bool:
+    """Whether a tool's name says that it may delete or overwrite something."""
+    return not normalize_words(split_raw_name(step.tool.name)).isdisjoint(DESTRUCTIVE_WORDS)
+
+
+def _mark_targets(parameters: Sequence[ToolParameter], stated: StatedValues) -> Flags:
+    """Return `(p, n)`: where a value names the target of an action: a path or an identifier."""
+    named = [
+        bool(one.name_words & FILE_WORDS) or (one.is_identifier and not one.is_secret)
+        for one in parameters
+    ]
+    return np.array(named)[:, None] | stated.has_unquoted_kind(ValueKind.PATH)
+
+
+def _mark_workspace_parameters(steps: Sequence[BindingStep], compared: FeatureGrid) -> Flags:
+    """Return `(p, 1)`: which parameters name only the workspace, such as a repository.
+
+    "Stage a.txt in /tmp/repo and commit it" states it once, for both tools.
+    """
+    return np.array(
+        [
+            is_workspace_parameter(steps[owner], one)
+            for owner, one in zip(compared.owners, compared.parameters, strict=True)
+        ]
+    )[:, None]
+
+
+def is_workspace_parameter(step: BindingStep, parameter: ToolParameter) -> bool:
+    """Whether a parameter names where a tool works, not what it acts on."""
+    acts_on = normalize_words(split_raw_name(step.tool.name)) & WORKSPACE_WORDS
+    return bool(parameter.name_words & WORKSPACE_WORDS) and not acts_on
+
+
+def _mark_secrets(stated: StatedValues) -> Flags:
+    """Return `(n,)`: which values look like secrets or are called so by the intent."""
+    is_called_secret = stated.left_words @ stated.word_incidence([SECRET_NAME_WORDS])[0] > 0
+    looks_secret = np.array([secrets.has_secret_pattern(one.text) for one in stated.values])
+    is_secret = (
+        looks_secret
+        | stated.is_secret
+        | (is_called_secret & stated.has_kind(*secrets.SECRET_VALUE_KINDS))
+    )
+    return np.asarray(is_secret, dtype=bool)
+
+
+def find_protected_values(stated: StatedValues, reading: IntentReading) -> Flags:
+    """Return `(n,)`: which values are protected by "not", "keep", "except" and the like.
+
+    A value protected once is protected wherever the intent states it.
+    """
+    values = stated.values
+    plain = _blank_spans(
+        stated.text, [(v.start, v.end) for v in values if v.kind in _QUOTABLE_KINDS]
+    )
+    behind = np.array([match.start() for match in _PROTECTING_PHRASE.finditer(plain)])
+    before = np.array([match.start() for match in _TRAILING_PROTECTION.finditer(plain)])
+    if not behind.size and not before.size:
+        return np.zeros(len(values), dtype=bool)
+    starts = [clause.start for clause in reading.clauses]
+    list_starts = _list_start_clauses(reading)
+    protected_keys: set[str] = set()
+    flags = []
+    for one in values:
+        clause = _find_clause_at(starts, one.start)
+        end = starts[clause + 1] if clause + 1 < len(starts) else len(stated.text)
+        is_behind = bool(((behind >= list_starts[clause]) & (behind < one.start)).any())
+        is_kept = is_behind or bool(((before >= one.end) & (before < end)).any())
+        flags.append(is_kept)
+        if is_kept and one.kind in _QUOTABLE_KINDS:
+            protected_keys.add(one.equality_key)
+    is_repeated = [
+        one.equality_key in protected_keys
+        or any(p.equality_key in protected_keys for p in one.parts)
+        for one in values
+    ]
+    return np.array(
+        [one or other for one, other in zip(flags, is_repeated, strict=True)], dtype=bool
+    )
+
+
+def _blank_spans(text: str, spans: Sequence[tuple[int, int]]) -> str:
+    """Return a text with spans blanked: words inside quotes protect nothing."""
+    letters = list(text)
+    for start, end in spans:
+        letters[start:end] = " " * (end - start)
+    return "".join(letters)
+
+
+def _list_start_clauses(reading: IntentReading) -> list[int]:
+    """Return, for each clause, the start of the clause whose list it continues; often itself."""
+    list_starts: list[int] = []
+    for clause in reading.clauses:
+        goes_on = bool(list_starts) and _LIST_CONTINUATION.match(clause.text) is not None
+        list_starts.append(list_starts[-1] if goes_on else clause.start if list_starts else 0)
+    return list_starts
+
+
+def _find_clause_at(starts: Sequence[int], place: int) -> int:
+    return max((n for n, start in enumerate(starts) if start <= place), default=0)
+
+
+def _mark_own_clauses(
+    steps: Sequence[BindingStep], stated: StatedValues, reading: IntentReading
+) -> Flags:
+    """Return `(s, n)`: whether a value is in a clause about the step's tool."""
+    starts = [clause.start for clause in reading.clauses]
+    places = [_find_clause_at(starts, one.start) for one in stated.values]
+    count = len(starts)
+    if count < 2:
+        return np.ones((len(steps), len(places)), dtype=bool)
+    shares_by_step = [
+        s.clause_shares if s.clause_shares is not None and len(s.clause_shares) == count else None
+        for s in steps
+    ]
+    known_shares = [share for share in shares_by_step if share is not None]
+    highest = np.max(known_shares, axis=0) if known_shares else np.ones(count)
+    clauses = [
+        _mark_naming_clauses(step, reading)
+        if share is None
+        else (share >= share.max())
+        | (
+            (share >= MIN_OWN_CLAUSE_RATIO * share.max())
+            & (share >= MIN_TIED_CLAUSE_RATIO * highest)
+        )
+        for step, share in zip(steps, shares_by_step, strict=True)
+    ]
+    last = reading.clauses[-1]
+    is_in_tail = np.array([one.start >= last.start + len(last.text) for one in stated.values])
+    return np.asarray(np.stack(clauses)[:, places] | is_in_tail, dtype=bool)
+
+
+def _mark_values_before_tool(steps: Sequence[BindingStep], stated: StatedValues) -> Flags:
+    """Return `(s, n)`: whether a tool is named only after a value and a conjunction.
+
+    Example: "Read /etc/hosts and delete the old log", which is too short for two clauses.
+    """
+    tokens = [(start, normalize_word_with_verb(word)) for start, _, word in tokenize(stated.text)]
+    found = np.zeros((len(steps), len(stated.values)), dtype=bool)
+    for row, step in enumerate(steps):
+        name = normalize_words(split_raw_name(step.tool.name)) - FILE_WORDS
+        name |= REMOVAL_WORDS if name & REMOVAL_WORDS else frozenset()
+        first = next((start for start, words in tokens if words & name), None)
+        if first is None:
+            continue
+        connectives = [match.end() for match in _CLAUSE_CONNECTIVE.finditer(stated.text, 0, first)]
+        found[row] = [bool(connectives) and one.end <= connectives[-1] for one in stated.values]
+    return found
+
+
+def _mark_naming_clauses(step: BindingStep, reading: IntentReading) -> Flags:
+    """Return `(c,)`: which clauses share most words with a tool's name; all, if none does."""
+    name = normalize_words(split_raw_name(step.tool.name))
+    counts = []
+    for clause in reading.clauses:
+        words = [normalize_word_with_verb(word) for _, _, word in tokenize(clause.text)]
+        counts.append(len(name & frozenset[str]().union(*words)))
+    return np.asarray(np.array(counts) == max(counts), dtype=bool)

@@ -1,0 +1,153 @@
+"""Types of binding: its inputs and results."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+
+class BindingSource(StrEnum):
+    """Source of an argument."""
+
+    USER = "user"
+    LITERAL = "literal"
+    LEARNED = "learned"
+    REFERENCE = "ref"
+    DEFAULT = "default"
+
+
+@dataclass(frozen=True, kw_only=True)
+class BindTool:
+    """A tool as binding reads it.
+
+    Attributes:
+        pk: Primary key.
+        tool: Canonical id, by which a caller may address its parameters.
+        name: Its name at the server.
+        description: May be empty.
+        input_schema: As published; binding normalises it.
+        definition_hash: Cache key of its schema; empty: a digest of the schema is used.
+        is_trusted: Whether its server is trusted; only trusted servers receive stated secrets.
+    """
+
+    pk: int
+    tool: str
+    name: str
+    description: str = ""
+    input_schema: Mapping[str, Any] = field(default_factory=dict)
+    definition_hash: str = ""
+    is_trusted: bool = True
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class BindingStep:
+    """A task whose arguments are to be bound.
+
+    Attributes:
+        id: Id of the task; unique among the steps.
+        tool: The tool it calls.
+        clause_shares: `(c,)` in (0, 1]; fit of the tool to each clause of the intent relative to
+            the best tool: `Ranking.clause_shares`. None without vectors.
+        is_read_only: Whether the tool is known to be read-only. Other tools never receive an
+            arbitrary item of a list, nor values that the intent protects (see `protection`).
+    """
+
+    id: str
+    tool: BindTool
+    clause_shares: NDArray[np.float32] | None = None
+    is_read_only: bool = False
+
+
+class FieldPair(NamedTuple):
+    """A field of one tool's result that feeds an argument of another.
+
+    Attributes:
+        output: JSON pointer into the result; `*` matches any item. Empty if only texts say that
+            the result contains the value: then only the order of the tasks follows.
+        input: JSON pointer into the arguments.
+        confidence: Probability that the fields match, in [0, 1].
+    """
+
+    output: str
+    input: str
+    confidence: float
+
+
+FeedLookup = Callable[[int, int], Sequence[FieldPair]]
+"""Returns the fields by which one tool feeds another; both by primary key, the producer first."""
+
+
+def find_no_feeds(source: int, target: int) -> Sequence[FieldPair]:  # noqa: ARG001 - a FeedLookup
+    """Return no pairs: the lookup without data flow."""
+    return ()
+
+
+class BindingThresholds(NamedTuple):
+    """Minimum probabilities to bind a stated value, in [0, 1]."""
+
+    optional: float = 0.45
+    required: float = 0.3
+
+
+@dataclass(frozen=True, kw_only=True)
+class Binding:
+    """Source and confidence of a bound argument.
+
+    Attributes:
+        pointer: JSON pointer into the arguments.
+        source: Its source.
+        evidence: Reason, in plain words.
+        confidence: Probability that it is right, in [0, 1].
+    """
+
+    pointer: str
+    source: BindingSource
+    evidence: str
+    confidence: float
+
+
+@dataclass(frozen=True, kw_only=True)
+class MissingArgument:
+    """A required argument without a value.
+
+    Attributes:
+        pointer: JSON pointer into the arguments.
+        name: Name of the parameter.
+        description: From the tool's schema; may be empty.
+        schema: Normalised schema of the parameter.
+        reason: Why no value was found, in plain words.
+    """
+
+    pointer: str
+    name: str
+    description: str
+    schema: Mapping[str, Any]
+    reason: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class BoundStep:
+    """A task with its bound arguments.
+
+    Attributes:
+        id: Id of the task.
+        arguments: Literals, and references `{"$ref": task, "pointer": "/…"}`.
+        bindings: One for each argument, in the order of the schema.
+        needs_input: Missing required arguments; empty if the task could run.
+        references: Ids of the steps it takes values from; they must run before it.
+        wait_for: Ids of further steps that must run before it, because one of them may provide a
+            value, though it is unknown which one or where in its result.
+    """
+
+    id: str
+    arguments: Mapping[str, Any]
+    bindings: tuple[Binding, ...] = ()
+    needs_input: tuple[MissingArgument, ...] = ()
+    references: tuple[str, ...] = ()
+    wait_for: tuple[str, ...] = ()

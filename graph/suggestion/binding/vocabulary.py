@@ -1,0 +1,250 @@
+"""Words that link stated values to parameters.
+
+All words are normalised by `graph.data_flow.words`. The lists are short on purpose: the model
+weighs them, and one word too many binds a value that should have been asked for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from functools import lru_cache
+from typing import Final
+
+from graph.data_flow.words import canonicalize_word
+
+Words = frozenset[str]
+
+
+@lru_cache(maxsize=65_536)
+def normalize_word(word: str) -> Words:
+    """Normalise a word to its singular and canonical spelling; a compound yields several words."""
+    return frozenset(canonicalize_word(word))
+
+
+@lru_cache(maxsize=65_536)
+def normalize_word_with_verb(word: str) -> Words:
+    """Normalise a word, and add the verb if it may be an inflected form.
+
+    Example:
+        >>> sorted(normalize_word_with_verb("sorted"))
+        ['sort', 'sorted']
+    """
+    stem = next((word[: -len(end)] for end in ("ed", "ing") if word.endswith(end)), "")
+    return normalize_word(word) | ({stem} if len(stem) > 3 else frozenset())
+
+
+def normalize_words(words: Iterable[str]) -> Words:
+    """Normalise words to singular and canonical spelling.
+
+    Example:
+        >>> sorted(normalize_words(["repos", "files"]))
+        ['file', 'repository']
+    """
+    return frozenset[str]().union(*map(normalize_word, words))
+
+
+def _split_words(text: str) -> Words:
+    return frozenset(text.split())
+
+
+def _normalized_set(text: str) -> Words:
+    return normalize_words(text.split())
+
+
+def _normalized_table(rows: Mapping[str, str]) -> Mapping[str, Words]:
+    return {key: _normalized_set(words) for key, words in rows.items()}
+
+
+STOP_WORDS: Final = _split_words(
+    "a an the of to in on at for with by from and or is are be this that it its as i me my you "
+    "your we our please can could would want need like will do does have has s t if not no so "
+    "then also just any all some into about"
+)
+"""Words that are never values, in lower case."""
+
+TYPICAL_WORDS: Final = _normalized_table(
+    {
+        "date": "date day when start end check departure return time deadline birth",
+        "time": "time hour start end when at",
+        "email": "email mail recipient to",
+        "url": "url website site image",
+        "path": "file path directory source destination name",
+        "phone": "phone number mobile contact recipient",
+        "ip": "ip address host",
+        "tag": "tag hashtag user username mention",
+        "code": "id code number key symbol order",
+    }
+)
+"""By kind of value, words of parameters that usually take it."""
+
+REQUIRED_NAME_WORDS: Final = _normalized_table(
+    {
+        "email": "email mail recipient to from cc bcc address user username login account contact "
+        "sender attendee participant invitee guest member assignee owner author person "
+        "customer message text content body",
+        "url": "url website site image page webhook endpoint source feed domain address host "
+        "photo video picture audio file path location content text message body query target "
+        "attachment resource",
+        "path": "file path directory source destination location name document folder script "
+        "image attachment target output input log photo report config content text message "
+        "body query pattern archive module resource title",
+        "ip": "ip address host server node target url domain network",
+        "phone": "phone number mobile contact recipient telephone fax whatsapp sm to caller "
+        "message text content body",
+    }
+)
+"""By kind of value, words one of which a parameter's name must contain to take it."""
+REQUIRED_DESCRIPTION_WORDS: Final = _normalized_table(
+    {
+        "email": "email mail recipient",
+        "url": "url website webhook page",
+        "path": "file path directory document",
+        "ip": "ip host",
+        "phone": "phone telephone mobile",
+    }
+)
+"""By kind of value, words of descriptions that also suffice."""
+EXCLUSIVE_NAME_ENDINGS: Final = {kind: _normalized_set(kind) for kind in ("email", "url", "phone")}
+"""By kind of value, last words of names of parameters that take nothing else."""
+
+NAMED_FORMS: Final = _normalized_table(
+    {
+        "email": "email mail",
+        "url": "url website",
+        "path": "file path directory",
+        "ip": "ip",
+        "phone": "phone telephone mobile",
+        "date": "date day",
+        "time": "time",
+    }
+)
+"""By kind of value, words of names that expect it."""
+SECRET_NAME_WORDS: Final = _normalized_set(
+    "password passwd passphrase secret credential pin apikey"
+)
+"""Words of parameters that hold secrets."""
+KEY_WORDS: Final = _normalized_set("token key")
+"""Words of parameters that hold secrets if alone or with one of `KEY_QUALIFIERS`."""
+KEY_QUALIFIERS: Final = _normalized_set("api access secret private auth bearer refresh")
+PRIVATE_NUMBER_WORDS: Final = _normalized_set("cvv cvc ssn otp iban")
+"""Further words of parameters that hold private numbers."""
+CARD_PHRASES: Final = (_normalized_set("card number"), _normalized_set("credit card"))
+"""Combinations of words of parameters that hold private numbers."""
+SECRET_WORDS: Final = SECRET_NAME_WORDS | KEY_WORDS | _normalized_set("login")
+"""Words of intents near secrets."""
+
+PREPOSITIONS: Final = _normalized_table(
+    {
+        "from": "from origin source start departure base pickup sender",
+        "to": "to destination target end receiver recipient arrival",
+        "in": "in location city place country region language currency state area year timezone",
+        "at": "at location place time address price",
+        "by": "by author artist user director",
+        "named": "name title",
+        "called": "name title",
+        "titled": "title name",
+        "for": "for query name topic keyword user",
+        "on": "on date day platform topic",
+        "of": "name title value amount query",
+        "with": "message content text body password",
+        "between": "start origin from number",
+        "and": "end second b destination",
+        "using": "method key password",
+        "about": "query topic keyword",
+        "into": "destination target currency language",
+    }
+)
+"""By the word before a value, words of the parameters that it introduces."""
+
+OPPOSITE_PREPOSITIONS: Final = {"from": "to", "to": "from", "into": "from"}
+"""By the word before a value, the word whose parameters the value is certainly not for."""
+
+LONG_TEXT_WORDS: Final = _normalized_set("text message content body comment")
+FILE_WORDS: Final = _normalized_set("file path directory")
+FOLDER_WORDS: Final = _normalized_set("repository directory folder workspace root cwd")
+WORKSPACE_WORDS: Final = _normalized_set("repository workspace root cwd")
+"""Words of parameters that name where a tool works."""
+DOCUMENT_WORDS: Final = _normalized_set("file files document")
+"""Words with which a parameter named after a folder takes files as well."""
+DESTRUCTIVE_WORDS: Final = _normalized_set(
+    "delete remove rm rmdir unlink erase drop destroy wipe purge truncate clear clean discard "
+    "prune uninstall terminate kill revoke reset overwrite write replace move mv"
+)
+"""Words of names of tools that may delete or overwrite something."""
+REMOVAL_WORDS: Final = _normalized_set(
+    "delete remove rm rmdir unlink erase drop destroy wipe purge clear clean discard prune trash"
+)
+"""Words of removal, treated as synonyms in an intent."""
+LIMIT_WORDS: Final = _normalized_set(
+    "count limit max maximum top number num n size amount quantity"
+)
+RANK_WORDS: Final = _split_words("last first top latest newest oldest recent most next best")
+"""Words next to a result count: "the last 3 commits"."""
+TEXT_WORDS: Final = LONG_TEXT_WORDS | _normalized_set("title query name keyword word description")
+AMBIGUOUS_TEXT_WORDS: Final = LONG_TEXT_WORDS | _normalized_set("query q name title keyword")
+ENTITY_WORDS: Final = _normalized_set(
+    "city country location place destination origin name artist author person company state"
+)
+IDENTIFIER_WORDS: Final = _normalized_set("id key token uuid")
+IDENTIFIER_ENDINGS: Final = _normalized_set("id key token handle uuid identifier")
+
+_NUMBER_NAMES: Final = "zero one two three four five six seven eight nine ten eleven twelve"
+NUMBER_WORDS: Final = {word: number for number, word in enumerate(_NUMBER_NAMES.split())}
+MULTIPLIERS: Final = {"k": 10**3, "thousand": 10**3, "million": 10**6, "billion": 10**9}
+
+_DIMENSIONS: Final = {
+    "distance length radius range height width depth altitude elevation": "m km cm mm mi mile "
+    "miles meter meters metre metres kilometer kilometers kilometre kilometres foot feet ft inch "
+    "inches yard yards",
+    "duration time timeout interval delay hour minute second day week month period length age "
+    "year": "ms s sec secs second seconds min mins minute minutes h hr hrs hour hours day days "
+    "week weeks month months year years",
+    "weight mass quantity amount": "g kg mg lb lbs pound pounds kilogram kilograms gram grams "
+    "ounce ounces oz ton tons",
+    "volume capacity amount quantity fuel": "l ml liter liters litre litres gallon gallons",
+    "size memory storage space limit bandwidth": "kb mb gb tb kib mib gib byte bytes",
+    "temperature": "°c °f celsius fahrenheit kelvin degrees",
+    "percent percentage rate ratio share discount interest tax tip growth": "% percent",
+    "price amount cost budget value salary money income balance fund payment total fee loan "
+    "principal currency spend limit": "$ € £ ¥ usd eur gbp jpy cny inr chf cad aud dollar "
+    "dollars euro euros yen rupees yuan",
+    "speed velocity": "kmh km/h mph m/s kph knots",
+    "power energy": "w kw kwh watt watts",
+    "pressure": "psi bar pa kpa",
+}
+UNIT_WORDS: Final[Mapping[str, Words]] = {
+    unit: normalize_words([*_normalized_set(words), unit])
+    for words, units in _DIMENSIONS.items()
+    for unit in units.split()
+}
+"""By unit in lower case, words of parameters measured in it."""
+
+CURRENCIES: Final = {
+    "us dollar": "USD",
+    "american dollar": "USD",
+    "canadian dollar": "CAD",
+    "australian dollar": "AUD",
+    "dollar": "USD",
+    "euro": "EUR",
+    "british pound": "GBP",
+    "pound sterling": "GBP",
+    "pound": "GBP",
+    "japanese yen": "JPY",
+    "yen": "JPY",
+    "yuan": "CNY",
+    "indian rupee": "INR",
+    "rupee": "INR",
+    "swiss franc": "CHF",
+}
+"""ISO 4217 codes by common currency names."""
+CURRENCY_CODES: Final = frozenset(CURRENCIES.values())
+
+SWITCH_WORDS: Final = _split_words(
+    "is has should include included including with show enable enabled use allow return do be "
+    "add get only flag option whether want need"
+)
+"""Words of a parameter's name that only mark it as a switch."""
+ENABLING_WORDS: Final = _split_words("including include with show also enable enabled only plus")
+DISABLING_WORDS: Final = _split_words(
+    "without excluding exclude no not don't dont never disable disabled skip except"
+)

@@ -1,0 +1,1 @@
+"""Reading intents: clauses, masked texts and their encoding as vectors."""

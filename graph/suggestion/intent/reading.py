@@ -1,0 +1,106 @@
+"""Prepare an intent: clean it, bound its length, cut it into sentences and clauses."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from graph.suggestion.intent import clauses as cutting
+from graph.suggestion.intent.masks import mask_values
+from tools import embedding_text
+from tools.query_text import MAX_CHARS, QueryError
+
+MIN_MASKED_CHARS = 4
+"""If masking leaves fewer characters, the text itself is used instead."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class IntentClause:
+    """A part of an intent that may ask for one task.
+
+    Attributes:
+        text: Verbatim from the intent.
+        masked: The text without literal values; may be empty.
+        start: Index of its first character in `IntentReading.text`.
+    """
+
+    text: str
+    masked: str
+    start: int
+
+    @property
+    def embedded_masked_text(self) -> str:
+        """The text to embed as the masked form; never empty."""
+        return non_empty_masked_text(self.text, self.masked)
+
+
+@dataclass(frozen=True, kw_only=True)
+class IntentReading:
+    """A prepared intent.
+
+    Attributes:
+        text: The whole intent, cleaned and bounded; line breaks are preserved.
+        masked: The text without literal values, on one line; may be empty. The only form that
+            may be stored.
+        sentences: At least one.
+        clauses: At least one, in the order of the text; each is a part of `text`.
+        is_cut: Whether the intent was too long and truncated.
+    """
+
+    text: str
+    masked: str
+    sentences: tuple[str, ...]
+    clauses: tuple[IntentClause, ...]
+    is_cut: bool
+
+    @property
+    def embedded_masked_text(self) -> str:
+        """The text to embed as the masked form; never empty."""
+        return non_empty_masked_text(self.text, self.masked)
+
+    @property
+    def distinct_texts(self) -> tuple[str, ...]:
+        """The distinct texts to embed."""
+        parts = (
+            part for clause in self.clauses for part in (clause.text, clause.embedded_masked_text)
+        )
+        return tuple(
+            dict.fromkeys((self.text, self.embedded_masked_text, *self.sentences, *parts))
+        )
+
+
+def read_intent(raw: str) -> IntentReading:
+    """Prepare an intent, in linear time; text beyond a bound is ignored.
+
+    Raises:
+        QueryError: If it is empty without control characters and white space.
+
+    Example:
+        >>> reading = read_intent("Find a flight to Rome, then book it for me!")
+        >>> [clause.text for clause in reading.clauses]
+        ['Find a flight to Rome', 'book it for me!']
+    """
+    lines = [
+        embedding_text.clean_text(line, limit=2 * MAX_CHARS)
+        for line in raw[: 2 * MAX_CHARS].splitlines()
+    ]
+    whole = "\n".join(line for line in lines if line)
+    if not whole:
+        raise QueryError("the intent is empty: describe in words what should be done")
+    text = whole[:MAX_CHARS].rstrip()
+    return IntentReading(
+        text=text,
+        masked=mask_values(text),
+        sentences=tuple(text[span.start : span.end] for span in cutting.split_sentences(text)),
+        clauses=tuple(_make_clause(text, span) for span in cutting.split_clauses(text)),
+        is_cut=len(whole) > MAX_CHARS or len(raw) > 2 * MAX_CHARS,
+    )
+
+
+def non_empty_masked_text(text: str, masked: str) -> str:
+    """Return the masked form of a text, or the text itself if masking leaves too little."""
+    return masked if len(masked) >= MIN_MASKED_CHARS else text
+
+
+def _make_clause(text: str, span: cutting.TextSpan) -> IntentClause:
+    part = text[span.start : span.end]
+    return IntentClause(text=part, masked=mask_values(part), start=span.start)

@@ -1,0 +1,85 @@
+"""Measure how familiar an intent is, which decides the weight of past runs.
+
+A history of different work says nothing about the intent, yet its nearest run is nearest by its
+own measure, and a tool that no run called looks unwanted. For such intents the models without
+history are better.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from graph.suggestion.ranking.candidate_features import FEATURES
+from graph.suggestion.ranking.history_features import MAX_WANTED, measure_repetition
+from graph.suggestion.ranking.logistic import compute_sigmoid
+
+SIGNALS: Final = ("nearest", "wanted", "known")
+"""Similarity of the nearest run; the highest regression score of a tool; and the share of the
+text-only probability mass on tools that some run called."""
+
+_NEAREST, _WANTED, _CALLS = (FEATURES.index(name) for name in ("nearest", "krr", "pop"))
+_NEVER_CALLED_LOGIT: Final = np.log(0.75)  # `pop` is log(calls + 0.5)
+
+Doubles = NDArray[np.float64]
+Floats = NDArray[np.float32]
+
+
+@dataclass(frozen=True, kw_only=True)
+class FamiliarityGate:
+    """familiarity = r + (1 - r) · sigmoid(level + wanted · signal + known · signal).
+
+    r is how much the intent repeats the nearest past one (`measure_repetition`): a repeated
+    intent follows history entirely.
+
+    Attributes:
+        level: Log-odds without any signal; negative: history is mostly ignored then.
+        wanted: Weight of the signal of that name, non-negative.
+        known: Weight of the signal of that name, non-negative.
+    """
+
+    level: float
+    wanted: float
+    known: float
+
+    def __post_init__(self) -> None:
+        """Check the weights.
+
+        Raises:
+            ValueError: If one is negative.
+        """
+        if min(self.wanted, self.known) < 0:
+            raise ValueError("a weight of familiarity is negative")
+
+    def compute_familiarity(self, signals: Doubles) -> float:
+        """Return the weight of history against the text alone, in [0, 1].
+
+        Args:
+            signals: `SIGNALS` of the intent, shape (3,).
+        """
+        nearest, wanted, known = signals
+        repetition = float(measure_repetition(np.array([nearest]))[0])
+        odds = np.array([self.level + self.wanted * wanted + self.known * known])
+        return repetition + (1 - repetition) * float(compute_sigmoid(odds)[0])
+
+
+def compute_signals(rows: Floats, probabilities: Doubles) -> Doubles:
+    """Return `SIGNALS` of an intent, shape (3,), non-negative; zeros without candidates.
+
+    Args:
+        rows: Unscaled `FEATURES` of its k candidates, with history, shape (k, f).
+        probabilities: Probability of each by the text alone, in (0, 1), shape (k,).
+    """
+    if not len(rows):
+        return np.zeros(len(SIGNALS))
+    called = rows[:, _CALLS] > _NEVER_CALLED_LOGIT
+    return np.array(
+        [
+            max(float(rows[0, _NEAREST]), 0),
+            min(max(float(rows[:, _WANTED].max()), 0), MAX_WANTED),
+            float(probabilities[called].sum() / probabilities.sum()),
+        ]
+    )

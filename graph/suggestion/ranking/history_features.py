@@ -1,0 +1,134 @@
+"""Features of a tool from the evidence of past runs."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from graph.suggestion.ranking.past_calls import CLOSE, WIDER, PastCalls
+
+HISTORY_FEATURES: Final = (
+    "krr",  # score by ridge regression on similar intents
+    "krrt",  # its logarithm
+    "knn05",  # share of the nearest runs that called it
+    "knn10",  # the same with a wider kernel
+    "nearT",  # similarity of the nearest run that called it
+    "top1T",  # whether the nearest run called it
+    "nearest",  # similarity of the nearest run
+    "pop",  # logarithm of the number of runs that called it
+    "cooc",  # how often it is called together with wanted tools
+    "clnear",  # votes of similar past clauses, summed over the clauses
+    "clknn",  # the highest of these votes
+    "krrmax",  # `krr` as a share of the highest
+    "krrrank",  # 1 / (1 + rank by `krr`)
+)
+
+NEW_SIMILARITY: Final = 0.8
+SAME_SIMILARITY: Final = 0.95
+"""Similarity up to which an intent is new, and from which it fully repeats another."""
+
+MIN_WANTED: Final = 0.003
+MAX_WANTED: Final = 1.5
+EQUAL_TOLERANCE: Final = 1e-4
+"""Scores that differ by no more rank equally, so that rounding does not order tools."""
+
+Floats = NDArray[np.float32]
+Doubles = NDArray[np.float64]
+Positions = NDArray[np.intp]
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class HistoryEvidence:
+    """Evidence of n past intents, which called u tools, for one intent.
+
+    Attributes:
+        similarity: Similarity to each past intent, shape (n,); -1 to itself.
+        wanted_scores: Scores by ridge regression, shape (u,); -inf for a tool that no other run
+            called.
+        counts: Runs that called each tool, shape (u,).
+        predicted_size: Expected number of tools.
+        votes: Votes of similar clauses, shape (c, u).
+        own_run: Index of the intent among the past ones; None for a new one. Its own run is
+            excluded from all evidence.
+    """
+
+    similarity: Floats
+    wanted_scores: Floats
+    counts: Doubles
+    predicted_size: float
+    votes: Floats
+    own_run: int | None
+
+
+def compute_history_features(
+    evidence: HistoryEvidence, calls: PastCalls, columns: Positions
+) -> Floats:
+    """Return `HISTORY_FEATURES` of tools, shape (len(columns), len(HISTORY_FEATURES)).
+
+    Args:
+        evidence: Evidence for the intent.
+        calls: Calls of all past runs.
+        columns: Index of each tool among the u, or -1 for one that no run called.
+    """
+    similarity, own = evidence.similarity, evidence.own_run
+    scores = evidence.wanted_scores.astype(np.float64)
+    nearest = int(similarity.argmax())
+    votes = evidence.votes
+    by_tool = {
+        "krr": scores,
+        "krrt": np.log(np.clip(scores, MIN_WANTED, MAX_WANTED)),
+        "knn05": calls.vote_shares(similarity, width=CLOSE, own=own),
+        "knn10": calls.vote_shares(similarity, width=WIDER, own=own),
+        "nearT": calls.nearest_similarity(similarity),
+        "top1T": _mark_called(calls, nearest, own),
+        "pop": np.log(evidence.counts + 0.5),
+        "cooc": calls.co_call_scores(np.clip(scores, 0, 1), own=own),
+        "clnear": votes.sum(axis=0),
+        "clknn": votes.max(axis=0, initial=0),
+        "krrmax": scores / max(float(scores.max(initial=0)), 0.05),
+        "krrrank": 1 / (1 + _count_higher(scores)),
+    }
+    by_tool["nearest"] = np.full(calls.width, similarity[nearest])
+    seen = columns.copy()
+    seen[np.isin(columns, np.flatnonzero(evidence.counts == 0))] = -1
+    return _features_of_columns(by_tool, seen, float(similarity[nearest]))
+
+
+def _features_of_columns(
+    by_tool: dict[str, Doubles], columns: Positions, nearest: float
+) -> Floats:
+    unseen = {"krrt": np.log(MIN_WANTED), "pop": np.log(0.5), "nearest": nearest}
+    positive = int((by_tool["krr"] > EQUAL_TOLERANCE).sum())
+    unseen["krrrank"] = 1 / (1 + positive)
+    features = np.zeros((len(columns), len(HISTORY_FEATURES)), dtype=np.float32)
+    is_seen = columns >= 0
+    for place, name in enumerate(HISTORY_FEATURES):
+        features[:, place] = unseen.get(name, 0)
+        features[is_seen, place] = by_tool[name][columns[is_seen]]
+    return features
+
+
+def _mark_called(calls: PastCalls, run: int, own: int | None) -> Doubles:
+    called = np.zeros(calls.width)
+    if run != own:
+        called[calls.tools_of_run(run)] = 1
+    return called
+
+
+def _count_higher(values: Doubles) -> Doubles:
+    """Count, for each value, the values higher by more than `EQUAL_TOLERANCE`."""
+    ascending = np.sort(values)
+    return len(values) - np.searchsorted(ascending, values + EQUAL_TOLERANCE, "right").astype(
+        np.float64
+    )
+
+
+def measure_repetition(similarities: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Map similarities to how much an intent repeats the past ones, each in [0, 1]."""
+    return np.asarray(
+        np.clip((similarities - NEW_SIMILARITY) / (SAME_SIMILARITY - NEW_SIMILARITY), 0, 1),
+        dtype=np.float64,
+    )

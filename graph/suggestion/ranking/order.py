@@ -1,0 +1,206 @@
+"""Order the tools of a set: model which of two comes first, find the likeliest order of all.
+
+A logistic model of pairs; its features are antisymmetric, so that evidence for one tool coming
+first counts equally against the other.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Sequence
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass
+from functools import cache
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+
+from graph.suggestion.ranking.logistic import fit_logistic
+from graph.suggestion.ranking.set_history import ABSENT, Floats, Positions, SetHistory
+
+if TYPE_CHECKING:
+    from graph.suggestion.ranking.prior import LinearPrior
+    from graph.suggestion.ranking.scored_candidates import ScoredCandidates
+
+ORDER_FEATURES: Final = ("prec", "precset", "prek", "clpos", "clposx")
+"""Log-odds that runs called one before the other, over all runs, those of exactly this set, and
+the most similar ones; how much later in the intent the other's clause is, by the tool's text and
+by similar clauses of past intents whose runs called the tool."""
+
+PRIOR_PRECISION: Final = 10.0
+MAX_FITTED_RUNS: Final = 1_500
+NEAR_RUNS: Final = 40
+NEAR_SIMILARITY, NEAR_WIDTH = 0.8, 0.1
+"""Weight of a similar run: exp((cosine - 0.8) / 0.1)."""
+
+SMOOTHING: Final = (0.4, 0.4, 0.3)
+CLAUSE_WIDTH: Final = 0.05
+VOTE_WIDTH: Final = 0.1
+MAX_EXHAUSTIVE_TOOLS: Final = 6
+"""Up to this many tools every order is tried: 720."""
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class OrderModel:
+    """A fitted model.
+
+    Attributes:
+        scales: Divisor of each of `ORDER_FEATURES`, shape (f,).
+        coefficients: Per scaled feature, shape (f,).
+    """
+
+    scales: Floats
+    coefficients: Floats
+
+    def without_features(self, features: AbstractSet[str]) -> OrderModel:
+        """Return a copy that ignores some features; it is not refitted."""
+        kept = np.array([name not in features for name in ORDER_FEATURES])
+        return OrderModel(scales=self.scales, coefficients=self.coefficients * kept)
+
+    def find_likeliest_order(self, features: Floats) -> list[int]:
+        """Return the likeliest order of m tools.
+
+        Args:
+            features: Evidence for the first axis before the second, shape (m, m, f).
+
+        Complexity: O(m! · m²) up to six tools; beyond, O(m²) by each tool's summed log-odds.
+        """
+        count = len(features)
+        if count < 2:
+            return list(range(count))
+        odds = (features / self.scales) @ self.coefficients
+        log_probabilities = -np.logaddexp(0, -odds)
+        if count > MAX_EXHAUSTIVE_TOOLS:
+            np.fill_diagonal(log_probabilities, 0)
+            return [int(at) for at in np.argsort(-log_probabilities.sum(axis=1), kind="stable")]
+        orders, first, second = _enumerate_orders(count)
+        scores = log_probabilities[orders[:, first], orders[:, second]].sum(axis=1)
+        return [int(at) for at in orders[int(scores.argmax())]]
+
+
+@cache
+def _enumerate_orders(count: int) -> tuple[Positions, Positions, Positions]:
+    """Return all orders of `count` tools, and the positions of all pairs in an order."""
+    orders = np.array(list(itertools.permutations(range(count))), dtype=np.intp)
+    first, second = np.triu_indices(count, 1)
+    return orders, first, second
+
+
+class OrderEvidence:
+    """Evidence for the order of an intent's tools; one instance per intent.
+
+    Args:
+        scored: The scored intent.
+        history: None without past runs.
+    """
+
+    def __init__(self, scored: ScoredCandidates, history: SetHistory | None) -> None:
+        self._scored = scored
+        self._history = history
+        if history is not None:
+            self._counts = history.sequence_counts.copy()
+            if scored.own_run is not None:
+                self._counts[history.sequence_of[scored.own_run]] -= 1
+            self._near = _weigh_sequences(scored, history)
+
+    def compute_features(self, columns: Positions) -> Floats:
+        """Return the evidence for one tool before another, shape (m, m, f).
+
+        Args:
+            columns: Positions of m tools among the candidates.
+        """
+        features = np.zeros((len(columns), len(columns), len(ORDER_FEATURES)))
+        if self._history is not None:
+            before = self._count_before(columns, self._history)
+            smooth = before + np.array(SMOOTHING)
+            features[:, :, :3] = np.log(smooth / smooth.transpose(1, 0, 2))
+        for at, places in enumerate(self._compute_positions(columns), start=3):
+            features[:, :, at] = places[None, :] - places[:, None]
+        return features
+
+    def _count_before(self, columns: Positions, history: SetHistory) -> Floats:
+        """Count the runs that called one before the other, by kind of run, shape (m, m, 3)."""
+        positions = history.positions[history.find_rows(self._scored.tools[columns])]
+        is_called = positions != ABSENT
+        call_counts = is_called.sum(axis=0)
+        multiple = np.flatnonzero(call_counts >= 2)
+        positions = positions[:, multiple]
+        sizes = history.sizes[history.set_of_sequence[multiple]]
+        is_same = (call_counts[multiple] == len(columns)) & (sizes == len(columns))
+        counts = self._counts[multiple]
+        weights = np.stack([counts, counts * is_same, self._near[multiple]], axis=1)
+        is_before = (positions[:, None] < positions[None]) & is_called[None][:, :, multiple]
+        return np.asarray(is_before @ weights)
+
+    def _compute_positions(self, columns: Positions) -> tuple[Floats, Floats]:
+        """Return each tool's position in the intent, in [0, 1], by text and by history."""
+        cosines = self._scored.clause_cosines[columns].astype(np.float64)
+        contrast = cosines - cosines.mean(axis=0) / 2
+        votes = self._scored.clause_votes[columns] + contrast / 2
+        return _mean_clause_position(contrast / CLAUSE_WIDTH), _mean_clause_position(
+            votes / VOTE_WIDTH
+        )
+
+
+def _weigh_sequences(scored: ScoredCandidates, history: SetHistory) -> Floats:
+    """Return the weight of the most similar runs for each sequence, shape (s,)."""
+    similarity = scored.similarity
+    count = min(NEAR_RUNS, len(similarity))
+    near = np.argpartition(-similarity, count - 1)[:count]
+    near = near[near != (-1 if scored.own_run is None else scored.own_run)]
+    weights = np.exp((similarity[near].astype(np.float64) - NEAR_SIMILARITY) / NEAR_WIDTH)
+    return np.asarray(
+        np.bincount(history.sequence_of[near], weights, len(history.sequences)), dtype=np.float64
+    )
+
+
+def _mean_clause_position(fits: Floats) -> Floats:
+    """Return the mean position of the clauses, weighted by a softmax of their fit."""
+    clauses = fits.shape[1]
+    weights = np.exp(fits - fits.max(axis=1, keepdims=True))
+    places = np.arange(clauses) / max(clauses - 1, 1)
+    return np.asarray((weights @ places) / weights.sum(axis=1))
+
+
+def fit_order_model(
+    scored: Sequence[ScoredCandidates],
+    history: SetHistory | None,
+    *,
+    prior: LinearPrior,
+    without: AbstractSet[str] = frozenset(),
+) -> OrderModel:
+    """Fit the model on the newest past runs.
+
+    Args:
+        scored: Past runs (each with `own_run`), oldest first.
+        history: Counts of all past runs.
+        prior: Mean of the coefficients without any run.
+        without: Features to leave out.
+    """
+    selected = prior.select_features(ORDER_FEATURES)
+    kept = np.array([name not in without for name in ORDER_FEATURES])
+    runs = 0 if history is None else history.run_count
+    pairs = [np.zeros((0, len(ORDER_FEATURES)))]
+    if history is not None:
+        newest = range(max(0, len(scored) - MAX_FITTED_RUNS), len(scored))
+        pairs += [make_order_pairs(scored[at], history) for at in newest]
+    rows = np.concatenate(pairs) * kept / selected.scales
+    coefficients = fit_logistic(
+        rows, np.ones(len(rows)), prior=selected.coefficients_at(runs), l2=PRIOR_PRECISION
+    )
+    return OrderModel(scales=selected.scales, coefficients=coefficients * kept)
+
+
+def make_order_pairs(scored: ScoredCandidates, history: SetHistory) -> Floats:
+    """Return the features of each pair of a past run in call order, shape (pairs, f)."""
+    if scored.own_run is None:
+        raise ValueError("pairs are made of past runs")
+    called = history.sequences[int(history.sequence_of[scored.own_run])]
+    place = {int(pk): at for at, pk in enumerate(scored.tools)}
+    columns = np.array(
+        [place[tool] for tool in dict.fromkeys(called) if tool in place], dtype=np.intp
+    )
+    if len(columns) < 2:
+        return np.zeros((0, len(ORDER_FEATURES)))
+    first, second = np.triu_indices(len(columns), 1)
+    return OrderEvidence(scored, history).compute_features(columns)[first, second]

@@ -1,0 +1,210 @@
+"""Rank tool sets for an intent: the set, its order, the confidence and the evidence."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from graph.suggestion.ranking import families
+from graph.suggestion.ranking.history_features import measure_repetition
+from graph.suggestion.ranking.logistic import compute_sigmoid
+from graph.suggestion.ranking.order import OrderEvidence
+from graph.suggestion.ranking.repetition import repeat_tools_as_called
+from graph.suggestion.ranking.tool_model import score_candidates
+
+if TYPE_CHECKING:
+    from graph.suggestion.intent.encoded import EncodedIntent
+    from graph.suggestion.ranking.ranker import Ranker
+    from graph.suggestion.ranking.scored_candidates import ScoredCandidates
+    from graph.suggestion.ranking.tool_view import ToolView
+
+MAX_ALTERNATIVES = 3
+MAX_NEIGHBOURS = 8
+
+
+@dataclass(frozen=True, kw_only=True)
+class RankedSet:
+    """A set of tools that may be what the intent asks for.
+
+    Attributes:
+        tools: Primary keys in run order. A tool repeats if most similar runs of the same set
+            repeated it.
+        confidence: Calibrated probability that the set is exactly right, in [0, 1]; reduced by
+            failed runs of it for the same intent.
+        probability: Its share among the sets considered, in [0, 1], not calibrated.
+    """
+
+    tools: tuple[int, ...]
+    confidence: float
+    probability: float
+
+
+@dataclass(frozen=True, kw_only=True)
+class Neighbour:
+    """A past intent near this one.
+
+    Attributes:
+        pattern: Primary key of its workflow pattern.
+        similarity: Cosine of the two intents, in [-1, 1].
+        tools: Tools that its run called, in order.
+        successes: Runs that succeeded.
+        failures: Runs that failed.
+    """
+
+    pattern: int
+    similarity: float
+    tools: tuple[int, ...]
+    successes: int
+    failures: int
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Ranking:
+    """The ranking for one intent.
+
+    Attributes:
+        best: The set to suggest; None if the caller sees no tool that can be compared.
+        alternatives: The next likely sets, at most three, best first.
+        neighbours: The nearest past intents, at most eight, nearest first.
+        tool_probabilities: Probability that each candidate is in the workflow, in [0, 1].
+        clause_shares: For each tool of `best` and of the alternatives, its fit to each clause of
+            the intent relative to the best-fitting tool, in (0, 1], shape (c,).
+        past_intent_count: Past intents that the models were fitted on.
+        counted_runs: Their successful runs, at most `past_intents.MAX_COUNTED_RUNS` of each.
+    """
+
+    best: RankedSet | None
+    alternatives: tuple[RankedSet, ...]
+    neighbours: tuple[Neighbour, ...]
+    tool_probabilities: Mapping[int, float]
+    clause_shares: Mapping[int, NDArray[np.float32]]
+    past_intent_count: int
+    counted_runs: int
+
+
+def rank_tool_sets(
+    encoded: EncodedIntent,
+    view: ToolView,
+    ranker: Ranker,
+    *,
+    considered: Sequence[int] = (),
+    without: AbstractSet[str] = frozenset(),
+) -> Ranking:
+    """Rank the tool sets that an intent may ask for.
+
+    Args:
+        encoded: The intent, embedded by the same model as the index and the ranker.
+        view: The tools visible to the caller.
+        ranker: Fitted on past runs, or the prior alone.
+        considered: Tools to score in any case, e.g. search results.
+        without: Feature families to leave out (`families.FEATURE_FAMILIES`), for ablations.
+
+    Raises:
+        ValueError: If a family is unknown.
+    """
+    left_out = families.features_of_families(without)
+    models = ranker.without_features(left_out)
+    scored = score_candidates(
+        encoded,
+        view,
+        ranker.past,
+        model=ranker.tool_model,
+        considered=considered,
+        without=left_out,
+    )
+    neighbours = _nearest_neighbours(scored, ranker)
+    if not len(scored.tools):
+        return Ranking(
+            best=None,
+            alternatives=(),
+            neighbours=neighbours,
+            tool_probabilities={},
+            clause_shares={},
+            past_intent_count=ranker.runs,
+            counted_runs=ranker.counted_runs,
+        )
+    sets = _rank_sets(scored, models)
+    probabilities = compute_sigmoid(scored.logits)
+    listed = {tool for ranked in sets for tool in ranked.tools}
+    return Ranking(
+        best=sets[0],
+        alternatives=tuple(sets[1:]),
+        neighbours=neighbours,
+        tool_probabilities=dict(zip(scored.tools.tolist(), probabilities.tolist(), strict=True)),
+        clause_shares={
+            int(tool): shares
+            for tool, shares in zip(scored.tools, scored.clause_shares, strict=True)
+            if int(tool) in listed
+        },
+        past_intent_count=ranker.runs,
+        counted_runs=ranker.counted_runs,
+    )
+
+
+def _rank_sets(scored: ScoredCandidates, ranker: Ranker) -> list[RankedSet]:
+    """Return the set to suggest and its alternatives, each in run order."""
+    history = ranker.set_history
+    choices = ranker.set_model.list_choices(scored, history)
+    evidence = OrderEvidence(scored, history)
+    sets = []
+    for which in choices.select_best_first(1 + MAX_ALTERNATIVES):
+        members = choices.candidates.members[which] > 0
+        columns = choices.candidates.columns[members]
+        ordered = columns[
+            ranker.order_model.find_likeliest_order(evidence.compute_features(columns))
+        ]
+        tools = tuple(scored.tools[ordered].tolist())
+        probability = float(choices.probabilities[which])
+        sets.append(
+            RankedSet(
+                tools=repeat_tools_as_called(tools, scored, history),
+                confidence=ranker.calibrator.predict_confidence(
+                    probability,
+                    similarity=float(choices.similarities[which]),
+                    familiarity=scored.familiarity,
+                )
+                * _success_share(tools, scored, ranker),
+                probability=probability,
+            )
+        )
+    return sets
+
+
+def _success_share(tools: Sequence[int], scored: ScoredCandidates, ranker: Ranker) -> float:
+    """Return the success rate of runs of exactly these tools for the same intent.
+
+    One success is added, so the rate is 1 without failures or without runs.
+    """
+    past, history = ranker.past, ranker.set_history
+    if past is None or history is None:
+        return 1.0
+    runs = history.find_runs(tools)
+    repetition = measure_repetition(scored.similarity[runs].astype(np.float64))
+    succeeded = 1 + float(repetition @ past.successes[runs])
+    return succeeded / (succeeded + float(repetition @ past.failures[runs]))
+
+
+def _nearest_neighbours(scored: ScoredCandidates, ranker: Ranker) -> tuple[Neighbour, ...]:
+    """Return the past intents nearest to this one, nearest first."""
+    past = ranker.past
+    if past is None:
+        return ()
+    similarity = scored.similarity
+    count = min(MAX_NEIGHBOURS, len(similarity))
+    nearest = np.argpartition(-similarity, count - 1)[:count]
+    nearest = nearest[np.argsort(-similarity[nearest], kind="stable")]
+    return tuple(
+        Neighbour(
+            pattern=int(past.patterns[at]),
+            similarity=float(similarity[at]),
+            tools=past.runs[at],
+            successes=int(past.successes[at]),
+            failures=int(past.failures[at]),
+        )
+        for at in nearest.tolist()
+    )

@@ -1,0 +1,290 @@
+"""Logistic model of the probability that a tool is in the workflow for an intent."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Sequence
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from graph.suggestion.ranking.candidate_features import FEATURES, describe_candidates
+from graph.suggestion.ranking.familiarity import compute_signals
+from graph.suggestion.ranking.fitted_intents import FittedIntents, describe_past_intents
+from graph.suggestion.ranking.history_features import HISTORY_FEATURES
+from graph.suggestion.ranking.logistic import compute_sigmoid, fit_logistic
+
+if TYPE_CHECKING:
+    from graph.suggestion.intent.encoded import EncodedIntent
+    from graph.suggestion.ranking.familiarity import FamiliarityGate
+    from graph.suggestion.ranking.past_intents import PastIntent, PastIntents
+    from graph.suggestion.ranking.prior import LinearPrior
+    from graph.suggestion.ranking.scored_candidates import ScoredCandidates
+    from graph.suggestion.ranking.tool_view import ToolView
+
+MAX_CROSS_FITTED: Final = 1_000
+"""Up to this many intents, the logits passed on are cross-fitted, i.e. from models that did not
+see the intent; with more, a single intent has too little weight to matter."""
+
+FOLDS: Final = 5
+PENALTY_BY_INTENTS: Final = ((10, 100.0), (30, 30.0), (100, 10.0))
+MIN_PENALTY: Final = 5.0
+"""Precision of the prior below each number of intents, and above the last: chosen by
+cross-validation on ultratool."""
+
+_SEED = 3
+
+Doubles = NDArray[np.float64]
+Floats = NDArray[np.float32]
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class ToolModel:
+    """A fitted model.
+
+    Attributes:
+        means: Subtracted from each of `FEATURES`, shape (f,).
+        scales: Divisor of each feature after that, shape (f,).
+        coefficients: Per scaled feature, shape (f,).
+        intercept: Added to the logits.
+        text_only_coefficients: Coefficients without history, for intents that history does not
+            cover, shape (f,); 0 for `HISTORY_FEATURES`.
+        text_only_intercept: Intercept without history.
+        gate: Computes the weight of history; None: always 1.
+    """
+
+    means: Doubles
+    scales: Doubles
+    coefficients: Doubles
+    intercept: float
+    text_only_coefficients: Doubles
+    text_only_intercept: float
+    gate: FamiliarityGate | None = None
+
+    @classmethod
+    def from_prior(
+        cls, prior: LinearPrior, *, runs: int = 0, gate: FamiliarityGate | None = None
+    ) -> ToolModel:
+        """Return the unfitted prior for a history of `runs` runs."""
+        selected = prior.select_features(FEATURES)
+        return cls(
+            means=selected.means,
+            scales=selected.scales,
+            coefficients=selected.coefficients_at(runs),
+            intercept=selected.intercept_at(runs),
+            text_only_coefficients=selected.coefficients_at(0)
+            * ~silent_features(frozenset(), is_new=True),
+            text_only_intercept=selected.intercept_at(0),
+            gate=gate,
+        )
+
+    def judge_rows(
+        self, rows: Floats, *, silent: NDArray[np.bool_], logits: Doubles | None = None
+    ) -> tuple[Doubles, float]:
+        """Score the candidates of an intent with a history.
+
+        Args:
+            rows: `FEATURES`, shape (k, f).
+            silent: Mask of the features to ignore.
+            logits: Logits with history; None: those of this model.
+
+        Returns:
+            Log-odds, shape (k,), interpolated between those with history and those of the text
+            alone; and the familiarity, in [0, 1], which is the weight of the former.
+        """
+        with_history, text_only = self.both_logits(rows, silent=silent)
+        with_history = with_history if logits is None else logits
+        if self.gate is None:
+            return with_history, 1.0
+        share = self.gate.compute_familiarity(compute_signals(rows, compute_sigmoid(text_only)))
+        return share * with_history + (1 - share) * text_only, share
+
+    def both_logits(self, rows: Floats, *, silent: NDArray[np.bool_]) -> tuple[Doubles, Doubles]:
+        """Return the log-odds with and without history, shape (k,) each."""
+        scaled = self.scale_rows(rows, silent=silent)
+        return (
+            scaled @ self.coefficients + self.intercept,
+            scaled @ self.text_only_coefficients + self.text_only_intercept,
+        )
+
+    def compute_logits(self, rows: Floats, *, silent: NDArray[np.bool_]) -> Doubles:
+        """Return the log-odds of rows of `FEATURES`, shape (n, f), ignoring the silent ones."""
+        return self.scale_rows(rows, silent=silent) @ self.coefficients + self.intercept
+
+    def scale_rows(self, rows: Floats, *, silent: NDArray[np.bool_]) -> Doubles:
+        """Scale rows; silent features are set to their mean."""
+        scaled = (rows - self.means) / self.scales
+        scaled[:, silent] = 0
+        return np.asarray(scaled)
+
+
+def silent_features(without: AbstractSet[str], *, is_new: bool) -> NDArray[np.bool_]:
+    """Return the mask of `FEATURES` to ignore: those left out, and all of history if `is_new`."""
+    return np.array(
+        [name in without or (is_new and name in HISTORY_FEATURES) for name in FEATURES],
+        dtype=np.bool_,
+    )
+
+
+def score_candidates(
+    encoded: EncodedIntent,
+    view: ToolView,
+    past: PastIntents | None,
+    *,
+    model: ToolModel,
+    considered: Sequence[int] = (),
+    without: AbstractSet[str] = frozenset(),
+) -> ScoredCandidates:
+    """Score the candidates of an intent.
+
+    Candidates are the tools with the highest scores from history, those nearest to the whole
+    intent, its masked form and its clauses, and those in `considered`.
+
+    Complexity: one product of the intent's vectors with those of the m tools, and one of its
+    whole and clause vectors with those of the past.
+
+    Args:
+        encoded: The intent.
+        view: The tools visible to the caller.
+        past: None without history.
+        model: Fitted, or the prior.
+        considered: Primary keys of tools to score in any case; invisible ones are left out.
+        without: Names of `FEATURES` to ignore.
+
+    Raises:
+        ValueError: If intent, tools and past were embedded by different models.
+    """
+    evidence = None if past is None else past.gather_evidence(encoded)
+    described = describe_candidates(encoded, view, past, evidence, considered=considered)
+    silent = silent_features(without, is_new=past is None)
+    if past is None:
+        return described.to_scored(model.compute_logits(described.rows, silent=silent))
+    logits, familiarity = model.judge_rows(described.rows, silent=silent)
+    return described.to_scored(logits, familiarity=familiarity)
+
+
+def prior_penalty(intents: int) -> float:
+    """Return the precision of the prior for a history of this many intents.
+
+    Example:
+        >>> prior_penalty(5), prior_penalty(50), prior_penalty(5000)
+        (100.0, 10.0, 5.0)
+    """
+    return next((value for below, value in PENALTY_BY_INTENTS if intents < below), MIN_PENALTY)
+
+
+def fit_tool_model(
+    past: PastIntents,
+    view: ToolView,
+    *,
+    prior: LinearPrior,
+    gate: FamiliarityGate | None = None,
+    without: AbstractSet[str] = frozenset(),
+) -> tuple[ToolModel, FittedIntents]:
+    """Fit the model on past intents, each described by the evidence of the others.
+
+    Args:
+        past: Made by `PastIntents.from_intents`, not read from bytes.
+        view: The tools visible to the callers.
+        prior: Coefficients by size of the history.
+        gate: Computes the weight of history in an intent; None: always 1.
+        without: Names of `FEATURES` to ignore.
+
+    Returns:
+        The model, and one `ScoredCandidates` for each of `past.fitted`, in that order. With at
+        most `MAX_CROSS_FITTED` intents, each one's logits come from a model fitted without a
+        fifth of the intents that includes it.
+
+    Raises:
+        ValueError: If `past` was read from bytes.
+        PriorError: If the prior lacks a feature.
+    """
+    intents = describe_past_intents(past, view)
+    start = ToolModel.from_prior(prior, runs=len(intents), gate=gate)
+    silent = silent_features(without, is_new=False)
+    rows, targets = intents.stack_candidates()
+    scaled = start.scale_rows(rows, silent=silent)
+    del rows
+    strength = prior_penalty(len(intents))
+    model = _fit_text_only(
+        _fit_towards(start, scaled, targets, strength), scaled, targets, strength
+    )
+    logits = scaled @ model.coefficients + model.intercept
+    if len(intents) <= MAX_CROSS_FITTED:
+        fold = np.random.default_rng(_SEED).permutation(len(intents)) % FOLDS
+        row_folds = np.repeat(fold, intents.candidate_counts)
+        for fold_number in range(FOLDS):
+            is_held_out = row_folds == fold_number
+            fold_model = _fit_towards(start, scaled[~is_held_out], targets[~is_held_out], strength)
+            logits[is_held_out] = (
+                scaled[is_held_out] @ fold_model.coefficients + fold_model.intercept
+            )
+    return model, intents.with_logits(partial(_judge_rows, model, silent), logits)
+
+
+def _fit_text_only(
+    model: ToolModel, scaled: Doubles, targets: Doubles, strength: float
+) -> ToolModel:
+    """Fit the text-only coefficients too: they differ between catalogues."""
+    start = dataclasses.replace(
+        model, coefficients=model.text_only_coefficients, intercept=model.text_only_intercept
+    )
+    text_only = scaled * ~silent_features(frozenset(), is_new=True)
+    fitted = _fit_towards(start, text_only, targets, strength)
+    return dataclasses.replace(
+        model, text_only_coefficients=fitted.coefficients, text_only_intercept=fitted.intercept
+    )
+
+
+def _judge_rows(
+    model: ToolModel, silent: NDArray[np.bool_], rows: Floats, logits: Doubles
+) -> tuple[Doubles, float]:
+    return model.judge_rows(rows, silent=silent, logits=logits)
+
+
+def make_prior_rows(
+    past: Sequence[PastIntent], view: ToolView, *, with_history: bool = True
+) -> tuple[Floats, Doubles]:
+    """Compute training rows for fitting the shipped prior.
+
+    Args:
+        past: Intents whose tools are known.
+        view: The tools.
+        with_history: Whether each intent is described by the evidence of the others; if not,
+            `HISTORY_FEATURES` are 0 and candidates are chosen without history.
+
+    Returns:
+        Unscaled features of all candidates, shape (m, len(FEATURES)); and targets, 1 for a tool
+        that the run called, else 0, shape (m,).
+    """
+    if with_history:
+        from graph.suggestion.ranking.past_intents import PastIntents  # noqa: PLC0415 - only the prior's fitting needs it
+
+        return describe_past_intents(PastIntents.from_intents(past, view), view).stack_candidates()
+    described = [describe_candidates(intent.encoded, view, None, None) for intent in past]
+    called = [
+        np.isin(view.tools[candidates.positions], intent.tools)
+        for candidates, intent in zip(described, past, strict=True)
+    ]
+    none = np.zeros((0, len(FEATURES)), dtype=np.float32)
+    rows = np.concatenate([none, *(candidates.rows for candidates in described)])
+    return rows, np.concatenate([np.zeros(0), *called]).astype(np.float64)
+
+
+def _fit_towards(
+    start: ToolModel, scaled: Doubles, targets: Doubles, strength: float
+) -> ToolModel:
+    """Fit coefficients on scaled rows, with those of `start` as the prior."""
+    coefficients = fit_logistic(
+        np.column_stack((scaled, np.ones(len(scaled)))),
+        targets,
+        prior=np.append(start.coefficients, start.intercept),
+        l2=strength,
+    )
+    return dataclasses.replace(
+        start, coefficients=coefficients[:-1], intercept=float(coefficients[-1])
+    )

@@ -1,0 +1,176 @@
+"""Turn ranked sets of tools into a workflow that can be run as returned."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+from itertools import permutations
+from typing import TYPE_CHECKING, Final
+
+from graph import explain
+from graph.explain import DisplayNames, ToolPath
+from graph.relations import RelationKind
+from graph.suggestion.binding.parameters import warn_unplaced
+from graph.suggestion.binding.steps import BindingStep
+from graph.suggestion.workflow import wording
+from graph.suggestion.workflow.choose import choose_set, display_id, find_objection, is_risky
+from graph.suggestion.workflow.dag import arrange_tasks, to_bind_tool
+from graph.suggestion.workflow.evidence import count_evidence
+from graph.suggestion.workflow.excerpt import copy_surroundings
+from graph.suggestion.workflow.replace_deprecated import replace_deprecated
+from graph.suggestion.workflow.types import (
+    SuggestedTask,
+    Suggestion,
+    SuggestionAlternative,
+    SuggestionContext,
+    SuggestionRequest,
+)
+from graph.topology import Topology
+
+if TYPE_CHECKING:
+    from graph.suggestion.ranking.rank import RankedSet, Ranking
+
+NOTHING_FITS_MESSAGE = (
+    "Nothing fits well enough to suggest: describe the task in more words; search_tools finds "
+    "single tools."
+)
+MAX_PATHS: Final = 8
+MAX_PATH_HOPS: Final = 3
+MIN_PATH_CONFIDENCE: Final = 0.25
+"""Minimum product of the hops' confidences of a path."""
+
+
+def suggest_workflow(
+    request: SuggestionRequest, ranking: Ranking, *, context: SuggestionContext
+) -> Suggestion:
+    """Turn ranked sets of tools into a workflow with bound arguments.
+
+    Takes the likeliest set whose tools can all be called and do not exclude each other, with the
+    tools it requires, in the ranker's order as far as dependencies allow.
+
+    Args:
+        request: The intent and the caller's parameters.
+        ranking: The sets of tools, from `graph.suggestion.ranking.rank.rank_tool_sets`.
+        context: Tools, relations and values bound in past runs, as the caller may see them.
+
+    Returns:
+        The workflow; without tasks if no tool fits.
+
+    Raises:
+        graph.suggestion.binding.parameters.ParameterError: If a parameter is of the wrong type;
+            the message names it.
+    """
+    context = replace(
+        context, topology=copy_surroundings(context.topology, list_ranked_tools(ranking))
+    )
+    ranking, replaced_tools = replace_deprecated(ranking, context)
+    chosen = choose_set(ranking, context)
+    if chosen is None:
+        return _empty_suggestion(request, ranking, context)
+    replacements = wording.write_exchanges(chosen, replaced_tools, context)
+    chosen = replace(chosen, changes=(*replacements, *chosen.changes))
+    dag = arrange_tasks(chosen, request, ranking=ranking, context=context)
+    evidence = count_evidence(
+        ranking, (tool for tool in chosen.tools if tool not in chosen.required_by)
+    )
+    unplaced = warn_unplaced(_to_binding_steps(dag.tasks, context), request.parameters)
+    return Suggestion(
+        tasks=dag.tasks,
+        order=tuple(task.id for task in dag.tasks),
+        confidence=chosen.confidence,
+        ranked_set=chosen.ranked_set,
+        bindings={step.id: step.bindings for step in dag.bound_steps if step.bindings},
+        needs_input={step.id: step.needs_input for step in dag.bound_steps if step.needs_input},
+        alternatives=_list_alternatives(ranking, chosen.ranked_set, context),
+        evidence=evidence,
+        paths=find_paths(context.topology, chosen.tools, lambda pk: display_id(context, pk)),
+        ignored_relations=dag.ignored_relations,
+        explanation=wording.write_explanation(
+            chosen, dag, evidence, request=request, ranking=ranking, context=context
+        ),
+        warnings=wording.write_warnings(
+            chosen, dag, request=request, ranking=ranking, context=context, unplaced=unplaced
+        ),
+    )
+
+
+def _empty_suggestion(
+    request: SuggestionRequest, ranking: Ranking, context: SuggestionContext
+) -> Suggestion:
+    """Return a suggestion without tasks that names the nearest tools."""
+    return Suggestion(
+        alternatives=_list_alternatives(ranking, None, context),
+        evidence=count_evidence(ranking, ()),
+        explanation=(NOTHING_FITS_MESSAGE, *wording.write_nearest(ranking, context)),
+        warnings=("only the beginning of the intent was read",) if request.reading.is_cut else (),
+    )
+
+
+def list_ranked_tools(ranking: Ranking) -> tuple[int, ...]:
+    """Return the distinct tools of all ranked sets, the likeliest set's first."""
+    sets = [ranked for ranked in (ranking.best, *ranking.alternatives) if ranked is not None]
+    return tuple(dict.fromkeys(tool for ranked in sets for tool in ranked.tools))
+
+
+def _to_binding_steps(
+    tasks: tuple[SuggestedTask, ...], context: SuggestionContext
+) -> list[BindingStep]:
+    found = ((task, context.find_tool(task.tool)) for task in tasks)
+    return [
+        BindingStep(id=task.id, tool=to_bind_tool(tool))
+        for task, tool in found
+        if tool is not None
+    ]
+
+
+def _list_alternatives(
+    ranking: Ranking, chosen: RankedSet | None, context: SuggestionContext
+) -> tuple[SuggestionAlternative, ...]:
+    """Return the other sets that could run, the most confident first.
+
+    Sets with an unlikely destructive tool are left out.
+    """
+    sets = [ranked for ranked in (ranking.best, *ranking.alternatives) if ranked is not None]
+    sets.sort(key=lambda ranked: -ranked.confidence)
+    return tuple(
+        SuggestionAlternative(tools=ranked.tools, confidence=ranked.confidence)
+        for ranked in sets
+        if ranked is not chosen
+        and not find_objection(ranked, context)
+        and not any(is_risky(tool, ranking, context) for tool in ranked.tools)
+    )
+
+
+def find_paths(
+    topology: Topology, tools: Sequence[int], names: Callable[[int], str]
+) -> tuple[ToolPath, ...]:
+    """Find the most confident paths between tools; direct ones first, then by confidence.
+
+    Paths over `OFTEN_USED_WITH` relations are left out: they are no dependencies.
+
+    Args:
+        topology: The relations around the tools; all of it is searched.
+        tools: Primary keys; duplicates are ignored.
+        names: Looks up a tool's name by primary key.
+    """
+    found = list(
+        _iterate_paths(topology, tuple(dict.fromkeys(tools)), DisplayNames(name_of=names))
+    )
+    found.sort(key=lambda path: (not path.is_direct, -path.confidence, path.tools))
+    return tuple(found[:MAX_PATHS])
+
+
+def _iterate_paths(
+    topology: Topology, tools: Sequence[int], display_names: DisplayNames
+) -> Iterator[ToolPath]:
+    for start, end in permutations(tools, 2):
+        path = explain.find_routes(topology, start, end, names=display_names).strongest
+        if (
+            path is not None
+            and len(path.hops) <= MAX_PATH_HOPS
+            and path.confidence >= MIN_PATH_CONFIDENCE
+        ):
+            kinds = {hop.relation.kind for hop in path.hops}
+            crosses_workflow = set(path.tools[1:-1]) & set(tools)
+            if RelationKind.OFTEN_USED_WITH not in kinds and not crosses_workflow:
+                yield path

@@ -1,0 +1,225 @@
+"""Turn tools into tasks: how often each runs, in which order, and what each waits for."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+from typing import TYPE_CHECKING, Final
+
+from graph.algorithms.reduction import reduce_transitively
+from graph.relations import Relation, RelationKind
+from graph.suggestion.binding import bind, instances
+from graph.suggestion.binding.knowledge import EMPTY_KNOWLEDGE
+from graph.suggestion.binding.steps import BindingStep, BindTool, BoundStep, FeedLookup, FieldPair
+from graph.suggestion.workflow.order import order_tools
+from graph.suggestion.workflow.replace_deprecated import MAX_REPEATS
+from graph.suggestion.workflow.types import SuggestedTask
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from graph.suggestion.ranking.rank import Ranking
+    from graph.suggestion.workflow.choose import ChosenTools
+    from graph.suggestion.workflow.types import SuggestionContext, SuggestionRequest, SuggestTool
+
+MAX_ID: Final = 40
+"""Characters of a task's id, not counting the suffix of a repetition."""
+_INVALID_ID_CHARACTERS: Final = re.compile(r"[^a-zA-Z0-9_-]+")
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class WorkflowDag:
+    """Tasks with bound arguments.
+
+    Attributes:
+        tasks: In an order in which they can run one after another.
+        bound_steps: The bound arguments of each task, in the same order.
+        ignored_relations: Dependencies that the order violates, each the weakest of a cycle.
+        reordering_relations: Relations that corrected the ranker's order.
+        is_serial: Whether some tasks wait only because their tools may not be read-only.
+    """
+
+    tasks: tuple[SuggestedTask, ...]
+    bound_steps: tuple[BoundStep, ...]
+    ignored_relations: tuple[Relation, ...] = ()
+    reordering_relations: tuple[Relation, ...] = ()
+    is_serial: bool = False
+
+
+def arrange_tasks(
+    chosen: ChosenTools,
+    request: SuggestionRequest,
+    *,
+    ranking: Ranking,
+    context: SuggestionContext,
+) -> WorkflowDag:
+    """Create tasks for the chosen tools, bind their arguments and set their dependencies.
+
+    A task depends on those it takes or may take values from, on those whose tool its own tool
+    requires, and, unless both are known to be read-only, on those ordered before it. Tools that
+    are merely often used together do not wait for each other. Dependencies are reduced
+    transitively. The order is the ranker's, corrected by the graph: see `order`.
+
+    Args:
+        chosen: Tools in the ranker's order.
+        request: The intent and the caller's parameters.
+        ranking: Holds the clause that each tool answers.
+        context: Tools, relations and values bound in past runs.
+
+    Raises:
+        graph.suggestion.binding.parameters.ParameterError: If a parameter is of the wrong type.
+    """
+    tools = [tool for pk in chosen.tools if (tool := context.find_tool(pk)) is not None]
+    shares = ranking.clause_shares
+    tools = list(_repeat_tools(tools, chosen, request, ranking=ranking, context=context))
+    order = order_tools(
+        tools,
+        context.topology.relations_among([tool.pk for tool in tools]),
+        ranked=chosen.ranked_set,
+        ranking=ranking,
+        reading=request.reading,
+    )
+    ids = make_task_ids([tool.name for tool in order.tools])
+    steps = [
+        make_step(task, tool, shares=shares.get(tool.pk))
+        for task, tool in zip(ids, order.tools, strict=True)
+    ]
+    bound = bind.bind_arguments(
+        steps,
+        reading=request.reading,
+        parameters=request.parameters,
+        knowledge=context.knowledge or EMPTY_KNOWLEDGE,
+        feeds=find_feeds(context),
+        model=context.binding,
+    )
+    place = {task: number for number, task in enumerate(ids)}
+    data_flow = {
+        (place[producer], place[step.id])
+        for step in bound
+        for producer in (*step.references, *step.wait_for)
+    }
+    serial = set(_serial_pairs(order.tools))
+    dependencies = _build_dependencies(
+        ids, reduce_transitively(sorted(data_flow | order.dependencies | serial))
+    )
+    tasks = tuple(
+        SuggestedTask(
+            id=step.id,
+            tool=tool.pk,
+            name=tool.tool,
+            arguments=step.arguments,
+            depends_on=dependencies[step.id],
+            is_required=tool.pk in chosen.required_by,
+        )
+        for step, tool in zip(bound, order.tools, strict=True)
+    )
+    return WorkflowDag(
+        tasks=tasks,
+        bound_steps=bound,
+        ignored_relations=order.ignored_relations,
+        reordering_relations=order.reordering_relations,
+        is_serial=bool(serial - data_flow - order.dependencies),
+    )
+
+
+def to_bind_tool(tool: SuggestTool) -> BindTool:
+    """Convert a tool to the form that binding reads."""
+    return BindTool(
+        pk=tool.pk,
+        tool=tool.tool,
+        name=tool.name,
+        description=tool.description,
+        input_schema=tool.input_schema,
+        definition_hash=tool.definition_hash,
+        is_trusted=tool.is_trusted,
+    )
+
+
+def make_step(
+    task: str, tool: SuggestTool, *, shares: NDArray[np.float32] | None = None
+) -> BindingStep:
+    """Return a task in the form that binding reads."""
+    return BindingStep(
+        id=task, tool=to_bind_tool(tool), clause_shares=shares, is_read_only=tool.is_read_only
+    )
+
+
+def make_task_ids(names: Iterable[str]) -> list[str]:
+    """Return readable, unique ids for tasks.
+
+    Args:
+        names: Names of their tools at the servers, any characters.
+
+    Example:
+        >>> make_task_ids(["get time", "get time", "log"])
+        ['get_time', 'get_time_2', 'log']
+    """
+    taken: dict[str, None] = {}
+    for name in names:
+        base = _INVALID_ID_CHARACTERS.sub("_", name).strip("_")[:MAX_ID] or "task"
+        task, number = base, 1
+        while task in taken:
+            number += 1
+            task = f"{base}_{number}"
+        taken[task] = None
+    return list(taken)
+
+
+def _repeat_tools(
+    tools: Sequence[SuggestTool],
+    chosen: ChosenTools,
+    request: SuggestionRequest,
+    *,
+    ranking: Ranking,
+    context: SuggestionContext,
+) -> Iterator[SuggestTool]:
+    """Yield each tool as often as the intent asks for, unless past runs already repeat it."""
+    counts = {tool.pk: 0 for tool in tools}
+    for tool in tools:
+        counts[tool.pk] += 1
+    steps = [
+        make_step(str(tool.pk), tool, shares=ranking.clause_shares.get(tool.pk))
+        for tool in tools
+        if counts[tool.pk] == 1 and tool.pk not in chosen.required_by
+    ]
+    instance_counts = instances.count_instances(
+        steps, reading=request.reading, model=context.binding
+    )
+    for tool in tools:
+        for _ in range(min(instance_counts.get(str(tool.pk), 1), MAX_REPEATS)):
+            yield tool
+
+
+def _serial_pairs(tools: Sequence[SuggestTool]) -> Iterator[tuple[int, int]]:
+    """Yield the pairs of positions whose order may matter: not both tools are read-only."""
+    for first, then in combinations(range(len(tools)), 2):
+        if not (tools[first].is_read_only and tools[then].is_read_only):
+            yield first, then
+
+
+def _build_dependencies(
+    ids: Sequence[str], arcs: Iterable[tuple[int, int]]
+) -> Mapping[str, tuple[str, ...]]:
+    dependencies: dict[str, list[str]] = {task: [] for task in ids}
+    for first, then in sorted(arcs):
+        dependencies[ids[then]].append(ids[first])
+    return {task: tuple(before) for task, before in dependencies.items()}
+
+
+def find_feeds(context: SuggestionContext) -> FeedLookup:
+    """Return a lookup of the fields of one tool that feed another, from the relations."""
+
+    def find_field_pairs(source: int, target: int) -> Sequence[FieldPair]:
+        relation = context.topology.get(source, target, RelationKind.PROVIDES)
+        if relation is None:
+            return ()
+        return [
+            FieldPair(pair.get("output", ""), pair["input"], relation.confidence)
+            for pair in relation.detail.get("fields", ())
+            if "input" in pair
+        ]
+
+    return find_field_pairs

@@ -1,0 +1,113 @@
+"""Copy the part of the graph that matters for a few tools."""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import permutations
+from operator import itemgetter
+from typing import Final
+
+from graph.relations import RelationKind
+from graph.topology import Topology
+
+MAX_TOOLS: Final = 200
+"""Limit of tools whose requirements are followed; more is irrelevant to one workflow."""
+MAX_PAIRED_TOOLS: Final = 24
+"""Limit of ranked tools between which paths are searched: the cost grows with its square."""
+MAX_NEIGHBOURS: Final = 200
+"""Limit of neighbours per tool, the most confident first: some tools have thousands."""
+
+ArcMap = Mapping[int, Mapping[int, float]]
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class PathEnds:
+    """Copies of the outgoing and incoming arcs of tools, for use on another thread."""
+
+    outgoing_arcs: ArcMap
+    incoming_arcs: ArcMap
+
+
+def copy_path_ends(topology: Topology, tools: Iterable[int]) -> PathEnds:
+    """Copy the arcs of the first `MAX_PAIRED_TOOLS` distinct tools."""
+    paired = list(dict.fromkeys(tools))[:MAX_PAIRED_TOOLS]
+    return PathEnds(
+        outgoing_arcs={tool: dict(topology.successors(tool)) for tool in paired},
+        incoming_arcs={tool: dict(topology.predecessors(tool)) for tool in paired},
+    )
+
+
+def find_intermediate_tools(ends: PathEnds) -> tuple[int, ...]:
+    """Return, for each pair of tools, the tool on the best path of two hops between them.
+
+    Considers the `MAX_NEIGHBOURS` most confident neighbours of each tool.
+
+    Complexity: O(tools² · `MAX_NEIGHBOURS`).
+    """
+    ahead = {tool: _most_confident_arcs(arcs) for tool, arcs in ends.outgoing_arcs.items()}
+    behind = {tool: _most_confident_arcs(arcs) for tool, arcs in ends.incoming_arcs.items()}
+    found: dict[int, None] = {}
+    for start, end in permutations(ahead, 2):
+        forward, backward = ahead[start], behind[end]
+        if shared := forward.keys() & backward.keys():
+            found[_best_intermediate(shared, forward, backward)] = None
+    return tuple(found)
+
+
+def copy_surroundings(
+    topology: Topology, tools: Sequence[int], *, ways: Sequence[int] | None = None
+) -> Topology:
+    """Copy the relations that can matter to a workflow of these tools.
+
+    Selects the tools, their direct and transitive requirements, tools connecting two of them in
+    two hops, and replacements of any of these; copies all relations among the selected. The copy
+    may be read on another thread.
+
+    Args:
+        topology: The whole graph.
+        tools: Primary keys, the likeliest first.
+        ways: Connecting tools from `find_intermediate_tools`; None: they are searched for here.
+
+    Example:
+        >>> from graph.relations import Relation
+        >>> whole = Topology([Relation(1, 2, RelationKind.DEPENDS_ON, 1.0),
+        ...                   Relation(2, 3, RelationKind.DEPENDS_ON, 1.0),
+        ...                   Relation(8, 9, RelationKind.DEPENDS_ON, 1.0)])
+        >>> sorted(copy_surroundings(whole, [1]).collect_tools())
+        [1, 2, 3]
+    """
+    selected = _add_required(topology, dict.fromkeys(tools))
+    selected |= dict.fromkeys(
+        find_intermediate_tools(copy_path_ends(topology, tools)) if ways is None else ways
+    )
+    replaced = [
+        relation
+        for tool in selected
+        for relation in topology.incoming_relations(tool, RelationKind.REPLACES)
+    ]
+    selected |= dict.fromkeys(relation.source for relation in replaced)
+    return Topology(topology.relations_among(selected))
+
+
+def _add_required(topology: Topology, tools: dict[int, None]) -> dict[int, None]:
+    found, waiting = dict(tools), list(tools)
+    while waiting and len(found) < MAX_TOOLS:
+        for relation in topology.required_relations(waiting.pop()):
+            if relation.target not in found:
+                found[relation.target] = None
+                waiting.append(relation.target)
+    return found
+
+
+def _best_intermediate(
+    shared: Iterable[int], forward: Mapping[int, float], backward: Mapping[int, float]
+) -> int:
+    return min(shared, key=lambda tool: (-forward[tool] * backward[tool], tool))
+
+
+def _most_confident_arcs(arcs: Mapping[int, float]) -> Mapping[int, float]:
+    if len(arcs) <= MAX_NEIGHBOURS:
+        return arcs
+    return dict(heapq.nlargest(MAX_NEIGHBOURS, arcs.items(), key=itemgetter(1)))

@@ -1,0 +1,181 @@
+"""Types of the suggestion: its inputs, and a workflow that can be run as returned."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from graph.topology import Topology
+
+if TYPE_CHECKING:
+    from graph.explain import ToolPath
+    from graph.record import GraphMetric
+    from graph.relations import Relation
+    from graph.suggestion.binding.knowledge import BindingKnowledge
+    from graph.suggestion.binding.model import BindingModel
+    from graph.suggestion.binding.steps import Binding, MissingArgument
+    from graph.suggestion.intent.reading import IntentReading
+    from graph.suggestion.ranking.rank import RankedSet
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class SuggestTool:
+    """A tool as the suggestion reads it.
+
+    Attributes:
+        pk: Primary key.
+        tool: Canonical id, server:tool.
+        name: Its name at the server.
+        description: As pinned.
+        input_schema: JSON Schema of the arguments, as pinned.
+        definition_hash: SHA-256 of the pinned definition.
+        is_read_only: Whether its trusted server declares it read-only.
+        is_destructive: Whether its effects may be destructive or irreversible, by its server's
+            annotations or by words in its name.
+        is_trusted: Whether its server is trusted.
+        is_usable: Whether the caller may call it now.
+        obstacle: Why the caller may not; empty if no reason may be disclosed.
+        problem: Why its server is unreliable at the moment; empty if it is not.
+        alternative_ids: Ids of substitute tools, looked up if its server has a problem.
+    """
+
+    pk: int
+    tool: str
+    name: str
+    description: str
+    input_schema: Mapping[str, Any]
+    definition_hash: str = ""
+    is_read_only: bool = False
+    is_destructive: bool = False
+    is_trusted: bool = True
+    is_usable: bool = True
+    obstacle: str = ""
+    problem: str = ""
+    alternative_ids: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class SuggestionRequest:
+    """A request for a workflow.
+
+    Attributes:
+        reading: The prepared intent.
+        parameters: Values that the caller passes by name.
+    """
+
+    reading: IntentReading
+    parameters: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class SuggestionContext:
+    """Tools, relations and models for a suggestion, limited to what its caller may see.
+
+    Attributes:
+        find_tool: Looks up a tool by primary key; None if it is hidden from the caller.
+        topology: The relations around the ranked tools; a private copy if other threads change
+            the graph.
+        metrics: Graph metrics of each tool in the shared graph, by primary key.
+        binding: Model that matches stated values to parameters; None: the shipped one.
+        knowledge: Values that past runs bound to parameters; None: no history.
+        unranked_reason: Why the tools were found by words alone; empty if they were ranked.
+    """
+
+    find_tool: Callable[[int], SuggestTool | None]
+    topology: Topology = field(default_factory=Topology)
+    metrics: Mapping[int, GraphMetric] = field(default_factory=dict)
+    binding: BindingModel | None = None
+    knowledge: BindingKnowledge | None = None
+    unranked_reason: str = ""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class SuggestedTask:
+    """One call of a workflow.
+
+    Attributes:
+        id: Unique in the workflow.
+        tool: Primary key.
+        name: Canonical id of the tool.
+        arguments: Values, and references to the results of other tasks.
+        depends_on: Ids of the tasks that must finish first.
+        is_required: Whether it was added because a ranked tool requires it.
+    """
+
+    id: str
+    tool: int
+    name: str
+    arguments: Mapping[str, Any]
+    depends_on: tuple[str, ...] = ()
+    is_required: bool = False
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class SuggestionAlternative:
+    """Another workflow that was considered.
+
+    Attributes:
+        tools: Primary keys in run order.
+        confidence: Probability that this is the right set of tools, in [0, 1].
+    """
+
+    tools: tuple[int, ...]
+    confidence: float
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class SuggestionEvidence:
+    """Counts of past runs that support a suggestion.
+
+    Attributes:
+        past_intent_count: Past intents that the ranking learned from.
+        counted_runs: Their successful runs, capped per intent.
+        similar_count: Similar intents among the nearest past ones.
+        same_tools_count: Similar intents that were served by exactly the suggested tools.
+        successes: Successful runs of the latter.
+        failures: Failed runs of the latter.
+        nearest_similarity: Similarity of the nearest past intent, in [-1, 1]; None without
+            history.
+    """
+
+    past_intent_count: int = 0
+    counted_runs: int = 0
+    similar_count: int = 0
+    same_tools_count: int = 0
+    successes: int = 0
+    failures: int = 0
+    nearest_similarity: float | None = None
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Suggestion:
+    """A workflow for an intent; without tasks where no tool fits.
+
+    Attributes:
+        tasks: In an order in which they can run one after another.
+        order: Ids of all tasks in that order; `depends_on` holds what execution must wait for.
+        confidence: Calibrated probability that the ranked tools are the right set, in [0, 1].
+        ranked_set: The ranked set behind the tasks; None if no set was chosen.
+        bindings: Sources of the bound arguments, by task.
+        needs_input: Required arguments without a value, by task.
+        alternatives: Other sets, the likeliest first.
+        evidence: Counts of supporting past runs.
+        paths: Paths between tools of the workflow, direct or through other tools.
+        ignored_relations: Dependencies that the order violates, each the weakest of a cycle.
+        explanation: Reasons for this workflow, in short sentences.
+        warnings: Caveats to know before running it.
+    """
+
+    tasks: tuple[SuggestedTask, ...] = ()
+    order: tuple[str, ...] = ()
+    confidence: float = 0.0
+    ranked_set: RankedSet | None = None
+    bindings: Mapping[str, tuple[Binding, ...]] = field(default_factory=dict)
+    needs_input: Mapping[str, tuple[MissingArgument, ...]] = field(default_factory=dict)
+    alternatives: tuple[SuggestionAlternative, ...] = ()
+    evidence: SuggestionEvidence = SuggestionEvidence()
+    paths: tuple[ToolPath, ...] = ()
+    ignored_relations: tuple[Relation, ...] = ()
+    explanation: tuple[str, ...] = ()
+    warnings: tuple[str, ...] = ()

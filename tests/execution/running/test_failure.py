@@ -1,0 +1,12 @@
+"""What a task's error says of a call that failed."""
+
+from execution.running import failure
+from gateway_project.foundation.redaction import Redactor
+from tools.upstream.result import UpstreamResult
+
+
+def test_what_is_quoted_of_a_failing_result_holds_no_secret_and_the_result_is_as_it_came():
+    raw = {"content": [{"type": "text", "text": "bad key\nhunter22"}], "isError": True}
+    why = failure.failure_from_result(UpstreamResult.from_wire(raw, Redactor(["hunter22"])), 5.0)
+    assert (why.code, why.message) == ("tool_error", "bad key [redacted]")
+    assert why.result == raw

@@ -1,0 +1,125 @@
+"""At least one row of every model that the console has pages of."""
+
+from django.contrib.auth.models import Group
+
+import gateway_project.urls  # noqa: F401 - finds the pages
+from execution.store import commands
+from gateway_project.access import audit, one_time_password, tokens
+from gateway_project.foundation import sealing
+from gateway_project.foundation.caller import Caller
+from gateway_project.models import MetricTotal
+from graph.models import (
+    FittedModel,
+    GraphSnapshot,
+    GraphState,
+    LearnedBinding,
+    OutputShape,
+    PatternEmbedding,
+    PatternRun,
+    ToolMetric,
+    ToolUsage,
+    WorkflowPattern,
+)
+from learning.models import ToolExperience
+from tests.execution.asking import waiting
+from tests.execution.stored import ADMIN
+from tests.factories import (
+    SEEN_AT,
+    CategoryFactory,
+    DangerousOperationFactory,
+    EvidenceFactory,
+    MembershipFactory,
+    TeamFactory,
+    ToolFactory,
+)
+from tests.gateway.admin_pages import (
+    SECRET,
+)
+from tools.models import (
+    DangerousOperation,
+    ServerDiscovery,
+    ServerItems,
+    ServerSignIn,
+    SignInAttempt,
+    ToolEmbedding,
+    ToolPosting,
+    ToolText,
+)
+
+
+def store_one_of_each(root, sealer):
+    """Store at least one row of every model."""
+    sealed = sealing.Sealer([b"A" * 43 + b"="]).seal({"TOKEN": SECRET})
+    tool = ToolFactory(
+        server__env_sealed=sealed,
+        server__team=TeamFactory(),
+        category=CategoryFactory(),
+        annotations={"readOnlyHint": True},
+    )
+    ToolFactory(pinned=False)
+    MembershipFactory()
+    DangerousOperation.objects.exclude(pattern="delete").delete()  # few rows, quick pages
+    DangerousOperationFactory()
+    ToolEmbedding.objects.create(
+        tool=tool, model="m", content_hash="0" * 64, dimensions=2, vector=[0.6, 0.8]
+    )
+    ToolText.objects.create(tool=tool, content_hash="0" * 32, length=1.0)
+    ToolPosting.objects.create(tool=tool, lexeme="read", frequency=1.0, in_name=True)
+    ServerDiscovery.objects.create(server=tool.server, failures=1, retry_at=SEEN_AT)
+    ServerItems.objects.create(
+        server=tool.server, kind="prompts", items=[], launch_hash="0" * 64, listed_at=SEEN_AT
+    )
+    ServerSignIn.objects.create(
+        server=tool.server, issuer="https://as.example", resource="https://m.ex", sealed=sealed
+    )
+    SignInAttempt.objects.create(
+        server=tool.server, user=root, state_digest="0" * 64, sealed=sealed, expires_at=SEEN_AT
+    )
+    tokens.create_token(root, name="monitor", scopes=["metrics"])
+    one_time_password.issue_password(root)
+    caller = Caller(user="root", team=None, scopes=frozenset("*"), kind="console")
+    audit.record_audit(caller, "server.changed", "git", detail={"changed": ["args"]})
+    MetricTotal.objects.create(name="foregate_calls_total", labels={"server": "git"}, value=3)
+    Group.objects.create(name="operators")
+    store_graph(tool)
+    store_history(tool, sealed)
+    ToolExperience.objects.create(tool=tool, runs_at=SEEN_AT, latencies=[0, 3])
+    commands.add_command(waiting(sealer).run_id, "pause", caller=ADMIN, sealer=sealer)
+
+
+def store_graph(tool):
+    EvidenceFactory(relation__source=tool)
+    GraphState.objects.get_or_create()
+    ToolMetric.objects.create(tool=tool, pagerank=1.0, community=0, betweenness=0.0, closeness=0.0)
+    ToolUsage.objects.create(tool=tool, calls=3, last_called_at=SEEN_AT)
+    OutputShape.objects.create(
+        tool=tool, definition_hash="0" * 64, schema={"type": "object"}, last_seen_at=SEEN_AT
+    )
+    GraphSnapshot.objects.create(digest="0" * 64, tools=2, relations=1, content=b"not shown")
+
+
+def store_history(tool, sealed):
+    pattern = WorkflowPattern.objects.create(
+        workflow_hash="0" * 64,
+        intent_hash="0" * 64,
+        tasks=[
+            {
+                "id": "t1",
+                "tool": "git:read_log",
+                "depends_on": ["t0"],
+                "references": [{"parameter": "path", "task": "t0", "pointer": "/path"}],
+            }
+        ],
+        tools=[tool.pk],
+        intent=sealed,
+        first_seen_at=SEEN_AT,
+        last_seen_at=SEEN_AT,
+    )
+    PatternEmbedding.objects.create(pattern=pattern, model="m", vector=[0.6, 0.8], encoded=b"e")
+    PatternRun.objects.create(key="run 1", pattern=pattern, succeeded=True, at=SEEN_AT)
+    LearnedBinding.objects.create(
+        tool=tool, parameter="path", kind="literal", sealed=sealed, runs=3, last_seen_at=SEEN_AT
+    )
+    FittedModel.objects.create(
+        embedding_model="m", content=b"c", fitted_at=SEEN_AT, seconds=1.0, peak_memory_mb=80
+    )

@@ -1,0 +1,136 @@
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import psycopg
+import pytest
+from django.db import DataError, IntegrityError, OperationalError, ProgrammingError, connection
+
+from gateway_project.access.callers import UnknownUser
+from gateway_project.foundation.config import ConfigurationError
+from gateway_project.foundation.postgres.failures import DatabaseUnavailable
+from gateway_project.foundation.sealing import UnsealingFailed
+from gateway_project.management import error_text
+from gateway_project.use_cases.register_servers import InvalidServerEntry, RegistrationNotPermitted
+from tests.patience import PATIENCE_S
+
+MANAGE = Path(__file__).parents[2] / "manage.py"
+NOT_MIGRATED = "the database is not migrated; run `manage.py migrate`"
+
+
+def caused(error, cause):
+    error.__cause__ = cause
+    return error
+
+
+@pytest.mark.parametrize(
+    "kind",
+    [
+        ConfigurationError,
+        UnsealingFailed,
+        DatabaseUnavailable,
+        OperationalError,
+        psycopg.OperationalError,
+        UnknownUser,
+        RegistrationNotPermitted,
+        InvalidServerEntry,
+    ],
+)
+def test_what_a_user_can_mend_is_its_first_line(kind):
+    assert error_text.explain_user_error(kind("do this\nDETAIL: and more")) == "do this"
+
+
+def test_an_unavailable_database_is_said_in_its_own_words_whatever_the_cause():
+    error = caused(DatabaseUnavailable("start it"), psycopg.errors.UndefinedTable("no table"))
+    assert error_text.explain_user_error(error) == "start it"
+
+
+@pytest.mark.parametrize("kind", [psycopg.errors.UndefinedTable, psycopg.errors.UndefinedColumn])
+def test_what_is_missing_in_the_database_means_that_it_is_not_migrated(kind):
+    assert (
+        error_text.explain_user_error(caused(ProgrammingError("no x"), kind("no x")))
+        == NOT_MIGRATED
+    )
+    assert error_text.explain_user_error(kind("no x")) == NOT_MIGRATED
+
+
+@pytest.mark.django_db
+def test_a_table_that_is_really_missing_is_recognised():
+    with pytest.raises(ProgrammingError) as caught, connection.cursor() as cursor:
+        cursor.execute("SELECT * FROM absent")
+    assert error_text.explain_user_error(caught.value) == NOT_MIGRATED
+
+
+@pytest.mark.parametrize(
+    "kind", [psycopg.errors.InsufficientPrivilege, psycopg.errors.ReadOnlySqlTransaction]
+)
+def test_a_right_that_is_lacking_is_said_in_the_databases_words(kind):
+    line = error_text.explain_user_error(
+        caused(ProgrammingError("no"), kind("permission denied\nHINT: x"))
+    )
+    assert line is not None
+    assert line.startswith("the database refuses access: permission denied; ")
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        ValueError("x"),
+        LookupError("x"),
+        SystemExit(1),
+        ProgrammingError("x"),
+        caused(ProgrammingError("x"), psycopg.errors.SyntaxError("x")),
+        caused(IntegrityError("x"), psycopg.errors.UniqueViolation("x")),
+        caused(DataError("x"), psycopg.DataError("x")),
+        caused(RuntimeError("x"), psycopg.errors.UndefinedTable("x")),
+        psycopg.errors.SyntaxError("x"),
+    ],
+    ids=lambda error: f"{type(error).__name__} of {type(error.__cause__).__name__}",
+)
+def test_a_defect_of_ours_is_not_explained_away(error):
+    assert error_text.explain_user_error(error) is None
+
+
+def test_an_interruption_is_no_defect():
+    assert (
+        error_text.explain_user_error(KeyboardInterrupt())
+        == "interrupted; what was done so far is kept"
+    )
+
+
+def test_an_error_before_django_has_its_models_is_explained_too(monkeypatch):
+    monkeypatch.setattr("django.apps.apps.models_ready", False)
+    assert error_text.explain_user_error(ConfigurationError("set it")) == "set it"
+    assert error_text.explain_user_error(ValueError("x")) is None
+
+
+def test_explaining_needs_no_django_that_is_set_up():
+    code = (
+        "from gateway_project.management import error_text; "
+        "print(error_text.explain_user_error(KeyboardInterrupt()), "
+        "error_text.explain_user_error(ValueError()))"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        capture_output=True,
+        text=True,
+        timeout=PATIENCE_S,
+        check=True,
+    )
+    assert done.stdout == "interrupted; what was done so far is kept None\n"
+
+
+def test_a_terminal_that_lacks_a_character_is_shown_its_number():
+    command = [sys.executable, str(MANAGE), "export_graph", "--help"]
+    env = {**os.environ, "PYTHONIOENCODING": "ascii"}
+    shown = subprocess.check_output(command, env=env, timeout=PATIENCE_S).decode()
+    assert "communities, \\u2026" in shown
+
+
+def test_a_reader_who_has_had_enough_gets_no_traceback():
+    command = [sys.executable, str(MANAGE), "help"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+        process.stdout.close()
+        assert process.stderr.read() == b""
+        assert process.wait(PATIENCE_S) == 1

@@ -1,0 +1,296 @@
+import json
+from pathlib import Path
+
+import pytest
+
+from gateway_project.client_config import raw_file, read_config
+from gateway_project.client_config.read_config import (
+    ConfiguredServer,
+    UnreadableConfig,
+    parse_config,
+)
+
+EXPECTED = r'expected \{"mcpServers"'
+
+
+def servers(**entries):
+    return json.dumps({"mcpServers": entries})
+
+
+def parsed(**entries):
+    return parse_config(servers(**entries), source="x.json")
+
+
+def test_an_entry_is_read_with_everything_in_it():
+    found = parsed(
+        git={
+            "type": "stdio",
+            "command": "uvx",
+            "args": ["mcp-server-git", 7],
+            "env": {"TOKEN": "${TOKEN}", "PORT": 80},
+            "cwd": "/srv",
+            "timeout": 5,
+            "autoApprove": ["log"],
+        }
+    )
+    assert found.problems == ()
+    assert found.entries == (
+        ConfiguredServer(
+            name="git",
+            command="uvx",
+            args=("mcp-server-git", "7"),
+            env={"TOKEN": "${TOKEN}", "PORT": "80"},
+            cwd="/srv",
+            extra={"timeout": 5, "autoApprove": ["log"]},
+        ),
+    )
+
+
+def test_what_is_not_given_is_empty():
+    assert parsed(git={"command": "git"}).entries == (ConfiguredServer(name="git", command="git"),)
+
+
+@pytest.mark.parametrize("field", ["args", "env", "cwd"])
+def test_null_means_not_given(field):
+    assert parsed(git={"command": "git", field: None}).entries == (
+        ConfiguredServer(name="git", command="git"),
+    )
+
+
+def test_a_server_that_the_client_switched_off_stays_off():
+    assert not parsed(git={"command": "git", "disabled": True}).entries[0].enabled
+    assert parsed(git={"command": "git", "disabled": False}).entries[0].enabled
+
+
+@pytest.mark.parametrize("flag", [True, False])
+def test_a_boolean_is_written_as_json_writes_it(flag):
+    entry = parsed(git={"command": "git", "args": [flag], "env": {"DEBUG": flag}}).entries[0]
+    assert entry.args == (json.dumps(flag),)
+    assert entry.env == {"DEBUG": json.dumps(flag)}
+
+
+def test_entries_keep_the_order_of_the_file():
+    found = parsed(**{name: {"command": "x"} for name in ("c", "a", "b")})
+    assert [entry.name for entry in found.entries] == ["c", "a", "b"]
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "said"),
+    [
+        ("bad", "uvx", "must be an object"),
+        ("bad", None, "must be an object"),
+        ("bad", {}, "has no command"),
+        ("bad", {"command": "  "}, "has no command"),
+        ("bad", {"command": ["uvx"]}, "has no command"),
+        ("bad", {"url": "unix:///tmp/x"}, "http:// or https://"),
+        ("bad", {"serverUrl": "https://me:pw@x"}, "user or password"),
+        ("bad", {"httpUrl": ["https://x"]}, "httpUrl must be a string"),
+        ("bad", {"type": "http"}, "http:// or https://"),
+        ("bad", {"type": "ws", "url": "wss://x"}, "WebSocket"),
+        ("bad", {"type": "pigeon", "url": "https://x"}, "unknown type: 'pigeon'"),
+        ("bad", {"type": 7, "url": "https://x"}, "unknown type"),
+        ("bad", {"url": "https://x", "headers": ["A"]}, "headers must be an object of strings"),
+        ("bad", {"url": "https://x", "headers": {"A B": "1"}}, "not a valid header name"),
+        ("bad", {"url": "https://x", "headers": {"A": "1\r\nB: 2"}}, "line break"),
+        ("bad", {"command": "x", "args": "-v"}, "args must be a list of strings"),
+        ("bad", {"command": "x", "args": [["-v"]]}, "args must be a list of strings"),
+        ("bad", {"command": "x", "env": ["A=1"]}, "env must be an object of strings"),
+        ("bad", {"command": "x", "env": {"A": None}}, "env must be an object of strings"),
+        ("bad", {"command": "x", "cwd": 7}, "cwd must be a string"),
+        ("a:b", {"command": "x"}, "not contain a colon"),
+        ("", {"command": "x"}, "rename it"),
+        (" ", {"command": "x"}, "rename it"),
+        ("a\tb", {"command": "x"}, "control character"),
+        (" outer", {"command": "x"}, "rename it"),
+        ("n" * 101, {"command": "x"}, "rename it"),
+        ("bad", {"command": "a\x00b"}, "'bad'"),
+        ("bad", {"command": "x", "args": ["a\x00b"]}, "'bad'"),
+        ("bad", {"command": "x", "env": {"A": "\x00"}}, "'bad'"),
+        ("bad", {"command": "x", "env": {"A=B": "1"}}, "'bad'"),
+        ("bad", {"command": "\ud800"}, "'bad'"),
+        ("bad", {"command": "x", "note": float("nan")}, "'bad'"),
+    ],
+)
+def test_a_broken_entry_is_a_problem_that_names_it_and_spoils_no_other(name, value, said):
+    found = parsed(good={"command": "git"}, **{name: value})
+    assert [entry.name for entry in found.entries] == ["good"]
+    (problem,) = found.problems
+    assert problem.startswith(f"x.json: server {name!r}: ")
+    assert said in problem
+    assert "\n" not in problem
+
+
+@pytest.mark.parametrize(
+    ("text", "where"),
+    [
+        ("", "line 1, column 1"),
+        ('{"mcpServers": {\n  "git": {"command": "x",,}\n}}', "line 2, column 26"),
+        ('{\n"mcpServers": {} / none\n}', "line 2, column 18"),
+        ('{"mcpServers": {}, /* open', "line 1, column 20"),
+        ("// only a comment", "line 1, column 18"),
+        ("{'mcpServers': {}}", "line 1, column 2"),
+        ('{"mcpServers" {}}', "line 1, column 15"),
+        ('{"mcpServers": {"a": [1 2]} // x\n}', "line 1, column 25"),
+        ('{"mcpServers": {}} x', "line 1, column 20"),
+    ],
+)
+def test_broken_json_is_named_with_its_line_and_column(text, where):
+    with pytest.raises(UnreadableConfig, match=f"x.json: {where}: .*; fix the JSON"):
+        parse_config(text, source="x.json")
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("[]", EXPECTED),
+        ("7", EXPECTED),
+        ("{}", "no mcpServers in it"),
+        ('{"mcp_servers": []}', "must be an object"),
+        ('{"mcpServers": NaN}', "must be an object"),
+        ('{"mcpServers": []}', "must be an object"),
+        ('{"mcpServers": "x"}', "must be an object"),
+        ("[" * 100_000, "nested too deeply"),
+        ('{"mcpServers": {"a": {"command": "x", "n": ' + "9" * 5_000 + "}}}", "x.json"),
+    ],
+    ids=lambda value: value[:30],
+)
+def test_what_is_no_list_of_servers_is_one_line_that_shows_what_is_expected(text, said):
+    with pytest.raises(UnreadableConfig, match=said) as caught:
+        parse_config(text, source="x.json")
+    assert "\n" not in str(caught.value)
+
+
+def test_an_empty_list_of_servers_is_one():
+    assert parsed() == read_config.ParsedConfig(entries=(), problems=())
+
+
+def test_a_name_that_stands_twice_is_a_problem_and_neither_is_taken():
+    text = '{"mcpServers": {"a": {"command": "x"}, "b": {"command": "y"}, "a": {"command": "z"}}}'
+    found = parse_config(text, source="x.json")
+    assert [entry.name for entry in found.entries] == ["b"]
+    assert found.problems == ("x.json: 'a' is given twice; rename one of the two",)
+
+
+def test_a_name_that_stands_three_times_is_one_problem():
+    text = '{"mcpServers": {"a": {"command": "x"}, "a": {"command": "y"}, "a": {"command": "z"}}}'
+    assert len(parse_config(text, source="x.json").problems) == 1
+
+
+def test_a_repeated_key_that_is_no_server_is_no_problem_of_the_servers():
+    text = '{"x": {"command": 1}, "x": 2, "mcpServers": {"a": {"command": "x", "command": "y"}}}'
+    found = parse_config(text, source="x.json")
+    assert found.problems == ()
+    assert found.entries[0].command == "y"
+
+
+BY_PROJECT = json.dumps(
+    {
+        "mcpServers": {"user": {"command": "u"}, "both": {"command": "from user"}},
+        "projects": {
+            "/here": {"mcpServers": {"local": {"command": "l"}, "both": {"command": "local"}}},
+            "/there": {"mcpServers": {"other": {"command": "o"}}},
+            "/none": {},
+            "/odd": [],
+            "/odder": {"mcpServers": None},
+        },
+    }
+)
+
+
+@pytest.mark.parametrize(
+    ("project", "commands"),
+    [
+        (None, {"user": "u", "both": "from user"}),
+        ("/here", {"user": "u", "both": "local", "local": "l"}),
+        ("/there", {"user": "u", "both": "from user", "other": "o"}),
+        ("/none", {"user": "u", "both": "from user"}),
+        ("/odd", {"user": "u", "both": "from user"}),
+        ("/odder", {"user": "u", "both": "from user"}),
+        ("/elsewhere", {"user": "u", "both": "from user"}),
+    ],
+)
+def test_a_projects_own_servers_come_before_the_users(project, commands):
+    found = parse_config(
+        BY_PROJECT, source="x", project=None if project is None else Path(project)
+    )
+    assert {entry.name: entry.command for entry in found.entries} == commands
+    local = {name for name, command in commands.items() if command in {"l", "local", "o"}}
+    assert {entry.name for entry in found.entries if entry.is_project_local} == local
+
+
+def test_a_name_that_stands_twice_for_all_projects_does_not_matter_to_one_with_its_own():
+    text = (
+        '{"mcpServers": {"a": {"command": "x"}, "a": {"command": "y"}}, '
+        '"projects": {"/here": {"mcpServers": {"a": {"command": "z"}}}}}'
+    )
+    found = parse_config(text, source="x.json", project=Path("/here"))
+    assert [(entry.command, entry.is_project_local) for entry in found.entries] == [("z", True)]
+    assert found.problems == ()
+    assert len(parse_config(text, source="x.json").problems) == 1
+
+
+@pytest.mark.parametrize("servers_of_project", [[], "x"])
+def test_a_project_whose_servers_are_no_object_is_an_error(servers_of_project):
+    text = json.dumps({"projects": {"/here": {"mcpServers": servers_of_project}}})
+    with pytest.raises(UnreadableConfig, match="must be an object"):
+        parse_config(text, source="x", project=Path("/here"))
+
+
+def test_a_project_with_an_empty_list_of_servers_is_a_list_all_the_same():
+    text = json.dumps({"projects": {"/here": {"mcpServers": {}}}})
+    assert parse_config(text, source="x", project=Path("/here")).entries == ()
+
+
+@pytest.mark.parametrize("text", [r"C:\udo", r"\u0000", r"\ud800"])
+def test_a_backslash_is_only_a_backslash(text):
+    assert parsed(git={"command": "git", "args": [text]}).entries[0].args == (text,)
+
+
+def test_a_name_repeated_in_another_project_is_none_of_our_business():
+    text = (
+        '{"mcpServers": {"a": {"command": "x"}}, "projects": {"/other": {"mcpServers": '
+        '{"a": {"command": "y"}, "a": {"command": "z"}}}}}'
+    )
+    found = parse_config(text, source="x.json", project=Path("/here"))
+    assert [entry.name for entry in found.entries] == ["a"]
+    assert found.problems == ()
+
+
+def test_a_file_with_the_servers_of_projects_only_is_one():
+    text = json.dumps({"projects": {"/here": {"mcpServers": {"a": {"command": "x"}}}}})
+    assert parse_config(text, source="x", project=Path("/here")).entries[0].name == "a"
+
+
+def test_a_file_is_read_and_a_byte_order_mark_ignored(tmp_path):
+    path = tmp_path / "x.json"
+    path.write_text("\ufeff" + servers(git={"command": "é"}), encoding="utf-8")
+    assert read_config.read_config(path).entries[0].command == "é"
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        (None, "does not exist"),
+        (b'{"mcpServers": "\xff"}', "not UTF-8"),
+        (b" " * (raw_file.MAX_FILE_BYTES + 1), "20,000,001 bytes"),
+        ("folder", "cannot read .*: Is a directory"),
+        (b"{", "line 1, column 2"),
+    ],
+)
+def test_a_file_that_cannot_be_read_is_one_line_that_names_it(tmp_path, content, said):
+    path = tmp_path / "x.json"
+    if content == "folder":
+        path.mkdir()
+    elif content is not None:
+        path.write_bytes(content)
+    with pytest.raises(UnreadableConfig, match=said) as caught:
+        read_config.read_config(path)
+    assert str(path) in str(caught.value)
+    assert "\n" not in str(caught.value)
+    assert isinstance(caught.value, read_config.MissingConfig) == (content is None)
+
+
+def test_a_file_below_a_file_does_not_exist(tmp_path):
+    (tmp_path / "x").touch()
+    with pytest.raises(read_config.MissingConfig, match="does not exist"):
+        read_config.read_config(tmp_path / "x" / "y.json")

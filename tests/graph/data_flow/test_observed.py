@@ -1,0 +1,156 @@
+from dataclasses import replace
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from graph.data_flow import derive, observed
+from graph.output_shape import describe_shape, merge_shapes
+from tests.gateway.catalogues import tool
+from tests.graph.data_flow.flow_tools import listing, schema
+
+WIDGETS = listing(widget_id={"type": "string"})
+PAIR = {"output": "/items/*/widget_id", "input": "/widget_id"}
+OURS, THEIRS = 1, 2
+
+
+def named(tool_id, pk, **values):
+    return tool(tool_id, pk=pk, definition_hash=f"hash {pk}", **values)
+
+
+@pytest.fixture
+def tools():
+    return [
+        named("shop:report", 1),
+        named("shop:paint", 2, input_schema=schema("widget_id")),
+    ]
+
+
+def told(tools, shapes):
+    return observed.derive_for_team(tools, shapes, observed.derive_shared(tools, shapes))
+
+
+def keys(claims):
+    return {(claim.source, claim.target) for claim in claims}
+
+
+def test_what_a_team_saw_of_a_shared_tool_is_told_to_it_alone(tools):
+    shapes = {(1, OURS): WIDGETS}
+    assert observed.derive_shared(tools, shapes) == []
+    found = told(tools, shapes)
+    assert found.keys() == {OURS}
+    (claim,) = found[OURS]
+    assert (claim.source, claim.target, claim.fields) == (1, 2, (PAIR,))
+    assert 0.2 <= claim.confidence <= 1.0
+
+
+def test_what_everybody_knows_is_not_told_again(tools):
+    shapes = {(1, None): WIDGETS, (1, OURS): WIDGETS}
+    assert keys(observed.derive_shared(tools, shapes)) == {(1, 2)}
+    assert told(tools, shapes) == {}
+
+
+def test_a_team_without_further_fields_costs_no_derivation(tools, monkeypatch):
+    declared = [named("shop:report", 1, output_schema=WIDGETS), tools[1]]
+    shared = observed.derive_shared(declared, {})
+    monkeypatch.setattr(observed.derive, "derive_flows", lambda _: pytest.fail("derived"))
+    assert observed.derive_for_team(declared, {(1, OURS): WIDGETS}, shared) == {}
+
+
+def test_a_relation_is_told_anew_where_the_output_was_not_known(tools):
+    search = named("shop:search_widgets", 1, description="Search for widgets.")
+    shapes = {(1, OURS): WIDGETS}
+    (known,) = observed.derive_shared([search, tools[1]], shapes)
+    assert PAIR not in known.fields
+    (claim,) = told([search, tools[1]], shapes)[OURS]
+    assert PAIR in claim.fields
+
+
+def test_shapes_of_a_teams_own_tools_are_shared_with_all_who_see_them(tools):
+    own = [replace(tool, team=OURS) for tool in tools]
+    shapes = {(1, OURS): WIDGETS}
+    assert keys(observed.derive_shared(own, shapes)) == {(1, 2)}
+    assert told(own, shapes) == {}
+
+
+def test_a_team_is_told_nothing_of_tools_that_it_does_not_see(tools):
+    codes = listing(widget_code={"type": "string"})
+    shop = [tools[0], replace(tools[1], input_schema=schema("widget_code"))]
+    private = named("den:polish", 3, input_schema=schema("widget_code"), team=THEIRS)
+    shapes = {(1, OURS): codes, (3, OURS): codes}
+    assert keys(told([*shop, private], shapes)[OURS]) == {(1, 2)}
+    shapes = {(1, THEIRS): codes}
+    assert keys(told([*shop, private], shapes)[THEIRS]) == {(1, 2), (1, 3)}
+
+
+def test_a_name_that_only_some_results_had_is_not_told_to_everybody(tools):
+    first, second = (
+        describe_shape({"structuredContent": {"count": 1, name: "x"}})
+        for name in ("ann", "widget_id")
+    )
+    shape = merge_shapes(first, second)
+    assert observed.derive_shared(tools, {(1, None): shape}) == []
+    assert keys(told(tools, {(1, None): shape, (1, OURS): shape})[OURS]) == {(1, 2)}
+    own = [replace(tool, team=OURS) for tool in tools]
+    assert keys(observed.derive_shared(own, {(1, OURS): shape})) == {(1, 2)}
+
+
+def test_only_targets_that_what_a_team_saw_may_feed_are_looked_at(tools, monkeypatch):
+    others = [
+        named(f"shop:paint_{n}", n, input_schema=schema(f"colour_{n}_id")) for n in range(3, 40)
+    ]
+    looked = []
+    links = derive._find_links
+
+    def watched(read, index, names, target, need):
+        looked.append(read[target].tool.pk)
+        return links(read, index, names, target, need)
+
+    shared = observed.derive_shared([*tools, *others], {})
+    monkeypatch.setattr(derive, "_find_links", watched)
+    found = observed.derive_for_team([*tools, *others], {(1, OURS): WIDGETS}, shared)
+    assert keys(found[OURS]) == {(1, 2)}
+    assert looked == [2]
+
+
+THINGS = st.sampled_from(("widget", "paint", "order"))
+PARTS = st.sampled_from(("id", "name", "code", "total"))
+FIELDS = st.dictionaries(
+    st.tuples(THINGS, PARTS).map("_".join) | st.sampled_from(("id", "url", "distance")),
+    st.sampled_from(({"type": "string"}, {"type": "integer"})),
+    max_size=3,
+)
+NAMES = st.tuples(st.sampled_from(("search", "get", "create", "delete", "book", "fast")), THINGS)
+TOOLS = st.lists(st.tuples(NAMES, FIELDS, FIELDS), min_size=2, max_size=9)
+
+
+@given(TOOLS, st.dictionaries(st.integers(1, 9), FIELDS, min_size=1, max_size=3))
+def test_a_team_is_told_what_deriving_all_anew_would_tell_it(drawn, saw):
+    every = [
+        named(
+            f"{'shop' if pk % 2 else 'den'}:{'_'.join(name)}",
+            pk,
+            input_schema={"type": "object", "properties": takes, "required": sorted(takes)[:1]},
+            output_schema=listing(**gives) if gives else None,
+            team=OURS if pk == 5 else None,
+        )
+        for pk, (name, takes, gives) in enumerate(drawn, 1)
+    ]
+    shapes = {(pk, OURS): listing(**fields) for pk, fields in saw.items()}
+    found = told(every, shapes)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(derive, "make_target_selector", lambda *_: derive._select_all)
+        assert found == told(every, shapes)
+
+
+def test_what_a_team_and_everybody_saw_counts_together(tools):
+    paints = named("shop:mix", 3, input_schema=schema("paint_id", "widget_id"))
+    shapes = {(1, None): WIDGETS, (1, OURS): listing(paint_id={"type": "string"})}
+    (claim,) = told([*tools, paints], shapes)[OURS]
+    assert (claim.source, claim.target) == (1, 3)
+    assert {field["input"] for field in claim.fields} == {"/paint_id", "/widget_id"}
+
+
+def test_tools_that_nobody_approved_are_left_out(tools):
+    pending = [tool("shop:report", pk=1), tools[1]]
+    assert told(pending, {(1, OURS): WIDGETS}) == {}

@@ -1,0 +1,150 @@
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from graph.suggestion.binding.bind import BindingSource, BindTool
+from graph.suggestion.binding.knowledge import (
+    PAIRED_OCCURRENCE,
+    BindingKnowledge,
+    FrequentConstant,
+    ObservedArgument,
+    ReferenceSource,
+    build_knowledge,
+    observe_arguments,
+)
+from graph.suggestion.intent import reading
+from tests.graph.suggestion.binding.tools import bound, needs, text, tool
+
+FIND = tool({"query": text()}, name="find")
+GET = tool({"id": text(), "deep": {"type": "boolean"}}, required=["id"], name="get")
+
+
+@dataclass(frozen=True)
+class Ran:
+    id: str
+    tool: int
+    arguments: Mapping[str, Any]
+
+
+def seen(intent: str, *tasks: tuple[BindTool, dict[str, Any]]) -> dict[str, Any]:
+    ran = [Ran(id=f"r{n}", tool=one.pk, arguments=given) for n, (one, given) in enumerate(tasks)]
+    found = observe_arguments(
+        ran, reading=reading.read_intent(intent), tools={one.pk: one for one, _ in tasks}
+    )
+    return {f"{one.task}.{one.parameter}": one for one in found}
+
+
+def test_the_kind_of_each_argument_is_observed() -> None:
+    fields = {
+        "mode": {"enum": ["fast", "slow"]},
+        "deep": {"type": "boolean"},
+        "limit": {"type": "integer", "default": 10},
+        "name": text(),
+        "page": text(),
+    }
+    given = {
+        "mode": "fast",
+        "deep": True,
+        "limit": 10,
+        "name": "Ada",
+        "page": {"$ref": "r0", "pointer": "/id"},
+    }
+    found = seen("greet Ada", (FIND, {}), (tool(fields), given))
+    kinds = {name.partition(".")[2]: one.kind for name, one in found.items()}
+    assert kinds == {
+        "mode": ObservedArgument.ENUMERATION,
+        "deep": ObservedArgument.BOOLEAN,
+        "limit": ObservedArgument.DEFAULT,
+        "name": ObservedArgument.LITERAL,
+        "page": ObservedArgument.REFERENCE,
+    }
+    assert found["r1.name"].is_stated
+    assert not found["r1.mode"].is_stated
+    assert found["r1.page"].source_tool == FIND.pk
+
+
+def test_a_reference_to_no_earlier_task_is_left_out() -> None:
+    assert seen("x", (GET, {"id": {"$ref": "r7", "pointer": "/id"}})) == {}
+    assert seen("x", (GET, {"id": {"$ref": "r0", "pointer": "/id"}})) == {}
+
+
+def test_pairs_of_tasks_are_seen_as_pairs() -> None:
+    take = [{"id": {"$ref": f"r{n}", "pointer": "/id"}} for n in (0, 1)]
+    found = seen("x", (FIND, {}), (FIND, {}), (GET, take[0]), (GET, take[1]))
+    assert [one.occurrence for one in found.values()] == [PAIRED_OCCURRENCE, PAIRED_OCCURRENCE]
+
+
+def references(*kinds: tuple[int, int]) -> BindingKnowledge:
+    key = (GET.pk, "id")
+    known = {ReferenceSource(FIND.pk, "/id", nth): count for nth, count in kinds}
+    return BindingKnowledge(references={key: known}, totals={key: sum(known.values())})
+
+
+def test_a_habit_of_past_runs_makes_a_reference() -> None:
+    steps = bound('get "x"', FIND, GET, knowledge=references((0, 3)))
+    assert steps[1].arguments == {"id": {"$ref": "t0", "pointer": "/id"}}
+    assert steps[1].bindings[0].source is BindingSource.REFERENCE
+    assert "3 of 3" in steps[1].bindings[0].evidence
+
+
+def test_a_habit_without_its_source_tool_is_ignored() -> None:
+    (step,) = bound("get it", GET, knowledge=references((0, 3)))
+    assert needs(step) == ["id"]
+
+
+def test_past_runs_decide_which_of_several_tasks_is_the_source() -> None:
+    steps = bound("get it", FIND, FIND, GET, knowledge=references((1, 3), (0, 1)))
+    assert steps[2].arguments["id"] == {"$ref": "t1", "pointer": "/id"}
+
+
+def test_two_equally_good_tasks_leave_the_argument_open_and_the_order_known() -> None:
+    steps = bound("get it", FIND, FIND, GET, knowledge=references((1, 2), (0, 2)))
+    assert needs(steps[2]) == ["id"]
+    assert steps[2].wait_for == ("t0", "t1")
+    assert "t0, t1" in steps[2].needs_input[0].reason
+
+
+def test_a_habitual_value_is_bound_unless_intents_state_it() -> None:
+    def known(stated: int) -> BindingKnowledge:
+        key = (GET.pk, "deep")
+        constant = FrequentConstant(value=True, count=4, stated_count=stated)
+        return BindingKnowledge(
+            constants={key: [constant]}, totals={key: 5}, run_counts={GET.pk: 6}
+        )
+
+    (step,) = bound("do it", GET, knowledge=known(0))
+    assert step.arguments == {"deep": True}
+    assert step.bindings[0].source is BindingSource.LEARNED
+    assert bound("do it", GET, knowledge=known(4))[0].arguments == {}
+
+
+def test_a_learned_value_that_is_no_longer_valid_is_dropped() -> None:
+    key = (GET.pk, "deep")
+    constant = FrequentConstant(value="yes", count=9, stated_count=0)
+    known = BindingKnowledge(constants={key: [constant]}, totals={key: 9}, run_counts={GET.pk: 9})
+    assert bound("do it", GET, knowledge=known)[0].arguments == {}
+
+
+def test_runs_are_counted_and_rare_literals_are_not_disclosed() -> None:
+    runs = [
+        tuple(seen("x", (FIND, {"query": "a"}), (GET, {"id": "b", "deep": False})).values())
+    ] * 2
+    known = build_knowledge(runs, least=3)
+    assert known.totals[GET.pk, "id"] == 2
+    assert known.constants[GET.pk, "id"] == ()
+    assert known.constants[GET.pk, "deep"][0].count == 2
+    assert known.run_counts[GET.pk] == 2
+
+
+def test_secrets_are_not_observed() -> None:
+    fields = {"password": text(), "note": text(), "body": {"type": "object"}}
+    given = {"password": "x", "note": "use sk-abcdefgh1234", "body": {"api_key": "y"}}
+    assert seen("x", (tool(fields), given)) == {}
+
+
+def test_how_often_intents_stated_a_value_is_counted() -> None:
+    runs = [tuple(seen("find cats", (FIND, {"query": "cats"})).values()) for _ in range(2)]
+    runs.append(tuple(seen("find it", (FIND, {"query": "b"})).values()))
+    assert build_knowledge(runs).stated_counts == {(FIND.pk, "query"): 2}

@@ -1,0 +1,139 @@
+"""Values that writing tools never receive."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from graph.suggestion.binding.bind import BindingStep, BindTool, bind_arguments
+from graph.suggestion.binding.knowledge import BindingKnowledge, FrequentConstant
+from graph.suggestion.intent import reading
+from tests.graph.suggestion.binding.tools import arguments, bound, needs, text, tool
+
+PATH = text("Path of the file")
+DELETE = tool({"path": text("Path to delete")}, required=["path"], name="delete_file")
+READ = tool({"path": PATH}, required=["path"], name="read_text_file")
+
+
+def given(
+    intent: str, one: BindTool, *, is_read_only: bool = False, shares: Any = None, **known: Any
+) -> dict[str, Any]:
+    step = BindingStep(id="t0", tool=one, is_read_only=is_read_only, clause_shares=shares)
+    return dict(bind_arguments([step], reading=reading.read_intent(intent), **known)[0].arguments)
+
+
+@pytest.mark.parametrize(
+    "intent",
+    [
+        "Do not delete /srv/data, delete old logs instead",
+        "Keep /home/me, never delete /etc/passwd, and then delete the cache",
+        "Delete everything except the folder /srv/data, the folder /srv/www",
+        "Don’t touch /srv/data",  # noqa: RUF001 - as typed
+        "/srv/data must not be deleted",
+        "Lösche /srv/data nicht, behalte /srv/www",
+    ],
+)
+def test_a_deleting_tool_never_gets_a_protected_value(intent: str) -> None:
+    assert given(intent, DELETE) == {}
+
+
+def test_words_in_quotation_marks_protect_nothing() -> None:
+    write = tool({"path": PATH, "content": text()}, required=["path", "content"], name="write")
+    told = given("write 'do not panic' to file /tmp/a.txt", write)
+    assert told == {"path": "/tmp/a.txt", "content": "do not panic"}  # noqa: S108 - a text
+
+
+def test_words_that_only_end_like_a_negation_protect_nothing() -> None:
+    assert given("delete the current file /srv/a.log", DELETE) == {"path": "/srv/a.log"}
+
+
+@pytest.mark.parametrize(
+    "intent",
+    [
+        "Read /etc/hosts and delete the old log",
+        "Read /etc/hosts and remove the old log",
+        "Show me the file /etc/hosts, then delete the old log",
+    ],
+)
+def test_a_path_requested_of_another_tool_is_not_deleted(intent: str) -> None:
+    assert given(intent, DELETE) == {}
+    assert given("Delete /srv/old.log", DELETE) == {"path": "/srv/old.log"}
+
+
+def test_a_path_in_a_clause_about_another_tool_is_not_deleted() -> None:
+    intent = "Back up /srv/data to /mnt/backup and then get rid of the temporary files"
+    shares = np.array([0.05, 1.0], dtype=np.float32)
+    assert given(intent, DELETE, shares=shares) == {}
+    both = "Get rid of the file /srv/a.log and then tell what time it is"
+    shares = np.array([1.0, 0.05], dtype=np.float32)
+    assert given(both, DELETE, shares=shares) == {"path": "/srv/a.log"}
+
+
+def test_tools_of_a_server_do_not_share_a_deleted_path() -> None:
+    _, removed = bound("Read /etc/hosts and delete the old log", READ, DELETE)
+    assert removed.arguments == {}
+    assert needs(removed) == ["path"]
+
+
+def test_rarely_stated_parameters_need_more_confidence() -> None:
+    intent = "find all logs under /srv/x and read the newest one"
+    key = (READ.pk, "path")
+    known = BindingKnowledge(totals={key: 9}, run_counts={READ.pk: 9}, stated_counts={key: 0})
+    assert given(intent, READ, is_read_only=True) == {"path": "/srv/x"}
+    assert given(intent, READ, is_read_only=True, knowledge=known) == {}
+    often = replace(known, stated_counts={key: 8})
+    assert given(intent, READ, is_read_only=True, knowledge=often) == {"path": "/srv/x"}
+
+
+LOGIN = tool(
+    {"password": text("pw"), "city": text("City")}, required=["city", "password"], name="weather"
+)
+CARD = tool({"card_number": text("Credit card number")}, required=["card_number"], name="weather")
+NOTE = tool({"note": text("Any text to keep")}, required=["note"], name="weather")
+
+
+@pytest.mark.parametrize(
+    ("intent", "one", "name"),
+    [
+        ("log in to acme with password 'Hunter22xyz!A' and tell it", LOGIN, "password"),
+        ("pay with card 4111 1111 1111 1111 now", CARD, "card_number"),
+        ("keep the note 'my key is sk-abcdefgh1234'", NOTE, "note"),
+    ],
+)
+def test_a_secret_is_bound_only_for_trusted_servers(intent: str, one: BindTool, name: str) -> None:
+    strange = replace(one, is_trusted=False)
+    (step,) = bound(intent, strange)
+    assert name not in step.arguments
+    assert name in needs(step)
+    why = next(need.reason for need in step.needs_input if need.name == name)
+    assert name == "note" or "for an untrusted server" in why
+    assert "password" in arguments("the password is 'Hunter22xyz!A' in Rome", LOGIN)[0]
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [("password", "s3cret!"), ("api_key", "live"), ("note", "sk-live-12345678")],
+)
+def test_a_learned_secret_is_not_reused(name: str, value: str) -> None:
+    one = tool({name: text()}, required=[name])
+    key = (one.pk, name)
+    constant = FrequentConstant(value=value, count=4, stated_count=0)
+    known = BindingKnowledge(constants={key: [constant]}, totals={key: 4}, run_counts={one.pk: 4})
+    (step,) = bound("connect to it", one, knowledge=known)
+    assert step.arguments == {}
+    assert needs(step) == [name]
+
+
+def test_a_value_that_is_too_long_is_not_reused() -> None:
+    long = "z" * 1_001
+    one = tool({"a": text(default=long), "b": text()}, required=["a", "b"])
+    key = (one.pk, "b")
+    constant = FrequentConstant(value=long, count=4, stated_count=0)
+    known = BindingKnowledge(constants={key: [constant]}, totals={key: 4}, run_counts={one.pk: 4})
+    (step,) = bound("do it", one, knowledge=known)
+    assert step.arguments == {}
+    assert needs(step) == ["a", "b"]
+    assert "default is too long to repeat" in step.needs_input[0].reason

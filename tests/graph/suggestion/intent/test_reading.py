@@ -1,0 +1,72 @@
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from graph.suggestion.intent.reading import non_empty_masked_text, read_intent
+from tools.query_text import MAX_CHARS, QueryError
+
+
+def test_an_intent_is_cut_and_masked():
+    reading = read_intent("Find flights to Rome on 2026-05-01. Then mail them to bob@example.org!")
+    assert reading.masked == "Find flights to on Then mail them to"
+    assert reading.sentences == (
+        "Find flights to Rome on 2026-05-01.",
+        "Then mail them to bob@example.org!",
+    )
+    assert [clause.masked for clause in reading.clauses] == [
+        "Find flights to on",
+        "Then mail them to",
+    ]
+    assert not reading.is_cut
+
+
+@given(st.text(min_size=1, max_size=200))
+def test_every_clause_starts_at_its_offset(raw):
+    try:
+        reading = read_intent(raw)
+    except QueryError:
+        return
+    assert reading.sentences
+    for clause in reading.clauses:
+        assert clause.text
+        assert reading.text[clause.start :].startswith(clause.text)
+        assert {clause.text, clause.embedded_masked_text} <= set(reading.distinct_texts)
+    assert {reading.text, reading.embedded_masked_text, *reading.sentences} <= set(
+        reading.distinct_texts
+    )
+    assert len(set(reading.distinct_texts)) == len(reading.distinct_texts)
+
+
+@pytest.mark.parametrize("raw", ["", "  \n\t ", "\x00\x07\u200b\u200b", "\u202e" * 100_000])
+def test_an_empty_intent_is_refused(raw):
+    with pytest.raises(QueryError, match="describe in words what should be done"):
+        read_intent(raw)
+
+
+def test_one_character_is_an_intent():
+    reading = read_intent("a")
+    assert reading.distinct_texts == ("a",)
+    assert reading.clauses[0].start == 0
+
+
+def test_control_characters_are_removed():
+    assert read_intent("fi\x00nd\u200b it\r\nnow\x1b please").text == "find it\nnow please"
+
+
+@pytest.mark.parametrize("raw", ["find it " * 600, "find it " * 20_000, "a" * 100_000])
+def test_a_long_intent_is_cut(raw):
+    reading = read_intent(raw)
+    assert reading.is_cut
+    assert len(reading.text) <= MAX_CHARS
+
+
+def test_an_entirely_masked_text_is_embedded_itself():
+    reading = read_intent("https://a.example/b")
+    assert reading.masked == ""
+    assert reading.distinct_texts == ("https://a.example/b",)
+    assert non_empty_masked_text("abc 12", "abc") == "abc 12"
+    assert non_empty_masked_text("abcd 12", "abcd") == "abcd"
+
+
+def test_equal_parts_are_embedded_once():
+    assert read_intent("find a hotel").distinct_texts == ("find a hotel",)

@@ -1,0 +1,119 @@
+import pytest
+
+from graph.suggestion.ranking import fit as fitting
+from graph.suggestion.ranking import prior
+from graph.suggestion.ranking.fit import fit_ranker, prior_ranker
+from graph.suggestion.ranking.rank import rank_tool_sets
+from graph.suggestion.ranking.set_features import SET_FEATURES
+from tests.graph.suggestion.ranking.small_catalogue import TEXTS, encoded, habits, past, view
+
+
+@pytest.fixture(scope="module")
+def fitted():
+    return fit_ranker(habits(), view())
+
+
+def test_without_past_intents_the_prior_is_the_ranker():
+    ranker = fit_ranker([], view())
+    shipped = prior.load_prior()
+    assert (ranker.runs, ranker.past, ranker.set_history) == (0, None, None)
+    assert ranker.embedding_model == "fake/words"
+    assert (
+        ranker.set_model.coefficients.tolist()
+        == shipped.sets.select_features(SET_FEATURES).coefficients_at(0).tolist()
+    )
+    assert ranker.tool_model.intercept == shipped.tools.intercept_at(0)
+    assert ranker.calibrator.ceiling < 0.7
+
+
+def test_a_past_intent_gets_the_same_suggestion_again(fitted):
+    assert rank_tool_sets(encoded("plan a trip to rome"), view(), fitted).best.tools == (11, 13)
+
+
+def test_an_intent_in_the_same_words_gets_the_same_suggestion(fitted):
+    new = {"plan a trip to tunis": {11, 13}, "get me to tunis": {11, 12}}
+    for text, tools in new.items():
+        assert set(rank_tool_sets(encoded(text), view(), fitted).best.tools) == tools
+
+
+def test_history_adds_information(fitted):
+    asked = encoded("how is it in tunis")
+    unaware = rank_tool_sets(asked, view(), prior_ranker("fake/words"))
+    assert rank_tool_sets(asked, view(), fitted).best.tools == (34,)
+    assert unaware.best.tools != (34,)
+
+
+def test_fitting_is_deterministic(fitted):
+    again = fit_ranker(habits(), view())
+    assert again.set_model.coefficients.tolist() == fitted.set_model.coefficients.tolist()
+    assert again.calibrator == fitted.calibrator
+
+
+@pytest.mark.parametrize("count", [1, 2, 4, 7])
+def test_few_past_intents_are_enough_to_fit(count):
+    ranker = fit_ranker(habits()[:count], view())
+    assert ranker.runs == count
+    assert rank_tool_sets(encoded("get me to oslo"), view(), ranker).best.confidence <= 0.69
+
+
+def test_past_intents_without_tools_are_ignored():
+    ranker = fit_ranker([*past(("say nothing", ())), *habits()[:3]], view())
+    assert ranker.runs == 3
+    assert fit_ranker(past(("say nothing", ())), view()).past is None
+
+
+def test_tools_that_are_gone_are_never_suggested(fitted):
+    gone = {tool: text for tool, text in TEXTS.items() if tool != 13}
+    ranker = fit_ranker(habits(), view(gone))
+    for trained in (ranker, fitted):
+        ranking = rank_tool_sets(encoded("plan a trip to rome"), view(gone), trained)
+        assert 13 not in ranking.tool_probabilities
+        assert 13 not in ranking.best.tools
+
+
+def test_another_prior_can_be_judged():
+    shipped = prior.load_prior()
+    other = prior.Prior(
+        tools=shipped.tools,
+        sets=shipped.sets,
+        order=shipped.order,
+        calibration=dict.fromkeys(prior.HISTORY_SIZES, (-9.0, 1.0)),
+        gate=shipped.gate,
+        learned_on=("nothing",),
+    )
+    ranker = fit_ranker([], view(), prior=other)
+    assert rank_tool_sets(encoded("book a hotel room"), view(), ranker).best.confidence < 0.01
+
+
+def test_without_history_past_intents_do_not_count():
+    ranker = fit_ranker(habits(), view(), without={"history"})
+    assert ranker.past is None
+
+
+def test_left_out_families_are_ignored_by_all_models():
+    ranker = fit_ranker(habits(), view(), without={"graph", "server"})
+    said = dict(zip(SET_FEATURES, ranker.set_model.coefficients, strict=True))
+    assert (said["pmi"], said["server"]) == (0, 0)
+    assert said["sumLR"] != 0
+    assert ranker.order_model.coefficients[:3].tolist() == [0, 0, 0]
+
+
+def test_an_unknown_family_is_refused():
+    with pytest.raises(ValueError, match="no feature family magic"):
+        fit_ranker(habits()[:3], view(), without={"magic"})
+    with pytest.raises(ValueError, match="no feature family magic"):
+        rank_tool_sets(encoded("get"), view(), prior_ranker("fake/words"), without={"magic"})
+
+
+def test_only_the_newest_runs_teach_how_to_rank_sets(monkeypatch):
+    seen = []
+    example = fitting.set_model.make_example
+
+    def note(scored, *args, **fields):
+        seen.append(scored.own_run)
+        return example(scored, *args, **fields)
+
+    monkeypatch.setattr(fitting.set_model, "make_example", note)
+    monkeypatch.setattr(fitting, "MAX_SET_EXAMPLES", 4)
+    fit_ranker(habits(), view())
+    assert seen == [28, 29, 30, 31, *[None] * 4]

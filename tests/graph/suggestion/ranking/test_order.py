@@ -1,0 +1,165 @@
+import itertools
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from graph.suggestion.ranking import order, prior
+from graph.suggestion.ranking.order import ORDER_FEATURES, OrderEvidence, OrderModel
+from graph.suggestion.ranking.set_history import SetHistory
+from tests.graph.suggestion.ranking.drawn_runs import TOOLS, drawn_runs, drawn_scored, without_run
+
+PRIOR = prior.load_prior().order
+COLUMNS = np.arange(4)
+
+
+def of_feature(name, values):
+    """Make features of pairs in which only one speaks."""
+    features = np.zeros((*values.shape, len(ORDER_FEATURES)))
+    features[:, :, ORDER_FEATURES.index(name)] = values
+    return features
+
+
+def model(**coefficients):
+    row = np.array([coefficients.get(name, 0.0) for name in ORDER_FEATURES])
+    return OrderModel(scales=np.ones(len(ORDER_FEATURES)), coefficients=row)
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.integers(2, 40), st.integers(0, 1_000), st.data())
+def test_a_run_is_left_out_of_its_own_features(count, seed, data):
+    runs = drawn_runs(count, seed)
+    own = data.draw(st.integers(0, count - 1))
+    scored = drawn_scored(seed, past=count, own_run=own)
+    left_out, rest = without_run(scored, runs)
+    as_past = OrderEvidence(scored, SetHistory.from_runs(runs)).compute_features(COLUMNS)
+    as_new = OrderEvidence(left_out, SetHistory.from_runs(rest)).compute_features(COLUMNS)
+    if count <= order.NEAR_RUNS:
+        assert as_past == pytest.approx(as_new, abs=1e-6)
+    else:
+        assert as_past[:, :, :2] == pytest.approx(as_new[:, :, :2], abs=1e-6)
+
+
+@settings(max_examples=30, deadline=None)
+@given(st.integers(1, 30), st.integers(0, 1_000))
+def test_order_features_are_antisymmetric(count, seed):
+    scored = drawn_scored(seed, past=count)
+    features = OrderEvidence(
+        scored, SetHistory.from_runs(drawn_runs(count, seed))
+    ).compute_features(COLUMNS)
+    assert features == pytest.approx(-features.transpose(1, 0, 2))
+
+
+def test_runs_that_called_one_before_the_other_are_counted():
+    first, second, third = TOOLS[:3]
+    runs = [(first, second), (first, third, second), (second, first), (first, third)]
+    near = np.array([0.9, 0.8, 0.7, 0.2], dtype=np.float32)
+    scored = drawn_scored(past=4, similarity=near)
+    told = OrderEvidence(scored, SetHistory.from_runs(runs)).compute_features(np.array([0, 1]))[
+        0, 1
+    ]
+    weights = np.exp((near.astype(float) - 0.8) / 0.1)
+    assert told[0] == pytest.approx(np.log(2.4 / 1.4))
+    assert told[1] == pytest.approx(np.log(1.4 / 1.4))
+    assert told[2] == pytest.approx(np.log((weights[:2].sum() + 0.3) / (weights[2] + 0.3)))
+
+
+def test_a_tool_called_again_counts_where_it_was_called_first():
+    runs = [(TOOLS[0], TOOLS[1], TOOLS[0])]
+    scored = drawn_scored(past=1)
+    told = OrderEvidence(scored, SetHistory.from_runs(runs)).compute_features(np.array([0, 1]))
+    assert told[0, 1, 0] == pytest.approx(np.log(1.4 / 0.4))
+
+
+def test_a_tool_whose_clause_stands_earlier_is_first_without_history():
+    cosines = np.array([[0.1, 0.1, 0.9], [0.9, 0.1, 0.1], [0.1, 0.8, 0.1]], dtype=np.float32)
+    scored = drawn_scored(
+        tools=(1, 2, 3), clause_cosines=cosines, clause_votes=np.zeros((3, 3), dtype=np.float32)
+    )
+    fitted = order.fit_order_model((), None, prior=PRIOR)
+    features = OrderEvidence(scored, None).compute_features(np.arange(3))
+    assert fitted.find_likeliest_order(features) == [1, 2, 0]
+
+
+def test_an_intent_of_one_clause_leaves_the_order_unchanged():
+    scored = drawn_scored(clause_count=1)
+    features = OrderEvidence(scored, None).compute_features(COLUMNS)
+    assert not features.any()
+    assert order.fit_order_model((), None, prior=PRIOR).find_likeliest_order(features) == [
+        0,
+        1,
+        2,
+        3,
+    ]
+
+
+@pytest.mark.parametrize("count", [2, 3, 4, 5, 6])
+def test_the_order_is_the_likeliest_of_all(count):
+    odds = np.random.default_rng(count).normal(size=(count, count))
+    odds -= odds.T
+    likely = -np.logaddexp(0, -odds)
+
+    def worth(chosen):
+        return sum(likely[a, b] for a, b in itertools.combinations(chosen, 2))
+
+    best = max(itertools.permutations(range(count)), key=worth)
+    assert model(prec=1.0).find_likeliest_order(of_feature("prec", odds)) == list(best)
+
+
+def test_many_tools_are_ordered_by_their_summed_log_odds():
+    places = np.array([5, 2, 7, 0, 3, 1, 6, 4])
+    odds = (places[None] - places[:, None]).astype(float)
+    assert (
+        model(prec=1.0).find_likeliest_order(of_feature("prec", odds))
+        == np.argsort(places).tolist()
+    )
+
+
+@pytest.mark.parametrize("count", [0, 1])
+def test_one_tool_needs_no_order(count):
+    assert model().find_likeliest_order(np.zeros((count, count, len(ORDER_FEATURES)))) == list(
+        range(count)
+    )
+
+
+def past_of_one_order(count=40):
+    runs = [tuple(TOOLS[:3]) if at % 4 else (TOOLS[5],) for at in range(count)]
+    scored = [drawn_scored(at, past=count, own_run=at) for at in range(count)]
+    return scored, SetHistory.from_runs(runs)
+
+
+def test_fitting_learns_that_past_order_holds():
+    scored, history = past_of_one_order()
+    fitted = order.fit_order_model(scored, history, prior=PRIOR)
+    assert fitted.coefficients[0] > PRIOR.select_features(ORDER_FEATURES).coefficients_at(40)[0]
+    new = OrderEvidence(drawn_scored(77, past=40), history).compute_features(np.array([2, 0, 1]))
+    assert fitted.find_likeliest_order(new) == [1, 2, 0]
+
+
+def test_only_runs_of_several_tools_teach_order():
+    scored, history = past_of_one_order()
+    assert len(order.make_order_pairs(scored[0], history)) == 0
+    assert len(order.make_order_pairs(scored[1], history)) == 3
+    nothing = order.fit_order_model(scored[:1], history, prior=PRIOR)
+    assert nothing.coefficients == pytest.approx(
+        PRIOR.select_features(ORDER_FEATURES).coefficients_at(40)
+    )
+
+
+def test_tools_that_were_not_scored_teach_no_order():
+    history = SetHistory.from_runs([(TOOLS[0], 999)])
+    assert len(order.make_order_pairs(drawn_scored(past=1, own_run=0), history)) == 0
+
+
+def test_a_new_intent_has_no_order_to_teach():
+    with pytest.raises(ValueError, match="past runs"):
+        order.make_order_pairs(drawn_scored(past=1), SetHistory.from_runs([TOOLS[:2]]))
+
+
+def test_a_left_out_feature_is_ignored():
+    scored, history = past_of_one_order()
+    fitted = order.fit_order_model(scored, history, prior=PRIOR, without={"prec", "clpos"})
+    assert [bool(value) for value in fitted.coefficients] == [False, True, True, False, True]
+    less = fitted.without_features({"prek"})
+    assert [bool(value) for value in less.coefficients] == [False, True, False, False, True]

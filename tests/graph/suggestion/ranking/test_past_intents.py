@@ -1,0 +1,148 @@
+import dataclasses
+from datetime import timedelta
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from graph.suggestion.ranking import past_intents as past_module
+from graph.suggestion.ranking.candidate_features import describe_candidates
+from graph.suggestion.ranking.fitted_intents import describe_past_intents
+from graph.suggestion.ranking.past_intents import PastIntents
+from tests.graph.suggestion.ranking.drawn_intents import AT, drawn_encoded, drawn_past, drawn_view
+
+VIEW = drawn_view()
+
+
+def described_anew(intents, own):
+    """Describe an intent as a new one, by the others alone."""
+    others = PastIntents.from_intents(intents[:own] + intents[own + 1 :], VIEW)
+    encoded = intents[own].encoded
+    return describe_candidates(encoded, VIEW, others, others.gather_evidence(encoded))
+
+
+def of_own(intents, own):
+    """Describe an intent as one of the past, left out."""
+    past = PastIntents.from_intents(intents, VIEW)
+    (evidence,) = past.iterate_left_out_evidence(np.array([own]))
+    return describe_candidates(intents[own].encoded, VIEW, past, evidence)
+
+
+@given(st.integers(0, 60), st.integers(0, 7))
+def test_leaving_an_intent_out_equals_never_having_seen_it(seed, own):
+    # Without words: how rare one is counts the intent's own words, which are no label.
+    intents = drawn_past(VIEW, 8, seed, has_words=False)
+    left_out, anew = of_own(intents, own), described_anew(intents, own)
+    assert left_out.positions.tolist() == anew.positions.tolist()
+    np.testing.assert_allclose(left_out.rows, anew.rows, atol=2e-3)
+    np.testing.assert_allclose(left_out.votes, anew.votes, atol=1e-4)
+    assert left_out.history_evidence.predicted_size == pytest.approx(
+        anew.history_evidence.predicted_size, abs=1e-3
+    )
+
+
+@given(st.integers(0, 60), st.integers(0, 7), st.sets(st.integers(0, 39), min_size=1, max_size=6))
+def test_a_run_has_no_part_in_its_own_features(seed, own, called):
+    intents = drawn_past(VIEW, 8, seed)
+    other = list(intents)
+    tools = tuple(VIEW.tools[sorted(called)].tolist())
+    other[own] = dataclasses.replace(intents[own], tools=tools)
+    before, after = of_own(intents, own), of_own(other, own)
+    assert before.positions.tolist() == after.positions.tolist()
+    np.testing.assert_allclose(before.rows, after.rows, atol=2e-3)
+    np.testing.assert_allclose(before.votes, after.votes, atol=1e-5)
+    assert before.history_evidence.predicted_size == pytest.approx(
+        after.history_evidence.predicted_size, abs=1e-3
+    )
+
+
+def test_a_run_is_evidence_for_others():
+    intents = drawn_past(VIEW, 8)
+    other = list(intents)
+    other[0] = dataclasses.replace(intents[0], tools=(int(VIEW.tools[39]),))
+    before, after = of_own(intents, 1), of_own(other, 1)
+    assert before.rows.shape != after.rows.shape or np.abs(before.rows - after.rows).max() > 0.01
+
+
+def test_similarity_is_the_mean_of_plain_and_masked():
+    intents = drawn_past(VIEW, 5)
+    encoded = drawn_encoded(3)
+    expected = [
+        (one.encoded.whole @ encoded.whole + one.encoded.masked @ encoded.masked) / 2
+        for one in intents
+    ]
+    np.testing.assert_allclose(
+        PastIntents.from_intents(intents, VIEW).compute_similarity(encoded), expected, atol=1e-5
+    )
+
+
+def test_of_equal_intents_with_equal_tools_one_is_fitted_on():
+    intents = drawn_past(VIEW, 6)
+    again = dataclasses.replace(intents[2], last_seen=AT + timedelta(days=1), pattern=900)
+    other = dataclasses.replace(intents[2], tools=(int(VIEW.tools[30]),), pattern=901)
+    past = PastIntents.from_intents([*intents, again, other], VIEW)
+    assert past.patterns[past.fitted].tolist() == [500, 501, 503, 504, 505, 900, 901]
+    assert len(past) == 8
+    assert len(past.compute_similarity(drawn_encoded())) == 8
+
+
+def test_the_newest_are_fitted_on_and_all_are_counted(monkeypatch):
+    monkeypatch.setattr(past_module, "MAX_FITTED", 4)
+    intents = drawn_past(VIEW, 10)
+    past = PastIntents.from_intents(intents[::-1], VIEW)
+    assert past.patterns[past.fitted].tolist() == [509, 508, 507, 506]
+    assert past.calls.call_counts.sum() == sum(len(set(one.tools)) for one in intents)
+    assert len(past.ridge.weights) == 4
+    rows = describe_past_intents(past, VIEW)
+    assert len(rows) == 4
+    assert len(rows[0].similarity) == 10
+
+
+def test_a_tool_that_is_gone_still_counts_but_is_no_candidate():
+    intents = drawn_past(VIEW, 6)
+    gone = dataclasses.replace(intents[0], tools=(5, *intents[0].tools))
+    past = PastIntents.from_intents([gone, *intents[1:]], VIEW)
+    assert 5 in past.tools
+    evidence = past.gather_evidence(intents[0].encoded)
+    described = describe_candidates(intents[0].encoded, VIEW, past, evidence)
+    assert 5 not in VIEW.tools[described.positions]
+    assert past.find_columns(np.array([5, 6])).tolist() == [0, -1]
+
+
+def test_deserialized_history_gives_the_same_evidence():
+    intents = drawn_past(VIEW, 12)
+    past = PastIntents.from_intents(intents, VIEW)
+    again = PastIntents.from_arrays(past.to_arrays())
+    assert again.runs == past.runs
+    assert again.distinct_tool_sets == past.distinct_tool_sets
+    for name in ("patterns", "successes", "failures", "fitted", "tools"):
+        assert getattr(again, name).tolist() == getattr(past, name).tolist()
+    encoded = drawn_encoded(5)
+    ours, theirs = (
+        describe_candidates(encoded, VIEW, one, one.gather_evidence(encoded))
+        for one in (past, again)
+    )
+    assert ours.positions.tolist() == theirs.positions.tolist()
+    np.testing.assert_allclose(ours.rows, theirs.rows, atol=0.1)
+    np.testing.assert_allclose(ours.votes, theirs.votes, atol=0.02)
+
+
+def test_deserialized_history_cannot_be_fitted_on():
+    past = PastIntents.from_arrays(PastIntents.from_intents(drawn_past(VIEW, 3), VIEW).to_arrays())
+    with pytest.raises(ValueError, match="create them again"):
+        describe_past_intents(past, VIEW)
+
+
+def test_no_past_is_refused():
+    with pytest.raises(ValueError, match="pass None"):
+        PastIntents.from_intents([], VIEW)
+
+
+def test_runs_without_calls_are_no_evidence():
+    intents = [dataclasses.replace(one, tools=()) for one in drawn_past(VIEW, 3)]
+    past, encoded = PastIntents.from_intents(intents, VIEW), drawn_encoded()
+    told = describe_candidates(encoded, VIEW, past, past.gather_evidence(encoded))
+    alone = describe_candidates(encoded, VIEW, None, None)
+    assert told.positions.tolist() == alone.positions.tolist()
+    assert not told.votes.any()

@@ -1,0 +1,121 @@
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from graph.suggestion.ranking.static_features import (
+    MAX_RANK,
+    SHARE_WIDTH,
+    SOFT_WIDTH,
+    STATIC_FEATURES,
+    compare_intent,
+    count_better,
+    top_positions,
+)
+from graph.suggestion.ranking.tool_view import ToolView
+from tests.graph.suggestion.ranking.drawn_intents import drawn_encoded, drawn_index, drawn_view
+
+
+def naive(encoded, view):
+    """Work the features out by the book, for all tools at once."""
+    vectors = view.vectors_at(np.arange(len(view))).astype(float)
+    whole, masked = vectors @ encoded.whole, vectors @ encoded.masked
+    clauses, masked_clauses = vectors @ encoded.clauses.T, vectors @ encoded.masked_clauses.T
+    order = np.array([[(other > one).sum() for one in other] for other in clauses.T]).T
+
+    def bm25(lexemes):
+        return view.words.score_lexemes(list(dict.fromkeys(lexemes))).sum(axis=0)
+
+    words = bm25(encoded.words)
+    of_clauses = np.stack([bm25(lexemes) for lexemes in encoded.clause_words], axis=1)
+    best_other = np.array(
+        [[np.delete(column, at).max() for column in clauses.T] for at in range(len(view))]
+    )
+    soft = np.exp(clauses / SOFT_WIDTH)
+    above = masked_clauses - masked_clauses.mean(axis=0)
+    server = view.groups.centroids.astype(float) @ encoded.masked
+    others = [
+        masked[(view.servers == mine) & (np.arange(len(view)) != at)].max(initial=-np.inf)
+        for at, mine in enumerate(view.servers)
+    ]
+    return {
+        "cos": whole,
+        "clmax": clauses.max(axis=1),
+        "semax": np.maximum((vectors @ encoded.sentences.T).max(axis=1), whole),
+        "bm": np.log1p(words),
+        "bmrel": words / (words.max() + 1e-9),
+        "clbm": (of_clauses / (of_clauses.max(axis=0) + 1e-9)).max(axis=1),
+        "rank": 1 / (1 + np.array([(whole > one).sum() for one in whole])),
+        "clrank": 1 / (1 + order.min(axis=1)),
+        "cltop1": (order == 0).sum(axis=1),
+        "cltop3": (order < 3).mean(axis=1),
+        "clmargin": (clauses - best_other).max(axis=1),
+        "clsoft": (soft / soft.sum(axis=0)).max(axis=1),
+        "namecov": view.words.score_name_cover(list(set(encoded.words)), np.arange(len(view))),
+        "cosz": (whole - whole.mean()) / whole.std(),
+        "clzmax": ((clauses - clauses.mean(axis=0)) / clauses.std(axis=0)).max(axis=1),
+        "mcos": masked,
+        "clpow": (np.maximum(above, 0) ** 4).sum(axis=1) ** 0.25,
+        "srvcent": server[view.groups.group_of] - server.mean(),
+        "srvmax": np.where(np.isinf(others), masked.mean(), others) - masked.max(),
+        "mcosz": (masked - masked.mean()) / masked.std(),
+    }
+
+
+@given(st.integers(0, 40), st.integers(1, 4), st.booleans())
+def test_features_have_their_documented_values(seed, clauses, is_private):
+    teams = np.arange(30) % 3 if is_private else np.zeros(30, dtype=np.int64)
+    view = ToolView.for_team(drawn_index(30, seed, teams=teams), team=1)
+    encoded = drawn_encoded(seed, clauses=clauses, sentences=2)
+    at = np.arange(0, len(view), 2)
+    found = compare_intent(encoded, view).compute_features(at)
+    for place, (name, expected) in enumerate(naive(encoded, view).items()):
+        assert name == STATIC_FEATURES[place]
+        np.testing.assert_allclose(found[:, place], expected[at], atol=2e-4, err_msg=name)
+
+
+def test_equal_texts_are_compared_once(monkeypatch):
+    view = drawn_view()
+    one = drawn_encoded(clauses=1)
+    same = type(one)(**vars(one) | {"masked": one.whole, "clauses": one.whole[None]})
+    asked = []
+    monkeypatch.setattr(
+        ToolView,
+        "compute_cosines",
+        lambda view, rows: asked.append(rows) or rows @ view.index.vectors.T,
+    )
+    compared = compare_intent(same, view)
+    assert [len(rows) for rows in asked] == [1]
+    np.testing.assert_array_equal(compared.whole, compared.clauses[0])
+
+
+def test_shares_are_relative_to_the_best_of_all_tools():
+    view, encoded = drawn_view(), drawn_encoded()
+    compared = compare_intent(encoded, view)
+    cosines = encoded.clauses @ view.vectors_at(np.arange(40)).T
+    expected = np.exp((cosines - cosines.max(axis=1, keepdims=True)) / SHARE_WIDTH).T
+    np.testing.assert_allclose(compared.compute_clause_shares(np.arange(40)), expected, atol=1e-5)
+    assert compared.compute_clause_shares(np.arange(40)).max(axis=0).tolist() == [1.0] * 3
+
+
+@given(st.lists(st.integers(0, 5), min_size=1, max_size=30), st.integers(1, 12))
+def test_the_highest_are_in_order_and_ties_by_position(values, count):
+    expected = sorted(range(len(values)), key=lambda at: (-values[at], at))[:count]
+    assert top_positions(np.float32(values), count).tolist() == expected
+
+
+def test_ranks_beyond_the_last_are_the_last():
+    values = -np.arange(MAX_RANK + 50, dtype=np.float32)
+    found = count_better(values, np.array([0, 7, MAX_RANK - 1, MAX_RANK, MAX_RANK + 40]))
+    assert found.tolist() == [0, 7, MAX_RANK - 1, MAX_RANK, MAX_RANK]
+
+
+def test_one_tool_alone_has_features():
+    found = compare_intent(drawn_encoded(), drawn_view(1)).compute_features(np.array([0]))
+    assert np.isfinite(found).all()
+
+
+def test_an_intent_of_another_model_is_refused():
+    index = drawn_index(vectors=np.zeros((40, 3), dtype=np.float32))
+    with pytest.raises(ValueError, match="embedded by different models"):
+        compare_intent(drawn_encoded(), ToolView.for_team(index, team=None))

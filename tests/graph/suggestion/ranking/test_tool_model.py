@@ -1,0 +1,218 @@
+import dataclasses
+
+import numpy as np
+import pytest
+
+from graph.suggestion.ranking import candidates as candidates_module
+from graph.suggestion.ranking import tool_model
+from graph.suggestion.ranking.candidate_features import FEATURES
+from graph.suggestion.ranking.candidates import MAX_BY_NEARNESS
+from graph.suggestion.ranking.logistic import compute_sigmoid
+from graph.suggestion.ranking.past_intents import PastIntents
+from graph.suggestion.ranking.prior import HISTORY_SIZES, LinearPrior, PriorError, load_prior
+from graph.suggestion.ranking.static_features import STATIC_FEATURES
+from graph.suggestion.ranking.tool_model import (
+    ToolModel,
+    fit_tool_model,
+    make_prior_rows,
+    score_candidates,
+)
+from graph.suggestion.ranking.tool_view import ToolView
+from tests.graph.suggestion.ranking.drawn_intents import (
+    drawn_encoded,
+    drawn_index,
+    drawn_past,
+    drawn_view,
+)
+
+VIEW = drawn_view()
+
+
+def flat(**coefficients):
+    """Build a prior that knows only what is given."""
+    row = np.array([coefficients.get(name, 0.0) for name in FEATURES])
+    return LinearPrior(
+        features=FEATURES,
+        means=np.zeros(len(FEATURES)),
+        scales=np.ones(len(FEATURES)),
+        coefficients=dict.fromkeys(HISTORY_SIZES, row),
+        intercepts=dict.fromkeys(HISTORY_SIZES, -2.0),
+    )
+
+
+def likely(scored, count):
+    return set(scored.tools[np.argsort(-scored.logits)[:count]].tolist())
+
+
+def test_without_history_the_prior_scores():
+    encoded = drawn_encoded()
+    model = ToolModel.from_prior(flat(cos=3.0))
+    scored = score_candidates(encoded, VIEW, None, model=model)
+    cosines = scored.vectors @ encoded.whole
+    np.testing.assert_allclose(scored.logits, 3 * cosines - 2, atol=1e-4)
+    assert (scored.predicted_size, scored.own_run, len(scored.similarity)) == (None, None, 0)
+    assert (scored.sentence_count, scored.clause_count, scored.length) == (1, 3, 60)
+    assert not scored.clause_votes.any()
+
+
+def test_candidates_are_the_nearest_tools_ordered_by_key():
+    encoded = drawn_encoded()
+    scored = score_candidates(encoded, VIEW, None, model=ToolModel.from_prior(load_prior().tools))
+    every = VIEW.vectors_at(np.arange(40))
+    expected = set()
+    for row in (every @ encoded.whole, every @ encoded.masked, (every @ encoded.clauses.T).max(1)):
+        expected |= set(VIEW.tools[np.argsort(-row)[:MAX_BY_NEARNESS]].tolist())
+    assert scored.tools.tolist() == sorted(expected)
+    np.testing.assert_array_equal(
+        scored.vectors, VIEW.vectors_at(VIEW.find_positions(scored.tools))
+    )
+    assert scored.servers.tolist() == VIEW.servers[VIEW.find_positions(scored.tools)].tolist()
+    np.testing.assert_allclose(
+        scored.clause_cosines, scored.vectors @ encoded.clauses.T, atol=1e-5
+    )
+
+
+def test_tools_to_consider_are_scored_in_any_case():
+    encoded, model = drawn_encoded(), ToolModel.from_prior(load_prior().tools)
+    missed = set(VIEW.tools.tolist()) - set(
+        score_candidates(encoded, VIEW, None, model=model).tools.tolist()
+    )
+    tool = min(missed)
+    scored = score_candidates(encoded, VIEW, None, model=model, considered=(tool, 77))
+    assert tool in scored.tools
+    assert 77 not in scored.tools
+
+
+def test_only_tools_that_are_allowed_are_candidates():
+    intents = drawn_past(VIEW, 10)
+    past, allowed = PastIntents.from_intents(intents, VIEW), set(VIEW.tools[5:9].tolist())
+    narrow = VIEW.with_allowed(allowed)
+    scored = score_candidates(
+        intents[0].encoded,
+        narrow,
+        past,
+        model=ToolModel.from_prior(load_prior().tools, runs=10),
+        considered=VIEW.tools.tolist(),
+    )
+    assert set(scored.tools.tolist()) == allowed
+
+
+def test_history_raises_the_tools_of_similar_intents():
+    intents = drawn_past(VIEW, 30)
+    past = PastIntents.from_intents(intents, VIEW)
+    model, _ = fit_tool_model(past, VIEW, prior=load_prior().tools)
+    scored = score_candidates(intents[4].encoded, VIEW, past, model=model)
+    called = set(intents[4].tools)
+    assert likely(scored, len(called)) == called
+    assert scored.predicted_size == pytest.approx(len(called), abs=1.5)
+    assert scored.similarity.argmax() == 4
+
+
+def test_fitted_intents_leave_out_their_own_run():
+    intents = drawn_past(VIEW, 12)
+    past = PastIntents.from_intents(intents, VIEW)
+    _, scored = fit_tool_model(past, VIEW, prior=load_prior().tools)
+    assert len(scored) == 12
+    for at, one in enumerate(scored):
+        assert one.own_run == past.fitted[at] == at
+        assert one.similarity[at] == -1
+        assert len(one.logits) == len(one.tools) == len(one.vectors)
+    assert [one.own_run for one in scored[2:5]] == [2, 3, 4]
+    assert scored[-1].own_run == 11
+    with pytest.raises(IndexError):
+        scored[12]
+
+
+def test_logits_of_few_intents_are_of_models_that_did_not_see_them(monkeypatch):
+    intents = drawn_past(VIEW, 15)
+    past = PastIntents.from_intents(intents, VIEW)
+    model, crossed = fit_tool_model(past, VIEW, prior=load_prior().tools)
+    monkeypatch.setattr(tool_model, "MAX_CROSS_FITTED", 0)
+    same, plain = fit_tool_model(past, VIEW, prior=load_prior().tools)
+    np.testing.assert_array_equal(model.coefficients, same.coefficients)
+
+    def likelihood(rows):
+        chances = [compute_sigmoid(one.logits) for one in rows]
+        called = [np.isin(one.tools, intents[one.own_run].tools) for one in rows]
+        return sum(
+            np.log(np.where(hit, p, 1 - p)).sum() for p, hit in zip(chances, called, strict=True)
+        )
+
+    assert likelihood(crossed) < likelihood(plain)
+
+
+def test_few_intents_stay_near_the_prior_and_many_do_not():
+    prior = load_prior().tools
+    few = drawn_past(VIEW, 3)
+    model, _ = fit_tool_model(PastIntents.from_intents(few, VIEW), VIEW, prior=prior)
+    start = ToolModel.from_prior(prior, runs=3)
+    near = np.abs(model.coefficients - start.coefficients).max()
+    many = drawn_past(VIEW, 120)
+    model, _ = fit_tool_model(PastIntents.from_intents(many, VIEW), VIEW, prior=prior)
+    start = ToolModel.from_prior(prior, runs=120)
+    assert near < 0.2 < np.abs(model.coefficients - start.coefficients).max()
+
+
+def test_left_out_features_are_ignored():
+    intents = drawn_past(VIEW, 20)
+    past = PastIntents.from_intents(intents, VIEW)
+    without = frozenset(FEATURES) - {"cos"}
+    model, _ = fit_tool_model(past, VIEW, prior=flat(krr=5.0), without=without)
+    scored = score_candidates(intents[0].encoded, VIEW, past, model=model, without=without)
+    cosines = scored.vectors @ intents[0].encoded.whole
+    expected = model.intercept + model.coefficients[0] * cosines
+    np.testing.assert_allclose(scored.logits, expected, atol=1e-4)
+
+
+def test_rows_for_the_prior_are_those_that_fitting_sees():
+    intents = drawn_past(VIEW, 9)
+    rows, targets = make_prior_rows(intents, VIEW)
+    past = PastIntents.from_intents(intents, VIEW)
+    _, scored = fit_tool_model(past, VIEW, prior=load_prior().tools)
+    assert rows.shape == (sum(len(one.tools) for one in scored), len(FEATURES))
+    called = [np.isin(one.tools, intents[one.own_run].tools) for one in scored]
+    assert targets.tolist() == np.concatenate(called).astype(float).tolist()
+
+
+def test_rows_for_the_prior_of_no_history_have_none():
+    intents = drawn_past(VIEW, 9)
+    rows, targets = make_prior_rows(intents, VIEW, with_history=False)
+    assert not rows[:, len(STATIC_FEATURES) :].any()
+    assert len(rows) == len(targets)
+    assert 0 < targets.sum() < len(targets)
+    assert make_prior_rows([], VIEW, with_history=False)[0].shape == (0, len(FEATURES))
+
+
+def test_a_catalogue_without_tools_has_no_candidates():
+    view = ToolView.for_team(drawn_index(0), team=None)
+    scored = score_candidates(
+        drawn_encoded(), view, None, model=ToolModel.from_prior(load_prior().tools)
+    )
+    assert len(scored.tools) == 0
+    assert scored.clause_shares.shape == (0, 3)
+
+
+def test_a_prior_for_other_features_is_refused():
+    with pytest.raises(PriorError, match="krr"):
+        ToolModel.from_prior(flat().select_features(STATIC_FEATURES))
+
+
+def test_fitting_twice_gives_the_same():
+    intents = drawn_past(VIEW, 25)
+    one, other = (
+        fit_tool_model(PastIntents.from_intents(intents, VIEW), VIEW, prior=load_prior().tools)[0]
+        for _ in range(2)
+    )
+    np.testing.assert_array_equal(one.coefficients, other.coefficients)
+    assert dataclasses.replace(one).intercept == other.intercept
+
+
+def test_tools_beyond_those_looked_up_first_are_found(monkeypatch):
+    monkeypatch.setattr(candidates_module, "MAX_LOOKED_UP", 2)
+    monkeypatch.setattr(candidates_module, "MAX_BY_NEARNESS", 1)
+    past = PastIntents.from_intents(drawn_past(VIEW, 20), VIEW)
+    narrow = VIEW.with_allowed(past.tools[-3:].tolist())
+    scored = score_candidates(
+        drawn_encoded(), narrow, past, model=ToolModel.from_prior(load_prior().tools, runs=20)
+    )
+    assert scored.tools.tolist() == past.tools[-3:].tolist()

@@ -1,0 +1,215 @@
+import asyncio
+
+import django.db
+import pytest
+import structlog.testing
+from cryptography.fernet import Fernet
+
+from gateway_project.foundation.database import run_in_database_thread
+from gateway_project.foundation.sealing import Sealer
+from graph import fit_models, ranker_cache
+from graph.fit_models import FitSettings
+from graph.models import FittedModel
+from graph.ranker_cache import RankerCache
+from graph.record_runs import record_runs
+from graph.store import fitted_models
+from graph.suggestion.binding import model as binding_model
+from graph.suggestion.binding.model import load_shipped_model
+from tests.factories import TeamFactory, ToolFactory
+from tests.fakes import FakeEmbedder
+from tests.graph.histories import NOW, run, task
+from tests.patience import PATIENCE_S
+from tools.embed_catalogue import embed_missing
+from tools.store import embeddings
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+EMBEDDER = FakeEmbedder()
+SEALER = Sealer([Fernet.generate_key()])
+TERMS = FitSettings(embedding_model=EMBEDDER.model, max_bytes=10_000_000, sealer=SEALER)
+
+
+@pytest.fixture
+def sealer():
+    return SEALER
+
+
+@pytest.fixture
+async def tools():
+    def make():
+        made = [ToolFactory(name=name).pk for name in ("read", "send")]
+        embed_missing(EMBEDDER)
+        return made
+
+    yield await run_in_database_thread(make)
+    # An index outlasts the test, and is for vectors of one length.
+    await run_in_database_thread(embeddings.drop_index, EMBEDDER.model)
+
+
+@pytest.fixture
+def learn(sealer):
+    def work(*runs, team=None):
+        record_runs(runs, team=team, embedder=EMBEDDER, sealer=sealer)
+        fit_models.fit_due_scopes(TERMS, now=NOW)
+
+    async def learned(*runs, team=None):
+        await run_in_database_thread(work, *runs, team=team)
+
+    return learned
+
+
+@pytest.fixture
+def kept(sealer):
+    return RankerCache(EMBEDDER.model, sealer=sealer)
+
+
+@pytest.fixture
+def reads(monkeypatch):
+    """Note which teams' models are read."""
+    seen, load = [], fitted_models.load_model
+
+    def noted(team, model):
+        seen.append(team)
+        return load(team, model)
+
+    monkeypatch.setattr(fitted_models, "load_model", noted)
+    return seen
+
+
+async def test_without_history_there_is_what_is_shipped(tools, kept):
+    found = await kept.get(None)
+    assert (found.ranker.runs, found.digest) == (0, "")
+    assert found.knowledge.totals == {}
+
+
+async def test_without_a_model_there_is_nothing(sealer):
+    assert await RankerCache(None, sealer=sealer).get(None) is None
+
+
+async def test_what_is_fitted_is_read_once_however_many_ask_at_once(tools, learn, kept, reads):
+    await learn(run("r1", "Send it", task("x", tools[1], to="ann")))
+    async with asyncio.TaskGroup() as group:
+        asked = [group.create_task(kept.get(None)) for _ in range(5)]
+    assert {one.result().ranker.runs for one in asked} == {1}
+    assert (await kept.get(None)).knowledge.run_counts == {tools[1]: 1}
+    assert reads == [None]
+
+
+async def test_a_team_without_runs_of_its_own_shares_everybodys(tools, learn, kept, reads):
+    mine, other = await run_in_database_thread(TeamFactory.create_batch, 2)
+    await learn(run("r1", "Send it", task("x", tools[1])))
+    await learn(run("r2", "Read it", task("x", tools[0])), team=mine.pk)
+    shared, theirs, own = [await kept.get(team) for team in (None, other.pk, mine.pk)]
+    assert shared.ranker is theirs.ranker
+    assert (shared.ranker.runs, own.ranker.runs) == (1, 2)
+    assert reads == [None, mine.pk]
+
+
+async def test_what_is_fitted_anew_takes_the_place_of_the_old(tools, learn, kept):
+    await learn(run("r1", "Send it", task("x", tools[1])))
+    before = await kept.get(None)
+    async with asyncio.timeout(PATIENCE_S), asyncio.TaskGroup() as group:
+        follows = group.create_task(kept.run())
+        await learn(run("r2", "Read it", task("x", tools[0])))
+        assert await kept.get(None) is before
+        kept.invalidate()
+        while (await kept.get(None)).ranker.runs != 2:  # noqa: ASYNC110 - it sets no event
+            await asyncio.sleep(0.01)
+        follows.cancel()
+
+
+async def test_while_the_database_is_away_the_old_serves(tools, learn, kept, monkeypatch):
+    monkeypatch.setattr(ranker_cache, "RETRY_S", 0.01)
+    await learn(run("r1", "Send it", task("x", tools[1])))
+    before = await kept.get(None)
+    tries, digest = [], fitted_models.load_digest
+
+    def away(team, model):
+        tries.append(1)
+        if len(tries) <= 2:
+            raise django.db.OperationalError("gone")
+        return digest(team, model)
+
+    monkeypatch.setattr(fitted_models, "load_digest", away)
+    async with asyncio.timeout(PATIENCE_S), asyncio.TaskGroup() as group:
+        follows = group.create_task(kept.run())
+        kept.invalidate()
+        while len(tries) < 3:
+            assert (await kept.get(None)).ranker is before.ranker
+            await asyncio.sleep(0.01)
+        follows.cancel()
+
+
+async def test_an_unexpected_error_does_not_end_the_task(tools, learn, kept, monkeypatch):
+    monkeypatch.setattr(ranker_cache, "RETRY_S", 0.01)
+    await learn(run("r1", "Send it", task("x", tools[1])))
+    await kept.get(None)
+    tries, load = [], ranker_cache._load_team_models
+
+    def broken(*given, **named):
+        tries.append(1)
+        if len(tries) <= 2:
+            raise RuntimeError("unforeseen")
+        return load(*given, **named)
+
+    monkeypatch.setattr(ranker_cache, "_load_team_models", broken)
+    await learn(run("r2", "Read it", task("x", tools[0])))
+    async with asyncio.timeout(PATIENCE_S), asyncio.TaskGroup() as group:
+        follows = group.create_task(kept.run())
+        kept.invalidate()
+        while (await kept.get(None)).ranker.runs != 2:  # noqa: ASYNC110 - it sets no event
+            await asyncio.sleep(0.01)
+        follows.cancel()
+
+
+async def test_where_the_database_is_away_at_first_it_is_asked_again(tools, kept, monkeypatch):
+    def away(*_):
+        raise django.db.OperationalError("gone")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(fitted_models, "load_digest", away)
+        assert await kept.get(None) is None
+    assert await kept.get(None) is not None
+
+
+async def test_a_model_that_cannot_be_read_gives_way_to_what_is_shipped(tools, learn, kept):
+    await learn(run("r1", "Send it", task("x", tools[1])))
+    await run_in_database_thread(FittedModel.objects.update, content=b"torn", bindings=b"torn")
+    found = await kept.get(None)
+    assert found.ranker.runs == 0
+    assert found.binding is load_shipped_model()
+    assert found.digest
+
+
+async def test_a_binding_model_of_other_features_gives_way_until_it_is_fitted_anew(
+    tools, learn, kept, sealer, monkeypatch
+):
+    with monkeypatch.context() as patch:
+        patch.setattr(binding_model, "_FEATURES_DIGEST", "others")
+        patch.setattr(fit_models, "FEATURES_DIGEST", "others")
+        await learn(run("r1", "Send it", task("x", tools[1])))
+    with structlog.testing.capture_logs() as logs:
+        found = await kept.get(None)
+    assert found.binding is load_shipped_model()
+    assert found.ranker.runs == 1
+    assert [one["event"] for one in logs] == ["rankers.model_unusable"]
+    assert await run_in_database_thread(fit_models.is_due, TERMS)
+    await learn()
+    again = await RankerCache(EMBEDDER.model, sealer=sealer).get(None)
+    assert again.binding is not load_shipped_model()
+
+
+async def test_with_another_key_what_is_shipped_serves_and_what_is_in_clear(tools, learn):
+    await learn(*(run(f"r{n}", "Send it", task("x", tools[1], to="ann")) for n in range(3)))
+    with structlog.testing.capture_logs() as logs:
+        found = await RankerCache(EMBEDDER.model, sealer=Sealer([Fernet.generate_key()])).get(None)
+    assert found.ranker.runs == 0
+    assert found.knowledge.run_counts == {tools[1]: 3}
+    assert [one["event"] for one in logs] == ["rankers.model_unusable"]
+
+
+async def test_only_some_teams_stay_in_memory(tools, learn, kept, reads, monkeypatch):
+    monkeypatch.setattr(ranker_cache, "MAX_TEAMS", 2)
+    for team in (None, 1, 2, None):
+        await kept.get(team)
+    assert list(kept._models_by_team) == [2, None]

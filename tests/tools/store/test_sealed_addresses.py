@@ -1,0 +1,154 @@
+"""Addresses that hold secrets: sealed at rest, whole where they are used, blanked where shown."""
+
+import importlib
+from datetime import timedelta
+from types import SimpleNamespace
+
+import pytest
+from django.apps import apps
+from django.conf import settings
+from django.db import connection
+
+from gateway_project.foundation import sealing
+from gateway_project.foundation.config import ConfigurationError
+from tests.factories import ServerFactory
+from tests.tools.store.registrations import AT, REMOTE, register, remote, specs
+from tools.models import Server
+from tools.store import items, launches, servers, sign_ins
+from tools.upstream.output_tail import MAX_LINES
+
+pytestmark = pytest.mark.django_db
+
+KEYED = "https://example.com/s/a8F9d20dk3Lx0pQ7/mcp?api_key=hunter2&page=2"
+SHOWN = "https://example.com/s/[redacted]/mcp?api_key=[redacted]&page=2"
+migration = importlib.import_module("tools.migrations.0009_sealed_addresses")
+
+
+def columns():
+    """Return all that the row of the only server holds, as text."""
+    return str(Server.objects.values().get())
+
+
+def test_the_secrets_of_an_address_are_sealed_and_it_is_whole_where_it_is_called(sealer):
+    register(remote(url=KEYED), sealer=sealer)
+    assert Server.objects.get().url == SHOWN
+    assert "hunter2" not in columns()
+    assert "a8F9d20dk3Lx0pQ7" not in columns()
+    assert [spec.url for spec in specs(sealer)] == [KEYED]
+    assert sign_ins.find_server(sealer=sealer, name="far").spec.url == KEYED
+
+
+@pytest.mark.parametrize("url", [REMOTE.url, "https://example.com/mcp?api_key=${KEY}"])
+def test_an_address_without_a_written_secret_stays_readable(sealer, url):
+    register(remote(url=url), sealer=sealer)
+    row = Server.objects.get()
+    assert (row.url, row.url_sealed) == (url, "")
+
+
+def test_registering_the_same_address_again_changes_nothing(sealer):
+    register(remote(url=KEYED, trusted=True), sealer=sealer)
+    before = Server.objects.get().url_sealed
+    assert register(remote(url=KEYED), sealer=sealer)[0].changed == ()
+    assert Server.objects.get().url_sealed == before
+
+
+def test_another_secret_in_the_address_is_another_address_and_costs_its_trust(sealer):
+    register(remote(url=KEYED, trusted=True), sealer=sealer)
+    changed = register(remote(url=KEYED.replace("hunter2", "hunter3")), sealer=sealer)[0].changed
+    assert changed == ("url", "trusted")
+    row = Server.objects.get()
+    assert (row.url, row.trusted) == (SHOWN, False)
+    assert "hunter3" in launches.open_url(row, sealer)
+
+
+def test_lists_kept_of_a_server_are_void_once_only_the_secret_of_its_address_changes(sealer):
+    register(remote(url=KEYED), sealer=sealer)
+    items.record_items("far", {"prompts": [{"name": "a"}]}, at=AT)
+    assert items.load_items("prompts", ["far"])
+    register(remote(url=KEYED.replace("hunter2", "hunter3")), sealer=sealer)
+    assert not items.load_items("prompts", ["far"])
+
+
+def test_the_migration_seals_plain_addresses_and_its_reverse_opens_them():
+    sealer = sealing.load_or_create_sealer(settings.FOREGATE.home)
+    ServerFactory(name="keyed", transport="http", command="", url=KEYED)
+    ServerFactory(name="plain", transport="http", command="", url=REMOTE.url)
+    ServerFactory(name="local")
+    editor = SimpleNamespace(connection=connection)
+    for _ in range(2):  # again, it does nothing
+        migration.seal_addresses(apps, editor)
+        stored = dict(Server.objects.values_list("name", "url"))
+        assert stored == {"keyed": SHOWN, "plain": REMOTE.url, "local": ""}
+        keyed = Server.objects.get(name="keyed")
+        assert launches.open_url(keyed, sealer) == KEYED
+    migration.open_addresses(apps, editor)
+    keyed = Server.objects.get(name="keyed")
+    assert (keyed.url, keyed.url_sealed) == (KEYED, "")
+
+
+def test_the_migration_creates_no_key_and_keeps_addresses_without_the_installation_key(
+    tmp_path, settings
+):
+    settings.FOREGATE = SimpleNamespace(home=tmp_path)
+    ServerFactory(name="keyed", transport="http", command="", url=KEYED)
+    with pytest.raises(ConfigurationError, match=r"sealing\.keys is missing: set FOREGATE_HOME"):
+        migration.seal_addresses(apps, SimpleNamespace(connection=connection))
+    assert Server.objects.get().url == KEYED
+    assert not (tmp_path / "keys" / "sealing.keys").exists()
+
+
+@pytest.mark.parametrize("column", ["env_sealed", "headers_sealed", "oauth_client_secret_sealed"])
+def test_the_migration_seals_nothing_with_a_key_that_opens_no_existing_secret(
+    column, sealer, tmp_path, settings
+):
+    settings.FOREGATE = SimpleNamespace(home=tmp_path)
+    sealing.load_or_create_sealer(tmp_path)  # another installation's
+    ServerFactory(name="keyed", transport="http", command="", url=KEYED)
+    Server.objects.update(**{column: sealer.seal("secret")})
+    with pytest.raises(ConfigurationError, match="is not the key of this installation"):
+        migration.seal_addresses(apps, SimpleNamespace(connection=connection))
+    assert Server.objects.get().url == KEYED
+
+
+@pytest.mark.parametrize(
+    ("address", "shown"),
+    [
+        (KEYED, SHOWN),
+        (
+            "https://x/mcp?token=abc&key=123&code=ABCDEFGHIJKL&page=2",
+            "https://x/mcp?token=[redacted]&key=[redacted]&code=[redacted]&page=2",
+        ),
+        ("https://user:pw@x/mcp", "https://user:[redacted]@x/mcp"),
+        ("https://x/mcp#token=abcd", "https://x/mcp#token=[redacted]"),
+        ("https://x/mcp?token=${T}&key=${K:-d}", None),
+        ("https://learn.example.com/api/mcp?maxTokenBudget=2000", None),
+        ("https://mcp.example.com/v1/organizations/acme-2024/sse?version=2024-11-05", None),
+        ("https://gitmcp.io/modelcontextprotocol/typescript-sdk", None),
+        ("${BASE}/mcp", None),
+        ("https://[", None),
+    ],
+)
+def test_the_upgrade_decides_by_itself_what_is_a_secret(address, shown):
+    assert migration.blank_secrets(address) == (shown or address)
+    assert migration.blank_secrets(migration.blank_secrets(address)) == (shown or address)
+
+
+def test_the_migration_creates_no_key_if_no_address_has_a_secret(monkeypatch):
+    ServerFactory(name="plain", transport="http", command="", url=REMOTE.url)
+    monkeypatch.delattr(sealing, "load_or_create_sealer")
+    migration.seal_addresses(apps, SimpleNamespace(connection=connection))
+    assert Server.objects.get().url == REMOTE.url
+
+
+def test_what_a_server_wrote_before_it_failed_is_kept_until_it_fails_again():
+    ServerFactory(name="s")
+    lines = [f"line {number}\x00" for number in range(MAX_LINES + 1)]
+    servers.record_error("s", at=AT, error="exited", output=lines)
+    assert servers.load_last_output("s")[0] == "line 1\ufffd"
+    assert len(servers.load_last_output("s")) == MAX_LINES
+    servers.record_connection("s", at=AT + timedelta(seconds=1), protocol_version="x")
+    assert servers.load_last_output("s")
+    servers.record_error("s", at=AT + timedelta(seconds=2), error="cannot be started")
+    assert servers.load_last_output("s") == ()
+    servers.record_error("gone", at=AT, error="x", output=["x"])
+    assert servers.load_last_output("gone") == ()

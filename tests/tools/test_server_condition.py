@@ -1,0 +1,27 @@
+from datetime import UTC, datetime, timedelta
+
+from tools.server_condition import LONGEST_ATTEMPT, ServerHistory, judge_condition
+
+NOW = datetime(2026, 11, 1, tzinfo=UTC)
+LONG_AGO = NOW - LONGEST_ATTEMPT - timedelta(seconds=1)
+
+
+def test_a_request_shows_although_an_earlier_attempt_was_cut_off():
+    asked_at = NOW - timedelta(seconds=1)
+    judged = judge_condition(
+        ServerHistory(enabled=True, started_at=LONG_AGO, requested_at=asked_at), now=NOW
+    )
+    assert (judged.word, judged.since) == ("starting", asked_at)
+
+
+def test_an_attempt_under_way_shows_although_it_was_requested_long_ago():
+    begun_at = NOW - timedelta(seconds=1)
+    judged = judge_condition(
+        ServerHistory(enabled=True, started_at=begun_at, requested_at=LONG_AGO), now=NOW
+    )
+    assert (judged.word, judged.since) == ("starting", begun_at)
+
+
+def test_an_attempt_that_was_cut_off_does_not_show_for_ever():
+    judged = judge_condition(ServerHistory(enabled=True, started_at=LONG_AGO), now=NOW)
+    assert judged.word == "never contacted"

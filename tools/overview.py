@@ -1,0 +1,59 @@
+"""The state of the installation, as shown by `manage.py status`."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from dataclasses import asdict
+from datetime import datetime
+from typing import Any
+
+from django.conf import settings
+from django.db import connection
+
+from tools.embed.recipes import UnknownModel, find_recipe
+from tools.store import embeddings
+from tools.store import overview as catalogue
+
+
+def load_overview() -> dict[str, Any]:
+    """Return database, servers and embedding coverage as JSON.
+
+    It contacts no server; `manage.py doctor` does.
+    """
+    return {
+        "database": _describe_database(),
+        "servers": [
+            _row_to_json(asdict(server))
+            for server in catalogue.load_server_summaries(with_output=True)
+        ],
+        "embedding": load_embedding_coverage(settings.FOREGATE.embedding_model),
+    }
+
+
+def _describe_database() -> dict[str, Any]:
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT current_setting('server_version'), pg_database_size(current_database())"
+        )
+        version, size = cursor.fetchone()
+    kind = "external" if settings.FOREGATE.database_url else "embedded"
+    return {"kind": kind, "version": version, "bytes": size}
+
+
+def _row_to_json(row: dict[str, Any]) -> dict[str, Any]:
+    return {
+        key: value.isoformat(timespec="seconds") if isinstance(value, datetime) else value
+        for key, value in row.items()
+    }
+
+
+def load_embedding_coverage(model: str) -> dict[str, Any]:
+    """Return how many tools a model has embedded.
+
+    Args:
+        model: Name as configured.
+    """
+    with suppress(UnknownModel):  # models of the other engine keep their own names
+        model = find_recipe(model).repo
+    coverage = embeddings.load_coverage(model)
+    return {"model": model, "tools": coverage.total, "embedded": coverage.embedded}

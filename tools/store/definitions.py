@@ -1,0 +1,93 @@
+"""Stored definitions of tools, and their comparison with listed ones."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping
+from typing import Final
+
+from django.db.models import Exists, F, OuterRef, Q, Window
+from django.db.models.functions import RowNumber
+
+from tools import definition_changes
+from tools.definition import Definition
+from tools.models import Tool, ToolDefinition
+
+MAX_VERSIONS: Final = 20
+"""Latest versions of a tool that are kept in addition to approved ones: a server with new texts at
+each start would add a row of up to 512 kB each time."""
+
+
+def load_versions(tools: Mapping[int, Tool]) -> dict[int, list[Definition]]:
+    """Return the latest versions of tools, newest first, by primary key; one query."""
+    versions: dict[int, list[Definition]] = {pk: [] for pk in tools}
+    rows = ToolDefinition.objects.filter(tool__in=versions).annotate(age=_version_rank())
+    for row in rows.filter(age__lte=MAX_VERSIONS).order_by("age"):
+        versions[row.tool_id].append(to_definition(tools[row.tool_id], row))
+    return versions
+
+
+def delete_old_versions(tools: Collection[int]) -> None:
+    """Delete old versions of tools that were never approved; one query."""
+    in_use = Tool.objects.filter(Q(definition=OuterRef("pk")) | Q(listed=OuterRef("pk")))
+    unapproved = ToolDefinition.objects.filter(tool__in=tools, approved_at__isnull=True)
+    old = (
+        unapproved.filter(~Exists(in_use))
+        .annotate(age=_version_rank())
+        .filter(age__gt=MAX_VERSIONS)
+    )
+    ToolDefinition.objects.filter(pk__in=old.values("pk")).delete()
+
+
+def _version_rank() -> Window:
+    """Return a window that numbers the versions of each tool, newest first."""
+    newest_first = [F("listed_at").desc(), F("pk").desc()]
+    return Window(RowNumber(), partition_by=["tool_id"], order_by=newest_first)
+
+
+def to_definition(tool: Tool, row: ToolDefinition) -> Definition:
+    """Convert a stored definition."""
+    return Definition(
+        name=tool.name,
+        title=row.title,
+        description=row.description,
+        input_schema=row.input_schema,
+        output_schema=row.output_schema,
+        annotations=row.annotations,
+    )
+
+
+def find_accepted_definitions(
+    tools: Iterable[Tool], listed: Mapping[str, Definition], *, foreign: frozenset[str]
+) -> list[ToolDefinition]:
+    """Return the pinned definitions from which listed ones differ in ignored places only.
+
+    Args:
+        tools: Listed tools, with their pinned definitions loaded.
+        listed: Listed definitions by name.
+        foreign: Names of other servers' tools, for the scan of new texts.
+    """
+    return [
+        tool.definition
+        for tool in tools
+        if tool.definition is not None
+        and definition_changes.is_accepted(
+            to_definition(tool, tool.definition),
+            listed[tool.name],
+            tool.ignored_places,
+            foreign=foreign,
+        )
+    ]
+
+
+def load_changed_places(tools: Collection[int]) -> dict[int, tuple[str, ...]]:
+    """Return where tools differ from their approved definition, by primary key; one query."""
+    rows = Tool.objects.filter(
+        pk__in=tools, definition__isnull=False, listed__isnull=False
+    ).select_related("definition", "listed")
+    return {
+        tool.pk: definition_changes.find_changed_places(
+            to_definition(tool, tool.definition), to_definition(tool, tool.listed)
+        )
+        for tool in rows
+        if tool.definition and tool.listed
+    }

@@ -1,0 +1,186 @@
+"""Requests in flight to one server, and the client each is made for."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from collections.abc import Awaitable, Callable, Hashable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import structlog
+from mcp.shared.dispatcher import ProgressFnT
+from mcp_types import RequestId
+
+from gateway_project.foundation.task_group import TaskGroup
+from tools.upstream.downstream import NO_CLIENT, Downstream
+
+# The gateway's own listings have no client that a server could ask.
+_QUESTIONLESS_METHODS = frozenset(
+    {"tools/list", "resources/list", "resources/templates/list", "prompts/list"}
+)
+
+log = structlog.get_logger(__name__)
+
+
+@dataclass(frozen=True, kw_only=True)
+class UpstreamRequest:
+    """A request to a server.
+
+    Attributes:
+        method: Method of the protocol.
+        params: Parameters without `_meta`.
+        timeout_s: Seconds from sending to the response.
+        meta: The caller's part of `_meta`.
+        progress: Awaited with the progress the server reports.
+        downstream: The client it is made for.
+    """
+
+    method: str
+    params: Mapping[str, Any]
+    timeout_s: float
+    meta: Mapping[str, Any] | None = None
+    progress: ProgressFnT | None = None
+    downstream: Downstream = NO_CLIENT
+
+    @property
+    def description(self) -> str:
+        """The request in words, for error messages."""
+        name = self.params.get("name") or self.params.get("uri")
+        if self.method == "tools/call":
+            return f"the call to {name!r}"
+        return f"{self.method} of {name!r}" if isinstance(name, str) else self.method
+
+
+ClientNotice = Callable[[], Awaitable[None]]
+
+
+@dataclass(eq=False, kw_only=True)
+class InFlightRequest:
+    """One request from its acceptance to its end.
+
+    Attributes:
+        request: The request itself.
+        deadline: Its timeout while it is at the server; paused while its client is asked.
+        question_count: Questions to the client so far.
+        open_questions: Questions to the client that are still open.
+    """
+
+    request: UpstreamRequest
+    deadline: asyncio.Timeout | None = None
+    question_count: int = 0
+    open_questions: int = 0
+    _remaining_s: float = 0.0
+    _notices: deque[ClientNotice] = field(default_factory=deque)
+    _delivery: asyncio.Task[None] | None = None
+
+    @property
+    def party(self) -> Hashable:
+        """Identity of the client; requests of one party may receive each other's questions."""
+        downstream = self.request.downstream
+        return (downstream.session, downstream.user) if downstream.session else id(downstream)
+
+    def pause(self) -> None:
+        """Pause the deadline for a question."""
+        self.open_questions += 1
+        if self.open_questions == 1 and self.deadline is not None:
+            at = self.deadline.when()
+            now = asyncio.get_running_loop().time()
+            self._remaining_s = max(0.0, at - now) if at is not None else 0.0
+            self.deadline.reschedule(None)
+
+    def resume(self) -> None:
+        """End one pause; the deadline resumes after the last one."""
+        self.open_questions -= 1
+        if not self.open_questions and self.deadline is not None and not self.deadline.expired():
+            self.deadline.reschedule(asyncio.get_running_loop().time() + self._remaining_s)
+
+    def queue_notice(self, notice: ClientNotice, *, group: TaskGroup, at_most: int) -> None:
+        """Queue a notification to the client; beyond `at_most`, the oldest is dropped."""
+        if len(self._notices) >= at_most:
+            self._notices.popleft()
+        self._notices.append(notice)
+        if self._delivery is None or self._delivery.done():
+            self._delivery = group.create_task(self._deliver_notices())
+
+    async def drain_notices(self, *, within_s: float) -> None:
+        """Wait up to `within_s` for the client to receive the queued notices; drop the rest."""
+        if self._delivery is None or self._delivery.done():
+            return
+        await asyncio.wait({self._delivery}, timeout=within_s)
+        self._delivery.cancel()
+
+    async def _deliver_notices(self) -> None:
+        while self._notices:
+            notice = self._notices.popleft()
+            try:
+                await notice()
+            except Exception:
+                # Top of a task: an unreachable client must not end the connection.
+                log.exception("client.notice_failed")
+
+
+class InFlightRequests:
+    """All requests in flight to one server, sent or waiting for its start.
+
+    Args:
+        owner: The client that owns the connection; `NO_CLIENT` if all share it.
+    """
+
+    def __init__(self, owner: Downstream = NO_CLIENT) -> None:
+        self._owner = owner
+        self._all: dict[InFlightRequest, None] = {}
+        self._sent: dict[RequestId, InFlightRequest] = {}
+
+    def __len__(self) -> int:
+        return len(self._all)
+
+    def __iter__(self) -> Iterator[InFlightRequest]:
+        return iter(self._all)
+
+    def add(self, flight: InFlightRequest) -> None:
+        """Add a request."""
+        self._all[flight] = None
+
+    def remove(self, flight: InFlightRequest) -> None:
+        """Remove a request."""
+        del self._all[flight]
+
+    def mark_sent(self, request_id: RequestId, flight: InFlightRequest) -> None:
+        """Record the id under which a request is sent."""
+        self._sent[request_id] = flight
+
+    def mark_answered(self, request_id: RequestId) -> None:
+        """Forget the id of a request."""
+        self._sent.pop(request_id, None)
+
+    def find_by_id(self, request_id: RequestId) -> InFlightRequest | None:
+        """Return the request sent under an id."""
+        return self._sent.get(request_id)
+
+    def list_same_party(self, flight: InFlightRequest) -> list[InFlightRequest]:
+        """Return all requests of the same party, including this one."""
+        party = flight.party
+        return [each for each in self._all if each.party == party]
+
+    def find_only_party(self) -> InFlightRequest | str:
+        """Return the newest request of the only active party, or the reason there is none.
+
+        On a connection with an owner and no calls in flight, the owner is that party.
+        """
+        candidates = [
+            flight for flight in self._all if flight.request.method not in _QUESTIONLESS_METHODS
+        ]
+        parties = {flight.party for flight in candidates}
+        if not parties and self._owner.ask is not None:
+            request = UpstreamRequest(method="", params={}, timeout_s=0.0, downstream=self._owner)
+            return InFlightRequest(request=request)
+        if not parties:
+            return "no call to it is in progress"
+        if len(parties) > 1:
+            return (
+                "calls of several clients are in progress and it does not say which one it "
+                "means; register it with `session: per_caller`"
+            )
+        askable = [flight for flight in candidates if flight.request.downstream.ask is not None]
+        return (askable or candidates)[-1]

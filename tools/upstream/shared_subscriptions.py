@@ -1,0 +1,104 @@
+"""Resource subscriptions of all clients at one server, kept across restarts."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Collection, Iterable, Iterator
+from typing import Any
+
+import structlog
+
+from tools.upstream.connection import Connection
+from tools.upstream.errors import UpstreamError
+
+log = structlog.get_logger(__name__)
+
+
+class SharedSubscriptions:
+    """Shares one subscription per resource among all its followers.
+
+    Args:
+        server: Its name, for messages.
+        before: Initial (URI, follower) pairs.
+        limit: Maximum number of resources.
+    """
+
+    def __init__(self, server: str, *, before: Iterable[tuple[str, str]] = (), limit: int) -> None:
+        self._server = server
+        self._followers: dict[str, set[str]] = {}
+        self._limit = limit
+        self._turns = asyncio.Lock()
+        for uri, follower in before:
+            self._followers.setdefault(uri, set()).add(follower)
+
+    def __len__(self) -> int:
+        return len(self._followers)
+
+    def __iter__(self) -> Iterator[tuple[str, str]]:
+        return (
+            (uri, follower) for uri, followers in self._followers.items() for follower in followers
+        )
+
+    def list_followers(self, uri: str) -> Collection[str]:
+        """Return the followers of a resource; all of them if it may be part of another one."""
+        if uri in self._followers:
+            return frozenset(self._followers[uri])
+        return frozenset[str]().union(*self._followers.values())
+
+    async def add(self, uri: str, *, follower: str, connection: Connection) -> dict[str, Any]:
+        """Subscribe a follower to a resource.
+
+        Raises:
+            UpstreamError: If the server refuses, or the limit is reached.
+        """
+        async with self._turns:
+            if uri in self._followers:
+                self._followers[uri].add(follower)
+                return {}
+            if len(self._followers) >= self._limit:
+                raise UpstreamError(
+                    f"changes of {self._limit} of its resources are followed already; "
+                    "unsubscribe from some",
+                    server=self._server,
+                )
+            all_uris = frozenset({*self._followers, uri})
+            result = await connection.change_subscription(uri, on=True, all_uris=all_uris)
+            self._followers[uri] = {follower}
+            return result
+
+    async def remove(
+        self, uri: str, *, follower: str, connection: Connection | None
+    ) -> dict[str, Any]:
+        """Unsubscribe a follower from a resource.
+
+        Raises:
+            UpstreamError: If the server refuses.
+        """
+        async with self._turns:
+            followers = self._followers.get(uri, set())
+            followers.discard(follower)
+            if followers or uri not in self._followers:
+                return {}
+            del self._followers[uri]
+            if connection is None:
+                return {}
+            return await connection.change_subscription(
+                uri, on=False, all_uris=frozenset(self._followers)
+            )
+
+    async def resubscribe(self, connection: Connection, *, updated: Callable[[str], None]) -> None:
+        """Subscribe again after a restart, and report all resources as updated.
+
+        Changes while the server was down were never reported. A modern server takes all URIs in
+        one subscription.
+        """
+        async with self._turns:
+            all_uris = frozenset(self._followers)
+            is_modern = connection.peer.era == "modern"
+            for uri in sorted(all_uris)[: 1 if is_modern else None]:
+                try:
+                    await connection.change_subscription(uri, on=True, all_uris=all_uris)
+                except UpstreamError as error:
+                    log.warning("server.subscription_lost", uri=uri, error=str(error))
+        for uri in all_uris:
+            updated(uri)

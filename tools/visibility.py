@@ -1,0 +1,95 @@
+"""One caller's view of the catalogue, with tools by primary key."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from gateway_project.foundation.caller import Caller
+from tools.catalogue import Catalogue, CatalogueTool
+
+if TYPE_CHECKING:
+    from tools.search import SearchHit
+
+_STATE_TEXTS: Final[Mapping[str, str]] = {
+    "pending": "waits for an admin to approve it",
+    "quarantined": "changed and waits for an admin to approve it",
+    "removed": "is no longer offered by its server",
+}
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Visibility:
+    """Which tools a caller may know of, looked up by primary key.
+
+    Attributes:
+        catalogue: All servers and tools.
+        caller: The viewer.
+    """
+
+    catalogue: Catalogue
+    caller: Caller
+
+    def find_tool(self, pk: int) -> CatalogueTool | None:
+        """Return a tool visible to the caller, usable or not."""
+        tool = _index_by_pk(self.catalogue).get(pk)
+        return tool if tool is not None and self.caller.can_see_team(tool.team) else None
+
+    def resolve_hits(self, hits: Iterable[SearchHit]) -> list[tuple[SearchHit, CatalogueTool]]:
+        """Return hits with their tools, without those that are not in memory yet."""
+        pairs = ((hit, self.catalogue.tools.get(hit.tool)) for hit in hits)
+        return [(hit, tool) for hit, tool in pairs if tool and self.caller.can_see_team(tool.team)]
+
+    def is_usable(self, pk: int) -> bool:
+        """Whether the caller may call a tool now."""
+        tool = self.find_tool(pk)
+        return tool is not None and not self.find_obstacle(tool)
+
+    def find_obstacle(self, tool: CatalogueTool) -> str:
+        """Return why nobody may call a tool now; empty if it can be called."""
+        server = self.catalogue.servers.get(tool.server)
+        if server is None or not server.enabled:
+            return "belongs to a server that is disabled"
+        if tool.state != "active":
+            return _STATE_TEXTS.get(tool.state, f"is {tool.state}")
+        return "" if tool.enabled else "is disabled"
+
+    def is_trusted_pair(self, source: int, target: int) -> bool:
+        """Whether declarations about two tools count: both are of one server, or all trusted."""
+        tools = (self.find_tool(source), self.find_tool(target))
+        servers = {tool.server for tool in tools if tool is not None}
+        return len(servers) == 1 or all(self.catalogue.servers[name].trusted for name in servers)
+
+    def find_namesakes(self, tool: CatalogueTool) -> tuple[CatalogueTool, ...]:
+        """Return the visible tools of the same name on other servers."""
+        same_name = _index_by_name(self.catalogue).get(tool.name, ())
+        return tuple(
+            other
+            for other in same_name
+            if other.tool != tool.tool and self.caller.can_see_team(other.team)
+        )
+
+    def get_tool_id(self, pk: int) -> str:
+        """Return the canonical id of a tool, or "another tool" if the caller may not see it."""
+        tool = self.find_tool(pk)
+        return tool.tool if tool is not None else "another tool"
+
+
+def _index_by_pk(catalogue: Catalogue) -> Mapping[int, CatalogueTool]:
+    key = "tools_by_pk"
+    if key not in catalogue.derived_cache:
+        catalogue.derived_cache[key] = {tool.pk: tool for tool in catalogue.tools.values()}
+    found: Mapping[int, CatalogueTool] = catalogue.derived_cache[key]
+    return found
+
+
+def _index_by_name(catalogue: Catalogue) -> Mapping[str, list[CatalogueTool]]:
+    key = "tools_by_name"
+    if key not in catalogue.derived_cache:
+        by_name: dict[str, list[CatalogueTool]] = {}
+        for _, tool in sorted(catalogue.tools.items()):
+            by_name.setdefault(tool.name, []).append(tool)
+        catalogue.derived_cache[key] = by_name
+    found: Mapping[str, list[CatalogueTool]] = catalogue.derived_cache[key]
+    return found
