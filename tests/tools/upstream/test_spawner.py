@@ -115,6 +115,7 @@ async def test_what_escaped_ends_with_a_guard_or_spawner_that_is_killed(victim):
         assert (parent_of(guard), parent_of(escaped)) == (spawner, guard)
         os.kill({"guard": guard, "spawner": spawner}[victim], signal.SIGKILL)
         await eventually(lambda: gone(escaped) and gone(server) and gone(guard))
+        await eventually(lambda: pool.list_statuses()["escaping"].state != "ready")
         assert text(await pool.call_tool("escaping", "echo", {"text": "again"})) == "again"
 
 
