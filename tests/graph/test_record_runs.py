@@ -94,7 +94,7 @@ def test_nothing_of_an_intent_or_an_argument_stands_in_clear(tools, record):
         *(
             run(
                 f"r{n}",
-                "Pay 4711 to zebra@example.org for Hillary",
+                "Pay 4711081523424711 to zebra@example.org for Hillary",
                 task("x", tools[0], city="Qo"),
             )
             for n in range(4)
@@ -105,7 +105,7 @@ def test_nothing_of_an_intent_or_an_argument_stands_in_clear(tools, record):
             cursor.execute(f"SELECT row_to_json(t)::text FROM {model._meta.db_table} t")
             shown = " ".join(row[0] for row in cursor.fetchall())
             assert shown
-            for word in ("4711", "zebra", "Hillary", '"Qo"'):
+            for word in ("4711081523424711", "zebra", "Hillary", '"Qo"'):
                 assert word not in shown
 
 
