@@ -159,7 +159,7 @@ def test_a_snapshot_is_found_by_the_day_it_is_of(tools, capsys):
         (("--top", "x"), "not a number from 1"),
     ],
 )
-def test_what_cannot_be_is_one_line(tools, options, said):
+def test_an_impossible_request_is_one_line(tools, options, said):
     with pytest.raises(CommandError, match=said):
         run(*options)
 

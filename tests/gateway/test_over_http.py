@@ -50,7 +50,7 @@ def test_what_would_be_unsafe_or_senseless_is_refused(run, options, words):
         run(**options)
 
 
-def test_a_port_in_use_is_told_in_one_line(run):
+def test_a_port_in_use_is_reported_in_one_line(run):
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
         with pytest.raises(CommandError, match=f"127.0.0.1:{port}: Address already in use"):
