@@ -136,7 +136,7 @@ async def test_a_timed_out_transaction_counts_as_database_unavailable():
 
 
 @pytest.mark.parametrize("cause", [IdleInTransactionSessionTimeout, TransactionTimeout])
-def test_a_driver_error_with_that_cause_counts_too(cause):
+def test_the_causes_of_driver_errors_are_considered(cause):
     error = InternalError()
     error.__cause__ = cause()
     assert is_database_away(error)

@@ -29,7 +29,7 @@ def test_previously_disabled_collection_stays_disabled():
     assert not gc.isenabled()
 
 
-def test_frozen_objects_are_not_collected_as_young():
+def test_frozen_objects_move_to_the_oldest_generation():
     with pause_collection():
         new = [[] for _ in range(1_000)]
         freeze_objects()

@@ -158,7 +158,7 @@ class TestImport:
         assert done.dry_run
         assert not ToolDependency.objects.exists()
 
-    def test_relations_of_tools_that_are_not_here_can_be_left_out(self, tools):
+    def test_relations_of_unknown_tools_can_be_skipped(self, tools):
         done = take(row(), row(target="s:gone"), skip_unknown=True)
         assert (done.added, done.left_out) == (1, 1)
         assert done.warnings == ("1 relations left out: their tools are not here",)

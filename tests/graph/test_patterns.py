@@ -107,7 +107,7 @@ def test_what_is_no_workflow_is_refused_with_the_reason(tasks, message):
         abstract_workflow(tasks)
 
 
-def test_what_is_nested_too_deeply_is_refused():
+def test_deep_nesting_is_refused():
     value = 1
     for _ in range(200):
         value = [value]
