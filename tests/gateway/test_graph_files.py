@@ -136,7 +136,7 @@ def test_warnings_are_separate_from_the_report(file):
     assert errors == "line 1: unknown field 'weight' ignored\n"
 
 
-def test_a_team_takes_over_what_was_observed(file):
+def test_a_team_adopts_observed_relations(file):
     observed = {"source": "observed", "successes": 2, "team": "old"}
     file.write_text(json.dumps(ROW | {"evidence": [observed]}), encoding="utf-8")
     team = TeamFactory(name="red")
